@@ -1,1 +1,21 @@
-//! placeholder
+//! The information model of a directory (RFC 4512): schema, syntaxes, matching rules, names, filters, entries, result codes.
+//!
+//! Invariants: no I/O, no clock, no randomness; nothing here knows how entries are stored or how messages are framed.
+
+pub mod attribute_description;
+pub mod dn;
+pub mod entry;
+pub mod filter;
+pub mod ldap_url;
+pub mod matching;
+pub mod result_code;
+pub mod schema;
+pub mod stringprep;
+pub mod syntax;
+
+pub use attribute_description::AttributeDescription;
+pub use dn::Dn;
+pub use entry::{Attribute, Entry};
+pub use filter::{CompiledFilter, Filter};
+pub use result_code::ResultCode;
+pub use schema::Schema;

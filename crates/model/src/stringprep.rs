@@ -1,0 +1,1 @@
+//! String preparation for matching (RFC 4518).
