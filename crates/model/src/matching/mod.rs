@@ -52,3 +52,16 @@ pub struct MatchingRule {
     /// OIDs of the syntaxes whose attributes the rule may be applied to (for `matchingRuleUse` and extensible match).
     pub applies_to: &'static [&'static str],
 }
+
+impl std::fmt::Debug for MatchingRule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq for MatchingRule {
+    fn eq(&self, other: &Self) -> bool {
+        self.oid == other.oid
+    }
+}
+impl Eq for MatchingRule {}

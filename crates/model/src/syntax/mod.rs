@@ -20,3 +20,16 @@ pub struct Syntax {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("value does not conform to its syntax")]
 pub struct InvalidValue;
+
+impl std::fmt::Debug for Syntax {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.oid)
+    }
+}
+
+impl PartialEq for Syntax {
+    fn eq(&self, other: &Self) -> bool {
+        self.oid == other.oid
+    }
+}
+impl Eq for Syntax {}
