@@ -16,6 +16,6 @@ pub mod syntax;
 pub use attribute_description::AttributeDescription;
 pub use dn::Dn;
 pub use entry::{Attribute, Entry};
-pub use filter::{CompiledFilter, Filter};
+pub use filter::{CompiledFilter, Filter, Truth};
 pub use result_code::ResultCode;
 pub use schema::Schema;
