@@ -129,7 +129,12 @@ pub trait ValueSource {
     /// Calls `visit` with the values of every attribute whose syntax `rule` applies to.
     fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>);
     /// Calls `visit` with the values in the entry's DN whose type is that of `slot` (`None`: any type that `rule` applies to).
-    fn dn_values(&self, slot: Option<Slot>, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>);
+    fn dn_values(
+        &self,
+        slot: Option<Slot>,
+        rule: &'static MatchingRule,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    );
     /// Whether a value set that is too big to scan holds a value with this normal form. `None`: not such a set, scan it.
     fn holds_normalized(&self, slot: Slot, normalized: &[u8]) -> Option<bool>;
     /// Whether the entry reaches the DN `target` through the DN-valued attribute of `slot`, in any number of steps.
@@ -149,6 +154,8 @@ impl CompiledFilter {
     }
     /// The bytes of a range.
     pub fn value(&self, range: &Range<u32>) -> &[u8] {
-        self.bytes.get(range.start as usize..range.end as usize).unwrap_or_default()
+        self.bytes
+            .get(range.start as usize..range.end as usize)
+            .unwrap_or_default()
     }
 }
