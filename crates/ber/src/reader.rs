@@ -130,28 +130,30 @@ impl<'a> Reader<'a> {
 
     /// Reads an INTEGER, ENUMERATED or implicitly tagged one, of this identifier, that fits 64 bits.
     pub fn integer_i64(&mut self, identifier: u8) -> Result<i64, Error> {
-        let content = self.nested(identifier)?;
-        let fault = content.error(ErrorKind::BadInteger);
-        let Some(first) = content.peek() else {
+        self.nested(identifier)?.integer_content()
+    }
+
+    /// Reads all that remains as the content octets of an INTEGER that fits 64 bits.
+    pub fn integer_content(self) -> Result<i64, Error> {
+        let fault = self.error(ErrorKind::BadInteger);
+        let Some(first) = self.peek() else {
             return Err(fault);
         };
-        let sign: i64 = if first & 0x80 == 0 { 0 } else { -1 };
+        let (sign, redundant) = if first & 0x80 == 0 { (0i64, 0x00) } else { (-1, 0xff) };
         // Leading octets that only repeat the sign are tolerated like long lengths.
-        let redundant = if sign == 0 { 0x00 } else { 0xff };
-        let mut octets = content.rest;
-        while let [lead, next, ..] = octets
+        let mut octets = self.rest;
+        while let [lead, tail @ ..] = octets
+            && let [next, ..] = tail
             && octets.len() > 8
             && *lead == redundant
-            && (next & 0x80 != 0) == (sign != 0)
+            && (next ^ redundant) & 0x80 == 0
         {
-            octets = octets.get(1..).unwrap_or_default();
+            octets = tail;
         }
         if octets.len() > 8 {
             return Err(fault);
         }
-        Ok(octets
-            .iter()
-            .fold(sign, |value, octet| value << 8 | i64::from(*octet)))
+        Ok(octets.iter().fold(sign, |value, octet| value << 8 | i64::from(*octet)))
     }
 
     /// Reads an INTEGER, ENUMERATED or implicitly tagged one, of this identifier, that fits 32 bits.

@@ -65,10 +65,7 @@ impl<'o> Writer<'o> {
         if needed != mark.reserved {
             self.resize_length(&mark, content_at, usize::from(needed));
         }
-        if let Some(octets) = self
-            .out
-            .get_mut(mark.length_at..mark.length_at + usize::from(needed))
-        {
+        if let Some(octets) = self.out.get_mut(mark.length_at..mark.length_at + usize::from(needed)) {
             put_length(octets, content_length);
         }
     }
