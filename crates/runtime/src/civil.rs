@@ -75,7 +75,11 @@ fn date_of_day(days: i64) -> (i32, u8, u8) {
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month_from_march = (5 * day_of_year + 2) / 153;
     let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
-    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let month = if month_from_march < 10 {
+        month_from_march + 3
+    } else {
+        month_from_march - 9
+    };
     let year = era * 400 + year_of_era + i64::from(month <= 2);
     (i32::try_from(year).unwrap_or(i32::MAX), small(month), small(day))
 }
@@ -125,16 +129,38 @@ mod tests {
     #[test]
     fn a_day_that_does_not_exist_is_refused() {
         let good = WallTime::from_unix_micros(0).utc();
-        assert_eq!(UtcTime { year: 2024, month: 2, day: 29, ..good }.wall().map(|w| w.utc().day), Some(29));
+        assert_eq!(
+            UtcTime {
+                year: 2024,
+                month: 2,
+                day: 29,
+                ..good
+            }
+            .wall()
+            .map(|w| w.utc().day),
+            Some(29)
+        );
         for bad in [
-            UtcTime { year: 2023, month: 2, day: 29, ..good },
+            UtcTime {
+                year: 2023,
+                month: 2,
+                day: 29,
+                ..good
+            },
             UtcTime { month: 13, ..good },
             UtcTime { month: 0, ..good },
             UtcTime { day: 0, ..good },
-            UtcTime { month: 4, day: 31, ..good },
+            UtcTime {
+                month: 4,
+                day: 31,
+                ..good
+            },
             UtcTime { hour: 24, ..good },
             UtcTime { second: 60, ..good },
-            UtcTime { microsecond: 1_000_000, ..good },
+            UtcTime {
+                microsecond: 1_000_000,
+                ..good
+            },
             UtcTime { year: i32::MAX, ..good },
         ] {
             assert_eq!(bad.wall(), None, "{bad:?}");

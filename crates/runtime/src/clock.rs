@@ -161,7 +161,11 @@ impl Add<Duration> for MonotonicTime {
 }
 
 fn wall_time(time: Timespec) -> WallTime {
-    WallTime(time.tv_sec.saturating_mul(MICROSECONDS_PER_SECOND).saturating_add(time.tv_nsec / 1_000))
+    WallTime(
+        time.tv_sec
+            .saturating_mul(MICROSECONDS_PER_SECOND)
+            .saturating_add(time.tv_nsec / 1_000),
+    )
 }
 
 fn monotonic_time(time: Timespec) -> MonotonicTime {
@@ -210,7 +214,10 @@ mod tests {
         assert_eq!((clock.coarse_now(), clock.coarse_monotonic()), (wall, monotonic));
         hand.advance(Duration::from_micros(1_500_000));
         assert_eq!(clock.now().saturating_since(wall), Duration::from_millis(1_500));
-        assert_eq!(clock.monotonic().saturating_since(monotonic), Duration::from_millis(1_500));
+        assert_eq!(
+            clock.monotonic().saturating_since(monotonic),
+            Duration::from_millis(1_500)
+        );
     }
 
     #[test]
@@ -221,11 +228,17 @@ mod tests {
         hand.set_wall(WallTime::from_unix_micros(-1));
         assert_eq!(clock.now().unix_seconds(), -1);
         assert_eq!(clock.monotonic(), monotonic);
-        assert_eq!(clock.now().saturating_since(WallTime::from_unix_micros(0)), Duration::ZERO);
+        assert_eq!(
+            clock.now().saturating_since(WallTime::from_unix_micros(0)),
+            Duration::ZERO
+        );
     }
 
     #[test]
     fn a_deadline_past_the_end_of_time_is_the_end_of_time() {
-        assert_eq!(MonotonicTime::from_nanos(7) + Duration::MAX, MonotonicTime::from_nanos(u64::MAX));
+        assert_eq!(
+            MonotonicTime::from_nanos(7) + Duration::MAX,
+            MonotonicTime::from_nanos(u64::MAX)
+        );
     }
 }

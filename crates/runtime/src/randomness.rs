@@ -94,7 +94,9 @@ impl Randomness {
 
 /// SplitMix64 (Steele, Lea, Flood 2014): a counter and a mixing function, so that threads may share it without a lock.
 fn next_seeded(state: &AtomicU64) -> u64 {
-    let counter = state.fetch_add(GOLDEN_GAMMA, Ordering::Relaxed).wrapping_add(GOLDEN_GAMMA);
+    let counter = state
+        .fetch_add(GOLDEN_GAMMA, Ordering::Relaxed)
+        .wrapping_add(GOLDEN_GAMMA);
     let mixed = (counter ^ (counter >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     mixed ^ (mixed >> 31)
@@ -122,7 +124,14 @@ mod tests {
     fn splitmix_gives_its_published_sequence() {
         let source = Randomness::seeded(1_234_567);
         let drawn: Vec<u64> = (0..3).map(|_| source.next_u64().unwrap()).collect();
-        assert_eq!(drawn, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+        assert_eq!(
+            drawn,
+            [
+                6_457_827_717_110_365_317,
+                3_203_168_211_198_807_973,
+                9_817_491_932_198_370_423
+            ]
+        );
     }
 
     #[test]
@@ -148,16 +157,26 @@ mod tests {
         let random = source.uuid_v4().unwrap().hyphenated().to_string();
         assert_eq!((random.len(), &random[14..15]), (36, "4"));
         assert!("89ab".contains(&random[19..20]));
-        let timed = source.uuid_v7(WallTime::from_unix_micros(0x0123_4567_89ab * 1_000)).unwrap().to_string();
+        let timed = source
+            .uuid_v7(WallTime::from_unix_micros(0x0123_4567_89ab * 1_000))
+            .unwrap()
+            .to_string();
         assert_eq!(&timed[..15], "01234567-89ab-7");
     }
 
     #[test]
     fn timed_uuids_sort_by_time() {
         let source = Randomness::system();
-        let uuids: Vec<Uuid> =
-            (0..50).map(|ms| source.uuid_v7(WallTime::from_unix_micros(ms * 1_000)).unwrap()).collect();
+        let uuids: Vec<Uuid> = (0..50)
+            .map(|ms| source.uuid_v7(WallTime::from_unix_micros(ms * 1_000)).unwrap())
+            .collect();
         assert!(uuids.is_sorted());
-        assert!(source.uuid_v7(WallTime::from_unix_micros(-5_000)).unwrap().to_string().starts_with("00000000-0000-7"));
+        assert!(
+            source
+                .uuid_v7(WallTime::from_unix_micros(-5_000))
+                .unwrap()
+                .to_string()
+                .starts_with("00000000-0000-7")
+        );
     }
 }

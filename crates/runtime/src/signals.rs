@@ -97,7 +97,10 @@ mod tests {
 
     #[test]
     fn each_signal_is_seen_once_under_its_name() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .unwrap();
         runtime.block_on(async {
             let mut signals = Signals::install().unwrap();
             raise(Number::SIGHUP).unwrap();

@@ -14,7 +14,10 @@ where
     F: FnOnce() -> T + Send + 'static,
 {
     if name.contains('\0') {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "a thread name cannot hold a NUL byte"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "a thread name cannot hold a NUL byte",
+        ));
     }
     Builder::new().name(name.to_owned()).spawn(body)
 }
@@ -36,6 +39,9 @@ mod tests {
 
     #[test]
     fn a_name_that_the_system_cannot_keep_is_refused() {
-        assert_eq!(spawn_named("a\0b", || ()).unwrap_err().kind(), io::ErrorKind::InvalidInput);
+        assert_eq!(
+            spawn_named("a\0b", || ()).unwrap_err().kind(),
+            io::ErrorKind::InvalidInput
+        );
     }
 }

@@ -18,12 +18,27 @@ use nix::unistd::{Pid, Uid, getpgid, getpid, getsid};
 type Check = (&'static str, fn());
 
 const CHECKS: [Check; 6] = [
-    ("the_parent_succeeds_when_the_daemon_listens", the_parent_succeeds_when_the_daemon_listens),
-    ("the_parent_repeats_why_the_daemon_does_not_listen", the_parent_repeats_why_the_daemon_does_not_listen),
-    ("the_parent_fails_when_the_daemon_dies_silently", the_parent_fails_when_the_daemon_dies_silently),
+    (
+        "the_parent_succeeds_when_the_daemon_listens",
+        the_parent_succeeds_when_the_daemon_listens,
+    ),
+    (
+        "the_parent_repeats_why_the_daemon_does_not_listen",
+        the_parent_repeats_why_the_daemon_does_not_listen,
+    ),
+    (
+        "the_parent_fails_when_the_daemon_dies_silently",
+        the_parent_fails_when_the_daemon_dies_silently,
+    ),
     ("detaching_with_threads_is_refused", detaching_with_threads_is_refused),
-    ("the_second_stop_signal_ends_the_process", the_second_stop_signal_ends_the_process),
-    ("privileges_are_dropped_inside_a_chroot", privileges_are_dropped_inside_a_chroot),
+    (
+        "the_second_stop_signal_ends_the_process",
+        the_second_stop_signal_ends_the_process,
+    ),
+    (
+        "privileges_are_dropped_inside_a_chroot",
+        privileges_are_dropped_inside_a_chroot,
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -39,7 +54,10 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let wanted = arguments.iter().find(|argument| !argument.starts_with('-'));
-    for (name, check) in CHECKS.iter().filter(|(name, _)| wanted.is_none_or(|wanted| name.contains(wanted.as_str()))) {
+    for (name, check) in CHECKS
+        .iter()
+        .filter(|(name, _)| wanted.is_none_or(|wanted| name.contains(wanted.as_str())))
+    {
         check();
         println!("test {name} ... ok");
     }
@@ -100,7 +118,12 @@ fn play(role: &str, argument: &Path) -> ExitCode {
 }
 
 fn run(role: &str, argument: &Path) -> Output {
-    Command::new(env::current_exe().unwrap()).arg(role).arg(argument).stdin(Stdio::null()).output().unwrap()
+    Command::new(env::current_exe().unwrap())
+        .arg(role)
+        .arg(argument)
+        .stdin(Stdio::null())
+        .output()
+        .unwrap()
 }
 
 fn said(bytes: &[u8]) -> String {
@@ -120,7 +143,11 @@ fn the_parent_succeeds_when_the_daemon_listens() {
     daemon.read_to_string(&mut words).unwrap();
     let words: Vec<&str> = words.split(' ').collect();
     let pid = Pid::from_raw(words[0].parse().unwrap());
-    assert_eq!(words[1..], ["/dev/null", "false", "true"], "stdout, session leader, own session");
+    assert_eq!(
+        words[1..],
+        ["/dev/null", "false", "true"],
+        "stdout, session leader, own session"
+    );
     kill(pid, None).expect("the daemon outlives its parent");
 }
 
@@ -128,13 +155,20 @@ fn the_parent_repeats_why_the_daemon_does_not_listen() {
     let output = run("role-fail", Path::new("-"));
     assert_eq!(output.status.code(), Some(1));
     let stderr = said(&output.stderr);
-    assert!(stderr.contains("complaint on stderr\n") && stderr.contains("cannot bind\n"), "{stderr}");
+    assert!(
+        stderr.contains("complaint on stderr\n") && stderr.contains("cannot bind\n"),
+        "{stderr}"
+    );
 }
 
 fn the_parent_fails_when_the_daemon_dies_silently() {
     let output = run("role-die", Path::new("-"));
     assert_eq!(output.status.code(), Some(1));
-    assert!(said(&output.stderr).contains("ended before it was listening"), "{}", said(&output.stderr));
+    assert!(
+        said(&output.stderr).contains("ended before it was listening"),
+        "{}",
+        said(&output.stderr)
+    );
 }
 
 fn detaching_with_threads_is_refused() {
@@ -145,7 +179,12 @@ fn detaching_with_threads_is_refused() {
 fn the_second_stop_signal_ends_the_process() {
     use std::os::unix::process::ExitStatusExt;
     let output = run("role-stop", Path::new("-"));
-    assert_eq!(output.status.signal(), Some(Signal::SIGINT as i32), "{}", said(&output.stderr));
+    assert_eq!(
+        output.status.signal(),
+        Some(Signal::SIGINT as i32),
+        "{}",
+        said(&output.stderr)
+    );
     assert_eq!(said(&output.stdout), "still alive\n");
 }
 

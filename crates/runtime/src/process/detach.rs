@@ -58,7 +58,9 @@ pub fn detach() -> Result<Readiness, DetachError> {
         exit(await_report(&mut File::from(reader), &mut io::stderr()));
     }
     drop(reader);
-    let readiness = Readiness { report: Some(File::from(writer)) };
+    let readiness = Readiness {
+        report: Some(File::from(writer)),
+    };
     // From here on we are not the process that the caller's error would be seen in.
     if let Err(error) = setsid() {
         readiness.failed(&format!("cannot start a session: {error}"));
@@ -104,7 +106,11 @@ impl Readiness {
     pub fn failed(self, message: &str) {
         if let Some(mut report) = self.report {
             // An empty report would read as a silent death.
-            let text = if message.is_empty() { "the server could not start" } else { message };
+            let text = if message.is_empty() {
+                "the server could not start"
+            } else {
+                message
+            };
             let _ = report.write_all(text.replace('\0', " ").as_bytes());
         }
     }
@@ -129,8 +135,14 @@ fn await_report(report: &mut impl Read, stderr: &mut impl Write) -> i32 {
 }
 
 fn require_single_thread() -> Result<(), DetachError> {
-    let threads = fs::read_dir("/proc/self/task").map_err(DetachError::ThreadsUnknown)?.count();
-    if threads == 1 { Ok(()) } else { Err(DetachError::ThreadsRunning(threads)) }
+    let threads = fs::read_dir("/proc/self/task")
+        .map_err(DetachError::ThreadsUnknown)?
+        .count();
+    if threads == 1 {
+        Ok(())
+    } else {
+        Err(DetachError::ThreadsRunning(threads))
+    }
 }
 
 #[allow(unsafe_code)]

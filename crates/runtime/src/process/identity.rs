@@ -63,7 +63,11 @@ impl Identity {
             (Some(user), Some(gid)) => Some(groups_of(user, gid)?),
             _ => None,
         };
-        Ok(Self { uid: user.map(|user| user.uid), gid, groups })
+        Ok(Self {
+            uid: user.map(|user| user.uid),
+            gid,
+            groups,
+        })
     }
 
     /// The user's number and the group's, for handing files over before the change.
@@ -100,7 +104,10 @@ fn look_up_user(name: &str) -> Result<User, IdentityError> {
     match found {
         Ok(Some(user)) => Ok(user),
         Ok(None) => Err(IdentityError::UnknownUser(name.to_owned())),
-        Err(source) => Err(IdentityError::LookUp { name: name.to_owned(), source }),
+        Err(source) => Err(IdentityError::LookUp {
+            name: name.to_owned(),
+            source,
+        }),
     }
 }
 
@@ -112,18 +119,27 @@ fn look_up_group(name: &str) -> Result<Group, IdentityError> {
     match found {
         Ok(Some(group)) => Ok(group),
         Ok(None) => Err(IdentityError::UnknownGroup(name.to_owned())),
-        Err(source) => Err(IdentityError::LookUp { name: name.to_owned(), source }),
+        Err(source) => Err(IdentityError::LookUp {
+            name: name.to_owned(),
+            source,
+        }),
     }
 }
 
 fn groups_of(user: &User, gid: Gid) -> Result<Vec<Gid>, IdentityError> {
-    let failed = |source| IdentityError::LookUp { name: user.name.clone(), source };
+    let failed = |source| IdentityError::LookUp {
+        name: user.name.clone(),
+        source,
+    };
     let name = CString::new(user.name.as_str()).map_err(|_| failed(Errno::EINVAL))?;
     getgrouplist(&name, gid).map_err(failed)
 }
 
 fn number(name: &str) -> Option<u32> {
-    name.bytes().all(|byte| byte.is_ascii_digit()).then(|| name.parse().ok()).flatten()
+    name.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| name.parse().ok())
+        .flatten()
 }
 
 #[cfg(test)]
@@ -154,9 +170,18 @@ mod tests {
     #[test]
     fn who_is_unknown_is_named() {
         let unknown = |user, group| Identity::look_up(user, group).unwrap_err();
-        assert_eq!(unknown(Some("no such user"), None), IdentityError::UnknownUser("no such user".to_owned()));
-        assert_eq!(unknown(None, Some("4294967290")), IdentityError::UnknownGroup("4294967290".to_owned()));
-        assert_eq!(unknown(Some("99999999999"), None), IdentityError::UnknownUser("99999999999".to_owned()));
+        assert_eq!(
+            unknown(Some("no such user"), None),
+            IdentityError::UnknownUser("no such user".to_owned())
+        );
+        assert_eq!(
+            unknown(None, Some("4294967290")),
+            IdentityError::UnknownGroup("4294967290".to_owned())
+        );
+        assert_eq!(
+            unknown(Some("99999999999"), None),
+            IdentityError::UnknownUser("99999999999".to_owned())
+        );
         assert_eq!(unknown(Some(""), None), IdentityError::UnknownUser(String::new()));
     }
 

@@ -23,7 +23,10 @@ pub fn raise_open_files_limit() -> io::Result<OpenFilesLimit> {
     if soft < hard {
         setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
     }
-    Ok(OpenFilesLimit { before: soft, now: hard.max(soft) })
+    Ok(OpenFilesLimit {
+        before: soft,
+        now: hard.max(soft),
+    })
 }
 
 #[cfg(test)]
@@ -34,7 +37,13 @@ mod tests {
     fn the_soft_limit_reaches_the_hard_one() {
         let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
         setrlimit(Resource::RLIMIT_NOFILE, soft.min(256), hard).unwrap();
-        assert_eq!(raise_open_files_limit().unwrap(), OpenFilesLimit { before: soft.min(256), now: hard });
+        assert_eq!(
+            raise_open_files_limit().unwrap(),
+            OpenFilesLimit {
+                before: soft.min(256),
+                now: hard
+            }
+        );
         assert_eq!(getrlimit(Resource::RLIMIT_NOFILE).unwrap(), (hard, hard));
     }
 }

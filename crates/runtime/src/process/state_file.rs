@@ -35,7 +35,10 @@ impl StateFile {
 
     fn write(path: &Path, content: Vec<u8>) -> io::Result<Self> {
         fs::write(path, &content)?;
-        Ok(Self { path: path.to_owned(), content })
+        Ok(Self {
+            path: path.to_owned(),
+            content,
+        })
     }
 }
 
