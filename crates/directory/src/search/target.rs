@@ -1,0 +1,59 @@
+//! What a search walks over: bases in naming contexts, one after the other, each resumable at an entry ID.
+
+use std::sync::Arc;
+
+use ironbark_model::{Dn, Entry};
+use ironbark_store::{EntryId, Plan, Scope};
+
+use crate::Context;
+
+/// One base and scope in one naming context.
+pub(crate) struct Target {
+    pub(crate) context: Arc<Context>,
+    pub(crate) walk: Walk,
+}
+
+/// How the entries of a target are reached.
+pub(crate) enum Walk {
+    /// Through the store.
+    Stored {
+        base: Base,
+        scope: Scope,
+        /// Chosen at the first step.
+        plan: Option<Plan>,
+        /// The last entry that was considered.
+        position: EntryId,
+    },
+    /// Entries computed for this search.
+    Memory { entries: Arc<[Entry]>, base: Dn, scope: Scope, position: usize },
+}
+
+/// The base of a stored walk.
+#[derive(Clone, Debug)]
+pub(crate) struct Base {
+    pub(crate) id: EntryId,
+    pub(crate) dn: Dn,
+}
+
+impl Target {
+    pub(crate) fn stored(context: Arc<Context>, id: EntryId, dn: Dn, scope: Scope) -> Self {
+        Self {
+            context,
+            walk: Walk::Stored { base: Base { id, dn }, scope, plan: None, position: 0 },
+        }
+    }
+
+    pub(crate) fn memory(context: Arc<Context>, entries: Arc<[Entry]>, base: Dn, scope: Scope) -> Self {
+        Self { context, walk: Walk::Memory { entries, base, scope, position: 0 } }
+    }
+}
+
+/// Whether `dn` lies within `scope` of `base`.
+pub(crate) fn in_scope(dn: &Dn, base: &Dn, scope: Scope) -> bool {
+    match scope {
+        Scope::Base => dn == base,
+        Scope::OneLevel => dn.depth() == base.depth() + 1 && dn.is_within(base),
+        Scope::Subtree => dn.is_within(base),
+        Scope::Children => dn.depth() > base.depth() && dn.is_within(base),
+    }
+}
