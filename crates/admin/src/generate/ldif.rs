@@ -13,10 +13,9 @@ pub(super) struct Ldif<'a, W: Write> {
 }
 
 impl<'a, W: Write> Ldif<'a, W> {
-    /// Starts the stream with its version line.
+    /// Starts the stream, without a version line: slapadd takes it for the first record.
     pub(super) fn new(out: &'a mut W, progress: &'a mut dyn FnMut(u64)) -> Self {
-        let mut buffer = Vec::with_capacity(BUFFER_BYTES + (BUFFER_BYTES >> 2));
-        buffer.extend_from_slice(b"version: 1\n\n");
+        let buffer = Vec::with_capacity(BUFFER_BYTES + (BUFFER_BYTES >> 2));
         Self {
             out,
             progress,
