@@ -43,7 +43,9 @@ fn to_ldif(name: &str, text: &str) -> Result<String, String> {
     let mut values: [Vec<String>; 4] = Default::default();
     let [identifiers, syntaxes, attributes, classes] = &mut values;
     for (line, definition) in logical_lines(text)? {
-        let (keyword, rest) = definition.split_once(' ').ok_or_else(|| format!("line {line}: a keyword alone"))?;
+        let (keyword, rest) = definition
+            .split_once(' ')
+            .ok_or_else(|| format!("line {line}: a keyword alone"))?;
         let list = match keyword {
             "objectidentifier" => &mut *identifiers,
             "ldapsyntax" => &mut *syntaxes,
@@ -63,7 +65,12 @@ fn to_ldif(name: &str, text: &str) -> Result<String, String> {
     fold(&mut ldif, &format!("dn: cn={name},cn=schema,cn=config"));
     fold(&mut ldif, "objectClass: olcSchemaConfig");
     fold(&mut ldif, &format!("cn: {name}"));
-    let types = ["olcObjectIdentifier", "olcLdapSyntaxes", "olcAttributeTypes", "olcObjectClasses"];
+    let types = [
+        "olcObjectIdentifier",
+        "olcLdapSyntaxes",
+        "olcAttributeTypes",
+        "olcObjectClasses",
+    ];
     for (attribute, list) in types.iter().zip(&values) {
         for (number, value) in list.iter().enumerate() {
             fold(&mut ldif, &format!("{attribute}: {{{number}}}{value}"));
@@ -80,8 +87,9 @@ fn logical_lines(text: &str) -> Result<Vec<(usize, String)>, String> {
             continue;
         }
         if line.starts_with([' ', '\t']) {
-            let (_, last) =
-                lines.last_mut().ok_or_else(|| format!("line {}: continues nothing", index.saturating_add(1)))?;
+            let (_, last) = lines
+                .last_mut()
+                .ok_or_else(|| format!("line {}: continues nothing", index.saturating_add(1)))?;
             last.push(' ');
             last.push_str(line.trim());
         } else {
@@ -176,8 +184,14 @@ mod tests {
     #[test]
     fn faults_name_the_line() {
         assert_eq!(to_ldif("t", " x\n"), Err("line 1: continues nothing".to_owned()));
-        assert_eq!(to_ldif("t", "\nfoo ( 1 )\n"), Err("line 2: unknown keyword `foo`".to_owned()));
-        assert_eq!(to_ldif("t", "objectclass ( 1 NAME 'x )\n"), Err("line 1: a quote is not closed".to_owned()));
+        assert_eq!(
+            to_ldif("t", "\nfoo ( 1 )\n"),
+            Err("line 2: unknown keyword `foo`".to_owned())
+        );
+        assert_eq!(
+            to_ldif("t", "objectclass ( 1 NAME 'x )\n"),
+            Err("line 1: a quote is not closed".to_owned())
+        );
         assert_eq!(
             to_ldif("t", "objectclass ( 1\n"),
             Err("line 1: the definition is not in parentheses".to_owned())
