@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{DatabaseConfig, database::Operations};
+use ironbark_config::{DatabaseConfig, Operations};
 use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_store::Database;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::database::Operations;
+use ironbark_config::Operations;
 use ironbark_ldap_proto::{
     Operation, Request, RequestMessage,
     controls::{ControlPolicy, RequestControls},

@@ -4,15 +4,13 @@
 //! encoded to a client.
 
 mod evaluate;
-mod rules;
 
-use ironbark_config::access::Level;
+use ironbark_config::access::Privileges;
 use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry};
 use ironbark_store::{Record, View};
 
 use crate::{Configuration, Context, session::Identity};
-
-pub use rules::Rules;
+use evaluate::Check;
 
 /// Who acts on a database.
 #[derive(Clone, Copy, Debug)]
@@ -31,12 +29,11 @@ impl<'a> Subject<'a> {
 }
 
 /// An entry of which the subject may know, and of which it may see what [`VisibleEntry::may_read`] grants.
-#[derive(Clone, Copy)]
 pub struct VisibleEntry<'a> {
     source: Source<'a>,
     dn: &'a str,
     /// `None`: everything is readable.
-    check: Option<evaluate::Check<'a>>,
+    check: Option<Check<'a>>,
 }
 
 /// Where the entry is.
@@ -44,6 +41,17 @@ pub struct VisibleEntry<'a> {
 pub(crate) enum Source<'a> {
     Record(&'a Record<'a>, View<'a>),
     Memory(&'a Entry),
+}
+
+/// What access is asked to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Target<'a> {
+    /// The `entry` pseudo-attribute.
+    Entry,
+    /// The `children` pseudo-attribute.
+    Children,
+    /// An attribute, or one value of it.
+    Attribute(&'a AttributeDescription, Option<&'a [u8]>),
 }
 
 impl<'a> VisibleEntry<'a> {
@@ -63,7 +71,7 @@ impl<'a> VisibleEntry<'a> {
 
     /// Whether an attribute (with `None`: as a whole), or one value of it, is readable.
     pub(crate) fn may_read(&self, attribute: &AttributeDescription, value: Option<&[u8]>) -> bool {
-        self.check.as_ref().is_none_or(|check| check.permits(attribute, value, Level::Read))
+        self.check.as_ref().is_none_or(|check| check.permits(Target::Attribute(attribute, value), Privileges::READ))
     }
 }
 
@@ -96,10 +104,10 @@ fn visible<'a>(
     source: Source<'a>,
     dn: &'a str,
 ) -> Option<VisibleEntry<'a>> {
-    let check = evaluate::check(context, configuration, subject, source);
+    let check = Check::for_reading(context, configuration, subject, source);
     check
         .as_ref()
-        .is_none_or(|check| check.permits_entry(Level::Read))
+        .is_none_or(|check| check.permits(Target::Entry, Privileges::READ))
         .then_some(VisibleEntry { source, dn, check })
 }
 
@@ -108,38 +116,21 @@ pub(crate) fn searchable_filter(
     context: &Context,
     configuration: &Configuration,
     subject: Subject<'_>,
-    view: View<'_>,
-    record: &Record<'_>,
+    source: Source<'_>,
     filter: &CompiledFilter,
 ) -> Option<CompiledFilter> {
-    let check = evaluate::check(context, configuration, subject, Source::Record(record, view))?;
+    let check = Check::for_reading(context, configuration, subject, source)?;
     evaluate::hide_unsearchable(&check, filter)
 }
 
-/// Whether a subject has a level of access to an attribute (or one value) of an entry in memory; for write operations and compare.
+/// Whether a subject has privileges on an entry in memory; for write operations, bind and compare.
 pub(crate) fn permits(
     context: &Context,
     configuration: &Configuration,
     subject: Subject<'_>,
     entry: &Entry,
-    attribute: Target<'_>,
-    level: Level,
+    target: Target<'_>,
+    privileges: Privileges,
 ) -> bool {
-    let Some(check) = evaluate::check(context, configuration, subject, Source::Memory(entry)) else { return true };
-    match attribute {
-        Target::Entry => check.permits_entry(level),
-        Target::Children => check.permits_children(level),
-        Target::Attribute(description, value) => check.permits(description, value, level),
-    }
-}
-
-/// What access is asked to.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Target<'a> {
-    /// The `entry` pseudo-attribute.
-    Entry,
-    /// The `children` pseudo-attribute.
-    Children,
-    /// An attribute, or one value of it.
-    Attribute(&'a AttributeDescription, Option<&'a [u8]>),
+    subject.is_root || Check::new(context, configuration, subject, Source::Memory(entry)).permits(target, privileges)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{access::Level, database::Operations, global::{Allow, Disallow}};
+use ironbark_config::{Allow, Disallow, Operations, access::Privileges};
 use ironbark_ldap_proto::{Authentication, BindRequest, Operation};
 use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_store::Location;
@@ -161,7 +161,7 @@ fn usable_passwords(
         }
         for value in &attribute.values {
             let target = Target::Attribute(&attribute.description, Some(value));
-            if access::permits(context, configuration, subject, entry, target, Level::Auth) {
+            if access::permits(context, configuration, subject, entry, target, Privileges::AUTH) {
                 values.push(value.clone());
             }
         }

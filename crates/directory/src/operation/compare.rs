@@ -1,6 +1,6 @@
 //! Compare (RFC 4511 §4.10).
 
-use ironbark_config::{access::Level, database::Operations};
+use ironbark_config::{access::Privileges, Operations};
 use ironbark_ldap_proto::{CompareRequest, controls::RequestControls};
 use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{Location, View};
@@ -109,9 +109,9 @@ fn compare_memory(
     let schema = &*configuration.schema;
     let subject = Subject::of(&origin.identity, context);
     let target = Target::Attribute(description, Some(value));
-    if !access::permits(context, configuration, subject, entry, target, Level::Compare) {
+    if !access::permits(context, configuration, subject, entry, target, Privileges::COMPARE) {
         // Without disclose the entry does not exist for this subject.
-        let disclosed = access::permits(context, configuration, subject, entry, Target::Entry, Level::Disclose);
+        let disclosed = access::permits(context, configuration, subject, entry, Target::Entry, Privileges::DISCLOSE);
         let code = if disclosed { ResultCode::INSUFFICIENT_ACCESS_RIGHTS } else { ResultCode::NO_SUCH_OBJECT };
         return Err(OperationError::code(code));
     }

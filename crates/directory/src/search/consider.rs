@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Context, OperationError,
-    access::{self, Subject},
+    access::{self, Source, Subject},
     computed, log, referral,
     worker::Scratch,
 };
@@ -172,7 +172,7 @@ impl SearchRun {
         scratch: &mut Scratch,
     ) -> Result<bool, OperationError> {
         let permitted: Option<CompiledFilter> =
-            access::searchable_filter(context, &self.configuration, subject, view, record, &self.filter);
+            access::searchable_filter(context, &self.configuration, subject, Source::Record(record, view), &self.filter);
         let filter = permitted.as_ref().unwrap_or(&self.filter);
         if computed::is_needed_by(&self.configuration, filter) {
             let mut entry = record.to_entry(view.dn(record.id)?)?;
