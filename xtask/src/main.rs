@@ -10,13 +10,11 @@ use anyhow::{Context, Result};
 
 fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = env::args().skip(1).collect();
-    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["tidy"] => tidy(),
-        _ => {
-            eprintln!("usage: cargo xtask tidy");
-            Ok(ExitCode::from(2))
-        }
+    if arguments == ["tidy"] {
+        return tidy();
     }
+    eprintln!("usage: cargo xtask tidy");
+    Ok(ExitCode::from(2))
 }
 
 fn tidy() -> Result<ExitCode> {
