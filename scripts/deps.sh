@@ -40,11 +40,8 @@ restore_policy() {
 }
 
 forbid_daemons() {
-  # A run that was killed has left its own answer in place of the administrator's: do not take that for his.
-  if [ -e "$policy" ] && [ ! -e "$policy.before-ironbark" ] && ! grep -q 'ironbark' "$policy"; then
-    as_root mv "$policy" "$policy.before-ironbark"
-  fi
   trap restore_policy EXIT
+  if [ -e "$policy" ]; then as_root mv "$policy" "$policy.before-ironbark"; fi
   printf '#!/bin/sh\n# Written by the ironbark build for the time of an installation.\nexit 101\n' | as_root tee "$policy" >/dev/null
   as_root chmod 755 "$policy"
 }
@@ -91,6 +88,8 @@ check_python() {
   /usr/bin/python3 -c 'import ldap' 2>/dev/null || die "/usr/bin/python3 cannot import ldap although python3-ldap is installed"
 }
 
+# A run that was killed has left its answer in place of the administrator's.
+if grep --quiet --no-messages 'Written by the ironbark build' "$policy"; then restore_policy; fi
 install_packages
 install_rust
 check_python

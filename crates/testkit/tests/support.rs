@@ -1,4 +1,5 @@
-//! The support itself, tried on Debian's slapd.
+//! The support itself, tried on Debian's slapd and on the build of our own binary.
+#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use ironbark_testkit::{Credentials, Flavor, Listen, NormalizedLdif, Server, TestkitError, Tool, assert_ldif_eq};
 
@@ -148,4 +149,11 @@ fn dropping_ends_the_server_and_removes_its_directory() {
     drop(server);
     assert!(!path.exists());
     assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+}
+
+#[test]
+fn our_own_binary_is_built_or_named() {
+    let program = Flavor::Ironbark.program().unwrap();
+    assert!(program.is_file(), "{}", program.display());
+    assert_eq!(program, Flavor::Ironbark.program().unwrap());
 }
