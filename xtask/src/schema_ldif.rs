@@ -161,6 +161,25 @@ mod tests {
     }
 
     #[test]
+    fn core_is_numbered_as_clients_expect() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("schema");
+        let core = to_ldif("core", &fs::read_to_string(folder.join("core.schema")).unwrap())
+            .unwrap()
+            .replace("\n ", "");
+        for value in [
+            "olcAttributeTypes: {0}( 2.5.4.2 NAME 'knowledgeInformation'",
+            "olcAttributeTypes: {27}( 2.5.4.31 NAME 'member'",
+            "olcAttributeTypes: {51}( 1.2.840.113549.1.9.1 NAME ( 'email'",
+            "olcObjectClasses: {0}( 2.5.6.2 NAME 'country'",
+            "olcObjectClasses: {7}( 2.5.6.9 NAME 'groupOfNames'",
+            "olcObjectClasses: {26}( 1.3.6.1.1.3.1 NAME 'uidObject'",
+        ] {
+            assert!(core.contains(value), "{value}");
+        }
+        assert!(!core.contains("{52}( 1.2.840"));
+    }
+
+    #[test]
     fn order_numbers_and_quoted_space_are_kept() {
         let text = "# c\nobjectidentifier A 1.2\nattributetype ( A:1 NAME 'x'\n\tDESC 'two  spaces' )\n\nobjectclass ( A:2  NAME 'y' )\nattributetype ( A:3 NAME 'z' )\n";
         let ldif = to_ldif("t", text).unwrap();

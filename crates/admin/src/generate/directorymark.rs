@@ -19,6 +19,15 @@ pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, count:
     Ok(())
 }
 
+/// DN and uid of a person.
+pub(super) fn name(suffix: &Suffix<'_>, number: u64, seed: u64) -> (String, String) {
+    let identity = identity(&mut Random::for_entry(seed, number));
+    let (mut dn, mut uid) = (String::new(), String::new());
+    push_dn(&mut dn, &identity, number, suffix.dn);
+    push_uid(&mut uid, &identity.0, number);
+    (dn, uid)
+}
+
 /// What the DN of an entry is made of: the first numbers that its generator draws.
 fn identity(random: &mut Random) -> (Person, &'static str) {
     let person = person(random);
@@ -103,7 +112,7 @@ fn entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, number: u64, seed
     });
     ldif.compose("carLicense", |text| push_plate(text, random));
     ldif.compose("departmentNumber", |text| {
-        push_number(text, 1000 + random.below(9000), 4)
+        push_number(text, 1000 + random.below(9000), 4);
     });
     ldif.line(
         "employeeType",

@@ -1,7 +1,7 @@
 //! `ironbark generate`: LDIF data sets of any size, the same bytes for the same seed, for tests and load tests.
 //!
 //! An entry depends on the seed, its number and the suffix alone, so that a load generator can name the entries of a
-//! data set without reading it. The password of a person is the person's `uid`.
+//! data set without reading it ([`entry_name`]). The password of a person is the person's `uid`.
 
 mod directorymark;
 mod ldif;
@@ -81,6 +81,30 @@ pub fn write(
         Kind::DirectoryMark => directorymark::write(&mut ldif, &suffix, count, seed)?,
     }
     ldif.finish()
+}
+
+/// How an entry of a data set is called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryName {
+    /// The distinguished name.
+    pub dn: String,
+    /// The uid (which is also the password), or the IMSI of a subscriber, who has no password.
+    pub login: String,
+}
+
+/// The name of person or subscriber `number` (from 0) of a data set, without making the data set.
+///
+/// # Errors
+/// `InvalidInput` when the suffix does not begin with dc, o, ou, c or l.
+pub fn entry_name(kind: Kind, number: u64, seed: u64, suffix: &str) -> io::Result<EntryName> {
+    let suffix = Suffix::new(suffix)?;
+    let (dn, login) = match kind {
+        Kind::Zimbra => zimbra::name(&suffix, number, seed),
+        Kind::Telco => telco::name(&suffix, number),
+        Kind::University => university::name(&suffix, number, seed),
+        Kind::DirectoryMark => directorymark::name(&suffix, number, seed),
+    };
+    Ok(EntryName { dn, login })
 }
 
 #[cfg(test)]

@@ -18,6 +18,34 @@ pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, count:
     Ok(())
 }
 
+/// DN and IMSI of a subscriber.
+pub(super) fn name(suffix: &Suffix<'_>, number: u64) -> (String, String) {
+    let (mut dn, mut imsi) = (String::new(), String::new());
+    push_dn(&mut dn, number, suffix.dn);
+    push_imsi(&mut imsi, number);
+    (dn, imsi)
+}
+
+fn push_dn(text: &mut String, number: u64, suffix: &str) {
+    text.push_str("imsi=");
+    push_imsi(text, number);
+    text.push_str(",ou=");
+    text.push_str(
+        usize::try_from(number % 6)
+            .ok()
+            .and_then(|unit| UNITS.get(unit))
+            .copied()
+            .unwrap_or("hlr1"),
+    );
+    text.push(',');
+    text.push_str(suffix);
+}
+
+fn push_imsi(text: &mut String, number: u64) {
+    text.push_str("26201");
+    push_number(text, spread(number, 7_368_787_601), 10);
+}
+
 fn subscriber(
     ldif: &mut Ldif<'_, impl Write>,
     suffix: &Suffix<'_>,
@@ -25,25 +53,9 @@ fn subscriber(
     random: &mut Random,
     profiles: &[Vec<u8>],
 ) -> io::Result<()> {
-    let unit = usize::try_from(number % 6)
-        .ok()
-        .and_then(|unit| UNITS.get(unit))
-        .copied()
-        .unwrap_or("hlr1");
-    let imsi = spread(number, 7_368_787_601);
-    ldif.compose("dn", |text| {
-        text.push_str("imsi=26201");
-        push_number(text, imsi, 10);
-        text.push_str(",ou=");
-        text.push_str(unit);
-        text.push(',');
-        text.push_str(suffix.dn);
-    });
+    ldif.compose("dn", |text| push_dn(text, number, suffix.dn));
     ldif.line("objectClass", "telcoSubscriber");
-    ldif.compose("imsi", |text| {
-        text.push_str("26201");
-        push_number(text, imsi, 10);
-    });
+    ldif.compose("imsi", |text| push_imsi(text, number));
     ldif.compose("msisdn", |text| {
         text.push_str("49");
         push_number(text, spread(number, 6_125_423_371), 10);

@@ -34,6 +34,21 @@ fn entries_do_not_depend_on_their_number() {
 }
 
 #[test]
+fn entry_names_are_those_of_the_data_set() {
+    for kind in Kind::ALL {
+        let text = data(kind, 50, 11);
+        for (number, record) in (0..).zip(leaves(&text)) {
+            let name = entry_name(kind, number, 11, "dc=example,dc=com").unwrap();
+            let attribute = if kind == Kind::Telco { "imsi" } else { "uid" };
+            assert!(record.contains(&format!("\n{attribute}: {}\n", name.login)), "{record}");
+            if name.dn.is_ascii() {
+                assert!(record.starts_with(&format!("dn: {}\n", name.dn)), "{record}");
+            }
+        }
+    }
+}
+
+#[test]
 fn sizes_are_as_described() {
     for (kind, bytes) in [
         (Kind::Zimbra, 2000),

@@ -24,6 +24,15 @@ pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, count:
     Ok(())
 }
 
+/// DN and uid of a person.
+pub(super) fn name(suffix: &Suffix<'_>, number: u64, seed: u64) -> (String, String) {
+    let identity = Identity::new(&mut Random::for_entry(seed, number), number);
+    let (mut dn, mut uid) = (String::new(), String::new());
+    identity.push_dn(&mut dn, suffix.dn);
+    identity.push_uid(&mut uid);
+    (dn, uid)
+}
+
 /// What the DN of a person is made of: the first numbers that the person's generator draws.
 struct Identity {
     person: Person,
@@ -127,7 +136,7 @@ fn write_account(ldif: &mut Ldif<'_, impl Write>, identity: &Identity, random: &
         push_ssha(text, random, &uid);
     });
     ldif.compose("uidNumber", |text| {
-        push_number(text, identity.number.saturating_add(10_000), 1)
+        push_number(text, identity.number.saturating_add(10_000), 1);
     });
     ldif.line("gidNumber", "1000");
     ldif.compose("homeDirectory", |text| {
@@ -145,7 +154,7 @@ fn write_account(ldif: &mut Ldif<'_, impl Write>, identity: &Identity, random: &
         text.push_str(",,,");
     });
     ldif.compose("shadowLastChange", |text| {
-        push_number(text, 14_000 + random.below(2_000), 1)
+        push_number(text, 14_000 + random.below(2_000), 1);
     });
     ldif.line("shadowMax", "365");
 }

@@ -22,6 +22,14 @@ pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, count:
     Ok(())
 }
 
+/// DN and uid of an account.
+pub(super) fn name(suffix: &Suffix<'_>, number: u64, seed: u64) -> (String, String) {
+    let account = Account::new(&mut Random::for_entry(seed, number), number, suffix);
+    let mut dn = String::new();
+    account.push_dn(&mut dn, suffix.dn);
+    (dn, account.uid)
+}
+
 /// Writes `cn=cos` and its entries; returns the lines that an account of each class repeats.
 fn write_services(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, seed: u64) -> io::Result<Vec<Vec<u8>>> {
     ldif.compose("dn", |text| {
@@ -119,6 +127,15 @@ impl Account {
         account
     }
 
+    fn push_dn(&self, text: &mut String, suffix: &str) {
+        text.push_str("uid=");
+        text.push_str(&self.uid);
+        text.push_str(",ou=people,dc=");
+        push_domain(text, self.number % DOMAINS);
+        text.push(',');
+        text.push_str(suffix);
+    }
+
     fn push_at(&self, text: &mut String, suffix: &Suffix<'_>) {
         text.push('@');
         push_domain(text, self.number % DOMAINS);
@@ -139,20 +156,13 @@ impl Account {
         services: &[Vec<u8>],
         random: &mut Random,
     ) -> io::Result<()> {
-        ldif.compose("dn", |text| {
-            text.push_str("uid=");
-            text.push_str(&self.uid);
-            text.push_str(",ou=people,dc=");
-            push_domain(text, self.number % DOMAINS);
-            text.push(',');
-            text.push_str(suffix.dn);
-        });
+        ldif.compose("dn", |text| self.push_dn(text, suffix.dn));
         for class in ["inetOrgPerson", "zimbraAccount"] {
             ldif.line("objectClass", class);
         }
         self.write_person(ldif, random);
         self.write_mail(ldif, suffix, random);
-        self.write_state(ldif, random);
+        Self::write_state(ldif, random);
         // Most accounts are of the default class.
         let class = if random.percent(80) { 0 } else { 1 + random.below(2) };
         let service = usize::try_from(class).ok().and_then(|class| services.get(class));
@@ -229,7 +239,7 @@ impl Account {
         }
     }
 
-    fn write_state(&self, ldif: &mut Ldif<'_, impl Write>, random: &mut Random) {
+    fn write_state(ldif: &mut Ldif<'_, impl Write>, random: &mut Random) {
         ldif.compose("zimbraId", |text| push_uuid(text, random));
         ldif.line(
             "zimbraAccountStatus",
@@ -239,14 +249,14 @@ impl Account {
         ldif.compose("zimbraPasswordModifiedTime", |text| push_time(text, random, 2012, 2013));
         ldif.compose("zimbraLastLogonTimestamp", |text| push_time(text, random, 2013, 2014));
         ldif.compose("zimbraAuthTokenValidityValue", |text| {
-            push_number(text, random.below(20), 1)
+            push_number(text, random.below(20), 1);
         });
     }
 }
 
 const DOMAINS: u64 = 10;
 const DOMAIN_SEED: u64 = 0x646f_6d61_696e;
-const SERVICE_SEED: u64 = 0x636f_73;
+const SERVICE_SEED: u64 = 0x0063_6f73;
 const ALIAS_PREFIXES: &[&str] = &["m", "info.", "x"];
 
 /// What differs between the classes of service.
