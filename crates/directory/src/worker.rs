@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use ironbark_config::Disallow;
 use ironbark_ldap_proto::{
     DecodeError, MessageId, Operation, Request, RequestMessage,
-    controls::RequestControls,
+    controls::{ControlKind, ControlPolicy, ControlSet, RequestControls},
     encode_notice_of_disconnection,
 };
 use ironbark_model::ResultCode;
@@ -99,7 +100,7 @@ impl Worker {
     /// Begins one complete PDU; appends what can be answered at once to `out`.
     pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
         let configuration = self.directory.configuration();
-        let received_micros = self.directory.clock().monotonic_micros();
+        let received_micros = self.directory.monotonic_micros();
         let message = match RequestMessage::decode(pdu, &configuration.decode_limits) {
             Ok(message) => message,
             Err(error) => return self.refuse_undecodable(session, &error, out),
@@ -153,7 +154,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Started {
         let kind = message.operation.operation();
-        let controls = match RequestControls::decode(&message.controls, kind, &configuration.decode_limits) {
+        let controls = match RequestControls::decode(&message.controls, &message.operation, &policy(configuration), &configuration.decode_limits) {
             Ok(controls) => controls,
             Err(fault) => {
                 crate::log::request(configuration, &origin, &message.operation);
@@ -171,14 +172,14 @@ impl Worker {
             }
             Request::Bind(request) => bind::start(directory, session, configuration, &origin, request, out),
             Request::Compare(request) => {
-                let error = compare::compare(&mut self.scratch, configuration, &origin, request, &controls);
+                let error = compare::compare(configuration, &origin, request, &controls);
                 return self.answer(&origin, kind, &error, out);
             }
             Request::Extended(request) => {
                 extended::start(directory, session, configuration, &origin, request, &controls, out)
             }
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
-                write_request::submit(directory, configuration, &origin, message, &controls, pdu)
+                write_request::submit(configuration, &origin, message, pdu)
             }
             Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
         };
@@ -268,4 +269,17 @@ impl Worker {
             }
         }
     }
+}
+
+/// What the configuration says about controls.
+pub(crate) fn policy(configuration: &Configuration) -> ControlPolicy {
+    let disallow = configuration.settings.disallow;
+    let mut must_be_critical = ControlSet::NONE;
+    if disallow.contains(Disallow::PROXY_AUTHZ_NON_CRITICAL) {
+        must_be_critical = must_be_critical.with(ControlKind::ProxiedAuthorization);
+    }
+    if disallow.contains(Disallow::DONTUSECOPY_NON_CRITICAL) {
+        must_be_critical = must_be_critical.with(ControlKind::DontUseCopy);
+    }
+    ControlPolicy { must_be_critical, ..ControlPolicy::default() }
 }

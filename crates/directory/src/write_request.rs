@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ironbark_config::Operations;
 use ironbark_ldap_proto::{
     Operation, Request, RequestMessage,
-    controls::{ControlPolicy, RequestControls},
+    controls::RequestControls,
 };
 use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{ChangeRecord, WriteTransaction};
@@ -17,6 +17,7 @@ use crate::{
     operation::{Execution, Origin, add, delete, modify, modify_dn, password_modify},
     referral,
     respond::Success,
+    worker::policy,
     writer::Job,
 };
 
@@ -30,11 +31,9 @@ pub(crate) enum WriteRequest {
 
 /// Sends a write to the writer of its database.
 pub(crate) fn submit(
-    directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
     origin: &Origin,
     message: &RequestMessage<'_>,
-    controls: &RequestControls<'_>,
     pdu: &[u8],
 ) -> Result<Started, OperationError> {
     let (name, kind) = match &message.operation {
@@ -48,9 +47,8 @@ pub(crate) fn submit(
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
     refuse_frontend_entries(configuration, &dn, kind)?;
     let context = writable_context(configuration, &dn, kind)?;
-    let _ = controls;
     let request = WriteRequest::Message(pdu.into(), message.operation.operation());
-    enqueue(directory, configuration, origin, context, request)
+    enqueue(configuration, origin, context, request)
 }
 
 /// The root DSE and the subschema subentry are not written to.
@@ -97,7 +95,6 @@ pub(crate) fn writable_context<'a>(
 
 /// Puts a request into the queue of the database's writer.
 pub(crate) fn enqueue(
-    directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
     origin: &Origin,
     context: &Arc<Context>,
@@ -107,7 +104,6 @@ pub(crate) fn enqueue(
         return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "operation not supported within namingContext"));
     };
     let (reply, receiver) = oneshot::channel();
-    let _ = directory;
     writer.submit(Job {
         request,
         origin: origin.clone(),
@@ -144,7 +140,7 @@ impl WriteRequest {
                 let controls = RequestControls::decode(
                     &message.controls,
                     &message.operation,
-                    &ControlPolicy::default(),
+                    &policy(configuration),
                     &configuration.decode_limits,
                 )
                 .map_err(|fault| clean(OperationError::new(fault.code, fault.diagnostic)))?;

@@ -34,22 +34,36 @@ pub(crate) struct Job {
 
 /// The sending side of a writer's queue.
 #[derive(Clone, Debug)]
-pub(crate) struct WriterHandle {
-    queue: SyncSender<Job>,
+pub struct WriterHandle {
+    queue: SyncSender<Order>,
+}
+
+/// What a writer is told.
+pub(crate) enum Order {
+    /// Execute.
+    Job(Box<Job>),
+    /// End after what came before.
+    Close,
 }
 
 impl WriterHandle {
     /// Queues a write.
     pub(crate) fn submit(&self, job: Job) -> Result<(), OperationError> {
-        self.queue.try_send(job).map_err(|error| match error {
+        self.queue.try_send(Order::Job(Box::new(job))).map_err(|error| match error {
             TrySendError::Full(_) => OperationError::new(ResultCode::BUSY, "too many writes are waiting"),
             TrySendError::Disconnected(_) => OperationError::new(ResultCode::UNAVAILABLE, "server is shutting down"),
         })
     }
+
+    /// Ends the writer after what it has been given; waits for room in its queue.
+    pub(crate) fn close(&self) {
+        // A writer that is gone needs no telling.
+        let _ = self.queue.send(Order::Close);
+    }
 }
 
 /// Makes a queue and its writer.
-pub(crate) fn channel() -> (WriterHandle, Receiver<Job>) {
+pub(crate) fn channel() -> (WriterHandle, Receiver<Order>) {
     let (queue, jobs) = sync_channel(QUEUE_LIMIT);
     (WriterHandle { queue }, jobs)
 }
@@ -60,17 +74,32 @@ enum Outcome {
     Refused(OperationError),
 }
 
-/// Serves a database until every handle to its queue is gone.
-pub(crate) fn run(directory: &Directory, database: &Database, jobs: &Receiver<Job>) {
+/// Serves a database until it is told to end.
+pub(crate) fn run(directory: &Directory, database: &Database, orders: &Receiver<Order>) {
     let mut group = Vec::new();
-    while let Ok(first) = jobs.recv() {
-        group.push(first);
-        while group.len() < GROUP_LIMIT
-            && let Ok(next) = jobs.try_recv()
+    let mut is_open = true;
+    while is_open && let Ok(first) = orders.recv() {
+        is_open = take(first, &mut group);
+        while is_open
+            && group.len() < GROUP_LIMIT
+            && let Ok(next) = orders.try_recv()
         {
-            group.push(next);
+            is_open = take(next, &mut group);
         }
-        serve_group(directory, database, &mut group);
+        if !group.is_empty() {
+            serve_group(directory, database, &mut group);
+        }
+    }
+}
+
+/// Adds a job to the group; `false` when there will be no more.
+fn take(order: Order, group: &mut Vec<Job>) -> bool {
+    match order {
+        Order::Job(job) => {
+            group.push(*job);
+            true
+        }
+        Order::Close => false,
     }
 }
 

@@ -48,12 +48,12 @@ pub(crate) fn start(
         anonymous(configuration, &dn, password)?;
         return Ok(succeed(directory, session, origin, Identity::default(), out));
     }
-    match check_name(configuration, origin, dn, password)? {
+    match check_name(configuration, dn, password)? {
         Verdict::Accepted(identity) => {
             crate::log::bound(origin, identity.dn.pretty());
             Ok(succeed(directory, session, origin, identity, out))
         }
-        Verdict::Slow(check) => Ok(submit(directory, origin, check)),
+        Verdict::Slow(check) => submit(directory, origin, check),
     }
 }
 
@@ -100,7 +100,7 @@ fn anonymous(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<
 }
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
-fn check_name(configuration: &Configuration, origin: &Origin, dn: Dn, password: &[u8]) -> Result<Verdict, OperationError> {
+fn check_name(configuration: &Configuration, dn: Dn, password: &[u8]) -> Result<Verdict, OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     if configuration.settings.disallow.contains(Disallow::BIND_SIMPLE) {
         return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "unwilling to perform simple authentication"));
@@ -119,7 +119,7 @@ fn check_name(configuration: &Configuration, origin: &Origin, dn: Dn, password: 
         return Err(invalid());
     }
     let entry = record.to_entry(view.dn(id)?)?;
-    let stored = usable_passwords(configuration, context, origin, &entry)?;
+    let stored = usable_passwords(configuration, context, &entry)?;
     decide(entry.dn, stored, password)
 }
 
@@ -146,13 +146,11 @@ fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, Oper
 fn usable_passwords(
     configuration: &Configuration,
     context: &Context,
-    origin: &Origin,
     entry: &Entry,
 ) -> Result<Vec<Vec<u8>>, OperationError> {
     let known = &configuration.well_known.user_password;
     let anonymous = Identity::default();
     let subject = Subject::of(&anonymous, context);
-    let _ = origin;
     let schema = &configuration.schema;
     let mut values = Vec::new();
     for attribute in &entry.attributes {
@@ -182,11 +180,11 @@ fn succeed(directory: &Directory, session: &mut Session, origin: &Origin, identi
 }
 
 /// Verifies on the hashing pool, so that a slow hash never holds up a reactor.
-fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Started {
+fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Result<Started, OperationError> {
     let (reply, receiver) = oneshot::channel();
     let origin = origin.clone();
     let for_pool = Arc::clone(directory);
-    directory.hashing_pool().run(move || {
+    let accepted = directory.hashing_pool().run(move || {
         let accepted = check.stored.iter().any(|stored| password::verify(stored, &check.presented));
         let outcome = if accepted { ResultCode::SUCCESS } else { ResultCode::INVALID_CREDENTIALS };
         let identity = accepted.then(|| Arc::new(Identity { dn: check.dn, authentication_dn: None }));
@@ -200,5 +198,8 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Star
         // The connection may be gone.
         let _ = reply.send(Completion { message_id: origin.message_id, response, identity });
     });
-    Started::Submitted(Submitted { receiver, blocks_connection: true })
+    if !accepted {
+        return Err(OperationError::new(ResultCode::BUSY, "too many password checks are waiting"));
+    }
+    Ok(Started::Submitted(Submitted { receiver, blocks_connection: true }))
 }
