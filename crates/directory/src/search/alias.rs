@@ -100,8 +100,8 @@ pub(super) fn expand(
             if bases.iter().any(|known| covers(known, &target.1, scope)) {
                 continue;
             }
-            bases.push(AliasBase { dn: target.1.clone(), scope });
-            targets.push_back(Target::stored(context.clone(), target.0, target.1, scope));
+            targets.push_back(Target::of_alias(Arc::clone(context), target.0, target.1.clone(), scope, bases.len()));
+            bases.push(AliasBase { dn: target.1, scope });
             open.push_back((target.0, scope));
         }
     }
@@ -127,7 +127,7 @@ fn resolve(
 }
 
 /// Whether a subtree that is already searched holds all of another.
-fn covers(known: &AliasBase, dn: &Dn, scope: Scope) -> bool {
+pub(super) fn covers(known: &AliasBase, dn: &Dn, scope: Scope) -> bool {
     match known.scope {
         Scope::Subtree => dn.is_within(&known.dn),
         Scope::Children => dn.is_within(&known.dn) && dn.depth() > known.dn.depth(),

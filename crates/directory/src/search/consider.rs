@@ -5,8 +5,7 @@ use ironbark_model::{CompiledFilter, Entry, ResultCode, Truth, entry::EntrySourc
 use ironbark_store::{EntryId, Plan, Record, Scope, View};
 
 use super::{
-    SearchRun, Slice, Walked, encode,
-    sort,
+    SearchRun, Slice, Walked, alias, encode, sort,
     target::{Base, Target, Walk, in_scope},
 };
 use crate::{
@@ -131,6 +130,9 @@ impl SearchRun {
         if !self.shows(&record, id == base.id && scope == Scope::Base) || !view.in_scope(id, base.id, scope)? {
             return Ok(None);
         }
+        if base.earlier_bases > 0 && self.was_covered(view, id, base.earlier_bases)? {
+            return Ok(None);
+        }
         let subject = Subject::of(&self.origin.identity, context);
         if !self.matches(context, view, &record, subject, scratch)? {
             return Ok(None);
@@ -149,6 +151,13 @@ impl SearchRun {
         encode::entry(self, &entry, work, out)?;
         self.sent += 1;
         Ok(self.page_is_full())
+    }
+
+    /// Whether an earlier subtree of this search, brought in by aliases, holds the entry too.
+    fn was_covered(&self, view: View<'_>, id: EntryId, earlier_bases: usize) -> Result<bool, OperationError> {
+        let Some(extras) = &self.extras else { return Ok(false) };
+        let dn = view.dn(id)?;
+        Ok(extras.alias_bases.iter().take(earlier_bases).any(|base| alias::covers(base, &dn, Scope::Base)))
     }
 
     /// Subentries, aliases and glue are not for every search.

@@ -33,14 +33,20 @@ pub(crate) enum Walk {
 pub(crate) struct Base {
     pub(crate) id: EntryId,
     pub(crate) dn: Dn,
+    /// How many subtrees of the search came before this one through aliases; what they hold is not returned again.
+    pub(crate) earlier_bases: usize,
 }
 
 impl Target {
     pub(crate) fn stored(context: Arc<Context>, id: EntryId, dn: Dn, scope: Scope) -> Self {
-        Self {
-            context,
-            walk: Walk::Stored { base: Base { id, dn }, scope, plan: None, position: 0 },
-        }
+        let base = Base { id, dn, earlier_bases: 0 };
+        Self { context, walk: Walk::Stored { base, scope, plan: None, position: 0 } }
+    }
+
+    /// A subtree to which an alias led, after `earlier_bases` others.
+    pub(crate) fn of_alias(context: Arc<Context>, id: EntryId, dn: Dn, scope: Scope, earlier_bases: usize) -> Self {
+        let base = Base { id, dn, earlier_bases };
+        Self { context, walk: Walk::Stored { base, scope, plan: None, position: 0 } }
     }
 
     pub(crate) fn memory(context: Arc<Context>, entries: Arc<[Entry]>, base: Dn, scope: Scope) -> Self {
