@@ -29,19 +29,26 @@ pub struct Entry {
 
 impl Attribute {
     /// The index of the value that equals `value` by the equality rule (by its bytes when there is none).
+    ///
+    /// Values are compared as values: a class is not found by its subclass, nor a name with a unique identifier by the name alone.
+    /// Only what is no value of the attribute is taken as an assertion of the rule (`{ serialNumber 1, issuer "" }`).
     pub fn find(&self, schema: &Schema, value: &[u8]) -> Option<usize> {
         let Some(rule) = schema.attribute_type(self.description.attribute_type).equality else {
             return self.values.iter().position(|known| known == value);
         };
-        let mut assertion = Vec::new();
-        if (rule.normalize_assertion)(schema, value, &mut assertion).is_err() {
-            return self.values.iter().position(|known| known == value);
-        }
+        let mut sought = Vec::new();
+        let evaluate = match (rule.normalize_value)(schema, value, &mut sought) {
+            Ok(()) => None,
+            Err(_) => {
+                (rule.normalize_assertion)(schema, value, &mut sought).ok()?;
+                rule.evaluate
+            }
+        };
         let mut normal = Vec::new();
         self.values.iter().position(|known| {
             normal.clear();
             (rule.normalize_value)(schema, known, &mut normal).is_ok()
-                && rule.evaluate.map_or(normal == assertion, |evaluate| evaluate(schema, &normal, &assertion))
+                && evaluate.map_or(normal == sought, |evaluate| evaluate(schema, &normal, &sought))
         })
     }
 }

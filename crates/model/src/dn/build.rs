@@ -86,6 +86,9 @@ pub(super) fn push_assertion(
         (attribute.syntax.validate)(schema, value).map_err(|_| InvalidDn)?;
         push_pretty(dn, schema, attribute, text);
         match attribute.equality {
+            _ if TEXT_IS_NORMAL.contains(&attribute.syntax.oid) => {
+                dn.normalized.extend(value.iter().map(u8::to_ascii_lowercase));
+            }
             Some(rule) => (rule.normalize_value)(schema, value, &mut dn.normalized).map_err(|_| InvalidDn)?,
             None => dn.normalized.extend_from_slice(value),
         }
@@ -137,6 +140,9 @@ fn is_ordered_by_value(attribute: &AttributeType) -> bool {
     })
 }
 
+/// Syntaxes that give each value one text but for its case (Integer, Boolean, UUID): the text says what the rules' binary normal
+/// forms say, and access rules match regular expressions against it.
+const TEXT_IS_NORMAL: [&str; 3] = ["1.3.6.1.4.1.1466.115.121.1.27", "1.3.6.1.4.1.1466.115.121.1.7", UUID_SYNTAX];
 const OBJECT_CLASS: &str = "2.5.4.0";
 const OID_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.38";
 const UUID_SYNTAX: &str = "1.3.6.1.1.16.1";

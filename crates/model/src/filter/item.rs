@@ -5,10 +5,9 @@ use std::ops::Range;
 use super::{
     Assertion, Filter,
     compiled::{Compiler, Node, Slot, length},
-    text,
 };
 use crate::{
-    matching::{self, MatchingRule, RuleKind, SubstringPart},
+    matching::{self, IN_CHAIN, MatchingRule, RuleKind, SubstringPart},
     schema::AttributeType,
     syntax::InvalidValue,
 };
@@ -16,7 +15,7 @@ use crate::{
 /// Whether a rule may be used on an attribute by extensible match: it is one of the attribute's own, or made for its syntax.
 pub fn rule_applies(rule: &'static MatchingRule, attribute: &AttributeType) -> bool {
     [attribute.equality, attribute.ordering, attribute.substrings].contains(&Some(rule))
-        || rule.applies_to.contains(&attribute.syntax.oid)
+        || rule.is_for(attribute.syntax)
 }
 
 impl<'c> Compiler<'c> {
@@ -107,12 +106,10 @@ impl<'c> Compiler<'c> {
             return Some(Node::Present(slot));
         }
         let start = length(&self.filter.parts);
-        for subclass in self.schema.object_classes() {
-            if self.schema.superclasses(subclass.number).contains(&class.number) {
-                let name = subclass.names.first().unwrap_or(&subclass.oid);
-                let value = self.append(|schema, out| (rule.normalize_value)(schema, name.as_bytes(), out))?;
-                self.filter.parts.push(value);
-            }
+        for &subclass in self.schema.subclasses(class.number) {
+            let oid = self.schema.object_class(subclass).oid.as_bytes();
+            let value = self.append(|schema, out| (rule.normalize_value)(schema, oid, out))?;
+            self.filter.parts.push(value);
         }
         let mut parts = self.filter.parts.split_off(start as usize);
         if let [only] = parts.as_slice() {
@@ -124,15 +121,19 @@ impl<'c> Compiler<'c> {
         Some(Node::AnyOf { slot, rule, values: start..length(&self.filter.parts) })
     }
 
-    /// Approximate match is by sound for text, and equality for all else.
+    /// Approximate match is by sound for text, and equality for all else and for what has no sound.
     fn approx(&mut self, slot: Slot, attribute: &AttributeType, value: &[u8]) -> Option<Node> {
         let rule = attribute.equality?;
         self.assertion(attribute, rule, value)?;
-        if !matching::approx::applies(attribute.syntax.oid) {
+        let start = length(&self.filter.bytes);
+        if TEXT_RULES.contains(&rule.oid) {
+            matching::approx::codes(value, &mut self.filter.bytes);
+        }
+        let value_range = start..length(&self.filter.bytes);
+        if value_range.is_empty() {
             return self.equality(slot, attribute, value, false);
         }
-        let value = self.append(|schema, out| matching::approx::codes(schema, value, out))?;
-        Some(Node::Approx { slot, value })
+        Some(Node::Approx { slot, value: value_range })
     }
 
     fn substrings<'v>(
@@ -179,7 +180,7 @@ impl<'c> Compiler<'c> {
             (None, Some((slot, attribute))) => return self.equality(slot, attribute, value, dn_attributes),
             (Some(rule), Some(attribute)) => (rule, attribute),
             (Some(rule), None) => {
-                if rule.oid == IN_CHAIN || !matches!(rule.kind, RuleKind::Equality | RuleKind::Extensible) {
+                if rule.oid == IN_CHAIN || !matches!(rule.kind, RuleKind::Equality | RuleKind::Extensible) || !rule.extensible {
                     return None;
                 }
                 let value = self.append(|schema, out| (rule.normalize_assertion)(schema, value, out))?;
@@ -193,12 +194,11 @@ impl<'c> Compiler<'c> {
             let value = self.append(|schema, out| (rule.normalize_assertion)(schema, value, out))?;
             return Some(Node::InChain { slot, value });
         }
-        if !rule_applies(rule, attribute) {
+        if !rule.extensible || !rule_applies(rule, attribute) {
             return None;
         }
         match rule.kind {
-            RuleKind::Substrings if dn_attributes => None,
-            RuleKind::Substrings => self.substring_assertion(slot, rule, value),
+            RuleKind::Substrings => None,
             RuleKind::Ordering => {
                 Some(Node::Less { slot, rule, value: self.assertion(attribute, rule, value)?, dn_attributes })
             }
@@ -208,27 +208,11 @@ impl<'c> Compiler<'c> {
             }
         }
     }
-
-    /// A substring assertion as text, `initial*any*final` (RFC 4517 §3.3.30); `*` and `\` within it are `\2A` and `\5C`.
-    fn substring_assertion(&mut self, slot: Slot, rule: &'static MatchingRule, value: &[u8]) -> Option<Node> {
-        let mut parts = value.split(|&b| b == b'*').map(|part| text::unescape(part, 0).ok()).collect::<Option<Vec<_>>>()?;
-        let r#final = parts.pop()?;
-        if parts.is_empty() {
-            return None;
-        }
-        let initial = parts.remove(0);
-        let given = |part: &'_ [u8]| !part.is_empty();
-        if !parts.iter().all(|part| given(part)) {
-            return None;
-        }
-        let any = parts.iter().map(AsRef::as_ref);
-        let initial = Some(initial.as_ref()).filter(|part| given(part));
-        self.substrings(slot, rule, initial, any, Some(r#final.as_ref()).filter(|part| given(part)))
-    }
 }
 
 const OBJECT_CLASS: &str = "2.5.4.0";
 const TOP: &str = "2.5.6.0";
 const OBJECT_IDENTIFIER_MATCH: &[u8] = b"2.5.13.0";
-const IN_CHAIN: &str = "1.2.840.113556.1.4.1941";
+/// caseIgnoreMatch, caseExactMatch and their IA5 forms.
+const TEXT_RULES: [&str; 4] = ["2.5.13.2", "2.5.13.5", "1.3.6.1.4.1.1466.109.114.2", "1.3.6.1.4.1.1466.109.114.1"];
 const DN_SYNTAXES: [&str; 2] = ["1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"];

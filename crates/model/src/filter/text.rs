@@ -247,7 +247,7 @@ fn is_oid(text: &[u8]) -> bool {
 }
 
 /// Takes the escapes out of a value. `at` is its offset in the text.
-pub(super) fn unescape(value: &[u8], at: usize) -> Result<Cow<'_, [u8]>, FilterError> {
+fn unescape(value: &[u8], at: usize) -> Result<Cow<'_, [u8]>, FilterError> {
     let bad = |offset: usize| error(at + offset, FilterErrorKind::BadValue);
     if let Some(offset) = value.iter().position(|b| matches!(b, b'\\' | b'(' | b')' | b'*' | 0)) {
         if value.get(offset) != Some(&b'\\') {
