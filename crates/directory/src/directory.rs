@@ -14,7 +14,7 @@ use ironbark_store::Database;
 
 use crate::{
     Configuration, Context,
-    context::{Backend, VirtualContext},
+    context::{Backend, ReferralPresence, VirtualContext},
     dse,
     error::OpenError,
     hashing_pool::HashingPool,
@@ -76,7 +76,7 @@ impl Directory {
                     let database = Arc::new(open::database(settings, &schema)?);
                     let (writer, jobs) = writer::channel();
                     queues.push((Arc::clone(&database), jobs, index + 1));
-                    Backend::Stored { database, writer }
+                    Backend::Stored { database, writer, referrals: ReferralPresence::default() }
                 }
                 DatabaseKind::Monitor | DatabaseKind::Config | DatabaseKind::Frontend => match (options.monitor)(settings) {
                     Some(tree) => Backend::Virtual(tree),

@@ -152,7 +152,7 @@ fn parse_what(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<What, 
 
 fn parse_filter(styled: &Styled<'_>) -> Result<String, String> {
     let text = styled.value.unwrap_or_default();
-    ironbark_model::Filter::parse(text.as_bytes()).map_err(|_| format!("bad filter \"{text}\" in to clause"))?;
+    ironbark_model::Filter::parse(text.as_bytes(), 100).map_err(|_| format!("bad filter \"{text}\" in to clause"))?;
     Ok(text.to_owned())
 }
 
