@@ -27,7 +27,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(10),
-            operation_timeout: Duration::from_secs(60),
+            operation_timeout: Duration::from_mins(1),
             max_message: 64 << 20,
         }
     }

@@ -188,6 +188,6 @@ impl Client {
     }
 }
 
-fn result(pending: Result<Pending, Error>) -> impl Future<Output = Result<LdapResult, Error>> + Send + use<> {
-    async { pending?.result().await }
+async fn result(pending: Result<Pending, Error>) -> Result<LdapResult, Error> {
+    pending?.result().await
 }
