@@ -323,7 +323,7 @@ async fn many_requests_share_one_connection() {
 }
 
 #[tokio::test]
-async fn controls_of_requests_and_responses() {
+async fn pages_follow_each_other() {
     let slapd = Slapd::start().await;
     let client = slapd.manager().await;
     let mut cookie = Vec::new();
@@ -333,30 +333,39 @@ async fn controls_of_requests_and_responses() {
             size: 2,
             cookie: &cookie,
         });
-        let keys = [SortKey {
-            attribute: b"cn",
-            // `name` has no ordering rule of its own.
-            ordering_rule: Some(b"caseIgnoreOrderingMatch"),
-            reverse: true,
-        }];
-        let sort = Control::critical(SortKeys(List::new(&keys)));
-        let outcome = client
-            .search(&people(), &[&page, &sort])
-            .unwrap()
-            .collect()
-            .await
-            .unwrap();
+        let outcome = client.search(&people(), &[&page]).unwrap().collect().await.unwrap();
         let value = outcome.result.control("1.2.840.113556.1.4.319").unwrap();
-        let sorted = outcome.result.control("1.2.840.113556.1.4.474").unwrap();
-        assert_eq!(SortResponse::decode_value(sorted).unwrap().code, ResultCode::SUCCESS);
         cookie = PagedResults::decode_value(value).unwrap().cookie.to_vec();
-        pages.push(names(&outcome.entries));
+        pages.push(outcome.entries.len());
         if cookie.is_empty() {
             break;
         }
     }
-    assert_eq!(pages, [vec!["Cid", "Bob"], vec!["Ann"]]);
+    assert_eq!(pages, [2, 1]);
+}
 
+// Not together with paging: slapd 2.5 sends a page before it has put its sort state away, and answers `busy` to a quick client.
+#[tokio::test]
+async fn the_server_sorts() {
+    let slapd = Slapd::start().await;
+    let client = slapd.manager().await;
+    let keys = [SortKey {
+        attribute: b"cn",
+        // `name` has no ordering rule of its own.
+        ordering_rule: Some(b"caseIgnoreOrderingMatch"),
+        reverse: true,
+    }];
+    let sort = Control::critical(SortKeys(List::new(&keys)));
+    let outcome = client.search(&people(), &[&sort]).unwrap().collect().await.unwrap();
+    let sorted = outcome.result.control("1.2.840.113556.1.4.474").unwrap();
+    assert_eq!(SortResponse::decode_value(sorted).unwrap().code, ResultCode::SUCCESS);
+    assert_eq!(names(&outcome.entries), ["Cid", "Bob", "Ann"]);
+}
+
+#[tokio::test]
+async fn controls_of_requests_and_responses() {
+    let slapd = Slapd::start().await;
+    let client = slapd.manager().await;
     let matched = Control::critical(MatchedValues(vec![equality("sn", "second")]));
     let outcome = client.search(&people(), &[&matched]).unwrap().collect().await.unwrap();
     assert!(
