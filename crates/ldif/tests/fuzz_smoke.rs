@@ -5,9 +5,7 @@ use std::{fs, path::PathBuf};
 /// A target: the folder of its corpus and the function it calls.
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: &[Target] = &[
-    ("ldif", ironbark_ldif::fuzz::ldif),
-];
+const TARGETS: &[Target] = &[("ldif", ironbark_ldif::fuzz::ldif)];
 
 const MUTATIONS: usize = 4000;
 
