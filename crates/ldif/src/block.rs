@@ -4,10 +4,7 @@ use std::io::Read;
 
 use memchr::{memchr, memchr_iter, memrchr_iter};
 
-use crate::{
-    LdifError, RecordLines,
-    error::LdifErrorKind,
-};
+use crate::{LdifError, RecordLines, error::LdifErrorKind};
 
 /// Some whole records of an input.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +61,11 @@ impl<R: Read> Blocks<R> {
         let mut wanted = self.block_size;
         loop {
             self.fill(&mut block.bytes, wanted)?;
-            let end = if self.ended { Some(block.bytes.len()) } else { last_boundary(&block.bytes) };
+            let end = if self.ended {
+                Some(block.bytes.len())
+            } else {
+                last_boundary(&block.bytes)
+            };
             if let Some(end) = end {
                 self.carry.extend_from_slice(block.bytes.get(end..).unwrap_or_default());
                 block.bytes.truncate(end);
@@ -73,7 +74,11 @@ impl<R: Read> Blocks<R> {
                 return Ok(end > 0);
             }
             if wanted >= self.max_record {
-                return Err(LdifError::at(self.line, self.offset, LdifErrorKind::RecordTooLong(self.max_record)));
+                return Err(LdifError::at(
+                    self.line,
+                    self.offset,
+                    LdifErrorKind::RecordTooLong(self.max_record),
+                ));
             }
             wanted = wanted.saturating_mul(2).min(self.max_record);
         }
@@ -81,9 +86,8 @@ impl<R: Read> Blocks<R> {
     fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> Result<(), LdifError> {
         let missing = wanted.saturating_sub(bytes.len());
         let read = self.reader.by_ref().take(missing as u64).read_to_end(bytes);
-        let read = read.map_err(|error| {
-            LdifError::at(self.line, self.offset, LdifErrorKind::Read(error.to_string()))
-        })?;
+        let read =
+            read.map_err(|error| LdifError::at(self.line, self.offset, LdifErrorKind::Read(error.to_string())))?;
         self.ended = read < missing;
         Ok(())
     }
@@ -125,7 +129,11 @@ pub struct Records<'b> {
 impl<'b> Records<'b> {
     /// `line` and `offset` are where `bytes` begins.
     pub fn new(bytes: &'b mut [u8], line: u64, offset: u64) -> Self {
-        Self { rest: bytes, line, offset }
+        Self {
+            rest: bytes,
+            line,
+            offset,
+        }
     }
 }
 

@@ -2,12 +2,10 @@
 
 use super::InvalidValue;
 
-pub(crate) const BOOLEAN: u8 = 0x01;
 pub(crate) const INTEGER: u8 = 0x02;
 pub(crate) const BIT_STRING: u8 = 0x03;
 pub(crate) const OCTET_STRING: u8 = 0x04;
 pub(crate) const OID: u8 = 0x06;
-pub(crate) const ENUMERATED: u8 = 0x0a;
 pub(crate) const UTF8_STRING: u8 = 0x0c;
 pub(crate) const SEQUENCE: u8 = 0x30;
 pub(crate) const SET: u8 = 0x31;
