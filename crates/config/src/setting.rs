@@ -6,7 +6,9 @@ use std::cell::RefCell;
 
 use ironbark_model::{Schema, schema::Source};
 
-use crate::{DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, overlay::OverlayKind, schema_statement::SchemaKind};
+use crate::{
+    DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, overlay::OverlayKind, schema_statement::SchemaKind,
+};
 
 /// One setting.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +132,11 @@ impl<'a> Statement<'a> {
 
     /// All arguments, at least one.
     pub fn some(&self) -> Result<&'a [String], String> {
-        if self.arguments.is_empty() { Err(format!("missing {} argument", self.grammar)) } else { Ok(self.arguments) }
+        if self.arguments.is_empty() {
+            Err(format!("missing {} argument", self.grammar))
+        } else {
+            Ok(self.arguments)
+        }
     }
 
     /// Says something in the log.
@@ -215,7 +221,11 @@ impl Setting {
 
     /// The usual name: the slapd.conf keyword, or the attribute of what only cn=config has.
     pub fn name(&self) -> &'static str {
-        self.keywords.first().or(self.attributes.first()).copied().unwrap_or_default()
+        self.keywords
+            .first()
+            .or(self.attributes.first())
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Whether `word` is one of the keywords.

@@ -53,8 +53,10 @@ pub(super) fn parse(statement: &Statement<'_>, word: &str) -> Result<Option<Who>
 
 fn dn_attribute(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String> {
     let name = styled.value.unwrap_or_default();
-    let description =
-        statement.schema.attribute_description(name.as_bytes()).map_err(|error| format!("dnattr \"{name}\": {error}"))?;
+    let description = statement
+        .schema
+        .attribute_description(name.as_bytes())
+        .map_err(|error| format!("dnattr \"{name}\": {error}"))?;
     Ok(Who::DnAttribute(description))
 }
 
@@ -64,7 +66,9 @@ fn group(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String> 
     let mut parts = styled.key.split('/').skip(1);
     let class = parts.next().unwrap_or("groupOfNames");
     let attribute = parts.next().unwrap_or("member");
-    let value = styled.value.ok_or_else(|| format!("missing \"=\" in \"{}\"", styled.word))?;
+    let value = styled
+        .value
+        .ok_or_else(|| format!("missing \"=\" in \"{}\"", styled.word))?;
     Ok(Who::Group {
         class: schema
             .find_object_class(class.as_bytes())

@@ -109,9 +109,15 @@ fn set_require(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result
 
 fn set_restrict(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
     for word in statement.some()? {
-        let oid = word.get(..9).filter(|start| start.eq_ignore_ascii_case("extended=")).and_then(|_| word.get(9..));
+        let oid = word
+            .get(..9)
+            .filter(|start| start.eq_ignore_ascii_case("extended="))
+            .and_then(|_| word.get(9..));
         if let Some(oid) = oid {
-            let is_oid = oid.contains('.') && oid.split('.').all(|arc| !arc.is_empty() && arc.bytes().all(|b| b.is_ascii_digit()));
+            let is_oid = oid.contains('.')
+                && oid
+                    .split('.')
+                    .all(|arc| !arc.is_empty() && arc.bytes().all(|b| b.is_ascii_digit()));
             if !is_oid {
                 return Err(format!("unknown operation \"{word}\""));
             }
@@ -125,5 +131,9 @@ fn set_restrict(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Resul
 }
 
 fn joined(words: Vec<String>) -> Vec<String> {
-    if words.is_empty() { Vec::new() } else { vec![words.join(" ")] }
+    if words.is_empty() {
+        Vec::new()
+    } else {
+        vec![words.join(" ")]
+    }
 }

@@ -203,7 +203,10 @@ fn set_suffix(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<
         return Err("DN is reserved for monitoring slapd".to_owned());
     }
     if config.suffixes.iter().any(|suffix| dn.is_within(suffix)) {
-        return Err(format!("namingContext \"{}\" already served by this database", dn.pretty()));
+        return Err(format!(
+            "namingContext \"{}\" already served by this database",
+            dn.pretty()
+        ));
     }
     config.suffixes.push(dn);
     Ok(())
@@ -211,8 +214,10 @@ fn set_suffix(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<
 
 fn set_root_password(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
     let password = statement.one()?;
-    let under_suffix =
-        config.root_dn.as_ref().is_some_and(|root| config.suffixes.iter().any(|suffix| root.is_within(suffix)));
+    let under_suffix = config
+        .root_dn
+        .as_ref()
+        .is_some_and(|root| config.suffixes.iter().any(|suffix| root.is_within(suffix)));
     if !under_suffix && !config.hidden {
         return Err("can only be set when rootdn is under suffix".to_owned());
     }

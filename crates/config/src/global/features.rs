@@ -135,7 +135,7 @@ pub(super) const ROWS: &[Setting] = &[
         .takes("<attribute> ...", "")
         .does("Names attributes whose values are kept in the order of their equality rule.")
         .since("2.4")
-        .like(&["member memberUid"])
+        .like(&["member uniqueMember"])
         .obeyed(Handler::Global {
             set: |config, statement| {
                 for name in statement.some()? {
@@ -170,14 +170,19 @@ pub(super) const ROWS: &[Setting] = &[
 ];
 
 fn joined(words: Vec<&'static str>) -> Vec<String> {
-    if words.is_empty() { Vec::new() } else { vec![words.join(" ")] }
+    if words.is_empty() {
+        Vec::new()
+    } else {
+        vec![words.join(" ")]
+    }
 }
 
 fn set_referral(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
     let url = statement.one()?;
-    let has_scheme = ["ldap://", "ldaps://", "ldapi://"]
-        .iter()
-        .any(|scheme| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+    let has_scheme = ["ldap://", "ldaps://", "ldapi://"].iter().any(|scheme| {
+        url.get(..scheme.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    });
     if !has_scheme {
         return Err(format!("invalid URL \"{url}\""));
     }

@@ -29,10 +29,14 @@ pub(super) const ROWS: &[Setting] = &[
         .takes("none|from|to|any|all", "none")
         .does("Says whose rules decide about proxied authorization.")
         .meaningless("proxied authorization is for the rootdn alone until authorization rules are built"),
-    Setting::new(Global, &["authz-regexp", "sasl-regexp", "saslRegexp"], &["olcAuthzRegexp"])
-        .takes("<pattern> <replacement>", "")
-        .does("Maps SASL user names to DNs.")
-        .meaningless(NO_MECHANISM),
+    Setting::new(
+        Global,
+        &["authz-regexp", "sasl-regexp", "saslRegexp"],
+        &["olcAuthzRegexp"],
+    )
+    .takes("<pattern> <replacement>", "")
+    .does("Maps SASL user names to DNs.")
+    .meaningless(NO_MECHANISM),
     Setting::new(Global, &["sasl-auxprops"], &["olcSaslAuxprops"])
         .takes("<plug-in> ...", "")
         .does("Names the plug-ins that look up SASL secrets.")
@@ -43,11 +47,15 @@ pub(super) const ROWS: &[Setting] = &[
         .does("Names SASL secrets that must be read from the provider.")
         .since("2.4")
         .meaningless(NO_MECHANISM),
-    Setting::new(Global, &["sasl-auxprops-dontusecopy-ignore"], &["olcSaslAuxpropsDontUseCopyIgnore"])
-        .takes("on|off", "FALSE")
-        .does("Reads such secrets locally when the provider is away.")
-        .since("2.4")
-        .meaningless(NO_MECHANISM),
+    Setting::new(
+        Global,
+        &["sasl-auxprops-dontusecopy-ignore"],
+        &["olcSaslAuxpropsDontUseCopyIgnore"],
+    )
+    .takes("on|off", "FALSE")
+    .does("Reads such secrets locally when the provider is away.")
+    .since("2.4")
+    .meaningless(NO_MECHANISM),
     Setting::new(Global, &["sasl-cbinding"], &["olcSaslCBinding"])
         .takes("none|tls-unique|tls-endpoint", "none")
         .does("Chooses the channel binding of SASL mechanisms.")
