@@ -190,12 +190,12 @@ impl SearchLimits {
 
     /// The value of `sizelimit`.
     pub(crate) fn size_text(&self) -> String {
-        plain_or_words(self.size_words(&Self::nothing()), "size")
+        plain_or_words(&self.size_words(&Self::nothing()), "size")
     }
 
     /// The value of `timelimit`.
     pub(crate) fn time_text(&self) -> String {
-        plain_or_words(self.time_words(&Self::nothing()), "time")
+        plain_or_words(&self.time_words(&Self::nothing()), "time")
     }
 
     /// Nobody's limits, so that soft limits are always printed.
@@ -309,8 +309,8 @@ impl SearchLimits {
 }
 
 /// `500` where nothing but the soft limit is to be said.
-fn plain_or_words(words: Vec<String>, kind: &str) -> String {
-    match words.as_slice() {
+fn plain_or_words(words: &[String], kind: &str) -> String {
+    match words {
         [one] => one
             .strip_prefix(kind)
             .and_then(|rest| rest.strip_prefix(".soft="))
@@ -321,6 +321,7 @@ fn plain_or_words(words: Vec<String>, kind: &str) -> String {
 }
 
 /// A number; `unlimited`, `none` and -1 are `None` inside.
+#[allow(clippy::option_option, reason = "the inner one is the limit's own `unlimited`")]
 fn soft(text: &str) -> Option<Option<u32>> {
     if text.eq_ignore_ascii_case("unlimited") || text.eq_ignore_ascii_case("none") || text == "-1" {
         return Some(None);

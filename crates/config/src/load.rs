@@ -386,9 +386,6 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
     if database.suffixes.is_empty() {
         return refused("needs a suffix".to_owned());
     }
-    if database.subordinate.is_some() && database.suffixes.len() != 1 {
-        return refused("a subordinate database has exactly one suffix".to_owned());
-    }
     for other in before.iter().filter(|other| !other.disabled) {
         if other.kind == DatabaseKind::Mdb && other.mdb.directory == database.mdb.directory {
             let directory = database.mdb.directory.display();

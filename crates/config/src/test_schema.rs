@@ -1,6 +1,6 @@
 //! The few definitions that tests need beyond the system schema (RFC 4519, RFC 4524), written as a file to include.
 
-use std::sync::Arc;
+use std::{fmt::Write as _, sync::Arc};
 
 use ironbark_model::Schema;
 
@@ -79,7 +79,7 @@ pub(crate) fn text() -> String {
                 Some(start) => format!("{start}SYNTAX 1.3.6.1.4.1.1466.115.121.1.26"),
                 None => definition,
             };
-            text.push_str(&format!("{keyword} ( {definition} )\n"));
+            writeln!(text, "{keyword} ( {definition} )").unwrap();
         }
     }
     text

@@ -147,6 +147,16 @@ pub enum Who {
     },
 }
 
+impl Who {
+    /// Whether it is about the requester's name alone.
+    fn is_name(&self) -> bool {
+        matches!(
+            self,
+            Self::Anyone | Self::Anonymous | Self::Users | Self::SelfEntry | Self::Dn(_)
+        )
+    }
+}
+
 /// How evaluation goes on after a clause that holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Control {

@@ -1,8 +1,8 @@
 //! Reading `access to <what> [by <who> <access> <control>] ...`.
 
-use ironbark_model::schema::ClassNumber;
+use ironbark_model::{Dn, schema::ClassNumber};
 
-use super::{AccessRule, AttributeTarget, By, Control, Grant, NameMatch, NameScope, What, who};
+use super::{AccessRule, AttributeTarget, By, Control, Grant, NameMatch, NameScope, What, Who, who};
 use crate::{setting::Statement, value::parse_dn};
 
 /// How deep the filter of a rule may nest.
@@ -50,6 +50,18 @@ pub(super) struct Styled<'a> {
     pub(super) word: &'a str,
 }
 
+/// A regular expression that needs none.
+pub(super) enum Trivial {
+    /// The empty pattern: the empty name.
+    Nothing,
+    /// `*`.
+    Star,
+    /// `.*`: any name.
+    Anything,
+    /// `.+`: any name but the empty one.
+    Something,
+}
+
 impl<'a> Styled<'a> {
     pub(super) fn cut(word: &'a str) -> Self {
         let (left, value) = word
@@ -79,6 +91,22 @@ impl<'a> Styled<'a> {
             .ok_or_else(|| format!("missing \"=\" in \"{}\"", self.word))?;
         let dn = parse_dn(statement, value)?;
         Ok(NameMatch { scope, dn })
+    }
+
+    /// What a regular expression means that matches everything or next to nothing: old files are full of them.
+    pub(super) fn trivial_regex(&self) -> Option<Trivial> {
+        let pattern = self.value?;
+        if pattern.is_empty() {
+            return Some(Trivial::Nothing);
+        }
+        let start = pattern.strip_prefix('^').unwrap_or(pattern);
+        let pattern = start.strip_suffix("$$").or(start.strip_suffix('$')).unwrap_or(start);
+        match pattern {
+            "*" => Some(Trivial::Star),
+            ".*" => Some(Trivial::Anything),
+            ".+" => Some(Trivial::Something),
+            _ => None,
+        }
     }
 
     /// Refuses a style other than those listed.
@@ -150,13 +178,28 @@ fn parse_what(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<What, 
             )
         };
         if word == "*" {
+            if what.dn.is_some() || is_any {
+                return Err("dn pattern already specified in to clause".to_owned());
+            }
             is_any = true;
             continue;
         }
         let styled = Styled::cut(word);
         match styled.key.as_str() {
-            "dn" if what.dn.is_some() || is_any => return Err(duplicate()),
+            "dn" if what.dn.is_some() || is_any => {
+                return Err("dn pattern already specified in to clause".to_owned());
+            }
             "dn" if styled.value == Some("*") => is_any = true,
+            "dn" if styled.style.as_deref() == Some("regex") => match styled.trivial_regex() {
+                Some(Trivial::Anything | Trivial::Star) => is_any = true,
+                Some(Trivial::Nothing) => {
+                    what.dn = Some(NameMatch {
+                        scope: NameScope::Base,
+                        dn: Dn::root(),
+                    });
+                }
+                _ => return Err(not_built(word)),
+            },
             "dn" => what.dn = Some(styled.name_match(statement)?),
             "filter" if what.filter.is_some() => return Err(duplicate()),
             "filter" => what.filter = Some(parse_filter(&styled)?),
@@ -224,7 +267,13 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, Stri
     let mut conditions = Vec::new();
     while let Some(word) = words.peek() {
         match who::parse(statement, word)? {
-            Some(condition) => conditions.push(condition),
+            Some(condition) => {
+                // slapd keeps one pattern for the name of the requester.
+                if condition.is_name() && conditions.iter().any(Who::is_name) {
+                    return Err("dn pattern already specified".to_owned());
+                }
+                conditions.push(condition);
+            }
             None => break,
         }
         words.next();

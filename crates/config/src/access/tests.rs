@@ -76,7 +76,16 @@ fn rules_are_read_and_printed_and_read_again() {
         ),
         ("to * by * =0", "to * by * =0"),
         ("to * by * -azi", "to * by * -w"),
-        ("to * by dn=* read", "to * by users read"),
+        ("to dn.regex=.* by dn.regex=.+ read", "to * by users read"),
+        ("to dn.regex=^.*$ by dn.regex=.*$$ read", "to * by * read"),
+        (
+            "to dn.regex=\"\" by dn.regex=\"\" read",
+            "to dn.base=\"\" by anonymous read",
+        ),
+        (
+            "to dn.subtree=\"\" by dn.regex=* read",
+            "to dn.subtree=\"\" by users read",
+        ),
         ("to *", "to *"),
         ("to * by self", "to * by self +0"),
     ];
@@ -114,7 +123,10 @@ fn malformed_rules_are_refused() {
         ("to by * read", "expecting <what> after \"to\""),
         ("to everything by * read", "expecting <what> got \"everything\""),
         ("to dn=a dn=b by * read", "invalid DN \"a\""),
-        ("to dn=dc=a dn=dc=b by * read", "only one dn qualifier can be specified"),
+        (
+            "to dn=dc=a dn=dc=b by * read",
+            "dn pattern already specified in to clause",
+        ),
         (
             "to attrs=cn attrs=sn by * read",
             "only one attrs qualifier can be specified",
@@ -126,6 +138,10 @@ fn malformed_rules_are_refused() {
         ("to * for * read", "expecting <what> got \"for\""),
         ("to * by read", "expecting <who> after \"by\" got \"read\""),
         ("to * by", "expecting <who> after \"by\" got \"\""),
+        ("to * dn=dc=a by * read", "dn pattern already specified in to clause"),
+        ("to * by users dn=dc=a read", "dn pattern already specified"),
+        ("to * by dn=* read", "invalid DN \"*\""),
+        ("to * by dn=\"\" read", "missing value after \"dn=\" in by clause"),
         ("to * by * reed", "expecting <access> got \"reed\""),
         ("to * by * =q", "expecting <access> got \"=q\""),
         ("to * by * +", "expecting <access> got \"+\""),

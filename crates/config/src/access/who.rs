@@ -2,7 +2,7 @@
 
 use super::{
     Who,
-    parse::{Styled, not_built},
+    parse::{Styled, Trivial, not_built},
 };
 use crate::{setting::Statement, value::parse_dn};
 
@@ -42,7 +42,13 @@ pub(super) fn parse(statement: &Statement<'_>, word: &str) -> Result<Option<Who>
         "users" if plain => styled.expect_style(&[]).map(|()| Who::Users)?,
         // `self=w` is an access field.
         "self" if plain => styled.expect_style(&[]).map(|()| Who::SelfEntry)?,
-        "dn" if styled.value == Some("*") => Who::Users,
+        "dn" if styled.style.as_deref() == Some("regex") => match styled.trivial_regex() {
+            Some(Trivial::Nothing) => Who::Anonymous,
+            Some(Trivial::Star | Trivial::Something) => Who::Users,
+            Some(Trivial::Anything) => Who::Anyone,
+            None => return Err(not_built(word)),
+        },
+        "dn" if styled.value == Some("") => return Err(format!("missing value after \"{word}\" in by clause")),
         "dn" => Who::Dn(styled.name_match(statement)?),
         "dnattr" => dn_attribute(statement, &styled)?,
         "group" => group(statement, &styled)?,

@@ -71,7 +71,10 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["bind authc"])
         .obeyed(Handler::Database {
             set: set_require,
-            get: |config, _| joined(config.require.words().into_iter().map(str::to_owned).collect()),
+            get: |config, _| {
+ let words: Vec<String> = config.require.words().into_iter().map(str::to_owned).collect();
+ joined(&words)
+ },
         }),
     Setting::new(Inherited, &["restrict"], &["olcRestrict"])
         .takes("<operation> ...", "")
@@ -85,7 +88,7 @@ pub(super) const ROWS: &[Setting] = &[
             get: |config, _| {
                 let mut words: Vec<String> = config.restrict.operations.words().into_iter().map(str::to_owned).collect();
                 words.extend(config.restrict.extended.iter().map(|oid| format!("extended={oid}")));
-                joined(words)
+                joined(&words)
             },
         }),
 ];
@@ -130,7 +133,7 @@ fn set_restrict(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Resul
     Ok(())
 }
 
-fn joined(words: Vec<String>) -> Vec<String> {
+fn joined(words: &[String]) -> Vec<String> {
     if words.is_empty() {
         Vec::new()
     } else {

@@ -53,7 +53,7 @@ pub struct DatabaseConfig {
     pub kind: DatabaseKind,
     /// Its `database` line; line 0 for the frontend that nothing declared.
     pub location: Source,
-    /// `suffix`: its naming contexts. Fixed for monitor and config.
+    /// `suffix`: its naming context, exactly one. Fixed for monitor and config; none for the frontend.
     pub suffixes: Vec<Dn>,
     /// `rootdn`. cn=config for the config database by default.
     pub root_dn: Option<Dn>,

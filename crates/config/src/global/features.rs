@@ -82,7 +82,7 @@ pub(super) const ROWS: &[Setting] = &[
                 }
                 Ok(())
             },
-            get: |config, _| joined(config.allow.words()),
+            get: |config, _| joined(&config.allow.words()),
         }),
     Setting::new(BeforeDatabases, &["disallow", "disallows"], &["olcDisallows"])
         .takes("<feature> ...", "")
@@ -99,7 +99,7 @@ pub(super) const ROWS: &[Setting] = &[
                 }
                 Ok(())
             },
-            get: |config, _| joined(config.disallow.words()),
+            get: |config, _| joined(&config.disallow.words()),
         }),
     Setting::new(BeforeDatabases, &["defaultSearchBase"], &["olcDefaultSearchBase"])
         .takes("<dn>", "")
@@ -169,7 +169,7 @@ pub(super) const ROWS: &[Setting] = &[
         .meaningless("there are no SLAPI plug-ins that could write to it"),
 ];
 
-fn joined(words: Vec<&'static str>) -> Vec<String> {
+fn joined(words: &[&str]) -> Vec<String> {
     if words.is_empty() {
         Vec::new()
     } else {

@@ -72,7 +72,7 @@ fn a_plain_server_loads() {
         .with(IndexKinds::SUBSTRINGS);
     assert_eq!(mdb.mdb.indexes[0].kinds, kinds);
     assert_eq!(monitor.suffixes[0].pretty().to_ascii_lowercase(), "cn=monitor");
-    assert_eq!(configuration.schema_definitions.len() > 3, true);
+    assert!(configuration.schema_definitions.len() >= 3);
     let notices: Vec<String> = configuration.notices.iter().map(ToString::to_string).collect();
     assert_eq!(
         notices,
@@ -220,6 +220,7 @@ fn definitions_may_stand_anywhere() {
 }
 
 #[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
 fn wrong_statements_are_refused_by_file_line_and_reason() {
     let cases = [
         (
@@ -340,8 +341,8 @@ fn wrong_lines_of_a_database_are_refused() {
         ("backend mdb", "<backend> must occur before any database declaration"),
         ("suffix cn=Monitor", "<suffix> DN is reserved for monitoring slapd"),
         (
-            "suffix ou=x,dc=example,dc=com",
-            "<suffix> namingContext \"ou=x,dc=example,dc=com\" already served by this database",
+            "suffix dc=other",
+            "<suffix> Only one suffix is allowed on this mdb backend",
         ),
         ("rootdn nonsense", "<rootdn> invalid DN \"nonsense\""),
         (
@@ -400,10 +401,6 @@ fn what_only_the_whole_shows_is_refused_at_the_database() {
         (
             "database mdb\nsuffix dc=a\ndirectory x\ndatabase mdb\nsuffix ou=b,dc=a\ndirectory y\n",
             "slapd.conf: line 4: <database> namingContext \"ou=b,dc=a\" already served by a preceding mdb database",
-        ),
-        (
-            "database mdb\nsuffix dc=a\nsuffix dc=b\nsubordinate\n",
-            "slapd.conf: line 1: <database> a subordinate database has exactly one suffix",
         ),
         (
             "database monitor\nsuffix dc=a\n",
