@@ -1,2 +1,48 @@
-//! Repository checks.
-fn main() {}
+//! Repository tasks: `cargo xtask tidy`, `cargo xtask schema-ldif`.
+
+mod schema_ldif;
+mod tidy;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+fn main() -> Result<ExitCode> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => tidy(),
+        ["schema-ldif"] => schema_ldif(false),
+        ["schema-ldif", "--check"] => schema_ldif(true),
+        _ => {
+            eprintln!("usage: cargo xtask tidy | schema-ldif [--check]");
+            Ok(ExitCode::from(2))
+        }
+    }
+}
+
+fn tidy() -> Result<ExitCode> {
+    let tree = tidy::Tree::load(&repository_root()?)?;
+    let report = tidy::check(&tree);
+    print!("{report}");
+    Ok(if report.is_clean() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+fn schema_ldif(check: bool) -> Result<ExitCode> {
+    schema_ldif::run(&repository_root()?, check).map_err(anyhow::Error::msg)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The directory of the workspace that this program was started in, or else built in.
+fn repository_root() -> Result<PathBuf> {
+    let manifest_dir = env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+    Path::new(&manifest_dir)
+        .parent()
+        .map(Path::to_owned)
+        .context("xtask has no parent directory")
+}

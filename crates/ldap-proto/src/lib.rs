@@ -1,1 +1,36 @@
-//! placeholder
+//! LDAP messages (RFC 4511), controls and extended operations, both directions.
+//!
+//! Invariants: no I/O and no schema here. Decoding borrows from the message's bytes: lists are checked once and then read lazily, so that
+//! a request without a composite filter decodes without allocating. Encoding appends to a buffer that the caller owns and reuses.
+//!
+//! Life of a message: [`frame()`] finds where it ends, [`RequestMessage::decode`] or [`ResponseMessage::decode`] reads it,
+//! [`controls::RequestControls::decode`] turns the controls of a request into typed options.
+
+pub mod controls;
+pub mod error;
+pub mod extended;
+pub mod filter;
+pub mod frame;
+pub mod fuzz;
+pub mod limits;
+pub mod list;
+pub mod message;
+pub mod request;
+pub mod response;
+
+pub use error::{DecodeError, Fault};
+pub use frame::{FrameError, frame};
+pub use limits::DecodeLimits;
+pub use list::{Attribute, AttributeList, AttributeSelection, List, Modifications, Referrals, ValueSet};
+pub use message::{
+    EncodeControl, Message, MessageId, Operation, RawControl, RawControls, RequestMessage, ResponseMessage,
+};
+pub use request::{
+    AddRequest, Authentication, BindRequest, CompareRequest, DerefAliases, ExtendedRequest, Modification,
+    ModifyDnRequest, ModifyOperation, ModifyRequest, Request, Scope, SearchRequest,
+};
+pub use response::{
+    BindResponse, ExtendedResponse, IntermediateResponse, LdapResult, Response, SearchEntryWriter, SearchResultEntry,
+    encode_bind_response, encode_extended_response, encode_intermediate, encode_notice_of_disconnection, encode_result,
+    encode_search_reference,
+};

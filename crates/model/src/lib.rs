@@ -6,12 +6,16 @@ pub mod attribute_description;
 pub mod dn;
 pub mod entry;
 pub mod filter;
+pub mod fuzz;
 pub mod ldap_url;
 pub mod matching;
 pub mod result_code;
 pub mod schema;
 pub mod stringprep;
 pub mod syntax;
+
+#[cfg(test)]
+mod test_schema;
 
 pub use attribute_description::AttributeDescription;
 pub use dn::Dn;

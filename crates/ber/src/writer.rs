@@ -1,0 +1,206 @@
+//! Appends elements to a `Vec<u8>`.
+
+use crate::tags;
+
+/// Appends elements to a buffer that the caller owns and reuses.
+///
+/// Constructed elements are opened with [`Writer::begin`] and closed with [`Writer::end`], which fills in the length; lengths always
+/// take their shortest form. What was in the buffer before stays untouched.
+#[derive(Debug)]
+pub struct Writer<'o> {
+    out: &'o mut Vec<u8>,
+}
+
+/// An element that was begun: pass it to [`Writer::end`].
+#[derive(Debug)]
+#[must_use = "an element that is not ended has no length"]
+pub struct Mark {
+    /// Offset of the length octets in the buffer.
+    length_at: usize,
+    /// How many octets are kept free for them.
+    reserved: u8,
+}
+
+impl<'o> Writer<'o> {
+    /// Appends to `out`.
+    #[inline]
+    pub const fn new(out: &'o mut Vec<u8>) -> Self {
+        Self { out }
+    }
+
+    /// The buffer.
+    #[inline]
+    pub const fn buffer(&mut self) -> &mut Vec<u8> {
+        self.out
+    }
+
+    /// Length of the buffer so far.
+    #[inline]
+    pub const fn position(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Begins an element that will probably hold fewer than 128 octets.
+    #[inline]
+    pub fn begin(&mut self, identifier: u8) -> Mark {
+        self.begin_sized(identifier, 0)
+    }
+
+    /// Begins an element that will probably hold about `expected` octets; a wrong guess costs a move of the content, no more.
+    #[inline]
+    pub fn begin_sized(&mut self, identifier: u8, expected: usize) -> Mark {
+        let reserved = length_length(expected);
+        self.out.push(identifier);
+        let length_at = self.out.len();
+        self.out.extend_from_slice(&[0; 9][..usize::from(reserved.min(9))]);
+        Mark { length_at, reserved }
+    }
+
+    /// Ends the element begun last: writes its length, moving the content when another number of length octets is needed.
+    #[inline]
+    pub fn end(&mut self, mark: Mark) {
+        let content_at = mark.length_at + usize::from(mark.reserved);
+        let content_length = self.out.len().saturating_sub(content_at);
+        let needed = length_length(content_length);
+        if needed != mark.reserved {
+            self.resize_length(&mark, content_at, usize::from(needed));
+        }
+        if let Some(octets) = self.out.get_mut(mark.length_at..mark.length_at + usize::from(needed)) {
+            put_length(octets, content_length);
+        }
+    }
+
+    #[cold]
+    fn resize_length(&mut self, mark: &Mark, content_at: usize, needed: usize) {
+        let new_content_at = mark.length_at + needed;
+        let old_end = self.out.len();
+        if new_content_at > content_at {
+            self.out.resize(old_end + (new_content_at - content_at), 0);
+            self.out.copy_within(content_at..old_end, new_content_at);
+        } else {
+            self.out.copy_within(content_at..old_end, new_content_at);
+            self.out.truncate(old_end - (content_at - new_content_at));
+        }
+    }
+
+    /// Writes the header of an element whose content of `length` octets the caller appends next.
+    #[inline]
+    pub fn header(&mut self, identifier: u8, length: usize) {
+        self.out.push(identifier);
+        if length < 0x80 {
+            #[expect(clippy::cast_possible_truncation, reason = "checked above")]
+            self.out.push(length as u8);
+            return;
+        }
+        let mut octets = [0; 9];
+        let count = usize::from(length_length(length));
+        if let Some(octets) = octets.get_mut(..count) {
+            put_length(octets, length);
+            self.out.extend_from_slice(octets);
+        }
+    }
+
+    /// Writes an element with this content.
+    #[inline]
+    pub fn element(&mut self, identifier: u8, content: &[u8]) {
+        self.header(identifier, content.len());
+        self.out.extend_from_slice(content);
+    }
+
+    /// Writes an OCTET STRING.
+    #[inline]
+    pub fn octet_string(&mut self, content: &[u8]) {
+        self.element(tags::OCTET_STRING, content);
+    }
+
+    /// Writes an INTEGER, ENUMERATED or implicitly tagged one.
+    #[inline]
+    pub fn integer_of(&mut self, identifier: u8, value: i64) {
+        let octets = value.to_be_bytes();
+        let count = integer_length(value);
+        self.out.push(identifier);
+        // `count` is 1 to 8.
+        self.out.extend(u8::try_from(count));
+        self.out
+            .extend_from_slice(octets.get(octets.len().saturating_sub(count)..).unwrap_or_default());
+    }
+
+    /// Writes an INTEGER.
+    #[inline]
+    pub fn integer(&mut self, value: i64) {
+        self.integer_of(tags::INTEGER, value);
+    }
+
+    /// Writes an ENUMERATED.
+    #[inline]
+    pub fn enumerated(&mut self, value: i64) {
+        self.integer_of(tags::ENUMERATED, value);
+    }
+
+    /// Writes a BOOLEAN or implicitly tagged one; true is `FF` (RFC 4511 §5.1).
+    #[inline]
+    pub fn boolean_of(&mut self, identifier: u8, value: bool) {
+        self.element(identifier, if value { &[0xff] } else { &[0x00] });
+    }
+
+    /// Writes a BOOLEAN; true is `FF` (RFC 4511 §5.1).
+    #[inline]
+    pub fn boolean(&mut self, value: bool) {
+        self.boolean_of(tags::BOOLEAN, value);
+    }
+
+    /// Writes a constructed element whose content `fill` writes.
+    #[inline]
+    pub fn constructed<T>(&mut self, identifier: u8, fill: impl FnOnce(&mut Self) -> T) -> T {
+        let mark = self.begin(identifier);
+        let result = fill(self);
+        self.end(mark);
+        result
+    }
+
+    /// Appends octets that are elements already.
+    #[inline]
+    pub fn raw(&mut self, encoded: &[u8]) {
+        self.out.extend_from_slice(encoded);
+    }
+}
+
+/// How many octets the shortest form of this length takes: 1 to 9.
+#[inline]
+pub const fn length_length(length: usize) -> u8 {
+    match length {
+        0..=0x7f => 1,
+        0x80..=0xff => 2,
+        0x100..=0xffff => 3,
+        0x1_0000..=0xff_ffff => 4,
+        0x100_0000..=0xffff_ffff => 5,
+        _ => 9,
+    }
+}
+
+/// How many content octets an INTEGER of this value takes: 1 to 8.
+#[inline]
+pub const fn integer_length(value: i64) -> usize {
+    let sign_bits = if value < 0 {
+        value.leading_ones()
+    } else {
+        value.leading_zeros()
+    };
+    // One sign bit must remain.
+    9 - (sign_bits as usize + 7) / 8
+}
+
+/// Fills `octets`, which has the length that [`length_length`] says, with a length.
+fn put_length(octets: &mut [u8], length: usize) {
+    match octets {
+        [only] => *only = length.to_le_bytes()[0],
+        [first, bytes @ ..] => {
+            // At most eight octets follow.
+            *first = 0x80 | bytes.len().to_le_bytes()[0];
+            for (octet, byte) in bytes.iter_mut().rev().zip(length.to_le_bytes()) {
+                *octet = byte;
+            }
+        }
+        [] => {}
+    }
+}

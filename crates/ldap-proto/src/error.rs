@@ -1,0 +1,105 @@
+//! Why a message cannot be decoded, and what the server answers.
+
+use ironbark_model::ResultCode;
+
+use crate::{MessageId, Operation};
+
+/// A message that cannot be decoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DecodeError {
+    /// Not an `LDAPMessage`, or its operation is unknown: nobody can be answered. The server sends a notice of disconnection
+    /// (RFC 4511 §4.1.1) and closes.
+    #[error("{}", fault.diagnostic)]
+    Envelope {
+        /// What is wrong.
+        fault: Fault,
+    },
+    /// The message ID and the operation are known; the request is malformed or refused.
+    #[error("{}", fault.diagnostic)]
+    Operation {
+        /// Whom to answer.
+        id: MessageId,
+        /// Which request it was; [`Operation::response_tag`] says whether it has a response.
+        operation: Operation,
+        /// What is wrong.
+        fault: Fault,
+    },
+}
+
+/// What is wrong with a message, in terms of the answer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("{diagnostic}")]
+pub struct Fault {
+    /// Result code; nearly always `protocolError`.
+    pub code: ResultCode,
+    /// Diagnostic message, as slapd words it.
+    pub diagnostic: &'static str,
+    /// Whether slapd sends a notice of disconnection instead of an answer: the encoding is broken, not only refused.
+    pub disconnect: bool,
+    /// Offset of the fault in the message, where it is known.
+    pub position: Option<usize>,
+}
+
+impl DecodeError {
+    /// What is wrong.
+    pub const fn fault(&self) -> &Fault {
+        match self {
+            Self::Envelope { fault } | Self::Operation { fault, .. } => fault,
+        }
+    }
+
+    /// The message to answer, if it is known.
+    pub const fn message_id(&self) -> Option<MessageId> {
+        match self {
+            Self::Envelope { .. } => None,
+            Self::Operation { id, .. } => Some(*id),
+        }
+    }
+}
+
+impl Fault {
+    /// A broken encoding.
+    pub const fn malformed(diagnostic: &'static str) -> Self {
+        Self {
+            code: ResultCode::PROTOCOL_ERROR,
+            diagnostic,
+            disconnect: true,
+            position: None,
+        }
+    }
+
+    /// Well encoded, but not a request of the protocol: answered, and the connection goes on.
+    pub const fn refused(code: ResultCode, diagnostic: &'static str) -> Self {
+        Self {
+            code,
+            diagnostic,
+            disconnect: false,
+            position: None,
+        }
+    }
+
+    pub(crate) const fn protocol(diagnostic: &'static str) -> Self {
+        Self::refused(ResultCode::PROTOCOL_ERROR, diagnostic)
+    }
+
+    /// Another wording of the same fault.
+    pub(crate) const fn worded(self, diagnostic: &'static str) -> Self {
+        Self { diagnostic, ..self }
+    }
+
+    /// A filter over the depth limit.
+    pub const FILTER_TOO_DEEP: Self = Self::malformed("filter nested too deeply");
+    /// A filter with more elements than [`crate::DecodeLimits::filter_elements`].
+    pub const FILTER_TOO_BIG: Self = Self::malformed("filter has too many elements");
+    /// A list that is longer than its limit.
+    pub const TOO_MANY: Self = Self::refused(ResultCode::ADMIN_LIMIT_EXCEEDED, "too many elements in request");
+}
+
+impl From<ironbark_ber::Error> for Fault {
+    fn from(error: ironbark_ber::Error) -> Self {
+        Self {
+            position: Some(error.position),
+            ..Self::malformed("decoding error")
+        }
+    }
+}

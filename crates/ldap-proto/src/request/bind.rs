@@ -1,0 +1,88 @@
+//! Bind (RFC 4511 §4.2).
+
+use std::fmt;
+
+use ironbark_ber::{Reader, Tag, Writer, tags};
+
+use crate::Fault;
+
+/// A bind request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct BindRequest<'a> {
+    /// Protocol version; 3 for LDAPv3. Other numbers decode, so that the server can say that it does not speak them.
+    pub version: i32,
+    /// Name to bind as; empty for anonymous and SASL binds.
+    pub name: &'a [u8],
+    /// How the client proves who it is.
+    pub authentication: Authentication<'a>,
+}
+
+/// The `AuthenticationChoice`. Its debug form hides secrets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Authentication<'a> {
+    /// A password in clear; empty for anonymous and unauthenticated binds.
+    Simple(&'a [u8]),
+    /// One step of a SASL exchange.
+    Sasl {
+        /// Mechanism; empty gives up an exchange under way.
+        mechanism: &'a [u8],
+        /// Credentials; absent is not the same as empty (RFC 4513 §5.2.1).
+        credentials: Option<&'a [u8]>,
+    },
+    /// A choice that nobody here knows, such as the Kerberos ones of LDAPv2: answered with `authMethodNotSupported`.
+    Other {
+        /// Identifier octet of the choice.
+        identifier: u8,
+    },
+}
+
+impl<'a> BindRequest<'a> {
+    pub(crate) fn decode(mut content: Reader<'a>) -> Result<Self, Fault> {
+        let version = content.integer()?;
+        let name = content.octet_string()?;
+        let (identifier, mut choice) = content.nested_any()?;
+        let authentication = match identifier {
+            SIMPLE => Authentication::Simple(choice.remaining()),
+            SASL => Authentication::Sasl {
+                mechanism: choice.octet_string()?,
+                credentials: choice.optional(tags::OCTET_STRING)?,
+            },
+            // A tag number of several octets is no choice of any version of the protocol.
+            _ if Tag::from_identifier(identifier).is_none() => return Err(Fault::malformed("decoding error")),
+            identifier => Authentication::Other { identifier },
+        };
+        Ok(Self {
+            version,
+            name,
+            authentication,
+        })
+    }
+
+    pub(crate) fn write_content(&self, writer: &mut Writer<'_>) {
+        writer.integer(i64::from(self.version));
+        writer.octet_string(self.name);
+        match self.authentication {
+            Authentication::Simple(password) => writer.element(SIMPLE, password),
+            Authentication::Sasl { mechanism, credentials } => writer.constructed(SASL, |writer| {
+                writer.octet_string(mechanism);
+                if let Some(credentials) = credentials {
+                    writer.octet_string(credentials);
+                }
+            }),
+            Authentication::Other { identifier } => writer.element(identifier, &[]),
+        }
+    }
+}
+
+impl fmt::Debug for Authentication<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Simple(_) => f.write_str("Simple"),
+            Self::Sasl { mechanism, .. } => write!(f, "Sasl({})", String::from_utf8_lossy(mechanism)),
+            Self::Other { identifier } => write!(f, "Other({identifier:#x})"),
+        }
+    }
+}
+
+const SIMPLE: u8 = tags::context(0);
+const SASL: u8 = tags::context_constructed(3);

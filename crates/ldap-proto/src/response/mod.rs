@@ -1,0 +1,89 @@
+//! Responses, one file per kind (RFC 4511 §4).
+
+mod bind;
+mod entry_writer;
+mod extended;
+mod intermediate;
+mod reference;
+mod result;
+mod search_entry;
+
+use ironbark_ber::{Reader, Writer};
+
+use crate::{Fault, Operation, Referrals};
+
+pub use bind::{BindResponse, encode_bind_response};
+pub use entry_writer::{AttributeMark, SearchEntryWriter};
+pub use extended::{
+    ExtendedResponse, NOTICE_OF_DISCONNECTION, encode_extended_response, encode_notice_of_disconnection,
+};
+pub use intermediate::{IntermediateResponse, encode_intermediate};
+pub use reference::encode_search_reference;
+pub use result::{LdapResult, encode_result};
+pub use search_entry::SearchResultEntry;
+
+/// A response, as clients decode it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Response<'a> {
+    /// RFC 4511 §4.2.2.
+    Bind(BindResponse<'a>),
+    /// RFC 4511 §4.5.2: one entry.
+    SearchEntry(SearchResultEntry<'a>),
+    /// RFC 4511 §4.5.3: the URIs of a continuation reference.
+    SearchReference(Referrals<'a>),
+    /// The result that ends a search, modify, add, delete, modify DN or compare operation.
+    Done(Operation, LdapResult<'a>),
+    /// RFC 4511 §4.12; with message ID 0 an unsolicited notification (§4.4).
+    Extended(ExtendedResponse<'a>),
+    /// RFC 4511 §4.13.
+    Intermediate(IntermediateResponse<'a>),
+}
+
+impl<'a> Response<'a> {
+    /// Decodes the operation with this identifier octet.
+    pub(crate) fn decode(identifier: u8, mut content: Reader<'a>) -> Result<Self, Fault> {
+        let done = |operation, mut content| Ok(Self::Done(operation, LdapResult::decode(&mut content)?));
+        match identifier {
+            BIND => Ok(Self::Bind(BindResponse::decode(content)?)),
+            SEARCH_ENTRY => Ok(Self::SearchEntry(SearchResultEntry::decode(&mut content)?)),
+            SEARCH_REFERENCE => reference::decode(content),
+            SEARCH_DONE => done(Operation::Search, content),
+            MODIFY => done(Operation::Modify, content),
+            ADD => done(Operation::Add, content),
+            DELETE => done(Operation::Delete, content),
+            MODIFY_DN => done(Operation::ModifyDn, content),
+            COMPARE => done(Operation::Compare, content),
+            EXTENDED => Ok(Self::Extended(ExtendedResponse::decode(content)?)),
+            INTERMEDIATE => Ok(Self::Intermediate(IntermediateResponse::decode(content)?)),
+            _ => Err(Fault::malformed("unknown LDAP response")),
+        }
+    }
+
+    /// Appends the operation, tag included.
+    pub(crate) fn write(&self, writer: &mut Writer<'_>) {
+        match self {
+            Self::Bind(response) => response.write(writer),
+            Self::SearchEntry(entry) => entry.write(writer),
+            Self::SearchReference(uris) => uris.write(writer, SEARCH_REFERENCE),
+            Self::Done(operation, result) => {
+                if let Some(identifier) = operation.response_tag() {
+                    result.write(writer, identifier);
+                }
+            }
+            Self::Extended(response) => response.write(writer),
+            Self::Intermediate(response) => response.write(writer),
+        }
+    }
+}
+
+const BIND: u8 = 0x61;
+const SEARCH_ENTRY: u8 = 0x64;
+const SEARCH_DONE: u8 = 0x65;
+const MODIFY: u8 = 0x67;
+const ADD: u8 = 0x69;
+const DELETE: u8 = 0x6b;
+const MODIFY_DN: u8 = 0x6d;
+const COMPARE: u8 = 0x6f;
+const SEARCH_REFERENCE: u8 = 0x73;
+const EXTENDED: u8 = 0x78;
+const INTERMEDIATE: u8 = 0x79;
