@@ -226,6 +226,7 @@ pub const PARTS: &[Part] = &[
     missing_module("pw-radius"),
     missing_module("pw-totp"),
     missing_module("check-password"),
+    missing_module("compmatch"),
     missing_module("ppm"),
     missing_module("ciboolean"),
 ];

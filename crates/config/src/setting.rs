@@ -13,7 +13,8 @@ use crate::{
 /// One setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// slapd.conf keywords: the first is the usual one. Empty for what only cn=config has. Compared without case.
+    /// slapd.conf keywords: the first is the usual one. Empty for what only cn=config has. Compared without case. `word*` is any
+    /// keyword that begins so, as slapd has it; a row that it would hide must come before.
     pub keywords: &'static [&'static str],
     /// cn=config attribute names: the first is the usual one. Empty where slapd has none.
     pub attributes: &'static [&'static str],
@@ -230,6 +231,11 @@ impl Setting {
 
     /// Whether `word` is one of the keywords.
     pub fn has_keyword(&self, word: &str) -> bool {
-        self.keywords.iter().any(|keyword| keyword.eq_ignore_ascii_case(word))
+        self.keywords.iter().any(|keyword| match keyword.strip_suffix('*') {
+            Some(prefix) => word
+                .get(..prefix.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(prefix)),
+            None => keyword.eq_ignore_ascii_case(word),
+        })
     }
 }

@@ -62,7 +62,7 @@ pub(crate) fn is_raw(keyword: &str) -> bool {
 /// The keyword most like an unknown one, if any is like it at all.
 pub(crate) fn suggestion(keyword: &str) -> Option<&'static str> {
     let keyword = keyword.to_ascii_lowercase();
-    let candidates = settings().flat_map(|row| row.keywords.iter().copied());
+    let candidates = settings().flat_map(|row| row.keywords.iter().copied().filter(|keyword| !keyword.ends_with('*')));
     let (distance, found) = candidates
         .map(|candidate| {
             (

@@ -62,7 +62,7 @@ pub struct Restrict {
 }
 
 pub(super) const ROWS: &[Setting] = &[
-    Setting::new(Inherited, &["require", "requires"], &["olcRequires"])
+    Setting::new(Inherited, &["require", "require*"], &["olcRequires"])
         .takes("[none] <condition> ...", "")
         .does(
             "Demands conditions before a request is served: `bind`, `LDAPv3`, `authc`, `SASL`, `strong`. Databases inherit the \

@@ -67,7 +67,7 @@ const PASSWORD_SCHEMES: &[&str] = &[
 ];
 
 pub(super) const ROWS: &[Setting] = &[
-    Setting::new(BeforeDatabases, &["allow", "allows"], &["olcAllows"])
+    Setting::new(BeforeDatabases, &["allow", "allow*"], &["olcAllows"])
         .takes("<feature> ...", "")
         .does(
             "Turns on what is off by default: `bind_v2` (LDAPv2 binds), `bind_anon_cred` (an empty name with a password is \
@@ -84,7 +84,7 @@ pub(super) const ROWS: &[Setting] = &[
             },
             get: |config, _| joined(&config.allow.words()),
         }),
-    Setting::new(BeforeDatabases, &["disallow", "disallows"], &["olcDisallows"])
+    Setting::new(BeforeDatabases, &["disallow", "disallow*"], &["olcDisallows"])
         .takes("<feature> ...", "")
         .does(
             "Turns off what is on by default: `bind_anon`, `bind_simple`, `tls_2_anon`, `tls_authc`, \

@@ -8,23 +8,11 @@ use crate::setting::{
 const NO_MECHANISM: &str = "no SASL mechanism is offered yet, so that it can have no effect";
 
 pub(super) const ROWS: &[Setting] = &[
-    Setting::new(
-        Global,
-        &[
-            "authid-rewrite",
-            "authid-rewriteEngine",
-            "authid-rewriteContext",
-            "authid-rewriteRule",
-            "authid-rewriteMap",
-            "authid-rewriteParam",
-            "authid-rewriteMaxPasses",
-        ],
-        &["olcAuthIDRewrite"],
-    )
-    .takes("<argument> ...", "")
-    .does("Rewrites SASL user names into DNs.")
-    .since("2.3")
-    .meaningless(NO_MECHANISM),
+    Setting::new(Global, &["authid-rewrite", "authid-rewrite*"], &["olcAuthIDRewrite"])
+        .takes("<argument> ...", "")
+        .does("Rewrites SASL user names into DNs.")
+        .since("2.3")
+        .meaningless(NO_MECHANISM),
     Setting::new(Global, &["authz-policy", "sasl-authz-policy"], &["olcAuthzPolicy"])
         .takes("none|from|to|any|all", "none")
         .does("Says whose rules decide about proxied authorization.")

@@ -212,6 +212,17 @@ fn the_empty_suffix_and_the_config_database_load() {
     );
 }
 
+/// slapd compares some keywords by their beginning only; a schema file of its own counts on it.
+#[test]
+fn some_keywords_are_known_by_their_beginning() {
+    let text = "allows bind_v2\nattributeype ( 1.3.6.1.4.1.32473.1.3 NAME 'hatSize' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )\n\
+        attributeoptions x-a\nauthid-rewriteEngine on\nrequires bind\n";
+    let configuration = loaded(text);
+    assert!(configuration.schema.find_attribute_type(b"hatSize").is_some());
+    assert_eq!(configuration.frontend.require, Require::BIND);
+    assert_eq!(configuration.notices.len(), 1);
+}
+
 #[test]
 fn definitions_may_stand_anywhere() {
     let text =
