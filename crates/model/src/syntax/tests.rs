@@ -145,7 +145,8 @@ const TABLE: &[(&str, &[&str], &[&str])] = &[
         "45",
         &[
             "{ }",
-            "{ minimum 1, maximum 2 }",
+            "{ base \"\", minimum 1, maximum 2 }",
+            "{ specificExclusions { chopBefore:\"cn=a\", chopAfter:\"cn=b\" } }",
             "{ specificationFilter and:{item:person, not:item:alias} }",
         ],
         &[
@@ -210,9 +211,22 @@ const TABLE: &[(&str, &[&str], &[&str])] = &[
     ("1.3.6.1.4.1.4203.666.11.2.4", &["001", "fFf"], &["1", "0001", "00g"]),
     (
         "1.3.6.1.4.1.4203.666.2.7",
-        &["u:joe", "*", "dn.regex:^uid=.*$", "{0}u:joe", "ldap:///dc=x??sub?(a=b)"],
+        &[
+            "u:joe",
+            "*",
+            "dn.regex:^uid=.*$",
+            "{0}u:joe",
+            "dn:cn=a",
+            "dn.subtree:cn=a",
+            "cn=a",
+            "group/groupOfNames/member:cn=g",
+            "ldap:///dc=x??sub?(a=b)",
+        ],
         &["u:", "dn.foo:x"],
     ),
+    ("12", &["", "cn=a,cn=b", "CN=a+uid=b"], &["a", "nosuch=a", "cn="]),
+    ("34", &["cn=a#'01'B", "cn=a", "cn=a#b"], &["a#'01'B", "#b"]),
+    ("1.2.36.79672281.1.5.0", &["cn=a", "cn=a+uid=b"], &["cn=a,cn=b", "a"]),
     ("1.3.6.1.4.1.4203.1.1.1", &[""], &["x"]),
     (
         "1.3.6.1.1.15.1",
@@ -232,7 +246,6 @@ fn values_of_each_syntax() {
         };
         let syntax = find(&oid).unwrap_or_else(|| panic!("no syntax {oid}"));
         for value in *valid {
-            // Names are parsed elsewhere.
             assert!(
                 (syntax.validate)(&schema, value.as_bytes()).is_ok(),
                 "{}: {value:?} is valid",
@@ -284,17 +297,9 @@ fn no_value_panics() {
         b"'".to_vec(),
         b"$#:=*\\".to_vec(),
     ];
-    for syntax in all().filter(|syntax| !NAMES.contains(&syntax.oid)) {
+    for syntax in all() {
         for value in &hostile {
             let _ = (syntax.validate)(&schema, value);
         }
     }
 }
-
-/// Syntaxes that hand every value to the DN parser, which has its own tests.
-const NAMES: [&str; 4] = [
-    super::oid::DN,
-    super::oid::RDN,
-    super::oid::NAME_AND_OPTIONAL_UID,
-    super::oid::AUTHZ,
-];
