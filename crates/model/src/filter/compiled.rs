@@ -363,17 +363,14 @@ impl<'c> Compiler<'c> {
     pub(super) fn slot(&mut self, description: AttributeDescription) -> Option<Slot> {
         const MANY: usize = 32;
         let slots = &mut self.filter.slots;
-        let known = match slots.len() {
-            ..MANY => slots
-                .iter()
-                .position(|known| *known == description)
-                .and_then(|n| u16::try_from(n).ok()),
-            _ => {
-                if self.numbers.is_empty() {
-                    self.numbers.extend(slots.iter().cloned().zip(0..));
-                }
-                self.numbers.get(&description).copied()
+        let known = if slots.len() < MANY {
+            let position = slots.iter().position(|known| *known == description);
+            position.and_then(|n| u16::try_from(n).ok())
+        } else {
+            if self.numbers.is_empty() {
+                self.numbers.extend(slots.iter().cloned().zip(0..));
             }
+            self.numbers.get(&description).copied()
         };
         if let Some(number) = known {
             return Some(Slot(number));
