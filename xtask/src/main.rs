@@ -1,2 +1,40 @@
-//! Repository checks.
-fn main() {}
+//! Repository tasks: `cargo xtask tidy`.
+
+mod tidy;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+
+fn main() -> Result<ExitCode> {
+    let arguments: Vec<String> = env::args().skip(1).collect();
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["tidy"] => tidy(),
+        _ => {
+            eprintln!("usage: cargo xtask tidy");
+            Ok(ExitCode::from(2))
+        }
+    }
+}
+
+fn tidy() -> Result<ExitCode> {
+    let tree = tidy::Tree::load(&repository_root()?)?;
+    let report = tidy::check(&tree);
+    print!("{report}");
+    Ok(if report.is_clean() {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
+    })
+}
+
+/// The directory of the workspace that this program was started in, or else built in.
+fn repository_root() -> Result<PathBuf> {
+    let manifest_dir = env::var("CARGO_MANIFEST_DIR").unwrap_or_else(|_| env!("CARGO_MANIFEST_DIR").to_owned());
+    Path::new(&manifest_dir)
+        .parent()
+        .map(Path::to_owned)
+        .context("xtask has no parent directory")
+}

@@ -1,0 +1,197 @@
+//! Becoming a daemon: the command returns when the daemon listens, or says why it does not.
+//!
+//! The process forks twice, with a new session in between, so that the daemon has no controlling terminal and can get none.
+//! The first process waits on a pipe for the daemon's report:
+//!
+//! - one zero byte: it listens; exit status 0
+//! - text: why it does not; the text goes to stderr, exit status 1
+//! - end of file: the daemon died without a word; exit status 1
+//!
+//! The working directory stays, because paths of a configuration are relative to it. stderr stays the caller's until the
+//! daemon is ready, so that its complaints are seen; then stdin, stdout and stderr become /dev/null.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::process::exit;
+
+use nix::sys::wait::waitpid;
+use nix::unistd::{ForkResult, dup2_stderr, dup2_stdin, dup2_stdout, fork, pipe, setsid};
+
+/// The report that the process which the user started is waiting for.
+///
+/// Dropping it without a report makes that process say that the daemon ended early.
+#[derive(Debug)]
+#[must_use = "the starting process waits for the report"]
+pub struct Readiness {
+    /// `None` in the foreground, where nobody waits.
+    report: Option<File>,
+}
+
+/// Why a process could not become a daemon.
+#[derive(Debug, thiserror::Error)]
+pub enum DetachError {
+    /// We are at fault: threads would vanish in the fork while holding locks.
+    #[error("cannot detach: the process already has {0} threads")]
+    ThreadsRunning(usize),
+    /// Without /proc it cannot be known that there are no threads.
+    #[error("cannot detach without /proc ({0}); stay in the foreground with -d 0")]
+    ThreadsUnknown(#[source] io::Error),
+    /// The operating system refused.
+    #[error("cannot detach: {0}")]
+    System(#[from] io::Error),
+}
+
+/// Goes on as a daemon. Returns in the daemon only: the process that the user started waits for the report of the
+/// returned [`Readiness`] and exits with it.
+///
+/// # Errors
+/// Returned in the process that the user started, which is then still what it was.
+pub fn detach() -> Result<Readiness, DetachError> {
+    require_single_thread()?;
+    // What is still buffered would be written once by each process.
+    io::stdout().flush()?;
+    let (reader, writer) = pipe().map_err(io::Error::from)?;
+    if let ForkResult::Parent { child } = fork_single_threaded()? {
+        drop(writer);
+        // The intermediate process ends at once; its failure shows as an end of file on the pipe.
+        let _ = waitpid(child, None);
+        exit(await_report(&mut File::from(reader), &mut io::stderr()));
+    }
+    drop(reader);
+    let readiness = Readiness {
+        report: Some(File::from(writer)),
+    };
+    // From here on we are not the process that the caller's error would be seen in.
+    if let Err(error) = setsid() {
+        readiness.failed(&format!("cannot start a session: {error}"));
+        exit(1);
+    }
+    match fork_single_threaded() {
+        Ok(ForkResult::Child) => Ok(readiness),
+        Ok(ForkResult::Parent { .. }) => exit(0),
+        Err(error) => {
+            readiness.failed(&error.to_string());
+            exit(1);
+        }
+    }
+}
+
+impl Readiness {
+    /// For a server that stays in the foreground: every report is a no-op.
+    pub fn foreground() -> Self {
+        Self { report: None }
+    }
+
+    /// True when a process is waiting for the report.
+    pub fn is_detached(&self) -> bool {
+        self.report.is_some()
+    }
+
+    /// Reports that the server listens; from here on stdin, stdout and stderr are /dev/null.
+    ///
+    /// # Errors
+    /// /dev/null cannot be opened. A waiting process that has been killed meanwhile is no error.
+    pub fn ready(self) -> io::Result<()> {
+        let Some(mut report) = self.report else { return Ok(()) };
+        let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
+        dup2_stdin(&null)?;
+        dup2_stdout(&null)?;
+        dup2_stderr(&null)?;
+        let _ = report.write_all(&[READY]);
+        Ok(())
+    }
+
+    /// Reports that the server will not listen, and why: one line without a line feed. In the foreground the caller has to
+    /// say it himself.
+    pub fn failed(self, message: &str) {
+        if let Some(mut report) = self.report {
+            // An empty report would read as a silent death.
+            let text = if message.is_empty() {
+                "the server could not start"
+            } else {
+                message
+            };
+            let _ = report.write_all(text.replace('\0', " ").as_bytes());
+        }
+    }
+}
+
+/// Waits for the daemon's report and says on `stderr` what went wrong; the exit status.
+fn await_report(report: &mut impl Read, stderr: &mut impl Write) -> i32 {
+    let mut first = [0];
+    let message = match report.read_exact(&mut first) {
+        Ok(()) if first == [READY] => return 0,
+        Ok(()) => {
+            let mut text = first.to_vec();
+            // A report that breaks off is shown as far as it came.
+            let _ = report.take(MAX_MESSAGE_BYTES).read_to_end(&mut text);
+            String::from_utf8_lossy(&text).into_owned()
+        }
+        Err(_) => "the server ended before it was listening; its log may say why".to_owned(),
+    };
+    // Nobody is left to hear that stderr is closed; the exit status still tells.
+    let _ = writeln!(stderr, "{message}");
+    1
+}
+
+fn require_single_thread() -> Result<(), DetachError> {
+    let threads = fs::read_dir("/proc/self/task")
+        .map_err(DetachError::ThreadsUnknown)?
+        .count();
+    if threads == 1 {
+        Ok(())
+    } else {
+        Err(DetachError::ThreadsRunning(threads))
+    }
+}
+
+#[allow(unsafe_code)]
+fn fork_single_threaded() -> Result<ForkResult, DetachError> {
+    require_single_thread()?;
+    // SAFETY: only the calling thread lives on in the child. It was just counted to be the only one, and as it is in this
+    // function nobody else can start another; so no lock and no half-made state of another thread is inherited.
+    Ok(unsafe { fork() }.map_err(io::Error::from)?)
+}
+
+const READY: u8 = 0;
+const MAX_MESSAGE_BYTES: u64 = 64 * 1024;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(bytes: &[u8]) -> (i32, String) {
+        let mut said = Vec::new();
+        let status = await_report(&mut &bytes[..], &mut said);
+        (status, String::from_utf8(said).unwrap())
+    }
+
+    #[test]
+    fn the_report_decides_exit_status_and_message() {
+        assert_eq!(report(&[READY]), (0, String::new()));
+        assert_eq!(report(b"port 389 is taken"), (1, "port 389 is taken\n".to_owned()));
+        let (status, said) = report(b"");
+        assert_eq!(status, 1);
+        assert!(said.starts_with("the server ended before it was listening"), "{said}");
+    }
+
+    #[test]
+    fn an_endless_report_is_cut() {
+        let (_, said) = report(&vec![b'x'; 200_000]);
+        assert_eq!(said.len() as u64, MAX_MESSAGE_BYTES + 2);
+    }
+
+    #[test]
+    fn a_process_with_threads_is_refused() {
+        // The test harness runs this test on a thread of its own.
+        assert!(matches!(detach(), Err(DetachError::ThreadsRunning(2..))));
+    }
+
+    #[test]
+    fn in_the_foreground_a_report_leaves_stdio_alone() {
+        let readiness = Readiness::foreground();
+        assert!(!readiness.is_detached());
+        readiness.ready().unwrap();
+        Readiness::foreground().failed("nobody waits");
+    }
+}

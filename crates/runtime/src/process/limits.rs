@@ -1,0 +1,49 @@
+//! Limits that the operating system puts on the process.
+
+use std::io;
+
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
+
+/// How many files and sockets the process may have open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenFilesLimit {
+    /// The soft limit that was in force before.
+    pub before: u64,
+    /// The soft limit that is in force now.
+    pub now: u64,
+}
+
+/// Raises the soft limit of open files to the hard limit. Connections take memory when they come, so that a high limit
+/// costs nothing.
+///
+/// # Errors
+/// The operating system refused; the old limit stays in force.
+pub fn raise_open_files_limit() -> io::Result<OpenFilesLimit> {
+    let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE)?;
+    if soft < hard {
+        setrlimit(Resource::RLIMIT_NOFILE, hard, hard)?;
+    }
+    Ok(OpenFilesLimit {
+        before: soft,
+        now: hard.max(soft),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_soft_limit_reaches_the_hard_one() {
+        let (soft, hard) = getrlimit(Resource::RLIMIT_NOFILE).unwrap();
+        setrlimit(Resource::RLIMIT_NOFILE, soft.min(256), hard).unwrap();
+        assert_eq!(
+            raise_open_files_limit().unwrap(),
+            OpenFilesLimit {
+                before: soft.min(256),
+                now: hard
+            }
+        );
+        assert_eq!(getrlimit(Resource::RLIMIT_NOFILE).unwrap(), (hard, hard));
+    }
+}

@@ -1,0 +1,17 @@
+//! The life of a process: detaching, privileges, limits, sandbox, pid and argument files.
+//!
+//! The order at start is: read the configuration, [`raise_open_files_limit`], open the listeners, [`detach`],
+//! [`enter_chroot`], [`Identity::assume`], [`StateFile`]s, threads, and [`Readiness::ready`] last. [`detach`] forks and must
+//! therefore come before any thread; it refuses otherwise.
+
+mod detach;
+mod identity;
+mod limits;
+mod sandbox;
+mod state_file;
+
+pub use detach::{DetachError, Readiness, detach};
+pub use identity::{Identity, IdentityError, drop_privileges};
+pub use limits::{OpenFilesLimit, raise_open_files_limit};
+pub use sandbox::enter_chroot;
+pub use state_file::StateFile;

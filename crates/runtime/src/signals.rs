@@ -1,0 +1,115 @@
+//! Signals that ask a process to end: awaited by the server, polled by tools.
+
+use std::future::poll_fn;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::flag;
+use tokio::signal::unix::{self, SignalKind, signal};
+
+/// A signal that the server acts on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Signal {
+    /// SIGTERM: shut down.
+    Terminate,
+    /// SIGINT: shut down (Ctrl-C in the foreground).
+    Interrupt,
+    /// SIGHUP: shut down, gently if so configured.
+    Hangup,
+}
+
+/// The signals as they arrive. Their default action is off from [`Signals::install`] to the end of the process.
+#[derive(Debug)]
+pub struct Signals {
+    terminate: unix::Signal,
+    interrupt: unix::Signal,
+    hangup: unix::Signal,
+}
+
+/// Tells a long-running tool that the user wants it to end.
+///
+/// The first SIGTERM, SIGINT or SIGHUP sets the flag, so that the tool can end cleanly; a second one ends it at once.
+#[derive(Debug, Clone)]
+pub struct StopFlag(Arc<AtomicBool>);
+
+impl Signals {
+    /// Takes over SIGTERM, SIGINT and SIGHUP. To be called inside a tokio runtime that has I/O enabled.
+    ///
+    /// # Errors
+    /// The operating system refused a handler.
+    pub fn install() -> io::Result<Self> {
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Waits for the next signal. Signals of one kind that arrive before they are awaited count as one. May be dropped and
+    /// called again without losing a signal.
+    pub async fn next(&mut self) -> Signal {
+        poll_fn(|context| self.poll_next(context)).await
+    }
+
+    fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Signal> {
+        for (stream, name) in [
+            (&mut self.terminate, Signal::Terminate),
+            (&mut self.interrupt, Signal::Interrupt),
+            (&mut self.hangup, Signal::Hangup),
+        ] {
+            if let Poll::Ready(Some(())) = stream.poll_recv(context) {
+                return Poll::Ready(name);
+            }
+        }
+        Poll::Pending
+    }
+}
+
+impl StopFlag {
+    /// Takes over SIGTERM, SIGINT and SIGHUP for the rest of the process.
+    ///
+    /// # Errors
+    /// The operating system refused a handler.
+    pub fn install() -> io::Result<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        for signal in [SIGTERM, SIGINT, SIGHUP] {
+            // Handlers run in this order: the default action only when an earlier signal has set the flag.
+            flag::register_conditional_default(signal, Arc::clone(&stop))?;
+            flag::register(signal, Arc::clone(&stop))?;
+        }
+        Ok(Self(stop))
+    }
+
+    /// True from the first signal on.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nix::sys::signal::{Signal as Number, raise};
+
+    use super::*;
+
+    #[test]
+    fn each_signal_is_seen_once_under_its_name() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .build()
+            .unwrap();
+        runtime.block_on(async {
+            let mut signals = Signals::install().unwrap();
+            raise(Number::SIGHUP).unwrap();
+            assert_eq!(signals.next().await, Signal::Hangup);
+            raise(Number::SIGINT).unwrap();
+            raise(Number::SIGTERM).unwrap();
+            let mut seen = [signals.next().await, signals.next().await];
+            seen.sort_by_key(|signal| *signal as u8);
+            assert_eq!(seen, [Signal::Terminate, Signal::Interrupt]);
+        });
+    }
+}
