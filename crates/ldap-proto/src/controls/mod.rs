@@ -1,1 +1,108 @@
-//! Controls.
+//! Controls (RFC 4511 §4.1.11), one file each, both directions; the registry says what a request may carry.
+
+pub mod assertion;
+pub mod dereference;
+pub mod domain_scope;
+pub mod dont_use_copy;
+pub mod lazy_commit;
+pub mod manage_dsa_it;
+pub mod matched_values;
+pub mod no_op;
+pub mod paged_results;
+pub mod permissive_modify;
+pub mod proxied_authorization;
+pub mod read_entry;
+pub mod registry;
+pub mod relax_rules;
+mod request;
+pub mod search_options;
+pub mod server_side_sort;
+pub mod session_tracking;
+pub mod subentries;
+pub mod tree_delete;
+
+use ironbark_ber::Writer;
+
+use crate::{DecodeLimits, EncodeControl, Fault, RawControl, RawControls};
+
+pub use assertion::AssertionControl;
+pub use dereference::{DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification};
+pub use domain_scope::DomainScope;
+pub use dont_use_copy::DontUseCopy;
+pub use lazy_commit::LazyCommit;
+pub use manage_dsa_it::ManageDsaIt;
+pub use matched_values::MatchedValues;
+pub use no_op::NoOp;
+pub use paged_results::PagedResults;
+pub use permissive_modify::PermissiveModify;
+pub use proxied_authorization::ProxiedAuthorization;
+pub use read_entry::{PostRead, PostReadResponse, PreRead, PreReadResponse};
+pub use registry::{ControlKind, ControlSet, Criticality, Descriptor, REGISTRY, Texts, ValueRule};
+pub use relax_rules::RelaxRules;
+pub use request::{ControlPolicy, RequestControls};
+pub use search_options::SearchOptions;
+pub use server_side_sort::{SortKey, SortKeys, SortResponse};
+pub use session_tracking::SessionTracking;
+pub use subentries::Subentries;
+pub use tree_delete::TreeDelete;
+
+/// The typed value of a control, as it is encoded.
+pub trait ControlValue {
+    /// OID of the control.
+    const OID: &'static str;
+    /// Whether the control has a value.
+    const HAS_VALUE: bool = true;
+
+    /// Appends the value's content octets.
+    fn write_value(&self, writer: &mut Writer<'_>);
+}
+
+/// The typed value of a control that requests may carry.
+pub trait RequestControl<'a>: ControlValue + Sized {
+    /// Its row in the registry.
+    const DESCRIPTOR: &'static Descriptor;
+
+    /// Decodes the value's content octets; empty when there is none and the descriptor's [`ValueRule`] allows that.
+    fn decode(value: &'a [u8], limits: &DecodeLimits) -> Result<Self, Fault>;
+}
+
+/// A control: its value and its criticality. Controls of responses are never critical.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Control<T> {
+    /// Whether the operation must fail rather than go on without it.
+    pub critical: bool,
+    /// The value.
+    pub value: T,
+}
+
+impl<T> Control<T> {
+    /// A critical control.
+    pub const fn critical(value: T) -> Self {
+        Self { critical: true, value }
+    }
+
+    /// A control that is not critical, or that belongs to a response.
+    pub const fn optional(value: T) -> Self {
+        Self { critical: false, value }
+    }
+}
+
+impl<T: ControlValue> EncodeControl for Control<T> {
+    fn oid(&self) -> &[u8] {
+        T::OID.as_bytes()
+    }
+    fn critical(&self) -> bool {
+        self.critical
+    }
+    fn has_value(&self) -> bool {
+        T::HAS_VALUE
+    }
+    fn write_value(&self, writer: &mut Writer<'_>) {
+        self.value.write_value(writer);
+    }
+}
+
+/// The control with this OID in a message.
+pub fn find<'a>(controls: &RawControls<'a>, oid: &str) -> Option<RawControl<'a>> {
+    controls.iter().find(|control| control.oid == oid.as_bytes())
+}

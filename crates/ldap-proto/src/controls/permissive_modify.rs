@@ -1,0 +1,38 @@
+//! Permissive modify (Microsoft, MS-ADTS §3.1.1.3.4.1.8): adding what is there and deleting what is not are no errors.
+
+use ironbark_ber::Writer;
+
+use super::{ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule, registry::texts};
+use crate::{DecodeLimits, Fault, Operation};
+
+/// Adding a value that is there and deleting one that is not succeed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PermissiveModify;
+
+impl ControlValue for PermissiveModify {
+    const OID: &'static str = DESCRIPTOR.oid;
+    const HAS_VALUE: bool = false;
+
+    fn write_value(&self, _: &mut Writer<'_>) {}
+}
+
+impl RequestControl<'_> for PermissiveModify {
+    const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+
+    fn decode(_: &[u8], _: &DecodeLimits) -> Result<Self, Fault> {
+        Ok(Self)
+    }
+}
+
+/// Row of the registry.
+pub const DESCRIPTOR: Descriptor = Descriptor {
+    kind: ControlKind::PermissiveModify,
+    oid: "1.2.840.113556.1.4.1413",
+    name: "permissive modify",
+    operations: &[Operation::Modify],
+    extended_operations: &[],
+    criticality: Criticality::Any,
+    value: ValueRule::Absent,
+    advertised: false,
+    texts: texts!("permissiveModify control"),
+};

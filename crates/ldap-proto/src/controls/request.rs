@@ -1,0 +1,188 @@
+//! The controls of one request, decoded into typed options.
+
+use ironbark_model::ResultCode;
+
+use super::{
+    AssertionControl, Control, ControlKind, ControlSet, Criticality, DereferenceRequest, Descriptor, DomainScope,
+    DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults, PermissiveModify, PostRead, PreRead,
+    ProxiedAuthorization, RelaxRules, RequestControl, SearchOptions, SessionTracking, SortKeys, Subentries, TreeDelete,
+    registry,
+};
+use crate::{DecodeLimits, Fault, RawControl, RawControls, Request};
+
+/// What the configuration says about controls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ControlPolicy {
+    /// Controls that are there at all; others are not recognized.
+    pub available: ControlSet,
+    /// Controls whose criticality FALSE is refused, for those with [`Criticality::ShouldBeTrue`].
+    pub must_be_critical: ControlSet,
+}
+
+impl Default for ControlPolicy {
+    fn default() -> Self {
+        Self {
+            available: ControlSet::ALL,
+            must_be_critical: ControlSet::NONE,
+        }
+    }
+}
+
+/// The recognized controls of a request.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct RequestControls<'a> {
+    /// RFC 4528.
+    pub assertion: Option<Control<AssertionControl<'a>>>,
+    /// RFC 4527.
+    pub pre_read: Option<Control<PreRead<'a>>>,
+    /// RFC 4527.
+    pub post_read: Option<Control<PostRead<'a>>>,
+    /// RFC 3876.
+    pub matched_values: Option<Control<MatchedValues<'a>>>,
+    /// RFC 2696.
+    pub paged_results: Option<Control<PagedResults<'a>>>,
+    /// RFC 2891.
+    pub server_side_sort: Option<Control<SortKeys<'a>>>,
+    /// Microsoft's domain scope.
+    pub domain_scope: Option<Control<DomainScope>>,
+    /// RFC 6171.
+    pub dont_use_copy: Option<Control<DontUseCopy>>,
+    /// Microsoft's permissive modify.
+    pub permissive_modify: Option<Control<PermissiveModify>>,
+    /// Microsoft's tree delete.
+    pub tree_delete: Option<Control<TreeDelete>>,
+    /// Microsoft's search options.
+    pub search_options: Option<Control<SearchOptions>>,
+    /// RFC 3672.
+    pub subentries: Option<Control<Subentries>>,
+    /// draft-zeilenga-ldap-noop.
+    pub no_op: Option<Control<NoOp>>,
+    /// draft-zeilenga-ldap-relax.
+    pub relax_rules: Option<Control<RelaxRules>>,
+    /// RFC 3296.
+    pub manage_dsa_it: Option<Control<ManageDsaIt>>,
+    /// RFC 4370.
+    pub proxied_authorization: Option<Control<ProxiedAuthorization<'a>>>,
+    /// draft-wahl-ldap-session.
+    pub session_tracking: Option<Control<SessionTracking<'a>>>,
+    /// Microsoft's lazy commit.
+    pub lazy_commit: Option<Control<LazyCommit>>,
+    /// draft-masarati-ldap-deref.
+    pub dereference: Option<Control<DereferenceRequest<'a>>>,
+}
+
+impl<'a> RequestControls<'a> {
+    /// Decodes the controls that came with `request`.
+    ///
+    /// Unknown and inappropriate ones are ignored, or when critical refused with `unavailableCriticalExtension` (RFC 4511 §4.1.11);
+    /// the criticality of an unbind request's controls has no meaning.
+    ///
+    /// # Errors
+    /// `unavailableCriticalExtension`; `protocolError` for duplicates and malformed values; `adminLimitExceeded`.
+    pub fn decode(
+        controls: &RawControls<'a>,
+        request: &Request<'_>,
+        policy: &ControlPolicy,
+        limits: &DecodeLimits,
+    ) -> Result<Self, Fault> {
+        let mut decoded = Self::default();
+        if controls.is_empty() || matches!(request, Request::Unbind) {
+            return Ok(decoded);
+        }
+        let extended = match request {
+            Request::Extended(request) => Some(request.name),
+            _ => None,
+        };
+        for control in controls {
+            if control.oid.is_empty() {
+                return Err(Fault::protocol("OID field is empty"));
+            }
+            let row = registry::lookup(control.oid).filter(|row| policy.available.contains(row.kind));
+            match row {
+                Some(row) if row.applies_to(request.operation(), extended) => {
+                    check_criticality(row, control.critical, policy)?;
+                    decoded.put(row.kind, control, limits)?;
+                }
+                Some(_) if control.critical => return Err(unavailable("critical extension is unavailable")),
+                None if control.critical => return Err(unavailable("critical extension is not recognized")),
+                _ => {}
+            }
+        }
+        search_options_and_domain_scope(&decoded)?;
+        Ok(decoded)
+    }
+
+    fn put(&mut self, kind: ControlKind, control: RawControl<'a>, limits: &DecodeLimits) -> Result<(), Fault> {
+        match kind {
+            ControlKind::Assertion => put(&mut self.assertion, control, limits),
+            ControlKind::PreRead => put(&mut self.pre_read, control, limits),
+            ControlKind::PostRead => put(&mut self.post_read, control, limits),
+            ControlKind::MatchedValues => put(&mut self.matched_values, control, limits),
+            ControlKind::PagedResults => put(&mut self.paged_results, control, limits),
+            ControlKind::ServerSideSort => put(&mut self.server_side_sort, control, limits),
+            ControlKind::DomainScope => put(&mut self.domain_scope, control, limits),
+            ControlKind::DontUseCopy => put(&mut self.dont_use_copy, control, limits),
+            ControlKind::PermissiveModify => put(&mut self.permissive_modify, control, limits),
+            ControlKind::TreeDelete => put(&mut self.tree_delete, control, limits),
+            ControlKind::SearchOptions => put(&mut self.search_options, control, limits),
+            ControlKind::Subentries => put(&mut self.subentries, control, limits),
+            ControlKind::NoOp => put(&mut self.no_op, control, limits),
+            ControlKind::RelaxRules => put(&mut self.relax_rules, control, limits),
+            ControlKind::ManageDsaIt => put(&mut self.manage_dsa_it, control, limits),
+            ControlKind::ProxiedAuthorization => put(&mut self.proxied_authorization, control, limits),
+            ControlKind::SessionTracking => put(&mut self.session_tracking, control, limits),
+            ControlKind::LazyCommit => put(&mut self.lazy_commit, control, limits),
+            ControlKind::Dereference => put(&mut self.dereference, control, limits),
+        }
+    }
+}
+
+fn put<'a, T: RequestControl<'a>>(
+    slot: &mut Option<Control<T>>,
+    control: RawControl<'a>,
+    limits: &DecodeLimits,
+) -> Result<(), Fault> {
+    let row = T::DESCRIPTOR;
+    if slot.is_some() {
+        return Err(Fault::protocol(row.texts.duplicate));
+    }
+    let value = T::decode(row.checked_value(control.value)?, limits)?;
+    *slot = Some(Control {
+        critical: control.critical,
+        value,
+    });
+    Ok(())
+}
+
+fn check_criticality(row: &Descriptor, critical: bool, policy: &ControlPolicy) -> Result<(), Fault> {
+    match (row.criticality, critical) {
+        (Criticality::ShouldBeTrue { refusal }, false) if policy.must_be_critical.contains(row.kind) => {
+            Err(Fault::protocol(refusal))
+        }
+        (Criticality::MustBeFalse { refusal }, true) => Err(Fault::protocol(refusal)),
+        _ => Ok(()),
+    }
+}
+
+/// The domain scope flag of the search options is the domain scope control once more; flags that nobody knows are refused when critical.
+fn search_options_and_domain_scope(decoded: &RequestControls<'_>) -> Result<(), Fault> {
+    let Some(options) = decoded.search_options else {
+        return Ok(());
+    };
+    if options.critical && options.value.has_unknown_flags() {
+        return Err(Fault::refused(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "searchOptions contained unrecognized flag",
+        ));
+    }
+    if options.value.domain_scope() && decoded.domain_scope.is_some() {
+        return Err(Fault::protocol(
+            "searchOptions control specified multiple times or with domainScope control",
+        ));
+    }
+    Ok(())
+}
+
+const fn unavailable(text: &'static str) -> Fault {
+    Fault::refused(ResultCode::UNAVAILABLE_CRITICAL_EXTENSION, text)
+}
