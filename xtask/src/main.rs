@@ -1,5 +1,6 @@
-//! Repository tasks: `cargo xtask tidy`.
+//! Repository tasks: `cargo xtask tidy`, `cargo xtask schema-ldif`.
 
+mod schema_ldif;
 mod tidy;
 
 use std::env;
@@ -12,8 +13,10 @@ fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
+        ["schema-ldif"] => schema_ldif(false),
+        ["schema-ldif", "--check"] => schema_ldif(true),
         _ => {
-            eprintln!("usage: cargo xtask tidy");
+            eprintln!("usage: cargo xtask tidy | schema-ldif [--check]");
             Ok(ExitCode::from(2))
         }
     }
@@ -28,6 +31,11 @@ fn tidy() -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+fn schema_ldif(check: bool) -> Result<ExitCode> {
+    schema_ldif::run(&repository_root()?, check).map_err(anyhow::Error::msg)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// The directory of the workspace that this program was started in, or else built in.

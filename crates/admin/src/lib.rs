@@ -1,0 +1,3 @@
+//! What the binary `ironbark` is made of, beside the server.
+
+pub mod generate;
