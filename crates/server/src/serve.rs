@@ -1,13 +1,11 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
-use std::{
-    error::Error,
-    io,
-    path::Path,
-    process::ExitCode,
-    sync::Arc,
-};
+use std::{error::Error, io, path::Path, process::ExitCode, sync::Arc};
 
+use ironbark_config::{
+    DatabaseKind, Disk, GlobalConfig,
+    parts::{PARTS, PartKind},
+};
 use ironbark_directory::Directory;
 use ironbark_runtime::{
     Clock, Signal, Signals, available_cores,
@@ -71,12 +69,11 @@ impl Prepared {
                 .map_err(|error| format!("cannot change root to {}: {error}", directory.display()))?;
         }
         identity.assume()?;
-        let path = options.config_file.as_deref().unwrap_or(Path::new(DEFAULT_CONFIG_FILE));
-        let config = ironbark_config::Configuration::read(path)?;
-        for notice in &config.notices {
-            tracing::info!(target: "config", "{notice}");
-        }
+        let config = read_configuration(options.config_file.as_deref())?;
         configure_log(log, options, &config.global);
+        for notice in &config.notices {
+            tracing::warn!(target: "any", "{notice}");
+        }
         Ok(Self { listeners, config, max_descriptors })
     }
 
@@ -99,16 +96,12 @@ impl Prepared {
                 running.until_stopped();
                 ExitCode::SUCCESS
             }
-            Err(error) => {
-                let message = error.to_string();
-                tracing::error!(target: "any", "{message}");
-                if is_detached {
-                    readiness.failed(&format!("slapd: {message}"));
-                    ExitCode::FAILURE
-                } else {
-                    complain(Some(log), &message)
-                }
+            Err(error) if is_detached => {
+                tracing::error!(target: "any", "{error}");
+                readiness.failed(&format!("slapd: {error}"));
+                ExitCode::FAILURE
             }
+            Err(error) => complain(Some(log), &error.to_string()),
         }
     }
 }
@@ -135,14 +128,14 @@ impl Running {
         let signals = runtime.block_on(async { Signals::install() })?;
         let cores = available_cores();
         let reactors = config.global.threads.map_or(cores, |most| cores.min(usize::try_from(most).unwrap_or(cores)));
-        let shows_monitor = config.has_monitor();
+        let shows_monitor = config.databases.iter().any(|database| database.kind == DatabaseKind::Monitor);
         let directory = Directory::open(config, clock.clone())?;
         let pool = Arc::new(Pool::start(reactors, &directory, clock)?);
         if shows_monitor {
             let facts = Facts {
                 listeners: listeners.listeners.iter().map(|one| (Arc::clone(&one.name), Arc::clone(&one.url))).collect(),
                 max_descriptors,
-                overlays: ironbark_overlays::names().map(str::to_owned).collect(),
+                overlays: built_in_overlays(),
             };
             let schema = Arc::clone(&directory.configuration().schema);
             let (pool, log, clock) = (Arc::clone(&pool), log.clone(), clock.clone());
@@ -208,4 +201,64 @@ fn log_options(options: &ServeOptions) -> LogOptions {
             socket: syslog.socket,
         },
     }
+}
+
+/// Reads slapd.conf.
+fn read_configuration(path: Option<&Path>) -> Result<ironbark_config::Configuration, Failure> {
+    let path = path.unwrap_or(Path::new(DEFAULT_CONFIG_FILE));
+    let path = path.to_str().ok_or_else(|| format!("the name {} is not UTF-8", path.display()))?;
+    Ok(ironbark_config::load(path, &Disk)?)
+}
+
+/// Puts the log settings of the configuration into force. `loglevel` wins over `-s`, as in slapd.
+fn configure_log(log: &Log, options: &ServeOptions, global: &GlobalConfig) {
+    if options.syslog_levels.is_none() || global.log_level.0 != level::STATS {
+        log.set_levels(global.log_level.0);
+    }
+    log.set_file(global.log_file.as_ref().map(|path| FileOptions {
+        path: path.clone(),
+        format: FileFormat::default(),
+        only: global.log_file_only,
+        rotation: None,
+        host: process::host_name(),
+        name: options.name.clone().unwrap_or_else(|| SyslogOptions::default().name),
+    }));
+}
+
+/// Writes `pidfile` and `argsfile`.
+fn state_files(global: &GlobalConfig, options: &ServeOptions) -> Result<Vec<StateFile>, Failure> {
+    let mut files = Vec::new();
+    if let Some(path) = &global.pid_file {
+        let file = StateFile::pid(path).map_err(|error| format!("unable to open pid file {}: {error}", path.display()))?;
+        files.push(file);
+    }
+    if let Some(path) = &global.args_file {
+        let file = StateFile::arguments(path, options.arguments.iter().cloned())
+            .map_err(|error| format!("unable to open args file {}: {error}", path.display()))?;
+        files.push(file);
+    }
+    Ok(files)
+}
+
+/// stderr of a daemon is /dev/null: what a panic says must be seen in the log.
+fn log_panics() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        tracing::error!(target: "any", "internal error: {panic}");
+        print(panic);
+    }));
+}
+
+/// Says why there is no server, on stderr even when nothing is logged there.
+fn complain(log: Option<&Log>, message: &str) -> ExitCode {
+    tracing::error!(target: "any", "{message}");
+    if !log.is_some_and(Log::shows_stderr) {
+        eprintln!("slapd: {message}");
+    }
+    ExitCode::FAILURE
+}
+
+fn built_in_overlays() -> Vec<String> {
+    let is_built = |kind| matches!(kind, PartKind::Overlay(_) | PartKind::BuiltIn(_));
+    PARTS.iter().filter(|part| is_built(part.kind)).map(|part| part.name.to_owned()).collect()
 }

@@ -60,7 +60,8 @@ struct Shared {
     to_syslog: AtomicU32,
     to_file: AtomicU32,
     clock: Clock,
-    syslog: Mutex<Option<SyslogOptions>>,
+    /// What the writer thread will get.
+    syslog: Mutex<Option<Syslog>>,
     file: Mutex<Option<FileOptions>>,
     /// What waits for the writer thread.
     queue: Arc<Queue>,
@@ -90,7 +91,7 @@ impl Log {
             to_syslog: AtomicU32::new(0),
             to_file: AtomicU32::new(0),
             clock,
-            syslog: Mutex::new(Some(options.syslog)),
+            syslog: Mutex::new(Some(Syslog::new(options.syslog))),
             file: Mutex::new(None),
             queue: Arc::default(),
             writer: Mutex::new(None),
@@ -109,7 +110,7 @@ impl Log {
     /// The log file cannot be opened, or there is no thread to be had.
     pub fn start_writer(&self) -> io::Result<()> {
         let file = lock(&self.0.file).clone().map(LogFile::open).transpose()?;
-        let syslog = lock(&self.0.syslog).clone().map(Syslog::connect);
+        let syslog = lock(&self.0.syslog).take();
         *lock(&self.0.writer) = Some(Writer::start(&self.0.queue, syslog, file)?);
         Ok(())
     }
@@ -139,9 +140,16 @@ impl Log {
         self.route();
     }
 
-    /// stderr is no longer the user's: the process has detached.
-    pub fn close_stderr(&self) {
-        self.set_debug(0);
+    /// Connects to the syslog daemon now, because its socket will be out of reach. Without a daemon it is tried again later.
+    pub fn connect_syslog(&self) {
+        if let Some(syslog) = &mut *lock(&self.0.syslog) {
+            syslog.connect();
+        }
+    }
+
+    /// Whether errors are written to stderr.
+    pub fn shows_stderr(&self) -> bool {
+        self.0.to_stderr.load(Ordering::Relaxed) != 0
     }
 
     /// Writes out what is waiting and ends the writer thread. Later lines go to stderr only.

@@ -72,11 +72,13 @@ pub(super) struct Syslog {
 }
 
 impl Syslog {
+    pub(super) fn new(options: SyslogOptions) -> Self {
+        Self { options, socket: None, line: String::new(), lost: 0 }
+    }
+
     /// Connects if there is a daemon; it is tried again with each message until there is.
-    pub(super) fn connect(options: SyslogOptions) -> Self {
-        let mut syslog = Self { options, socket: None, line: String::new(), lost: 0 };
-        syslog.socket = syslog.open().ok();
-        syslog
+    pub(super) fn connect(&mut self) {
+        self.socket = self.open().ok();
     }
 
     fn open(&self) -> io::Result<UnixDatagram> {
@@ -132,7 +134,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         let daemon = UnixDatagram::bind(&path).unwrap();
-        let mut syslog = Syslog::connect(SyslogOptions { socket: path, ..SyslogOptions::default() });
+        let mut syslog = Syslog::new(SyslogOptions { socket: path, ..SyslogOptions::default() });
         syslog.send(WallTime::from_unix_micros(0), "conn=1000 fd=12 closed");
         let mut buffer = [0; 200];
         let length = daemon.recv(&mut buffer).unwrap();
@@ -146,7 +148,7 @@ mod tests {
     fn a_daemon_that_comes_later_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let mut syslog = Syslog::connect(SyslogOptions { socket: path.clone(), ..SyslogOptions::default() });
+        let mut syslog = Syslog::new(SyslogOptions { socket: path.clone(), ..SyslogOptions::default() });
         syslog.send(WallTime::from_unix_micros(0), "lost");
         assert_eq!(syslog.lost, 1);
         let daemon = UnixDatagram::bind(&path).unwrap();
