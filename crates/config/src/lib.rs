@@ -1,1 +1,39 @@
-//! placeholder
+//! Configuration: the table of settings, the slapd.conf reader, the typed values that the other crates read.
+//!
+//! A setting is one row ([`Setting`]): names, grammar, default, meaning, fate, and how it is set and read back. Parser, `help` and
+//! reference page come from the rows. Nothing here knows what a setting does.
+//!
+//! Loading has three steps: [`reader`] makes statements of files, the schema is built from its definitions, then each statement
+//! fills a struct through its row ([`load`]).
+
+pub mod access;
+mod database;
+mod error;
+mod global;
+pub mod limits;
+mod load;
+mod log_level;
+pub mod overlay;
+pub mod parts;
+pub mod reader;
+mod reference;
+mod schema_statement;
+mod setting;
+mod table;
+mod value;
+mod word_set;
+
+pub use database::{
+    Checkpoint, DatabaseConfig, DatabaseKind, IndexKinds, IndexSetting, MdbConfig, Operations, Require, Restrict, Secret,
+    Subordinate,
+};
+pub use error::{ConfigError, Notice};
+pub use global::{Allow, Disallow, GlobalConfig, ServerId};
+pub use load::{Configuration, build_schema, load};
+pub use log_level::LogLevel;
+pub use overlay::OverlayConfig;
+pub use reader::{Disk, FileSource, Memory};
+pub use reference::{help, reference_markdown, statement_text};
+pub use schema_statement::{SchemaKind, SchemaStatement};
+pub use setting::{Fate, Handler, Level, Setting, Statement};
+pub use table::{settings, with_keyword};

@@ -1,0 +1,183 @@
+//! The `<access>` field: levels and privileges.
+
+use crate::word_set::word_set;
+
+word_set! {
+    /// Single privileges, by the letters of slapd.access(5), in the order in which slapd prints them.
+    Privileges {
+        /// Manage: change what the schema or the server protects.
+        MANAGE = 0x100, "m";
+        /// Add, delete and increment.
+        WRITE = 0xe0, "w";
+        /// Add values, entries, children.
+        ADD = 0x20, "a";
+        /// Delete values, entries, children.
+        DELETE = 0x40, "z";
+        /// Increment values.
+        INCREMENT = 0x80, "i";
+        /// Read.
+        READ = 0x10, "r";
+        /// Use in a search filter.
+        SEARCH = 0x8, "s";
+        /// Compare.
+        COMPARE = 0x4, "c";
+        /// Authenticate with.
+        AUTH = 0x2, "x";
+        /// Be told that it exists, in errors.
+        DISCLOSE = 0x1, "d";
+    }
+}
+
+/// A level: privileges that build on each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessLevel {
+    /// Nothing.
+    None,
+    /// `d`.
+    Disclose,
+    /// `dx`.
+    Auth,
+    /// `dxc`.
+    Compare,
+    /// `dxcs`.
+    Search,
+    /// `dxcsr`.
+    Read,
+    /// Read and add.
+    Add,
+    /// Read and delete.
+    Delete,
+    /// Read and increment.
+    Increment,
+    /// Read, add, delete, increment.
+    Write,
+    /// Everything.
+    Manage,
+}
+
+impl AccessLevel {
+    const WORDS: &[(&str, Self)] = &[
+        ("none", Self::None),
+        ("disclose", Self::Disclose),
+        ("auth", Self::Auth),
+        ("compare", Self::Compare),
+        ("search", Self::Search),
+        ("read", Self::Read),
+        ("add", Self::Add),
+        ("delete", Self::Delete),
+        ("increment", Self::Increment),
+        ("write", Self::Write),
+        ("manage", Self::Manage),
+    ];
+
+    /// What the level grants.
+    pub const fn privileges(self) -> Privileges {
+        let read = Privileges(0x1f);
+        match self {
+            Self::None => Privileges(0),
+            Self::Disclose => Privileges::DISCLOSE,
+            Self::Auth => Privileges(0x3),
+            Self::Compare => Privileges(0x7),
+            Self::Search => Privileges(0xf),
+            Self::Read => read,
+            Self::Add => read.with(Privileges::ADD),
+            Self::Delete => read.with(Privileges::DELETE),
+            Self::Increment => read.with(Privileges::INCREMENT),
+            Self::Write => read.with(Privileges::WRITE),
+            Self::Manage => read.with(Privileges::WRITE).with(Privileges::MANAGE),
+        }
+    }
+
+    fn parse(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|&(_, level)| level)
+    }
+
+    fn word(self) -> &'static str {
+        Self::WORDS.iter().find(|(_, level)| *level == self).map_or("none", |(word, _)| word)
+    }
+}
+
+/// What a clause grants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Grant {
+    /// `self`: only for values that are the requester's own name.
+    pub self_only: bool,
+    /// What.
+    pub kind: GrantKind,
+}
+
+/// How a clause changes the privileges so far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GrantKind {
+    /// A level: nothing else remains.
+    Level(AccessLevel),
+    /// `=`: nothing else remains.
+    Set(Privileges),
+    /// `+`.
+    Add(Privileges),
+    /// `-`.
+    Remove(Privileges),
+}
+
+impl GrantKind {
+    /// The privileges after the clause, given those before it.
+    pub const fn apply(self, before: Privileges) -> Privileges {
+        match self {
+            Self::Level(level) => level.privileges(),
+            Self::Set(privileges) => privileges,
+            Self::Add(privileges) => before.with(privileges),
+            Self::Remove(privileges) => Privileges(before.0 & !privileges.0),
+        }
+    }
+}
+
+impl Grant {
+    /// What a clause without `<access>` grants: nothing more.
+    pub(super) const NOTHING: Self = Self { self_only: false, kind: GrantKind::Add(Privileges(0)) };
+
+    /// `read`, `selfwrite`, `=rscxd`, `self+w`.
+    pub(super) fn parse(word: &str) -> Option<Self> {
+        let own = word.get(..4).filter(|start| start.eq_ignore_ascii_case("self")).and_then(|_| word.get(4..));
+        let (self_only, word) = own.map_or((false, word), |rest| (true, rest));
+        let kind = match AccessLevel::parse(word) {
+            Some(level) => GrantKind::Level(level),
+            None => match (word.get(..1)?, letters(word.get(1..)?)?) {
+                ("=", privileges) => GrantKind::Set(privileges),
+                ("+", privileges) => GrantKind::Add(privileges),
+                ("-", privileges) => GrantKind::Remove(privileges),
+                _ => return None,
+            },
+        };
+        Some(Self { self_only, kind })
+    }
+
+    /// As it is written.
+    pub(super) fn text(self) -> String {
+        let own = if self.self_only { "self" } else { "" };
+        let letters = |privileges: Privileges| match privileges.words().concat() {
+            nothing if nothing.is_empty() => "0".to_owned(),
+            letters => letters,
+        };
+        match self.kind {
+            GrantKind::Level(level) => format!("{own}{}", level.word()),
+            GrantKind::Set(privileges) => format!("{own}={}", letters(privileges)),
+            GrantKind::Add(privileges) => format!("{own}+{}", letters(privileges)),
+            GrantKind::Remove(privileges) => format!("{own}-{}", letters(privileges)),
+        }
+    }
+}
+
+/// `0` alone, or letters.
+fn letters(text: &str) -> Option<Privileges> {
+    if text == "0" {
+        return Some(Privileges(0));
+    }
+    if text.is_empty() {
+        return None;
+    }
+    let mut privileges = Privileges(0);
+    for (position, _) in text.char_indices() {
+        privileges = privileges.with(Privileges::word(text.get(position..=position)?)?);
+    }
+    Some(privileges)
+}

@@ -1,0 +1,63 @@
+//! What the Berkeley DB backends of OpenLDAP 2.4 had, read in `database hdb|bdb` and, harmlessly, in `database mdb`.
+
+use crate::{
+    database::DatabaseKind,
+    setting::{Level, Setting},
+};
+
+const MDB: Level = Level::DatabaseOf(DatabaseKind::Mdb);
+const NO_CACHE: &str = "there is no cache to tune: the kernel's page cache is the only one";
+const NO_BERKELEY_DB: &str = "there is no Berkeley DB environment";
+
+pub(super) const ROWS: &[Setting] = &[
+    old(&["cachesize"], &["olcDbCacheSize"], "<entries>", "Sized the entry cache.", NO_CACHE),
+    old(&["cachefree"], &["olcDbCacheFree"], "<entries>", "Set how many entries a full cache dropped.", NO_CACHE),
+    old(&["dncachesize"], &["olcDbDNcacheSize"], "<entries>", "Sized the cache of names.", NO_CACHE),
+    old(&["idlcachesize"], &["olcDbIDLcacheSize"], "<slots>", "Sized the cache of index slots.", NO_CACHE),
+    old(&["dbcachesize"], &[], "<bytes>", "Sized the cache of back-ldbm.", NO_CACHE),
+    old(&["dbconfig"], &["olcDbConfig"], "<line>", "Gave a line of the file DB_CONFIG.", NO_BERKELEY_DB),
+    old(&["dbnolocking"], &[], "", "Turned off the locks of back-ldbm.", NO_BERKELEY_DB),
+    old(&["checksum"], &["olcDbChecksum"], "", "Turned on checksums of pages.", NO_BERKELEY_DB),
+    old(
+        &["dirtyread"],
+        &["olcDbDirtyRead"],
+        "",
+        "Let searches read what was not committed.",
+        "every search reads a snapshot, without waiting for writers",
+    ),
+    old(
+        &["linearindex"],
+        &["olcDbLinearIndex"],
+        "",
+        "Made slapindex go through the entries once for each attribute.",
+        "slapindex bounds its memory by itself",
+    ),
+    old(
+        &["lockdetect"],
+        &["olcDbLockDetect"],
+        "oldest|youngest|fewest|random|default",
+        "Chose the victim of a deadlock.",
+        "there is one writer, and so no deadlock",
+    ),
+    old(&["shm_key"], &["olcDbShmKey"], "<key>", "Put the environment into shared memory.", NO_BERKELEY_DB),
+    Setting::new(MDB, &["cryptfile"], &["olcDbCryptFile"])
+        .takes("<file>", "")
+        .does("Named the file with the key of an encrypted database.")
+        .whole()
+        .refused("database encryption"),
+    Setting::new(MDB, &["cryptkey"], &["olcDbCryptKey"])
+        .takes("<key>", "")
+        .does("Was the key of an encrypted database.")
+        .whole()
+        .refused("database encryption"),
+];
+
+const fn old(
+    keywords: &'static [&'static str],
+    attributes: &'static [&'static str],
+    grammar: &'static str,
+    documentation: &'static str,
+    reason: &'static str,
+) -> Setting {
+    Setting::new(MDB, keywords, attributes).takes(grammar, "").does(documentation).meaningless(reason)
+}

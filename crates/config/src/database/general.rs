@@ -1,0 +1,243 @@
+//! Rows that any database has: names, root, access, limits, switches.
+
+use crate::{
+    DatabaseConfig,
+    access::AccessRule,
+    database::{DatabaseKind, Secret, Subordinate},
+    limits::{LimitsRule, SearchLimits},
+    setting::{
+        Handler,
+        Level::{Database, Inherited},
+        Setting, Statement,
+    },
+    value::{Value, database_field, parse_bool, parse_dn},
+};
+
+pub(super) const ROWS: &[Setting] = &[
+    Setting::new(Database, &["suffix"], &["olcSuffix"])
+        .takes("<dn>", "")
+        .does(
+            "Is a naming context of the database: entries with this name and below are in it. At least one is needed. A database \
+             whose suffix lies inside another's must come before it.",
+        )
+        .like(&["dc=example,dc=com", "ou=\"Sales, Europe\",dc=example,dc=com"])
+        .whole()
+        .obeyed(Handler::Database {
+            set: set_suffix,
+            get: |config, _| match config.kind {
+                DatabaseKind::Mdb => config.suffixes.iter().map(|dn| dn.pretty().to_owned()).collect(),
+                _ => Vec::new(),
+            },
+        }),
+    Setting::new(Database, &["rootdn"], &["olcRootDN"])
+        .takes("<dn>", "")
+        .does("Is the name that access control and limits do not apply to in this database. It need not be an entry.")
+        .like(&["cn=Manager,dc=example,dc=com"])
+        .whole()
+        .obeyed(database_field!(root_dn)),
+    Setting::new(Database, &["rootpw"], &["olcRootPW"])
+        .takes("<password>", "")
+        .does(
+            "Is the password of the rootdn, which must lie under the suffix and stand before it: clear text, or `{scheme}` and a \
+             hash as `slappasswd` prints.",
+        )
+        .like(&["{SSHA}DkMTwBl+a/3DQTxCYEApdUtNXGgdUac3"])
+        .whole()
+        .obeyed(Handler::Database {
+            set: set_root_password,
+            get: |config, _| {
+                let password = config.root_password.iter();
+                password.map(|password| String::from_utf8_lossy(&password.0).into_owned()).collect()
+            },
+        }),
+    Setting::new(Inherited, &["access"], &["olcAccess"])
+        .takes("to <what> [by <who> [<access>] [<control>]] ...", "")
+        .does(
+            "Grants access, see slapd.access(5). `<what>`: `*`, `dn[.base|exact|one|onelevel|sub|subtree|children]=`, `filter=`, \
+             `attrs=` with attributes, `entry`, `children`, `@class`, `!class`. `<who>`: `*`, `anonymous`, `users`, `self`, `dn` \
+             as above, `group[/class[/attribute]]=`, `dnattr=`. Other forms are refused until they are built. Without any rule \
+             everybody may read and only the rootdn may write; with one, what no rule grants is denied.",
+        )
+        .like(&["to attrs=userPassword by self =xw by anonymous auth by * none", "to * by * read"])
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                config.access.push(AccessRule::parse(statement)?);
+                Ok(())
+            },
+            get: |config, schema| config.access.iter().map(|rule| rule.text(schema)).collect(),
+        }),
+    Setting::new(Inherited, &["sizelimit"], &["olcSizeLimit"])
+        .takes("<entries>|unlimited|size[.soft|.hard|.unchecked|.pr|.prtotal]=<n> ...", "500")
+        .does("Limits the entries that a search returns. A plain number is both the default and the most a client may ask for.")
+        .like(&["1000", "unlimited", "size.soft=100 size.hard=1000 size.unchecked=5000"])
+        .obeyed(Handler::Database {
+            set: |config, statement| config.search_limits.set_size(statement),
+            get: |config, _| vec![config.search_limits.size_text()],
+        }),
+    Setting::new(Inherited, &["timelimit"], &["olcTimeLimit"])
+        .takes("<seconds>|unlimited|time[.soft|.hard]=<seconds> ...", "3600")
+        .does("Limits the time of a search, in the same way.")
+        .like(&["60", "unlimited", "time.soft=10 time.hard=60"])
+        .obeyed(Handler::Database {
+            set: |config, statement| config.search_limits.set_time(statement),
+            get: |config, _| vec![config.search_limits.time_text()],
+        }),
+    Setting::new(Database, &["limits"], &["olcLimits"])
+        .takes("<selector> <limit> ...", "")
+        .does(
+            "Sets other limits for some requesters; the first line whose selector holds decides. Selectors: `*`, `anonymous`, \
+             `users`, `dn[.self|.this][.exact|.base|.onelevel|.subtree|.children|.regex]=<pattern>`, \
+             `group[/<class>[/<attribute>]]=<dn>`. Limits: `size=`, `size.soft=`, `size.hard=`, `size.unchecked=`, `size.pr=`, \
+             `size.prtotal=`, `time=`, `time.soft=`, `time.hard=`.",
+        )
+        .like(&[
+            "users size.soft=50 size.hard=200",
+            "dn.exact=\"cn=Replicator,dc=example,dc=com\" size=unlimited time=unlimited",
+            "anonymous size.pr=noEstimate size.prtotal=disabled",
+        ])
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                config.limits.push(LimitsRule::parse(statement, &config.search_limits)?);
+                Ok(())
+            },
+            get: |config, schema| {
+                let base: &SearchLimits = &config.search_limits;
+                config.limits.iter().map(|rule| rule.text(schema, base)).collect()
+            },
+        }),
+    Setting::new(Inherited, &["schemadn"], &["olcSchemaDN"])
+        .takes("<dn>", "")
+        .does("Is the name of the subschema subentry, cn=Subschema by default.")
+        .like(&["cn=Schema"])
+        .whole()
+        .obeyed(database_field!(schema_dn)),
+    Setting::new(Inherited, &["readonly"], &["olcReadOnly"])
+        .takes("on|off", "FALSE")
+        .does("Refuses writes with unwillingToPerform.")
+        .like(&["on"])
+        .obeyed(database_field!(read_only)),
+    Setting::new(Inherited, &["add_content_acl"], &["olcAddContentAcl"])
+        .takes("on|off", "FALSE")
+        .does("Makes an add need access to each attribute of the new entry.")
+        .since("2.4")
+        .like(&["on"])
+        .obeyed(database_field!(add_content_acl)),
+    Setting::new(Database, &["lastmod"], &["olcLastMod"])
+        .takes("on|off", "TRUE")
+        .does(
+            "Keeps creatorsName, createTimestamp, modifiersName, modifyTimestamp, entryUUID and entryCSN up to date in each entry.",
+        )
+        .like(&["off"])
+        .obeyed(database_field!(last_modified)),
+    Setting::new(Database, &["lastbind"], &["olcLastBind"])
+        .takes("on|off", "FALSE")
+        .does("Records the time of each successful bind in pwdLastSuccess. Only `off` is built.")
+        .since("2.5")
+        .like(&["off"])
+        .obeyed(Handler::Database {
+            set: |_, statement| match bool::parse(statement)? {
+                true => Err("is not built yet".to_owned()),
+                false => Ok(()),
+            },
+            get: |_, _| false.text(),
+        }),
+    Setting::new(Database, &["lastbind-precision"], &["olcLastBindPrecision"])
+        .takes("<seconds>", "0")
+        .does("Sets how often pwdLastSuccess is written.")
+        .since("2.5")
+        .meaningless("lastbind is off"),
+    Setting::new(Database, &["lastbind-send-assert"], &["olcLastBindSendAssert"])
+        .takes("on|off", "FALSE")
+        .does("Guards forwarded updates of pwdLastSuccess by an assertion.")
+        .since("2.7")
+        .meaningless("lastbind is off"),
+    Setting::new(Database, &["maxDerefDepth"], &["olcMaxDerefDepth"])
+        .takes("<depth>", "15")
+        .does("Limits how many aliases are followed one after the other.")
+        .like(&["5"])
+        .obeyed(database_field!(max_dereference_depth)),
+    Setting::new(Database, &["monitoring"], &["olcMonitoring"])
+        .takes("on|off", "TRUE")
+        .does("Shows the database's own figures in cn=Monitor.")
+        .since("2.4")
+        .like(&["off"])
+        .obeyed(database_field!(monitoring)),
+    Setting::new(Database, &["hidden"], &["olcHidden"])
+        .takes("on|off", "FALSE")
+        .does("Keeps the database from answering requests; its suffix may then be another's too.")
+        .since("2.4")
+        .like(&["on"])
+        .obeyed(database_field!(hidden)),
+    Setting::new(Database, &["disabled"], &["olcDisabled"])
+        .takes("on|off", "FALSE")
+        .does("Leaves the database closed.")
+        .since("2.5")
+        .like(&["on"])
+        .obeyed(database_field!(disabled)),
+    Setting::new(Database, &["subordinate"], &["olcSubordinate"])
+        .takes("[advertise]", "")
+        .does(
+            "Glues the database into the naming context of the one whose suffix lies above: searches there go on here. With \
+             `advertise` the root DSE still names the suffix.",
+        )
+        .like(&["", "advertise"])
+        .obeyed(Handler::Database { set: set_subordinate, get: subordinate_text }),
+    Setting::new(Database, &["extra_attrs"], &["olcExtraAttrs"])
+        .takes("<attribute>[,...]", "")
+        .does("Names attributes that remote databases must always fetch.")
+        .since("2.4")
+        .meaningless("a local database has the whole entry at hand"),
+    Setting::new(Inherited, &["restrictop"], &["olcRestrictOp"])
+        .takes("<operation> [control=<oid>] by <who> <allow|reject|drop> ...", "")
+        .does("Says who may use which operations and controls.")
+        .since("2.7")
+        .refused("the access-control part for operations and controls"),
+];
+
+fn set_suffix(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+    if config.kind != DatabaseKind::Mdb {
+        return Err(format!("not allowed in {} database", config.kind.name()));
+    }
+    let dn = parse_dn(statement, statement.optional()?.unwrap_or_default())?;
+    if dn.normalized() == b"cn=monitor" {
+        return Err("DN is reserved for monitoring slapd".to_owned());
+    }
+    if config.suffixes.iter().any(|suffix| dn.is_within(suffix)) {
+        return Err(format!("namingContext \"{}\" already served by this database", dn.pretty()));
+    }
+    config.suffixes.push(dn);
+    Ok(())
+}
+
+fn set_root_password(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let password = statement.one()?;
+    let under_suffix =
+        config.root_dn.as_ref().is_some_and(|root| config.suffixes.iter().any(|suffix| root.is_within(suffix)));
+    if !under_suffix && !config.hidden {
+        return Err("can only be set when rootdn is under suffix".to_owned());
+    }
+    config.root_password = Some(Secret(password.as_bytes().to_vec())).filter(|password| !password.0.is_empty());
+    Ok(())
+}
+
+fn set_subordinate(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+    if config.kind != DatabaseKind::Mdb {
+        return Err(format!("not allowed in {} database", config.kind.name()));
+    }
+    config.subordinate = match statement.optional()? {
+        None => Some(Subordinate { advertise: false }),
+        Some(word) if word.eq_ignore_ascii_case("advertise") => Some(Subordinate { advertise: true }),
+        // cn=config writes it as a boolean.
+        Some(word) => match parse_bool(word) {
+            Some(true) => Some(Subordinate { advertise: false }),
+            Some(false) => None,
+            None => return Err(format!("unknown argument \"{word}\"")),
+        },
+    };
+    Ok(())
+}
+
+fn subordinate_text(config: &DatabaseConfig, _: &ironbark_model::Schema) -> Vec<String> {
+    let text = |subordinate: Subordinate| if subordinate.advertise { "advertise" } else { "TRUE" };
+    config.subordinate.map(text).map(str::to_owned).into_iter().collect()
+}

@@ -1,0 +1,271 @@
+//! Rows of the store (slapd-mdb(5)).
+
+use std::path::PathBuf;
+
+use crate::{
+    DatabaseConfig,
+    database::{DatabaseKind, IndexKinds, IndexSetting},
+    setting::{
+        Handler,
+        Level::{Backend, DatabaseOf},
+        Setting, Statement,
+    },
+    value::{Value, database_field, octal_text, parse_bool, parse_u32},
+    word_set::word_set,
+};
+
+/// How the files of a database are used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is one setting of slapd.conf")]
+pub struct MdbConfig {
+    /// `directory`.
+    pub directory: PathBuf,
+    /// `maxsize` in bytes; `None`: the disk is the limit.
+    pub max_size: Option<u64>,
+    /// `maxreaders`.
+    pub max_readers: u32,
+    /// `maxentrysize` in bytes; 0: no limit. Past it: adminLimitExceeded.
+    pub max_entry_size: u64,
+    /// `mode` of the files.
+    pub mode: u32,
+    /// `dbnosync`, `envflags nosync`.
+    pub no_sync: bool,
+    /// `envflags nometasync`.
+    pub no_meta_sync: bool,
+    /// `envflags writemap`.
+    pub write_map: bool,
+    /// `envflags mapasync`.
+    pub map_async: bool,
+    /// `envflags nordahead`.
+    pub no_read_ahead: bool,
+    /// `checkpoint`; only for `no_sync`.
+    pub checkpoint: Option<Checkpoint>,
+    /// `index default`: the kinds of attributes that name none.
+    pub default_index: IndexKinds,
+    /// `index`, in order; objectClass eq is always there and not listed.
+    pub indexes: Vec<IndexSetting>,
+}
+
+/// When a database that does not sync each commit is flushed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Checkpoint {
+    /// After so many kilobytes written; 0: never.
+    pub kilobytes: u32,
+    /// After so many minutes; 0: never.
+    pub minutes: u32,
+}
+
+impl Default for MdbConfig {
+    fn default() -> Self {
+        Self {
+            directory: PathBuf::from("/var/lib/ldap"),
+            max_size: None,
+            max_readers: 126,
+            max_entry_size: 0,
+            mode: 0o600,
+            no_sync: false,
+            no_meta_sync: false,
+            write_map: false,
+            map_async: false,
+            no_read_ahead: false,
+            checkpoint: None,
+            default_index: IndexKinds::default(),
+            indexes: Vec::new(),
+        }
+    }
+}
+
+word_set! {
+    /// `envflags`.
+    EnvironmentFlags {
+        /// No flush at commit.
+        NO_SYNC = 1, "nosync";
+        /// No flush of the meta page.
+        NO_META_SYNC = 2, "nometasync";
+        /// Writable map.
+        WRITE_MAP = 4, "writemap";
+        /// Asynchronous flush of a writable map.
+        MAP_ASYNC = 8, "mapasync";
+        /// No read-ahead.
+        NO_READ_AHEAD = 16, "nordahead";
+    }
+}
+
+const MDB: crate::setting::Level = DatabaseOf(DatabaseKind::Mdb);
+
+pub(super) const ROWS: &[Setting] = &[
+    Setting::new(MDB, &["directory"], &["olcDbDirectory"])
+        .takes("<directory>", "/var/lib/ldap")
+        .does("Is where the database's files are. Each database needs its own.")
+        .like(&["/var/lib/ldap/example"])
+        .whole()
+        .obeyed(database_field!(mdb.directory)),
+    Setting::new(MDB, &["maxsize"], &["olcDbMaxSize"])
+        .takes("<bytes>", "")
+        .does(
+            "Limits the size of the database. The file grows as it needs, so there is nothing to reserve: without this line the \
+             disk is the limit. slapd's default of 10 MiB does not apply.",
+        )
+        .since("2.4")
+        .like(&["1073741824"])
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                config.mdb.max_size = Some(u64::parse(statement)?).filter(|&bytes| bytes > 0);
+                Ok(())
+            },
+            get: |config, _| config.mdb.max_size.text(),
+        }),
+    Setting::new(MDB, &["maxreaders"], &["olcDbMaxReaders"])
+        .takes("<count>", "126")
+        .does("Limits the threads and tools that read the database at the same time.")
+        .since("2.4")
+        .like(&["256"])
+        .obeyed(database_field!(mdb.max_readers)),
+    Setting::new(MDB, &["maxentrysize"], &["olcDbMaxEntrySize"])
+        .takes("<bytes>", "0")
+        .does("Refuses bigger entries with adminLimitExceeded; 0 refuses none.")
+        .since("2.4")
+        .like(&["1048576"])
+        .obeyed(database_field!(mdb.max_entry_size)),
+    Setting::new(MDB, &["mode"], &["olcDbMode"])
+        .takes("<mode>", "0600")
+        .does("Is the protection of new database files: octal, or as `ls -l` prints it.")
+        .like(&["0640"])
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                let text = statement.one()?;
+                config.mdb.mode = parse_mode(text).ok_or_else(|| format!("unable to parse mode \"{text}\""))?;
+                Ok(())
+            },
+            get: |config, _| vec![octal_text(config.mdb.mode)],
+        }),
+    Setting::new(MDB, &["dbnosync"], &["olcDbNoSync"])
+        .takes("[on|off]", "FALSE")
+        .does("Does not flush to disk at each commit. After a crash of the machine the database may be damaged beyond repair.")
+        .like(&["on"])
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                config.mdb.no_sync = match statement.optional()? {
+                    None => true,
+                    Some(word) => parse_bool(word).ok_or_else(|| format!("invalid value \"{word}\": on or off expected"))?,
+                };
+                Ok(())
+            },
+            get: |config, _| config.mdb.no_sync.text(),
+        }),
+    Setting::new(MDB, &["envflags"], &["olcDbEnvFlags"])
+        .takes("nosync|nometasync|writemap|mapasync|nordahead ...", "")
+        .does(
+            "Tunes LMDB. `nosync` is `dbnosync`; `nometasync` may lose the last commit when the machine crashes, and nothing else; \
+             `writemap` maps the file for writing; `mapasync` flushes such a map later; `nordahead` turns read-ahead off.",
+        )
+        .since("2.4")
+        .like(&["nometasync writemap"])
+        .obeyed(Handler::Database { set: set_flags, get: flags_text }),
+    Setting::new(MDB, &["checkpoint"], &["olcDbCheckpoint"])
+        .takes("<kilobytes> <minutes>", "")
+        .does("With `dbnosync`, flushes to disk after so much was written or so much time has passed.")
+        .like(&["1024 15"])
+        .obeyed(Handler::Database {
+            set: set_checkpoint,
+            get: |config, _| {
+                let checkpoint = config.mdb.checkpoint.iter();
+                checkpoint.map(|checkpoint| format!("{} {}", checkpoint.kilobytes, checkpoint.minutes)).collect()
+            },
+        }),
+    Setting::new(MDB, &["dbpagesize"], &["olcDbPageSize"])
+        .takes("<bytes>", "4096")
+        .does("Sets the page size of a new database file.")
+        .meaningless("pages have the size of the machine's pages, and long values need no bigger ones"),
+    Setting::new(MDB, &["multival"], &["olcDbMultival"])
+        .takes("<attribute>[,...]|default <high>,<low>", "")
+        .does("Sets from how many values on an attribute is stored apart from its entry.")
+        .since("2.5")
+        .meaningless("big attributes are always stored apart, by their size"),
+    Setting::new(MDB, &["rtxnsize"], &["olcDbRtxnSize"])
+        .takes("<entries>", "10000")
+        .does("Sets after how many entries a search renews its snapshot.")
+        .since("2.4")
+        .meaningless("a long search renews its snapshot with each slice of work"),
+    Setting::new(MDB, &["searchstack"], &["olcDbSearchStack"])
+        .takes("<depth>", "16")
+        .does("Sets the depth of the preallocated filter stack.")
+        .meaningless("filters are evaluated without a preallocated stack"),
+    Setting::new(MDB, &["crypto"], &["olcDbCryptoModule"])
+        .takes("<module>", "")
+        .does("Loads a module that encrypts the database.")
+        .since("2.7")
+        .whole()
+        .refused("database encryption"),
+    Setting::new(MDB, &["passphrase"], &["olcDbPassphrase"])
+        .takes("<passphrase>", "")
+        .does("Is the key of an encrypted database.")
+        .since("2.7")
+        .whole()
+        .refused("database encryption"),
+    Setting::new(Backend(DatabaseKind::Mdb), &["idlexp"], &["olcBkMdbIdlExp"])
+        .takes("<exponent>", "16")
+        .does("Sets the size from which an index slot is stored as a range.")
+        .since("2.5")
+        .meaningless("index entries are never stored as ranges"),
+];
+
+fn set_flags(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+    for word in statement.some()? {
+        let flag = EnvironmentFlags::word(word).ok_or_else(|| format!("unknown flag \"{word}\""))?;
+        let mdb = &mut config.mdb;
+        match flag {
+            EnvironmentFlags::NO_SYNC => mdb.no_sync = true,
+            EnvironmentFlags::NO_META_SYNC => mdb.no_meta_sync = true,
+            EnvironmentFlags::WRITE_MAP => mdb.write_map = true,
+            EnvironmentFlags::MAP_ASYNC => mdb.map_async = true,
+            _ => mdb.no_read_ahead = true,
+        }
+    }
+    Ok(())
+}
+
+fn flags_text(config: &DatabaseConfig, _: &ironbark_model::Schema) -> Vec<String> {
+    let mdb = &config.mdb;
+    let flags = [
+        (mdb.no_sync, EnvironmentFlags::NO_SYNC),
+        (mdb.no_meta_sync, EnvironmentFlags::NO_META_SYNC),
+        (mdb.write_map, EnvironmentFlags::WRITE_MAP),
+        (mdb.map_async, EnvironmentFlags::MAP_ASYNC),
+        (mdb.no_read_ahead, EnvironmentFlags::NO_READ_AHEAD),
+    ];
+    flags.iter().filter(|(on, _)| *on).flat_map(|(_, flag)| flag.words()).map(str::to_owned).collect()
+}
+
+fn set_checkpoint(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let [kilobytes, minutes] = statement.arguments else {
+        return Err(format!("takes {}", statement.grammar));
+    };
+    let number = |text: &str| parse_u32(text).ok_or_else(|| format!("invalid value \"{text}\""));
+    let checkpoint = Checkpoint { kilobytes: number(kilobytes)?, minutes: number(minutes)? };
+    config.mdb.checkpoint = Some(checkpoint).filter(|checkpoint| checkpoint.kilobytes > 0 || checkpoint.minutes > 0);
+    Ok(())
+}
+
+/// `0640`, `640`, `0x1a0` or `-rw-r-----`.
+fn parse_mode(text: &str) -> Option<u32> {
+    if text.starts_with("0x") {
+        return parse_u32(text).filter(|&mode| mode <= 0o777);
+    }
+    if text.starts_with(|character: char| character.is_ascii_digit()) {
+        return u32::from_str_radix(text, 8).ok().filter(|&mode| mode <= 0o777);
+    }
+    let bits = text.strip_prefix('-')?.as_bytes();
+    if bits.len() != 9 {
+        return None;
+    }
+    let mut mode = 0;
+    for (position, (&bit, expected)) in bits.iter().zip("rwxrwxrwx".bytes()).enumerate() {
+        match bit {
+            b'-' => {}
+            _ if bit == expected => mode |= 0o400 >> position,
+            _ => return None,
+        }
+    }
+    Some(mode)
+}

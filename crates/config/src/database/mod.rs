@@ -1,0 +1,163 @@
+//! Settings of one database, and their rows.
+
+mod bdb;
+mod conditions;
+mod general;
+mod index;
+mod mdb;
+mod replication;
+
+use ironbark_model::{Dn, Schema, schema::Source};
+
+pub use conditions::{Operations, Require, Restrict};
+pub use index::{IndexKinds, IndexSetting};
+pub use mdb::{Checkpoint, MdbConfig};
+
+use crate::{
+    access::AccessRule,
+    limits::{LimitsRule, SearchLimits},
+    overlay::OverlayConfig,
+    setting::Setting,
+};
+
+/// What a database is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DatabaseKind {
+    /// The store; `hdb` and `bdb` too.
+    Mdb,
+    /// cn=Monitor.
+    Monitor,
+    /// cn=config.
+    Config,
+    /// No database: what all databases inherit.
+    Frontend,
+}
+
+impl DatabaseKind {
+    /// The usual name in `database`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mdb => "mdb",
+            Self::Monitor => "monitor",
+            Self::Config => "config",
+            Self::Frontend => "frontend",
+        }
+    }
+}
+
+/// One database, or the frontend.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is one setting of slapd.conf")]
+pub struct DatabaseConfig {
+    /// What it is.
+    pub kind: DatabaseKind,
+    /// Its `database` line; line 0 for the frontend that nothing declared.
+    pub location: Source,
+    /// `suffix`: its naming contexts. Fixed for monitor and config.
+    pub suffixes: Vec<Dn>,
+    /// `rootdn`. cn=config for the config database by default.
+    pub root_dn: Option<Dn>,
+    /// `rootpw`.
+    pub root_password: Option<Secret>,
+    /// `subordinate`: part of the naming context of the database above.
+    pub subordinate: Option<Subordinate>,
+    /// `hidden`.
+    pub hidden: bool,
+    /// `olcDisabled`.
+    pub disabled: bool,
+    /// `lastmod`.
+    pub last_modified: bool,
+    /// `readonly`.
+    pub read_only: bool,
+    /// `add_content_acl`.
+    pub add_content_acl: bool,
+    /// `monitoring`.
+    pub monitoring: bool,
+    /// `maxderefdepth`.
+    pub max_dereference_depth: u32,
+    /// `restrict`.
+    pub restrict: Restrict,
+    /// `require`.
+    pub require: Require,
+    /// `sizelimit`, `timelimit`.
+    pub search_limits: SearchLimits,
+    /// `limits`, in order.
+    pub limits: Vec<LimitsRule>,
+    /// `access`, in order. The frontend's rules follow a database's own.
+    pub access: Vec<AccessRule>,
+    /// `schemadn`; `None`: cn=Subschema, or the frontend's.
+    pub schema_dn: Option<Dn>,
+    /// What only the store has.
+    pub mdb: MdbConfig,
+    /// `overlay`, in order; the last one sees a request first.
+    pub overlays: Vec<OverlayConfig>,
+}
+
+/// `subordinate`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Subordinate {
+    /// Whether the root DSE names its suffix.
+    pub advertise: bool,
+}
+
+/// A password, never shown by `Debug`.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(pub Vec<u8>);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secret(***)")
+    }
+}
+
+impl DatabaseConfig {
+    /// The frontend with slapd's defaults.
+    pub fn frontend() -> Self {
+        Self {
+            kind: DatabaseKind::Frontend,
+            location: Source { file: "built-in".into(), line: 0 },
+            suffixes: Vec::new(),
+            root_dn: None,
+            root_password: None,
+            subordinate: None,
+            hidden: false,
+            disabled: false,
+            last_modified: true,
+            read_only: false,
+            add_content_acl: false,
+            monitoring: true,
+            max_dereference_depth: 15,
+            restrict: Restrict::default(),
+            require: Require::default(),
+            search_limits: SearchLimits::default(),
+            limits: Vec::new(),
+            access: Vec::new(),
+            schema_dn: None,
+            mdb: MdbConfig::default(),
+            overlays: Vec::new(),
+        }
+    }
+
+    /// A database that inherits what the frontend has at this point of the file.
+    pub fn new(kind: DatabaseKind, location: Source, frontend: &Self, schema: &Schema) -> Self {
+        let fixed = match kind {
+            DatabaseKind::Monitor => Some("cn=Monitor"),
+            DatabaseKind::Config => Some("cn=config"),
+            DatabaseKind::Mdb | DatabaseKind::Frontend => None,
+        };
+        let suffix = fixed.and_then(|name| Dn::parse(schema, name.as_bytes()).ok());
+        Self {
+            kind,
+            location,
+            root_dn: suffix.clone().filter(|_| kind == DatabaseKind::Config),
+            suffixes: suffix.into_iter().collect(),
+            restrict: frontend.restrict.clone(),
+            require: frontend.require,
+            search_limits: frontend.search_limits.clone(),
+            ..Self::frontend()
+        }
+    }
+}
+
+/// All rows of this module's struct.
+pub(crate) const ROWS: &[&[Setting]] = &[general::ROWS, conditions::ROWS, replication::ROWS, mdb::ROWS, index::ROWS, bdb::ROWS];

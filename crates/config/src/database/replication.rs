@@ -1,0 +1,33 @@
+//! Replication of a database: not built, and never to be ignored where it changes who may write what.
+
+use crate::setting::{Level::Database, Setting};
+
+const PART: &str = "replication";
+
+pub(super) const ROWS: &[Setting] = &[
+    Setting::new(Database, &["syncrepl"], &["olcSyncrepl"])
+        .takes("rid=<n> provider=<url> searchbase=<dn> ...", "")
+        .does("Makes the database a consumer of another server.")
+        .since("2.2")
+        .refused(PART),
+    Setting::new(Database, &["multiprovider", "mirrormode"], &["olcMultiProvider", "olcMirrorMode"])
+        .takes("on|off", "FALSE")
+        .does("Lets a consumer take writes of its own.")
+        .since("2.4")
+        .refused(PART),
+    Setting::new(Database, &["updatedn"], &["olcUpdateDN"])
+        .takes("<dn>", "")
+        .does("Is the only name that may write to a replica.")
+        .whole()
+        .refused(PART),
+    Setting::new(Database, &["updateref"], &["olcUpdateRef"])
+        .takes("<url>", "")
+        .does("Is where clients are sent that want to write to a replica.")
+        .whole()
+        .refused(PART),
+    Setting::new(Database, &["sync_use_subentry"], &["olcSyncUseSubentry"])
+        .takes("[on|off]", "FALSE")
+        .does("Keeps the replication state in a subentry.")
+        .since("2.4")
+        .meaningless("there is no replication whose state would be kept"),
+];

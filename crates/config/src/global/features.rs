@@ -1,0 +1,212 @@
+//! What clients may do, and what happens by default: features, passwords, referrals, search base.
+
+use crate::{
+    GlobalConfig,
+    setting::{
+        Handler,
+        Level::{BeforeDatabases, Global},
+        Setting, Statement,
+    },
+    value::global_field,
+    word_set::word_set,
+};
+
+word_set! {
+    /// Features that `allow` turns on.
+    Allow {
+        /// LDAPv2 bind requests.
+        BIND_V2 = 1, "bind_v2";
+        /// Anonymous bind with a password.
+        BIND_ANON_CRED = 2, "bind_anon_cred";
+        /// Unauthenticated bind: a name without password is taken as anonymous.
+        BIND_ANON_DN = 4, "bind_anon_dn";
+        /// Updates by anonymous clients, as far as access control lets them.
+        UPDATE_ANON = 8, "update_anon";
+        /// Proxied authorization by anonymous clients.
+        PROXY_AUTHZ_ANON = 16, "proxy_authz_anon";
+    }
+}
+
+word_set! {
+    /// Features that `disallow` turns off.
+    Disallow {
+        /// Anonymous bind.
+        BIND_ANON = 1, "bind_anon";
+        /// Simple bind.
+        BIND_SIMPLE = 2, "bind_simple";
+        /// Falling back to anonymous at StartTLS.
+        TLS_2_ANON = 4, "tls_2_anon";
+        /// StartTLS after authentication.
+        TLS_AUTHC = 8, "tls_authc";
+        /// Proxied authorization that is not critical.
+        PROXY_AUTHZ_NON_CRITICAL = 16, "proxy_authz_non_critical";
+        /// Don't-use-copy that is not critical.
+        DONTUSECOPY_NON_CRITICAL = 32, "dontusecopy_non_critical";
+    }
+}
+
+/// Schemes that `password-hash` may name: what new passwords are stored as.
+const PASSWORD_SCHEMES: &[&str] = &[
+    "{SSHA}",
+    "{SHA}",
+    "{SMD5}",
+    "{MD5}",
+    "{CRYPT}",
+    "{CLEARTEXT}",
+    "{SHA256}",
+    "{SSHA256}",
+    "{SHA384}",
+    "{SSHA384}",
+    "{SHA512}",
+    "{SSHA512}",
+    "{PBKDF2}",
+    "{PBKDF2-SHA1}",
+    "{PBKDF2-SHA256}",
+    "{PBKDF2-SHA512}",
+    "{ARGON2}",
+];
+
+pub(super) const ROWS: &[Setting] = &[
+    Setting::new(BeforeDatabases, &["allow", "allows"], &["olcAllows"])
+        .takes("<feature> ...", "")
+        .does(
+            "Turns on what is off by default: `bind_v2` (LDAPv2 binds), `bind_anon_cred` (an empty name with a password is \
+             anonymous), `bind_anon_dn` (a name with an empty password is anonymous), `update_anon`, `proxy_authz_anon`.",
+        )
+        .like(&["bind_v2 bind_anon_dn"])
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                for word in statement.some()? {
+                    let feature = Allow::word(word).ok_or_else(|| format!("unknown feature \"{word}\""))?;
+                    config.allow = config.allow.with(feature);
+                }
+                Ok(())
+            },
+            get: |config, _| joined(config.allow.words()),
+        }),
+    Setting::new(BeforeDatabases, &["disallow", "disallows"], &["olcDisallows"])
+        .takes("<feature> ...", "")
+        .does(
+            "Turns off what is on by default: `bind_anon`, `bind_simple`, `tls_2_anon`, `tls_authc`, \
+             `proxy_authz_non_critical`, `dontusecopy_non_critical`.",
+        )
+        .like(&["bind_anon bind_simple"])
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                for word in statement.some()? {
+                    let feature = Disallow::word(word).ok_or_else(|| format!("unknown feature \"{word}\""))?;
+                    config.disallow = config.disallow.with(feature);
+                }
+                Ok(())
+            },
+            get: |config, _| joined(config.disallow.words()),
+        }),
+    Setting::new(BeforeDatabases, &["defaultSearchBase"], &["olcDefaultSearchBase"])
+        .takes("<dn>", "")
+        .does("Is the search base of a search with an empty base that is not of scope base.")
+        .like(&["dc=example,dc=com"])
+        .whole()
+        .obeyed(global_field!(default_search_base)),
+    Setting::new(Global, &["referral"], &["olcReferral"])
+        .takes("<url>", "")
+        .does("Is the LDAP URL that clients get when no database holds the entry they ask for. May be repeated.")
+        .like(&["ldap://root.example.com/"])
+        .whole()
+        .obeyed(Handler::Global { set: set_referral, get: |config, _| config.referrals.clone() }),
+    Setting::new(Global, &["password-hash"], &["olcPasswordHash"])
+        .takes("<scheme> ...", "{SSHA}")
+        .does(
+            "Names the schemes in which the password modify operation stores a new password: `{SSHA}`, `{SHA}`, `{SMD5}`, \
+             `{MD5}`, `{CRYPT}`, `{CLEARTEXT}`, `{SSHA256}`, `{SSHA384}`, `{SSHA512}` and those without salt, `{PBKDF2}` with \
+             its variants, `{ARGON2}`. Passwords in add and modify requests are stored as they come.",
+        )
+        .like(&["{SSHA512} {CRYPT}"])
+        .obeyed(Handler::Global { set: set_password_hash, get: |config, _| vec![config.password_hash.join(" ")] }),
+    Setting::new(Global, &["password-crypt-salt-format"], &["olcPasswordCryptSaltFormat"])
+        .takes("<format>", "%s")
+        .does(
+            "Is the form of the salt of new `{CRYPT}` passwords: one `%s`, or `%.8s` for eight characters, stands for random \
+             characters. `$6$%.16s` makes SHA-512 crypt.",
+        )
+        .like(&["$6$%.16s"])
+        .whole()
+        .obeyed(Handler::Global { set: set_salt_format, get: |config, _| vec![config.crypt_salt_format.clone()] }),
+    Setting::new(Global, &["sortvals"], &["olcSortVals"])
+        .takes("<attribute> ...", "")
+        .does("Names attributes whose values are kept in the order of their equality rule.")
+        .since("2.4")
+        .like(&["member memberUid"])
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                for name in statement.some()? {
+                    let description = statement
+                        .schema
+                        .attribute_description(name.as_bytes())
+                        .map_err(|error| format!("\"{name}\": {error}"))?;
+                    config.sorted_values.push(description);
+                }
+                Ok(())
+            },
+            get: |config, schema| {
+                let names: Vec<String> = config.sorted_values.iter().map(|name| schema.description_text(name)).collect();
+                if names.is_empty() { Vec::new() } else { vec![names.join(" ")] }
+            },
+        }),
+    Setting::new(Global, &["maxFilterDepth"], &["olcMaxFilterDepth"])
+        .takes("<depth>", "1000")
+        .does("Limits how deep the filter of a search may nest.")
+        .since("2.5")
+        .like(&["200"])
+        .obeyed(global_field!(max_filter_depth)),
+    Setting::new(Global, &["plugin"], &["olcPlugin"])
+        .takes("<type> <library> <function> [<argument> ...]", "")
+        .does("Loads a SLAPI plug-in.")
+        .refused("SLAPI plug-ins"),
+    Setting::new(Global, &["pluginlog"], &["olcPluginLogFile"])
+        .takes("<file>", "")
+        .does("Names the log file of SLAPI plug-ins.")
+        .whole()
+        .meaningless("there are no SLAPI plug-ins that could write to it"),
+];
+
+fn joined(words: Vec<&'static str>) -> Vec<String> {
+    if words.is_empty() { Vec::new() } else { vec![words.join(" ")] }
+}
+
+fn set_referral(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let url = statement.one()?;
+    let has_scheme = ["ldap://", "ldaps://", "ldapi://"]
+        .iter()
+        .any(|scheme| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+    if !has_scheme {
+        return Err(format!("invalid URL \"{url}\""));
+    }
+    config.referrals.push(url.to_owned());
+    Ok(())
+}
+
+fn set_password_hash(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let schemes = statement.some()?;
+    for scheme in schemes {
+        if !PASSWORD_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
+            return Err(format!("scheme \"{scheme}\" is not available"));
+        }
+    }
+    config.password_hash = schemes.to_vec();
+    Ok(())
+}
+
+fn set_salt_format(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let format = statement.one()?;
+    let mut conversions = format.split('%').skip(1);
+    let is_conversion = |text: &str| {
+        let digits = text.strip_prefix('.').unwrap_or("");
+        let rest = digits.trim_start_matches(|character: char| character.is_ascii_digit());
+        text.starts_with('s') || (digits.len() > rest.len() && rest.starts_with('s'))
+    };
+    if !conversions.next().is_some_and(is_conversion) || conversions.next().is_some() {
+        return Err(format!("\"{format}\" must hold one %s and no other conversion"));
+    }
+    format.clone_into(&mut config.crypt_salt_format);
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! Files, logging, modules, and what gives a configuration its shape.
+
+use std::path::PathBuf;
+
+use crate::{
+    GlobalConfig,
+    log_level::LogLevel,
+    parts,
+    setting::{Handler, Level::Global, Setting, Statement},
+    value::{Value, global_field},
+};
+
+pub(super) const ROWS: &[Setting] = &[
+    Setting::new(Global, &["include"], &["olcInclude"])
+        .takes("<file>", "")
+        .does(
+            "Reads the named file before the next line, as if its lines stood here. A relative name starts at the working \
+             directory. A file that includes itself is refused.",
+        )
+        .like(&["/etc/ldap/schema/core.schema"])
+        .whole()
+        .obeyed(Handler::Structure),
+    Setting::new(Global, &["database"], &["olcDatabase"])
+        .takes("<type>", "")
+        .does(
+            "Begins a database; what follows is about it, up to the next `database`. `mdb` is the store; `hdb` and `bdb` are \
+             the same store, so that old files load. `monitor` is cn=Monitor, `config` is cn=config, `frontend` holds what all \
+             databases inherit.",
+        )
+        .like(&["mdb"])
+        .obeyed(Handler::Structure),
+    Setting::new(Global, &["backend"], &["olcBackend"])
+        .takes("<type>", "")
+        .does("Begins settings for all databases of a type. Must stand before the databases.")
+        .like(&["mdb"])
+        .obeyed(Handler::Structure),
+    Setting::new(Global, &["overlay"], &["olcOverlay"])
+        .takes("<name>", "")
+        .does(
+            "Adds an overlay to the database above it, or to all databases when it stands before the first. Overlays run in the \
+             reverse of the order in which they are written.",
+        )
+        .like(&["memberof"])
+        .obeyed(Handler::Structure),
+    Setting::new(Global, &["argsfile"], &["olcArgsFile"])
+        .takes("<file>", "")
+        .does("Names the file into which the server writes its command line when it starts.")
+        .like(&["/run/slapd/slapd.args"])
+        .whole()
+        .obeyed(global_field!(args_file)),
+    Setting::new(Global, &["pidfile"], &["olcPidFile"])
+        .takes("<file>", "")
+        .does("Names the file into which the server writes its process number when it starts.")
+        .like(&["/run/slapd/slapd.pid"])
+        .whole()
+        .obeyed(global_field!(pid_file)),
+    Setting::new(Global, &["rootDSE"], &["olcRootDSE"])
+        .takes("<file>", "")
+        .does("Names an LDIF file whose attributes the root DSE shows besides its own. May be repeated.")
+        .like(&["/etc/ldap/rootdse.ldif"])
+        .whole()
+        .obeyed(Handler::Global { set: set_root_dse, get: |config, _| config.root_dse_files.iter().flat_map(Value::text).collect() }),
+    Setting::new(Global, &["loglevel"], &["olcLogLevel"])
+        .takes("<level> ...", "stats")
+        .does(
+            "Says what is logged: names or numbers, combined. The names are `trace` (1), `packets` (2), `args` (4), `conns` (8), \
+             `ber` (16), `filter` (32), `config` (64), `acl` (128), `stats` (256), `stats2` (512), `parse` (2048), `sync` \
+             (16384), `none` (32768: only what is always logged) and `any`; 0 logs nothing.",
+        )
+        .like(&["stats sync", "0x101"])
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                let mut level = 0;
+                for word in statement.some()? {
+                    level |= LogLevel::parse(word).ok_or_else(|| format!("unknown level \"{word}\""))?.0;
+                }
+                config.log_level = LogLevel(level);
+                Ok(())
+            },
+            get: |config, _| vec![config.log_level.text().join(" ")],
+        }),
+    Setting::new(Global, &["logfile"], &["olcLogFile"])
+        .takes("<file>", "")
+        .does("Names a file that gets the server's messages besides stderr. The tools do not use it.")
+        .like(&["/var/log/slapd.log"])
+        .whole()
+        .obeyed(global_field!(log_file)),
+    Setting::new(Global, &["logfile-only"], &["olcLogFileOnly"])
+        .takes("on|off", "FALSE")
+        .does("Keeps messages that go to the log file off stderr.")
+        .since("2.6")
+        .like(&["on"])
+        .obeyed(global_field!(log_file_only)),
+    Setting::new(Global, &["logfile-format"], &["olcLogFileFormat"])
+        .takes("debug|syslog-utc|syslog-localtime|rfc3339-utc", "debug")
+        .does("Chooses the form of time stamps in the log file.")
+        .since("2.6")
+        .meaningless("log lines have one form, with RFC 3339 time stamps in UTC"),
+    Setting::new(Global, &["logfile-rotate"], &["olcLogFileRotate"])
+        .takes("<files> <megabytes> <hours>", "")
+        .does("Makes the server rotate its log file itself.")
+        .since("2.6")
+        .refused("log file rotation"),
+    Setting::new(Global, &["moduleload"], &["olcModuleLoad"])
+        .takes("<file> [<argument> ...]", "")
+        .does(
+            "Loads a module. Everything that is built is part of the program, so this only checks that the module is one of \
+             those: directory, `back_` or `back-`, `.la`, `.so` and a `{n}` prefix do not matter.",
+        )
+        .like(&["back_mdb.la", "{1}/usr/lib/ldap/memberof.so"])
+        .obeyed(Handler::Global { set: set_module, get: |config, _| config.modules.clone() }),
+    Setting::new(Global, &["modulepath"], &["olcModulePath"])
+        .takes("<path>", "")
+        .does("Says where modules are looked for.")
+        .whole()
+        .meaningless("modules are part of the program"),
+    Setting::new(Global, &[], &["olcConfigFile"])
+        .takes("<file>", "")
+        .does("Shows the slapd.conf file that the server was started with.")
+        .since("2.3")
+        .whole()
+        .meaningless("it is shown, not set"),
+    Setting::new(Global, &[], &["olcConfigDir"])
+        .takes("<directory>", "")
+        .does("Shows the configuration directory that the server was started with.")
+        .since("2.3")
+        .whole()
+        .meaningless("it is shown, not set"),
+];
+
+fn set_root_dse(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    config.root_dse_files.push(PathBuf::parse(statement)?);
+    Ok(())
+}
+
+fn set_module(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let words = statement.some()?;
+    let name = words.first().map_or("", String::as_str);
+    let part = parts::module(name).ok_or_else(|| format!("module \"{name}\" is not known"))?;
+    if !parts::is_built(part) {
+        return Err(format!("module \"{name}\" ({}) is not built yet", part.name));
+    }
+    config.modules.push(words.join(" "));
+    Ok(())
+}

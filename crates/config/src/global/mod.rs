@@ -1,0 +1,114 @@
+//! Settings of the whole server, and their rows.
+
+mod features;
+mod files;
+mod network;
+mod obsolete;
+mod sasl;
+mod schema;
+mod server_id;
+mod tls;
+
+use std::path::PathBuf;
+
+use ironbark_model::{AttributeDescription, Dn};
+
+pub use features::{Allow, Disallow};
+pub use server_id::ServerId;
+
+use crate::{log_level::LogLevel, setting::Setting};
+
+/// What applies to the server as a whole. `Default` is slapd without a configuration file.
+#[derive(Clone, PartialEq, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is one setting of slapd.conf")]
+pub struct GlobalConfig {
+    /// `allow`.
+    pub allow: Allow,
+    /// `disallow`.
+    pub disallow: Disallow,
+    /// `argsfile`.
+    pub args_file: Option<PathBuf>,
+    /// `pidfile`.
+    pub pid_file: Option<PathBuf>,
+    /// `conn_max_pending`: requests waiting on an anonymous connection.
+    pub max_pending: u32,
+    /// `conn_max_pending_auth`: on an authenticated one.
+    pub max_pending_authenticated: u32,
+    /// `defaultsearchbase`.
+    pub default_search_base: Option<Dn>,
+    /// `gentlehup`.
+    pub gentle_hup: bool,
+    /// `idletimeout`; 0: none.
+    pub idle_timeout_s: u32,
+    /// `writetimeout`; 0: none.
+    pub write_timeout_s: u32,
+    /// `localSSF`.
+    pub local_ssf: u32,
+    /// `logfile`.
+    pub log_file: Option<PathBuf>,
+    /// `logfile-only`: not to stderr too.
+    pub log_file_only: bool,
+    /// `loglevel`.
+    pub log_level: LogLevel,
+    /// `maxfilterdepth`.
+    pub max_filter_depth: u32,
+    /// `moduleload`, as written.
+    pub modules: Vec<String>,
+    /// `password-hash`: schemes with their braces, as written; each new password is stored once per scheme.
+    pub password_hash: Vec<String>,
+    /// `password-crypt-salt-format`: holds exactly one `%s` or `%.<n>s`.
+    pub crypt_salt_format: String,
+    /// `referral`: LDAP URLs.
+    pub referrals: Vec<String>,
+    /// `rootDSE`: LDIF files.
+    pub root_dse_files: Vec<PathBuf>,
+    /// `serverID`.
+    pub server_ids: Vec<ServerId>,
+    /// `sockbuf_max_incoming`: bytes of a message on an anonymous connection.
+    pub max_incoming: u64,
+    /// `sockbuf_max_incoming_auth`: on an authenticated one.
+    pub max_incoming_authenticated: u64,
+    /// `sortvals`.
+    pub sorted_values: Vec<AttributeDescription>,
+    /// `threads`; `None`: as many as the machine has cores.
+    pub threads: Option<u32>,
+    /// `tool-threads`; `None`: as many as the machine has cores.
+    pub tool_threads: Option<u32>,
+}
+
+impl Default for GlobalConfig {
+    fn default() -> Self {
+        Self {
+            allow: Allow::default(),
+            disallow: Disallow::default(),
+            args_file: None,
+            pid_file: None,
+            max_pending: 100,
+            max_pending_authenticated: 1000,
+            default_search_base: None,
+            gentle_hup: false,
+            idle_timeout_s: 0,
+            write_timeout_s: 0,
+            local_ssf: 71,
+            log_file: None,
+            log_file_only: false,
+            log_level: LogLevel::STATS,
+            max_filter_depth: 1000,
+            modules: Vec::new(),
+            password_hash: vec!["{SSHA}".to_owned()],
+            crypt_salt_format: "%s".to_owned(),
+            referrals: Vec::new(),
+            root_dse_files: Vec::new(),
+            server_ids: Vec::new(),
+            max_incoming: 262_143,
+            max_incoming_authenticated: 4_194_303,
+            sorted_values: Vec::new(),
+            threads: None,
+            tool_threads: None,
+        }
+    }
+}
+
+/// All rows of this module's struct, and of the global settings that fill nothing.
+pub(crate) const ROWS: &[&[Setting]] =
+    &[files::ROWS, features::ROWS, network::ROWS, schema::ROWS, server_id::ROWS, sasl::ROWS, tls::ROWS, obsolete::ROWS];

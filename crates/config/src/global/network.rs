@@ -1,0 +1,96 @@
+//! Connections, timeouts and threads.
+
+use crate::{
+    setting::{Handler, Level::Global, Setting},
+    value::{Value, global_field},
+};
+
+pub(super) const ROWS: &[Setting] = &[
+    Setting::new(Global, &["conn_max_pending"], &["olcConnMaxPending"])
+        .takes("<requests>", "100")
+        .does("Limits the requests that may wait on an anonymous connection; beyond it the connection is closed.")
+        .like(&["200"])
+        .obeyed(global_field!(max_pending)),
+    Setting::new(Global, &["conn_max_pending_auth"], &["olcConnMaxPendingAuth"])
+        .takes("<requests>", "1000")
+        .does("Is the same limit for authenticated connections.")
+        .like(&["2000"])
+        .obeyed(global_field!(max_pending_authenticated)),
+    Setting::new(Global, &["sockbuf_max_incoming"], &["olcSockbufMaxIncoming"])
+        .takes("<bytes>", "262143")
+        .does("Limits the size of a message on an anonymous connection; beyond it the connection is closed.")
+        .like(&["4194303"])
+        .obeyed(global_field!(max_incoming)),
+    Setting::new(Global, &["sockbuf_max_incoming_auth"], &["olcSockbufMaxIncomingAuth"])
+        .takes("<bytes>", "4194303")
+        .does("Is the same limit for authenticated connections.")
+        .like(&["16777216"])
+        .obeyed(global_field!(max_incoming_authenticated)),
+    Setting::new(Global, &["idletimeout"], &["olcIdleTimeout"])
+        .takes("<seconds>", "0")
+        .does("Closes connections that have been idle this long; 0 never does.")
+        .like(&["300"])
+        .obeyed(global_field!(idle_timeout_s)),
+    Setting::new(Global, &["writetimeout"], &["olcWriteTimeout"])
+        .takes("<seconds>", "0")
+        .does("Closes connections whose client has not taken an answer for this long; 0 never does.")
+        .since("2.4")
+        .like(&["30"])
+        .obeyed(global_field!(write_timeout_s)),
+    Setting::new(Global, &["gentlehup"], &["olcGentleHUP"])
+        .takes("on|off", "FALSE")
+        .does(
+            "Makes SIGHUP a gentle stop: no new connections, writes are refused, and the server ends when its clients have \
+             left. Otherwise SIGHUP stops it like SIGTERM.",
+        )
+        .like(&["on"])
+        .obeyed(global_field!(gentle_hup)),
+    Setting::new(Global, &["localSSF"], &["olcLocalSSF"])
+        .takes("<ssf>", "71")
+        .does("Is the security strength factor of ldapi:// connections.")
+        .since("2.4")
+        .like(&["128"])
+        .obeyed(global_field!(local_ssf)),
+    Setting::new(Global, &["threads"], &["olcThreads"])
+        .takes("<count>", "")
+        .does(
+            "Limits the number of threads that serve connections. There is one for each core at most, whatever this says, \
+             and that is the default.",
+        )
+        .like(&["4"])
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                config.threads = Some(u32::parse(statement)?).filter(|&count| count > 0);
+                config.threads.map(drop).ok_or_else(|| "invalid value \"0\"".to_owned())
+            },
+            get: |config, _| config.threads.text(),
+        }),
+    Setting::new(Global, &["tool-threads"], &["olcToolThreads"])
+        .takes("<count>", "")
+        .does("Limits the number of threads of tools that load or index. The default is one for each core.")
+        .like(&["2"])
+        .obeyed(global_field!(tool_threads)),
+    Setting::new(Global, &["concurrency"], &["olcConcurrency"])
+        .takes("<count>", "0")
+        .does("Is a hint to old thread libraries.")
+        .meaningless("threads are the kernel's; there is nothing to hint"),
+    Setting::new(Global, &["listener-threads"], &["olcListenerThreads"])
+        .takes("<count>", "1")
+        .does("Sets the number of threads that watch connections.")
+        .since("2.4")
+        .meaningless("each serving thread watches its own connections"),
+    Setting::new(Global, &["threadqueues"], &["olcThreadQueues"])
+        .takes("<count>", "1")
+        .does("Sets the number of queues of the thread pool.")
+        .since("2.5")
+        .meaningless("each serving thread has its own queue"),
+    Setting::new(Global, &["tcp-buffer"], &["olcTCPBuffer"])
+        .takes("[listener=<url>] [read=|write=]<bytes>", "")
+        .does("Sets the size of TCP buffers.")
+        .since("2.4")
+        .meaningless("the kernel tunes TCP buffers by itself"),
+    Setting::new(Global, &["reverse-lookup"], &["olcReverseLookup"])
+        .takes("on|off", "FALSE")
+        .does("Looks up the names of clients in DNS.")
+        .meaningless("nothing uses the names of clients; log lines show addresses"),
+];

@@ -1,0 +1,71 @@
+//! Schema definitions, and the old index tuning that went with them.
+
+use crate::{
+    schema_statement::SchemaKind,
+    setting::{Handler, Level::Global, Setting},
+};
+
+const KEYS_REASON: &str = "index keys have no length to tune";
+
+pub(super) const ROWS: &[Setting] = &[
+    Setting::new(Global, &["objectidentifier"], &["olcObjectIdentifier"])
+        .takes("<name> <oid>|<name>[:<suffix>]", "")
+        .does("Gives an OID a name that later definitions may use, alone or with `:suffix`.")
+        .like(&["exampleRoot 1.3.6.1.4.1.32473"])
+        .obeyed(Handler::Schema(SchemaKind::ObjectIdentifier)),
+    Setting::new(Global, &["ldapsyntax"], &["olcLdapSyntaxes"])
+        .takes("( <oid> [DESC <text>] [X-SUBST <oid>] )", "")
+        .does("Defines a syntax (RFC 4512 §4.1.5) that is checked as the one in X-SUBST.")
+        .since("2.4")
+        .like(&["( 1.3.6.1.4.1.32473.1.0 DESC 'Phone book key' X-SUBST '1.3.6.1.4.1.1466.115.121.1.15' )"])
+        .obeyed(Handler::Schema(SchemaKind::LdapSyntax)),
+    Setting::new(Global, &["attributetype", "attributetypes", "attribute"], &["olcAttributeTypes"])
+        .takes("( <oid> ... )", "")
+        .does("Defines an attribute type (RFC 4512 §4.1.2).")
+        .like(&["( 1.3.6.1.4.1.32473.1.1 NAME 'shoeSize' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )"])
+        .obeyed(Handler::Schema(SchemaKind::AttributeType)),
+    Setting::new(Global, &["objectclass"], &["olcObjectClasses"])
+        .takes("( <oid> ... )", "")
+        .does("Defines an object class (RFC 4512 §4.1.1).")
+        .like(&["( 1.3.6.1.4.1.32473.1.2 NAME 'walker' SUP top AUXILIARY MAY description )"])
+        .obeyed(Handler::Schema(SchemaKind::ObjectClass)),
+    Setting::new(Global, &["ditcontentrule"], &["olcDitContentRules"])
+        .takes("( <oid> ... )", "")
+        .does("Defines a DIT content rule (RFC 4512 §4.1.6).")
+        .like(&["( 2.5.6.6 NAME 'personRule' NOT description )"])
+        .obeyed(Handler::Schema(SchemaKind::DitContentRule)),
+    Setting::new(Global, &["attributeoptions"], &["olcAttributeOptions"])
+        .takes("[<option>|<prefix>-] ...", "lang-")
+        .does(
+            "Lists the tagging options that attribute descriptions may have; a name that ends in `-` allows all that begin with \
+             it. The list replaces the predefined `lang-`.",
+        )
+        .like(&["lang- x-hidden"])
+        .obeyed(Handler::Schema(SchemaKind::AttributeOptions)),
+    Setting::new(Global, &["index_hash64"], &["olcIndexHash64"])
+        .takes("on|off", "TRUE")
+        .does("Chooses between 32-bit and 64-bit hashes in indexes.")
+        .since("2.5")
+        .meaningless("index entries are checked against the stored values, so that hashes cannot mislead"),
+    Setting::new(Global, &["index_intlen"], &["olcIndexIntLen"])
+        .takes("<bytes>", "4")
+        .does("Sets the key length of integer indexes.")
+        .since("2.4")
+        .meaningless("integers are indexed in full"),
+    Setting::new(Global, &["index_substr_if_minlen"], &["olcIndexSubstrIfMinLen"])
+        .takes("<characters>", "2")
+        .does("Sets the shortest key of subinitial and subfinal indexes.")
+        .meaningless(KEYS_REASON),
+    Setting::new(Global, &["index_substr_if_maxlen"], &["olcIndexSubstrIfMaxLen"])
+        .takes("<characters>", "4")
+        .does("Sets the longest key of subinitial and subfinal indexes.")
+        .meaningless(KEYS_REASON),
+    Setting::new(Global, &["index_substr_any_len"], &["olcIndexSubstrAnyLen"])
+        .takes("<characters>", "4")
+        .does("Sets the key length of subany indexes.")
+        .meaningless(KEYS_REASON),
+    Setting::new(Global, &["index_substr_any_step"], &["olcIndexSubstrAnyStep"])
+        .takes("<characters>", "2")
+        .does("Sets the distance of the keys that a subany lookup uses.")
+        .meaningless(KEYS_REASON),
+];

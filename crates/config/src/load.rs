@@ -1,0 +1,375 @@
+//! From statements to a configuration: sections, look-up of rows, the checks that need the whole.
+
+use std::{cell::RefCell, sync::Arc};
+
+use ironbark_model::{
+    Schema,
+    attribute_description::AttributeOptions,
+    schema::{SchemaBuilder, SchemaError, Source},
+};
+
+use crate::{
+    ConfigError, DatabaseConfig, DatabaseKind, FileSource, GlobalConfig, Notice, OverlayConfig,
+    overlay::OverlayKind,
+    parts::{self, PartKind},
+    reader::{self, Line},
+    schema_statement::{SchemaKind, SchemaStatement},
+    setting::{Fate, Handler, Level, Setting, Statement},
+    table::{self, Place},
+};
+
+/// A complete, checked configuration. Immutable once loaded.
+#[derive(Clone, Debug)]
+pub struct Configuration {
+    /// Settings of the server.
+    pub global: GlobalConfig,
+    /// What all databases inherit; its access rules follow those of each database, and hold for the root DSE and cn=Subschema.
+    pub frontend: DatabaseConfig,
+    /// The databases in the order of the file: the first one whose suffix holds a name has it.
+    pub databases: Vec<DatabaseConfig>,
+    /// The schema: the system's and all definitions of the file.
+    pub schema: Arc<Schema>,
+    /// The definitions, in order.
+    pub schema_definitions: Vec<SchemaStatement>,
+    /// What the log should say.
+    pub notices: Vec<Notice>,
+}
+
+/// Reads a slapd.conf file with all it includes. Definitions may stand after their use: the schema is built first.
+///
+/// # Errors
+/// The first thing that is wrong, with file and line.
+pub fn load(path: &str, files: &dyn FileSource) -> Result<Configuration, ConfigError> {
+    let lines = reader::read(path, files)?;
+    let (definitions, statements): (Vec<Line>, Vec<Line>) =
+        lines.into_iter().partition(|line| schema_kind(&line.keyword).is_some());
+    let definitions: Vec<SchemaStatement> = definitions.into_iter().filter_map(schema_statement).collect();
+    let schema = build_schema(&definitions)?;
+    let mut loading = Loading::new(Arc::clone(&schema));
+    for line in &statements {
+        loading.statement(line)?;
+    }
+    let mut configuration = loading.finish()?;
+    configuration.schema_definitions = definitions;
+    Ok(configuration)
+}
+
+fn schema_kind(keyword: &str) -> Option<SchemaKind> {
+    table::with_keyword(keyword).find_map(|row| match row.fate {
+        Fate::Obeyed(Handler::Schema(kind)) => Some(kind),
+        _ => None,
+    })
+}
+
+fn schema_statement(line: Line) -> Option<SchemaStatement> {
+    let kind = schema_kind(&line.keyword)?;
+    Some(SchemaStatement { kind, text: line.raw, words: line.arguments, location: line.location })
+}
+
+/// The system schema and the definitions of a file.
+///
+/// # Errors
+/// The first definition that is wrong.
+pub fn build_schema(definitions: &[SchemaStatement]) -> Result<Arc<Schema>, ConfigError> {
+    let mut builder = SchemaBuilder::new();
+    let mut options: Option<(&Source, Vec<&str>)> = None;
+    for definition in definitions {
+        let SchemaStatement { kind, text, words, location } = definition;
+        let added = match kind {
+            SchemaKind::ObjectIdentifier => builder.objectidentifier(text, location),
+            SchemaKind::LdapSyntax => builder.ldapsyntax(text, location),
+            SchemaKind::AttributeType => builder.attributetype(text, location),
+            SchemaKind::ObjectClass => builder.objectclass(text, location),
+            SchemaKind::DitContentRule => builder.ditcontentrule(text, location),
+            SchemaKind::AttributeOptions => {
+                let (_, all) = options.get_or_insert_with(|| (location, Vec::new()));
+                all.extend(words.iter().map(String::as_str));
+                Ok(())
+            }
+        };
+        added.map_err(|error| schema_refusal(&error))?;
+    }
+    if let Some((location, words)) = options {
+        let options = AttributeOptions::new(words)
+            .map_err(|error| ConfigError::refused(location, format!("<attributeoptions> {error}")))?;
+        builder.attribute_options(options);
+    }
+    builder.build().map_err(|errors| match errors.0.first() {
+        Some(error) => schema_refusal(error),
+        None => ConfigError::Unreadable { path: "schema".to_owned(), reason: errors.to_string() },
+    })
+}
+
+fn schema_refusal(error: &SchemaError) -> ConfigError {
+    ConfigError::refused(&error.source_of, format!("{}: {}", error.element, error.reason))
+}
+
+struct Loading {
+    schema: Arc<Schema>,
+    global: GlobalConfig,
+    frontend: DatabaseConfig,
+    databases: Vec<DatabaseConfig>,
+    section: Section,
+    notices: Vec<Notice>,
+}
+
+/// Which struct the statements that come now are about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Section {
+    Global,
+    Backend(DatabaseKind),
+    /// `database frontend`.
+    Frontend,
+    /// The last database.
+    Database,
+}
+
+impl Loading {
+    fn new(schema: Arc<Schema>) -> Self {
+        Self {
+            schema,
+            global: GlobalConfig::default(),
+            frontend: DatabaseConfig::frontend(),
+            databases: Vec::new(),
+            section: Section::Global,
+            notices: Vec::new(),
+        }
+    }
+
+    fn statement(&mut self, line: &Line) -> Result<(), ConfigError> {
+        let refused = |reason: String| ConfigError::refused(&line.location, format!("<{}> {reason}", line.keyword));
+        let row = self.row(line)?;
+        self.check_place(row).map_err(refused)?;
+        match row.fate {
+            Fate::Refused(part) => Err(refused(format!("belongs to a part that is not built yet: {part}"))),
+            Fate::Meaningless(reason) => {
+                self.notice(&line.location, format!("<{}> has no meaning here: {reason}", line.keyword));
+                Ok(())
+            }
+            Fate::Obeyed(Handler::Structure) => self.structure(line).map_err(refused),
+            Fate::Obeyed(handler) => {
+                let notices = RefCell::default();
+                self.obey(row, handler, line, &notices).map_err(refused)?;
+                for text in notices.into_inner() {
+                    self.notice(&line.location, format!("<{}> {text}", line.keyword));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn notice(&mut self, location: &Source, text: String) {
+        self.notices.push(Notice { location: location.clone(), text });
+    }
+
+    fn row(&self, line: &Line) -> Result<&'static Setting, ConfigError> {
+        let overlays = |config: &DatabaseConfig| -> Vec<OverlayKind> {
+            config.overlays.iter().rev().map(OverlayConfig::kind).collect()
+        };
+        let global = overlays(&self.frontend);
+        let own = self.databases.last().map(overlays).unwrap_or_default();
+        let place = match (self.section, self.databases.last()) {
+            (Section::Backend(kind), _) => Place::Backend(kind),
+            (Section::Database, Some(database)) => Place::Database(database.kind, &own),
+            _ => Place::Global,
+        };
+        table::find(&line.keyword, place, &global).ok_or_else(|| unknown(line, place))
+    }
+
+    fn check_place(&self, row: &Setting) -> Result<(), String> {
+        match row.level {
+            Level::BeforeDatabases if matches!(self.section, Section::Database) || !self.databases.is_empty() => {
+                Err("must occur before any database declaration".to_owned())
+            }
+            Level::Database if !matches!(self.section, Section::Database | Section::Frontend) => {
+                Err("only allowed within database declaration".to_owned())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn structure(&mut self, line: &Line) -> Result<(), String> {
+        let [name] = line.arguments.as_slice() else {
+            return Err("takes one <type> argument".to_owned());
+        };
+        match line.keyword.to_ascii_lowercase().as_str() {
+            "database" => self.database(name, line),
+            "backend" => self.backend(name),
+            "overlay" => self.overlay(name, line),
+            // The reader has replaced `include`.
+            other => Err(format!("\"{other}\" is out of place")),
+        }
+    }
+
+    fn database(&mut self, name: &str, line: &Line) -> Result<(), String> {
+        let kind = database_kind(name)?;
+        if kind == DatabaseKind::Frontend {
+            self.section = Section::Frontend;
+            return Ok(());
+        }
+        let once = matches!(kind, DatabaseKind::Monitor | DatabaseKind::Config);
+        if once && self.databases.iter().any(|database| database.kind == kind) {
+            return Err(format!("only one {} database is allowed", kind.name()));
+        }
+        if kind == DatabaseKind::Config {
+            self.notice(&line.location, "<database> config is accepted; cn=config is not served until it is built".to_owned());
+        }
+        self.databases.push(DatabaseConfig::new(kind, line.location.clone(), &self.frontend, &self.schema));
+        self.section = Section::Database;
+        Ok(())
+    }
+
+    fn backend(&mut self, name: &str) -> Result<(), String> {
+        if !self.databases.is_empty() {
+            return Err("must occur before any database declaration".to_owned());
+        }
+        self.section = Section::Backend(database_kind(name)?);
+        Ok(())
+    }
+
+    fn overlay(&mut self, name: &str, line: &Line) -> Result<(), String> {
+        // cn=config writes `{0}memberof`; slapd.conf may too.
+        let name = match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+            Some((digits, rest)) if digits.bytes().all(|digit| digit.is_ascii_digit()) => rest,
+            _ => name,
+        };
+        let part = parts::overlay(name).ok_or_else(|| format!("overlay \"{name}\" is not known"))?;
+        match part.kind {
+            PartKind::Overlay(kind) => {
+                let overlay = OverlayConfig::new(kind, line.location.clone());
+                let target = match self.section {
+                    Section::Database => self.databases.last_mut().unwrap_or(&mut self.frontend),
+                    _ => &mut self.frontend,
+                };
+                if target.overlays.iter().any(|other| other.kind() == kind) && kind != OverlayKind::Memberof {
+                    return Err(format!("overlay \"{name}\" already in list"));
+                }
+                target.overlays.push(overlay);
+                Ok(())
+            }
+            PartKind::BuiltIn(reason) => {
+                self.notice(&line.location, format!("<overlay> {name}: {reason}"));
+                Ok(())
+            }
+            _ => Err(format!("\"{name}\" is not built yet")),
+        }
+    }
+
+    fn obey(
+        &mut self,
+        row: &Setting,
+        handler: Handler,
+        line: &Line,
+        notices: &RefCell<Vec<String>>,
+    ) -> Result<(), String> {
+        let schema = Arc::clone(&self.schema);
+        let statement = Statement {
+            keyword: &line.keyword,
+            arguments: &line.arguments,
+            grammar: row.grammar,
+            schema: &schema,
+            location: &line.location,
+            notices,
+        };
+        let database = match self.section {
+            Section::Database => self.databases.last_mut().unwrap_or(&mut self.frontend),
+            _ => &mut self.frontend,
+        };
+        match handler {
+            Handler::Global { set, .. } => set(&mut self.global, &statement),
+            Handler::Database { set, .. } => set(database, &statement),
+            Handler::Overlay { set, .. } => {
+                let is_wanted = |overlay: &&mut OverlayConfig| row.level == Level::Overlay(overlay.kind());
+                let mut own = database.overlays.iter_mut().rev();
+                if let Some(overlay) = own.find(is_wanted) {
+                    return set(overlay, &statement);
+                }
+                match self.frontend.overlays.iter_mut().rev().find(is_wanted) {
+                    Some(overlay) => set(overlay, &statement),
+                    None => Err("stands outside its overlay".to_owned()),
+                }
+            }
+            Handler::Schema(_) | Handler::Structure => Ok(()),
+        }
+    }
+
+    fn finish(self) -> Result<Configuration, ConfigError> {
+        for (position, database) in self.databases.iter().enumerate() {
+            let before = self.databases.get(..position).unwrap_or_default();
+            check_database(database, before)?;
+        }
+        Ok(Configuration {
+            global: self.global,
+            frontend: self.frontend,
+            databases: self.databases,
+            schema: self.schema,
+            schema_definitions: Vec::new(),
+            notices: self.notices,
+        })
+    }
+}
+
+fn database_kind(name: &str) -> Result<DatabaseKind, String> {
+    // `{1}mdb` is how cn=config numbers databases.
+    let name = match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+        Some((_, rest)) => rest,
+        None => name,
+    };
+    match parts::database(name).map(|part| part.kind) {
+        Some(PartKind::Database(Some(kind))) => Ok(kind),
+        Some(_) => Err(format!("\"{name}\" is not built yet")),
+        None => Err(format!("database type \"{name}\" is not known")),
+    }
+}
+
+/// What slapd calls an unknown directive, with a guess at what was meant.
+fn unknown(line: &Line, place: Place<'_>) -> ConfigError {
+    let keyword = &line.keyword;
+    let elsewhere = table::with_keyword(keyword).next().map(|row| match row.level {
+        Level::DatabaseOf(kind) => format!("<{keyword}> only allowed within {} database declaration", kind.name()),
+        Level::Backend(kind) => format!("<{keyword}> only allowed within {} backend declaration", kind.name()),
+        Level::Overlay(kind) => format!("<{keyword}> only allowed after overlay {}", kind.name()),
+        _ => format!("<{keyword}> is not allowed here"),
+    });
+    let reason = elsewhere.unwrap_or_else(|| {
+        let place = match place {
+            Place::Global => "outside backend info and database definitions",
+            Place::Backend(_) => "inside backend info definition",
+            Place::Database(..) => "inside backend database definition",
+        };
+        let hint = table::suggestion(keyword).map(|guess| format!("; did you mean <{guess}>?")).unwrap_or_default();
+        format!("unknown directive <{keyword}> {place}{hint}")
+    });
+    ConfigError::refused(&line.location, reason)
+}
+
+fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Result<(), ConfigError> {
+    let refused = |reason: String| Err(ConfigError::refused(&database.location, format!("<database> {reason}")));
+    if database.kind != DatabaseKind::Mdb || database.disabled {
+        return Ok(());
+    }
+    if database.suffixes.is_empty() {
+        return refused("needs a suffix".to_owned());
+    }
+    if database.subordinate.is_some() && database.suffixes.len() != 1 {
+        return refused("a subordinate database has exactly one suffix".to_owned());
+    }
+    for other in before.iter().filter(|other| !other.disabled) {
+        if other.kind == DatabaseKind::Mdb && other.mdb.directory == database.mdb.directory {
+            let directory = database.mdb.directory.display();
+            return refused(format!("directory \"{directory}\" is that of another database already (line {})", other.location.line));
+        }
+        if other.hidden || database.hidden {
+            continue;
+        }
+        for suffix in &database.suffixes {
+            if other.suffixes.iter().any(|earlier| suffix.is_within(earlier)) {
+                let kind = other.kind.name();
+                let name = suffix.pretty();
+                return refused(format!("namingContext \"{name}\" already served by a preceding {kind} database"));
+            }
+        }
+    }
+    Ok(())
+}
+

@@ -1,0 +1,193 @@
+//! The parts of OpenLDAP that a configuration may name (database types, overlays, modules), and what is built of them here.
+
+use crate::{DatabaseKind, overlay::OverlayKind};
+
+/// One part.
+#[derive(Clone, Copy, Debug)]
+pub struct Part {
+    /// Name in `database`, `backend` or `overlay`; for other modules the name of the module.
+    pub name: &'static str,
+    /// Names that `moduleload` may use, in the form of [`module_name`]. The name itself (with `back-` for databases) need not be
+    /// repeated.
+    pub modules: &'static [&'static str],
+    /// What it is.
+    pub kind: PartKind,
+}
+
+/// What a part is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartKind {
+    /// A database type; `None`: not built.
+    Database(Option<DatabaseKind>),
+    /// An overlay that is built.
+    Overlay(OverlayKind),
+    /// An overlay whose work is always done here; the reason goes to the log.
+    BuiltIn(&'static str),
+    /// An overlay that is not built.
+    MissingOverlay,
+    /// A module of password schemes that is built.
+    Passwords,
+    /// Another module that is not built.
+    MissingModule,
+}
+
+/// A database type by the name in `database`.
+pub fn database(name: &str) -> Option<&'static Part> {
+    PARTS.iter().find(|part| matches!(part.kind, PartKind::Database(_)) && part.name.eq_ignore_ascii_case(name))
+}
+
+/// An overlay by the name in `overlay`.
+pub fn overlay(name: &str) -> Option<&'static Part> {
+    PARTS.iter().find(|part| {
+        matches!(part.kind, PartKind::Overlay(_) | PartKind::BuiltIn(_) | PartKind::MissingOverlay)
+            && part.name.eq_ignore_ascii_case(name)
+    })
+}
+
+/// A part by the argument of `moduleload`.
+pub fn module(argument: &str) -> Option<&'static Part> {
+    let name = module_name(argument);
+    PARTS.iter().find(|part| {
+        part.modules.contains(&name.as_str())
+            || match part.kind {
+                PartKind::Database(_) => name.strip_prefix("back-").is_some_and(|name| name == part.name),
+                _ => name == part.name,
+            }
+    })
+}
+
+/// Whether what `moduleload` names is there.
+pub fn is_built(part: &Part) -> bool {
+    match part.kind {
+        PartKind::Database(kind) => kind.is_some(),
+        PartKind::Overlay(_) | PartKind::BuiltIn(_) | PartKind::Passwords => true,
+        PartKind::MissingOverlay | PartKind::MissingModule => false,
+    }
+}
+
+/// `{0}/usr/lib/ldap/back_mdb.la` is `back-mdb`.
+pub fn module_name(argument: &str) -> String {
+    let argument = match argument.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
+        Some((digits, rest)) if digits.bytes().all(|digit| digit.is_ascii_digit()) => rest,
+        _ => argument,
+    };
+    let file = argument.rsplit('/').next().unwrap_or_default();
+    let stem = file.split_once('.').map_or(file, |(stem, _)| stem);
+    stem.to_ascii_lowercase().replace('_', "-")
+}
+
+const fn built(name: &'static str, kind: DatabaseKind) -> Part {
+    Part { name, modules: &[], kind: PartKind::Database(Some(kind)) }
+}
+
+const fn missing_database(name: &'static str) -> Part {
+    Part { name, modules: &[], kind: PartKind::Database(None) }
+}
+
+const fn missing_overlay(name: &'static str) -> Part {
+    Part { name, modules: &[], kind: PartKind::MissingOverlay }
+}
+
+const fn passwords(name: &'static str, modules: &'static [&'static str]) -> Part {
+    Part { name, modules, kind: PartKind::Passwords }
+}
+
+const fn missing_module(name: &'static str) -> Part {
+    Part { name, modules: &[], kind: PartKind::MissingModule }
+}
+
+/// Every part. Adding one is one row.
+pub const PARTS: &[Part] = &[
+    built("mdb", DatabaseKind::Mdb),
+    built("hdb", DatabaseKind::Mdb),
+    built("bdb", DatabaseKind::Mdb),
+    built("monitor", DatabaseKind::Monitor),
+    built("config", DatabaseKind::Config),
+    built("frontend", DatabaseKind::Frontend),
+    missing_database("asyncmeta"),
+    missing_database("dnssrv"),
+    missing_database("ldap"),
+    missing_database("ldbm"),
+    missing_database("ldif"),
+    missing_database("meta"),
+    missing_database("ndb"),
+    missing_database("null"),
+    missing_database("passwd"),
+    missing_database("perl"),
+    missing_database("relay"),
+    missing_database("shell"),
+    missing_database("sock"),
+    missing_database("sql"),
+    missing_database("wt"),
+    Part { name: "memberof", modules: &[], kind: PartKind::Overlay(OverlayKind::Memberof) },
+    Part { name: "auditlog", modules: &[], kind: PartKind::Overlay(OverlayKind::Auditlog) },
+    Part { name: "deref", modules: &[], kind: PartKind::BuiltIn("the dereference control is always offered") },
+    Part {
+        name: "glue",
+        modules: &[],
+        kind: PartKind::BuiltIn("subordinate databases are glued by the server itself; overlay order does not matter to it"),
+    },
+    Part {
+        name: "sssvlv",
+        modules: &[],
+        kind: PartKind::BuiltIn("the sort control is always offered; the virtual list view control is not built yet"),
+    },
+    missing_overlay("accesslog"),
+    missing_overlay("addpartial"),
+    missing_overlay("adremap"),
+    missing_overlay("allop"),
+    missing_overlay("alias"),
+    missing_overlay("allowed"),
+    missing_overlay("autoca"),
+    missing_overlay("autogroup"),
+    missing_overlay("chain"),
+    missing_overlay("cloak"),
+    missing_overlay("collect"),
+    missing_overlay("constraint"),
+    missing_overlay("datamorph"),
+    missing_overlay("dds"),
+    missing_overlay("denyop"),
+    missing_overlay("dupent"),
+    missing_overlay("dyngroup"),
+    missing_overlay("dynlist"),
+    missing_overlay("emptyds"),
+    missing_overlay("homedir"),
+    missing_overlay("lastbind"),
+    missing_overlay("lastmod"),
+    missing_overlay("nestgroup"),
+    missing_overlay("nops"),
+    missing_overlay("noopsrch"),
+    missing_overlay("nssov"),
+    missing_overlay("otp"),
+    missing_overlay("pbind"),
+    missing_overlay("pcache"),
+    missing_overlay("ppolicy"),
+    missing_overlay("rbac"),
+    missing_overlay("refint"),
+    missing_overlay("remoteauth"),
+    missing_overlay("retcode"),
+    missing_overlay("rwm"),
+    missing_overlay("seqmod"),
+    missing_overlay("smbk5pwd"),
+    missing_overlay("syncprov"),
+    missing_overlay("totp"),
+    missing_overlay("trace"),
+    missing_overlay("translucent"),
+    missing_overlay("unique"),
+    missing_overlay("usn"),
+    missing_overlay("valsort"),
+    missing_overlay("variant"),
+    missing_overlay("vc"),
+    passwords("pw-sha2", &["slapd-sha2"]),
+    passwords("pw-pbkdf2", &["pbkdf2"]),
+    passwords("pw-argon2", &["argon2"]),
+    missing_module("lloadd"),
+    missing_module("pw-apr1"),
+    missing_module("pw-kerberos"),
+    missing_module("pw-netscape"),
+    missing_module("pw-radius"),
+    missing_module("pw-totp"),
+    missing_module("check-password"),
+    missing_module("ppm"),
+    missing_module("ciboolean"),
+];

@@ -1,0 +1,120 @@
+//! From files to statements: physical lines, quoting, `include`. Nothing here knows what a keyword means, except `include`.
+
+mod files;
+mod lines;
+mod words;
+
+use std::sync::Arc;
+
+use ironbark_model::schema::Source;
+
+pub use files::{Disk, FileSource, Memory};
+pub use words::quote;
+
+use crate::{ConfigError, table};
+
+/// One logical line of a configuration file, split into words.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    /// Where it begins: the first physical line.
+    pub location: Source,
+    /// The first word, as written.
+    pub keyword: String,
+    /// The other words, quotes and escapes resolved.
+    pub arguments: Vec<String>,
+    /// What follows the keyword, exactly as written: schema definitions have a quoting of their own.
+    pub raw: String,
+}
+
+/// Reads a file and all it includes into one flat list, `include` lines replaced by what they name.
+///
+/// # Errors
+/// A file that cannot be read, is no regular file, includes itself, or nests deeper than [`MAXIMUM_DEPTH`]; a line that is no
+/// UTF-8 or whose quotes do not close; more than [`MAXIMUM_BYTES`] in all.
+pub fn read(path: &str, files: &dyn FileSource) -> Result<Vec<Line>, ConfigError> {
+    let mut reading = Reading { files, stack: Vec::new(), bytes: 0, lines: Vec::new() };
+    reading.file(path, None)?;
+    Ok(reading.lines)
+}
+
+/// How deep `include` may nest.
+pub const MAXIMUM_DEPTH: usize = 32;
+
+/// How much text a configuration may have, every inclusion of a file counted.
+pub const MAXIMUM_BYTES: usize = 64 << 20;
+
+struct Reading<'a> {
+    files: &'a dyn FileSource,
+    /// Identities of the files being read, outermost first.
+    stack: Vec<String>,
+    bytes: usize,
+    lines: Vec<Line>,
+}
+
+impl Reading<'_> {
+    fn file(&mut self, path: &str, included_at: Option<&Source>) -> Result<(), ConfigError> {
+        let refused = |reason: String| match included_at {
+            Some(location) => ConfigError::refused(location, format!("<include> {reason}")),
+            None => ConfigError::Unreadable { path: path.to_owned(), reason },
+        };
+        let identity = self.files.identity(path);
+        if self.stack.contains(&identity) {
+            return Err(refused(format!("file \"{path}\" includes itself")));
+        }
+        if self.stack.len() >= MAXIMUM_DEPTH {
+            return Err(refused(format!("nested deeper than {MAXIMUM_DEPTH} files")));
+        }
+        let budget = MAXIMUM_BYTES - self.bytes;
+        let bytes = self
+            .files
+            .read(path, budget)
+            .map_err(|error| refused(format!("could not read config file \"{path}\": {error}")))?;
+        if bytes.len() > budget {
+            return Err(refused(format!("configuration is larger than {MAXIMUM_BYTES} bytes")));
+        }
+        self.bytes += bytes.len();
+        self.stack.push(identity);
+        let file: Arc<str> = Arc::from(path);
+        for (number, text) in lines::logical_lines(&bytes) {
+            let location = Source { file: Arc::clone(&file), line: number };
+            let Some(line) = parse_line(&location, &text)? else { continue };
+            if line.keyword.eq_ignore_ascii_case("include") {
+                let [included] = line.arguments.as_slice() else {
+                    return Err(ConfigError::refused(&location, "<include> takes one <file> argument"));
+                };
+                self.file(included, Some(&location))?;
+            } else {
+                self.lines.push(line);
+            }
+        }
+        self.stack.pop();
+        Ok(())
+    }
+}
+
+/// `None` for a blank line or a comment.
+fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigError> {
+    if text.first().is_none_or(|&first| first == b'#') {
+        return Ok(None);
+    }
+    let text = std::str::from_utf8(text)
+        .ok()
+        .filter(|text| !text.contains('\0'))
+        .ok_or_else(|| ConfigError::refused(location, "line is not UTF-8 text"))?;
+    let text = text.trim_matches([' ', '\t', '\r', '\n', '\x0b', '\x0c']);
+    if text.is_empty() {
+        return Ok(None);
+    }
+    let (mut words, complete) = words::split(text);
+    if words.is_empty() {
+        return Err(ConfigError::refused(location, "bad config line"));
+    }
+    let keyword = words.remove(0);
+    if !complete && !table::is_raw(&keyword) {
+        let last = words.pop().unwrap_or(keyword);
+        return Err(ConfigError::refused(location, format!("unterminated quoted string \"{last}\"")));
+    }
+    let raw = text.split_once([' ', '\t']).map_or("", |(_, rest)| rest.trim_start()).to_owned();
+    Ok(Some(Line { location: location.clone(), keyword, arguments: words, raw }))
+}
+

@@ -1,0 +1,106 @@
+//! The reference page and `help`, made from the rows.
+
+use std::fmt::Write as _;
+
+use crate::{
+    setting::{Fate, Level, Setting},
+    table,
+};
+
+/// The reference page, docs/settings.md.
+pub fn reference_markdown() -> String {
+    let mut page = String::from(
+        "# Settings\n\n\
+         This page is made from the table of settings by the tests of `crates/config`; do not edit it.\n\n\
+         Each setting of OpenLDAP 2.4 to 2.7 that a slapd.conf may hold has one of three fates: it is **obeyed**; it is \
+         **without meaning** here and accepted, and the log says so; or it is **refused** with file and line, because it belongs \
+         to a part that is not built yet.\n",
+    );
+    let mut heading = "";
+    for row in table::settings() {
+        let section = section(row.level);
+        if section != heading {
+            heading = section;
+            // Writing to a string cannot fail, here and below.
+            let _ = write!(page, "\n## {heading}\n");
+        }
+        page.push('\n');
+        entry(&mut page, row);
+    }
+    page
+}
+
+/// What a keyword (or a cn=config attribute) means, for a terminal; `None` when there is no such setting.
+pub fn help(name: &str) -> Option<String> {
+    let rows = table::settings()
+        .filter(|row| row.has_keyword(name) || row.attributes.iter().any(|attribute| attribute.eq_ignore_ascii_case(name)));
+    let entries: Vec<String> = rows
+        .map(|row| {
+            let mut text = String::new();
+            entry(&mut text, row);
+            text.replace("**", "").replace('`', "").trim_start_matches("### ").to_owned()
+        })
+        .collect();
+    if entries.is_empty() { None } else { Some(entries.join("\n")) }
+}
+
+fn section(level: Level) -> &'static str {
+    match level {
+        Level::Global | Level::BeforeDatabases => "Server",
+        Level::Inherited | Level::Database => "Databases",
+        Level::DatabaseOf(_) | Level::Backend(_) => "Database mdb (also hdb, bdb)",
+        Level::Overlay(kind) => match kind {
+            crate::overlay::OverlayKind::Memberof => "Overlay memberof",
+            crate::overlay::OverlayKind::Auditlog => "Overlay auditlog",
+        },
+    }
+}
+
+fn entry(page: &mut String, row: &Setting) {
+    let title = format!("{} {}", row.name(), row.grammar);
+    let _ = writeln!(page, "### {}\n", title.trim_end().replace('<', "\\<"));
+    let _ = writeln!(page, "{}\n", row.documentation);
+    let fate = match row.fate {
+        Fate::Obeyed(_) => "**obeyed**".to_owned(),
+        Fate::Meaningless(reason) => format!("**without meaning**: {reason}"),
+        Fate::Refused(part) => format!("**refused**: {part} is not built yet"),
+    };
+    let _ = writeln!(page, "- {fate}");
+    let _ = writeln!(page, "- stands {}", place(row.level));
+    if !row.default.is_empty() {
+        let _ = writeln!(page, "- default: `{}`", row.default);
+    }
+    if let Some(others) = row.keywords.get(1..).filter(|others| !others.is_empty()) {
+        let _ = writeln!(page, "- also written: {}", code(others));
+    }
+    if !row.attributes.is_empty() {
+        let _ = writeln!(page, "- in cn=config: {}", code(row.attributes));
+    }
+    for example in row.examples {
+        let _ = writeln!(page, "- example: `{}`", statement_text(row, example));
+    }
+    let _ = writeln!(page, "- since OpenLDAP {}", row.since);
+}
+
+/// The slapd.conf line that sets a value given in the form of `get` (or of a row's examples).
+pub fn statement_text(row: &Setting, value: &str) -> String {
+    let value = if row.is_whole { crate::reader::quote(value) } else { value.to_owned() };
+    format!("{} {value}", row.name()).trim_end().to_owned()
+}
+
+fn code(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn place(level: Level) -> String {
+    match level {
+        Level::Global => "anywhere".to_owned(),
+        Level::BeforeDatabases => "before the first database".to_owned(),
+        Level::Inherited => "in the global section or in a database".to_owned(),
+        Level::Database => "in a database".to_owned(),
+        Level::DatabaseOf(kind) => format!("in a database of type {}", kind.name()),
+        Level::Backend(kind) => format!("after `backend {}`", kind.name()),
+        Level::Overlay(kind) => format!("after `overlay {}`", kind.name()),
+    }
+}
+

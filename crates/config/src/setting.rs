@@ -1,0 +1,225 @@
+//! The setting row: everything there is to know about one setting, written once.
+//!
+//! The parser, `help`, the reference page and (with cn=config) the olc view are made from rows.
+
+use std::cell::RefCell;
+
+use ironbark_model::{Schema, schema::Source};
+
+use crate::{DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, overlay::OverlayKind, schema_statement::SchemaKind};
+
+/// One setting.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting {
+    /// slapd.conf keywords: the first is the usual one. Empty for what only cn=config has. Compared without case.
+    pub keywords: &'static [&'static str],
+    /// cn=config attribute names: the first is the usual one. Empty where slapd has none.
+    pub attributes: &'static [&'static str],
+    /// Where it may stand.
+    pub level: Level,
+    /// The arguments, as a manual page would write them.
+    pub grammar: &'static str,
+    /// Value in force when it is not set, in the form that `get` gives.
+    pub default: &'static str,
+    /// What it does, in full sentences.
+    pub documentation: &'static str,
+    /// First OpenLDAP release that had it.
+    pub since: &'static str,
+    /// Arguments that are accepted, for the reference page and the tests. Obeyed settings have at least one.
+    pub examples: &'static [&'static str],
+    /// Whether a value is one argument, blanks and all (DNs, file names, passwords), rather than words.
+    pub is_whole: bool,
+    /// What becomes of it.
+    pub fate: Fate,
+}
+
+/// Where a setting may stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    /// Anywhere; it is about the server.
+    Global,
+    /// Only before the first `database` line.
+    BeforeDatabases,
+    /// In the global section, where it is a default for databases, or in a database.
+    Inherited,
+    /// In any database.
+    Database,
+    /// In databases of one kind.
+    DatabaseOf(DatabaseKind),
+    /// In a `backend` section.
+    Backend(DatabaseKind),
+    /// After `overlay`.
+    Overlay(OverlayKind),
+}
+
+/// What becomes of a setting.
+#[derive(Clone, Copy, Debug)]
+pub enum Fate {
+    /// It does what it says.
+    Obeyed(Handler),
+    /// There is nothing to set here: accepted, with this reason in the log.
+    Meaningless(&'static str),
+    /// It belongs to a part that is not built, named here; a configuration with it is refused.
+    Refused(&'static str),
+}
+
+/// How an obeyed setting is put into force and read back.
+#[derive(Clone, Copy, Debug)]
+pub enum Handler {
+    /// Fills the server's configuration.
+    Global {
+        /// From arguments.
+        set: fn(&mut GlobalConfig, &Statement<'_>) -> Result<(), String>,
+        /// The values in force, one string a value, without ordering prefixes.
+        get: fn(&GlobalConfig, &Schema) -> Vec<String>,
+    },
+    /// Fills a database's configuration.
+    Database {
+        /// From arguments.
+        set: fn(&mut DatabaseConfig, &Statement<'_>) -> Result<(), String>,
+        /// As for the server.
+        get: fn(&DatabaseConfig, &Schema) -> Vec<String>,
+    },
+    /// Fills an overlay's configuration.
+    Overlay {
+        /// From arguments.
+        set: fn(&mut OverlayConfig, &Statement<'_>) -> Result<(), String>,
+        /// As for the server.
+        get: fn(&OverlayConfig, &Schema) -> Vec<String>,
+    },
+    /// A schema definition: collected in order, given to the schema builder.
+    Schema(SchemaKind),
+    /// Gives the configuration its shape; the reader and the loader know it.
+    Structure,
+}
+
+/// A statement as a `set` function sees it.
+pub struct Statement<'a> {
+    /// As written.
+    pub keyword: &'a str,
+    /// Words after the keyword.
+    pub arguments: &'a [String],
+    /// The row's grammar, for messages.
+    pub grammar: &'a str,
+    /// The complete schema of the configuration.
+    pub schema: &'a Schema,
+    /// Where it stands.
+    pub location: &'a Source,
+    /// What the log should say about it.
+    pub notices: &'a RefCell<Vec<String>>,
+}
+
+impl<'a> Statement<'a> {
+    /// The only argument.
+    pub fn one(&self) -> Result<&'a str, String> {
+        match self.arguments {
+            [] => Err(format!("missing {} argument", self.grammar)),
+            [one] => Ok(one),
+            _ => Err(format!("extra cruft after {}", self.grammar)),
+        }
+    }
+
+    /// One argument or none.
+    pub fn optional(&self) -> Result<Option<&'a str>, String> {
+        match self.arguments {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            _ => Err(format!("extra cruft after {}", self.grammar)),
+        }
+    }
+
+    /// All arguments, at least one.
+    pub fn some(&self) -> Result<&'a [String], String> {
+        if self.arguments.is_empty() { Err(format!("missing {} argument", self.grammar)) } else { Ok(self.arguments) }
+    }
+
+    /// Says something in the log.
+    pub fn notice(&self, text: impl Into<String>) {
+        self.notices.borrow_mut().push(text.into());
+    }
+}
+
+impl Setting {
+    /// A row at `level`; the rest is added by the functions below.
+    pub const fn new(level: Level, keywords: &'static [&'static str], attributes: &'static [&'static str]) -> Self {
+        Self {
+            keywords,
+            attributes,
+            level,
+            grammar: "",
+            default: "",
+            documentation: "",
+            since: "2.0",
+            examples: &[],
+            is_whole: false,
+            fate: Fate::Refused("a row without a fate"),
+        }
+    }
+
+    /// Grammar and default.
+    #[must_use]
+    pub const fn takes(mut self, grammar: &'static str, default: &'static str) -> Self {
+        self.grammar = grammar;
+        self.default = default;
+        self
+    }
+
+    /// Documentation.
+    #[must_use]
+    pub const fn does(mut self, documentation: &'static str) -> Self {
+        self.documentation = documentation;
+        self
+    }
+
+    /// First release.
+    #[must_use]
+    pub const fn since(mut self, release: &'static str) -> Self {
+        self.since = release;
+        self
+    }
+
+    /// Arguments that are accepted.
+    #[must_use]
+    pub const fn like(mut self, examples: &'static [&'static str]) -> Self {
+        self.examples = examples;
+        self
+    }
+
+    /// A value is one argument.
+    #[must_use]
+    pub const fn whole(mut self) -> Self {
+        self.is_whole = true;
+        self
+    }
+
+    /// Obeyed.
+    #[must_use]
+    pub const fn obeyed(mut self, handler: Handler) -> Self {
+        self.fate = Fate::Obeyed(handler);
+        self
+    }
+
+    /// Meaningless here.
+    #[must_use]
+    pub const fn meaningless(mut self, reason: &'static str) -> Self {
+        self.fate = Fate::Meaningless(reason);
+        self
+    }
+
+    /// Refused.
+    #[must_use]
+    pub const fn refused(mut self, part: &'static str) -> Self {
+        self.fate = Fate::Refused(part);
+        self
+    }
+
+    /// The usual name: the slapd.conf keyword, or the attribute of what only cn=config has.
+    pub fn name(&self) -> &'static str {
+        self.keywords.first().or(self.attributes.first()).copied().unwrap_or_default()
+    }
+
+    /// Whether `word` is one of the keywords.
+    pub fn has_keyword(&self, word: &str) -> bool {
+        self.keywords.iter().any(|keyword| keyword.eq_ignore_ascii_case(word))
+    }
+}
