@@ -37,4 +37,4 @@ pub struct ServeOptions {
 }
 
 /// Where slapd.conf is when `-f` does not say.
-pub const DEFAULT_CONFIG_FILE: &str = "/etc/ldap/slapd.conf";
+pub(crate) const DEFAULT_CONFIG_FILE: &str = "/etc/ldap/slapd.conf";

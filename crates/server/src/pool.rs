@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    net::SocketAddr,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -13,7 +14,11 @@ use std::{
 use ironbark_directory::Directory;
 use ironbark_runtime::Clock;
 use socket2::Socket;
-use tokio::{io::Interest, io::unix::AsyncFd, sync::{Notify, watch}, task::JoinSet};
+use tokio::{
+    net::{TcpListener, UnixListener},
+    sync::{Notify, watch},
+    task::JoinSet,
+};
 
 use crate::{
     connection::Status,
@@ -60,20 +65,19 @@ impl Pool {
     pub(crate) fn accept(self: &Arc<Self>, listeners: &[Listener]) -> io::Result<JoinSet<()>> {
         let mut tasks = JoinSet::new();
         for listener in listeners {
-            let socket = AsyncFd::with_interest(listener.socket.try_clone()?, Interest::READABLE)?;
+            let socket = Acceptor::new(listener)?;
             let (name, url) = (Arc::clone(&listener.name), Arc::clone(&listener.url));
             tasks.spawn(Arc::clone(self).accept_from(socket, name, url));
         }
         Ok(tasks)
     }
 
-    async fn accept_from(self: Arc<Self>, socket: AsyncFd<Socket>, socket_name: Arc<str>, listener_url: Arc<str>) {
+    async fn accept_from(self: Arc<Self>, socket: Acceptor, socket_name: Arc<str>, listener_url: Arc<str>) {
         loop {
-            match socket.async_io(Interest::READABLE, Socket::accept).await {
+            match socket.accept().await {
                 Ok((accepted, address)) => {
                     let number = FIRST_NUMBER + self.total.fetch_add(1, Ordering::Relaxed);
                     let (socket_name, listener_url) = (Arc::clone(&socket_name), Arc::clone(&listener_url));
-                    let address = address.as_socket();
                     self.hand_over(Accepted { socket: accepted, address, number, socket_name, listener_url }).await;
                 }
                 Err(error) if is_of_the_client(&error) => {}
@@ -143,6 +147,37 @@ impl Pool {
         for thread in threads {
             // A panic has been logged already.
             let _ = thread.join();
+        }
+    }
+}
+
+/// A listening socket, registered with the acceptor's runtime.
+enum Acceptor {
+    Tcp(TcpListener),
+    Local(UnixListener),
+}
+
+impl Acceptor {
+    fn new(listener: &Listener) -> io::Result<Self> {
+        let socket = listener.socket.try_clone()?;
+        Ok(if listener.path.is_some() {
+            Self::Local(UnixListener::from_std(socket.into())?)
+        } else {
+            Self::Tcp(TcpListener::from_std(socket.into())?)
+        })
+    }
+
+    /// The next connection, free to be registered with a reactor, and its address if it has one.
+    async fn accept(&self) -> io::Result<(Socket, Option<SocketAddr>)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, address) = listener.accept().await?;
+                Ok((stream.into_std()?.into(), Some(address)))
+            }
+            Self::Local(listener) => {
+                let (stream, _) = listener.accept().await?;
+                Ok((stream.into_std()?.into(), None))
+            }
         }
     }
 }

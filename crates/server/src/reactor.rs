@@ -152,7 +152,6 @@ impl Reactor {
 
     fn register(&self, accepted: Accepted) -> io::Result<(Stream, Peer)> {
         let Accepted { socket, address, socket_name, listener_url, .. } = accepted;
-        socket.set_nonblocking(true)?;
         let mut peer = Peer {
             name: Box::from(&*socket_name),
             socket_name: Box::from(&*socket_name),

@@ -16,7 +16,7 @@ use tokio::runtime::Runtime;
 use crate::{
     VERSION,
     listener::{Listeners, url::ListenerUrl},
-    log::{FileFormat, FileOptions, Log, LogOptions, SyslogOptions, level},
+    log::{FileOptions, Log, LogOptions, SyslogOptions, level},
     monitor::{Facts, Monitor},
     options::{DEFAULT_CONFIG_FILE, ServeOptions},
     pool::Pool,
@@ -212,14 +212,14 @@ fn read_configuration(path: Option<&Path>) -> Result<ironbark_config::Configurat
 
 /// Puts the log settings of the configuration into force. `loglevel` wins over `-s`, as in slapd.
 fn configure_log(log: &Log, options: &ServeOptions, global: &GlobalConfig) {
-    if options.syslog_levels.is_none() || global.log_level.0 != level::STATS {
-        log.set_levels(global.log_level.0);
+    if let Some(level) = global.log_level {
+        log.set_levels(level.0);
     }
     log.set_file(global.log_file.as_ref().map(|path| FileOptions {
         path: path.clone(),
-        format: FileFormat::default(),
+        format: global.log_file_format,
         only: global.log_file_only,
-        rotation: None,
+        rotation: global.log_rotation,
         host: process::host_name(),
         name: options.name.clone().unwrap_or_else(|| SyslogOptions::default().name),
     }));

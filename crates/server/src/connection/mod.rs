@@ -144,7 +144,8 @@ impl Connection {
                 goes_on = self.start_buffered(work);
                 continue;
             }
-            match self.input.poll_read(&mut self.stream, &mut work.input, self.message_limit(), cx) {
+            let limit = self.message_limit();
+            match self.input.poll_read(&mut self.stream, &mut work.input, limit, cx) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Ok(1..)) => {
                     increment(&self.status.reads);

@@ -46,8 +46,8 @@ impl Stream {
     /// last message.
     pub(crate) fn finish(&mut self, scratch: &mut [u8]) {
         let _ = match self {
-            Self::Tcp(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
-            Self::Local(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
+            Self::Tcp(stream) => SockRef::from(&*stream).shutdown(Shutdown::Write),
+            Self::Local(stream) => SockRef::from(&*stream).shutdown(Shutdown::Write),
         };
         for _ in 0..MAX_DISCARDED_READS {
             let read = match self {

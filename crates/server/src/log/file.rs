@@ -7,47 +7,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ironbark_config::{LogFileFormat, LogRotation};
 use ironbark_runtime::{UtcTime, WallTime};
 
 use super::line::{push_debug_prefix, push_rfc3339_stamp, push_syslog_stamp};
-
-/// The prefix of a line in the log file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum FileFormat {
-    /// As on stderr.
-    #[default]
-    Debug,
-    /// `Nov 21 21:45:14 host slapd[1]: `, in UTC.
-    SyslogUtc,
-    /// The same in local time.
-    SyslogLocal,
-    /// `2026-11-21T21:45:14.123456000Z host slapd[1]: `.
-    Rfc3339Utc,
-}
-
-impl FileFormat {
-    /// A name of `logfile-format`.
-    pub fn parse(text: &str) -> Option<Self> {
-        Some(match text.to_ascii_lowercase().as_str() {
-            "default" | "debug" => Self::Debug,
-            "syslog-utc" => Self::SyslogUtc,
-            "syslog-localtime" => Self::SyslogLocal,
-            "rfc3339-utc" => Self::Rfc3339Utc,
-            _ => return None,
-        })
-    }
-}
-
-/// `logfile-rotate`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Rotation {
-    /// Old files that are kept, 1 to 99.
-    pub keep: u32,
-    /// Size in bytes that a file may reach; 0 for any.
-    pub max_bytes: u64,
-    /// Age in seconds that a file may reach; 0 for any.
-    pub max_age_seconds: u64,
-}
 
 /// The settings of the log file.
 #[derive(Clone, Debug)]
@@ -55,11 +18,11 @@ pub struct FileOptions {
     /// `logfile`.
     pub path: PathBuf,
     /// `logfile-format`.
-    pub format: FileFormat,
+    pub format: LogFileFormat,
     /// `logfile-only`: nothing goes to stderr and syslog.
     pub only: bool,
     /// `logfile-rotate`.
-    pub rotation: Option<Rotation>,
+    pub rotation: Option<LogRotation>,
     /// Host name in the prefixes of syslog's form.
     pub host: String,
     /// Server name in the prefixes of syslog's form.
@@ -88,12 +51,12 @@ impl LogFile {
         self.rotate_if_due(time, text.len());
         let lines = &mut self.lines;
         match self.options.format {
-            FileFormat::Debug => push_debug_prefix(lines, time, thread),
-            FileFormat::SyslogUtc => push_syslog_stamp(lines, time.utc()),
-            FileFormat::SyslogLocal => push_syslog_stamp(lines, local_time(time)),
-            FileFormat::Rfc3339Utc => push_rfc3339_stamp(lines, time.utc()),
+            LogFileFormat::Debug => push_debug_prefix(lines, time, thread),
+            LogFileFormat::SyslogUtc => push_syslog_stamp(lines, time.utc()),
+            LogFileFormat::SyslogLocal => push_syslog_stamp(lines, local_time(time)),
+            LogFileFormat::Rfc3339Utc => push_rfc3339_stamp(lines, time.utc()),
         }
-        if self.options.format != FileFormat::Debug {
+        if self.options.format != LogFileFormat::Debug {
             use std::fmt::Write as _;
             let _ = write!(lines, " {} {}[{}]: ", self.options.host, self.options.name, std::process::id());
         }
@@ -115,8 +78,9 @@ impl LogFile {
         let Some(rotation) = self.options.rotation else { return };
         let size = self.size + self.lines.len() as u64 + next_bytes as u64;
         let age = u64::try_from(now.unix_seconds().saturating_sub(self.created_seconds)).unwrap_or(0);
-        let too_big = rotation.max_bytes != 0 && self.size != 0 && size > rotation.max_bytes;
-        if !too_big && (rotation.max_age_seconds == 0 || age < rotation.max_age_seconds) {
+        let (max_bytes, max_age) = (u64::from(rotation.max_megabytes) << 20, u64::from(rotation.max_hours) * 3_600);
+        let too_big = max_bytes != 0 && self.size != 0 && size > max_bytes;
+        if !too_big && (max_age == 0 || age < max_age) {
             return;
         }
         self.flush();
@@ -170,7 +134,7 @@ const MAX_KEPT_BYTES: usize = 1 << 16;
 mod tests {
     use super::*;
 
-    fn options(path: &Path, format: FileFormat, rotation: Option<Rotation>) -> FileOptions {
+    fn options(path: &Path, format: LogFileFormat, rotation: Option<LogRotation>) -> FileOptions {
         let (host, name) = ("h".to_owned(), "slapd".to_owned());
         FileOptions { path: path.to_owned(), format, only: false, rotation, host, name }
     }
@@ -179,9 +143,9 @@ mod tests {
     fn each_format_has_its_prefix() {
         let time = WallTime::from_unix_micros(0x6b02_10ea * 1_000_000 + 123_456);
         for (format, prefix) in [
-            (FileFormat::Debug, "6b0210ea.075bca00 0x2a ".to_owned()),
-            (FileFormat::SyslogUtc, format!("Nov 21 21:45:14 h slapd[{}]: ", std::process::id())),
-            (FileFormat::Rfc3339Utc, format!("2026-11-21T21:45:14.123456000Z h slapd[{}]: ", std::process::id())),
+            (LogFileFormat::Debug, "6b0210ea.075bca00 0x2a ".to_owned()),
+            (LogFileFormat::SyslogUtc, format!("Nov 21 21:45:14 h slapd[{}]: ", std::process::id())),
+            (LogFileFormat::Rfc3339Utc, format!("2026-11-21T21:45:14.123456000Z h slapd[{}]: ", std::process::id())),
         ] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("log");
@@ -196,10 +160,10 @@ mod tests {
     fn a_full_file_is_rotated_and_the_oldest_goes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let rotation = Rotation { keep: 2, max_bytes: 60, max_age_seconds: 0 };
-        let mut file = LogFile::open(options(&path, FileFormat::Debug, Some(rotation))).unwrap();
+        let rotation = LogRotation { keep: 2, max_megabytes: 1, max_hours: 0 };
+        let mut file = LogFile::open(options(&path, LogFileFormat::Debug, Some(rotation))).unwrap();
         for number in 0..4 {
-            file.push(WallTime::from_unix_micros(0), 1, &format!("a line that is rather long {number}"));
+            file.push(WallTime::from_unix_micros(0), 1, &format!("{}{number}", "x".repeat(600_000)));
             file.flush();
         }
         let read = |path: &Path| fs::read_to_string(path).unwrap();

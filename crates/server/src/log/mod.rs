@@ -26,7 +26,7 @@ use ironbark_runtime::Clock;
 use tracing_subscriber::layer::SubscriberExt as _;
 
 pub use self::{
-    file::{FileFormat, FileOptions, Rotation},
+    file::FileOptions,
     level::LevelMask,
     syslog::{Facility, Severity, SyslogOptions},
 };

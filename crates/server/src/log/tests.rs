@@ -7,7 +7,7 @@ fn options(debug: LevelMask, levels: LevelMask) -> LogOptions {
 fn file_options(path: &std::path::Path, only: bool) -> FileOptions {
     FileOptions {
         path: path.to_owned(),
-        format: FileFormat::Debug,
+        format: ironbark_config::LogFileFormat::Debug,
         only,
         rotation: None,
         host: "h".to_owned(),

@@ -140,12 +140,12 @@ const MAX_WAITING_LINES: usize = 65_536;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::log::file::{FileFormat, FileOptions};
+    use crate::log::file::FileOptions;
 
     fn log_file(path: &std::path::Path) -> LogFile {
         LogFile::open(FileOptions {
             path: path.to_owned(),
-            format: FileFormat::Debug,
+            format: ironbark_config::LogFileFormat::Debug,
             only: false,
             rotation: None,
             host: String::new(),
