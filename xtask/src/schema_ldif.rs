@@ -43,7 +43,9 @@ fn to_ldif(name: &str, text: &str) -> Result<String, String> {
     let mut values: [Vec<String>; 4] = Default::default();
     let [identifiers, syntaxes, attributes, classes] = &mut values;
     for (line, definition) in logical_lines(text)? {
-        let (keyword, rest) = definition.split_once(' ').ok_or_else(|| format!("line {line}: a keyword alone"))?;
+        let (keyword, rest) = definition
+            .split_once(' ')
+            .ok_or_else(|| format!("line {line}: a keyword alone"))?;
         let list = match keyword {
             "objectidentifier" => &mut *identifiers,
             "ldapsyntax" => &mut *syntaxes,
@@ -63,7 +65,12 @@ fn to_ldif(name: &str, text: &str) -> Result<String, String> {
     fold(&mut ldif, &format!("dn: cn={name},cn=schema,cn=config"));
     fold(&mut ldif, "objectClass: olcSchemaConfig");
     fold(&mut ldif, &format!("cn: {name}"));
-    let types = ["olcObjectIdentifier", "olcLdapSyntaxes", "olcAttributeTypes", "olcObjectClasses"];
+    let types = [
+        "olcObjectIdentifier",
+        "olcLdapSyntaxes",
+        "olcAttributeTypes",
+        "olcObjectClasses",
+    ];
     for (attribute, list) in types.iter().zip(&values) {
         for (number, value) in list.iter().enumerate() {
             fold(&mut ldif, &format!("{attribute}: {{{number}}}{value}"));
@@ -80,8 +87,9 @@ fn logical_lines(text: &str) -> Result<Vec<(usize, String)>, String> {
             continue;
         }
         if line.starts_with([' ', '\t']) {
-            let (_, last) =
-                lines.last_mut().ok_or_else(|| format!("line {}: continues nothing", index.saturating_add(1)))?;
+            let (_, last) = lines
+                .last_mut()
+                .ok_or_else(|| format!("line {}: continues nothing", index.saturating_add(1)))?;
             last.push(' ');
             last.push_str(line.trim());
         } else {
@@ -153,6 +161,25 @@ mod tests {
     }
 
     #[test]
+    fn core_is_numbered_as_clients_expect() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join("schema");
+        let core = to_ldif("core", &fs::read_to_string(folder.join("core.schema")).unwrap())
+            .unwrap()
+            .replace("\n ", "");
+        for value in [
+            "olcAttributeTypes: {0}( 2.5.4.2 NAME 'knowledgeInformation'",
+            "olcAttributeTypes: {27}( 2.5.4.31 NAME 'member'",
+            "olcAttributeTypes: {51}( 1.2.840.113549.1.9.1 NAME ( 'email'",
+            "olcObjectClasses: {0}( 2.5.6.2 NAME 'country'",
+            "olcObjectClasses: {7}( 2.5.6.9 NAME 'groupOfNames'",
+            "olcObjectClasses: {26}( 1.3.6.1.1.3.1 NAME 'uidObject'",
+        ] {
+            assert!(core.contains(value), "{value}");
+        }
+        assert!(!core.contains("{52}( 1.2.840"));
+    }
+
+    #[test]
     fn order_numbers_and_quoted_space_are_kept() {
         let text = "# c\nobjectidentifier A 1.2\nattributetype ( A:1 NAME 'x'\n\tDESC 'two  spaces' )\n\nobjectclass ( A:2  NAME 'y' )\nattributetype ( A:3 NAME 'z' )\n";
         let ldif = to_ldif("t", text).unwrap();
@@ -176,8 +203,14 @@ mod tests {
     #[test]
     fn faults_name_the_line() {
         assert_eq!(to_ldif("t", " x\n"), Err("line 1: continues nothing".to_owned()));
-        assert_eq!(to_ldif("t", "\nfoo ( 1 )\n"), Err("line 2: unknown keyword `foo`".to_owned()));
-        assert_eq!(to_ldif("t", "objectclass ( 1 NAME 'x )\n"), Err("line 1: a quote is not closed".to_owned()));
+        assert_eq!(
+            to_ldif("t", "\nfoo ( 1 )\n"),
+            Err("line 2: unknown keyword `foo`".to_owned())
+        );
+        assert_eq!(
+            to_ldif("t", "objectclass ( 1 NAME 'x )\n"),
+            Err("line 1: a quote is not closed".to_owned())
+        );
         assert_eq!(
             to_ldif("t", "objectclass ( 1\n"),
             Err("line 1: the definition is not in parentheses".to_owned())

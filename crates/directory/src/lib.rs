@@ -1,1 +1,40 @@
-//! placeholder
+//! The directory: operations of RFC 4511 on naming contexts, access control, passwords, overlays, the change stream.
+//!
+//! Invariants: no sockets here; a write is executed and applied in one transaction on its database's writer thread; only a
+//! `VisibleEntry` is ever encoded to a client.
+
+pub mod access;
+mod change;
+mod computed;
+mod configuration;
+pub mod context;
+mod directory;
+mod dse;
+mod error;
+mod hashing_pool;
+mod log;
+mod open;
+pub mod operation;
+pub mod overlay;
+pub mod password;
+mod proxied;
+mod referral;
+mod respond;
+mod search;
+mod session;
+mod stamp;
+mod statistics;
+mod well_known;
+mod worker;
+mod write_request;
+mod writer;
+
+pub use configuration::Configuration;
+pub use context::{Backend, Context, VirtualContext};
+pub use directory::{Directory, MonitorFactory, OpenOptions, OverlayFactory};
+pub use error::{OpenError, OperationError};
+pub use search::{Progress, SearchRun};
+pub use session::{Identity, Peer, Session};
+pub use statistics::Statistics;
+pub use well_known::WellKnown;
+pub use worker::{Completion, Started, Submitted, Worker};

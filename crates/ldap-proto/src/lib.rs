@@ -11,6 +11,7 @@ pub mod error;
 pub mod extended;
 pub mod filter;
 pub mod frame;
+pub mod fuzz;
 pub mod limits;
 pub mod list;
 pub mod message;

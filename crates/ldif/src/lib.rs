@@ -1,1 +1,27 @@
-//! placeholder
+//! LDIF (RFC 2849): a streaming reader, a borrowed reader over blocks for bulk loads, and a writer with slapcat's bytes.
+//!
+//! The reader knows no schema: names and values are bytes. It opens no file by itself: values and includes given as URLs go
+//! through a [`Resolver`]. Memory is bounded by [`Limits`]: one record at a time, or one block at a time.
+//!
+//! As OpenLDAP's tools take it: comments anywhere between lines (the folded lines that follow belong to the comment), CRLF, a
+//! missing last newline, `version:` before the first record, a line that begins with a digit before a record, `include:`.
+
+mod base64_text;
+mod block;
+mod error;
+mod line;
+mod reader;
+mod record;
+mod resolver;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+pub use block::{Block, Blocks, Records};
+pub use error::{LdifError, LdifErrorKind};
+pub use line::{Item, Line, RecordLines, Start, Value};
+pub use reader::{Limits, Reader};
+pub use record::{Attributes, Change, Control, Modification, ModifyKind, Record, RecordKind};
+pub use resolver::{FileResolver, NoFiles, Resolver};
+pub use writer::{Wrap, Writer, needs_base64};

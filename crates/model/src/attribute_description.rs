@@ -2,7 +2,13 @@
 
 use smallvec::SmallVec;
 
-use crate::schema::TypeNumber;
+use crate::schema::{AttributeType, DescriptionError, Schema, TypeNumber};
+
+/// The most options that one description may have, as in slapd.
+const MAXIMUM_OPTIONS: usize = 128;
+
+/// The transfer option (RFC 4522).
+const BINARY: &str = "binary";
 
 /// A resolved attribute description: equal descriptions are equal values.
 ///
@@ -13,4 +19,262 @@ pub struct AttributeDescription {
     pub attribute_type: TypeNumber,
     /// Normalized options, `binary` included.
     pub options: SmallVec<[Box<str>; 1]>,
+}
+
+impl AttributeDescription {
+    /// A type without options.
+    pub fn plain(attribute_type: TypeNumber) -> Self {
+        Self {
+            attribute_type,
+            options: SmallVec::new(),
+        }
+    }
+
+    /// Whether `;binary` is among the options.
+    pub fn is_binary(&self) -> bool {
+        self.options.iter().any(|option| &**option == BINARY)
+    }
+
+    /// Whether an option is a range, as `lang-en-`: fit for asking, not for storing (RFC 3866 §4).
+    pub fn is_range(&self) -> bool {
+        self.options.iter().any(|option| option.ends_with('-'))
+    }
+
+    /// Whether the options of `self` hold all those of `general`, where a range holds what starts with it (RFC 4512 §2.5.2,
+    /// RFC 3866 §4): `lang-en-` is met by `lang-en` and by `lang-en-us`.
+    pub fn options_include(&self, general: &Self) -> bool {
+        general.options.iter().all(|wanted| {
+            self.options.iter().any(|option| match wanted.strip_suffix('-') {
+                Some(name) => **option == *name || option.starts_with(&**wanted),
+                None => option == wanted,
+            })
+        })
+    }
+}
+
+/// The tagging options that descriptions may have besides `binary` (`attributeoptions` of slapd.conf(5)).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AttributeOptions {
+    /// Names and, with a hyphen at the end, prefixes; lower case.
+    names: Vec<Box<str>>,
+}
+
+impl Default for AttributeOptions {
+    /// `lang-` (RFC 3866).
+    fn default() -> Self {
+        Self {
+            names: vec!["lang-".into()],
+        }
+    }
+}
+
+/// A word of `attributeoptions` that cannot be an option.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("\"{0}\" is no attribute option name or prefix")]
+pub struct InvalidOption(pub String);
+
+impl AttributeOptions {
+    /// From the words of the directive, which replace the default.
+    ///
+    /// # Errors
+    /// A word with other characters than letters, digits and hyphens, one that does not start with a letter, and `binary`.
+    pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, InvalidOption> {
+        let mut names: Vec<Box<str>> = Vec::new();
+        for word in words {
+            let lower = word.to_ascii_lowercase();
+            let starts_well = lower.starts_with(|first: char| first.is_ascii_alphabetic());
+            if !starts_well || !is_option(lower.as_bytes()) || lower == BINARY {
+                return Err(InvalidOption(word.to_owned()));
+            }
+            if !names.iter().any(|name| **name == *lower) {
+                names.push(lower.into());
+            }
+        }
+        Ok(Self { names })
+    }
+
+    /// The names and prefixes in order of definition.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().map(|name| &**name)
+    }
+
+    /// Whether a lower-case option may be used.
+    pub fn allows(&self, option: &str) -> bool {
+        self.names.iter().any(|name| match name.strip_suffix('-') {
+            // A prefix allows longer options, and itself as a range.
+            Some(_) => option.starts_with(&**name),
+            // A name is an option; with a hyphen it is the range of that one option.
+            None => **name == *option || option.strip_suffix('-') == Some(&**name),
+        })
+    }
+}
+
+impl Schema {
+    /// Resolves `type;option;...`. Allocates only when there are options.
+    pub fn attribute_description(&self, text: &[u8]) -> Result<AttributeDescription, DescriptionError> {
+        let (name, options) = match memchr::memchr(b';', text) {
+            None => (text, None),
+            Some(end) => (
+                text.get(..end).unwrap_or_default(),
+                Some(text.get(end + 1..).unwrap_or_default()),
+            ),
+        };
+        let Some(found) = self.find_attribute_type(name) else {
+            return Err(match is_type_name(name) {
+                true => DescriptionError::UndefinedType,
+                false => DescriptionError::Malformed,
+            });
+        };
+        let mut description = AttributeDescription::plain(found.number);
+        if let Some(options) = options {
+            self.read_options(found, options, &mut description)?;
+        }
+        Ok(description)
+    }
+
+    fn read_options(
+        &self,
+        found: &AttributeType,
+        options: &[u8],
+        description: &mut AttributeDescription,
+    ) -> Result<(), DescriptionError> {
+        for option in options.split(|byte| *byte == b';') {
+            if !is_option(option) {
+                return Err(DescriptionError::Malformed);
+            }
+            let Ok(option) = std::str::from_utf8(option) else {
+                return Err(DescriptionError::Malformed);
+            };
+            let option = option.to_ascii_lowercase();
+            if option == BINARY {
+                if !found.syntax.binary_transfer {
+                    return Err(DescriptionError::BinaryNotSupported);
+                }
+            } else if !self.attribute_options().allows(&option) {
+                return Err(DescriptionError::UnknownOption);
+            }
+            if description.options.len() == MAXIMUM_OPTIONS {
+                return Err(DescriptionError::TooManyOptions);
+            }
+            description.options.push(option.into());
+        }
+        description.options.sort_unstable();
+        description.options.dedup();
+        Ok(())
+    }
+
+    /// The text of a description: first NAME (or OID), then the options.
+    pub fn description_text(&self, description: &AttributeDescription) -> String {
+        let mut text = self.attribute_type(description.attribute_type).name().to_owned();
+        for option in &description.options {
+            text.push(';');
+            text.push_str(option);
+        }
+        text
+    }
+
+    /// Whether an attribute of description `special` holds values of `general`: its type is the same or a subtype and its options
+    /// include all of `general` (RFC 4512 §2.5.2), ranges as of RFC 3866 §4.
+    pub fn is_description_subtype(&self, special: &AttributeDescription, general: &AttributeDescription) -> bool {
+        self.is_subtype(special.attribute_type, general.attribute_type) && special.options_include(general)
+    }
+
+    /// Whether values may be stored and sent under this description: types whose syntax needs `;binary` have it (RFC 4522), and no
+    /// option is a range.
+    pub fn is_storable(&self, description: &AttributeDescription) -> bool {
+        !description.is_range()
+            && self.attribute_type(description.attribute_type).syntax.binary_transfer == description.is_binary()
+    }
+}
+
+fn is_option(text: &[u8]) -> bool {
+    !text.is_empty() && text.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
+}
+
+fn is_type_name(text: &[u8]) -> bool {
+    std::str::from_utf8(text).is_ok_and(crate::schema::is_descriptor) || crate::schema::is_numeric_oid(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_descriptions_are_equal_values() {
+        let schema = Schema::system();
+        let a = schema
+            .attribute_description(b"cn;lang-de;LANG-EN;lang-de")
+            .expect("valid");
+        let b = schema.attribute_description(b"2.5.4.3;lang-en;lang-DE").expect("valid");
+        assert_eq!(a, b);
+        assert_eq!(schema.description_text(&a), "cn;lang-de;lang-en");
+        let plain = schema.attribute_description(b"commonName").expect("valid");
+        assert_eq!(schema.description_text(&plain), "cn");
+        assert!(!plain.options.spilled());
+    }
+
+    #[test]
+    fn refuses_what_is_no_description() {
+        let schema = Schema::system();
+        for (text, error) in [
+            (&b"nosuch"[..], DescriptionError::UndefinedType),
+            (b"1.2.3.4", DescriptionError::UndefinedType),
+            (b"", DescriptionError::Malformed),
+            (b"c n", DescriptionError::Malformed),
+            (b"cn;", DescriptionError::Malformed),
+            (b"cn;lang_en", DescriptionError::Malformed),
+            (b"cn;x-foo", DescriptionError::UnknownOption),
+            (b"cn;binary", DescriptionError::BinaryNotSupported),
+            (b"\xff", DescriptionError::Malformed),
+        ] {
+            assert_eq!(
+                schema.attribute_description(text),
+                Err(error),
+                "{}",
+                text.escape_ascii()
+            );
+        }
+        let many = format!("cn{}", ";lang-a".repeat(129));
+        assert_eq!(
+            schema.attribute_description(many.as_bytes()),
+            Err(DescriptionError::TooManyOptions)
+        );
+    }
+
+    #[test]
+    fn subtypes_by_type_options_and_ranges() {
+        let schema = Schema::system();
+        for (special, general, expected) in [
+            ("cn", "name", true),
+            ("name", "cn", false),
+            ("cn;lang-en", "name", true),
+            ("cn", "name;lang-en", false),
+            ("cn;lang-en", "cn;lang-en-", true),
+            ("cn;lang-en-us", "cn;lang-en-", true),
+            ("cn;lang-english", "cn;lang-en-", false),
+            ("cn;lang-en", "cn;lang-", true),
+            ("cn;lang-de;lang-en", "name;lang-en", true),
+            ("cn;lang-en", "cn;lang-de;lang-en", false),
+        ] {
+            let special_description = schema.attribute_description(special.as_bytes()).expect("valid");
+            let general_description = schema.attribute_description(general.as_bytes()).expect("valid");
+            assert_eq!(
+                schema.is_description_subtype(&special_description, &general_description),
+                expected,
+                "{special} under {general}"
+            );
+        }
+        assert!(schema.attribute_description(b"cn;lang-en-").expect("valid").is_range());
+    }
+
+    #[test]
+    fn attribute_options_replace_the_default() {
+        let options = AttributeOptions::new(["x-", "Phonetic"]).expect("valid");
+        assert!(options.allows("x-anything"));
+        assert!(options.allows("phonetic"));
+        assert!(options.allows("phonetic-"));
+        assert!(!options.allows("lang-en"));
+        assert!(AttributeOptions::new(["binary"]).is_err());
+        assert!(AttributeOptions::new(["a_b"]).is_err());
+    }
 }

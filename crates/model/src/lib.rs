@@ -13,6 +13,9 @@ pub mod schema;
 pub mod stringprep;
 pub mod syntax;
 
+#[cfg(test)]
+mod test_schema;
+
 pub use attribute_description::AttributeDescription;
 pub use dn::Dn;
 pub use entry::{Attribute, Entry};

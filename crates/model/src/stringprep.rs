@@ -1,1 +1,174 @@
-//! String preparation for matching (RFC 4518).
+//! String preparation for matching (RFC 4518): transcode, map, normalize, prohibit, insignificant characters.
+//!
+//! The prepared form is the compact one that slapd keeps: outer spaces are removed and an inner run of spaces becomes one, where
+//! RFC 4518 §2.6.1 writes one outer and two inner spaces. Two strings have equal compact forms exactly when they have equal RFC forms.
+//! A string of nothing but spaces becomes one space. Unassigned code points are let through: the table of RFC 3454 §A.1 is that of
+//! Unicode 3.2, and people store newer characters. RFC 4518 §2.5 needs no bidirectional check.
+
+use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
+
+use crate::syntax::InvalidValue;
+
+mod tables;
+
+/// Whether letters are folded (RFC 4518 §2.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Case {
+    /// As written.
+    Exact,
+    /// Folded (RFC 3454 Table B.2).
+    Ignore,
+}
+
+/// Which characters mean nothing (RFC 4518 §2.6).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Insignificant {
+    /// Outer spaces and repeated inner spaces of a whole string.
+    Spaces,
+    /// The same in the part before the first asterisk: trailing spaces count as one.
+    SpacesInitial,
+    /// The same between asterisks: leading and trailing spaces count as one each.
+    SpacesAny,
+    /// The same after the last asterisk: leading spaces count as one.
+    SpacesFinal,
+    /// All spaces (`numericString`, RFC 4518 §2.6.2).
+    AllSpaces,
+    /// All spaces and hyphens (`telephoneNumber`, RFC 4518 §2.6.3).
+    SpacesAndHyphens,
+}
+
+impl Insignificant {
+    fn keeps_leading(self) -> bool {
+        matches!(self, Self::SpacesAny | Self::SpacesFinal)
+    }
+
+    fn keeps_trailing(self) -> bool {
+        matches!(self, Self::SpacesAny | Self::SpacesInitial)
+    }
+}
+
+/// Whether prohibited code points (RFC 4518 §2.4) are an error.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Prohibited {
+    /// Assertions: the result is Undefined.
+    Refused,
+    /// Stored values and names: slapd takes them, so data that exists must load. No assertion ever equals them.
+    Kept,
+}
+
+/// Appends the prepared form of `value`. Allocates nothing for ASCII besides the growth of `out`.
+///
+/// # Errors
+/// Not UTF-8, or a prohibited code point; `out` is then as it was.
+pub fn prepare(
+    value: &[u8],
+    case: Case,
+    insignificant: Insignificant,
+    prohibited: Prohibited,
+    out: &mut Vec<u8>,
+) -> Result<(), InvalidValue> {
+    let start = out.len();
+    let mut spaces = Spaces::new(insignificant, start);
+    if value.is_ascii() {
+        prepare_ascii(value, case, &mut spaces, out);
+    } else {
+        let text = std::str::from_utf8(value).map_err(|_| InvalidValue)?;
+        if prohibited == Prohibited::Refused && text.chars().any(tables::is_prohibited) {
+            return Err(InvalidValue);
+        }
+        let mapped = text.chars().filter_map(tables::map);
+        match case {
+            Case::Exact => spaces.push_all(mapped.nfkc(), out),
+            // Folding what NFKC yields is what Table B.2 adds to simple folding (`U+2121` is "tel").
+            Case::Ignore => spaces.push_all(mapped.flat_map(tables::fold).nfkc().flat_map(tables::fold).nfkc(), out),
+        }
+    }
+    spaces.finish(value.is_empty(), out);
+    Ok(())
+}
+
+fn prepare_ascii(value: &[u8], case: Case, spaces: &mut Spaces, out: &mut Vec<u8>) {
+    out.reserve(value.len());
+    for byte in value {
+        match byte {
+            b'\t'..=b'\r' | b' ' => spaces.space(),
+            0..=0x1f | 0x7f => {}
+            b'-' if spaces.insignificant == Insignificant::SpacesAndHyphens => {}
+            _ => {
+                spaces.settle(out);
+                out.push(match case {
+                    Case::Exact => *byte,
+                    Case::Ignore => byte.to_ascii_lowercase(),
+                });
+            }
+        }
+    }
+}
+
+/// Insignificant space handling as a small machine.
+struct Spaces {
+    insignificant: Insignificant,
+    start: usize,
+    pending: bool,
+}
+
+impl Spaces {
+    fn new(insignificant: Insignificant, start: usize) -> Self {
+        Self {
+            insignificant,
+            start,
+            pending: false,
+        }
+    }
+
+    fn space(&mut self) {
+        self.pending = !matches!(
+            self.insignificant,
+            Insignificant::AllSpaces | Insignificant::SpacesAndHyphens
+        );
+    }
+
+    /// Writes the space that is due before a character.
+    fn settle(&mut self, out: &mut Vec<u8>) {
+        if self.pending && (out.len() > self.start || self.insignificant.keeps_leading()) {
+            out.push(b' ');
+        }
+        self.pending = false;
+    }
+
+    fn push_all(&mut self, characters: impl Iterator<Item = char>, out: &mut Vec<u8>) {
+        let mut characters = characters.peekable();
+        let mut buffer = [0; 4];
+        while let Some(character) = characters.next() {
+            // A space that carries combining marks is no space (RFC 4518 §2.6.1).
+            if character == ' ' && !characters.peek().is_some_and(|next| is_combining_mark(*next)) {
+                self.space();
+            } else if self.insignificant == Insignificant::SpacesAndHyphens && tables::is_hyphen(character) {
+                // Nothing.
+            } else {
+                self.settle(out);
+                out.extend_from_slice(character.encode_utf8(&mut buffer).as_bytes());
+            }
+        }
+    }
+
+    fn finish(&mut self, was_empty: bool, out: &mut Vec<u8>) {
+        if out.len() == self.start {
+            // Nothing but spaces, or nothing at all.
+            if self.pending || was_empty {
+                self.pending = false;
+                if !matches!(
+                    self.insignificant,
+                    Insignificant::AllSpaces | Insignificant::SpacesAndHyphens
+                ) {
+                    out.push(b' ');
+                }
+            }
+        } else if self.pending && self.insignificant.keeps_trailing() {
+            out.push(b' ');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

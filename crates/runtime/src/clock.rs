@@ -212,7 +212,7 @@ mod tests {
         let clock = hand.clock();
         let (wall, monotonic) = (clock.now(), clock.monotonic());
         assert_eq!((clock.coarse_now(), clock.coarse_monotonic()), (wall, monotonic));
-        hand.advance(Duration::from_micros(1_500_000));
+        hand.advance(Duration::from_millis(1_500));
         assert_eq!(clock.now().saturating_since(wall), Duration::from_millis(1_500));
         assert_eq!(
             clock.monotonic().saturating_since(monotonic),

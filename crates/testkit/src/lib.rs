@@ -1,1 +1,39 @@
-//! placeholder
+//! Support for tests that need a running server: ours or Debian's slapd, real clients, and comparison of LDIF.
+//!
+//! A test states its configuration once and runs against either [`Flavor`]; [`assert_same`] runs it against both and
+//! compares what came out, which proves that the expectation itself is right:
+//!
+//! ```no_run
+//! use ironbark_testkit::{Flavor, Server, assert_same};
+//!
+//! assert_same(|flavor| {
+//!     let server = Server::start(flavor, Server::PEOPLE_CONFIG)?;
+//!     server.ldapadd("dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example\n")?.success()?;
+//!     Ok(server.search(&["-b", "dc=example,dc=com", "(dc=example)"])?.stdout)
+//! });
+//! ```
+//!
+//! Nothing here sleeps for a fixed time: [`wait::until`] polls for a condition and has a deadline. Servers listen on loopback or
+//! on a socket in the test's own directory, and a value that is dropped ends its own server and no other process.
+
+mod binary;
+mod clients;
+mod command;
+mod error;
+mod layout;
+mod ldif;
+mod scenario;
+mod server;
+mod tool;
+
+pub mod wait;
+
+pub use binary::{Flavor, repository_root};
+pub use clients::Credentials;
+pub use command::Outcome;
+pub use error::TestkitError;
+pub use layout::Layout;
+pub use ldif::{NormalizedLdif, assert_ldif_eq, difference};
+pub use scenario::assert_same;
+pub use server::{Listen, Server};
+pub use tool::Tool;

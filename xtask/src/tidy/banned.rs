@@ -201,14 +201,14 @@ fn find(tokens: &[Token], pattern: &str) -> Vec<usize> {
 
 fn pattern_tokens(pattern: &str) -> Vec<String> {
     let mut tokens: Vec<String> = Vec::new();
-    let mut in_word = false;
+    let mut goes_on = false;
     for character in pattern.chars() {
         let is_word = character.is_alphanumeric() || character == '_';
         match tokens.last_mut() {
-            Some(last) if is_word && in_word => last.push(character),
+            Some(last) if is_word && goes_on => last.push(character),
             _ => tokens.push(character.to_string()),
         }
-        in_word = is_word;
+        goes_on = is_word;
     }
     tokens
 }

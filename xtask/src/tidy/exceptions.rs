@@ -31,7 +31,7 @@ pub(crate) fn apply(tree: &Tree, findings: &mut Vec<Finding>) {
         match counts.get(&(rule, target)) {
             None => push(format!("{rule} {target} is not needed any more: remove the line")),
             Some(count) if *count > limit => {
-                push(format!("{rule} {target} has grown to {count}, accepted are {limit}"))
+                push(format!("{rule} {target} has grown to {count}, accepted are {limit}"));
             }
             Some(count) => {
                 if *count < limit {

@@ -32,7 +32,10 @@ pub(crate) struct Token {
 pub(crate) fn parse_all<'a>(tree: &'a Tree, findings: &mut Vec<Finding>) -> Vec<Source<'a>> {
     let mut sources = Vec::new();
     let mut test_modules = BTreeSet::new();
-    for (path, text) in tree.files().filter(|(path, _)| path.ends_with(".rs")) {
+    for (path, text) in tree
+        .files()
+        .filter(|(path, _)| path.rsplit_once('.').is_some_and(|(_, extension)| extension == "rs"))
+    {
         match syn::parse_file(text) {
             Ok(file) => sources.push(Source::new(path, text, file, &mut test_modules)),
             Err(error) => {

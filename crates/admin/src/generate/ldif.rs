@@ -13,11 +13,16 @@ pub(super) struct Ldif<'a, W: Write> {
 }
 
 impl<'a, W: Write> Ldif<'a, W> {
-    /// Starts the stream with its version line.
+    /// Starts the stream, without a version line: slapadd takes it for the first record.
     pub(super) fn new(out: &'a mut W, progress: &'a mut dyn FnMut(u64)) -> Self {
-        let mut buffer = Vec::with_capacity(BUFFER_BYTES + (BUFFER_BYTES >> 2));
-        buffer.extend_from_slice(b"version: 1\n\n");
-        Self { out, progress, buffer, value: String::with_capacity(4096), entries: 0 }
+        let buffer = Vec::with_capacity(BUFFER_BYTES + (BUFFER_BYTES >> 2));
+        Self {
+            out,
+            progress,
+            buffer,
+            value: String::with_capacity(4096),
+            entries: 0,
+        }
     }
 
     /// An attribute with its value, in base64 where LDIF asks for it.
@@ -116,7 +121,11 @@ pub(super) fn push_base64(out: &mut impl Extend<u8>, bytes: &[u8]) {
         }
         for position in 0..4 {
             let digit = usize::try_from((group >> (18 - 6 * position)) & 0x3f).unwrap_or(0);
-            let byte = if position > chunk.len() { b'=' } else { BASE64.get(digit).copied().unwrap_or(b'=') };
+            let byte = if position > chunk.len() {
+                b'='
+            } else {
+                BASE64.get(digit).copied().unwrap_or(b'=')
+            };
             out.extend([byte]);
         }
     }
@@ -165,7 +174,13 @@ mod tests {
 
     #[test]
     fn rfc_4648_vectors() {
-        for (plain, encoded) in [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")] {
+        for (plain, encoded) in [
+            ("", ""),
+            ("f", "Zg=="),
+            ("fo", "Zm8="),
+            ("foo", "Zm9v"),
+            ("foobar", "Zm9vYmFy"),
+        ] {
             let mut out = Vec::new();
             push_base64(&mut out, plain.as_bytes());
             assert_eq!(out, encoded.as_bytes());

@@ -31,7 +31,11 @@ impl Random {
     /// One of the items, all equally often; the default of the type when there are none.
     pub(super) fn pick<T: Copy + Default>(&mut self, items: &[T]) -> T {
         let index = self.below(u64::try_from(items.len()).unwrap_or(0));
-        usize::try_from(index).ok().and_then(|index| items.get(index)).copied().unwrap_or_default()
+        usize::try_from(index)
+            .ok()
+            .and_then(|index| items.get(index))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// One of the items, the first ones more often, as names of people are distributed.
@@ -39,7 +43,11 @@ impl Random {
         let limit = u64::try_from(items.len()).unwrap_or(0);
         let bound = self.below(limit).saturating_add(1);
         let index = self.below(bound);
-        usize::try_from(index).ok().and_then(|index| items.get(index)).copied().unwrap_or_default()
+        usize::try_from(index)
+            .ok()
+            .and_then(|index| items.get(index))
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Whether an event of the given percentage happens.

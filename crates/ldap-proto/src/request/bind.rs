@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ironbark_ber::{Reader, Writer, tags};
+use ironbark_ber::{Reader, Tag, Writer, tags};
 
 use crate::Fault;
 
@@ -47,6 +47,8 @@ impl<'a> BindRequest<'a> {
                 mechanism: choice.octet_string()?,
                 credentials: choice.optional(tags::OCTET_STRING)?,
             },
+            // A tag number of several octets is no choice of any version of the protocol.
+            _ if Tag::from_identifier(identifier).is_none() => return Err(Fault::malformed("decoding error")),
             identifier => Authentication::Other { identifier },
         };
         Ok(Self {

@@ -1,8 +1,26 @@
 //! Distinguished names (RFC 4514), in pretty and in normal form.
 
+use std::{
+    fmt::{self, Display, Formatter},
+    hash::{Hash, Hasher},
+    ops::ControlFlow,
+};
+
 use smallvec::SmallVec;
 
-use crate::Schema;
+use crate::{AttributeDescription, Schema, schema::TypeNumber};
+
+mod build;
+mod der;
+mod escape;
+mod lexer;
+pub mod name_and_uid;
+
+#[cfg(test)]
+mod tests;
+
+/// Most bytes of a DN's text, as in slapd. It bounds the number of RDNs too: the shortest one has four bytes with its separator.
+pub const MAX_LENGTH: usize = 8192;
 
 /// A distinguished name that was checked against a schema.
 ///
@@ -10,9 +28,12 @@ use crate::Schema;
 /// escapes that RFC 4514 needs and no others); `normalized` is the form that is compared and indexed: types lower-cased, values
 /// normalized by their equality rule, RDNs leaf first, joined by `,`, multi-valued RDNs sorted. Two names are equal exactly when
 /// their normal forms are.
+///
+/// Both forms escape in one way: `,` `+` `"` `\` `<` `>` `;` `=` and NUL, a space that begins or ends the value, and a `#` that
+/// begins it, are `\` and two upper-case hexadecimal digits.
 #[derive(Clone, Debug, Default)]
 pub struct Dn {
-    pretty: Vec<u8>,
+    pretty: String,
     normalized: Vec<u8>,
     /// For each RDN, leaf first: its ranges in `pretty` and in `normalized`.
     rdns: SmallVec<[RdnRange; 8]>,
@@ -36,12 +57,28 @@ impl PartialEq for Dn {
 }
 impl Eq for Dn {}
 
+impl Hash for Dn {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.normalized.hash(state);
+    }
+}
+
+impl Display for Dn {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.pretty)
+    }
+}
+
 impl Dn {
     /// The root, of no RDNs.
     pub fn root() -> Self {
         Self::default()
     }
     /// Parses an RFC 4514 string (RFC 2253 and LDAPv2 leniencies as slapd: `;`, spaces round separators, quotes).
+    ///
+    /// Beyond slapd it takes `OID.` before a numeric type and `#hex` values (RFC 4514 §2.4) whose BER is a string, an integer, a
+    /// boolean, an OID or a bit string. Refused: undefined attribute types, values that their syntax or UTF-8 forbid, empty
+    /// values, a type twice in one RDN, more than [`MAX_LENGTH`] bytes.
     pub fn parse(schema: &Schema, text: &[u8]) -> Result<Self, InvalidDn> {
         let mut dn = Self::default();
         dn.parse_into(schema, text)?;
@@ -49,12 +86,30 @@ impl Dn {
     }
     /// As [`Dn::parse`], reusing this value's memory. On an error the value is the root.
     pub fn parse_into(&mut self, schema: &Schema, text: &[u8]) -> Result<(), InvalidDn> {
-        let _ = (schema, text);
-        todo!()
+        self.clear();
+        let result = build::parse(self, schema, text, 0);
+        if result.is_err() {
+            self.clear();
+        }
+        result
+    }
+    /// The name of an X.509 issuer or subject: the DER of a `Name`, an RDNSequence (RFC 5280 §4.1.2.4).
+    ///
+    /// Attribute types that the schema does not know are kept as `oid=#hex`, so that every certificate has a name to compare.
+    pub fn from_rdn_sequence(schema: &Schema, der: &[u8]) -> Result<Self, InvalidDn> {
+        let mut dn = Self::default();
+        der::parse_rdn_sequence(&mut dn, schema, der)?;
+        Ok(dn)
+    }
+    /// Makes this the root, keeping its memory.
+    pub fn clear(&mut self) {
+        self.pretty.clear();
+        self.normalized.clear();
+        self.rdns.clear();
     }
     /// As printed.
     pub fn pretty(&self) -> &str {
-        todo!()
+        &self.pretty
     }
     /// As compared.
     pub fn normalized(&self) -> &[u8] {
@@ -64,33 +119,135 @@ impl Dn {
     pub fn depth(&self) -> usize {
         self.rdns.len()
     }
+    /// Whether this is the root.
+    pub fn is_root(&self) -> bool {
+        self.rdns.is_empty()
+    }
     /// Pretty and normal form of the RDN `level` steps above the leaf (0 = leaf).
     pub fn rdn(&self, level: usize) -> Option<(&[u8], &[u8])> {
-        let _ = level;
-        todo!()
+        let range = self.rdns.get(level)?;
+        let pretty = self.pretty.as_bytes().get(range.pretty.0 as usize..range.pretty.1 as usize)?;
+        let normalized = self.normalized.get(range.normalized.0 as usize..range.normalized.1 as usize)?;
+        Some((pretty, normalized))
     }
     /// The name without its leaf RDN; `None` for the root.
     pub fn parent(&self) -> Option<Dn> {
-        todo!()
+        Some(self.ancestor(self.depth().checked_sub(1)?))
     }
-    /// The ancestor that keeps the `depth` topmost RDNs.
+    /// The ancestor that keeps the `depth` topmost RDNs; the name itself when it has no more than that.
     pub fn ancestor(&self, depth: usize) -> Dn {
-        let _ = depth;
-        todo!()
+        let mut ancestor = Dn::default();
+        ancestor.push_levels(self, self.depth().saturating_sub(depth));
+        ancestor
+    }
+    /// Pretty and normal form of the ancestor that keeps the `depth` topmost RDNs, without a copy.
+    pub fn ancestor_forms(&self, depth: usize) -> (&str, &[u8]) {
+        let Some(range) = self.rdns.get(self.depth().saturating_sub(depth)).filter(|_| depth > 0) else {
+            return ("", b"");
+        };
+        let pretty = self.pretty.get(range.pretty.0 as usize..).unwrap_or_default();
+        (pretty, self.normalized.get(range.normalized.0 as usize..).unwrap_or_default())
     }
     /// Whether this name is `base` or below it.
     pub fn is_within(&self, base: &Dn) -> bool {
-        let _ = base;
-        todo!()
+        base.depth() <= self.depth() && self.ancestor_forms(base.depth()).1 == base.normalized.as_slice()
+    }
+    /// Whether this name is immediately below `base`.
+    pub fn is_child_of(&self, base: &Dn) -> bool {
+        self.depth() == base.depth() + 1 && self.is_within(base)
     }
     /// `rdn` placed below `self`.
     pub fn child(&self, rdn: &Dn) -> Dn {
-        let _ = rdn;
-        todo!()
+        let mut child = Dn::default();
+        child.push_levels(rdn, 0);
+        child.push_levels(self, 0);
+        child
     }
-    /// The attribute value assertions of the leaf RDN, values unescaped, in the order written.
-    pub fn leaf_assertions(&self, schema: &Schema) -> Vec<(crate::AttributeDescription, Vec<u8>)> {
-        let _ = schema;
-        todo!()
+    /// The same leaf RDN below another superior; `None` for the root.
+    pub fn with_new_superior(&self, superior: &Dn) -> Option<Dn> {
+        Some(superior.child(&self.leaf()?))
+    }
+    /// The leaf RDN as a name of its own; `None` for the root.
+    pub fn leaf(&self) -> Option<Dn> {
+        if self.is_root() {
+            return None;
+        }
+        let mut leaf = Dn::default();
+        leaf.push_rdn(self, 0);
+        Some(leaf)
+    }
+    /// This name moved from below `old` to below `new`; `None` when it is not within `old`.
+    pub fn rebase(&self, old: &Dn, new: &Dn) -> Option<Dn> {
+        if !self.is_within(old) {
+            return None;
+        }
+        let kept = self.depth() - old.depth();
+        let mut moved = Dn::default();
+        for level in 0..kept {
+            moved.push_rdn(self, level);
+        }
+        moved.push_levels(new, 0);
+        Some(moved)
+    }
+    /// The attribute value assertions of the leaf RDN, values unescaped, in the order printed.
+    pub fn leaf_assertions(&self, schema: &Schema) -> Vec<(AttributeDescription, Vec<u8>)> {
+        let mut assertions = Vec::new();
+        let _ = self.visit_assertions(schema, 0..1, &mut |attribute_type, value| {
+            let description = AttributeDescription { attribute_type, options: SmallVec::new() };
+            assertions.push((description, value.to_vec()));
+            ControlFlow::Continue(())
+        });
+        assertions
+    }
+    /// Calls `visit` with type and unescaped value of each assertion in the RDNs of `levels` (0 = leaf), until it breaks.
+    pub fn visit_assertions(
+        &self,
+        schema: &Schema,
+        levels: std::ops::Range<usize>,
+        visit: &mut dyn FnMut(TypeNumber, &[u8]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        for level in levels.start..levels.end.min(self.depth()) {
+            let mut lexer = lexer::Lexer::new(self.rdn(level).unwrap_or_default().0);
+            while let Ok(Some(ava)) = lexer.next_ava() {
+                if let (Some(attribute), Ok(value)) = (schema.find_attribute_type(ava.name), ava.value.decode()) {
+                    visit(attribute.number, &value)?;
+                }
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Appends the RDNs of `other` from `level` upwards.
+    fn push_levels(&mut self, other: &Dn, level: usize) {
+        for level in level..other.depth() {
+            self.push_rdn(other, level);
+        }
+    }
+    /// Appends one RDN of `other`. Both forms of a name are far below 4 GiB: its text was at most `MAX_LENGTH` per RDN.
+    fn push_rdn(&mut self, other: &Dn, level: usize) {
+        let Some((pretty, normalized)) = other.rdn(level) else {
+            return;
+        };
+        let Ok(start) = self.begin_rdn() else { return };
+        self.pretty.push_str(std::str::from_utf8(pretty).unwrap_or_default());
+        self.normalized.extend_from_slice(normalized);
+        let _ = self.end_rdn(start);
+    }
+    /// Writes the separator and answers where the new RDN begins.
+    fn begin_rdn(&mut self) -> Result<(u32, u32), InvalidDn> {
+        if !self.rdns.is_empty() {
+            self.pretty.push(',');
+            self.normalized.push(b',');
+        }
+        self.lengths()
+    }
+    fn end_rdn(&mut self, start: (u32, u32)) -> Result<(), InvalidDn> {
+        let end = self.lengths()?;
+        self.rdns.push(RdnRange { pretty: (start.0, end.0), normalized: (start.1, end.1) });
+        Ok(())
+    }
+    fn lengths(&self) -> Result<(u32, u32), InvalidDn> {
+        let length = |n: usize| u32::try_from(n).map_err(|_| InvalidDn);
+        Ok((length(self.pretty.len())?, length(self.normalized.len())?))
     }
 }

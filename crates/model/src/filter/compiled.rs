@@ -2,6 +2,10 @@
 
 use std::{ops::ControlFlow, ops::Range};
 
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use super::Step;
 use crate::{AttributeDescription, Filter, Schema, matching::MatchingRule};
 
 /// Three-valued logic (RFC 4511 §4.5.1.7).
@@ -50,6 +54,26 @@ pub enum Node {
         /// Normalized assertion value, in `bytes`.
         value: Range<u32>,
         /// Whether the attribute's DN components count as values (`:dn:`).
+        dn_attributes: bool,
+    },
+    /// Equality with any of several values: the equalities of one big `|` on one attribute, or a class and all its subclasses.
+    AnyOf {
+        /// Attribute.
+        slot: Slot,
+        /// The attribute's own equality rule. It decides by equality of normal forms.
+        rule: &'static MatchingRule,
+        /// Indexes into [`CompiledFilter::parts`]; the values are sorted and free of duplicates.
+        values: Range<u32>,
+    },
+    /// Extensible match with an ordering rule: the value sorts before the assertion (RFC 4517 §4.2.4).
+    Less {
+        /// Attribute.
+        slot: Slot,
+        /// Ordering rule.
+        rule: &'static MatchingRule,
+        /// Normalized assertion value.
+        value: Range<u32>,
+        /// Whether the attribute's DN components count as values.
         dn_attributes: bool,
     },
     /// `>=`.
@@ -143,19 +167,202 @@ pub trait ValueSource {
 
 impl CompiledFilter {
     /// Resolves `filter`. What cannot be resolved becomes `Constant(Undefined)`; this never fails.
+    ///
+    /// Every node of `filter` becomes one node here, except that
+    /// `(&)` and `(|)` are constants, `(objectClass=top)` is presence, and in an `|` of at least [`ANY_OF_THRESHOLD`] equalities
+    /// on one attribute these are one [`Node::AnyOf`].
     pub fn compile(&mut self, schema: &Schema, filter: &Filter<'_>) {
-        let _ = (schema, filter);
-        todo!()
+        self.clear();
+        let mut compiler = Compiler::new(self, schema);
+        let mut open: SmallVec<[usize; 16]> = SmallVec::new();
+        for step in filter.steps() {
+            match step {
+                Step::Enter(entered) => {
+                    let node = match entered {
+                        Filter::And(_) => Node::And { end: 0 },
+                        Filter::Or(_) => Node::Or { end: 0 },
+                        Filter::Not(_) => Node::Not { end: 0 },
+                        item => compiler.item(item).unwrap_or(Node::Constant(Truth::Undefined)),
+                    };
+                    if matches!(node, Node::And { .. } | Node::Or { .. } | Node::Not { .. }) {
+                        open.push(compiler.filter.nodes.len());
+                    }
+                    compiler.filter.nodes.push(node);
+                }
+                Step::Leave(_) => {
+                    if let Some(index) = open.pop() {
+                        compiler.filter.close(index);
+                    }
+                }
+            }
+        }
     }
-    /// Evaluates against one entry. `scratch` is working memory that is reused.
-    pub fn evaluate(&self, schema: &Schema, source: &dyn ValueSource, scratch: &mut Vec<u8>) -> Truth {
-        let _ = (schema, source, scratch);
-        todo!()
+    /// Forgets the filter and keeps the memory.
+    pub fn clear(&mut self) {
+        self.nodes.clear();
+        self.slots.clear();
+        self.parts.clear();
+        self.bytes.clear();
     }
     /// The bytes of a range.
     pub fn value(&self, range: &Range<u32>) -> &[u8] {
         self.bytes
             .get(range.start as usize..range.end as usize)
             .unwrap_or_default()
+    }
+    /// The values of a range of parts: of [`Node::AnyOf`], or the `any` of [`Node::Substrings`].
+    pub fn part_values(&self, range: &Range<u32>) -> impl ExactSizeIterator<Item = &[u8]> {
+        let parts = self.parts.get(range.start as usize..range.end as usize).unwrap_or_default();
+        parts.iter().map(|part| self.value(part))
+    }
+    /// The description of a slot.
+    pub fn slot(&self, slot: Slot) -> Option<&AttributeDescription> {
+        self.slots.get(usize::from(slot.0))
+    }
+
+    /// All operands of the connective at `index` are there.
+    fn close(&mut self, index: usize) {
+        let empty = index + 1 == self.nodes.len();
+        if matches!(self.nodes.get(index), Some(Node::Or { .. })) && !empty {
+            self.gather(index);
+        }
+        let after = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        match self.nodes.get_mut(index) {
+            Some(node @ Node::And { .. }) if empty => *node = Node::Constant(Truth::True),
+            Some(node @ Node::Or { .. }) if empty => *node = Node::Constant(Truth::False),
+            Some(Node::And { end } | Node::Or { end } | Node::Not { end }) => *end = after,
+            _ => {}
+        }
+    }
+
+    /// Makes one node of the equalities on one attribute among the operands of the `|` at `index`.
+    fn gather(&mut self, index: usize) {
+        let mut equalities: Vec<(Slot, &'static MatchingRule, Range<u32>)> = Vec::new();
+        self.operands(index, |_, node| {
+            if let Some(equality) = plain_equality(node) {
+                equalities.push(equality);
+            }
+        });
+        if equalities.len() < ANY_OF_THRESHOLD {
+            return;
+        }
+        let bytes = std::mem::take(&mut self.bytes);
+        let of = |range: &Range<u32>| bytes.get(range.start as usize..range.end as usize).unwrap_or_default();
+        equalities.sort_by(|a, b| {
+            (a.0.0, a.1.oid).cmp(&(b.0.0, b.1.oid)).then_with(|| of(&a.2).cmp(of(&b.2)))
+        });
+        let mut sets = Vec::new();
+        for group in equalities.chunk_by(|a, b| a.0 == b.0 && a.1 == b.1) {
+            let Some(&(slot, rule, _)) = group.first().filter(|_| group.len() >= ANY_OF_THRESHOLD) else {
+                continue;
+            };
+            let start = length(&self.parts);
+            for (_, _, value) in group {
+                let last = self.parts.get(start as usize..).and_then(<[_]>::last);
+                if last.is_none_or(|last| of(last) != of(value)) {
+                    self.parts.push(value.clone());
+                }
+            }
+            sets.push(Node::AnyOf { slot, rule, values: start..length(&self.parts) });
+        }
+        self.bytes = bytes;
+        if !sets.is_empty() {
+            self.replace_gathered(index, sets);
+        }
+    }
+
+    /// Rebuilds the operands of the `|` at `index`: `sets` first, then all that is in none of them.
+    fn replace_gathered(&mut self, index: usize, sets: Vec<Node>) {
+        let gathered = |node: &Node| {
+            plain_equality(node).is_some_and(|(slot, rule, _)| {
+                sets.iter().any(|set| matches!(set, Node::AnyOf { slot: s, rule: r, .. } if *s == slot && *r == rule))
+            })
+        };
+        let mut kept = Vec::new();
+        self.operands(index, |range, node| {
+            if !gathered(node) {
+                kept.push(range);
+            }
+        });
+        let mut operands = sets;
+        for range in kept {
+            let (from, to) = (range.start, index + 1 + operands.len());
+            for node in self.nodes.get(range).unwrap_or_default() {
+                let mut node = node.clone();
+                if let Node::And { end } | Node::Or { end } | Node::Not { end } = &mut node {
+                    let moved = (*end as usize + to).saturating_sub(from);
+                    *end = u32::try_from(moved).unwrap_or(u32::MAX);
+                }
+                operands.push(node);
+            }
+        }
+        self.nodes.truncate(index + 1);
+        self.nodes.append(&mut operands);
+    }
+
+    /// Calls `visit` with each operand of the last connective, which begins at `index`.
+    fn operands(&self, index: usize, mut visit: impl FnMut(Range<usize>, &Node)) {
+        let mut at = index + 1;
+        while let Some(node) = self.nodes.get(at) {
+            let end = match node {
+                Node::And { end } | Node::Or { end } | Node::Not { end } => *end as usize,
+                _ => at + 1,
+            };
+            visit(at..end, node);
+            at = end.max(at + 1);
+        }
+    }
+}
+
+fn plain_equality(node: &Node) -> Option<(Slot, &'static MatchingRule, Range<u32>)> {
+    match node {
+        Node::Equality { slot, rule, value, dn_attributes: false } if rule.evaluate.is_none() => {
+            Some((*slot, rule, value.clone()))
+        }
+        _ => None,
+    }
+}
+
+pub(super) fn length<T>(items: &[T]) -> u32 {
+    u32::try_from(items.len()).unwrap_or(u32::MAX)
+}
+
+/// From how many equalities on one attribute a [`Node::AnyOf`] is made.
+pub const ANY_OF_THRESHOLD: usize = 4;
+
+/// A filter in the making.
+pub(super) struct Compiler<'c> {
+    pub(super) filter: &'c mut CompiledFilter,
+    pub(super) schema: &'c Schema,
+    /// Slots by description, once they are too many to look through.
+    numbers: FxHashMap<AttributeDescription, u16>,
+}
+
+impl<'c> Compiler<'c> {
+    pub(super) fn new(filter: &'c mut CompiledFilter, schema: &'c Schema) -> Self {
+        Self { filter, schema, numbers: FxHashMap::default() }
+    }
+    /// The slot of a description; `None` past 65,536 of them.
+    pub(super) fn slot(&mut self, description: AttributeDescription) -> Option<Slot> {
+        const MANY: usize = 32;
+        let slots = &mut self.filter.slots;
+        let known = match slots.len() {
+            ..MANY => slots.iter().position(|known| *known == description).and_then(|n| u16::try_from(n).ok()),
+            _ => {
+                if self.numbers.is_empty() {
+                    self.numbers.extend(slots.iter().cloned().zip(0..));
+                }
+                self.numbers.get(&description).copied()
+            }
+        };
+        if let Some(number) = known {
+            return Some(Slot(number));
+        }
+        let number = u16::try_from(slots.len()).ok()?;
+        if slots.len() >= MANY {
+            self.numbers.insert(description.clone(), number);
+        }
+        slots.push(description);
+        Some(Slot(number))
     }
 }

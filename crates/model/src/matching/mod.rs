@@ -2,7 +2,37 @@
 //!
 //! A rule normalizes: equality is then byte equality and order is byte order. Rules that are neither have `evaluate`.
 
-use crate::{Schema, syntax::InvalidValue};
+use std::sync::LazyLock;
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    Schema,
+    syntax::{InvalidValue, Syntax},
+};
+
+pub mod approx;
+mod authz;
+mod bits;
+mod certificates;
+mod csn;
+mod first_component;
+mod integers;
+mod lists;
+mod names;
+mod object_identifiers;
+mod octets;
+mod others;
+mod phone_and_numeric;
+mod strings;
+mod time;
+mod uuid;
+mod words;
+
+#[cfg(test)]
+mod tests;
+
+pub use object_identifiers::OBJECT_SUBCLASS_MATCH;
 
 /// What a rule may be used for (RFC 4512 §4.1.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -19,6 +49,9 @@ pub enum RuleKind {
 
 /// Appends the normal form of a value to a buffer. On an error the buffer is left as it was.
 pub type Normalize = fn(&Schema, &[u8], &mut Vec<u8>) -> Result<(), InvalidValue>;
+
+/// As [`Normalize`], for one part of a substring assertion.
+pub type NormalizePart = fn(&Schema, &[u8], SubstringPart, &mut Vec<u8>) -> Result<(), InvalidValue>;
 
 /// Where in a substring assertion a part stands: space handling of RFC 4518 §2.6.1 depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -46,11 +79,18 @@ pub struct MatchingRule {
     /// Normal form of an assertion value. For substrings rules: of a whole string; parts go through `normalize_part`.
     pub normalize_assertion: Normalize,
     /// Substrings rules only: normal form of one part of an assertion.
-    pub normalize_part: Option<fn(&Schema, &[u8], SubstringPart, &mut Vec<u8>) -> Result<(), InvalidValue>>,
+    pub normalize_part: Option<NormalizePart>,
     /// `None`: equality (or order) of the normal forms decides. Otherwise given the normal forms of value and assertion.
     pub evaluate: Option<fn(&Schema, &[u8], &[u8]) -> bool>,
     /// OIDs of the syntaxes whose attributes the rule may be applied to (for `matchingRuleUse` and extensible match).
     pub applies_to: &'static [&'static str],
+    /// Whether extensible match may name the rule and `matchingRuleUse` lists it.
+    pub extensible: bool,
+    /// Kept out of the subschema subentry, as slapd keeps it.
+    pub hidden: bool,
+    /// Rules with `evaluate` only: calls back with each normal form of a value that matches the assertion's normal form, when they
+    /// can be counted up, so that an equality index serves the rule.
+    pub expand: Option<fn(&Schema, &[u8], &mut dyn FnMut(&[u8]))>,
 }
 
 impl std::fmt::Debug for MatchingRule {
@@ -65,3 +105,159 @@ impl PartialEq for MatchingRule {
     }
 }
 impl Eq for MatchingRule {}
+
+impl MatchingRule {
+    /// An equality rule whose assertions are values.
+    const fn equality(
+        oid: &'static str,
+        name: &'static str,
+        assertion_syntax: &'static str,
+        normalize: Normalize,
+        applies_to: &'static [&'static str],
+    ) -> Self {
+        Self {
+            oid,
+            name,
+            assertion_syntax,
+            kind: RuleKind::Equality,
+            normalize_value: normalize,
+            normalize_assertion: normalize,
+            normalize_part: None,
+            evaluate: None,
+            applies_to,
+            extensible: true,
+            hidden: false,
+            expand: None,
+        }
+    }
+
+    const fn ordering(
+        oid: &'static str,
+        name: &'static str,
+        assertion_syntax: &'static str,
+        normalize: Normalize,
+        applies_to: &'static [&'static str],
+    ) -> Self {
+        Self {
+            kind: RuleKind::Ordering,
+            ..Self::equality(oid, name, assertion_syntax, normalize, applies_to)
+        }
+    }
+
+    /// A substrings rule; extensible match cannot name it, as in slapd.
+    const fn substrings(
+        oid: &'static str,
+        name: &'static str,
+        assertion_syntax: &'static str,
+        normalize: Normalize,
+        part: NormalizePart,
+        applies_to: &'static [&'static str],
+    ) -> Self {
+        Self {
+            kind: RuleKind::Substrings,
+            normalize_part: Some(part),
+            extensible: false,
+            ..Self::equality(oid, name, assertion_syntax, normalize, applies_to)
+        }
+    }
+
+    /// A rule for extensible match alone.
+    const fn extensible(
+        oid: &'static str,
+        name: &'static str,
+        assertion_syntax: &'static str,
+        normalize: Normalize,
+        evaluate: fn(&Schema, &[u8], &[u8]) -> bool,
+        applies_to: &'static [&'static str],
+    ) -> Self {
+        Self {
+            kind: RuleKind::Extensible,
+            evaluate: Some(evaluate),
+            ..Self::equality(oid, name, assertion_syntax, normalize, applies_to)
+        }
+    }
+
+    const fn hidden(self) -> Self {
+        Self { hidden: true, ..self }
+    }
+
+    const fn with_assertion(self, normalize_assertion: Normalize) -> Self {
+        Self {
+            normalize_assertion,
+            ..self
+        }
+    }
+
+    const fn not_extensible(self) -> Self {
+        Self {
+            extensible: false,
+            ..self
+        }
+    }
+
+    /// Whether the rule may be applied to values of this syntax.
+    pub fn is_for(&self, syntax: &Syntax) -> bool {
+        self.applies_to.contains(&syntax.oid) || self.applies_to.contains(&syntax.validated_as)
+    }
+
+    /// The definition as published (RFC 4512 §4.1.3).
+    pub fn definition(&self) -> String {
+        format!("( {} NAME '{}' SYNTAX {} )", self.oid, self.name, self.assertion_syntax)
+    }
+}
+
+/// LDAP_MATCHING_RULE_IN_CHAIN: the one rule that needs other entries, evaluated through `ValueSource::in_chain`.
+pub const IN_CHAIN: &str = "1.2.840.113556.1.4.1941";
+
+/// The rows of all families.
+static FAMILIES: &[&[MatchingRule]] = &[
+    uuid::ROWS,
+    bits::ROWS,
+    strings::IA5_ROWS,
+    certificates::ROWS,
+    first_component::ROWS,
+    time::ROWS,
+    names::UNIQUE_MEMBER_ROWS,
+    others::ROWS,
+    phone_and_numeric::TELEPHONE_ROWS,
+    octets::ROWS,
+    integers::ROWS,
+    others::BOOLEAN_ROWS,
+    lists::ROWS,
+    phone_and_numeric::NUMERIC_ROWS,
+    strings::DIRECTORY_ROWS,
+    words::ROWS,
+    names::ROWS,
+    object_identifiers::ROWS,
+    authz::ROWS,
+    csn::ROWS,
+];
+
+/// All rules, in the order in which they are published.
+pub fn all() -> impl Iterator<Item = &'static MatchingRule> {
+    FAMILIES.iter().copied().flatten()
+}
+
+/// A rule by NAME (any case) or OID. Allocates nothing.
+pub fn find(name: &[u8]) -> Option<&'static MatchingRule> {
+    static BY_NAME: LazyLock<FxHashMap<Box<[u8]>, &'static MatchingRule>> = LazyLock::new(|| {
+        all()
+            .flat_map(|rule| [(rule.name, rule), (rule.oid, rule)])
+            .map(|(name, rule)| (name.to_ascii_lowercase().into_bytes().into_boxed_slice(), rule))
+            .collect()
+    });
+    let mut lower = [0; 64];
+    let lower = lower.get_mut(..name.len())?;
+    lower.copy_from_slice(name);
+    lower.make_ascii_lowercase();
+    BY_NAME.get(&*lower).copied()
+}
+
+/// The rule that evaluates EQUALITY of an attribute type: for `objectClass` and its like, a class matches its superclasses too.
+pub(crate) fn equality_for(type_oid: &str, rule: &'static MatchingRule) -> &'static MatchingRule {
+    match type_oid {
+        // objectClass, structuralObjectClass
+        "2.5.4.0" | "2.5.21.9" => &OBJECT_SUBCLASS_MATCH,
+        _ => rule,
+    }
+}

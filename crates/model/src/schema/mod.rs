@@ -1,8 +1,39 @@
 //! The schema of a server: an immutable set of definitions (RFC 4512 §4.1) with look-ups by name, OID and number.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use crate::{AttributeDescription, matching::MatchingRule, syntax::Syntax};
+use crate::{attribute_description::AttributeOptions, matching::MatchingRule, syntax::Syntax};
+
+mod builder;
+mod content_rule;
+mod definition;
+pub mod entry_check;
+mod error;
+pub mod file;
+mod name_index;
+mod print;
+mod publish;
+mod resolve;
+mod syntaxes;
+mod system;
+mod tokens;
+
+#[cfg(test)]
+mod tests;
+
+use name_index::NameIndex;
+
+pub use builder::SchemaBuilder;
+pub use content_rule::ContentRule;
+pub use definition::{
+    AttributeTypeDefinition, Common, ContentRuleDefinition, Extensions, ObjectClassDefinition, OtherDefinition,
+    OtherKind, SyntaxDefinition,
+};
+pub(crate) use definition::{is_descriptor, is_numeric_oid};
+pub use error::{SchemaError, SchemaErrors};
+pub use print::OidText;
+pub use syntaxes::SyntaxRow;
+pub use tokens::DefinitionError;
 
 /// Index of an attribute type in its [`Schema`]. Only meaningful together with that schema.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -73,6 +104,30 @@ pub struct AttributeType {
     pub extensions: Vec<(Box<str>, Vec<Box<str>>)>,
     /// The definition as the subschema subentry publishes it.
     pub definition: Box<str>,
+    /// The definition with its macros, as cn=config shows it.
+    pub unexpanded_definition: Box<str>,
+    /// Kept out of the subschema subentry: slapd's internal types.
+    pub hidden: bool,
+    /// Part of the system schema.
+    pub built_in: bool,
+}
+
+impl AttributeType {
+    /// What it is called in answers: the first NAME, or the OID.
+    pub fn name(&self) -> &str {
+        self.names.first().unwrap_or(&self.oid)
+    }
+
+    /// Whether it is operational (RFC 4512 §3.4): every usage but `userApplications`.
+    pub fn is_operational(&self) -> bool {
+        self.usage != Usage::UserApplications
+    }
+
+    /// The first value of an extension, such as `X-ORDERED`.
+    pub fn extension(&self, name: &str) -> Option<&str> {
+        let (_, values) = self.extensions.iter().find(|(found, _)| &**found == name)?;
+        values.first().map(|value| &**value)
+    }
 }
 
 /// An object class.
@@ -100,6 +155,19 @@ pub struct ObjectClass {
     pub extensions: Vec<(Box<str>, Vec<Box<str>>)>,
     /// The definition as published.
     pub definition: Box<str>,
+    /// The definition with its macros, as cn=config shows it.
+    pub unexpanded_definition: Box<str>,
+    /// Kept out of the subschema subentry: slapd's internal classes.
+    pub hidden: bool,
+    /// Part of the system schema.
+    pub built_in: bool,
+}
+
+impl ObjectClass {
+    /// What it is called in answers: the first NAME, or the OID.
+    pub fn name(&self) -> &str {
+        self.names.first().unwrap_or(&self.oid)
+    }
 }
 
 /// Where a definition came from: shown in every refusal.
@@ -111,59 +179,160 @@ pub struct Source {
     pub line: u32,
 }
 
+/// An `objectidentifier` macro.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OidMacro {
+    /// Name.
+    pub name: Box<str>,
+    /// As written: an OID or another macro with a suffix.
+    pub value: Box<str>,
+    /// Expanded.
+    pub oid: Box<str>,
+}
+
 /// The definitions a server knows. Immutable; cheap to share (`Arc<Schema>`).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Schema {
-    _private: (),
+    attribute_types: Vec<AttributeType>,
+    object_classes: Vec<ObjectClass>,
+    content_rules: Vec<ContentRule>,
+    syntaxes: Vec<SyntaxRow>,
+    macros: Vec<OidMacro>,
+    options: AttributeOptions,
+    type_names: NameIndex,
+    class_names: NameIndex,
+    closures: resolve::Closures,
+    /// What a number of another schema yields (a fault of the caller): a type and a class that nothing refers to.
+    stray: Box<(AttributeType, ObjectClass)>,
 }
 
 impl Schema {
     /// The built-in system schema alone (RFC 4512 §4, RFC 4517, RFC 4519 core names that slapd has built in).
     pub fn system() -> Arc<Schema> {
-        todo!()
+        static SYSTEM: LazyLock<Arc<Schema>> = LazyLock::new(system::build);
+        Arc::clone(&SYSTEM)
     }
+
     /// All attribute types by number.
     pub fn attribute_types(&self) -> &[AttributeType] {
-        todo!()
+        &self.attribute_types
     }
+
     /// All object classes by number.
     pub fn object_classes(&self) -> &[ObjectClass] {
-        todo!()
+        &self.object_classes
     }
+
+    /// All DIT content rules in order of definition.
+    pub fn content_rules(&self) -> &[ContentRule] {
+        &self.content_rules
+    }
+
+    /// The `objectidentifier` macros in order of definition, built-in ones first.
+    pub fn oid_macros(&self) -> &[OidMacro] {
+        &self.macros
+    }
+
+    /// The tagging options and prefixes in force (`attributeoptions`).
+    pub fn attribute_options(&self) -> &AttributeOptions {
+        &self.options
+    }
+
     /// An attribute type by number. The number must come from this schema.
     pub fn attribute_type(&self, number: TypeNumber) -> &AttributeType {
-        let _ = number;
-        todo!()
+        let found = self.attribute_types.get(number.0 as usize);
+        debug_assert!(found.is_some(), "an attribute type number of another schema");
+        found.unwrap_or(&self.stray.0)
     }
+
+    /// An object class by number. The number must come from this schema.
+    pub fn object_class(&self, number: ClassNumber) -> &ObjectClass {
+        let found = self.object_classes.get(number.0 as usize);
+        debug_assert!(found.is_some(), "an object class number of another schema");
+        found.unwrap_or(&self.stray.1)
+    }
+
     /// An attribute type by NAME (any case) or OID.
     pub fn find_attribute_type(&self, name: &[u8]) -> Option<&AttributeType> {
-        let _ = name;
-        todo!()
+        let number = self.type_names.find(without_oid_prefix(name))?;
+        self.attribute_types.get(number as usize)
     }
+
     /// An object class by NAME (any case) or OID.
     pub fn find_object_class(&self, name: &[u8]) -> Option<&ObjectClass> {
-        let _ = name;
-        todo!()
+        let number = self.class_names.find(without_oid_prefix(name))?;
+        self.object_classes.get(number as usize)
     }
-    /// Resolves `type;option;...`. Allocates only when there are options.
-    pub fn attribute_description(&self, text: &[u8]) -> Result<AttributeDescription, DescriptionError> {
-        let _ = text;
-        todo!()
-    }
-    /// The text of a description: first NAME (or OID), then the options.
-    pub fn description_text(&self, description: &AttributeDescription) -> String {
-        let _ = description;
-        todo!()
-    }
+
     /// Whether `a` is `b` or a (transitive) subtype of `b`.
     pub fn is_subtype(&self, a: TypeNumber, b: TypeNumber) -> bool {
-        let _ = (a, b);
-        todo!()
+        a == b || self.closures.is_subtype(a, b)
     }
-    /// The class and all its superclasses.
+
+    /// The type and all its (transitive) subtypes, itself first.
+    pub fn subtypes(&self, number: TypeNumber) -> &[TypeNumber] {
+        self.closures.subtypes(number)
+    }
+
+    /// The class and all its superclasses, itself first.
     pub fn superclasses(&self, class: ClassNumber) -> &[ClassNumber] {
-        let _ = class;
-        todo!()
+        self.closures.superclasses(class)
+    }
+
+    /// The class and all its (transitive) subclasses, itself first.
+    pub fn subclasses(&self, class: ClassNumber) -> &[ClassNumber] {
+        self.closures.subclasses(class)
+    }
+
+    /// Whether `a` is `b` or a (transitive) subclass of `b`.
+    pub fn is_subclass(&self, a: ClassNumber, b: ClassNumber) -> bool {
+        self.superclasses(a).contains(&b)
+    }
+
+    /// MUST of the class and its superclasses, sorted.
+    pub fn required_types(&self, class: ClassNumber) -> &[TypeNumber] {
+        self.closures.required(class)
+    }
+
+    /// MUST and MAY of the class and its superclasses, sorted.
+    pub fn allowed_types(&self, class: ClassNumber) -> &[TypeNumber] {
+        self.closures.allowed(class)
+    }
+
+    /// The DIT content rule that governs entries of a structural class (RFC 4512 §4.1.6).
+    pub fn content_rule(&self, class: ClassNumber) -> Option<&ContentRule> {
+        self.content_rules.iter().find(|rule| rule.structural_class == class)
+    }
+
+    /// A syntax by OID: built in, or defined by `ldapsyntax`.
+    pub fn find_syntax(&self, oid: &str) -> Option<&'static Syntax> {
+        Some(self.syntaxes.iter().find(|row| row.syntax.oid == oid)?.syntax)
+    }
+
+    /// All syntaxes in order of publication.
+    pub fn syntaxes(&self) -> &[SyntaxRow] {
+        &self.syntaxes
+    }
+
+    /// The OID that a macro, with or without suffix, stands for; `None` when it is no macro.
+    pub fn expand_oid_macro(&self, text: &str) -> Option<String> {
+        let (name, suffix) = match text.split_once(':') {
+            Some((name, suffix)) => (name, Some(suffix)),
+            None => (text, None),
+        };
+        let found = self.macros.iter().find(|entry| entry.name.eq_ignore_ascii_case(name))?;
+        Some(match suffix {
+            Some(suffix) => format!("{}.{suffix}", found.oid),
+            None => found.oid.to_string(),
+        })
+    }
+}
+
+/// `OID.2.5.4.3` is how LDAPv2 wrote an OID (RFC 2253 §4).
+fn without_oid_prefix(name: &[u8]) -> &[u8] {
+    match name.split_at_checked(4) {
+        Some((prefix, oid)) if prefix.eq_ignore_ascii_case(b"oid.") => oid,
+        _ => name,
     }
 }
 
@@ -179,4 +348,10 @@ pub enum DescriptionError {
     /// An option that is neither `binary` nor allowed by `attributeoptions`.
     #[error("unrecognized option")]
     UnknownOption,
+    /// `;binary` on a type whose syntax has no binary transfer encoding.
+    #[error("option \"binary\" not supported with type")]
+    BinaryNotSupported,
+    /// More options than an attribute description may have here (128).
+    #[error("too many tagging options")]
+    TooManyOptions,
 }

@@ -1,0 +1,31 @@
+# The menu of the repository; `make` prints it.
+
+.DEFAULT_GOAL := help
+.PHONY: help deps build demo test fmt lint tidy
+
+CARGO ?= cargo
+
+help: ## Print this menu
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+
+deps: ## Install what building and testing need (Debian packages, Rust components)
+	@scripts/deps.sh
+
+build: deps ## Build the release binary target/release/ironbark
+	$(CARGO) build --release --package ironbark-admin --bin ironbark
+
+demo: build ## Create a directory of 10,000 people, start the server on loopback and search it
+	@scripts/demo.sh
+
+test: ## Run everything that a change must pass (the same as .ci/run)
+	@.ci/run
+
+fmt: ## Format the Rust code
+	$(CARGO) fmt --all
+
+lint: ## Run clippy, warnings refused, and the rules of the house
+	$(CARGO) clippy --workspace --all-targets --locked -- --deny warnings
+	$(CARGO) xtask tidy
+
+tidy: ## Run the rules of the house alone
+	$(CARGO) xtask tidy

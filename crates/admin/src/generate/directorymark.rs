@@ -1,0 +1,147 @@
+//! The people of the DirectoryMark benchmark: inetOrgPerson entries named by cn in a few organizational units.
+
+use super::ldif::{Ldif, push_number};
+use super::names::{Person, person, push_lower};
+use super::password::push_ssha;
+use super::random::Random;
+use super::suffix::Suffix;
+use super::words::{PLACES, Place, TITLES, push_street, push_telephone};
+use std::io::{self, Write};
+
+/// Writes the units, then the people.
+pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, count: u64, seed: u64) -> io::Result<()> {
+    for unit in UNITS {
+        suffix.write_unit(ldif, &format!("ou={unit}"), unit)?;
+    }
+    for number in 0..count {
+        entry(ldif, suffix, number, seed)?;
+    }
+    Ok(())
+}
+
+/// DN and uid of a person.
+pub(super) fn name(suffix: &Suffix<'_>, number: u64, seed: u64) -> (String, String) {
+    let identity = identity(&mut Random::for_entry(seed, number));
+    let (mut dn, mut uid) = (String::new(), String::new());
+    push_dn(&mut dn, &identity, number, suffix.dn);
+    push_uid(&mut uid, &identity.0, number);
+    (dn, uid)
+}
+
+/// What the DN of an entry is made of: the first numbers that its generator draws.
+fn identity(random: &mut Random) -> (Person, &'static str) {
+    let person = person(random);
+    (person, random.pick(UNITS))
+}
+
+fn push_cn(text: &mut String, person: &Person, number: u64) {
+    text.push_str(person.given.0);
+    text.push(' ');
+    text.push_str(person.surname.0);
+    text.push(' ');
+    push_number(text, number, 1);
+}
+
+fn push_dn(text: &mut String, (person, unit): &(Person, &str), number: u64, suffix: &str) {
+    text.push_str("cn=");
+    push_cn(text, person, number);
+    text.push_str(",ou=");
+    text.push_str(unit);
+    text.push(',');
+    text.push_str(suffix);
+}
+
+fn push_uid(text: &mut String, person: &Person, number: u64) {
+    push_lower(text, person.given.1.get(..1).unwrap_or_default());
+    push_lower(text, person.surname.1);
+    push_number(text, number, 1);
+}
+
+fn entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, number: u64, seed: u64) -> io::Result<()> {
+    let random = &mut Random::for_entry(seed, number);
+    let identity_of_entry = identity(random);
+    let person = identity_of_entry.0;
+    let unit = identity_of_entry.1;
+    let (town, state, _): Place = random.pick(PLACES);
+    let title = random.pick(TITLES);
+    ldif.compose("dn", |text| push_dn(text, &identity_of_entry, number, suffix.dn));
+    for class in ["top", "person", "organizationalPerson", "inetOrgPerson"] {
+        ldif.line("objectClass", class);
+    }
+    ldif.compose("cn", |text| push_cn(text, &person, number));
+    ldif.line("sn", person.surname.0);
+    ldif.line("givenName", person.given.0);
+    ldif.compose("initials", |text| {
+        text.extend(person.given.1.chars().next());
+        text.extend(person.surname.1.chars().next());
+    });
+    ldif.compose("uid", |text| push_uid(text, &person, number));
+    ldif.compose("userPassword", |text| {
+        let mut uid = String::new();
+        push_uid(&mut uid, &person, number);
+        push_ssha(text, random, &uid);
+    });
+    ldif.compose("mail", |text| {
+        push_uid(text, &person, number);
+        text.push('@');
+        text.push_str(&suffix.mail_domain);
+    });
+    ldif.compose("description", |text| {
+        text.push_str("This is ");
+        push_cn(text, &person, number);
+        text.push_str("'s description");
+    });
+    ldif.line("ou", unit);
+    ldif.line("title", title);
+    ldif.line("l", town);
+    for attribute in [
+        "telephoneNumber",
+        "facsimileTelephoneNumber",
+        "homePhone",
+        "mobile",
+        "pager",
+    ] {
+        ldif.compose(attribute, |text| push_telephone(text, random));
+    }
+    ldif.compose("postalAddress", |text| {
+        push_street(text, random);
+        text.push('$');
+        text.push_str(town);
+        text.push('$');
+        text.push_str(state);
+    });
+    ldif.compose("carLicense", |text| push_plate(text, random));
+    ldif.compose("departmentNumber", |text| {
+        push_number(text, 1000 + random.below(9000), 4);
+    });
+    ldif.line(
+        "employeeType",
+        random.pick(&["Manager", "Peon", "Temp", "Contract", "Employee", "Normal"]),
+    );
+    ldif.compose("roomNumber", |text| push_number(text, random.below(10_000), 4));
+    if number > 0 {
+        let boss = number / 16;
+        ldif.compose("manager", |text| {
+            let identity_of_boss = identity(&mut Random::for_entry(seed, boss));
+            push_dn(text, &identity_of_boss, boss, suffix.dn);
+        });
+    }
+    ldif.end()
+}
+
+fn push_plate(text: &mut String, random: &mut Random) {
+    push_number(text, random.below(10), 1);
+    for _ in 0..3 {
+        let letter = u8::try_from(random.below(26)).unwrap_or(0);
+        text.push(char::from(b'A' + letter));
+    }
+    push_number(text, random.below(1000), 3);
+}
+
+const UNITS: &[&str] = &[
+    "Accounting",
+    "Product Development",
+    "Product Testing",
+    "Human Resources",
+    "Payroll",
+];

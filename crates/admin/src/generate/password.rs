@@ -1,0 +1,42 @@
+//! Salted SHA-1 passwords, `{SSHA}` (RFC 2307 §5.3 with a salt), as directories of the time hold them.
+
+use super::ldif::push_base64;
+use super::random::Random;
+use sha1::{Digest, Sha1};
+
+/// Appends the `{SSHA}` form of a password with an eight-byte salt.
+pub(super) fn push_ssha(text: &mut String, random: &mut Random, password: &str) {
+    let salt = random.next().to_be_bytes();
+    let mut hash = Sha1::new();
+    hash.update(password.as_bytes());
+    hash.update(salt);
+    let mut bytes = [0_u8; 28];
+    for (to, from) in bytes.iter_mut().zip(hash.finalize().iter().chain(&salt)) {
+        *to = *from;
+    }
+    text.push_str("{SSHA}");
+    push_base64(&mut Ascii(text), &bytes);
+}
+
+/// Lets base64 digits be appended to a `String`.
+struct Ascii<'a>(&'a mut String);
+
+impl Extend<u8> for Ascii<'_> {
+    fn extend<I: IntoIterator<Item = u8>>(&mut self, bytes: I) {
+        self.0.extend(bytes.into_iter().map(char::from));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn salted_value_has_the_usual_form() {
+        let mut text = String::new();
+        push_ssha(&mut text, &mut Random::for_entry(1, 1), "secret");
+        assert!(text.starts_with("{SSHA}"));
+        assert_eq!(text.len(), 6 + 40);
+        assert!(text.ends_with("=="));
+    }
+}

@@ -1,0 +1,58 @@
+//! Operational attributes that are computed for each answer: entryDN (RFC 5020), subschemaSubentry, hasSubordinates.
+
+use ironbark_model::{Attribute, AttributeDescription, CompiledFilter, Entry};
+use ironbark_store::StoreError;
+
+use crate::Configuration;
+
+/// Calls `visit` with description, name and value of each, in slapd's order.
+pub(crate) fn for_each(
+    configuration: &Configuration,
+    dn: &str,
+    has_subordinates: bool,
+    visit: &mut dyn FnMut(&AttributeDescription, &[u8], &[u8]),
+) {
+    let known = &configuration.well_known;
+    visit(&known.entry_dn, b"entryDN", dn.as_bytes());
+    let subschema = configuration.subschema.first().map_or("", |entry| entry.dn.pretty());
+    visit(&known.subschema_subentry, b"subschemaSubentry", subschema.as_bytes());
+    let text: &[u8] = if has_subordinates { b"TRUE" } else { b"FALSE" };
+    visit(&known.has_subordinates, b"hasSubordinates", text);
+}
+
+/// Whether a filter asks for a computed attribute, so that it cannot be evaluated on the record alone.
+pub(crate) fn is_needed_by(configuration: &Configuration, filter: &CompiledFilter) -> bool {
+    let known = &configuration.well_known;
+    filter
+        .slots
+        .iter()
+        .any(|slot| [&known.entry_dn, &known.subschema_subentry, &known.has_subordinates].contains(&slot))
+}
+
+/// Adds them to an entry in memory.
+pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subordinates: Result<bool, StoreError>) {
+    let dn = entry.dn.pretty().to_owned();
+    let attributes = &mut entry.attributes;
+    for_each(configuration, &dn, has_subordinates.unwrap_or_default(), &mut |description, _, value| {
+        attributes.push(Attribute { description: description.clone(), values: vec![value.to_vec()] });
+    });
+}
+
+/// Adds them to the entries of a virtual context that lack them.
+pub(crate) fn complete(configuration: &Configuration, mut entries: Vec<Entry>) -> Vec<Entry> {
+    let names: Vec<_> = entries.iter().map(|entry| entry.dn.clone()).collect();
+    for entry in &mut entries {
+        let depth = entry.dn.depth() + 1;
+        let has_subordinates = names.iter().any(|name| name.depth() == depth && name.is_within(&entry.dn));
+        let missing = |entry: &Entry, description: &AttributeDescription| {
+            !entry.attributes.iter().any(|attribute| attribute.description == *description)
+        };
+        let dn = entry.dn.pretty().to_owned();
+        for_each(configuration, &dn, has_subordinates, &mut |description, _, value| {
+            if missing(entry, description) {
+                entry.attributes.push(Attribute { description: description.clone(), values: vec![value.to_vec()] });
+            }
+        });
+    }
+    entries
+}

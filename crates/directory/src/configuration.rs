@@ -1,0 +1,88 @@
+//! The configuration in force: an immutable value, swapped whole. An operation finishes under the one it began with.
+
+use std::sync::Arc;
+
+use ironbark_config::GlobalConfig;
+use ironbark_ldap_proto::DecodeLimits;
+use ironbark_model::{Dn, Entry, Schema};
+
+use crate::{Context, password, well_known::WellKnown};
+
+/// What operations need to know of the configuration.
+#[derive(Debug)]
+pub struct Configuration {
+    /// Schema in force.
+    pub schema: Arc<Schema>,
+    /// Often needed descriptions of it.
+    pub well_known: WellKnown,
+    /// Settings of the server.
+    pub settings: GlobalConfig,
+    /// Limits for decoding requests.
+    pub decode_limits: DecodeLimits,
+    /// Databases, in configuration order.
+    pub contexts: Vec<Arc<Context>>,
+    /// The frontend: root DSE, subschema subentry, and the access rules that end every database's.
+    pub frontend: Arc<Context>,
+    /// `password-hash`, resolved.
+    pub password_schemes: Vec<password::Scheme>,
+    /// The root DSE; one entry.
+    pub root_dse: Arc<[Entry]>,
+    /// The subschema subentry; one entry.
+    pub subschema: Arc<[Entry]>,
+}
+
+impl Configuration {
+    /// The naming context that holds `dn`: the one with the longest suffix; of equals the one that was configured first.
+    pub fn context_of(&self, dn: &Dn) -> Option<&Arc<Context>> {
+        let mut best: Option<(usize, &Arc<Context>)> = None;
+        for context in self.contexts.iter().filter(|context| !context.settings.hidden) {
+            if let Some(suffix) = context.suffix_of(dn)
+                && best.is_none_or(|(depth, _)| suffix.depth() > depth)
+            {
+                best = Some((suffix.depth(), context));
+            }
+        }
+        best.map(|(_, context)| context)
+    }
+
+    /// The database into which `context` is glued: the nearest one above that is not itself glued.
+    pub fn glue_root_of(&self, context: &Context) -> Option<&Arc<Context>> {
+        context.settings.subordinate?;
+        let suffix = context.suffixes().first()?;
+        let mut best: Option<(usize, &Arc<Context>)> = None;
+        for other in self.contexts.iter().filter(|other| other.settings.subordinate.is_none() && !other.settings.hidden) {
+            if let Some(found) = other.suffix_of(suffix)
+                && found != suffix
+                && best.is_none_or(|(depth, _)| found.depth() > depth)
+            {
+                best = Some((found.depth(), other));
+            }
+        }
+        best.map(|(_, root)| root)
+    }
+
+    /// The databases glued into `context`, in configuration order.
+    pub fn subordinates_of<'a>(&'a self, context: &'a Context) -> impl DoubleEndedIterator<Item = &'a Arc<Context>> {
+        self.contexts
+            .iter()
+            .filter(move |other| self.glue_root_of(other).is_some_and(|root| root.number == context.number))
+    }
+
+    /// The `namingContexts` of the root DSE.
+    pub fn naming_contexts(&self) -> impl Iterator<Item = &Dn> {
+        self.contexts
+            .iter()
+            .filter(|context| {
+                let settings = &context.settings;
+                !settings.hidden
+                    && settings.subordinate.is_none_or(|subordinate| subordinate.advertise)
+                    && context.database().is_some()
+            })
+            .flat_map(|context| context.suffixes())
+    }
+
+    /// The name of the subschema subentry.
+    pub fn subschema_dn(&self) -> Option<&Dn> {
+        self.subschema.first().map(|entry| &entry.dn)
+    }
+}

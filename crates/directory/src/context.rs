@@ -1,0 +1,101 @@
+//! Naming contexts: what is served below one suffix, and by what.
+
+use std::sync::Arc;
+
+use ironbark_config::{DatabaseConfig, Operations};
+use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_store::Database;
+
+use crate::{Configuration, OperationError, overlay::Pipeline, writer::WriterHandle};
+
+/// A database of the configuration and what serves it.
+#[derive(Debug)]
+pub struct Context {
+    /// Number in the configuration, from 1, as in `olcDatabase={1}mdb`; 0 is the frontend.
+    pub number: usize,
+    /// Settings.
+    pub settings: DatabaseConfig,
+    /// Overlays of this database.
+    pub overlays: Pipeline,
+    /// What serves it.
+    pub backend: Backend,
+}
+
+/// What serves a naming context.
+pub enum Backend {
+    /// Entries in the store, and the writer that alone changes them.
+    Stored {
+        /// The database.
+        database: Arc<Database>,
+        /// Its writer's queue.
+        writer: WriterHandle,
+    },
+    /// Entries computed at each search.
+    Virtual(Arc<dyn VirtualContext>),
+    /// The root DSE and the subschema subentry, which the configuration holds.
+    Frontend,
+}
+
+impl std::fmt::Debug for Backend {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Stored { .. } => "stored",
+            Self::Virtual(_) => "virtual",
+            Self::Frontend => "frontend",
+        })
+    }
+}
+
+/// A naming context whose entries are computed, such as cn=Monitor.
+pub trait VirtualContext: Send + Sync {
+    /// The whole tree, parents first, the topmost entry being the suffix. Called once per search; it is small.
+    fn entries(&self, configuration: &Configuration) -> Vec<Entry>;
+}
+
+impl Context {
+    /// The store, if there is one.
+    pub fn database(&self) -> Option<&Arc<Database>> {
+        match &self.backend {
+            Backend::Stored { database, .. } => Some(database),
+            Backend::Virtual(_) | Backend::Frontend => None,
+        }
+    }
+
+    /// Naming contexts, in order.
+    pub fn suffixes(&self) -> &[Dn] {
+        &self.settings.suffixes
+    }
+
+    /// Whether `dn` is the rootdn of this database.
+    pub fn is_root(&self, dn: &Dn) -> bool {
+        self.settings.root_dn.as_ref().is_some_and(|root| root == dn && root.depth() > 0)
+    }
+
+    /// The suffix that holds `dn`: the longest one.
+    pub fn suffix_of(&self, dn: &Dn) -> Option<&Dn> {
+        self.suffixes().iter().filter(|suffix| dn.is_within(suffix)).max_by_key(|suffix| suffix.depth())
+    }
+
+    /// Whether `dn` is one of the suffixes.
+    pub fn is_suffix(&self, dn: &Dn) -> bool {
+        self.suffixes().contains(dn)
+    }
+
+    /// Refuses what `restrict` and `readonly` forbid.
+    ///
+    /// # Errors
+    /// `unwillingToPerform`.
+    pub(crate) fn check_restrictions(&self, operation: Operations) -> Result<(), OperationError> {
+        let read_only = self.settings.read_only && Operations::WRITE.contains(operation);
+        if read_only || self.settings.restrict.operations.contains(operation) {
+            let text = if read_only { "operation restricted" } else { restricted_text(operation) };
+            return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
+        }
+        Ok(())
+    }
+}
+
+/// slapd names reading operations when it refuses them.
+fn restricted_text(operation: Operations) -> &'static str {
+    if Operations::READ.contains(operation) { "read operations restricted" } else { "operation restricted" }
+}

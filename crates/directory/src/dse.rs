@@ -1,0 +1,85 @@
+//! The root DSE (RFC 4512 §5.1) and the subschema subentry (RFC 4512 §4.2), as entries in memory.
+
+use ironbark_config::DatabaseKind;
+use ironbark_ldap_proto::{controls, extended};
+use ironbark_model::{Attribute, Dn, Entry, Schema};
+
+use crate::Configuration;
+
+/// Features of the root DSE: modify-increment, `+`, `@class`, absolute filters, language tags and ranges.
+const FEATURES: [&str; 6] = [
+    "1.3.6.1.1.14",
+    "1.3.6.1.4.1.4203.1.5.1",
+    "1.3.6.1.4.1.4203.1.5.2",
+    "1.3.6.1.4.1.4203.1.5.3",
+    "1.3.6.1.4.1.4203.1.5.4",
+    "1.3.6.1.4.1.4203.1.5.5",
+];
+
+/// Collects attributes of an entry in memory; names that the schema lacks are left out.
+struct Builder<'a> {
+    schema: &'a Schema,
+    attributes: Vec<Attribute>,
+}
+
+impl Builder<'_> {
+    fn add<V: Into<Vec<u8>>>(&mut self, name: &str, values: impl IntoIterator<Item = V>) {
+        let values: Vec<Vec<u8>> = values.into_iter().map(Into::into).collect();
+        if let Ok(description) = self.schema.attribute_description(name.as_bytes())
+            && !values.is_empty()
+        {
+            self.attributes.push(Attribute { description, values });
+        }
+    }
+}
+
+/// The root DSE. Everything it lists is there.
+pub(crate) fn root(configuration: &Configuration) -> Entry {
+    let mut entry = Builder { schema: &configuration.schema, attributes: Vec::new() };
+    let of_kind = |kind: DatabaseKind| {
+        let contexts = configuration.contexts.iter().filter(move |context| context.settings.kind == kind);
+        contexts.flat_map(|context| context.suffixes()).map(|suffix| suffix.pretty().to_owned())
+    };
+    entry.add("objectClass", ["top", "OpenLDAProotDSE"]);
+    entry.add("structuralObjectClass", ["OpenLDAProotDSE"]);
+    entry.add("configContext", of_kind(DatabaseKind::Config));
+    entry.add("monitorContext", of_kind(DatabaseKind::Monitor));
+    entry.add("namingContexts", configuration.naming_contexts().map(|dn| dn.pretty().to_owned()));
+    entry.add("supportedControl", controls::REGISTRY.iter().filter(|row| row.advertised).map(|row| row.oid));
+    let advertised = extended::REGISTRY.iter().filter(|row| {
+        // StartTLS is listed where TLS is configured, which it cannot be yet.
+        row.advertised && row.operation != extended::ExtendedOperation::StartTls
+    });
+    entry.add("supportedExtension", advertised.map(|row| row.oid));
+    entry.add("supportedFeatures", FEATURES);
+    let versions: &[&str] = if configuration.settings.allow.contains(ironbark_config::Allow::BIND_V2) {
+        &["2", "3"]
+    } else {
+        &["3"]
+    };
+    entry.add("supportedLDAPVersion", versions.iter().copied());
+    entry.add("vendorName", ["Ironbark"]);
+    entry.add("vendorVersion", [concat!("Ironbark ", env!("CARGO_PKG_VERSION"))]);
+    entry.add("entryDN", [""]);
+    entry.add("subschemaSubentry", configuration.subschema_dn().map(|dn| dn.pretty().to_owned()));
+    Entry { dn: Dn::root(), attributes: entry.attributes }
+}
+
+/// The subschema subentry.
+pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
+    let schema = &*configuration.schema;
+    let mut entry = Builder { schema, attributes: Vec::new() };
+    entry.add("objectClass", ["top", "subentry", "subschema", "extensibleObject"]);
+    entry.add("structuralObjectClass", ["subentry"]);
+    let name = dn.leaf_assertions(schema).into_iter().map(|(_, value)| value);
+    entry.add("cn", name);
+    entry.add("ldapSyntaxes", schema.syntax_definitions());
+    entry.add("matchingRules", schema.matching_rule_definitions());
+    entry.add("matchingRuleUse", schema.matching_rule_use_definitions());
+    entry.add("attributeTypes", schema.attribute_type_definitions());
+    entry.add("objectClasses", schema.object_class_definitions());
+    entry.add("dITContentRules", schema.dit_content_rule_definitions());
+    entry.add("entryDN", [dn.pretty()]);
+    entry.add("subschemaSubentry", [dn.pretty()]);
+    Entry { dn, attributes: entry.attributes }
+}

@@ -1,0 +1,92 @@
+//! How an operation is refused: the parts of an LDAPResult, and the failure behind them.
+
+use std::borrow::Cow;
+
+use ironbark_model::ResultCode;
+use ironbark_store::StoreError;
+
+/// An operation's negative outcome (RFC 4511 §4.1.9). Diagnostic texts are slapd's where slapd has one; they hold no secrets.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperationError {
+    /// The result code.
+    pub result_code: ResultCode,
+    /// Deepest existing ancestor, for noSuchObject and its like; may be empty.
+    pub matched_dn: String,
+    /// Text for people; may be empty.
+    pub diagnostic_message: Cow<'static, str>,
+    /// URIs, when the result code is referral.
+    pub referrals: Vec<String>,
+}
+
+impl OperationError {
+    /// A result code and a text.
+    pub fn new(result_code: ResultCode, diagnostic_message: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            result_code,
+            matched_dn: String::new(),
+            diagnostic_message: diagnostic_message.into(),
+            referrals: Vec::new(),
+        }
+    }
+
+    /// A bare result code.
+    pub fn code(result_code: ResultCode) -> Self {
+        Self::new(result_code, "")
+    }
+
+    /// `noSuchObject` below the given entry.
+    pub fn no_such_object(matched_dn: String) -> Self {
+        Self {
+            matched_dn,
+            ..Self::code(ResultCode::NO_SUCH_OBJECT)
+        }
+    }
+
+    /// A referral result; without URIs it becomes noSuchObject, as a referral needs at least one.
+    pub fn referral(matched_dn: String, referrals: Vec<String>) -> Self {
+        if referrals.is_empty() {
+            return Self::no_such_object(matched_dn);
+        }
+        Self {
+            result_code: ResultCode::REFERRAL,
+            matched_dn,
+            diagnostic_message: Cow::Borrowed(""),
+            referrals,
+        }
+    }
+}
+
+impl From<StoreError> for OperationError {
+    fn from(error: StoreError) -> Self {
+        Self::of_store(&error)
+    }
+}
+
+impl OperationError {
+    /// What a client hears of a storage failure; the log hears the rest.
+    pub(crate) fn of_store(error: &StoreError) -> Self {
+        match error {
+            StoreError::Full(reason) => Self::new(ResultCode::UNWILLING_TO_PERFORM, format!("database is full: {reason}")),
+            StoreError::Lmdb(_) | StoreError::File { .. } | StoreError::Format(_) | StoreError::Inapplicable(_) => {
+                tracing::error!(target: "any", "storage failure: {error}");
+                Self::new(ResultCode::OTHER, "internal error")
+            }
+        }
+    }
+}
+
+/// Why a directory could not be opened. The text names the database and the reason.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The store refused.
+    #[error("database {suffix}: {source}")]
+    Store {
+        /// The first suffix.
+        suffix: String,
+        /// Why.
+        source: StoreError,
+    },
+    /// The configuration cannot be served.
+    #[error("{0}")]
+    Configuration(String),
+}

@@ -1,0 +1,64 @@
+//! Opening a database as its settings ask.
+
+use std::sync::Arc;
+
+use ironbark_config::{DatabaseConfig, IndexKinds};
+use ironbark_model::Schema;
+use ironbark_store::{Database, DatabaseOptions, IndexDefinition};
+
+use crate::OpenError;
+
+/// Opens the store of a database. Tools use it too, so that a database is opened in one way only.
+pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, OpenError> {
+    Database::open(options(settings), Arc::clone(schema)).map_err(|source| OpenError::Store {
+        suffix: settings.suffixes.first().map_or_else(String::new, |suffix| suffix.pretty().to_owned()),
+        source,
+    })
+}
+
+/// What the store is told of a database's settings.
+pub fn options(settings: &DatabaseConfig) -> DatabaseOptions {
+    let mdb = &settings.mdb;
+    DatabaseOptions {
+        directory: mdb.directory.clone(),
+        suffixes: settings.suffixes.clone(),
+        max_size: mdb.max_size,
+        max_readers: mdb.max_readers,
+        mode: mdb.mode,
+        no_sync: mdb.no_sync,
+        no_meta_sync: mdb.no_meta_sync,
+        write_map: mdb.write_map,
+        map_async: mdb.map_async,
+        no_read_ahead: mdb.no_read_ahead,
+        indexes: indexes(settings),
+        read_only: false,
+    }
+}
+
+fn indexes(settings: &DatabaseConfig) -> Vec<IndexDefinition> {
+    let mut definitions: Vec<_> = settings
+        .mdb
+        .indexes
+        .iter()
+        .map(|setting| definition(&setting.attribute, setting.kinds))
+        .collect();
+    // As in slapd, objectClass always has an equality index.
+    match definitions.iter_mut().find(|definition| definition.attribute.eq_ignore_ascii_case("objectClass")) {
+        Some(definition) => definition.equality = true,
+        None => definitions.push(definition("objectClass", IndexKinds::EQUALITY)),
+    }
+    definitions
+}
+
+fn definition(attribute: &str, kinds: IndexKinds) -> IndexDefinition {
+    let substring = [IndexKinds::SUB_INITIAL, IndexKinds::SUB_ANY, IndexKinds::SUB_FINAL];
+    IndexDefinition {
+        attribute: attribute.into(),
+        presence: kinds.contains(IndexKinds::PRESENCE),
+        equality: kinds.contains(IndexKinds::EQUALITY),
+        substring: substring.iter().any(|kind| kinds.contains(*kind)),
+        approximate: kinds.contains(IndexKinds::APPROXIMATE),
+        no_language: kinds.contains(IndexKinds::NO_LANGUAGE),
+        no_subtypes: kinds.contains(IndexKinds::NO_SUBTYPES),
+    }
+}

@@ -1,0 +1,14 @@
+//! Abandon (RFC 4511 §4.11): asks an operation to end; there is no response.
+
+use ironbark_ldap_proto::MessageId;
+
+use super::Origin;
+use crate::{Session, session::Stop};
+
+/// Stops the operation if it is still under way. A write that is already executing is not undone.
+pub(crate) fn abandon(session: &mut Session, origin: &Origin, target: MessageId) {
+    crate::log::abandon(origin, target);
+    if let Some(flag) = session.in_flight.get(&target.value()) {
+        flag.stop(Stop::Abandoned);
+    }
+}

@@ -1,0 +1,205 @@
+//! Bind (RFC 4511 §4.2): anonymous, and simple with name and password; of SASL, EXTERNAL is refused until it is built.
+
+use std::sync::Arc;
+
+use ironbark_config::{Allow, Disallow, Operations, access::Privileges};
+use ironbark_ldap_proto::{Authentication, BindRequest, Operation};
+use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_store::Location;
+use tokio::sync::oneshot;
+
+use super::Origin;
+use crate::{
+    Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
+    access::{self, Subject, Target},
+    context::Backend,
+    password::{self, Cost},
+    respond,
+    session::Identity,
+};
+
+/// Begins a bind. Whatever the outcome, operations under way are given up first and the connection is anonymous until the end.
+pub(crate) fn start(
+    directory: &Arc<Directory>,
+    session: &mut Session,
+    configuration: &Configuration,
+    origin: &Origin,
+    request: &BindRequest<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Started, OperationError> {
+    session.stop_all();
+    session.identity = Arc::default();
+    check_version(session, configuration, request.version)?;
+    let dn = Dn::parse(&configuration.schema, request.name)
+        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
+    let password = match request.authentication {
+        Authentication::Simple(password) => password,
+        Authentication::Sasl { mechanism: b"", .. } => {
+            return Err(OperationError::new(ResultCode::AUTH_METHOD_NOT_SUPPORTED, "no SASL mechanism requested"));
+        }
+        Authentication::Sasl { .. } => {
+            return Err(OperationError::new(ResultCode::AUTH_METHOD_NOT_SUPPORTED, "SASL(-4): no mechanism available: "));
+        }
+        Authentication::Other { .. } => {
+            return Err(OperationError::new(ResultCode::AUTH_METHOD_NOT_SUPPORTED, "unknown authentication method"));
+        }
+    };
+    if dn.depth() == 0 || password.is_empty() {
+        anonymous(configuration, &dn, password)?;
+        return Ok(succeed(directory, session, origin, Identity::default(), out));
+    }
+    match check_name(configuration, dn, password)? {
+        Verdict::Accepted(identity) => {
+            crate::log::bound(origin, identity.dn.pretty());
+            Ok(succeed(directory, session, origin, identity, out))
+        }
+        Verdict::Slow(check) => submit(directory, origin, check),
+    }
+}
+
+/// What is known of a name and password without long computation.
+enum Verdict {
+    Accepted(Identity),
+    Slow(SlowCheck),
+}
+
+/// A check that belongs on the hashing pool.
+struct SlowCheck {
+    dn: Dn,
+    stored: Vec<Vec<u8>>,
+    presented: Vec<u8>,
+}
+
+fn check_version(session: &mut Session, configuration: &Configuration, version: i32) -> Result<(), OperationError> {
+    let refuse = |text| Err(OperationError::new(ResultCode::PROTOCOL_ERROR, text));
+    session.protocol_version = match version {
+        3 => 3,
+        2 if configuration.settings.allow.contains(Allow::BIND_V2) => 2,
+        2 => return refuse("historical protocol version requested, use LDAPv3 instead"),
+        _ => return refuse("requested protocol version not supported"),
+    };
+    Ok(())
+}
+
+/// Anonymous and unauthenticated binds (RFC 4513 §5.1.1-2), as `allow` and `disallow` have it.
+fn anonymous(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<(), OperationError> {
+    let settings = &configuration.settings;
+    if dn.depth() > 0 && !settings.allow.contains(Allow::BIND_ANON_DN) {
+        return Err(OperationError::new(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "unauthenticated bind (DN with no password) disallowed",
+        ));
+    }
+    if dn.depth() == 0 && !password.is_empty() && !settings.allow.contains(Allow::BIND_ANON_CRED) {
+        return Err(OperationError::code(ResultCode::INVALID_CREDENTIALS));
+    }
+    if settings.disallow.contains(Disallow::BIND_ANON) {
+        return Err(OperationError::new(ResultCode::INAPPROPRIATE_AUTHENTICATION, "anonymous bind disallowed"));
+    }
+    Ok(())
+}
+
+/// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
+fn check_name(configuration: &Configuration, dn: Dn, password: &[u8]) -> Result<Verdict, OperationError> {
+    let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
+    if configuration.settings.disallow.contains(Disallow::BIND_SIMPLE) {
+        return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "unwilling to perform simple authentication"));
+    }
+    if let Some(verdict) = root_verdict(configuration, &dn, password) {
+        return verdict;
+    }
+    let context = configuration.context_of(&dn).ok_or_else(invalid)?;
+    context.check_restrictions(Operations::BIND)?;
+    let Backend::Stored { database, .. } = &context.backend else { return Err(invalid()) };
+    let snapshot = database.snapshot()?;
+    let view = snapshot.view();
+    let Location::Entry(id) = view.locate(&dn)? else { return Err(invalid()) };
+    let record = view.record(id)?.ok_or_else(invalid)?;
+    if record.is_alias() || record.is_subentry() || record.is_referral() {
+        return Err(invalid());
+    }
+    let entry = record.to_entry(view.dn(id)?)?;
+    let stored = usable_passwords(configuration, context, &entry)?;
+    decide(entry.dn, stored, password)
+}
+
+/// Checks against the `rootpw` of the database whose rootdn this is.
+fn root_verdict(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Option<Result<Verdict, OperationError>> {
+    let context = configuration.contexts.iter().find(|context| context.is_root(dn) && context.settings.root_password.is_some())?;
+    let stored = context.settings.root_password.as_ref()?.0.clone();
+    let name = context.settings.root_dn.clone()?;
+    Some(decide(name, vec![stored], password))
+}
+
+fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, OperationError> {
+    let (cheap, slow): (Vec<_>, Vec<_>) = stored.into_iter().partition(|value| password::cost(value) == Cost::Cheap);
+    if cheap.iter().any(|value| password::verify(value, password)) {
+        return Ok(Verdict::Accepted(Identity { dn, authentication_dn: None }));
+    }
+    if slow.is_empty() {
+        return Err(OperationError::code(ResultCode::INVALID_CREDENTIALS));
+    }
+    Ok(Verdict::Slow(SlowCheck { dn, stored: slow, presented: password.to_vec() }))
+}
+
+/// The userPassword values that the access rules let anonymous authenticate with.
+fn usable_passwords(
+    configuration: &Configuration,
+    context: &Context,
+    entry: &Entry,
+) -> Result<Vec<Vec<u8>>, OperationError> {
+    let known = &configuration.well_known.user_password;
+    let anonymous = Identity::default();
+    let subject = Subject::of(&anonymous, context);
+    let schema = &configuration.schema;
+    let mut values = Vec::new();
+    for attribute in &entry.attributes {
+        if !schema.is_subtype(attribute.description.attribute_type, known.attribute_type) {
+            continue;
+        }
+        for value in &attribute.values {
+            let target = Target::Attribute(&attribute.description, Some(value));
+            if access::permits(context, configuration, subject, entry, target, Privileges::AUTH) {
+                values.push(value.clone());
+            }
+        }
+    }
+    if values.is_empty() {
+        // An entry without a password cannot be told from a wrong password (RFC 4513 §6.3.1 leaves it open; slapd does the same).
+        return Err(OperationError::code(ResultCode::INVALID_CREDENTIALS));
+    }
+    Ok(values)
+}
+
+fn succeed(directory: &Directory, session: &mut Session, origin: &Origin, identity: Identity, out: &mut Vec<u8>) -> Started {
+    session.identity = Arc::new(identity);
+    let success = OperationError::code(ResultCode::SUCCESS);
+    respond::result(out, origin.message_id, Operation::Bind, &success);
+    crate::log::result(directory, origin, Operation::Bind, ResultCode::SUCCESS, "");
+    Started::Answered
+}
+
+/// Verifies on the hashing pool, so that a slow hash never holds up a reactor.
+fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Result<Started, OperationError> {
+    let (reply, receiver) = oneshot::channel();
+    let origin = origin.clone();
+    let for_pool = Arc::clone(directory);
+    let accepted = directory.hashing_pool().run(move || {
+        let accepted = check.stored.iter().any(|stored| password::verify(stored, &check.presented));
+        let outcome = if accepted { ResultCode::SUCCESS } else { ResultCode::INVALID_CREDENTIALS };
+        let identity = accepted.then(|| Arc::new(Identity { dn: check.dn, authentication_dn: None }));
+        if let Some(identity) = &identity {
+            crate::log::bound(&origin, identity.dn.pretty());
+        }
+        let mut response = Vec::new();
+        respond::result(&mut response, origin.message_id, Operation::Bind, &OperationError::code(outcome));
+        crate::log::result(&for_pool, &origin, Operation::Bind, outcome, "");
+        for_pool.statistics().record_completed(Operation::Bind);
+        // The connection may be gone.
+        let _ = reply.send(Completion { message_id: origin.message_id, response, identity });
+    });
+    if !accepted {
+        return Err(OperationError::new(ResultCode::BUSY, "too many password checks are waiting"));
+    }
+    Ok(Started::Submitted(Submitted { receiver, blocks_connection: true }))
+}

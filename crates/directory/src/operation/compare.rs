@@ -1,0 +1,143 @@
+//! Compare (RFC 4511 §4.10).
+
+use ironbark_config::{access::Privileges, Operations};
+use ironbark_ldap_proto::{CompareRequest, controls::RequestControls};
+use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode, Schema};
+use ironbark_store::{Location, View};
+
+use super::Origin;
+use crate::{
+    Configuration, Context, OperationError,
+    access::{self, Subject, Target},
+    computed,
+    context::Backend,
+    referral,
+};
+
+/// Compares; the "error" is the result, compareTrue and compareFalse included.
+pub(crate) fn compare(
+    configuration: &Configuration,
+    origin: &Origin,
+    request: &CompareRequest<'_>,
+    controls: &RequestControls<'_>,
+) -> OperationError {
+    match outcome(configuration, origin, request, controls) {
+        Ok(true) => OperationError::code(ResultCode::COMPARE_TRUE),
+        Ok(false) => OperationError::code(ResultCode::COMPARE_FALSE),
+        Err(error) => error,
+    }
+}
+
+fn outcome(
+    configuration: &Configuration,
+    origin: &Origin,
+    request: &CompareRequest<'_>,
+    controls: &RequestControls<'_>,
+) -> Result<bool, OperationError> {
+    let schema = &*configuration.schema;
+    let dn = Dn::parse(schema, request.entry)
+        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
+    let description = schema
+        .attribute_description(request.attribute)
+        .map_err(|error| OperationError::new(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, error.to_string()))?;
+    let assertion = normalized_assertion(schema, &description, request.value)?;
+    if let Some(entry) = frontend_entry(configuration, &dn) {
+        return compare_memory(configuration, &configuration.frontend, origin, entry, &description, &assertion, request.value);
+    }
+    let context = configuration.context_of(&dn).ok_or_else(|| referral::default_referral(configuration, &dn, None))?;
+    context.check_restrictions(Operations::COMPARE)?;
+    let database = match &context.backend {
+        Backend::Stored { database, .. } => database,
+        Backend::Frontend => return Err(OperationError::code(ResultCode::NO_SUCH_OBJECT)),
+        Backend::Virtual(tree) => {
+            let entries = computed::complete(configuration, tree.entries(configuration));
+            let entry = entries
+                .iter()
+                .find(|entry| entry.dn == dn)
+                .ok_or_else(|| OperationError::no_such_object(String::new()))?;
+            return compare_memory(configuration, context, origin, entry, &description, &assertion, request.value);
+        }
+    };
+    let snapshot = database.snapshot()?;
+    let view = snapshot.view();
+    let id = match view.locate(&dn)? {
+        Location::Entry(id) => id,
+        Location::Missing { ancestor } => return Err(referral::missing(configuration, view, &dn, ancestor)),
+    };
+    let record = view.record(id)?.ok_or_else(|| OperationError::code(ResultCode::NO_SUCH_OBJECT))?;
+    if record.is_referral() && controls.manage_dsa_it.is_none() {
+        let urls = referral::urls_of(configuration, &record, Some((&dn, &dn)), None);
+        return Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls));
+    }
+    let mut entry = record.to_entry(view.dn(id)?)?;
+    computed::add_all(configuration, &mut entry, has_subordinates(view, id));
+    if let Some(assertion) = &controls.assertion {
+        super::check_assertion(configuration, &entry, &assertion.value.0)?;
+    }
+    compare_memory(configuration, context, origin, &entry, &description, &assertion, request.value)
+}
+
+fn has_subordinates(view: View<'_>, id: ironbark_store::EntryId) -> Result<bool, ironbark_store::StoreError> {
+    view.has_subordinates(id)
+}
+
+fn frontend_entry<'a>(configuration: &'a Configuration, dn: &Dn) -> Option<&'a Entry> {
+    configuration.root_dse.iter().chain(configuration.subschema.iter()).find(|entry| entry.dn == *dn)
+}
+
+/// The assertion value in normal form.
+fn normalized_assertion(schema: &Schema, description: &AttributeDescription, value: &[u8]) -> Result<Vec<u8>, OperationError> {
+    let rule = schema
+        .attribute_type(description.attribute_type)
+        .equality
+        .ok_or_else(|| OperationError::new(ResultCode::INAPPROPRIATE_MATCHING, "inappropriate matching request"))?;
+    let mut normalized = Vec::new();
+    (rule.normalize_assertion)(schema, value, &mut normalized)
+        .map_err(|_| OperationError::new(ResultCode::INVALID_ATTRIBUTE_SYNTAX, "value does not conform to assertion syntax"))?;
+    Ok(normalized)
+}
+
+fn compare_memory(
+    configuration: &Configuration,
+    context: &Context,
+    origin: &Origin,
+    entry: &Entry,
+    description: &AttributeDescription,
+    assertion: &[u8],
+    value: &[u8],
+) -> Result<bool, OperationError> {
+    let schema = &*configuration.schema;
+    let subject = Subject::of(&origin.identity, context);
+    let target = Target::Attribute(description, Some(value));
+    if !access::permits(context, configuration, subject, entry, target, Privileges::COMPARE) {
+        // Without disclose the entry does not exist for this subject.
+        let disclosed = access::permits(context, configuration, subject, entry, Target::Entry, Privileges::DISCLOSE);
+        let code = if disclosed { ResultCode::INSUFFICIENT_ACCESS_RIGHTS } else { ResultCode::NO_SUCH_OBJECT };
+        return Err(OperationError::code(code));
+    }
+    let mut found = false;
+    let mut normalized = Vec::new();
+    for attribute in &entry.attributes {
+        let of_type = schema.is_subtype(attribute.description.attribute_type, description.attribute_type);
+        let has_options = description.options.iter().all(|option| attribute.description.options.contains(option));
+        if !of_type || !has_options {
+            continue;
+        }
+        found = true;
+        let Some(rule) = schema.attribute_type(attribute.description.attribute_type).equality else { continue };
+        for value in &attribute.values {
+            normalized.clear();
+            if (rule.normalize_value)(schema, value, &mut normalized).is_err() {
+                continue;
+            }
+            let equal = match rule.evaluate {
+                Some(evaluate) => evaluate(schema, &normalized, assertion),
+                None => normalized == assertion,
+            };
+            if equal {
+                return Ok(true);
+            }
+        }
+    }
+    if found { Ok(false) } else { Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE)) }
+}

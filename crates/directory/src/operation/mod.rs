@@ -1,0 +1,178 @@
+//! The operations of RFC 4511, one file each, and what write operations share while they execute.
+//!
+//! A write executes on its database's writer thread, inside the open transaction. Everything is validated before the first effect is
+//! applied; a refusal after that ([`Execution::is_dirty`]) makes the writer start the group over without the operation.
+
+use std::sync::Arc;
+
+use ironbark_ldap_proto::controls::RequestControls;
+use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode, Schema};
+use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, WriteTransaction};
+
+use crate::{
+    Configuration, Context, Directory, OperationError,
+    access::Subject,
+    overlay::Applied,
+    session::{Identity, Peer, StopFlag},
+    stamp::Stamp,
+};
+
+pub mod abandon;
+pub mod add;
+pub mod bind;
+pub mod compare;
+pub mod delete;
+pub mod extended;
+pub mod modify;
+pub mod modify_dn;
+pub mod password_modify;
+mod write_checks;
+
+/// Who asked, and when: what an operation carries from its connection to wherever it executes.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// `conn=` of the log.
+    pub connection: u64,
+    /// `op=` of the log.
+    pub operation: u64,
+    /// Message ID.
+    pub message_id: i32,
+    /// Authorization identity at the time of the request, after proxied authorization.
+    pub identity: Arc<Identity>,
+    /// The peer.
+    pub peer: Arc<Peer>,
+    /// Security strength factor of the connection.
+    pub ssf: u32,
+    /// Given up by Abandon, Cancel or the end of the connection.
+    pub stop: StopFlag,
+    /// Monotonic microseconds when the PDU was complete.
+    pub received_micros: u64,
+}
+
+/// One write operation under execution.
+pub struct Execution<'w, 'd> {
+    /// The server.
+    pub directory: &'w Directory,
+    /// The configuration the operation began with.
+    pub configuration: &'w Configuration,
+    /// The database.
+    pub context: &'w Context,
+    /// Who asked.
+    pub origin: &'w Origin,
+    /// Typed controls of the request.
+    pub controls: &'w RequestControls<'w>,
+    /// CSN and time of this change.
+    pub stamp: Stamp,
+    transaction: &'w mut WriteTransaction<'d>,
+    record: ChangeRecord,
+    /// Entry as it was, for pre-read.
+    pub(crate) entry_before: Option<Entry>,
+    /// Entry as it is now, for post-read.
+    pub(crate) entry_after: Option<Entry>,
+}
+
+impl<'w, 'd> Execution<'w, 'd> {
+    pub(crate) fn new(
+        directory: &'w Directory,
+        configuration: &'w Configuration,
+        context: &'w Context,
+        origin: &'w Origin,
+        controls: &'w RequestControls<'w>,
+        transaction: &'w mut WriteTransaction<'d>,
+    ) -> Self {
+        let stamp = directory.next_stamp();
+        Self {
+            record: ChangeRecord {
+                csn: stamp.csn.as_str().into(),
+                author: String::from_utf8_lossy(origin.identity.dn.normalized()).into(),
+                kind: ChangeKind::Modify,
+                effects: Vec::new(),
+            },
+            directory,
+            configuration,
+            context,
+            origin,
+            controls,
+            stamp,
+            transaction,
+            entry_before: None,
+            entry_after: None,
+        }
+    }
+
+    /// The schema in force.
+    pub fn schema(&self) -> &'w Schema {
+        &self.configuration.schema
+    }
+
+    /// The transaction's current state.
+    pub fn view(&self) -> View<'_> {
+        self.transaction.view()
+    }
+
+    /// Who acts, for access rules.
+    pub fn subject(&self) -> Subject<'w> {
+        Subject::of(&self.origin.identity, self.context)
+    }
+
+    /// Whether an effect was applied: a refusal now must undo it.
+    pub fn is_dirty(&self) -> bool {
+        !self.record.effects.is_empty()
+    }
+
+    /// The record so far.
+    pub fn record(&self) -> &ChangeRecord {
+        &self.record
+    }
+
+    /// The entry at a location in memory, with its DN.
+    pub fn entry(&self, id: EntryId) -> Result<Entry, OperationError> {
+        let view = self.view();
+        let record = view.record(id)?.ok_or_else(|| OperationError::new(ResultCode::OTHER, "entry vanished"))?;
+        Ok(record.to_entry(view.dn(id)?)?)
+    }
+
+    /// The entry's ID, or noSuchObject with the deepest existing ancestor (or the referral there).
+    pub fn locate(&self, dn: &Dn) -> Result<EntryId, OperationError> {
+        match self.view().locate(dn)? {
+            Location::Entry(id) => Ok(id),
+            Location::Missing { ancestor } => Err(crate::referral::missing(self.configuration, self.view(), dn, ancestor)),
+        }
+    }
+
+    /// Applies the operation's own effect, then lets the overlays act in the transaction. Call it once, after every check.
+    ///
+    /// With the no-op control this is where the operation ends (`noOperation`).
+    pub fn apply_own(&mut self, kind: ChangeKind, effect: Effect, before: Option<&Entry>) -> Result<EntryId, OperationError> {
+        if self.controls.no_op {
+            return Err(OperationError::new(ResultCode::NO_OPERATION, ""));
+        }
+        self.record.kind = kind;
+        let id = self.transaction.apply_effect(&effect);
+        self.record.effects.push(effect.clone());
+        let id = id?;
+        let context = self.context;
+        for overlay in context.overlays.in_transaction() {
+            overlay.in_transaction(self, Applied { effect: &effect, before })?;
+        }
+        Ok(id)
+    }
+
+    /// Applies a further effect: overlays call this from `in_transaction`.
+    pub fn apply_further(&mut self, effect: Effect) -> Result<EntryId, OperationError> {
+        let id = self.transaction.apply_effect(&effect);
+        self.record.effects.push(effect);
+        Ok(id?)
+    }
+
+    /// Ends the operation: stores the position, gives the record to whoever commits.
+    pub(crate) fn finish(self) -> Result<ChangeRecord, OperationError> {
+        self.transaction.record_position(&self.record)?;
+        Ok(self.record)
+    }
+
+    /// The text of an attribute description.
+    pub fn name_of(&self, description: &AttributeDescription) -> String {
+        self.schema().description_text(description)
+    }
+}

@@ -1,0 +1,124 @@
+//! Overlays: parts that follow or refuse operations without owning data.
+//!
+//! An overlay declares the hooks it uses, so that an idle overlay costs nothing. Inner changes that it makes in the transaction are
+//! ordinary effects of the same change record; it never sees a connection.
+
+use std::sync::Arc;
+
+use ironbark_model::Entry;
+use ironbark_store::{ChangeRecord, Effect};
+
+use crate::{OperationError, operation::Execution};
+
+/// Which hooks an overlay uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Hooks {
+    /// [`Overlay::before_write`].
+    pub before_write: bool,
+    /// [`Overlay::in_transaction`].
+    pub in_transaction: bool,
+    /// Whether `in_transaction` needs the entry as it was before the effect.
+    pub needs_entry_before: bool,
+    /// [`Overlay::after_commit`].
+    pub after_commit: bool,
+}
+
+/// What an effect did, as overlays in the transaction see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Applied<'a> {
+    /// The operation's own effect, already applied.
+    pub effect: &'a Effect,
+    /// The entry before it, if some overlay asked for it; `None` for an add.
+    pub before: Option<&'a Entry>,
+}
+
+/// One overlay instance of one database (or of the frontend). All hooks default to no action.
+pub trait Overlay: Send + Sync {
+    /// The name in the configuration.
+    fn name(&self) -> &'static str;
+
+    /// The hooks in use; read once.
+    fn hooks(&self) -> Hooks;
+
+    /// Sees each write before it is executed and may refuse it. Nothing has been changed yet.
+    fn before_write(&self, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
+        let _ = execution;
+        Ok(())
+    }
+
+    /// Runs in the transaction after the operation's own effect; may add effects, or refuse, which undoes the operation.
+    fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
+        let _ = (execution, applied);
+        Ok(())
+    }
+
+    /// Sees the committed record, in commit order, on the writer thread: must not block for long and cannot refuse.
+    fn after_commit(&self, record: &ChangeRecord, context: &AfterCommit<'_>) {
+        let _ = (record, context);
+    }
+
+    /// Clean shutdown: flush what is buffered.
+    fn close(&self) {}
+}
+
+/// What accompanies a committed record.
+#[derive(Clone, Copy, Debug)]
+pub struct AfterCommit<'a> {
+    /// First suffix of the database, pretty form.
+    pub suffix: &'a str,
+    /// Pretty authorization DN of the client; empty for anonymous.
+    pub author: &'a str,
+    /// The client's address as the log prints it (`IP=...`), and its connection number.
+    pub peer_name: &'a str,
+    /// Connection number.
+    pub connection: u64,
+}
+
+/// The overlays of a database in the order in which they act: last configured, first called, as in slapd.
+#[derive(Clone, Default)]
+pub struct Pipeline {
+    overlays: Vec<(Hooks, Arc<dyn Overlay>)>,
+}
+
+impl Pipeline {
+    /// From the configured order.
+    pub fn new(configured: Vec<Arc<dyn Overlay>>) -> Self {
+        Self {
+            overlays: configured.into_iter().rev().map(|overlay| (overlay.hooks(), overlay)).collect(),
+        }
+    }
+
+    /// Names in calling order.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.overlays.iter().map(|(_, overlay)| overlay.name())
+    }
+
+    /// Whether some overlay wants the entry before an effect.
+    pub fn needs_entry_before(&self) -> bool {
+        self.overlays.iter().any(|(hooks, _)| hooks.needs_entry_before)
+    }
+
+    pub(crate) fn before_write(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
+        self.overlays.iter().filter(|(hooks, _)| hooks.before_write).map(|(_, overlay)| overlay)
+    }
+
+    pub(crate) fn in_transaction(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
+        self.overlays.iter().filter(|(hooks, _)| hooks.in_transaction).map(|(_, overlay)| overlay)
+    }
+
+    pub(crate) fn after_commit(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
+        self.overlays.iter().filter(|(hooks, _)| hooks.after_commit).map(|(_, overlay)| overlay)
+    }
+
+    pub(crate) fn close(&self) {
+        for (_, overlay) in &self.overlays {
+            overlay.close();
+        }
+    }
+}
+
+impl std::fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.names()).finish()
+    }
+}

@@ -1,0 +1,88 @@
+//! `{ARGON2}` followed by a PHC string `$argon2id$v=19$m=...,t=...,p=...$salt$hash`, as slapd's argon2 module writes it.
+
+use argon2::{Algorithm, Argon2, Params, Version};
+use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
+use subtle::ConstantTimeEq as _;
+
+use super::{HashError, decode_base64};
+
+/// Parameters of new hashes: the second recommendation of RFC 9106 §4 scaled to a server (19 MiB, two passes, OWASP's minimum).
+const NEW_MEMORY_KIB: u32 = 19_456;
+const NEW_PASSES: u32 = 2;
+const NEW_LANES: u32 = 1;
+const NEW_SALT_LENGTH: usize = 16;
+const NEW_KEY_LENGTH: usize = 32;
+/// Stored hashes may not ask for more: 1 GiB.
+const MAX_MEMORY_KIB: u32 = 1 << 20;
+const MAX_PASSES: u32 = 64;
+const MAX_LANES: u32 = 64;
+const MAX_KEY_LENGTH: usize = 512;
+
+struct Stored {
+    algorithm: Algorithm,
+    version: Version,
+    params: Params,
+    salt: Vec<u8>,
+    key: Vec<u8>,
+}
+
+fn parse(text: &str) -> Option<Stored> {
+    let mut fields = text.trim().strip_prefix('$')?.split('$');
+    let algorithm = match fields.next()? {
+        "argon2d" => Algorithm::Argon2d,
+        "argon2i" => Algorithm::Argon2i,
+        "argon2id" => Algorithm::Argon2id,
+        _ => return None,
+    };
+    let mut field = fields.next()?;
+    let version = match field.strip_prefix("v=") {
+        Some(number) => {
+            field = fields.next()?;
+            if number == "19" { Version::V0x13 } else { Version::V0x10 }
+        }
+        None => Version::V0x10,
+    };
+    let (mut memory, mut passes, mut lanes) = (0, 0, 0);
+    for parameter in field.split(',') {
+        let (name, value) = parameter.split_once('=')?;
+        let value = value.parse::<u32>().ok()?;
+        match name {
+            "m" => memory = value,
+            "t" => passes = value,
+            "p" => lanes = value,
+            _ => return None,
+        }
+    }
+    let salt = decode_base64(fields.next()?.as_bytes())?;
+    let key = decode_base64(fields.next()?.as_bytes())?;
+    if memory > MAX_MEMORY_KIB || passes > MAX_PASSES || lanes > MAX_LANES || key.len() > MAX_KEY_LENGTH {
+        tracing::warn!(target: "any", "an {{ARGON2}} password asks for more memory or time than is allowed and was not verified");
+        return None;
+    }
+    let params = Params::new(memory, passes, lanes, Some(key.len())).ok()?;
+    Some(Stored { algorithm, version, params, salt, key })
+}
+
+pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
+    let Some(stored) = std::str::from_utf8(hash).ok().and_then(parse) else { return false };
+    let mut key = vec![0; stored.key.len()];
+    let argon2 = Argon2::new(stored.algorithm, stored.version, stored.params);
+    argon2.hash_password_into(presented, &stored.salt, &mut key).is_ok() && bool::from(key.ct_eq(&stored.key))
+}
+
+pub(super) fn hash(presented: &[u8], random: &mut dyn FnMut(&mut [u8]), out: &mut Vec<u8>) -> Result<(), HashError> {
+    let mut salt = [0; NEW_SALT_LENGTH];
+    random(&mut salt);
+    let params = Params::new(NEW_MEMORY_KIB, NEW_PASSES, NEW_LANES, Some(NEW_KEY_LENGTH)).map_err(|_| HashError::Failed)?;
+    let mut key = [0; NEW_KEY_LENGTH];
+    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+        .hash_password_into(presented, &salt, &mut key)
+        .map_err(|_| HashError::Failed)?;
+    let text = format!(
+        "$argon2id$v=19$m={NEW_MEMORY_KIB},t={NEW_PASSES},p={NEW_LANES}${}${}",
+        STANDARD_NO_PAD.encode(salt),
+        STANDARD_NO_PAD.encode(key)
+    );
+    out.extend_from_slice(text.as_bytes());
+    Ok(())
+}

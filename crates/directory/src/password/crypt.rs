@@ -1,0 +1,53 @@
+//! `{CRYPT}` followed by a crypt(3) string: DES, MD5, bcrypt, SHA-256, SHA-512, yescrypt and their like.
+
+use yescrypt::{PasswordHash, PasswordVerifier as _, Yescrypt};
+
+use super::HashError;
+
+/// bcrypt's cost is the logarithm of its rounds: stored hashes past these are refused.
+const MAX_BCRYPT_COST: u32 = 20;
+const MAX_SHA_ROUNDS: u32 = 5_000_000;
+const NEW_SALT: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+fn within_limits(text: &str) -> bool {
+    let mut fields = text.split('$').skip(1);
+    match (fields.next(), fields.next()) {
+        (Some("2a" | "2b" | "2y" | "2x"), Some(cost)) => cost.parse().is_ok_and(|cost: u32| cost <= MAX_BCRYPT_COST),
+        (Some("5" | "6"), Some(field)) => field
+            .strip_prefix("rounds=")
+            .is_none_or(|rounds| rounds.parse().is_ok_and(|rounds: u32| rounds <= MAX_SHA_ROUNDS)),
+        // Three characters: flavour, log2(N), r; memory is 128 * r * N octets. `jFT` is 1 GiB.
+        (Some("y"), Some(parameters)) => {
+            let mut characters = parameters.bytes().skip(1);
+            characters.next().is_some_and(|n| n <= b'F') && characters.next().is_some_and(|r| r <= b'T')
+        }
+        _ => true,
+    }
+}
+
+pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
+    let Ok(text) = std::str::from_utf8(hash) else { return false };
+    let text = text.trim();
+    if !within_limits(text) {
+        tracing::warn!(target: "any", "a {{CRYPT}} password asks for more time than is allowed and was not verified");
+        return false;
+    }
+    if text.starts_with("$y$") {
+        return PasswordHash::new(text).is_ok_and(|hash| Yescrypt::default().verify_password(presented, &hash).is_ok());
+    }
+    pwhash::unix::verify(presented, text)
+}
+
+/// New values are SHA-512 crypt with the default 5,000 rounds, which every crypt(3) of the last decade verifies.
+pub(super) fn hash(presented: &[u8], random: &mut dyn FnMut(&mut [u8]), out: &mut Vec<u8>) -> Result<(), HashError> {
+    let mut octets = [0; 16];
+    random(&mut octets);
+    let salt: String = octets
+        .iter()
+        .filter_map(|octet| NEW_SALT.get(usize::from(octet % 64)))
+        .map(|character| char::from(*character))
+        .collect();
+    let text = pwhash::sha512_crypt::hash_with(format!("$6${salt}").as_str(), presented).map_err(|_| HashError::Failed)?;
+    out.extend_from_slice(text.as_bytes());
+    Ok(())
+}

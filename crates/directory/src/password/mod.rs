@@ -1,0 +1,70 @@
+//! userPassword values: `{SCHEME}` prefixes, verification and hashing (RFC 3112's notation as slapd uses it).
+//!
+//! Invariants: comparison takes the same time wherever two hashes differ; a stored hash cannot ask for unbounded work or memory.
+
+mod argon2;
+mod crypt;
+mod digest;
+mod pbkdf2;
+mod scheme;
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use subtle::ConstantTimeEq as _;
+
+pub use scheme::{HashError, Scheme};
+
+/// How long a verification may take: decides where it runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cost {
+    /// Microseconds: verified on the reactor.
+    Cheap,
+    /// Milliseconds or more: verified on the hashing pool.
+    Slow,
+}
+
+/// What verification of one stored value costs.
+pub fn cost(stored: &[u8]) -> Cost {
+    split(stored).0.map_or(Cost::Cheap, Scheme::cost)
+}
+
+/// Whether `presented` is the password behind the stored value. A value without a known `{SCHEME}` is a cleartext password.
+///
+/// Malformed hashes, and hashes whose cost parameters exceed the limits of their scheme, verify nothing.
+pub fn verify(stored: &[u8], presented: &[u8]) -> bool {
+    match split(stored) {
+        (None, clear) => bool::from(clear.ct_eq(presented)),
+        (Some(scheme), hash) => scheme.verify(hash, presented),
+    }
+}
+
+/// Hashes a new password for storage, scheme prefix included. `salt` supplies randomness.
+///
+/// # Errors
+/// The scheme cannot produce new hashes, or the randomness failed.
+pub fn hash(scheme: Scheme, presented: &[u8], salt: &mut dyn FnMut(&mut [u8])) -> Result<Vec<u8>, HashError> {
+    scheme.hash(presented, salt)
+}
+
+/// The scheme of a stored value, if its prefix is a known one, and the rest.
+pub fn split(stored: &[u8]) -> (Option<Scheme>, &[u8]) {
+    if stored.first() == Some(&b'{')
+        && let Some(end) = memchr::memchr(b'}', stored)
+        && let (Some(name), Some(rest)) = (stored.get(1..end), stored.get(end + 1..))
+        && let Some(scheme) = Scheme::from_name(name)
+    {
+        return (Some(scheme), rest);
+    }
+    (None, stored)
+}
+
+/// Base64 as found in stored hashes: surrounding white space and a missing padding are tolerated.
+fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
+    let text = text.trim_ascii();
+    STANDARD.decode(text).ok().or_else(|| {
+        let unpadded: Vec<u8> = text.iter().copied().filter(|byte| *byte != b'=').collect();
+        base64::engine::general_purpose::STANDARD_NO_PAD.decode(unpadded).ok()
+    })
+}
+
+#[cfg(test)]
+mod tests;

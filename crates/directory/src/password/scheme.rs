@@ -1,0 +1,98 @@
+//! The registry of password storage schemes.
+
+use super::{Cost, argon2, crypt, digest, pbkdf2};
+
+/// A password storage scheme that is verified; [`Scheme::hash`] says which also produce.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scheme {
+    /// `{CLEARTEXT}`.
+    Cleartext,
+    /// `{MD5}`, `{SMD5}`, `{SHA}`, `{SSHA}` and the SHA-2 family.
+    Digest(digest::Algorithm, digest::Salting),
+    /// `{PBKDF2}`, `{PBKDF2-SHA1}`, `{PBKDF2-SHA256}`, `{PBKDF2-SHA512}`.
+    Pbkdf2(pbkdf2::Prf),
+    /// `{ARGON2}`.
+    Argon2,
+    /// `{CRYPT}`: crypt(3) strings.
+    Crypt,
+}
+
+/// A new hash could not be made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum HashError {
+    /// The scheme is for old values only.
+    #[error("scheme cannot be used for new passwords")]
+    VerifyOnly,
+    /// The library refused.
+    #[error("password could not be hashed")]
+    Failed,
+}
+
+/// Names as slapd and its password modules write them. The first row of a scheme is the one printed.
+const NAMES: &[(&str, Scheme)] = {
+    use digest::{Algorithm as A, Salting as S};
+    &[
+        ("SSHA", Scheme::Digest(A::Sha1, S::Salted)),
+        ("SHA", Scheme::Digest(A::Sha1, S::Plain)),
+        ("SMD5", Scheme::Digest(A::Md5, S::Salted)),
+        ("MD5", Scheme::Digest(A::Md5, S::Plain)),
+        ("SSHA256", Scheme::Digest(A::Sha256, S::Salted)),
+        ("SHA256", Scheme::Digest(A::Sha256, S::Plain)),
+        ("SSHA384", Scheme::Digest(A::Sha384, S::Salted)),
+        ("SHA384", Scheme::Digest(A::Sha384, S::Plain)),
+        ("SSHA512", Scheme::Digest(A::Sha512, S::Salted)),
+        ("SHA512", Scheme::Digest(A::Sha512, S::Plain)),
+        ("PBKDF2", Scheme::Pbkdf2(pbkdf2::Prf::Sha1)),
+        ("PBKDF2-SHA1", Scheme::Pbkdf2(pbkdf2::Prf::Sha1)),
+        ("PBKDF2-SHA256", Scheme::Pbkdf2(pbkdf2::Prf::Sha256)),
+        ("PBKDF2-SHA512", Scheme::Pbkdf2(pbkdf2::Prf::Sha512)),
+        ("ARGON2", Scheme::Argon2),
+        ("CRYPT", Scheme::Crypt),
+        ("CLEARTEXT", Scheme::Cleartext),
+    ]
+};
+
+impl Scheme {
+    /// slapd's default `password-hash`.
+    pub const DEFAULT: Self = Self::Digest(digest::Algorithm::Sha1, digest::Salting::Salted);
+
+    /// A scheme by name, any case, without braces.
+    pub fn from_name(name: &[u8]) -> Option<Self> {
+        NAMES.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name)).map(|(_, scheme)| *scheme)
+    }
+
+    /// The name, without braces.
+    pub fn name(self) -> &'static str {
+        NAMES.iter().find(|(_, scheme)| *scheme == self).map_or("CLEARTEXT", |(name, _)| name)
+    }
+
+    pub(super) fn cost(self) -> Cost {
+        match self {
+            Self::Cleartext | Self::Digest(..) => Cost::Cheap,
+            Self::Pbkdf2(_) | Self::Argon2 | Self::Crypt => Cost::Slow,
+        }
+    }
+
+    pub(super) fn verify(self, hash: &[u8], presented: &[u8]) -> bool {
+        match self {
+            Self::Cleartext => subtle::ConstantTimeEq::ct_eq(hash, presented).into(),
+            Self::Digest(algorithm, salting) => digest::verify(algorithm, salting, hash, presented),
+            Self::Pbkdf2(prf) => pbkdf2::verify(prf, hash, presented),
+            Self::Argon2 => argon2::verify(hash, presented),
+            Self::Crypt => crypt::verify(hash, presented),
+        }
+    }
+
+    pub(super) fn hash(self, presented: &[u8], salt: &mut dyn FnMut(&mut [u8])) -> Result<Vec<u8>, HashError> {
+        let mut out = format!("{{{}}}", self.name()).into_bytes();
+        match self {
+            // As slapd: `password-hash {CLEARTEXT}` stores the password bare.
+            Self::Cleartext => return Ok(presented.to_vec()),
+            Self::Digest(algorithm, salting) => digest::hash(algorithm, salting, presented, salt, &mut out),
+            Self::Pbkdf2(prf) => pbkdf2::hash(prf, presented, salt, &mut out),
+            Self::Argon2 => argon2::hash(presented, salt, &mut out)?,
+            Self::Crypt => crypt::hash(presented, salt, &mut out)?,
+        }
+        Ok(out)
+    }
+}

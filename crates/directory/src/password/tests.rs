@@ -1,0 +1,73 @@
+//! Known values, made with Debian's slappasswd and crypt(3).
+
+use super::{Scheme, hash, split, verify};
+
+#[test]
+fn known_values_of_each_scheme_verify() {
+    for stored in [
+        "secret",
+        "{CLEARTEXT}secret",
+        "{MD5}Xr4ilOzQ4PCOq3aQ0qbuaQ==",
+        "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=",
+        "{sha}5en6G6MezRroT3XKqkdPOmY/BfQ=",
+        "{SHA256}K7gNU3sdo+OL0wNhqoVWhr3g6s1xYv72ol/pe/Unols=",
+        "{CRYPT}xOAFZqRz5RduI",
+    ] {
+        let password: &[u8] = if stored.contains("xOAF") { b"password" } else { b"secret" };
+        assert!(verify(stored.as_bytes(), password), "{stored}");
+        assert!(!verify(stored.as_bytes(), b"Secret"), "{stored}");
+    }
+}
+
+#[test]
+fn a_new_hash_verifies_its_password_and_no_other() {
+    let mut counter = 0_u8;
+    let mut random = |octets: &mut [u8]| {
+        for octet in octets {
+            counter = counter.wrapping_mul(5).wrapping_add(17);
+            *octet = counter;
+        }
+    };
+    for name in [
+        "SSHA", "SHA", "SMD5", "MD5", "SSHA256", "SHA256", "SSHA384", "SHA384", "SSHA512", "SHA512", "PBKDF2",
+        "PBKDF2-SHA256", "PBKDF2-SHA512", "ARGON2", "CRYPT", "CLEARTEXT",
+    ] {
+        let scheme = Scheme::from_name(name.as_bytes()).unwrap();
+        let stored = hash(scheme, b"pass word", &mut random).unwrap();
+        assert!(verify(&stored, b"pass word"), "{name}");
+        assert!(!verify(&stored, b"pass wore"), "{name}");
+    }
+}
+
+#[test]
+fn an_unknown_scheme_is_a_cleartext_password() {
+    assert_eq!(split(b"{NOPE}x"), (None, &b"{NOPE}x"[..]));
+    assert!(verify(b"{NOPE}x", b"{NOPE}x"));
+    assert!(!verify(b"{NOPE}x", b"x"));
+}
+
+#[test]
+fn malformed_hashes_verify_nothing() {
+    for stored in [
+        "{SSHA}", "{SSHA}!!!", "{SHA}AAAA", "{PBKDF2}", "{PBKDF2}0$AA$AA", "{PBKDF2}4294967295$AAAA$AAAA", "{ARGON2}",
+        "{ARGON2}$argon2id$v=19$m=4294967295,t=1,p=1$AAAAAAAAAAA$AAAA", "{CRYPT}", "{CRYPT}$2b$31$", "{CRYPT}$y$", "{CRYPT}$6$rounds=999999999$a$b",
+    ] {
+        assert!(!verify(stored.as_bytes(), b""), "{stored}");
+        assert!(!verify(stored.as_bytes(), b"secret"), "{stored}");
+    }
+}
+
+#[test]
+fn crypt_strings_of_the_c_library_verify() {
+    for stored in [
+        "{CRYPT}abNANd1rDfiNc",
+        "{CRYPT}$1$abcdefgh$cHJi5PXp/ki/ktXzqlk6I1",
+        "{CRYPT}$5$saltstring$C3o4O1TC6aRHF4FI.QSZMXtHbaj2gSXr4sUc/3NcUi.",
+        "{CRYPT}$6$saltstring$AIsRs/Ee56G/tC8MEHhvReZTfx8u3rXXMl6eYrjCG9ibix19DxoMBLogdTET5Ukw9Sf7eZTITsuk0Ry5qulYz.",
+        "{CRYPT}$2b$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a",
+        "{CRYPT}$y$j9T$F5Jx5fExrKuPp53xLKQ..1$GmcwIgvdUC9qLWcKCi6gklUa1dM3ziD43YxYNURLKy0",
+    ] {
+        assert!(verify(stored.as_bytes(), b"secret"), "{stored}");
+        assert!(!verify(stored.as_bytes(), b"wrong"), "{stored}");
+    }
+}

@@ -1,0 +1,79 @@
+//! Responses: an outcome becomes an LDAPResult in an output buffer.
+
+use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, encode_result};
+use ironbark_model::ResultCode;
+
+use crate::{Completion, Directory, OperationError, operation::Origin};
+
+/// A write that succeeded, and what its response carries.
+#[derive(Debug, Default)]
+pub(crate) struct Success {
+    /// Encoded entry of the pre-read control.
+    pub(crate) pre_read: Option<Vec<u8>>,
+    /// Encoded entry of the post-read control.
+    pub(crate) post_read: Option<Vec<u8>>,
+    /// The password that the server made (RFC 3062).
+    pub(crate) generated_password: Option<Vec<u8>>,
+}
+
+/// Appends the response of an operation that ended with this result.
+pub(crate) fn result(out: &mut Vec<u8>, message_id: i32, operation: Operation, error: &OperationError) {
+    let referrals: Vec<&[u8]> = error.referrals.iter().map(String::as_bytes).collect();
+    let result = LdapResult {
+        code: error.result_code,
+        matched_dn: error.matched_dn.as_bytes(),
+        diagnostic_message: error.diagnostic_message.as_bytes(),
+        referrals: List::new(&referrals),
+    };
+    encode_result(out, MessageId::new(message_id).unwrap_or_default(), operation, &result, &[]);
+}
+
+/// The end of a write: encoded response, log line, counters.
+pub(crate) fn write_completion(
+    directory: &Directory,
+    origin: &Origin,
+    operation: Operation,
+    outcome: Result<Success, OperationError>,
+) -> Completion {
+    let mut response = Vec::new();
+    let (code, text) = match outcome {
+        Ok(success) => {
+            succeed(&mut response, origin.message_id, operation, &success);
+            (ResultCode::SUCCESS, String::new())
+        }
+        Err(error) => {
+            result(&mut response, origin.message_id, operation, &error);
+            (error.result_code, error.diagnostic_message.into_owned())
+        }
+    };
+    crate::log::result(directory, origin, operation, code, &text);
+    directory.statistics().record_completed(operation);
+    Completion { message_id: origin.message_id, response, identity: None }
+}
+
+fn succeed(out: &mut Vec<u8>, message_id: i32, operation: Operation, success: &Success) {
+    use ironbark_ldap_proto::{
+        ExtendedResponse,
+        controls::{PostReadResponse, PreReadResponse},
+        encode_extended_response,
+        extended::password_modify,
+    };
+
+    let id = MessageId::new(message_id).unwrap_or_default();
+    if operation == Operation::Extended {
+        let value = success.generated_password.as_deref().map(password_modify::encode_response);
+        let response =
+            ExtendedResponse { result: LdapResult::new(ResultCode::SUCCESS), name: None, value: value.as_deref() };
+        return encode_extended_response(out, id, &response, &[]);
+    }
+    let pre_read = success.pre_read.as_deref().map(PreReadResponse);
+    let post_read = success.post_read.as_deref().map(PostReadResponse);
+    let mut controls: Vec<&dyn EncodeControl> = Vec::new();
+    if let Some(control) = &pre_read {
+        controls.push(control);
+    }
+    if let Some(control) = &post_read {
+        controls.push(control);
+    }
+    encode_result(out, id, operation, &LdapResult::new(ResultCode::SUCCESS), &controls);
+}

@@ -1,0 +1,137 @@
+//! Aliases (RFC 4511 §4.5.1.3, RFC 4512 §2.6): on the way to the base object, and below it.
+
+use std::{collections::VecDeque, ops::ControlFlow, sync::Arc};
+
+use ironbark_model::{Dn, ResultCode};
+use ironbark_store::{EntryId, Location, Scope, View};
+
+use super::target::Target;
+use crate::{Configuration, Context, OperationError};
+
+/// Aliases that one search may follow below its base; past it the result is adminLimitExceeded.
+const ALIAS_LIMIT: usize = 10_000;
+
+/// A subtree that an alias has brought into the search.
+#[derive(Clone, Debug)]
+pub(crate) struct AliasBase {
+    pub(crate) dn: Dn,
+    pub(crate) scope: Scope,
+}
+
+/// Follows aliases on the way to `dn`: in the name itself and in every superior.
+///
+/// # Errors
+/// `aliasProblem` for a loop or more than `maxderefdepth` aliases, `aliasDereferencingProblem` for an alias that leads nowhere.
+pub(super) fn find_base(configuration: &Configuration, context: &Context, view: View<'_>, dn: &Dn) -> Result<Option<Dn>, OperationError> {
+    let mut current: Option<Dn> = None;
+    for _ in 0..=context.settings.max_dereference_depth {
+        let name = current.as_ref().unwrap_or(dn);
+        let (id, depth) = match view.locate(name)? {
+            Location::Entry(id) => (id, name.depth()),
+            Location::Missing { ancestor: Some(found) } => found,
+            Location::Missing { ancestor: None } => return Ok(current),
+        };
+        let Some(target) = alias_target(configuration, view, id)? else {
+            return Ok(current);
+        };
+        let target = target.ok_or_else(|| problem(view, id, "alias dereferences to an invalid name"))?;
+        if name.is_within(&target) && name.depth() == depth && *name == target {
+            return Err(problem(view, id, "circular alias"));
+        }
+        // What lies below the alias in the name is carried over to where the alias leads.
+        let mut followed = target;
+        for level in (0..name.depth().saturating_sub(depth)).rev() {
+            if let Some(rdn) = name.rdn(level).and_then(|(pretty, _)| Dn::parse(&configuration.schema, pretty).ok()) {
+                followed = followed.child(&rdn);
+            }
+        }
+        current = Some(followed);
+    }
+    Err(OperationError::new(ResultCode::ALIAS_PROBLEM, "maximum deref depth exceeded"))
+}
+
+/// Where an entry leads if it is an alias: `Some(None)` for an alias without a usable target.
+fn alias_target(configuration: &Configuration, view: View<'_>, id: EntryId) -> Result<Option<Option<Dn>>, OperationError> {
+    let Some(record) = view.record(id)?.filter(ironbark_store::Record::is_alias) else { return Ok(None) };
+    let mut target = None;
+    if let Some(values) = record.values(&configuration.well_known.aliased_object_name) {
+        values.for_each(&mut |value| {
+            target = Dn::parse(&configuration.schema, value).ok();
+            ControlFlow::Break(())
+        })?;
+    }
+    Ok(Some(target))
+}
+
+fn problem(view: View<'_>, id: EntryId, text: &'static str) -> OperationError {
+    OperationError {
+        matched_dn: view.dn(id).map(|dn| dn.pretty().to_owned()).unwrap_or_default(),
+        ..OperationError::new(ResultCode::ALIAS_DEREFERENCING_PROBLEM, text)
+    }
+}
+
+/// Adds the targets of aliases within the scope of `base` to the search, and of aliases below those, each subtree once.
+///
+/// Aliases that lead nowhere, or to another naming context, are passed over (RFC 4511 §4.5.1.3 leaves the choice).
+pub(super) fn expand(
+    configuration: &Configuration,
+    context: &Arc<Context>,
+    view: View<'_>,
+    base: (EntryId, &Dn),
+    scope: Scope,
+    targets: &mut VecDeque<Target>,
+) -> Result<Vec<AliasBase>, OperationError> {
+    let mut bases = vec![AliasBase { dn: base.1.clone(), scope }];
+    let mut open = VecDeque::from([(base.0, scope)]);
+    let mut followed = 0;
+    while let Some((id, scope)) = open.pop_front() {
+        if scope == Scope::Base {
+            continue;
+        }
+        let mut aliases = view.aliases(id, scope)?;
+        while let Some(alias) = aliases.next_id()? {
+            followed += 1;
+            if followed > ALIAS_LIMIT {
+                return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "too many aliases"));
+            }
+            let Some(target) = resolve(configuration, context, view, alias)? else { continue };
+            // Below a one-level base an alias stands for the entry it names; below a subtree, for the subtree there.
+            let scope = if scope == Scope::OneLevel { Scope::Base } else { Scope::Subtree };
+            if bases.iter().any(|known| covers(known, &target.1, scope)) {
+                continue;
+            }
+            targets.push_back(Target::of_alias(Arc::clone(context), target.0, target.1.clone(), scope, bases.len()));
+            bases.push(AliasBase { dn: target.1, scope });
+            open.push_back((target.0, scope));
+        }
+    }
+    Ok(bases)
+}
+
+/// The entry that an alias leads to, through further aliases.
+fn resolve(
+    configuration: &Configuration,
+    context: &Context,
+    view: View<'_>,
+    alias: EntryId,
+) -> Result<Option<(EntryId, Dn)>, OperationError> {
+    let Some(Some(target)) = alias_target(configuration, view, alias)? else { return Ok(None) };
+    let target = match find_base(configuration, context, view, &target) {
+        Ok(further) => further.unwrap_or(target),
+        Err(_) => return Ok(None),
+    };
+    Ok(match view.locate(&target)? {
+        Location::Entry(id) => Some((id, target)),
+        Location::Missing { .. } => None,
+    })
+}
+
+/// Whether a subtree that is already searched holds all of another.
+pub(super) fn covers(known: &AliasBase, dn: &Dn, scope: Scope) -> bool {
+    match known.scope {
+        Scope::Subtree => dn.is_within(&known.dn),
+        Scope::Children => dn.is_within(&known.dn) && dn.depth() > known.dn.depth(),
+        Scope::Base => scope == Scope::Base && *dn == known.dn,
+        Scope::OneLevel => scope == Scope::Base && dn.is_within(&known.dn) && dn.depth() == known.dn.depth() + 1,
+    }
+}

@@ -1,0 +1,248 @@
+//! One candidate after another: scope, filter, access, limits, encoding.
+
+use ironbark_ldap_proto::{List, MessageId, encode_search_reference};
+use ironbark_model::{CompiledFilter, Entry, ResultCode, Truth, entry::EntrySource};
+use ironbark_store::{EntryId, Plan, Record, Scope, View};
+
+use super::{
+    SearchRun, Slice, Walked, alias, encode, sort,
+    target::{Base, Target, Walk, in_scope},
+};
+use crate::{
+    Context, OperationError,
+    access::{self, Source, Subject},
+    computed, log, referral,
+    worker::Scratch,
+};
+
+impl SearchRun {
+    /// Walks over a target until it, or the slice, is used up.
+    pub(super) fn walk(
+        &mut self,
+        target: &mut Target,
+        scratch: &mut Scratch,
+        slice: &mut Slice,
+        out: &mut Vec<u8>,
+    ) -> Result<Walked, OperationError> {
+        let context = target.context.clone();
+        match &mut target.walk {
+            Walk::Stored { base, scope, plan, position } => {
+                self.walk_stored(&context, base, *scope, plan, position, scratch, slice, out)
+            }
+            Walk::Memory { entries, base, scope, position } => {
+                while let Some(entry) = entries.get(*position) {
+                    if slice.is_used_up(out) {
+                        return Ok(Walked::SliceEnd);
+                    }
+                    if in_scope(&entry.dn, base, *scope)
+                        && let Some(end) = self.consider_memory(&context, entry, scratch, out)?
+                    {
+                        return Ok(end);
+                    }
+                    *position += 1;
+                }
+                Ok(Walked::Through)
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one target, borrowed apart")]
+    fn walk_stored(
+        &mut self,
+        context: &Context,
+        base: &Base,
+        scope: Scope,
+        plan: &mut Option<Plan>,
+        position: &mut EntryId,
+        scratch: &mut Scratch,
+        slice: &mut Slice,
+        out: &mut Vec<u8>,
+    ) -> Result<Walked, OperationError> {
+        let Some(database) = context.database() else { return Ok(Walked::Through) };
+        let snapshot = database.snapshot()?;
+        let view = snapshot.view();
+        scratch.dn_cache(context.number).refresh(view)?;
+        let plan = match plan {
+            Some(plan) => plan,
+            None => plan.insert(self.plan(view, base, scope, scratch)?),
+        };
+        if self.limits.unchecked.is_some_and(|limit| plan.candidate_estimate > limit) && *position == 0 {
+            return Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED));
+        }
+        let mut candidates = view.candidates(plan, *position)?;
+        while let Some(id) = candidates.next_id()? {
+            if slice.is_used_up(out) {
+                return Ok(Walked::SliceEnd);
+            }
+            if let Some(end) = self.time_is_up(scratch) {
+                return Ok(end);
+            }
+            if let Some(end) = self.consider(context, view, id, base, scope, scratch, out)? {
+                return Ok(end);
+            }
+            *position = id;
+        }
+        Ok(Walked::Through)
+    }
+
+    /// Plans a target. Referral entries are always candidates (unless they are managed), whatever the filter says.
+    fn plan(
+        &self,
+        view: View<'_>,
+        base: &Base,
+        scope: Scope,
+        scratch: &Scratch,
+    ) -> Result<Plan, OperationError> {
+        let with_referrals = scope != Scope::Base && !self.options.manage_dsa_it;
+        let plan = view.plan(base.id, scope, &self.filter, with_referrals)?;
+        if !plan.indexed {
+            scratch.directory().statistics().record_unindexed_search();
+            log::unindexed(&plan);
+        }
+        Ok(plan)
+    }
+
+    fn time_is_up(&mut self, scratch: &Scratch) -> Option<Walked> {
+        let deadline = self.limits.deadline_micros?;
+        (scratch.directory().monotonic_micros() >= deadline)
+            .then(|| self.stop_with(ResultCode::TIME_LIMIT_EXCEEDED, ""))
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one target, borrowed apart")]
+    fn consider(
+        &mut self,
+        context: &Context,
+        view: View<'_>,
+        id: EntryId,
+        base: &Base,
+        scope: Scope,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Walked>, OperationError> {
+        // A candidate may have been deleted or moved since the plan was made.
+        let Some(record) = view.record(id)? else { return Ok(None) };
+        if id != base.id && record.is_referral() && !self.options.manage_dsa_it {
+            if view.in_scope(id, base.id, scope)? {
+                self.send_reference(view, &record, scope, out);
+            }
+            return Ok(None);
+        }
+        if !self.shows(&record, id == base.id && scope == Scope::Base) || !view.in_scope(id, base.id, scope)? {
+            return Ok(None);
+        }
+        if base.earlier_bases > 0 && self.was_covered(view, id, base.earlier_bases)? {
+            return Ok(None);
+        }
+        let subject = Subject::of(&self.origin.identity, context);
+        if !self.matches(context, view, &record, subject, scratch)? {
+            return Ok(None);
+        }
+        let (dn_cache, dn, work) = scratch.dn_parts(context.number);
+        dn_cache.write_dn(view, &record, dn)?;
+        let Some(entry) = access::visible_record(context, &self.configuration, subject, view, &record, dn) else {
+            return Ok(None);
+        };
+        if let Some(end) = self.size_is_reached() {
+            return Ok(Some(end));
+        }
+        if let Some(sorting) = self.extras.as_mut().and_then(|extras| extras.sort.as_mut()).filter(|sorting| sorting.is_active()) {
+            return sorting.collect(&self.configuration.schema, context, &record, work);
+        }
+        encode::entry(self, &entry, work, out)?;
+        self.sent += 1;
+        Ok(self.page_is_full())
+    }
+
+    /// Whether an earlier subtree of this search, brought in by aliases, holds the entry too.
+    fn was_covered(&self, view: View<'_>, id: EntryId, earlier_bases: usize) -> Result<bool, OperationError> {
+        let Some(extras) = &self.extras else { return Ok(false) };
+        let dn = view.dn(id)?;
+        Ok(extras.alias_bases.iter().take(earlier_bases).any(|base| alias::covers(base, &dn, Scope::Base)))
+    }
+
+    /// Subentries, aliases and glue are not for every search.
+    fn shows(&self, record: &Record<'_>, is_base_search: bool) -> bool {
+        if record.is_alias() && self.options.deref_in_searching {
+            return false;
+        }
+        match self.options.subentries {
+            Some(only) => record.is_subentry() == only,
+            None => !record.is_subentry() || is_base_search,
+        }
+    }
+
+    /// Whether the filter is True, with what the subject may not search being Undefined.
+    fn matches(
+        &self,
+        context: &Context,
+        view: View<'_>,
+        record: &Record<'_>,
+        subject: Subject<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<bool, OperationError> {
+        let permitted: Option<CompiledFilter> =
+            access::searchable_filter(context, &self.configuration, subject, Source::Record(record, view), &self.filter);
+        let filter = permitted.as_ref().unwrap_or(&self.filter);
+        if computed::is_needed_by(&self.configuration, filter) {
+            let mut entry = record.to_entry(view.dn(record.id)?)?;
+            computed::add_all(&self.configuration, &mut entry, view.has_subordinates(record.id)?);
+            return Ok(evaluate_memory(self, filter, &entry, scratch));
+        }
+        Ok(record.evaluate(filter, &mut scratch.normalized) == Truth::True)
+    }
+
+    fn consider_memory(
+        &mut self,
+        context: &Context,
+        entry: &Entry,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<Option<Walked>, OperationError> {
+        let subject = Subject::of(&self.origin.identity, context);
+        if self.options.subentries == Some(true) || !evaluate_memory(self, &self.filter, entry, scratch) {
+            return Ok(None);
+        }
+        let Some(visible) = access::visible_entry(context, &self.configuration, subject, entry) else { return Ok(None) };
+        if let Some(end) = self.size_is_reached() {
+            return Ok(Some(end));
+        }
+        encode::entry(self, &visible, &mut scratch.normalized, out)?;
+        self.sent += 1;
+        Ok(None)
+    }
+
+    fn size_is_reached(&mut self) -> Option<Walked> {
+        let collected = self.extras.as_ref().and_then(|extras| extras.sort.as_ref()).map_or(0, sort::Sorting::collected);
+        (self.limits.size.is_some_and(|limit| self.sent + collected >= limit))
+            .then(|| self.stop_with(ResultCode::SIZE_LIMIT_EXCEEDED, ""))
+    }
+
+    fn page_is_full(&mut self) -> Option<Walked> {
+        let page = self.extras.as_mut()?.paged.as_mut()?;
+        page.count().then_some(Walked::Finish)
+    }
+
+    /// A continuation reference (RFC 4511 §4.5.3).
+    fn send_reference(&mut self, view: View<'_>, record: &Record<'_>, scope: Scope, out: &mut Vec<u8>) {
+        if self.options.domain_scope {
+            return;
+        }
+        // Below a one-level base, the search goes on at the referral's own entry.
+        let scope = if scope == Scope::OneLevel { Scope::Base } else { scope };
+        let dn = view.dn(record.id).unwrap_or_default();
+        let urls = referral::urls_of(&self.configuration, record, Some((&dn, &dn)), Some(scope));
+        if urls.is_empty() {
+            return;
+        }
+        let urls: Vec<&[u8]> = urls.iter().map(String::as_bytes).collect();
+        let id = MessageId::new(self.origin.message_id).unwrap_or_default();
+        encode_search_reference(out, id, &List::new(&urls), &[]);
+        self.references += 1;
+    }
+}
+
+fn evaluate_memory(run: &SearchRun, filter: &CompiledFilter, entry: &Entry, scratch: &mut Scratch) -> bool {
+    let schema = &run.configuration.schema;
+    let source = EntrySource { schema, filter, entry };
+    filter.evaluate(schema, &source, &mut scratch.normalized) == Truth::True
+}

@@ -1,0 +1,198 @@
+//! From a visible entry to a search result entry in the output buffer.
+
+use std::ops::ControlFlow;
+
+use ironbark_ldap_proto::{EncodeControl, MessageId, SearchEntryWriter};
+use ironbark_model::{Attribute, AttributeDescription, CompiledFilter, Schema, filter::value_matches};
+use ironbark_store::RecordAttribute;
+
+use super::{SearchRun, Selection};
+use crate::{
+    OperationError,
+    access::{Source, VisibleEntry},
+    computed,
+};
+
+/// One attribute of the dereference control: its DNs are looked up and these attributes of theirs returned.
+#[derive(Clone, Debug)]
+pub(crate) struct DereferenceSpecification {
+    pub(crate) attribute: AttributeDescription,
+    pub(crate) name: Box<[u8]>,
+    pub(crate) selection: Selection,
+}
+
+/// Appends a search result entry with what the selection, the access rules and the matched-values control leave of it.
+pub(super) fn entry(run: &SearchRun, entry: &VisibleEntry<'_>, work: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), OperationError> {
+    let id = MessageId::new(run.origin.message_id).unwrap_or_default();
+    let extras = run.extras.as_deref();
+    let dereferenced = match extras {
+        Some(extras) if !extras.dereference.is_empty() => super::dereference::response(run, entry, &extras.dereference)?,
+        _ => None,
+    };
+    let matched_values = extras.map_or(&[][..], |extras| &extras.matched_values);
+    let mut writer = SearchEntryWriter::begin(out, id, entry.dn().as_bytes());
+    let mut body = Body { schema: &run.configuration.schema, types_only: run.options.types_only, matched_values, work };
+    body.write(run, entry, &run.selection, &mut writer)?;
+    match &dereferenced {
+        Some(control) => writer.finish(&[control as &dyn EncodeControl]),
+        None => writer.finish(&[]),
+    }
+    Ok(())
+}
+
+/// The same without a message around it: the value of the read-entry controls (RFC 4527).
+pub(crate) fn entry_value(
+    schema: &Schema,
+    configuration: &crate::Configuration,
+    entry: &VisibleEntry<'_>,
+    selection: &Selection,
+    has_subordinates: bool,
+    out: &mut Vec<u8>,
+) -> Result<(), OperationError> {
+    let mut work = Vec::new();
+    let mut writer = SearchEntryWriter::begin_value(out, entry.dn().as_bytes());
+    let mut body = Body { schema, types_only: false, matched_values: &[], work: &mut work };
+    body.stored(entry, selection, &mut writer)?;
+    body.computed(configuration, entry, selection, has_subordinates, &mut writer);
+    writer.finish(&[]);
+    Ok(())
+}
+
+struct Body<'a> {
+    schema: &'a Schema,
+    types_only: bool,
+    matched_values: &'a [CompiledFilter],
+    work: &'a mut Vec<u8>,
+}
+
+impl Body<'_> {
+    fn write(
+        &mut self,
+        run: &SearchRun,
+        entry: &VisibleEntry<'_>,
+        selection: &Selection,
+        writer: &mut SearchEntryWriter<'_>,
+    ) -> Result<(), OperationError> {
+        if selection.is_empty() {
+            return Ok(());
+        }
+        self.stored(entry, selection, writer)?;
+        if selection.all_operational || !selection.named.is_empty() {
+            let has_subordinates = match entry.source() {
+                Source::Record(record, view) => view.has_subordinates(record.id)?,
+                Source::Memory(_) => false,
+            };
+            self.computed(&run.configuration, entry, selection, has_subordinates, writer);
+        }
+        Ok(())
+    }
+
+    /// Attributes that the entry holds.
+    fn stored(
+        &mut self,
+        entry: &VisibleEntry<'_>,
+        selection: &Selection,
+        writer: &mut SearchEntryWriter<'_>,
+    ) -> Result<(), OperationError> {
+        match entry.source() {
+            Source::Record(record, _) => {
+                for attribute in record.attributes() {
+                    if selection.selects(self.schema, attribute.description()) {
+                        self.record_attribute(entry, &attribute, writer)?;
+                    }
+                }
+            }
+            Source::Memory(memory) => {
+                for attribute in &memory.attributes {
+                    if selection.selects(self.schema, &attribute.description) {
+                        self.memory_attribute(entry, attribute, writer);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn record_attribute(
+        &mut self,
+        entry: &VisibleEntry<'_>,
+        attribute: &RecordAttribute<'_>,
+        writer: &mut SearchEntryWriter<'_>,
+    ) -> Result<(), OperationError> {
+        let description = attribute.description();
+        if !entry.is_unrestricted() && !entry.may_read(description, None) {
+            return Ok(());
+        }
+        if self.types_only {
+            writer.attribute_type(attribute.name());
+            return Ok(());
+        }
+        if entry.is_unrestricted()
+            && self.matched_values.is_empty()
+            && let Some(encoded) = attribute.encoded_values()
+        {
+            writer.attribute_encoded(attribute.name(), encoded);
+            return Ok(());
+        }
+        let mark = writer.begin_attribute(attribute.name());
+        attribute.for_each(&mut |value| {
+            if self.shows_value(entry, description, value) {
+                writer.value(value);
+            }
+            ControlFlow::Continue(())
+        })?;
+        writer.end_attribute(mark);
+        Ok(())
+    }
+
+    fn memory_attribute(&mut self, entry: &VisibleEntry<'_>, attribute: &Attribute, writer: &mut SearchEntryWriter<'_>) {
+        let description = &attribute.description;
+        if !entry.is_unrestricted() && !entry.may_read(description, None) {
+            return;
+        }
+        let name = self.schema.description_text(description);
+        if self.types_only {
+            writer.attribute_type(name.as_bytes());
+            return;
+        }
+        let mark = writer.begin_attribute(name.as_bytes());
+        for value in &attribute.values {
+            if self.shows_value(entry, description, value) {
+                writer.value(value);
+            }
+        }
+        writer.end_attribute(mark);
+    }
+
+    /// Attributes that are not stored: entryDN, subschemaSubentry, hasSubordinates.
+    fn computed(
+        &mut self,
+        configuration: &crate::Configuration,
+        entry: &VisibleEntry<'_>,
+        selection: &Selection,
+        has_subordinates: bool,
+        writer: &mut SearchEntryWriter<'_>,
+    ) {
+        if let Source::Memory(_) = entry.source() {
+            // Entries in memory bring theirs along.
+            return;
+        }
+        computed::for_each(configuration, entry.dn(), has_subordinates, &mut |description, name, value| {
+            if !selection.selects(self.schema, description) || !entry.may_read(description, Some(value)) {
+                return;
+            }
+            if self.types_only {
+                writer.attribute_type(name);
+            } else if self.shows_value(entry, description, value) {
+                writer.attribute(name, [value]);
+            }
+        });
+    }
+
+    /// Whether the access rules and the matched-values control leave a value.
+    fn shows_value(&mut self, entry: &VisibleEntry<'_>, description: &AttributeDescription, value: &[u8]) -> bool {
+        (entry.is_unrestricted() || entry.may_read(description, Some(value)))
+            && (self.matched_values.is_empty()
+                || self.matched_values.iter().any(|filter| value_matches(self.schema, filter, description, value, self.work)))
+    }
+}

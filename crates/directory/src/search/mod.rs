@@ -1,0 +1,206 @@
+//! Searching: a resumable run over candidates, from the plan to encoded entries.
+//!
+//! A run holds no snapshot between steps: candidates come in entry-ID order, so it goes on behind the last ID it has considered,
+//! in whatever snapshot is then the last (DESIGN §3.4).
+
+mod alias;
+mod consider;
+mod dereference;
+pub(crate) mod dn_cache;
+mod encode;
+pub mod limits;
+mod paged;
+mod prepare;
+pub mod selection;
+mod sort;
+mod target;
+
+use std::{collections::VecDeque, sync::Arc};
+
+use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, encode_result};
+use ironbark_model::{CompiledFilter, ResultCode};
+use smallvec::SmallVec;
+
+use crate::{Configuration, OperationError, operation::Origin, session::Stop, worker::Scratch};
+
+pub use paged::PagedCursor;
+pub use selection::Selection;
+
+pub(crate) use prepare::{Prepared, prepare};
+pub(crate) use target::{Target, in_scope};
+
+/// Output of one step before others get their turn.
+const SLICE_OCTETS: usize = 64 * 1024;
+/// Candidates that one step considers at most.
+const SLICE_CANDIDATES: u32 = 512;
+
+/// A search under way.
+pub struct SearchRun {
+    pub(crate) origin: Origin,
+    pub(crate) configuration: Arc<Configuration>,
+    pub(crate) filter: CompiledFilter,
+    pub(crate) selection: Selection,
+    pub(crate) options: SearchOptions,
+    pub(crate) limits: RunLimits,
+    pub(crate) targets: VecDeque<Target>,
+    pub(crate) extras: Option<Box<SearchExtras>>,
+    /// Entries sent so far, and on this page.
+    pub(crate) sent: u32,
+    pub(crate) references: u32,
+    /// What the end of the run will say, if it is not success.
+    pub(crate) verdict: Option<OperationError>,
+}
+
+/// Switches of a search.
+#[derive(Clone, Copy, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the protocol")]
+pub(crate) struct SearchOptions {
+    pub(crate) types_only: bool,
+    /// `derefInSearching` or `derefAlways`.
+    pub(crate) deref_in_searching: bool,
+    pub(crate) manage_dsa_it: bool,
+    /// Domain scope: no continuation references.
+    pub(crate) domain_scope: bool,
+    /// Subentries control: `Some(true)` shows only subentries, `Some(false)` only others; `None` hides them below the base.
+    pub(crate) subentries: Option<bool>,
+}
+
+/// Effective limits.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct RunLimits {
+    /// Entries.
+    pub(crate) size: Option<u32>,
+    /// Monotonic microseconds at which time is up.
+    pub(crate) deadline_micros: Option<u64>,
+    /// Candidates.
+    pub(crate) unchecked: Option<u64>,
+}
+
+/// What only some searches have.
+#[derive(Default)]
+pub(crate) struct SearchExtras {
+    pub(crate) paged: Option<paged::Page>,
+    pub(crate) sort: Option<sort::Sorting>,
+    /// Filters of the matched-values control.
+    pub(crate) matched_values: Vec<CompiledFilter>,
+    pub(crate) dereference: Vec<encode::DereferenceSpecification>,
+    /// Entries that an alias led to: not to be returned twice.
+    pub(crate) alias_bases: Vec<alias::AliasBase>,
+}
+
+/// Whether a step was the last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Progress {
+    /// Call again.
+    More,
+    /// The result is in the output.
+    Done,
+}
+
+/// How a walk over one target stopped.
+enum Walked {
+    /// All candidates considered.
+    Through,
+    /// The slice is used up.
+    SliceEnd,
+    /// The search ends here.
+    Finish,
+}
+
+impl SearchRun {
+    /// Goes on for one slice; appends entries, and at the end the result, to `out`.
+    pub(crate) fn step(&mut self, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
+        let mut slice = Slice { end: out.len() + SLICE_OCTETS, candidates: SLICE_CANDIDATES };
+        match self.origin.stop.stopped() {
+            None => {}
+            Some(Stop::Abandoned) => return Progress::Done,
+            Some(Stop::Canceled) => {
+                self.verdict = Some(OperationError::code(ResultCode::CANCELED));
+                self.targets.clear();
+                self.finish(scratch, out);
+                return Progress::Done;
+            }
+        }
+        while let Some(mut target) = self.targets.pop_front() {
+            match self.walk(&mut target, scratch, &mut slice, out) {
+                Ok(Walked::Through) => {}
+                Ok(Walked::SliceEnd) => {
+                    self.targets.push_front(target);
+                    return Progress::More;
+                }
+                Ok(Walked::Finish) => {
+                    self.targets.push_front(target);
+                    break;
+                }
+                Err(error) => {
+                    self.verdict = Some(error);
+                    self.targets.clear();
+                    break;
+                }
+            }
+        }
+        if self.extras.is_some() && sort::emit(self, scratch, &mut slice, out) == Progress::More {
+            return Progress::More;
+        }
+        self.finish(scratch, out);
+        Progress::Done
+    }
+
+    /// Appends the result. A paged run that has more to give keeps its targets; the worker puts it aside.
+    fn finish(&mut self, scratch: &Scratch, out: &mut Vec<u8>) {
+        self.conclude_page();
+        let id = MessageId::new(self.origin.message_id).unwrap_or_default();
+        let extras = self.extras.as_deref();
+        let sorted = extras.and_then(|extras| extras.sort.as_ref()).map(sort::Sorting::response);
+        let page = extras.and_then(|extras| extras.paged.as_ref()).map(paged::Page::response);
+        let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
+        if let Some(control) = &sorted {
+            controls.push(control);
+        }
+        if let Some(control) = &page {
+            controls.push(control);
+        }
+        let (code, text) = match &self.verdict {
+            None => {
+                encode_result(out, id, Operation::Search, &LdapResult::new(ResultCode::SUCCESS), &controls);
+                (ResultCode::SUCCESS, "")
+            }
+            Some(error) => {
+                let referrals: Vec<&[u8]> = error.referrals.iter().map(String::as_bytes).collect();
+                let result = LdapResult {
+                    code: error.result_code,
+                    matched_dn: error.matched_dn.as_bytes(),
+                    diagnostic_message: error.diagnostic_message.as_bytes(),
+                    referrals: List::new(&referrals),
+                };
+                encode_result(out, id, Operation::Search, &result, &controls);
+                (error.result_code, &*error.diagnostic_message)
+            }
+        };
+        crate::log::search_result(scratch.directory(), &self.origin, code, text, self.sent);
+    }
+
+    /// Ends the search with this verdict after what was sent so far.
+    fn stop_with(&mut self, code: ResultCode, text: &'static str) -> Walked {
+        self.verdict = Some(OperationError::new(code, text));
+        Walked::Finish
+    }
+}
+
+/// What is left of a step.
+pub(crate) struct Slice {
+    /// Length of the output at which the step ends.
+    end: usize,
+    candidates: u32,
+}
+
+impl Slice {
+    /// Counts a candidate; whether the step must end before it.
+    fn is_used_up(&mut self, out: &[u8]) -> bool {
+        if self.candidates == 0 || out.len() >= self.end {
+            return true;
+        }
+        self.candidates -= 1;
+        false
+    }
+}

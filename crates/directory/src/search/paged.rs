@@ -1,0 +1,116 @@
+//! Simple paged results (RFC 2696): a run that is put aside between pages.
+
+use ironbark_ldap_proto::controls::PagedResults;
+use ironbark_model::ResultCode;
+
+use super::SearchRun;
+use crate::{OperationError, Session};
+
+/// Paged searches that one connection may have open; the oldest gives way.
+const CURSORS_PER_CONNECTION: usize = 16;
+
+/// The page of a run.
+#[derive(Debug, Default)]
+pub(crate) struct Page {
+    /// Entries left on this page.
+    left: u32,
+    /// Identifies the cursor on this connection.
+    cookie: u64,
+    /// What the response control carries: `Some` if there is more.
+    next: Option<[u8; 8]>,
+    full: bool,
+}
+
+/// A paged search between two pages.
+pub struct PagedCursor {
+    cookie: u64,
+    run: Box<SearchRun>,
+}
+
+impl Page {
+    /// The first page, of `size` entries.
+    pub(crate) fn first(session: &Session, size: u32) -> Self {
+        // The operation number is unique on the connection, which is all a cookie has to be.
+        Self { left: size, cookie: session.next_operation, ..Self::default() }
+    }
+
+    /// Counts an entry that was sent; whether the page is full.
+    pub(super) fn count(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        self.full = self.left == 0;
+        self.full
+    }
+
+    /// The response control.
+    pub(super) fn response(&self) -> PagedResults<'_> {
+        PagedResults { size: 0, cookie: self.next.as_ref().map_or(&[], |cookie| cookie) }
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.full
+    }
+
+    /// Sets the response control of this page: a cookie if there is more.
+    pub(super) fn conclude(&mut self, has_more: bool) {
+        self.next = has_more.then(|| self.cookie.to_be_bytes());
+    }
+}
+
+impl SearchRun {
+    /// After the last step: if the page is full and the search is not, keeps the run for the next page.
+    pub(crate) fn put_aside(&mut self, session: &mut Session) {
+        let Some(page) = self.extras.as_ref().and_then(|extras| extras.paged.as_ref()) else { return };
+        if page.next.is_none() {
+            return;
+        }
+        let cookie = page.cookie;
+        let run = Box::new(SearchRun {
+            origin: self.origin.clone(),
+            configuration: self.configuration.clone(),
+            filter: std::mem::take(&mut self.filter),
+            selection: std::mem::take(&mut self.selection),
+            options: self.options,
+            limits: self.limits,
+            targets: std::mem::take(&mut self.targets),
+            extras: self.extras.take(),
+            sent: self.sent,
+            references: 0,
+            verdict: None,
+        });
+        if session.paged.len() >= CURSORS_PER_CONNECTION {
+            session.paged.remove(0);
+        }
+        session.paged.push(PagedCursor { cookie, run });
+    }
+
+    /// Decides, when a step is the last, whether another page follows.
+    pub(super) fn conclude_page(&mut self) {
+        let has_more_candidates = !self.targets.is_empty();
+        let is_refused = self.verdict.is_some();
+        let Some(extras) = &mut self.extras else { return };
+        let has_more = has_more_candidates || extras.sort.as_ref().is_some_and(super::sort::Sorting::has_more);
+        if let Some(page) = &mut extras.paged {
+            page.conclude(page.is_full() && has_more && !is_refused);
+        }
+    }
+}
+
+/// Takes up a paged search where its last page ended.
+///
+/// # Errors
+/// `protocolError` (slapd's texts) for a cookie that this connection does not know.
+pub(crate) fn resume(session: &mut Session, cookie: &[u8], size: u32) -> Result<Option<Box<SearchRun>>, OperationError> {
+    let unknown = || OperationError::new(ResultCode::PROTOCOL_ERROR, "paged results cookie is invalid or old");
+    let cookie = u64::from_be_bytes(cookie.try_into().map_err(|_| unknown())?);
+    let place = session.paged.iter().position(|cursor| cursor.cookie == cookie).ok_or_else(unknown)?;
+    let mut run = session.paged.remove(place).run;
+    if size == 0 {
+        // The client gives the rest up (RFC 2696 §3).
+        return Ok(None);
+    }
+    if let Some(page) = run.extras.as_mut().and_then(|extras| extras.paged.as_mut()) {
+        page.left = size;
+        page.full = false;
+    }
+    Ok(Some(run))
+}

@@ -1,0 +1,274 @@
+//! From a search request to a run: base object, naming contexts, limits, controls.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use ironbark_config::Operations;
+use ironbark_ldap_proto::{
+    DerefAliases, Scope as WireScope, SearchRequest,
+    controls::{PagedResults, RequestControls},
+};
+use ironbark_model::{CompiledFilter, Dn, ResultCode};
+use ironbark_store::{Location, Scope};
+
+use super::{
+    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias, encode::DereferenceSpecification, limits, paged,
+    sort::Sorting, target::Target,
+};
+use crate::{
+    Configuration, Context, Directory, OperationError, Session, computed, context::Backend, operation::Origin, referral,
+};
+
+/// A search that is ready to run.
+pub(crate) enum Prepared {
+    /// Step it.
+    Run(Box<SearchRun>),
+}
+
+/// Checks a request and makes its run. Nothing has been read but what leads to the base object.
+pub(crate) fn prepare(
+    directory: &Directory,
+    session: &mut Session,
+    configuration: &Arc<Configuration>,
+    origin: &Origin,
+    request: &SearchRequest<'_>,
+    controls: &RequestControls<'_>,
+) -> Result<Prepared, OperationError> {
+    let base = Dn::parse(&configuration.schema, request.base)
+        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
+    let scope = match request.scope {
+        WireScope::BaseObject => Scope::Base,
+        WireScope::SingleLevel => Scope::OneLevel,
+        WireScope::WholeSubtree => Scope::Subtree,
+        WireScope::SubordinateSubtree => Scope::Children,
+    };
+    let page = controls.paged_results.map(|control| control.value);
+    if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
+        return resume(session, configuration, origin, page);
+    }
+    let context = choose(configuration, &base, scope)?;
+    context.check_restrictions(Operations::SEARCH)?;
+    let bounds = limits::of(configuration, &context, &origin.identity, &base);
+    let mut filter = CompiledFilter::default();
+    filter.compile(&configuration.schema, &request.filter);
+    let mut selection = Selection::default();
+    selection.resolve(&configuration.schema, request.attributes.iter());
+    let mut run = Box::new(SearchRun {
+        origin: origin.clone(),
+        configuration: Arc::clone(configuration),
+        filter,
+        selection,
+        options: SearchOptions {
+            types_only: request.types_only,
+            deref_in_searching: matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always),
+            manage_dsa_it: controls.manage_dsa_it.is_some(),
+            domain_scope: controls.domain_scope.is_some()
+                || controls.search_options.is_some_and(|options| options.value.domain_scope()),
+            subentries: controls.subentries.map(|control| control.value.visible),
+        },
+        limits: RunLimits {
+            size: match page {
+                Some(page) => limits::page_total(bounds, page.size, request.size_limit)?,
+                None => limits::size(bounds, request.size_limit)?,
+            },
+            deadline_micros: limits::time(bounds, request.time_limit)?
+                .map(|seconds| directory.monotonic_micros() + u64::from(seconds) * 1_000_000),
+            unchecked: limits::unchecked(bounds)?,
+        },
+        targets: VecDeque::new(),
+        extras: extras(session, configuration, controls)?,
+        sent: 0,
+        references: 0,
+        verdict: None,
+    });
+    let deref_base = matches!(request.deref_aliases, DerefAliases::FindingBaseObject | DerefAliases::Always);
+    add_targets(&mut run, configuration, &context, base, scope, deref_base)?;
+    Ok(Prepared::Run(run))
+}
+
+fn resume(
+    session: &mut Session,
+    configuration: &Arc<Configuration>,
+    origin: &Origin,
+    page: PagedResults<'_>,
+) -> Result<Prepared, OperationError> {
+    let mut run = match paged::resume(session, page.cookie, page.size)? {
+        Some(run) => run,
+        None => SearchRun::empty_page(session, configuration, origin),
+    };
+    run.origin = origin.clone();
+    Ok(Prepared::Run(run))
+}
+
+/// The naming context of a base object; the frontend for the root DSE and the subschema subentry.
+fn choose(configuration: &Configuration, base: &Dn, scope: Scope) -> Result<Arc<Context>, OperationError> {
+    let is_frontend_entry = |entries: &[ironbark_model::Entry]| entries.first().is_some_and(|entry| entry.dn == *base);
+    if scope == Scope::Base && (is_frontend_entry(&configuration.root_dse) || is_frontend_entry(&configuration.subschema)) {
+        return Ok(Arc::clone(&configuration.frontend));
+    }
+    configuration
+        .context_of(base)
+        .map(Arc::clone)
+        .ok_or_else(|| referral::default_referral(configuration, base, Some(scope)))
+}
+
+fn extras(
+    session: &Session,
+    configuration: &Configuration,
+    controls: &RequestControls<'_>,
+) -> Result<Option<Box<SearchExtras>>, OperationError> {
+    let schema = &configuration.schema;
+    let mut extras = SearchExtras::default();
+    let mut used = false;
+    if let Some(page) = &controls.paged_results {
+        extras.paged = Some(paged::Page::first(session, page.value.size));
+        used = true;
+    }
+    if let Some(control) = &controls.server_side_sort {
+        extras.sort = Some(Sorting::resolve(schema, control)?);
+        used = true;
+    }
+    if let Some(control) = &controls.matched_values {
+        for item in &control.value.0 {
+            let mut filter = CompiledFilter::default();
+            filter.compile(schema, item);
+            extras.matched_values.push(filter);
+        }
+        used = true;
+    }
+    if let Some(control) = &controls.dereference {
+        for specification in &control.value.0 {
+            let attribute = schema.attribute_description(specification.attribute).map_err(|_| {
+                OperationError::new(ResultCode::PROTOCOL_ERROR, "Dereference control: derefAttr must be a known attribute")
+            })?;
+            let mut selection = Selection::default();
+            selection.resolve(schema, specification.attributes.iter());
+            extras.dereference.push(DereferenceSpecification {
+                attribute,
+                name: specification.attribute.into(),
+                selection,
+            });
+        }
+        used = true;
+    }
+    Ok(used.then(|| Box::new(extras)))
+}
+
+/// Finds the base object and lines up what is to be walked over.
+fn add_targets(
+    run: &mut SearchRun,
+    configuration: &Configuration,
+    context: &Arc<Context>,
+    base: Dn,
+    scope: Scope,
+    deref_base: bool,
+) -> Result<(), OperationError> {
+    if context.number == configuration.frontend.number {
+        let entries = if base.depth() == 0 { &configuration.root_dse } else { &configuration.subschema };
+        run.targets.push_back(Target::memory(Arc::clone(context), Arc::clone(entries), base, scope));
+        return Ok(());
+    }
+    let database = match &context.backend {
+        Backend::Virtual(tree) => {
+            let entries: Arc<[_]> = computed::complete(configuration, tree.entries(configuration)).into();
+            if !entries.iter().any(|entry| entry.dn == base) {
+                let matched = entries.iter().filter(|entry| base.is_within(&entry.dn)).max_by_key(|entry| entry.dn.depth());
+                return Err(OperationError::no_such_object(matched.map(|entry| entry.dn.pretty().to_owned()).unwrap_or_default()));
+            }
+            run.targets.push_back(Target::memory(Arc::clone(context), entries, base, scope));
+            return Ok(());
+        }
+        Backend::Stored { database, .. } => Arc::clone(database),
+        Backend::Frontend => return Ok(()),
+    };
+    let snapshot = database.snapshot()?;
+    let view = snapshot.view();
+    let base = match deref_base {
+        true => alias::find_base(configuration, context, view, &base)?.unwrap_or(base),
+        false => base,
+    };
+    let id = match view.locate(&base)? {
+        Location::Entry(id) => Some(id),
+        // A database of the empty suffix need not have a root entry: searches below it walk from the top.
+        Location::Missing { ancestor: None } if base.depth() == 0 && scope != Scope::Base => Some(0),
+        Location::Missing { ancestor } => {
+            let glued = glued_targets(run, configuration, context, &base, scope)?;
+            if glued {
+                None
+            } else {
+                return Err(referral::missing_for_search(configuration, view, &base, ancestor, scope, run.options.manage_dsa_it));
+            }
+        }
+    };
+    let Some(id) = id else { return Ok(()) };
+    if !run.options.manage_dsa_it
+        && let Some(record) = view.record(id)?
+        && record.is_referral()
+    {
+        let urls = referral::urls_of(configuration, &record, Some((&base, &base)), Some(scope));
+        return Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls));
+    }
+    run.targets.push_back(Target::stored(Arc::clone(context), id, base.clone(), scope));
+    if run.options.deref_in_searching && scope != Scope::Base {
+        let bases = alias::expand(configuration, context, view, (id, &base), scope, &mut run.targets)?;
+        if bases.len() > 1 {
+            run.extras.get_or_insert_default().alias_bases = bases;
+        }
+    }
+    glued_targets(run, configuration, context, &base, scope)?;
+    Ok(())
+}
+
+/// Adds the databases that are glued below the base; whether there are any.
+fn glued_targets(
+    run: &mut SearchRun,
+    configuration: &Configuration,
+    context: &Context,
+    base: &Dn,
+    scope: Scope,
+) -> Result<bool, OperationError> {
+    if scope == Scope::Base {
+        return Ok(false);
+    }
+    let mut found = false;
+    for subordinate in configuration.subordinates_of(context) {
+        let Some(database) = subordinate.database() else { continue };
+        for suffix in &subordinate.suffixes {
+            let below = suffix.depth() > base.depth() && suffix.is_within(base);
+            let (included, scope) = match scope {
+                Scope::Base => (false, Scope::Base),
+                Scope::OneLevel => (below && suffix.depth() == base.depth() + 1, Scope::Base),
+                Scope::Subtree | Scope::Children => (below, Scope::Subtree),
+            };
+            if !included {
+                continue;
+            }
+            let snapshot = database.snapshot()?;
+            if let Location::Entry(id) = snapshot.view().locate(suffix)? {
+                run.targets.push_back(Target::stored(Arc::clone(subordinate), id, suffix.clone(), scope));
+                found = true;
+            }
+        }
+    }
+    Ok(found)
+}
+
+impl SearchRun {
+    /// A run with nothing to return, for a client that gives up a paged search.
+    fn empty_page(session: &Session, configuration: &Arc<Configuration>, origin: &Origin) -> Box<Self> {
+        let mut page = paged::Page::first(session, 1);
+        page.conclude(false);
+        Box::new(Self {
+            origin: origin.clone(),
+            configuration: Arc::clone(configuration),
+            filter: CompiledFilter::default(),
+            selection: Selection::default(),
+            options: SearchOptions::default(),
+            limits: RunLimits::default(),
+            targets: VecDeque::new(),
+            extras: Some(Box::new(SearchExtras { paged: Some(page), ..SearchExtras::default() })),
+            sent: 0,
+            references: 0,
+            verdict: None,
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! Which attributes a search returns (RFC 4511 §4.5.1.8, RFC 3673 `+`, RFC 4529 `@class`, `1.1`, language ranges of RFC 3866).
+
+use ironbark_model::{
+    AttributeDescription, Schema,
+    schema::{ClassNumber, TypeNumber, Usage},
+};
+use smallvec::SmallVec;
+
+/// A resolved attribute list. Unknown names select nothing and are no error.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// `*`, or an empty list.
+    pub all_user: bool,
+    /// `+`.
+    pub all_operational: bool,
+    /// Named descriptions; each also selects its subtypes and option supersets.
+    pub named: SmallVec<[Named; 8]>,
+    /// `@class`: attributes of these classes and their superclasses.
+    pub types_of_classes: Vec<TypeNumber>,
+    /// `@extensibleObject` selects every user attribute, like `*`; others are resolved into `types_of_classes`.
+    pub(crate) everything_of_class: bool,
+}
+
+/// One name of the list.
+#[derive(Clone, Debug)]
+pub struct Named {
+    /// Type and plain options.
+    pub description: AttributeDescription,
+    /// A language range such as `lang-en-`: some option of the attribute begins with it.
+    pub range: Option<Box<str>>,
+}
+
+impl Selection {
+    /// Resolves a list, reusing memory.
+    pub fn resolve<'a>(&mut self, schema: &Schema, names: impl Iterator<Item = &'a [u8]>) {
+        *self = Self { named: std::mem::take(&mut self.named), ..Self::default() };
+        self.named.clear();
+        let mut empty = true;
+        for name in names {
+            empty = false;
+            match name {
+                b"*" => self.all_user = true,
+                b"+" => self.all_operational = true,
+                b"1.1" => {}
+                [b'@', class @ ..] => self.add_class(schema, class),
+                _ => self.add_name(schema, name),
+            }
+        }
+        self.all_user |= empty;
+    }
+
+    /// Whether nothing can be selected: the entry's name alone is asked for.
+    pub fn is_empty(&self) -> bool {
+        !self.all_user
+            && !self.all_operational
+            && !self.everything_of_class
+            && self.named.is_empty()
+            && self.types_of_classes.is_empty()
+    }
+
+    /// Whether an attribute is selected.
+    pub fn selects(&self, schema: &Schema, description: &AttributeDescription) -> bool {
+        let operational = schema.attribute_type(description.attribute_type).usage != Usage::UserApplications;
+        if if operational { self.all_operational } else { self.all_user || self.everything_of_class } {
+            return true;
+        }
+        self.names(schema, description) || self.types_of_classes.contains(&description.attribute_type)
+    }
+
+    /// Whether an attribute is selected by its name (not by `*` or `+`).
+    pub fn names(&self, schema: &Schema, description: &AttributeDescription) -> bool {
+        self.named.iter().any(|named| named.covers(schema, description))
+    }
+
+    fn add_class(&mut self, schema: &Schema, name: &[u8]) {
+        let Some(class) = schema.find_object_class(name) else { return };
+        if class.names.iter().any(|name| name.eq_ignore_ascii_case("extensibleObject")) {
+            self.everything_of_class = true;
+            return;
+        }
+        let classes: &[ClassNumber] = schema.superclasses(class.number);
+        for number in classes {
+            if let Some(class) = schema.object_classes().get(number.0 as usize) {
+                self.types_of_classes.extend(class.must.iter().chain(&class.may));
+            }
+        }
+    }
+
+    fn add_name(&mut self, schema: &Schema, name: &[u8]) {
+        if let Ok(description) = schema.attribute_description(name) {
+            self.named.push(Named { description, range: None });
+            return;
+        }
+        // A language range ends in `-`: resolve the rest and keep the range apart.
+        let Some(start) = name.iter().rposition(|byte| *byte == b';') else { return };
+        let (Some(base), Some(option)) = (name.get(..start), name.get(start + 1..)) else { return };
+        let Ok(option) = std::str::from_utf8(option) else { return };
+        if let Ok(description) = schema.attribute_description(base)
+            && option.ends_with('-')
+        {
+            self.named.push(Named { description, range: Some(option.to_ascii_lowercase().into()) });
+        }
+    }
+}
+
+impl Named {
+    fn covers(&self, schema: &Schema, candidate: &AttributeDescription) -> bool {
+        schema.is_subtype(candidate.attribute_type, self.description.attribute_type)
+            && self.description.options.iter().all(|option| candidate.options.contains(option))
+            && self.range.as_deref().is_none_or(|range| {
+                let tag = range.trim_end_matches('-');
+                candidate.options.iter().any(|option| option.starts_with(range) || &**option == tag)
+            })
+    }
+}

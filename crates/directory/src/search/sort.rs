@@ -1,0 +1,209 @@
+//! Server-side sort (RFC 2891): matches are collected with their keys, ordered, and sent at the end.
+
+use std::cmp::Ordering;
+
+use ironbark_ldap_proto::controls::{Control, SortKey, SortKeys, SortResponse};
+use ironbark_model::{AttributeDescription, ResultCode, Schema, matching::{self, MatchingRule, RuleKind}};
+use ironbark_store::{EntryId, Record};
+
+use super::{Progress, SearchRun, Slice, Walked, encode};
+use crate::{Context, OperationError, access::{self, Subject}, worker::Scratch};
+
+/// Entries that one search may have sorted; past it the result is adminLimitExceeded.
+const COLLECT_LIMIT: usize = 1_000_000;
+
+/// One sort key, resolved.
+#[derive(Debug)]
+struct Key {
+    attribute: AttributeDescription,
+    rule: &'static MatchingRule,
+    reverse: bool,
+}
+
+/// The state of a sorted search.
+#[derive(Debug)]
+pub(crate) struct Sorting {
+    keys: Vec<Key>,
+    collected: Vec<Collected>,
+    /// How many of them are sent.
+    next: usize,
+    sorted: bool,
+    /// Why an uncritical sort is not done: the entries come unsorted (RFC 2891 §2).
+    refused: Option<(ResultCode, Vec<u8>)>,
+}
+
+#[derive(Debug)]
+struct Collected {
+    /// Normal forms of the smallest value of each key; `None` sorts last (RFC 2891 §2.2).
+    keys: Box<[Option<Box<[u8]>>]>,
+    context: usize,
+    id: EntryId,
+}
+
+impl Sorting {
+    /// Resolves the keys.
+    ///
+    /// # Errors
+    /// When a critical sort cannot be done. An uncritical one is then passed over, and the response control says why.
+    pub(crate) fn resolve(schema: &Schema, control: &Control<SortKeys<'_>>) -> Result<Self, OperationError> {
+        let mut sorting =
+            Self { keys: Vec::new(), collected: Vec::new(), next: 0, sorted: false, refused: None };
+        for key in &control.value.0 {
+            match resolve_key(schema, key) {
+                Ok(key) => sorting.keys.push(key),
+                Err(error) if control.critical => {
+                    return Err(OperationError {
+                        result_code: ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+                        ..error
+                    });
+                }
+                Err(error) => {
+                    sorting.keys.clear();
+                    sorting.refused = Some((error.result_code, key.attribute.to_vec()));
+                    break;
+                }
+            }
+        }
+        Ok(sorting)
+    }
+
+    /// The response control.
+    pub(super) fn response(&self) -> SortResponse<'_> {
+        match &self.refused {
+            None => SortResponse { code: ResultCode::SUCCESS, attribute: None },
+            Some((code, attribute)) => SortResponse { code: *code, attribute: Some(attribute) },
+        }
+    }
+
+    /// Whether matches are to be collected; an uncritical sort that cannot be done leaves them in their order.
+    pub(super) fn is_active(&self) -> bool {
+        self.refused.is_none()
+    }
+
+    /// Entries collected so far.
+    pub(super) fn collected(&self) -> u32 {
+        u32::try_from(self.collected.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Whether sorted entries are left to send.
+    pub(super) fn has_more(&self) -> bool {
+        self.next < self.collected.len()
+    }
+
+    /// Remembers a match.
+    pub(super) fn collect(
+        &mut self,
+        schema: &Schema,
+        context: &Context,
+        record: &Record<'_>,
+        work: &mut Vec<u8>,
+    ) -> Result<Option<Walked>, OperationError> {
+        if self.collected.len() >= COLLECT_LIMIT {
+            return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "too many entries to sort"));
+        }
+        let mut keys = Vec::with_capacity(self.keys.len());
+        for key in &self.keys {
+            keys.push(smallest(schema, record, key, work)?);
+        }
+        self.collected.push(Collected { keys: keys.into(), context: context.number, id: record.id });
+        Ok(None)
+    }
+
+    fn sort(&mut self) {
+        let Self { keys, collected, .. } = self;
+        collected.sort_by(|a, b| {
+            for (key, (a, b)) in keys.iter().zip(a.keys.iter().zip(b.keys.iter())) {
+                let order = match (a, b) {
+                    (None, None) => Ordering::Equal,
+                    (None, Some(_)) => Ordering::Greater,
+                    (Some(_), None) => Ordering::Less,
+                    (Some(a), Some(b)) => a.cmp(b),
+                };
+                if order != Ordering::Equal {
+                    return if key.reverse { order.reverse() } else { order };
+                }
+            }
+            Ordering::Equal
+        });
+        self.sorted = true;
+    }
+}
+
+fn resolve_key(schema: &Schema, key: &SortKey<'_>) -> Result<Key, OperationError> {
+    let attribute = schema
+        .attribute_description(key.attribute)
+        .map_err(|_| OperationError::new(ResultCode::NO_SUCH_ATTRIBUTE, "serverSort control: No such attribute"))?;
+    let attribute_type = schema.attribute_type(attribute.attribute_type);
+    let rule = match key.ordering_rule {
+        Some(name) => matching::find(name).filter(|rule| rule.kind == RuleKind::Ordering),
+        // Attributes without an ordering rule sort by the normal form of their equality rule.
+        None => attribute_type.ordering.or(attribute_type.equality),
+    };
+    let rule = rule
+        .ok_or_else(|| OperationError::new(ResultCode::INAPPROPRIATE_MATCHING, "serverSort control: No ordering rule"))?;
+    Ok(Key { attribute, rule, reverse: key.reverse })
+}
+
+/// The normal form of the smallest value of a key.
+fn smallest(schema: &Schema, record: &Record<'_>, key: &Key, work: &mut Vec<u8>) -> Result<Option<Box<[u8]>>, OperationError> {
+    let mut best: Option<Box<[u8]>> = None;
+    for attribute in record.attributes() {
+        let description = attribute.description();
+        if !schema.is_subtype(description.attribute_type, key.attribute.attribute_type)
+            || !key.attribute.options.iter().all(|option| description.options.contains(option))
+        {
+            continue;
+        }
+        attribute.for_each(&mut |value| {
+            work.clear();
+            if (key.rule.normalize_value)(schema, value, work).is_ok() && best.as_deref().is_none_or(|best| work.as_slice() < best) {
+                best = Some(work.as_slice().into());
+            }
+            std::ops::ControlFlow::Continue(())
+        })?;
+    }
+    Ok(best)
+}
+
+/// Sends sorted entries once the walk is through. Does nothing for unsorted searches.
+pub(super) fn emit(run: &mut SearchRun, scratch: &mut Scratch, slice: &mut Slice, out: &mut Vec<u8>) -> Progress {
+    match emit_all(run, scratch, slice, out) {
+        Ok(progress) => progress,
+        Err(error) => {
+            run.verdict = Some(error);
+            Progress::Done
+        }
+    }
+}
+
+fn emit_all(run: &mut SearchRun, scratch: &mut Scratch, slice: &mut Slice, out: &mut Vec<u8>) -> Result<Progress, OperationError> {
+    let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) else { return Ok(Progress::Done) };
+    if !sorting.sorted {
+        sorting.sort();
+    }
+    while let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut())
+        && let Some((number, id)) = sorting.collected.get(sorting.next).map(|found| (found.context, found.id))
+    {
+        if slice.is_used_up(out) {
+            return Ok(Progress::More);
+        }
+        sorting.next += 1;
+        let configuration = run.configuration.clone();
+        let Some(context) = configuration.contexts.iter().find(|context| context.number == number) else { continue };
+        let Some(database) = context.database() else { continue };
+        let snapshot = database.snapshot()?;
+        let view = snapshot.view();
+        let Some(record) = view.record(id)? else { continue };
+        scratch.dn_cache(number).refresh(view)?;
+        let subject = Subject::of(&run.origin.identity, context);
+        let (dn_cache, dn, work) = scratch.dn_parts(number);
+        dn_cache.write_dn(view, &record, dn)?;
+        let Some(entry) = access::visible_record(context, &configuration, subject, view, &record, dn) else { continue };
+        encode::entry(run, &entry, work, out)?;
+        run.sent += 1;
+        if run.extras.as_mut().and_then(|extras| extras.paged.as_mut()).is_some_and(super::paged::Page::count) {
+            return Ok(Progress::Done);
+        }
+    }
+    Ok(Progress::Done)
+}

@@ -1,0 +1,65 @@
+//! What a search walks over: bases in naming contexts, one after the other, each resumable at an entry ID.
+
+use std::sync::Arc;
+
+use ironbark_model::{Dn, Entry};
+use ironbark_store::{EntryId, Plan, Scope};
+
+use crate::Context;
+
+/// One base and scope in one naming context.
+pub(crate) struct Target {
+    pub(crate) context: Arc<Context>,
+    pub(crate) walk: Walk,
+}
+
+/// How the entries of a target are reached.
+pub(crate) enum Walk {
+    /// Through the store.
+    Stored {
+        base: Base,
+        scope: Scope,
+        /// Chosen at the first step.
+        plan: Option<Plan>,
+        /// The last entry that was considered.
+        position: EntryId,
+    },
+    /// Entries computed for this search.
+    Memory { entries: Arc<[Entry]>, base: Dn, scope: Scope, position: usize },
+}
+
+/// The base of a stored walk.
+#[derive(Clone, Debug)]
+pub(crate) struct Base {
+    pub(crate) id: EntryId,
+    pub(crate) dn: Dn,
+    /// How many subtrees of the search came before this one through aliases; what they hold is not returned again.
+    pub(crate) earlier_bases: usize,
+}
+
+impl Target {
+    pub(crate) fn stored(context: Arc<Context>, id: EntryId, dn: Dn, scope: Scope) -> Self {
+        let base = Base { id, dn, earlier_bases: 0 };
+        Self { context, walk: Walk::Stored { base, scope, plan: None, position: 0 } }
+    }
+
+    /// A subtree to which an alias led, after `earlier_bases` others.
+    pub(crate) fn of_alias(context: Arc<Context>, id: EntryId, dn: Dn, scope: Scope, earlier_bases: usize) -> Self {
+        let base = Base { id, dn, earlier_bases };
+        Self { context, walk: Walk::Stored { base, scope, plan: None, position: 0 } }
+    }
+
+    pub(crate) fn memory(context: Arc<Context>, entries: Arc<[Entry]>, base: Dn, scope: Scope) -> Self {
+        Self { context, walk: Walk::Memory { entries, base, scope, position: 0 } }
+    }
+}
+
+/// Whether `dn` lies within `scope` of `base`.
+pub(crate) fn in_scope(dn: &Dn, base: &Dn, scope: Scope) -> bool {
+    match scope {
+        Scope::Base => dn == base,
+        Scope::OneLevel => dn.depth() == base.depth() + 1 && dn.is_within(base),
+        Scope::Subtree => dn.is_within(base),
+        Scope::Children => dn.depth() > base.depth() && dn.is_within(base),
+    }
+}

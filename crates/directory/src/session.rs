@@ -1,0 +1,116 @@
+//! What the directory knows of one connection: who it speaks for, and where it comes from.
+
+use std::{
+    net::IpAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicU8, Ordering},
+    },
+};
+
+use ironbark_model::Dn;
+use rustc_hash::FxHashMap;
+
+/// The peer of a connection, as the access log and access rules name it.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// `IP=127.0.0.1:12345` or `PATH=/run/ldapi`, as slapd's log prints it.
+    pub name: Box<str>,
+    /// Our side, in the same form.
+    pub socket_name: Box<str>,
+    /// The listener's URL.
+    pub listener_url: Box<str>,
+    /// Address, for ldap://.
+    pub address: Option<IpAddr>,
+    /// User and group of the process, for ldapi://.
+    pub credentials: Option<(u32, u32)>,
+}
+
+/// The authorization identity of a connection (RFC 4513 §4). Immutable: a bind replaces it.
+#[derive(Clone, Debug, Default)]
+pub struct Identity {
+    /// Authorization DN; the root DN for anonymous.
+    pub dn: Dn,
+    /// The identity that authenticated, when proxied authorization changed `dn`.
+    pub authentication_dn: Option<Dn>,
+}
+
+impl Identity {
+    /// Whether no one has bound.
+    pub fn is_anonymous(&self) -> bool {
+        self.dn.depth() == 0
+    }
+}
+
+/// Lets one operation be given up: Abandon, Cancel, a closed connection, shutdown.
+#[derive(Clone, Debug, Default)]
+pub struct StopFlag(Arc<AtomicU8>);
+
+/// Why an operation was asked to end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// There is to be no response (RFC 4511 §4.11).
+    Abandoned,
+    /// The response is `canceled` (RFC 3909).
+    Canceled,
+}
+
+impl StopFlag {
+    /// Asks the operation to end.
+    pub fn stop(&self, why: Stop) {
+        self.0.store(if why == Stop::Abandoned { 1 } else { 2 }, Ordering::Release);
+    }
+
+    /// Whether and why the operation was asked to end.
+    pub fn stopped(&self) -> Option<Stop> {
+        match self.0.load(Ordering::Acquire) {
+            0 => None,
+            1 => Some(Stop::Abandoned),
+            _ => Some(Stop::Canceled),
+        }
+    }
+}
+
+/// The state of one connection between operations. Lives on the connection's reactor.
+pub struct Session {
+    /// `conn=` of the log, rising over the whole server.
+    pub connection: u64,
+    /// `op=` of the next operation.
+    pub next_operation: u64,
+    /// The peer.
+    pub peer: Arc<Peer>,
+    /// Who the connection speaks for.
+    pub identity: Arc<Identity>,
+    /// Protocol version of the last bind; 3 before any.
+    pub protocol_version: u8,
+    /// Security strength factors: transport (TLS or local socket), as `security` and access rules use them.
+    pub ssf: u32,
+    /// Operations under way by message ID, for Abandon and Cancel.
+    pub in_flight: FxHashMap<i32, StopFlag>,
+    /// Paged searches under way (RFC 2696), most recent last.
+    pub paged: Vec<crate::search::PagedCursor>,
+}
+
+impl Session {
+    /// A fresh anonymous session.
+    pub fn new(connection: u64, peer: Arc<Peer>) -> Self {
+        Self {
+            connection,
+            next_operation: 0,
+            peer,
+            identity: Arc::default(),
+            protocol_version: 3,
+            ssf: 0,
+            in_flight: FxHashMap::default(),
+            paged: Vec::new(),
+        }
+    }
+
+    /// Stops everything under way: the connection is closing, or a bind changes who it speaks for (RFC 4511 §4.2.1).
+    pub fn stop_all(&mut self) {
+        for (_, flag) in self.in_flight.drain() {
+            flag.stop(Stop::Abandoned);
+        }
+        self.paged.clear();
+    }
+}

@@ -1,0 +1,285 @@
+//! A reactor's side of the directory: decodes requests, answers quick ones at once, keeps caches and scratch memory.
+
+use std::sync::Arc;
+
+use ironbark_config::Disallow;
+use ironbark_ldap_proto::{
+    DecodeError, MessageId, Operation, Request, RequestMessage,
+    controls::{ControlKind, ControlPolicy, ControlSet, RequestControls},
+    encode_notice_of_disconnection,
+};
+use ironbark_model::ResultCode;
+use rustc_hash::FxHashMap;
+use tokio::sync::oneshot;
+
+use crate::{
+    Configuration, Directory, OperationError, Session,
+    operation::{Origin, abandon, bind, compare, extended},
+    respond,
+    search::{self, Progress, SearchRun, dn_cache::DnCache},
+    session::{Identity, StopFlag},
+    write_request,
+};
+
+/// What a reactor holds of the directory. Not shared.
+pub struct Worker {
+    directory: Arc<Directory>,
+    scratch: Scratch,
+}
+
+/// Reused memory and caches of one reactor.
+pub struct Scratch {
+    directory: Arc<Directory>,
+    /// Working memory of normalization.
+    pub(crate) normalized: Vec<u8>,
+    dn: String,
+    dn_caches: FxHashMap<usize, DnCache>,
+}
+
+/// How a request was begun.
+pub enum Started {
+    /// The response, if the operation has one, is in the output.
+    Answered,
+    /// A search that is not finished: call [`Worker::step`].
+    Search(Box<SearchRun>),
+    /// Under way elsewhere: await, then call [`Worker::finish`].
+    Submitted(Submitted),
+    /// Write the output and close. The text is the reason for the log.
+    Disconnect(&'static str),
+}
+
+/// An operation that ends elsewhere.
+pub struct Submitted {
+    /// Gives the completion. A closed channel means that the server is shutting down.
+    pub receiver: oneshot::Receiver<Completion>,
+    /// Nothing else of the connection may be begun before this has ended (a bind).
+    pub blocks_connection: bool,
+}
+
+/// The end of an operation that ran elsewhere.
+#[derive(Debug)]
+pub struct Completion {
+    /// Message ID of the operation.
+    pub(crate) message_id: i32,
+    /// Encoded response.
+    pub(crate) response: Vec<u8>,
+    /// The connection's new identity, after a bind.
+    pub(crate) identity: Option<Arc<Identity>>,
+}
+
+impl Scratch {
+    pub(crate) fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// The cache of parents' DNs for a database.
+    pub(crate) fn dn_cache(&mut self, context_number: usize) -> &mut DnCache {
+        self.dn_caches.entry(context_number).or_default()
+    }
+
+    /// The cache, the buffer for a DN, and working memory, borrowed apart.
+    pub(crate) fn dn_parts(&mut self, context_number: usize) -> (&mut DnCache, &mut String, &mut Vec<u8>) {
+        (self.dn_caches.entry(context_number).or_default(), &mut self.dn, &mut self.normalized)
+    }
+}
+
+impl Worker {
+    /// A worker for one reactor.
+    pub fn new(directory: Arc<Directory>) -> Self {
+        Self {
+            scratch: Scratch {
+                directory: Arc::clone(&directory),
+                normalized: Vec::new(),
+                dn: String::new(),
+                dn_caches: FxHashMap::default(),
+            },
+            directory,
+        }
+    }
+
+    /// Begins one complete PDU; appends what can be answered at once to `out`.
+    pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
+        let configuration = self.directory.configuration();
+        let received_micros = self.directory.monotonic_micros();
+        let message = match RequestMessage::decode(pdu, &configuration.decode_limits) {
+            Ok(message) => message,
+            Err(error) => return self.refuse_undecodable(session, &error, out),
+        };
+        let kind = message.operation.operation();
+        self.directory.statistics().record_initiated(kind);
+        let origin = Origin {
+            connection: session.connection,
+            operation: session.next_operation,
+            message_id: message.id.value(),
+            identity: Arc::clone(&session.identity),
+            peer: Arc::clone(&session.peer),
+            ssf: session.ssf,
+            stop: StopFlag::default(),
+            received_micros,
+        };
+        session.next_operation += 1;
+        if message.id == MessageId::UNSOLICITED {
+            encode_notice_of_disconnection(out, ResultCode::PROTOCOL_ERROR, "message ID is zero");
+            return Started::Disconnect("message ID is zero");
+        }
+        match message.operation {
+            Request::Unbind => {
+                crate::log::unbind(&origin);
+                self.directory.statistics().record_completed(kind);
+                Started::Disconnect("")
+            }
+            Request::Abandon(target) => {
+                abandon::abandon(session, &origin, target);
+                self.directory.statistics().record_completed(kind);
+                Started::Answered
+            }
+            _ if session.in_flight.contains_key(&origin.message_id) => self.answer(
+                &origin,
+                kind,
+                &OperationError::new(ResultCode::PROTOCOL_ERROR, "message ID is in use"),
+                out,
+            ),
+            _ => self.start_controlled(session, &configuration, origin, &message, pdu, out),
+        }
+    }
+
+    /// Interprets the controls and dispatches.
+    fn start_controlled(
+        &mut self,
+        session: &mut Session,
+        configuration: &Arc<Configuration>,
+        mut origin: Origin,
+        message: &RequestMessage<'_>,
+        pdu: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Started {
+        let kind = message.operation.operation();
+        let controls = match RequestControls::decode(&message.controls, &message.operation, &policy(configuration), &configuration.decode_limits) {
+            Ok(controls) => controls,
+            Err(fault) => {
+                crate::log::request(configuration, &origin, &message.operation);
+                return self.answer(&origin, kind, &OperationError::new(fault.code, fault.diagnostic), out);
+            }
+        };
+        crate::log::request(configuration, &origin, &message.operation);
+        if let Err(error) = crate::proxied::authorize(configuration, &mut origin, &controls) {
+            return self.answer(&origin, kind, &error, out);
+        }
+        let directory = &self.directory;
+        let result = match &message.operation {
+            Request::Search(request) => {
+                return self.start_search(session, configuration, origin, request, &controls, out);
+            }
+            Request::Bind(request) => bind::start(directory, session, configuration, &origin, request, out),
+            Request::Compare(request) => {
+                let error = compare::compare(configuration, &origin, request, &controls);
+                return self.answer(&origin, kind, &error, out);
+            }
+            Request::Extended(request) => {
+                extended::start(directory, session, configuration, &origin, request, &controls, out)
+            }
+            Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
+                write_request::submit(configuration, &origin, message, pdu)
+            }
+            Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
+        };
+        match result {
+            Ok(started) => {
+                if let Started::Submitted(_) = started {
+                    session.in_flight.insert(origin.message_id, origin.stop);
+                } else {
+                    self.directory.statistics().record_completed(kind);
+                }
+                started
+            }
+            Err(error) => self.answer(&origin, kind, &error, out),
+        }
+    }
+
+    fn start_search(
+        &mut self,
+        session: &mut Session,
+        configuration: &Arc<Configuration>,
+        origin: Origin,
+        request: &ironbark_ldap_proto::SearchRequest<'_>,
+        controls: &RequestControls<'_>,
+        out: &mut Vec<u8>,
+    ) -> Started {
+        let prepared = search::prepare(&self.directory, session, configuration, &origin, request, controls);
+        let mut run = match prepared {
+            Ok(search::Prepared::Run(run)) => run,
+            Err(error) => {
+                respond::result(out, origin.message_id, Operation::Search, &error);
+                crate::log::search_result(&self.directory, &origin, error.result_code, &error.diagnostic_message, 0);
+                self.directory.statistics().record_completed(Operation::Search);
+                return Started::Answered;
+            }
+        };
+        session.in_flight.insert(origin.message_id, origin.stop.clone());
+        match self.step(session, &mut run, out) {
+            Progress::Done => Started::Answered,
+            Progress::More => Started::Search(run),
+        }
+    }
+
+    /// Goes on with a search for one slice; appends to `out`.
+    pub fn step(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
+        let progress = run.step(&mut self.scratch, out);
+        if progress == Progress::Done {
+            session.in_flight.remove(&run.origin.message_id);
+            run.put_aside(session);
+            let statistics = self.directory.statistics();
+            statistics.record_completed(Operation::Search);
+            statistics.record_search(run.sent, run.references);
+        }
+        progress
+    }
+
+    /// An operation that ran elsewhere has ended: appends its response and brings the session up to date.
+    pub fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) {
+        session.in_flight.remove(&completion.message_id);
+        if let Some(identity) = completion.identity {
+            session.identity = identity;
+        }
+        out.extend_from_slice(&completion.response);
+    }
+
+    /// Answers with a result, logs it, counts it.
+    fn answer(&self, origin: &Origin, kind: Operation, error: &OperationError, out: &mut Vec<u8>) -> Started {
+        respond::result(out, origin.message_id, kind, error);
+        crate::log::result(&self.directory, origin, kind, error.result_code, &error.diagnostic_message);
+        self.directory.statistics().record_completed(kind);
+        Started::Answered
+    }
+
+    fn refuse_undecodable(&self, session: &mut Session, error: &DecodeError, out: &mut Vec<u8>) -> Started {
+        let fault = error.fault();
+        session.next_operation += 1;
+        match error {
+            DecodeError::Operation { id, operation, .. } if !fault.disconnect => {
+                let error = OperationError::new(fault.code, fault.diagnostic);
+                respond::result(out, id.value(), *operation, &error);
+                self.directory.statistics().record_initiated(*operation);
+                self.directory.statistics().record_completed(*operation);
+                Started::Answered
+            }
+            DecodeError::Operation { .. } | DecodeError::Envelope { .. } => {
+                encode_notice_of_disconnection(out, fault.code, fault.diagnostic);
+                Started::Disconnect(fault.diagnostic)
+            }
+        }
+    }
+}
+
+/// What the configuration says about controls.
+pub(crate) fn policy(configuration: &Configuration) -> ControlPolicy {
+    let disallow = configuration.settings.disallow;
+    let mut must_be_critical = ControlSet::NONE;
+    if disallow.contains(Disallow::PROXY_AUTHZ_NON_CRITICAL) {
+        must_be_critical = must_be_critical.with(ControlKind::ProxiedAuthorization);
+    }
+    if disallow.contains(Disallow::DONTUSECOPY_NON_CRITICAL) {
+        must_be_critical = must_be_critical.with(ControlKind::DontUseCopy);
+    }
+    ControlPolicy { must_be_critical, ..ControlPolicy::default() }
+}

@@ -1,0 +1,181 @@
+//! Write requests on their way from a connection to the writer of the database that they concern.
+
+use std::sync::Arc;
+
+use ironbark_config::Operations;
+use ironbark_ldap_proto::{
+    Operation, Request, RequestMessage,
+    controls::RequestControls,
+};
+use ironbark_model::{Dn, ResultCode};
+use ironbark_store::{ChangeRecord, WriteTransaction};
+use tokio::sync::oneshot;
+
+use crate::{
+    Configuration, Context, Directory, OperationError, Started, Submitted,
+    context::Backend,
+    operation::{Execution, Origin, add, delete, modify, modify_dn, password_modify},
+    referral,
+    respond::Success,
+    worker::policy,
+    writer::Job,
+};
+
+/// A write, owning what it needs.
+pub(crate) enum WriteRequest {
+    /// The PDU as it came in; the writer decodes it again, which is cheaper than owning every part of it.
+    Message(Box<[u8]>, Operation),
+    /// A password modify operation whose new password is hashed already.
+    SetPassword(password_modify::SetPassword),
+}
+
+/// Sends a write to the writer of its database.
+pub(crate) fn submit(
+    configuration: &Arc<Configuration>,
+    origin: &Origin,
+    message: &RequestMessage<'_>,
+    pdu: &[u8],
+) -> Result<Started, OperationError> {
+    let (name, kind) = match &message.operation {
+        Request::Add(request) => (request.entry, Operations::ADD),
+        Request::Delete(name) => (*name, Operations::DELETE),
+        Request::Modify(request) => (request.object, Operations::MODIFY),
+        Request::ModifyDn(request) => (request.entry, Operations::RENAME),
+        _ => return Err(OperationError::code(ResultCode::OTHER)),
+    };
+    let dn = Dn::parse(&configuration.schema, name)
+        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
+    refuse_frontend_entries(configuration, &dn, kind)?;
+    let context = writable_context(configuration, &dn, kind)?;
+    let request = WriteRequest::Message(pdu.into(), message.operation.operation());
+    enqueue(configuration, origin, context, request)
+}
+
+/// The root DSE and the subschema subentry are not written to.
+fn refuse_frontend_entries(configuration: &Configuration, dn: &Dn, kind: Operations) -> Result<(), OperationError> {
+    let is_subschema = configuration.subschema.first().is_some_and(|entry| entry.dn == *dn);
+    let refuse = |code, text| Err(OperationError::new(code, text));
+    match (dn.depth() == 0, is_subschema, kind) {
+        (true, _, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "root DSE already exists"),
+        (true, _, Operations::DELETE) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot delete the root DSE"),
+        (true, _, Operations::RENAME) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot rename the root DSE"),
+        (true, _, Operations::MODIFY) => {
+            refuse(ResultCode::UNWILLING_TO_PERFORM, "modify upon the root DSE not supported")
+        }
+        (_, true, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "subschema subentry already exists"),
+        (_, true, Operations::DELETE) => {
+            refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot delete the subschema subentry")
+        }
+        (_, true, Operations::RENAME) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot rename subschema subentry"),
+        (_, true, Operations::MODIFY) => {
+            refuse(ResultCode::UNWILLING_TO_PERFORM, "modification of subschema subentry not supported")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The database that holds `dn`, if it takes this kind of write.
+pub(crate) fn writable_context<'a>(
+    configuration: &'a Configuration,
+    dn: &Dn,
+    kind: Operations,
+) -> Result<&'a Arc<Context>, OperationError> {
+    let Some(context) = configuration.context_of(dn) else {
+        let error = referral::default_referral(configuration, dn, None);
+        // slapd words a write to nowhere this way when it has no superior server to name.
+        return Err(if error.referrals.is_empty() {
+            OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "no global superior knowledge")
+        } else {
+            error
+        });
+    };
+    context.check_restrictions(kind)?;
+    Ok(context)
+}
+
+/// Puts a request into the queue of the database's writer.
+pub(crate) fn enqueue(
+    configuration: &Arc<Configuration>,
+    origin: &Origin,
+    context: &Arc<Context>,
+    request: WriteRequest,
+) -> Result<Started, OperationError> {
+    let Backend::Stored { writer, .. } = &context.backend else {
+        return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "operation not supported within namingContext"));
+    };
+    let (reply, receiver) = oneshot::channel();
+    writer.submit(Job {
+        request,
+        origin: origin.clone(),
+        configuration: Arc::clone(configuration),
+        context: Arc::clone(context),
+        reply,
+    })?;
+    Ok(Started::Submitted(Submitted { receiver, blocks_connection: false }))
+}
+
+impl WriteRequest {
+    /// The kind of response.
+    pub(crate) fn operation(&self) -> Operation {
+        match self {
+            Self::Message(_, operation) => *operation,
+            Self::SetPassword(_) => Operation::Extended,
+        }
+    }
+
+    /// Executes in the transaction. The error says whether effects were applied.
+    pub(crate) fn execute(
+        &self,
+        directory: &Directory,
+        configuration: &Configuration,
+        context: &Context,
+        origin: &Origin,
+        transaction: &mut WriteTransaction<'_>,
+    ) -> Result<(Success, ChangeRecord), (OperationError, bool)> {
+        let clean = |error| (error, false);
+        match self {
+            Self::Message(pdu, _) => {
+                let message = RequestMessage::decode(pdu, &configuration.decode_limits)
+                    .map_err(|error| clean(OperationError::new(error.fault().code, error.fault().diagnostic)))?;
+                let controls = RequestControls::decode(
+                    &message.controls,
+                    &message.operation,
+                    &policy(configuration),
+                    &configuration.decode_limits,
+                )
+                .map_err(|fault| clean(OperationError::new(fault.code, fault.diagnostic)))?;
+                let execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
+                run(execution, |execution| match &message.operation {
+                    Request::Add(request) => add::execute(execution, request),
+                    Request::Delete(name) => delete::execute(execution, name),
+                    Request::Modify(request) => modify::execute(execution, request),
+                    Request::ModifyDn(request) => modify_dn::execute(execution, request),
+                    _ => Err(OperationError::code(ResultCode::OTHER)),
+                })
+            }
+            Self::SetPassword(request) => {
+                let controls = RequestControls::default();
+                let execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
+                run(execution, |execution| password_modify::execute(execution, request))
+            }
+        }
+    }
+}
+
+fn run<'w, 'd>(
+    mut execution: Execution<'w, 'd>,
+    operation: impl FnOnce(&mut Execution<'w, 'd>) -> Result<Success, OperationError>,
+) -> Result<(Success, ChangeRecord), (OperationError, bool)> {
+    let context = execution.context;
+    let before = context.overlays.before_write().try_for_each(|overlay| overlay.before_write(&mut execution));
+    match before.and_then(|()| operation(&mut execution)) {
+        Ok(success) => match execution.finish() {
+            Ok(record) => Ok((success, record)),
+            Err(error) => Err((error, true)),
+        },
+        Err(error) => {
+            let dirty = execution.is_dirty();
+            Err((error, dirty))
+        }
+    }
+}

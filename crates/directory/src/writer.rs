@@ -1,0 +1,188 @@
+//! The one writer of a database: takes everything that waits as one group, commits once, then acknowledges.
+//!
+//! Invariant: a success is sent only after the commit that holds it. Nothing a refused operation did is ever committed.
+
+use std::sync::{
+    Arc,
+    mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+};
+
+use ironbark_model::ResultCode;
+use ironbark_store::{ChangeRecord, Database, StoreError, WriteTransaction};
+use tokio::sync::oneshot;
+
+use crate::{
+    Completion, Configuration, Context, Directory, OperationError, change,
+    operation::Origin,
+    respond::{self, Success},
+    write_request::WriteRequest,
+};
+
+/// Operations that may wait for one database's writer; past it the answer is `busy`.
+const QUEUE_LIMIT: usize = 16_384;
+/// Operations that share one commit at most, so that the first is not kept waiting for ever.
+const GROUP_LIMIT: usize = 1_024;
+
+/// One write on its way.
+pub(crate) struct Job {
+    pub(crate) request: WriteRequest,
+    pub(crate) origin: Origin,
+    pub(crate) configuration: Arc<Configuration>,
+    pub(crate) context: Arc<Context>,
+    pub(crate) reply: oneshot::Sender<Completion>,
+}
+
+/// The sending side of a writer's queue.
+#[derive(Clone, Debug)]
+pub struct WriterHandle {
+    queue: SyncSender<Order>,
+}
+
+/// What a writer is told.
+pub(crate) enum Order {
+    /// Execute.
+    Job(Box<Job>),
+    /// End after what came before.
+    Close,
+}
+
+impl WriterHandle {
+    /// Queues a write.
+    pub(crate) fn submit(&self, job: Job) -> Result<(), OperationError> {
+        self.queue.try_send(Order::Job(Box::new(job))).map_err(|error| match error {
+            TrySendError::Full(_) => OperationError::new(ResultCode::BUSY, "too many writes are waiting"),
+            TrySendError::Disconnected(_) => OperationError::new(ResultCode::UNAVAILABLE, "server is shutting down"),
+        })
+    }
+
+    /// Ends the writer after what it has been given; waits for room in its queue.
+    pub(crate) fn close(&self) {
+        // A writer that is gone needs no telling.
+        let _ = self.queue.send(Order::Close);
+    }
+}
+
+/// Makes a queue and its writer.
+pub(crate) fn channel() -> (WriterHandle, Receiver<Order>) {
+    let (queue, jobs) = sync_channel(QUEUE_LIMIT);
+    (WriterHandle { queue }, jobs)
+}
+
+/// How one job of a group ended, before it is known whether the group commits.
+enum Outcome {
+    Done(Success, ChangeRecord),
+    Refused(OperationError),
+}
+
+/// Serves a database until it is told to end.
+pub(crate) fn run(directory: &Directory, database: &Database, orders: &Receiver<Order>) {
+    let mut group = Vec::new();
+    let mut is_open = true;
+    while is_open && let Ok(first) = orders.recv() {
+        is_open = take(first, &mut group);
+        while is_open
+            && group.len() < GROUP_LIMIT
+            && let Ok(next) = orders.try_recv()
+        {
+            is_open = take(next, &mut group);
+        }
+        if !group.is_empty() {
+            serve_group(directory, database, &mut group);
+        }
+    }
+}
+
+/// Adds a job to the group; `false` when there will be no more.
+fn take(order: Order, group: &mut Vec<Job>) -> bool {
+    match order {
+        Order::Job(job) => {
+            group.push(*job);
+            true
+        }
+        Order::Close => false,
+    }
+}
+
+fn serve_group(directory: &Directory, database: &Database, group: &mut Vec<Job>) {
+    // Answers that do not depend on the commit of a group they were not part of.
+    let mut settled: Vec<Option<OperationError>> = group.iter().map(|_| None).collect();
+    let outcomes = loop {
+        match attempt(directory, database, group, &mut settled) {
+            Attempt::Committed(outcomes) => break outcomes,
+            Attempt::StartOver => {}
+        }
+    };
+    directory.statistics().record_commit(outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(..))).count());
+    for (job, outcome) in group.drain(..).zip(outcomes) {
+        conclude(directory, job, outcome);
+    }
+}
+
+enum Attempt {
+    Committed(Vec<Outcome>),
+    StartOver,
+}
+
+fn attempt(directory: &Directory, database: &Database, group: &[Job], settled: &mut [Option<OperationError>]) -> Attempt {
+    let refuse_all = |error: &StoreError, settled: &[Option<OperationError>]| {
+        let error = OperationError::of_store(error);
+        let outcome = |own: &Option<OperationError>| Outcome::Refused(own.clone().unwrap_or_else(|| error.clone()));
+        Attempt::Committed(settled.iter().map(outcome).collect())
+    };
+    let mut transaction = match database.write() {
+        Ok(transaction) => transaction,
+        Err(error) => return refuse_all(&error, settled),
+    };
+    let mut outcomes = Vec::with_capacity(group.len());
+    let mut changed = false;
+    for (job, settled) in group.iter().zip(settled.iter_mut()) {
+        if let Some(error) = settled {
+            outcomes.push(Outcome::Refused(error.clone()));
+            continue;
+        }
+        match execute(directory, job, &mut transaction) {
+            Ok((success, record)) => {
+                changed = true;
+                outcomes.push(Outcome::Done(success, record));
+            }
+            Err(Refusal { error, dirty: false }) => outcomes.push(Outcome::Refused(error)),
+            Err(Refusal { error, dirty: true }) => {
+                *settled = Some(error);
+                return Attempt::StartOver;
+            }
+        }
+    }
+    if changed && let Err(error) = transaction.commit() {
+        return refuse_all(&error, settled);
+    }
+    Attempt::Committed(outcomes)
+}
+
+/// An operation was refused; `dirty` if the transaction holds some of its effects.
+struct Refusal {
+    error: OperationError,
+    dirty: bool,
+}
+
+fn execute(directory: &Directory, job: &Job, transaction: &mut WriteTransaction<'_>) -> Result<(Success, ChangeRecord), Refusal> {
+    if job.origin.stop.stopped().is_some() {
+        return Err(Refusal { error: OperationError::code(ResultCode::CANCELED), dirty: false });
+    }
+    job.request
+        .execute(directory, &job.configuration, &job.context, &job.origin, transaction)
+        .map_err(|(error, dirty)| Refusal { error, dirty })
+}
+
+/// After the commit: tells the overlays and the client.
+fn conclude(directory: &Directory, job: Job, outcome: Outcome) {
+    let result = match outcome {
+        Outcome::Done(success, record) => {
+            change::publish(&job.context, &job.origin, &record);
+            Ok(success)
+        }
+        Outcome::Refused(error) => Err(error),
+    };
+    let completion = respond::write_completion(directory, &job.origin, job.request.operation(), result);
+    // The connection may be gone; the write stands all the same.
+    let _ = job.reply.send(completion);
+}

@@ -1,0 +1,500 @@
+//! Controls and extended operations: round trips, criticality rules, slapd's diagnostics.
+
+use std::borrow::Cow;
+
+use ironbark_ldap_proto::{
+    Attribute, DecodeLimits, EncodeControl, ExtendedRequest, Fault, LdapResult, List, MessageId, Operation, RawControl,
+    Request, RequestMessage, ResponseMessage, SearchEntryWriter,
+    controls::{
+        AssertionControl, Control, ControlKind, ControlPolicy, ControlSet, DereferenceRequest, DereferenceResponse,
+        DereferenceResult, DereferenceSpecification, DomainScope, DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues,
+        NoOp, PagedResults, PermissiveModify, PostRead, PreRead, PreReadResponse, ProxiedAuthorization, REGISTRY,
+        RelaxRules, RequestControls, SearchOptions, SessionTracking, SortKey, SortKeys, SortResponse, Subentries,
+        TreeDelete, ValueRule, find,
+    },
+    encode_result,
+    extended::{cancel, password_modify, who_am_i},
+    message::encode_request,
+};
+use ironbark_model::{Filter, ResultCode, filter::Assertion};
+
+fn limits() -> DecodeLimits {
+    DecodeLimits::default()
+}
+
+fn request(operation: Operation) -> Request<'static> {
+    let empty = |identifier, content: &'static [u8]| {
+        let mut out = vec![2, 1, 1, identifier, u8::try_from(content.len()).unwrap()];
+        out.extend_from_slice(content);
+        let mut message = vec![0x30, u8::try_from(out.len()).unwrap()];
+        message.extend(out);
+        let bytes: &'static [u8] = message.leak();
+        RequestMessage::decode(bytes, &limits()).unwrap().operation
+    };
+    match operation {
+        Operation::Bind => empty(0x60, &[2, 1, 3, 4, 0, 0x80, 0]),
+        Operation::Unbind => Request::Unbind,
+        Operation::Search => empty(
+            0x63,
+            &[4, 0, 10, 1, 0, 10, 1, 0, 2, 1, 0, 2, 1, 0, 1, 1, 0, 0xa0, 0, 0x30, 0],
+        ),
+        Operation::Modify => empty(0x66, &[4, 0, 0x30, 0]),
+        Operation::Add => empty(0x68, &[4, 0, 0x30, 0]),
+        Operation::Delete => Request::Delete(b""),
+        Operation::ModifyDn => empty(0x6c, &[4, 0, 4, 0, 1, 1, 0]),
+        Operation::Compare => empty(0x6e, &[4, 0, 0x30, 4, 4, 0, 4, 0]),
+        Operation::Abandon => Request::Abandon(MessageId::UNSOLICITED),
+        Operation::Extended => Request::Extended(who_am_i::request()),
+    }
+}
+
+/// Sends controls with a request and decodes them; the bytes are leaked so that results can be compared.
+fn sent(operation: Operation, controls: &[&dyn EncodeControl]) -> Result<RequestControls<'static>, Fault> {
+    sent_under(operation, controls, &ControlPolicy::default())
+}
+
+fn sent_under(
+    operation: Operation,
+    controls: &[&dyn EncodeControl],
+    policy: &ControlPolicy,
+) -> Result<RequestControls<'static>, Fault> {
+    let mut out = Vec::new();
+    let request = request(operation);
+    encode_request(&mut out, MessageId::new(1).unwrap(), &request, controls);
+    let bytes: &'static [u8] = out.leak();
+    let message = RequestMessage::decode(bytes, &limits()).unwrap();
+    RequestControls::decode(&message.controls, &message.operation, policy, &limits())
+}
+
+fn raw(oid: &'static str, critical: bool, value: Option<&'static [u8]>) -> RawControl<'static> {
+    RawControl {
+        oid: oid.as_bytes(),
+        critical,
+        value,
+    }
+}
+
+fn equality() -> Filter<'static> {
+    Filter::Equality(Assertion {
+        attribute: Cow::Borrowed(b"sn"),
+        value: Cow::Borrowed(b"x"),
+    })
+}
+
+#[test]
+fn search_controls_come_back() {
+    let names: [&[u8]; 2] = [b"uid", b"cn"];
+    let keys = [
+        SortKey {
+            attribute: b"sn",
+            ordering_rule: Some(b"2.5.13.3"),
+            reverse: true,
+        },
+        SortKey {
+            attribute: b"cn",
+            ordering_rule: None,
+            reverse: false,
+        },
+    ];
+    let specifications = [DereferenceSpecification {
+        attribute: b"member",
+        attributes: List::new(&names),
+    }];
+    let assertion = Control::critical(AssertionControl(equality()));
+    let matched = Control::critical(MatchedValues(vec![equality(), Filter::Present(Cow::Borrowed(b"cn"))]));
+    let paged = Control::optional(PagedResults {
+        size: 2_147_483_647,
+        cookie: b"c",
+    });
+    let sort = Control::optional(SortKeys(List::new(&keys)));
+    let domain_scope = Control::optional(DomainScope);
+    let copy = Control::critical(DontUseCopy);
+    let subentries = Control::critical(Subentries { visible: true });
+    let proxied = Control::critical(ProxiedAuthorization(b"dn:cn=a"));
+    let tracking = Control::optional(SessionTracking {
+        source_ip: b"10.0.0.1",
+        source_name: b"",
+        format_oid: b"1.3.6.1.4.1.21008.108.63.1.3",
+        identifier: b"jdoe",
+    });
+    let lazy = Control::optional(LazyCommit);
+    let dereference = Control::optional(DereferenceRequest(List::new(&specifications)));
+    let manage = Control::critical(ManageDsaIt);
+    let no_op = Control::critical(NoOp);
+    let found = sent(
+        Operation::Search,
+        &[
+            &assertion,
+            &matched,
+            &paged,
+            &sort,
+            &domain_scope,
+            &copy,
+            &subentries,
+            &proxied,
+            &tracking,
+            &lazy,
+            &dereference,
+            &manage,
+            &no_op,
+        ],
+    )
+    .unwrap();
+    let expected = RequestControls {
+        assertion: Some(assertion),
+        matched_values: Some(matched),
+        paged_results: Some(paged),
+        server_side_sort: Some(sort),
+        domain_scope: Some(domain_scope),
+        dont_use_copy: Some(copy),
+        subentries: Some(subentries),
+        proxied_authorization: Some(proxied),
+        session_tracking: Some(tracking),
+        lazy_commit: Some(lazy),
+        dereference: Some(dereference),
+        manage_dsa_it: Some(manage),
+        no_op: Some(no_op),
+        ..RequestControls::default()
+    };
+    assert_eq!(found, expected);
+    assert_eq!(found.session_tracking.unwrap().value.format_name(), b"USERNAME");
+}
+
+#[test]
+fn update_controls_come_back() {
+    let names: [&[u8]; 2] = [b"*", b"+"];
+    let pre = Control::critical(PreRead(List::new(&names)));
+    let post = Control::optional(PostRead(List::default()));
+    let permissive = Control::critical(PermissiveModify);
+    let relax = Control::critical(RelaxRules);
+    let found = sent(Operation::Modify, &[&pre, &post, &permissive, &relax]).unwrap();
+    assert_eq!(found.pre_read, Some(pre));
+    assert_eq!(found.post_read, Some(post));
+    assert_eq!(found.permissive_modify, Some(permissive));
+    assert_eq!(found.relax_rules, Some(relax));
+    let tree = Control::critical(TreeDelete);
+    assert_eq!(sent(Operation::Delete, &[&tree]).unwrap().tree_delete, Some(tree));
+    let options = Control::critical(SearchOptions { flags: 1 });
+    let found = sent(Operation::Search, &[&options]).unwrap();
+    assert!(found.search_options.unwrap().value.domain_scope());
+}
+
+#[test]
+fn unknown_controls_are_ignored_unless_critical() {
+    assert_eq!(
+        sent(Operation::Search, &[&raw("1.2.3", false, Some(b"?"))]),
+        Ok(RequestControls::default())
+    );
+    assert_eq!(
+        sent(Operation::Search, &[&raw("1.2.3", true, None)]),
+        Err(Fault::refused(
+            ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+            "critical extension is not recognized"
+        ))
+    );
+    assert!(sent(Operation::Unbind, &[&raw("1.2.3", true, None)]).is_ok());
+    assert_eq!(
+        sent(Operation::Search, &[&raw("", false, None)])
+            .unwrap_err()
+            .diagnostic,
+        "OID field is empty"
+    );
+}
+
+/// RFC 4511 §4.1.11, for every control and operation of the registry.
+#[test]
+fn inappropriate_controls_are_ignored_unless_critical() {
+    for row in REGISTRY {
+        for operation in Operation::ALL {
+            let extended = (operation == Operation::Extended).then_some(who_am_i::OID.as_bytes());
+            if row.applies_to(operation, extended) || operation == Operation::Unbind {
+                continue;
+            }
+            // Not even the value is looked at.
+            assert_eq!(
+                sent(operation, &[&raw(row.oid, false, Some(b"junk"))]),
+                Ok(RequestControls::default()),
+                "{} {operation:?}",
+                row.name
+            );
+            assert_eq!(
+                sent(operation, &[&raw(row.oid, true, Some(b"junk"))]).unwrap_err(),
+                Fault::refused(
+                    ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+                    "critical extension is unavailable"
+                )
+            );
+        }
+    }
+}
+
+/// For every row: duplicates, values that must not be there, values that must, values that are junk.
+#[test]
+fn value_rules_hold() {
+    for row in REGISTRY {
+        let operation = row.operations[0];
+        let refused = |value: Option<&'static [u8]>| {
+            sent(operation, &[&raw(row.oid, false, value)]).map_err(|fault| fault.diagnostic)
+        };
+        match row.value {
+            ValueRule::Absent => {
+                assert!(refused(None).is_ok());
+                assert_eq!(refused(Some(b"")), Err(row.texts.not_absent));
+                assert_eq!(refused(Some(b"x")), Err(row.texts.not_absent));
+            }
+            ValueRule::AbsentOrEmpty => {
+                assert!(refused(None).is_ok());
+                assert!(refused(Some(b"")).is_ok());
+                assert_eq!(refused(Some(b"x")), Err(row.texts.not_absent));
+            }
+            ValueRule::Present => assert_eq!(refused(None), Err(row.texts.absent)),
+            ValueRule::NotEmpty => {
+                assert_eq!(refused(None), Err(row.texts.absent));
+                assert_eq!(refused(Some(b"")), Err(row.texts.empty));
+                assert!(refused(Some(b"\x30\x05junk")).is_err(), "{}", row.name);
+            }
+        }
+        if row.value == ValueRule::Absent {
+            let twice = raw(row.oid, false, None);
+            let fault = sent(operation, &[&twice, &twice]).unwrap_err();
+            assert_eq!(
+                (fault.code, fault.diagnostic),
+                (ResultCode::PROTOCOL_ERROR, row.texts.duplicate)
+            );
+        }
+    }
+}
+
+#[test]
+fn criticality_rules_hold() {
+    let tracking = Control::critical(SessionTracking {
+        source_ip: b"",
+        source_name: b"",
+        format_oid: b"1.2",
+        identifier: b"",
+    });
+    assert_eq!(
+        sent(Operation::Search, &[&tracking]).unwrap_err().diagnostic,
+        "sessionTracking criticality is TRUE"
+    );
+    let proxied = Control::optional(ProxiedAuthorization(b""));
+    assert!(sent(Operation::Search, &[&proxied]).is_ok());
+    let strict = ControlPolicy {
+        must_be_critical: ControlSet::NONE.with(ControlKind::ProxiedAuthorization),
+        ..ControlPolicy::default()
+    };
+    assert_eq!(
+        sent_under(Operation::Search, &[&proxied], &strict)
+            .unwrap_err()
+            .diagnostic,
+        "proxied authorization criticality of FALSE not allowed"
+    );
+}
+
+#[test]
+fn a_control_that_is_switched_off_is_not_recognized() {
+    let policy = ControlPolicy {
+        available: ControlSet::ALL.without(ControlKind::Dereference),
+        ..ControlPolicy::default()
+    };
+    let control = raw("1.3.6.1.4.1.4203.666.5.16", true, Some(b"junk"));
+    let fault = sent_under(Operation::Search, &[&control], &policy).unwrap_err();
+    assert_eq!(fault.diagnostic, "critical extension is not recognized");
+}
+
+#[test]
+fn malformed_values_have_slapds_texts() {
+    let diagnostic = |operation, oid, value| sent(operation, &[&raw(oid, true, Some(value))]).unwrap_err().diagnostic;
+    for (oid, value, text) in [
+        (
+            "1.2.840.113556.1.4.319",
+            &b"\x30\x00"[..],
+            "paged results control could not be decoded",
+        ),
+        (
+            "1.2.840.113556.1.4.319",
+            b"\x30\x05\x02\x01\xff\x04\x00",
+            "paged results control size invalid",
+        ),
+        (
+            "1.2.840.113556.1.4.473",
+            b"\x30\x00",
+            "serverSort control: decoding error",
+        ),
+        ("1.3.6.1.1.12", b"\xa3\x00", "error decoding filter"),
+        (
+            "1.2.826.0.1.3344810.2.3",
+            b"\xa3\x00",
+            "error decoding vrFilter, expect SEQUENCE tag",
+        ),
+        (
+            "1.3.6.1.4.1.4203.1.10.1",
+            b"\x01\x02\x00\x00",
+            "subentries control value encoding is bogus",
+        ),
+        (
+            "1.2.840.113556.1.4.1340",
+            b"\x30\x00",
+            "searchOptions control decoding error",
+        ),
+        (
+            "1.2.840.113556.1.4.1340",
+            b"\x30\x03\x02\x01\x02",
+            "searchOptions contained unrecognized flag",
+        ),
+        (
+            "1.3.6.1.4.1.4203.666.5.16",
+            b"\x30\x07\x30\x05\x04\x01\x61\x30\x00",
+            "Dereference control: derefSpec decoding error",
+        ),
+    ] {
+        assert_eq!(diagnostic(Operation::Search, oid, value), text);
+    }
+    assert_eq!(
+        diagnostic(Operation::Modify, "1.3.6.1.1.13.1", b"\x30\x02\x02\x00"),
+        "preread control: decoding error"
+    );
+    let session = |value| {
+        sent(
+            Operation::Search,
+            &[&raw("1.3.6.1.4.1.21008.108.63.1", false, Some(value))],
+        )
+    };
+    assert_eq!(
+        session(b"\x30\x0a\x04\x00\x04\x00\x04\x021.\x04\x00")
+            .unwrap_err()
+            .diagnostic,
+        "sessionTracking.formatOID invalid"
+    );
+}
+
+#[test]
+fn response_controls_come_back() {
+    let values: [&[u8]; 1] = [b"jdoe"];
+    let attributes = [Attribute {
+        description: b"uid",
+        values: List::new(&values),
+    }];
+    let results = [
+        DereferenceResult {
+            attribute: b"member",
+            value: b"cn=a",
+            attributes: List::new(&attributes),
+        },
+        DereferenceResult {
+            attribute: b"member",
+            value: b"cn=b",
+            attributes: List::default(),
+        },
+    ];
+    let sort = SortResponse {
+        code: ResultCode::NO_SUCH_ATTRIBUTE,
+        attribute: Some(b"sn"),
+    };
+    let dereference = DereferenceResponse(List::new(&results));
+    let mut entry = Vec::new();
+    let mut writer = SearchEntryWriter::begin_value(&mut entry, b"cn=a");
+    writer.attribute(b"uid", values);
+    writer.finish(&[]);
+    let mut out = Vec::new();
+    encode_result(
+        &mut out,
+        MessageId::new(1).unwrap(),
+        Operation::Modify,
+        &LdapResult::new(ResultCode::SUCCESS),
+        &[
+            &Control::optional(sort),
+            &Control::optional(dereference),
+            &Control::optional(PreReadResponse(&entry)),
+            &Control::optional(PagedResults { size: 3, cookie: b"c" }),
+        ],
+    );
+    let message = ResponseMessage::decode(&out, &limits()).unwrap();
+    let value = |oid| find(&message.controls, oid).and_then(|control| control.value).unwrap();
+    assert_eq!(SortResponse::decode_value(value("1.2.840.113556.1.4.474")), Ok(sort));
+    assert_eq!(
+        DereferenceResponse::decode_value(value("1.3.6.1.4.1.4203.666.5.16")),
+        Ok(dereference)
+    );
+    assert_eq!(
+        PagedResults::decode_value(value("1.2.840.113556.1.4.319"))
+            .unwrap()
+            .size,
+        3
+    );
+    let read = PreReadResponse(value("1.3.6.1.1.13.1")).entry().unwrap();
+    assert_eq!((read.dn, read.attributes), (&b"cn=a"[..], List::new(&attributes)));
+}
+
+#[test]
+fn password_modify_has_optional_fields() {
+    use password_modify::PasswordModifyRequest as Modify;
+    for request in [
+        Modify::default(),
+        Modify {
+            user_identity: Some(b"cn=a"),
+            ..Modify::default()
+        },
+        Modify {
+            user_identity: Some(b""),
+            old_password: Some(b"o"),
+            new_password: Some(b"n"),
+        },
+    ] {
+        let mut value = Vec::new();
+        request.encode(&mut value);
+        assert_eq!(Modify::decode(Some(&value)), Ok(request));
+    }
+    assert_eq!(Modify::decode(None), Ok(Modify::default()));
+    for (value, text) in [
+        (&b""[..], "empty request data field"),
+        (b"\x30\x02\x83\x00", "data decoding error"),
+        (b"\x30\x02\x81\x00", "old password value is empty"),
+        (b"\x30\x02\x82\x00", "new password value is empty"),
+    ] {
+        assert_eq!(Modify::decode(Some(value)).unwrap_err().diagnostic, text);
+    }
+    let mut value = Vec::new();
+    password_modify::encode_generated_password(&mut value, b"secret");
+    assert_eq!(
+        password_modify::decode_generated_password(&value),
+        Ok(Some(&b"secret"[..]))
+    );
+}
+
+#[test]
+fn cancel_names_a_message() {
+    let id = MessageId::new(70_000).unwrap();
+    let mut value = Vec::new();
+    cancel::encode_request(&mut value, id);
+    assert_eq!(cancel::decode_request(Some(&value)), Ok(id));
+    for (value, text) in [
+        (None, "no message ID supplied"),
+        (Some(&b""[..]), "empty request data field"),
+        (Some(b"\x30\x00"), "message ID parse failed"),
+        (Some(b"\x30\x03\x02\x01\xff"), "message ID invalid"),
+    ] {
+        assert_eq!(cancel::decode_request(value).unwrap_err().diagnostic, text);
+    }
+}
+
+#[test]
+fn extended_requests_take_the_controls_of_their_own_list() {
+    let proxied = Control::critical(ProxiedAuthorization(b"dn:cn=a"));
+    assert!(
+        sent(Operation::Extended, &[&proxied])
+            .unwrap()
+            .proxied_authorization
+            .is_some()
+    );
+    let cancel = Request::Extended(ExtendedRequest {
+        name: cancel::OID.as_bytes(),
+        value: None,
+    });
+    let mut out = Vec::new();
+    encode_request(&mut out, MessageId::new(1).unwrap(), &cancel, &[&proxied]);
+    let message = RequestMessage::decode(&out, &limits()).unwrap();
+    let policy = ControlPolicy::default();
+    let fault = RequestControls::decode(&message.controls, &message.operation, &policy, &limits()).unwrap_err();
+    assert_eq!(fault.code, ResultCode::UNAVAILABLE_CRITICAL_EXTENSION);
+}

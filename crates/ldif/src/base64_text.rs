@@ -1,0 +1,59 @@
+//! Base64 in place: the decoded bytes take the room of their text.
+
+use base64::{
+    Engine,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
+
+/// Padding may be missing: OpenLDAP's writers always pad, others do not.
+const ENGINE: GeneralPurpose = GeneralPurpose::new(
+    &base64::alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// Encodes a piece; `piece` is at most [`PLAIN_PIECE`] bytes and only the last one may be no multiple of three.
+pub(crate) fn encode_piece<'t>(piece: &[u8], text: &'t mut [u8; TEXT_PIECE]) -> &'t [u8] {
+    let length = ENGINE.encode_slice(piece, text.as_mut_slice()).unwrap_or_default();
+    text.get(..length).unwrap_or_default()
+}
+
+/// Text bytes of a full piece.
+pub(crate) const TEXT_PIECE: usize = 4096;
+/// Plain bytes of a full piece.
+pub(crate) const PLAIN_PIECE: usize = TEXT_PIECE / 4 * 3;
+
+/// Decodes `text` and leaves the result at its start. White space is passed over.
+pub(crate) fn decode_in_place(text: &mut [u8]) -> Option<&mut [u8]> {
+    let text = squeeze(text);
+    let (mut read, mut written) = (0, 0);
+    let mut plain = [0; PLAIN_PIECE];
+    while read < text.len() {
+        let end = text.len().min(read + TEXT_PIECE);
+        let piece = text.get(read..end)?;
+        if end < text.len() && piece.contains(&b'=') {
+            return None;
+        }
+        let length = ENGINE.decode_slice(piece, &mut plain).ok()?;
+        text.get_mut(written..written + length)?.copy_from_slice(plain.get(..length)?);
+        read = end;
+        written += length;
+    }
+    text.get_mut(..written)
+}
+
+fn squeeze(text: &mut [u8]) -> &mut [u8] {
+    if !text.iter().any(u8::is_ascii_whitespace) {
+        return text;
+    }
+    let mut kept = 0;
+    for at in 0..text.len() {
+        let Some(&byte) = text.get(at) else { break };
+        if !byte.is_ascii_whitespace() {
+            if let Some(slot) = text.get_mut(kept) {
+                *slot = byte;
+            }
+            kept += 1;
+        }
+    }
+    text.get_mut(..kept).unwrap_or_default()
+}

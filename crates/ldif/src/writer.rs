@@ -1,0 +1,211 @@
+//! The writer: byte for byte what slapcat, ldapsearch -LLL and the auditlog overlay write.
+
+use ironbark_model::{Entry, Schema};
+
+use crate::{
+    Change, Control, Record, RecordKind,
+    base64_text::{PLAIN_PIECE, TEXT_PIECE, encode_piece},
+};
+
+/// Where lines are folded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wrap {
+    /// Lines of at most so many columns; continuation lines hold at least one character.
+    Columns(usize),
+    /// `ldif_wrap=no`.
+    No,
+}
+
+impl Default for Wrap {
+    /// 78 columns, as OpenLDAP 2.5 has it.
+    fn default() -> Self {
+        Self::Columns(78)
+    }
+}
+
+impl Wrap {
+    /// Reads the argument of `-o ldif_wrap=`: `no` or a number of columns, 0 for the default.
+    pub fn from_option(text: &str) -> Option<Self> {
+        match text {
+            "no" => Some(Self::No),
+            "0" => Some(Self::default()),
+            _ => text.parse().ok().map(Self::Columns),
+        }
+    }
+}
+
+/// Appends LDIF to a buffer. It holds only the wrap column and costs nothing to make.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Writer {
+    /// Folding.
+    pub wrap: Wrap,
+}
+
+/// Whether a value is written in base64: OpenLDAP's rule.
+///
+/// That is RFC 2849's SAFE-STRING, and beyond it passwords, `;binary` values, and values that begin with white space or end with it.
+pub fn needs_base64(name: &[u8], value: &[u8]) -> bool {
+    let (Some(&first), Some(&last)) = (value.first(), value.last()) else {
+        return false;
+    };
+    !first.is_ascii_graphic()
+        || matches!(first, b':' | b'<')
+        || !last.is_ascii_graphic()
+        || !value.iter().all(|b| matches!(b, b' '..=b'~'))
+        || name.eq_ignore_ascii_case(b"userPassword")
+        || name == b"2.5.4.35"
+        || memchr::memmem::find(name, b";binary").is_some()
+}
+
+impl Writer {
+    /// `name: value`, `name:: base64` or, for an empty value, `name:`.
+    pub fn attribute(self, out: &mut Vec<u8>, name: &[u8], value: &[u8]) {
+        out.extend_from_slice(name);
+        out.push(b':');
+        if value.is_empty() {
+            out.push(b'\n');
+            return;
+        }
+        if !needs_base64(name, value) {
+            out.push(b' ');
+            let mut fold = Fold::new(self.wrap, name.len() + 2, 0);
+            fold.push(out, value);
+            out.push(b'\n');
+            return;
+        }
+        out.extend_from_slice(b": ");
+        let mut fold = Fold::new(self.wrap, name.len() + 3, 0);
+        let mut text = [0; TEXT_PIECE];
+        for piece in value.chunks(PLAIN_PIECE) {
+            fold.push(out, encode_piece(piece, &mut text));
+        }
+        out.push(b'\n');
+    }
+    /// `# text`. A comment line may be one column longer than others, as OpenLDAP's; its own line ends become folds.
+    pub fn comment(self, out: &mut Vec<u8>, text: &[u8]) {
+        out.push(b'#');
+        if !text.is_empty() {
+            out.push(b' ');
+        }
+        let mut fold = Fold::new(self.wrap, 2, 1);
+        for (index, line) in text.split(|&b| b == b'\n').enumerate() {
+            if index > 0 {
+                fold.break_line(out);
+            }
+            fold.push(out, line);
+        }
+        out.push(b'\n');
+    }
+    /// `dn: ...`.
+    pub fn dn(self, out: &mut Vec<u8>, dn: &[u8]) {
+        self.attribute(out, b"dn", dn);
+    }
+    /// An entry and the blank line after it.
+    pub fn entry(self, out: &mut Vec<u8>, schema: &Schema, entry: &Entry) {
+        self.dn(out, entry.dn.pretty().as_bytes());
+        for attribute in &entry.attributes {
+            let name = schema.description_text(&attribute.description);
+            for value in &attribute.values {
+                self.attribute(out, name.as_bytes(), value);
+            }
+        }
+        out.push(b'\n');
+    }
+    /// A record and the blank line after it.
+    pub fn record(self, out: &mut Vec<u8>, record: &Record) {
+        match &record.kind {
+            RecordKind::Content(attributes) => {
+                self.dn(out, &record.dn);
+                self.attributes(out, attributes);
+            }
+            RecordKind::Change { controls, change } => self.change(out, &record.dn, controls, change),
+        }
+        out.push(b'\n');
+    }
+    /// A change record, in the form of the auditlog overlay, without the blank line after it.
+    pub fn change(self, out: &mut Vec<u8>, dn: &[u8], controls: &[Control], change: &Change) {
+        self.dn(out, dn);
+        for control in controls {
+            self.control(out, control);
+        }
+        match change {
+            Change::Add(attributes) => {
+                out.extend_from_slice(b"changetype: add\n");
+                self.attributes(out, attributes);
+            }
+            Change::Delete => out.extend_from_slice(b"changetype: delete\n"),
+            Change::Modify(modifications) => {
+                out.extend_from_slice(b"changetype: modify\n");
+                for modification in modifications {
+                    self.attribute(out, modification.kind.name().as_bytes(), &modification.attribute);
+                    for value in &modification.values {
+                        self.attribute(out, &modification.attribute, value);
+                    }
+                    out.extend_from_slice(b"-\n");
+                }
+            }
+            Change::ModifyDn { new_rdn, delete_old_rdn, new_superior } => {
+                out.extend_from_slice(b"changetype: modrdn\n");
+                self.attribute(out, b"newrdn", new_rdn);
+                self.attribute(out, b"deleteoldrdn", if *delete_old_rdn { b"1" } else { b"0" });
+                if let Some(new_superior) = new_superior {
+                    self.attribute(out, b"newsuperior", new_superior);
+                }
+            }
+        }
+    }
+
+    fn attributes(self, out: &mut Vec<u8>, attributes: &[(Vec<u8>, Vec<u8>)]) {
+        for (name, value) in attributes {
+            self.attribute(out, name, value);
+        }
+    }
+
+    /// Values are always in base64: within `control:` lines readers disagree about text.
+    fn control(self, out: &mut Vec<u8>, control: &Control) {
+        let mut line = format!("{} {}", control.oid, control.critical).into_bytes();
+        if let Some(value) = &control.value {
+            line.extend_from_slice(b":: ");
+            let mut text = [0; TEXT_PIECE];
+            for piece in value.chunks(PLAIN_PIECE) {
+                line.extend_from_slice(encode_piece(piece, &mut text));
+            }
+        }
+        out.extend_from_slice(b"control: ");
+        Fold::new(self.wrap, "control: ".len(), 0).push(out, &line);
+        out.push(b'\n');
+    }
+}
+
+/// Breaks a line that grows piece by piece.
+struct Fold {
+    limit: usize,
+    column: usize,
+}
+
+impl Fold {
+    fn new(wrap: Wrap, column: usize, extra: usize) -> Self {
+        let limit = match wrap {
+            Wrap::Columns(columns) => columns.saturating_add(extra),
+            Wrap::No => usize::MAX,
+        };
+        Self { limit, column }
+    }
+    fn push(&mut self, out: &mut Vec<u8>, text: &[u8]) {
+        let mut rest = text;
+        while !rest.is_empty() {
+            if self.column >= self.limit {
+                self.break_line(out);
+            }
+            let room = self.limit.saturating_sub(self.column).max(1).min(rest.len());
+            let (piece, tail) = rest.split_at(room);
+            out.extend_from_slice(piece);
+            self.column = self.column.saturating_add(room);
+            rest = tail;
+        }
+    }
+    fn break_line(&mut self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\n ");
+        self.column = 1;
+    }
+}

@@ -1,0 +1,148 @@
+//! From the lexer's tokens to the two forms of a name.
+
+use smallvec::SmallVec;
+
+use super::{
+    Dn, InvalidDn, MAX_LENGTH, escape,
+    lexer::{Lexer, RawValue, Separator},
+    name_and_uid,
+};
+use crate::{Schema, schema::AttributeType};
+
+/// How deep DNs may be values within DNs (`seeAlso=cn\=a\,dc\=b`).
+const MAX_NESTING: u32 = 4;
+
+type Assertion<'s, 'a> = (&'s AttributeType, RawValue<'a>);
+
+/// Appends the RDNs of `text` to `dn`.
+pub(super) fn parse(dn: &mut Dn, schema: &Schema, text: &[u8], nesting: u32) -> Result<(), InvalidDn> {
+    if text.len() > MAX_LENGTH || nesting > MAX_NESTING {
+        return Err(InvalidDn);
+    }
+    let mut lexer = Lexer::new(text);
+    let mut assertions: SmallVec<[Assertion<'_, '_>; 4]> = SmallVec::new();
+    while let Some(ava) = lexer.next_ava()? {
+        let attribute = schema.find_attribute_type(ava.name).ok_or(InvalidDn)?;
+        assertions.push((attribute, ava.value));
+        if ava.separator == Separator::Assertion {
+            continue;
+        }
+        sort(&mut assertions)?;
+        let start = dn.begin_rdn()?;
+        for (index, (attribute, raw)) in assertions.drain(..).enumerate() {
+            let value = raw.decode()?;
+            push_assertion(dn, schema, index, attribute, &value, nesting)?;
+        }
+        dn.end_rdn(start)?;
+    }
+    Ok(())
+}
+
+/// Sorts the assertions of one RDN by type; a type may be there once (RFC 4512 §2.3.1).
+fn sort(assertions: &mut [Assertion<'_, '_>]) -> Result<(), InvalidDn> {
+    if assertions.len() < 2 {
+        return Ok(());
+    }
+    assertions.sort_unstable_by(|a, b| name(a.0).cmp(name(b.0)));
+    let twice = assertions.iter().zip(assertions.iter().skip(1)).any(|(a, b)| a.0.number == b.0.number);
+    if twice { Err(InvalidDn) } else { Ok(()) }
+}
+
+/// The name that is printed.
+pub(super) fn name(attribute: &AttributeType) -> &str {
+    attribute.names.first().unwrap_or(&attribute.oid)
+}
+
+/// Appends `type=value` to both forms.
+pub(super) fn push_assertion(
+    dn: &mut Dn,
+    schema: &Schema,
+    index: usize,
+    attribute: &AttributeType,
+    value: &[u8],
+    nesting: u32,
+) -> Result<(), InvalidDn> {
+    let text = std::str::from_utf8(value).map_err(|_| InvalidDn)?;
+    if value.is_empty() || is_ordered_by_value(attribute) {
+        return Err(InvalidDn);
+    }
+    if index > 0 {
+        dn.pretty.push('+');
+        dn.normalized.push(b'+');
+    }
+    let name = name(attribute);
+    dn.pretty.push_str(name);
+    dn.pretty.push('=');
+    let start = dn.normalized.len();
+    dn.normalized.extend_from_slice(name.as_bytes());
+    if let Some(written) = dn.normalized.get_mut(start..) {
+        written.make_ascii_lowercase();
+    }
+    dn.normalized.push(b'=');
+    let start = dn.normalized.len();
+    if let Some(has_uid) = dn_syntax(attribute) {
+        push_name(dn, schema, value, has_uid, nesting)?;
+    } else {
+        (attribute.syntax.validate)(schema, value).map_err(|_| InvalidDn)?;
+        push_pretty(dn, schema, attribute, text);
+        match attribute.equality {
+            _ if TEXT_IS_NORMAL.contains(&attribute.syntax.oid) => {
+                dn.normalized.extend(value.iter().map(u8::to_ascii_lowercase));
+            }
+            Some(rule) => (rule.normalize_value)(schema, value, &mut dn.normalized).map_err(|_| InvalidDn)?,
+            None => dn.normalized.extend_from_slice(value),
+        }
+    }
+    escape::escape_tail(&mut dn.normalized, start);
+    Ok(())
+}
+
+/// Values that have a pretty form of their own get it: object classes by name, UUIDs in lower case.
+fn push_pretty(dn: &mut Dn, schema: &Schema, attribute: &AttributeType, text: &str) {
+    let class = match attribute.syntax.oid {
+        OID_SYNTAX if &*attribute.oid == OBJECT_CLASS => schema.find_object_class(text.as_bytes()),
+        UUID_SYNTAX => return escape::push_pretty(&mut dn.pretty, &text.to_ascii_lowercase()),
+        _ => None,
+    };
+    let name = class.and_then(|class| class.names.first());
+    escape::push_pretty(&mut dn.pretty, name.map_or(text, |name| name));
+}
+
+/// A value that is itself a name: both its forms, escaped once more.
+fn push_name(dn: &mut Dn, schema: &Schema, value: &[u8], has_uid: bool, nesting: u32) -> Result<(), InvalidDn> {
+    let (name, uid) = if has_uid { name_and_uid::split(value) } else { (value, None) };
+    let mut inner = Dn::default();
+    parse(&mut inner, schema, name, nesting + 1)?;
+    let mut pretty = inner.pretty;
+    dn.normalized.extend_from_slice(&inner.normalized);
+    if let Some(uid) = uid {
+        name_and_uid::push(&mut dn.normalized, uid);
+        pretty.push('#');
+        pretty.push_str(std::str::from_utf8(uid).map_err(|_| InvalidDn)?);
+    }
+    escape::push_pretty(&mut dn.pretty, &pretty);
+    Ok(())
+}
+
+/// Whether values are DNs (`Some(false)`) or nameAndOptionalUID (`Some(true)`).
+fn dn_syntax(attribute: &AttributeType) -> Option<bool> {
+    match attribute.syntax.oid {
+        "1.3.6.1.4.1.1466.115.121.1.12" => Some(false),
+        "1.3.6.1.4.1.1466.115.121.1.34" => Some(true),
+        _ => None,
+    }
+}
+
+/// `X-ORDERED 'VALUES'`: the `{n}` of such a value is no part of it, so it cannot name an entry.
+fn is_ordered_by_value(attribute: &AttributeType) -> bool {
+    attribute.extensions.iter().any(|(name, values)| {
+        name.eq_ignore_ascii_case("X-ORDERED") && values.iter().any(|value| value.eq_ignore_ascii_case("VALUES"))
+    })
+}
+
+/// Syntaxes that give each value one text but for its case (Integer, Boolean, UUID): the text says what the rules' binary normal
+/// forms say, and access rules match regular expressions against it.
+const TEXT_IS_NORMAL: [&str; 3] = ["1.3.6.1.4.1.1466.115.121.1.27", "1.3.6.1.4.1.1466.115.121.1.7", UUID_SYNTAX];
+const OBJECT_CLASS: &str = "2.5.4.0";
+const OID_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.38";
+const UUID_SYNTAX: &str = "1.3.6.1.1.16.1";

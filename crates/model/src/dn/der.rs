@@ -1,0 +1,181 @@
+//! DER within names: values written as `#hex`, and the names of certificates.
+
+use std::fmt::Write;
+
+use smallvec::SmallVec;
+
+use super::{Dn, InvalidDn, MAX_LENGTH, build, lexer::Bytes};
+use crate::Schema;
+
+const SEQUENCE: u8 = 0x30;
+const SET: u8 = 0x31;
+const OBJECT_IDENTIFIER: u8 = 0x06;
+
+/// One element: identifier octet, content, and what follows it. Only low tag numbers and definite lengths.
+fn element(data: &[u8]) -> Option<(u8, &[u8], &[u8])> {
+    let (&identifier, rest) = data.split_first()?;
+    let (&first, rest) = rest.split_first()?;
+    if identifier & 0x1f == 0x1f {
+        return None;
+    }
+    let (length, rest) = if first < 0x80 {
+        (usize::from(first), rest)
+    } else {
+        let (octets, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
+        if octets.is_empty() || octets.len() > 4 {
+            return None;
+        }
+        (octets.iter().fold(0, |length, &octet| length << 8 | usize::from(octet)), rest)
+    };
+    let (content, rest) = rest.split_at_checked(length)?;
+    Some((identifier, content, rest))
+}
+
+/// The LDAP string of a BER value as `#hex` writes it; `None` for types that have none.
+pub(super) fn value_text(ber: &[u8]) -> Option<Bytes> {
+    let (identifier, content, rest) = element(ber)?;
+    if !rest.is_empty() {
+        return None;
+    }
+    let mut text = String::new();
+    match identifier {
+        // OCTET STRING, UTF8String, NumericString, PrintableString, IA5String, UTCTime, GeneralizedTime, VisibleString
+        0x04 | 0x0c | 0x12 | 0x13 | 0x16 | 0x17 | 0x18 | 0x1a => return Some(Bytes::from_slice(content)),
+        // TeletexString, in practice Latin-1
+        0x14 => text.extend(content.iter().map(|&octet| char::from(octet))),
+        // UniversalString
+        0x1c => {
+            for unit in content.chunks(4) {
+                text.push(char::from_u32(u32::from_be_bytes(unit.try_into().ok()?))?);
+            }
+        }
+        // BMPString
+        0x1e => {
+            let units = content.chunks(2).map(|unit| Some(u16::from_be_bytes(unit.try_into().ok()?)));
+            let units: SmallVec<[u16; 64]> = units.collect::<Option<_>>()?;
+            text.extend(char::decode_utf16(units).collect::<Result<SmallVec<[char; 64]>, _>>().ok()?);
+        }
+        // BOOLEAN, INTEGER, BIT STRING, OBJECT IDENTIFIER
+        0x01 if content.len() == 1 => text.push_str(if content == [0] { "FALSE" } else { "TRUE" }),
+        0x02 => integer(content, &mut text)?,
+        0x03 => bit_string(content, &mut text)?,
+        OBJECT_IDENTIFIER => oid(content, &mut text)?,
+        _ => return None,
+    }
+    Some(Bytes::from_slice(text.as_bytes()))
+}
+
+fn integer(content: &[u8], text: &mut String) -> Option<()> {
+    if content.is_empty() || content.len() > 16 {
+        return None;
+    }
+    let negative = content.first().is_some_and(|octet| octet & 0x80 != 0);
+    let start = if negative { -1 } else { 0 };
+    let value = content.iter().fold(start, |value: i128, &octet| value << 8 | i128::from(octet));
+    write!(text, "{value}").ok()
+}
+
+fn bit_string(content: &[u8], text: &mut String) -> Option<()> {
+    let (&unused, octets) = content.split_first()?;
+    let bits = (octets.len() * 8).checked_sub(usize::from(unused)).filter(|_| unused < 8)?;
+    text.push('\'');
+    for bit in 0..bits {
+        let octet = octets.get(bit / 8)?;
+        text.push(if octet >> (7 - bit % 8) & 1 == 1 { '1' } else { '0' });
+    }
+    text.push_str("'B");
+    Some(())
+}
+
+/// Appends the dotted-decimal form of an OID.
+fn oid(content: &[u8], text: &mut String) -> Option<()> {
+    let (mut arc, mut first, mut open) = (0_u64, true, true);
+    for &octet in content {
+        arc = arc.checked_mul(128)? | u64::from(octet & 0x7f);
+        open = octet & 0x80 != 0;
+        if open {
+            continue;
+        }
+        if first {
+            let root = (arc / 40).min(2);
+            write!(text, "{root}.{}", arc - root * 40).ok()?;
+            first = false;
+        } else {
+            write!(text, ".{arc}").ok()?;
+        }
+        arc = 0;
+    }
+    if open { None } else { Some(()) }
+}
+
+/// Appends the RDNs of the DER of a `Name`, which has the topmost RDN first.
+pub(super) fn parse_rdn_sequence(dn: &mut Dn, schema: &Schema, der: &[u8]) -> Result<(), InvalidDn> {
+    if der.len() > MAX_LENGTH {
+        return Err(InvalidDn);
+    }
+    let (SEQUENCE, mut rest, []) = element(der).ok_or(InvalidDn)? else {
+        return Err(InvalidDn);
+    };
+    let mut sets: SmallVec<[&[u8]; 8]> = SmallVec::new();
+    while !rest.is_empty() {
+        let (identifier, content, next) = element(rest).ok_or(InvalidDn)?;
+        if identifier != SET {
+            return Err(InvalidDn);
+        }
+        sets.push(content);
+        rest = next;
+    }
+    for set in sets.iter().rev() {
+        let start = dn.begin_rdn()?;
+        push_rdn(dn, schema, set)?;
+        dn.end_rdn(start)?;
+    }
+    Ok(())
+}
+
+/// The types as text and the values as DER, sorted by the name that is printed.
+fn push_rdn(dn: &mut Dn, schema: &Schema, set: &[u8]) -> Result<(), InvalidDn> {
+    let mut assertions: SmallVec<[(String, &[u8]); 2]> = SmallVec::new();
+    let mut rest = set;
+    while !rest.is_empty() {
+        let (identifier, assertion, next) = element(rest).ok_or(InvalidDn)?;
+        let (OBJECT_IDENTIFIER, content, value) = element(assertion).ok_or(InvalidDn)? else {
+            return Err(InvalidDn);
+        };
+        let mut name = String::new();
+        oid(content, &mut name).filter(|()| identifier == SEQUENCE).ok_or(InvalidDn)?;
+        if let Some(attribute) = schema.find_attribute_type(name.as_bytes()) {
+            name.replace_range(.., build::name(attribute));
+        }
+        assertions.push((name, value));
+        rest = next;
+    }
+    assertions.sort();
+    if assertions.is_empty() || assertions.iter().zip(assertions.iter().skip(1)).any(|(a, b)| a.0 == b.0) {
+        return Err(InvalidDn);
+    }
+    for (index, (name, value)) in assertions.iter().enumerate() {
+        match schema.find_attribute_type(name.as_bytes()) {
+            Some(attribute) => {
+                let text = value_text(value).ok_or(InvalidDn)?;
+                build::push_assertion(dn, schema, index, attribute, &text, 0)?;
+            }
+            None => push_unknown(dn, index, name, value),
+        }
+    }
+    Ok(())
+}
+
+/// A type that the schema does not know: `oid=#hex` (RFC 4514 §2.4), which is its own normal form.
+fn push_unknown(dn: &mut Dn, index: usize, name: &str, value: &[u8]) {
+    let start = dn.pretty.len();
+    if index > 0 {
+        dn.pretty.push('+');
+    }
+    dn.pretty.push_str(name);
+    dn.pretty.push_str("=#");
+    for octet in value {
+        let _ = write!(dn.pretty, "{octet:02x}");
+    }
+    dn.normalized.extend_from_slice(dn.pretty.get(start..).unwrap_or_default().as_bytes());
+}

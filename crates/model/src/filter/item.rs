@@ -1,0 +1,218 @@
+//! Resolving one filter item: attribute, rule and normalized assertion value. `None` is Undefined.
+
+use std::ops::Range;
+
+use super::{
+    Assertion, Filter,
+    compiled::{Compiler, Node, Slot, length},
+};
+use crate::{
+    matching::{self, IN_CHAIN, MatchingRule, RuleKind, SubstringPart},
+    schema::AttributeType,
+    syntax::InvalidValue,
+};
+
+/// Whether a rule may be used on an attribute by extensible match: it is one of the attribute's own, or made for its syntax.
+pub fn rule_applies(rule: &'static MatchingRule, attribute: &AttributeType) -> bool {
+    [attribute.equality, attribute.ordering, attribute.substrings].contains(&Some(rule))
+        || rule.is_for(attribute.syntax)
+}
+
+impl<'c> Compiler<'c> {
+    /// The node of an item.
+    pub(super) fn item(&mut self, item: &Filter<'_>) -> Option<Node> {
+        match item {
+            Filter::Equality(Assertion { attribute, value }) => {
+                let (slot, attribute) = self.attribute(attribute)?;
+                self.equality(slot, attribute, value, false)
+            }
+            Filter::GreaterOrEqual(Assertion { attribute, value }) => {
+                let (slot, attribute) = self.attribute(attribute)?;
+                let rule = attribute.ordering?;
+                Some(Node::GreaterOrEqual { slot, rule, value: self.assertion(attribute, rule, value)? })
+            }
+            Filter::LessOrEqual(Assertion { attribute, value }) => {
+                let (slot, attribute) = self.attribute(attribute)?;
+                let rule = attribute.ordering?;
+                Some(Node::LessOrEqual { slot, rule, value: self.assertion(attribute, rule, value)? })
+            }
+            Filter::Approx(Assertion { attribute, value }) => {
+                let (slot, attribute) = self.attribute(attribute)?;
+                self.approx(slot, attribute, value)
+            }
+            Filter::Present(attribute) => Some(Node::Present(self.attribute(attribute)?.0)),
+            Filter::Substrings { attribute, initial, any, r#final } => {
+                let (slot, attribute) = self.attribute(attribute)?;
+                let any = any.iter().map(AsRef::as_ref);
+                self.substrings(slot, attribute.substrings?, initial.as_deref(), any, r#final.as_deref())
+            }
+            Filter::Extensible { rule, attribute, value, dn_attributes } => {
+                let rule = match rule {
+                    Some(name) => Some(matching::find(name)?),
+                    None => None,
+                };
+                let attribute = match attribute {
+                    Some(text) => Some(self.attribute(text)?),
+                    None => None,
+                };
+                self.extensible(rule, attribute, value, *dn_attributes)
+            }
+            Filter::And(_) | Filter::Or(_) | Filter::Not(_) => None,
+        }
+    }
+
+    fn attribute(&mut self, text: &[u8]) -> Option<(Slot, &'c AttributeType)> {
+        let description = self.schema.attribute_description(text).ok()?;
+        let attribute = self.schema.attribute_type(description.attribute_type);
+        Some((self.slot(description)?, attribute))
+    }
+
+    /// Appends a normal form; what an error leaves is cut off.
+    fn append(
+        &mut self,
+        normalize: impl FnOnce(&crate::Schema, &mut Vec<u8>) -> Result<(), InvalidValue>,
+    ) -> Option<Range<u32>> {
+        let start = length(&self.filter.bytes);
+        if normalize(self.schema, &mut self.filter.bytes).is_err() {
+            self.filter.bytes.truncate(start as usize);
+            return None;
+        }
+        Some(start..length(&self.filter.bytes))
+    }
+
+    /// A normalized assertion value. The empty one is Undefined unless it is a value of the attribute's syntax.
+    fn assertion(&mut self, attribute: &AttributeType, rule: &'static MatchingRule, value: &[u8]) -> Option<Range<u32>> {
+        if value.is_empty() && (attribute.syntax.validate)(self.schema, value).is_err() {
+            return None;
+        }
+        self.append(|schema, out| (rule.normalize_assertion)(schema, value, out))
+    }
+
+    fn equality(&mut self, slot: Slot, attribute: &AttributeType, value: &[u8], dn_attributes: bool) -> Option<Node> {
+        let rule = attribute.equality?;
+        if &*attribute.oid == OBJECT_CLASS && !dn_attributes {
+            return self.object_class(slot, value);
+        }
+        let value = self.assertion(attribute, rule, value)?;
+        Some(Node::Equality { slot, rule, value, dn_attributes })
+    }
+
+    /// An entry is of a class when it is of one of its subclasses (RFC 4512 §2.4): the classes to look for are spelled out here, so that
+    /// index and evaluation need to know nothing of it. An unknown class is Undefined.
+    fn object_class(&mut self, slot: Slot, value: &[u8]) -> Option<Node> {
+        let rule = matching::find(OBJECT_IDENTIFIER_MATCH)?;
+        let class = self.schema.find_object_class(value)?;
+        if &*class.oid == TOP {
+            return Some(Node::Present(slot));
+        }
+        let start = length(&self.filter.parts);
+        for &subclass in self.schema.subclasses(class.number) {
+            let oid = self.schema.object_class(subclass).oid.as_bytes();
+            let value = self.append(|schema, out| (rule.normalize_value)(schema, oid, out))?;
+            self.filter.parts.push(value);
+        }
+        let mut parts = self.filter.parts.split_off(start as usize);
+        if let [only] = parts.as_slice() {
+            return Some(Node::Equality { slot, rule, value: only.clone(), dn_attributes: false });
+        }
+        parts.sort_by(|a, b| self.filter.value(a).cmp(self.filter.value(b)));
+        parts.dedup_by(|a, b| self.filter.value(a) == self.filter.value(b));
+        self.filter.parts.append(&mut parts);
+        Some(Node::AnyOf { slot, rule, values: start..length(&self.filter.parts) })
+    }
+
+    /// Approximate match is by sound for text, and equality for all else and for what has no sound.
+    fn approx(&mut self, slot: Slot, attribute: &AttributeType, value: &[u8]) -> Option<Node> {
+        let rule = attribute.equality?;
+        self.assertion(attribute, rule, value)?;
+        let start = length(&self.filter.bytes);
+        if TEXT_RULES.contains(&rule.oid) {
+            matching::approx::codes(value, &mut self.filter.bytes);
+        }
+        let value_range = start..length(&self.filter.bytes);
+        if value_range.is_empty() {
+            return self.equality(slot, attribute, value, false);
+        }
+        Some(Node::Approx { slot, value: value_range })
+    }
+
+    fn substrings<'v>(
+        &mut self,
+        slot: Slot,
+        rule: &'static MatchingRule,
+        initial: Option<&[u8]>,
+        any: impl Iterator<Item = &'v [u8]>,
+        r#final: Option<&[u8]>,
+    ) -> Option<Node> {
+        let normalize = rule.normalize_part?;
+        let part = |compiler: &mut Self, value: &[u8], place| {
+            compiler.append(|schema, out| normalize(schema, value, place, out))
+        };
+        let initial = match initial {
+            Some(value) => Some(part(self, value, SubstringPart::Initial)?),
+            None => None,
+        };
+        let start = length(&self.filter.parts);
+        for value in any {
+            let range = part(self, value, SubstringPart::Any)?;
+            self.filter.parts.push(range);
+        }
+        let any = start..length(&self.filter.parts);
+        let r#final = match r#final {
+            Some(value) => Some(part(self, value, SubstringPart::Final)?),
+            None => None,
+        };
+        if initial.is_none() && any.is_empty() && r#final.is_none() {
+            return None;
+        }
+        Some(Node::Substrings { slot, rule, initial, any, r#final })
+    }
+
+    fn extensible(
+        &mut self,
+        rule: Option<&'static MatchingRule>,
+        attribute: Option<(Slot, &AttributeType)>,
+        value: &[u8],
+        dn_attributes: bool,
+    ) -> Option<Node> {
+        let (rule, (slot, attribute)) = match (rule, attribute) {
+            (None, None) => return None,
+            (None, Some((slot, attribute))) => return self.equality(slot, attribute, value, dn_attributes),
+            (Some(rule), Some(attribute)) => (rule, attribute),
+            (Some(rule), None) => {
+                if rule.oid == IN_CHAIN || !matches!(rule.kind, RuleKind::Equality | RuleKind::Extensible) || !rule.extensible {
+                    return None;
+                }
+                let value = self.append(|schema, out| (rule.normalize_assertion)(schema, value, out))?;
+                return Some(Node::AnyAttribute { rule, value, dn_attributes });
+            }
+        };
+        if rule.oid == IN_CHAIN {
+            if !DN_SYNTAXES.contains(&attribute.syntax.oid) {
+                return None;
+            }
+            let value = self.append(|schema, out| (rule.normalize_assertion)(schema, value, out))?;
+            return Some(Node::InChain { slot, value });
+        }
+        if !rule.extensible || !rule_applies(rule, attribute) {
+            return None;
+        }
+        match rule.kind {
+            RuleKind::Substrings => None,
+            RuleKind::Ordering => {
+                Some(Node::Less { slot, rule, value: self.assertion(attribute, rule, value)?, dn_attributes })
+            }
+            RuleKind::Equality | RuleKind::Extensible => {
+                let value = self.append(|schema, out| (rule.normalize_assertion)(schema, value, out))?;
+                Some(Node::Equality { slot, rule, value, dn_attributes })
+            }
+        }
+    }
+}
+
+const OBJECT_CLASS: &str = "2.5.4.0";
+const TOP: &str = "2.5.6.0";
+const OBJECT_IDENTIFIER_MATCH: &[u8] = b"2.5.13.0";
+/// caseIgnoreMatch, caseExactMatch and their IA5 forms.
+const TEXT_RULES: [&str; 4] = ["2.5.13.2", "2.5.13.5", "1.3.6.1.4.1.1466.109.114.2", "1.3.6.1.4.1.1466.109.114.1"];
+const DN_SYNTAXES: [&str; 2] = ["1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"];

@@ -1,0 +1,181 @@
+//! Filters as slapd's stats log prints them: attributes by their first name, assertion values in normal form, and `?` before
+//! what is Undefined.
+
+use std::{
+    borrow::Cow,
+    fmt::{self, Display, Formatter, Write},
+};
+
+use super::{
+    Assertion, CompiledFilter, Filter, Node, Step,
+    compiled::Compiler,
+    print::{write_escaped, write_item, write_raw},
+};
+use crate::{Schema, matching::MatchingRule};
+
+/// A filter to be printed as slapd 2.5 logs it.
+#[derive(Clone, Copy, Debug)]
+pub struct LogFilter<'p, 'a> {
+    schema: &'p Schema,
+    filter: &'p Filter<'a>,
+}
+
+impl<'p, 'a> LogFilter<'p, 'a> {
+    /// Prints `filter` as resolved against `schema`.
+    pub fn new(schema: &'p Schema, filter: &'p Filter<'a>) -> Self {
+        Self { schema, filter }
+    }
+}
+
+impl Display for LogFilter<'_, '_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let mut working = CompiledFilter::default();
+        for step in self.filter.steps() {
+            match step {
+                Step::Enter(Filter::And(children)) if children.is_empty() => f.write_str("(?=true")?,
+                Step::Enter(Filter::Or(children)) if children.is_empty() => f.write_str("(?=false")?,
+                Step::Enter(Filter::And(_)) => f.write_str("(&")?,
+                Step::Enter(Filter::Or(_)) => f.write_str("(|")?,
+                Step::Enter(Filter::Not(_)) => f.write_str("(!")?,
+                Step::Enter(item) => {
+                    f.write_char('(')?;
+                    self.item(item, &mut working, f)?;
+                    f.write_char(')')?;
+                }
+                Step::Leave(_) => f.write_char(')')?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl LogFilter<'_, '_> {
+    fn item(&self, item: &Filter<'_>, working: &mut CompiledFilter, f: &mut Formatter<'_>) -> fmt::Result {
+        working.clear();
+        let node = Compiler::new(working, self.schema).item(item);
+        match (node, item) {
+            (None, Filter::Extensible { .. }) => f.write_str("?=undefined"),
+            (None, item) => {
+                f.write_char('?')?;
+                self.undefined(item, f)
+            }
+            (Some(node), item) => self.defined(item, &node, working, f),
+        }
+    }
+
+    /// As it came in, but with the attribute's first name when there is such an attribute.
+    fn undefined(&self, item: &Filter<'_>, f: &mut dyn Write) -> fmt::Result {
+        let named = |attribute: &[u8]| Cow::Owned(self.name(attribute));
+        let assertion = |a: &Assertion<'_>| Assertion { attribute: named(&a.attribute), value: a.value.to_vec().into() };
+        let renamed = match item {
+            Filter::Equality(a) => Filter::Equality(assertion(a)),
+            Filter::GreaterOrEqual(a) => Filter::GreaterOrEqual(assertion(a)),
+            Filter::LessOrEqual(a) => Filter::LessOrEqual(assertion(a)),
+            Filter::Approx(a) => Filter::Approx(assertion(a)),
+            Filter::Present(attribute) => Filter::Present(named(attribute)),
+            Filter::Substrings { attribute, initial, any, r#final } => Filter::Substrings {
+                attribute: named(attribute),
+                initial: initial.clone(),
+                any: any.clone(),
+                r#final: r#final.clone(),
+            },
+            other => return write_item(other, f),
+        };
+        write_item(&renamed, f)
+    }
+
+    /// The text of a description by its first name, or as it is when it is unknown.
+    fn name(&self, attribute: &[u8]) -> Vec<u8> {
+        match self.schema.attribute_description(attribute) {
+            Ok(description) => self.schema.description_text(&description).into_bytes(),
+            Err(_) => attribute.to_vec(),
+        }
+    }
+
+    fn defined(&self, item: &Filter<'_>, node: &Node, working: &CompiledFilter, f: &mut Formatter<'_>) -> fmt::Result {
+        match item {
+            Filter::Equality(a) => self.assertion(a, "=", f),
+            Filter::Approx(a) => self.assertion(a, "~=", f),
+            Filter::GreaterOrEqual(a) => self.assertion(a, ">=", f),
+            Filter::LessOrEqual(a) => self.assertion(a, "<=", f),
+            Filter::Present(attribute) => {
+                write_raw(&self.name(attribute), f)?;
+                f.write_str("=*")
+            }
+            Filter::Substrings { attribute, .. } => {
+                write_raw(&self.name(attribute), f)?;
+                f.write_char('=')?;
+                let Node::Substrings { initial, any, r#final, .. } = node else {
+                    return Ok(());
+                };
+                write_escaped(initial.as_ref().map_or(b"", |range| working.value(range)), f)?;
+                f.write_char('*')?;
+                for part in working.part_values(any) {
+                    write_escaped(part, f)?;
+                    f.write_char('*')?;
+                }
+                write_escaped(r#final.as_ref().map_or(b"", |range| working.value(range)), f)
+            }
+            Filter::Extensible { rule, attribute, value, dn_attributes } => {
+                write_raw(&attribute.as_deref().map(|a| self.name(a)).unwrap_or_default(), f)?;
+                if *dn_attributes {
+                    f.write_str(":dn")?;
+                }
+                if let Some(rule) = rule {
+                    f.write_char(':')?;
+                    write_raw(rule, f)?;
+                }
+                f.write_str(":=")?;
+                match node {
+                    Node::Equality { rule, .. } | Node::AnyAttribute { rule, .. } => self.value(rule, value, f),
+                    _ => write_escaped(value, f),
+                }
+            }
+            Filter::And(_) | Filter::Or(_) | Filter::Not(_) => Ok(()),
+        }
+    }
+
+    fn assertion(&self, assertion: &Assertion<'_>, operator: &str, f: &mut dyn Write) -> fmt::Result {
+        let Assertion { attribute, value } = assertion;
+        write_raw(&self.name(attribute), f)?;
+        f.write_str(operator)?;
+        let description = self.schema.attribute_description(attribute).ok();
+        let class = description.as_ref().and_then(|d| {
+            let is_object_class = &*self.schema.attribute_type(d.attribute_type).oid == "2.5.4.0";
+            self.schema.find_object_class(value).filter(|_| is_object_class)
+        });
+        if let Some(class) = class {
+            return write_escaped(class.names.first().unwrap_or(&class.oid).as_bytes(), f);
+        }
+        match description.and_then(|d| self.schema.attribute_type(d.attribute_type).equality) {
+            Some(rule) => self.value(rule, value, f),
+            None => write_escaped(value, f),
+        }
+    }
+
+    /// The normal form where it is text; rules with a binary normal form print the value as it came.
+    fn value(&self, rule: &'static MatchingRule, value: &[u8], f: &mut dyn Write) -> fmt::Result {
+        let mut normal = Vec::new();
+        let text = (rule.normalize_assertion)(self.schema, value, &mut normal).is_ok()
+            && !BINARY_NORMAL_FORMS.contains(&rule.assertion_syntax)
+            && std::str::from_utf8(&normal).is_ok_and(|text| !text.chars().any(char::is_control));
+        match rule.assertion_syntax {
+            _ if text => write_escaped(&normal, f),
+            UUID => write_escaped(&value.to_ascii_lowercase(), f),
+            _ => write_escaped(value, f),
+        }
+    }
+}
+
+const UUID: &str = "1.3.6.1.1.16.1";
+/// Assertion syntaxes whose rules may have a normal form that is made for order, not for people.
+const BINARY_NORMAL_FORMS: [&str; 6] = [
+    UUID,
+    // Integer, Generalized Time, UTC Time, Boolean
+    "1.3.6.1.4.1.1466.115.121.1.27",
+    "1.3.6.1.4.1.1466.115.121.1.24",
+    "1.3.6.1.4.1.1466.115.121.1.53",
+    "1.3.6.1.4.1.1466.115.121.1.7",
+    // CSN
+    "1.3.6.1.4.1.4203.666.11.2.1",
+];

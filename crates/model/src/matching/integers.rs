@@ -1,0 +1,60 @@
+//! integerMatch and integerOrderingMatch (RFC 4517 §4.2.19, §4.2.20) for integers of any size.
+//!
+//! Normal form: for a positive number of n digits the byte `0x80 + n` (n below 127; otherwise `0xff` and n as four big-endian bytes),
+//! then the digits in pairs, one pair a byte (the last one padded with 0); zero is `0x80`; a negative number is the form of its
+//! absolute value with all bits inverted. So memcmp order is numeric order, and no form is a prefix of another.
+
+use super::MatchingRule;
+use crate::{
+    Schema,
+    syntax::{InvalidValue, integer_parts, oid},
+};
+
+const INTEGER: &[&str] = &[oid::INTEGER];
+
+pub(super) static ROWS: &[MatchingRule] = &[
+    MatchingRule::ordering("2.5.13.15", "integerOrderingMatch", oid::INTEGER, normalize, INTEGER),
+    MatchingRule::equality("2.5.13.14", "integerMatch", oid::INTEGER, normalize, INTEGER),
+];
+
+pub(super) fn normalize(_: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    let (negative, digits) = integer_parts(value)?;
+    let length = u32::try_from(digits.len()).map_err(|_| InvalidValue)?;
+    let start = out.len();
+    match u8::try_from(length) {
+        Ok(length) if length < LONG => out.push(ZERO + length),
+        _ => {
+            out.push(ZERO + LONG);
+            out.extend_from_slice(&length.to_be_bytes());
+        }
+    }
+    out.extend(digits.chunks(2).map(|pair| {
+        let digit = |position: usize| pair.get(position).map_or(0, |digit| digit & 0x0f);
+        digit(0) << 4 | digit(1)
+    }));
+    if negative {
+        out.iter_mut().skip(start).for_each(|byte| *byte = !*byte);
+    }
+    Ok(())
+}
+
+/// The number of a normal form, or `None` when it does not fit.
+pub(super) fn decode(normal: &[u8]) -> Option<i128> {
+    let (first, rest) = normal.split_first()?;
+    let negative = *first < ZERO;
+    let plain = |byte: &u8| if negative { !byte } else { *byte };
+    let length = plain(first) - ZERO;
+    if length == LONG {
+        return None;
+    }
+    let mut number: i128 = 0;
+    for position in 0..usize::from(length) {
+        let pair = rest.get(position / 2).map(plain)?;
+        let digit = if position % 2 == 0 { pair >> 4 } else { pair & 0x0f };
+        number = number.checked_mul(10)?.checked_add(i128::from(digit))?;
+    }
+    Some(if negative { -number } else { number })
+}
+
+const ZERO: u8 = 0x80;
+const LONG: u8 = 127;

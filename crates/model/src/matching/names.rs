@@ -1,0 +1,138 @@
+//! Rules of distinguished names: distinguishedNameMatch (RFC 4517 §4.2.15), uniqueMemberMatch (§4.2.31), rdnMatch, in-chain, and
+//! OpenLDAP's dnSubtreeMatch, dnOneLevelMatch, dnSubordinateMatch and dnSuperiorMatch.
+//!
+//! Normal form: `Dn::normalized`, leaf first, in which a superior is what follows an unescaped comma.
+
+use super::{IN_CHAIN, MatchingRule};
+use crate::{
+    Dn, Schema,
+    syntax::{InvalidValue, oid, split_optional_uid},
+};
+
+const DN: &[&str] = &[oid::DN];
+
+pub(super) static ROWS: &[MatchingRule] = &[
+    MatchingRule::equality("1.2.36.79672281.1.13.3", "rdnMatch", oid::RDN, rdn, &[oid::RDN]),
+    MatchingRule::equality("2.5.13.1", "distinguishedNameMatch", oid::DN, name, DN),
+    MatchingRule::extensible("1.3.6.1.4.1.4203.666.4.9", "dnSubtreeMatch", oid::DN, name, subtree, DN).hidden(),
+    MatchingRule::extensible(
+        "1.3.6.1.4.1.4203.666.4.8",
+        "dnOneLevelMatch",
+        oid::DN,
+        name,
+        one_level,
+        DN,
+    )
+    .hidden(),
+    MatchingRule::extensible(
+        "1.3.6.1.4.1.4203.666.4.10",
+        "dnSubordinateMatch",
+        oid::DN,
+        name,
+        subordinate,
+        DN,
+    )
+    .hidden(),
+    MatchingRule::extensible(
+        "1.3.6.1.4.1.4203.666.4.11",
+        "dnSuperiorMatch",
+        oid::DN,
+        name,
+        superior,
+        DN,
+    )
+    .hidden(),
+    // Equality is the first step of the chain; the others are taken by `ValueSource::in_chain`.
+    MatchingRule::extensible(IN_CHAIN, "distinguishedNameInChainMatch", oid::DN, name, equal, DN).hidden(),
+];
+
+pub(super) static UNIQUE_MEMBER_ROWS: &[MatchingRule] = &[MatchingRule {
+    evaluate: Some(same_member),
+    ..MatchingRule::equality(
+        "2.5.13.23",
+        "uniqueMemberMatch",
+        oid::NAME_AND_OPTIONAL_UID,
+        member,
+        &[oid::NAME_AND_OPTIONAL_UID],
+    )
+}];
+
+fn name(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    let dn = Dn::parse(schema, value).map_err(|_| InvalidValue)?;
+    out.extend_from_slice(dn.normalized());
+    Ok(())
+}
+
+fn rdn(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    let dn = Dn::parse(schema, value).map_err(|_| InvalidValue)?;
+    if dn.depth() > 1 {
+        return Err(InvalidValue);
+    }
+    out.extend_from_slice(dn.normalized());
+    Ok(())
+}
+
+/// The name, and `#` with the bit string if there is one.
+fn member(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    let (dn, uid) = split_optional_uid(value);
+    name(schema, dn, out)?;
+    if let Some(uid) = uid {
+        out.push(b'#');
+        out.extend_from_slice(uid);
+    }
+    Ok(())
+}
+
+/// Names are equal, and the assertion names no bit string or the same one (RFC 4517 §4.2.31).
+fn same_member(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
+    if value == assertion {
+        return true;
+    }
+    let (value_name, _) = split_optional_uid(value);
+    let (_, asserted_uid) = split_optional_uid(assertion);
+    asserted_uid.is_none() && value_name == assertion
+}
+
+fn equal(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
+    value == assertion
+}
+
+/// The value is the assertion's name or below it.
+fn subtree(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
+    value == assertion || above(value, assertion).is_some()
+}
+
+/// The value is directly below the assertion's name.
+fn one_level(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
+    above(value, assertion).is_some_and(|rdns| !has_separator(rdns))
+}
+
+/// The value is below the assertion's name.
+fn subordinate(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
+    above(value, assertion).is_some()
+}
+
+/// The value is above the assertion's name, or is it.
+fn superior(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
+    value == assertion || above(assertion, value).is_some()
+}
+
+/// The RDNs that `low` has before the name `high`; `None` when it is not below it.
+fn above<'a>(low: &'a [u8], high: &[u8]) -> Option<&'a [u8]> {
+    if high.is_empty() {
+        return if low.is_empty() { None } else { Some(low) };
+    }
+    let rdns = low.strip_suffix(high)?.strip_suffix(b",")?;
+    // A comma behind an odd number of backslashes belongs to a value.
+    let backslashes = rdns.iter().rev().take_while(|byte| **byte == b'\\').count();
+    (!rdns.is_empty() && backslashes % 2 == 0).then_some(rdns)
+}
+
+fn has_separator(rdns: &[u8]) -> bool {
+    let mut escaped = false;
+    rdns.iter().any(|byte| {
+        let separator = *byte == b',' && !escaped;
+        escaped = *byte == b'\\' && !escaped;
+        separator
+    })
+}

@@ -1,0 +1,75 @@
+//! objectIdentifierMatch (RFC 4517 §4.2.26) and its form for object classes.
+//!
+//! Normal form: the numeric OID; a descriptor that the schema does not know stays, in lower case, in values and is an error in assertions.
+
+use super::{MatchingRule, find};
+use crate::{
+    Schema, schema,
+    syntax::{InvalidValue, oid},
+};
+
+const OID: &[&str] = &[oid::OID];
+
+pub(super) static ROWS: &[MatchingRule] =
+    &[MatchingRule::equality("2.5.13.0", "objectIdentifierMatch", oid::OID, value, OID).with_assertion(assertion)];
+
+/// objectIdentifierMatch for `objectClass`: an entry of a class is one of its superclasses too (RFC 4512 §2.4), listed or not.
+pub static OBJECT_SUBCLASS_MATCH: MatchingRule = MatchingRule {
+    evaluate: Some(is_subclass),
+    expand: Some(subclasses),
+    ..MatchingRule::equality("2.5.13.0", "objectIdentifierMatch", oid::OID, value, OID).with_assertion(assertion)
+};
+
+pub(super) fn value(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    if schema::is_numeric_oid(value) {
+        out.extend_from_slice(value);
+    } else if let Some(oid) = oid_of_descriptor(schema, value) {
+        out.extend_from_slice(oid.as_bytes());
+    } else if std::str::from_utf8(value).is_ok_and(schema::is_descriptor) {
+        out.extend(value.iter().map(u8::to_ascii_lowercase));
+    } else {
+        return Err(InvalidValue);
+    }
+    Ok(())
+}
+
+pub(super) fn assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    if schema::is_numeric_oid(value) {
+        out.extend_from_slice(value);
+        return Ok(());
+    }
+    let oid = oid_of_descriptor(schema, value).ok_or(InvalidValue)?;
+    out.extend_from_slice(oid.as_bytes());
+    Ok(())
+}
+
+fn oid_of_descriptor<'a>(schema: &'a Schema, name: &[u8]) -> Option<&'a str> {
+    if let Some(class) = schema.find_object_class(name) {
+        return Some(&class.oid);
+    }
+    if let Some(found) = schema.find_attribute_type(name) {
+        return Some(&found.oid);
+    }
+    Some(find(name)?.oid)
+}
+
+fn is_subclass(schema: &Schema, value: &[u8], assertion: &[u8]) -> bool {
+    if value == assertion {
+        return true;
+    }
+    match (schema.find_object_class(value), schema.find_object_class(assertion)) {
+        (Some(value), Some(assertion)) => schema.is_subclass(value.number, assertion.number),
+        _ => false,
+    }
+}
+
+fn subclasses(schema: &Schema, assertion: &[u8], visit: &mut dyn FnMut(&[u8])) {
+    match schema.find_object_class(assertion) {
+        None => visit(assertion),
+        Some(class) => {
+            for number in schema.subclasses(class.number) {
+                visit(schema.object_class(*number).oid.as_bytes());
+            }
+        }
+    }
+}

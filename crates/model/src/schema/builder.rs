@@ -1,0 +1,177 @@
+//! Collecting definitions into a new [`Schema`].
+
+use std::sync::Arc;
+
+use super::{
+    AttributeTypeDefinition, ContentRuleDefinition, DefinitionError, ObjectClassDefinition, Schema, SchemaError,
+    SchemaErrors, Source, SyntaxDefinition, is_descriptor, resolve,
+};
+use crate::attribute_description::AttributeOptions;
+
+/// A definition and where it was read.
+#[derive(Clone, Debug)]
+pub(super) struct Sourced<T> {
+    pub(super) definition: T,
+    pub(super) source: Source,
+    pub(super) hidden: bool,
+}
+
+/// An `objectidentifier` macro as written.
+#[derive(Clone, Debug)]
+pub(super) struct MacroDefinition {
+    pub(super) name: Box<str>,
+    pub(super) value: Box<str>,
+}
+
+/// A batch of definitions, added to a schema in one step.
+///
+/// Order inside a batch does not matter: references are resolved by [`SchemaBuilder::build`], which reports all that are wrong.
+#[derive(Clone, Debug)]
+pub struct SchemaBuilder {
+    pub(super) base: Schema,
+    pub(super) macros: Vec<Sourced<MacroDefinition>>,
+    pub(super) syntaxes: Vec<Sourced<SyntaxDefinition>>,
+    pub(super) attribute_types: Vec<Sourced<AttributeTypeDefinition>>,
+    pub(super) object_classes: Vec<Sourced<ObjectClassDefinition>>,
+    pub(super) content_rules: Vec<Sourced<ContentRuleDefinition>>,
+    /// Whether what is added is part of the system schema.
+    pub(super) built_in: bool,
+    /// Whether what is added from now on is kept out of the subschema subentry.
+    pub(super) hidden: bool,
+}
+
+impl Default for SchemaBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SchemaBuilder {
+    /// On top of the system schema.
+    pub fn new() -> Self {
+        Self::from_schema(&Schema::system())
+    }
+
+    /// On top of a schema, whose numbers stay valid in the new one.
+    pub fn from_schema(schema: &Schema) -> Self {
+        Self {
+            base: schema.clone(),
+            macros: Vec::new(),
+            syntaxes: Vec::new(),
+            attribute_types: Vec::new(),
+            object_classes: Vec::new(),
+            content_rules: Vec::new(),
+            built_in: false,
+            hidden: false,
+        }
+    }
+
+    /// An `attributetype` (RFC 4512 §4.1.2).
+    pub fn attributetype(&mut self, text: &str, source: &Source) -> Result<(), SchemaError> {
+        let definition =
+            AttributeTypeDefinition::parse(text).map_err(|error| refusal("attribute type", text, &error, source))?;
+        let sourced = self.sourced(definition, source);
+        self.attribute_types.push(sourced);
+        Ok(())
+    }
+
+    /// An `objectclass` (RFC 4512 §4.1.1).
+    pub fn objectclass(&mut self, text: &str, source: &Source) -> Result<(), SchemaError> {
+        let definition =
+            ObjectClassDefinition::parse(text).map_err(|error| refusal("object class", text, &error, source))?;
+        let sourced = self.sourced(definition, source);
+        self.object_classes.push(sourced);
+        Ok(())
+    }
+
+    /// A `ditcontentrule` (RFC 4512 §4.1.6).
+    pub fn ditcontentrule(&mut self, text: &str, source: &Source) -> Result<(), SchemaError> {
+        let definition =
+            ContentRuleDefinition::parse(text).map_err(|error| refusal("DIT content rule", text, &error, source))?;
+        let sourced = self.sourced(definition, source);
+        self.content_rules.push(sourced);
+        Ok(())
+    }
+
+    /// An `ldapsyntax` (RFC 4512 §4.1.5); a syntax that is not built in needs `X-SUBST`.
+    pub fn ldapsyntax(&mut self, text: &str, source: &Source) -> Result<(), SchemaError> {
+        let definition = SyntaxDefinition::parse(text).map_err(|error| refusal("LDAP syntax", text, &error, source))?;
+        let sourced = self.sourced(definition, source);
+        self.syntaxes.push(sourced);
+        Ok(())
+    }
+
+    /// An `objectidentifier` macro: `name oid` or `name macro:suffix`.
+    pub fn objectidentifier(&mut self, text: &str, source: &Source) -> Result<(), SchemaError> {
+        let mut words = text.split_whitespace().map(|word| word.trim_matches(['"', '\'']));
+        let (Some(name), Some(value), None) = (words.next(), words.next(), words.next()) else {
+            return Err(SchemaError {
+                source_of: source.clone(),
+                element: format!("object identifier \"{}\"", shortened(text)),
+                reason: "a name and an OID expected".to_owned(),
+            });
+        };
+        if !is_descriptor(name) {
+            return Err(SchemaError {
+                source_of: source.clone(),
+                element: format!("object identifier {name}"),
+                reason: "a macro name consists of letters, digits and hyphens and starts with a letter".to_owned(),
+            });
+        }
+        let definition = MacroDefinition {
+            name: name.into(),
+            value: value.into(),
+        };
+        let sourced = self.sourced(definition, source);
+        self.macros.push(sourced);
+        Ok(())
+    }
+
+    /// A DIT structure rule or name form, which no slapd enforces: refused, so that nobody believes it is in force.
+    pub fn unsupported(&self, keyword: &str, text: &str, source: &Source) -> SchemaError {
+        SchemaError {
+            source_of: source.clone(),
+            element: format!("{keyword} \"{}\"", shortened(text)),
+            reason: "name forms and DIT structure rules are not enforced by this server".to_owned(),
+        }
+    }
+
+    /// Replaces the tagging options and prefixes (`attributeoptions`).
+    pub fn attribute_options(&mut self, options: AttributeOptions) {
+        self.base.options = options;
+    }
+
+    fn sourced<T>(&self, definition: T, source: &Source) -> Sourced<T> {
+        Sourced {
+            definition,
+            source: source.clone(),
+            hidden: self.hidden,
+        }
+    }
+
+    /// The new schema.
+    ///
+    /// # Errors
+    /// Every definition that contradicts another one or refers to something unknown.
+    pub fn build(self) -> Result<Arc<Schema>, SchemaErrors> {
+        resolve::resolve(self).map(Arc::new)
+    }
+}
+
+fn refusal(kind: &str, text: &str, error: &DefinitionError, source: &Source) -> SchemaError {
+    SchemaError {
+        source_of: source.clone(),
+        element: format!("{kind} \"{}\"", shortened(text)),
+        reason: error.to_string(),
+    }
+}
+
+/// Enough of a definition to find it by.
+fn shortened(text: &str) -> String {
+    let mut words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = words.char_indices().nth(60) {
+        words.truncate(end);
+        words.push_str("...");
+    }
+    words
+}

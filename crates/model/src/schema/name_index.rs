@@ -1,0 +1,88 @@
+//! A hash index from names in any case to numbers; look-ups allocate nothing.
+
+use std::hash::Hasher as _;
+
+use rustc_hash::FxHasher;
+
+/// Open addressing over a power of two of slots, at most half full.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct NameIndex {
+    /// Position in `names` plus one; 0 is free.
+    slots: Vec<u32>,
+    names: Vec<(Box<[u8]>, u32)>,
+}
+
+impl NameIndex {
+    /// The number of a name.
+    pub(crate) fn find(&self, name: &[u8]) -> Option<u32> {
+        let mask = self.slots.len().checked_sub(1)?;
+        let mut slot = start(name, mask);
+        loop {
+            let position = (*self.slots.get(slot)?).checked_sub(1)?;
+            let (found, number) = self.names.get(usize::try_from(position).ok()?)?;
+            if found.eq_ignore_ascii_case(name) {
+                return Some(*number);
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+
+    /// Adds a name; an earlier entry of the same name stays.
+    pub(crate) fn insert(&mut self, name: &[u8], number: u32) {
+        if self.find(name).is_some() {
+            return;
+        }
+        self.names.push((name.into(), number));
+        if self.names.len() * 2 > self.slots.len() {
+            self.slots = vec![0; (self.names.len() * 4).next_power_of_two().max(16)];
+            for position in 0..self.names.len() {
+                self.place(position);
+            }
+        } else {
+            self.place(self.names.len() - 1);
+        }
+    }
+
+    fn place(&mut self, position: usize) {
+        let Some((name, _)) = self.names.get(position) else {
+            return;
+        };
+        let mask = self.slots.len() - 1;
+        let mut slot = start(name, mask);
+        while let Some(value) = self.slots.get_mut(slot) {
+            if *value == 0 {
+                *value = u32::try_from(position + 1).unwrap_or(u32::MAX);
+                return;
+            }
+            slot = (slot + 1) & mask;
+        }
+    }
+}
+
+fn start(name: &[u8], mask: usize) -> usize {
+    let mut hasher = FxHasher::default();
+    for byte in name {
+        hasher.write_u8(byte.to_ascii_lowercase());
+    }
+    usize::try_from(hasher.finish() & (mask as u64)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::NameIndex;
+
+    #[test]
+    fn finds_names_in_any_case() {
+        let mut index = NameIndex::default();
+        assert_eq!(index.find(b"cn"), None);
+        for number in 0..1000_u32 {
+            index.insert(format!("name{number}").as_bytes(), number);
+        }
+        for number in 0..1000_u32 {
+            assert_eq!(index.find(format!("NaMe{number}").as_bytes()), Some(number));
+        }
+        assert_eq!(index.find(b"name1000"), None);
+        index.insert(b"NAME5", 7);
+        assert_eq!(index.find(b"name5"), Some(5), "the first entry of a name stays");
+    }
+}

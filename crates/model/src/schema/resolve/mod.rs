@@ -1,0 +1,172 @@
+//! From a batch of definitions to a schema: macros, duplicates, references, inheritance.
+
+mod attribute_types;
+mod closures;
+mod content_rules;
+mod duplicates;
+mod object_classes;
+
+pub(super) use closures::Closures;
+
+use super::{
+    OidMacro, Schema, SchemaError, SchemaErrors, Source, SyntaxRow,
+    builder::{MacroDefinition, SchemaBuilder, Sourced},
+    definition::{SyntaxDefinition, is_numeric_oid},
+    syntaxes,
+};
+use crate::syntax::Syntax;
+
+/// Collects refusals.
+#[derive(Default)]
+struct Refusals(Vec<SchemaError>);
+
+impl Refusals {
+    fn add(&mut self, source: &Source, element: impl Into<String>, reason: impl Into<String>) {
+        self.0.push(SchemaError {
+            source_of: source.clone(),
+            element: element.into(),
+            reason: reason.into(),
+        });
+    }
+}
+
+/// Adds the batch to its base.
+pub(super) fn resolve(builder: SchemaBuilder) -> Result<Schema, SchemaErrors> {
+    let SchemaBuilder {
+        base: mut schema,
+        macros,
+        syntaxes,
+        attribute_types,
+        object_classes,
+        content_rules,
+        built_in,
+        hidden: _,
+    } = builder;
+    let mut refusals = Refusals::default();
+    add_macros(&mut schema, macros, &mut refusals);
+    for syntax in syntaxes {
+        add_syntax(&mut schema, &syntax, &mut refusals);
+    }
+    attribute_types::add(&mut schema, attribute_types, built_in, &mut refusals);
+    object_classes::add(&mut schema, object_classes, built_in, &mut refusals);
+    content_rules::add(&mut schema, content_rules, &mut refusals);
+    if !refusals.0.is_empty() {
+        return Err(SchemaErrors(refusals.0));
+    }
+    schema.closures = Closures::compute(&schema.attribute_types, &schema.object_classes);
+    Ok(schema)
+}
+
+/// The numeric OID that a definition's OID stands for; `None` when it is a macro that nobody defined.
+fn expand(schema: &Schema, text: &str) -> Option<String> {
+    if is_numeric_oid(text.as_bytes()) {
+        return Some(text.to_owned());
+    }
+    schema.expand_oid_macro(text)
+}
+
+/// The text of an OID for publication: expanded where it can be.
+fn published(schema: &Schema, text: &str) -> String {
+    expand(schema, text).unwrap_or_else(|| text.to_owned())
+}
+
+/// Macros may refer to later ones, so they are taken in rounds until a round adds nothing.
+fn add_macros(schema: &mut Schema, mut pending: Vec<Sourced<MacroDefinition>>, refusals: &mut Refusals) {
+    loop {
+        let before = pending.len();
+        pending.retain(|entry| {
+            let Some(oid) = expand(schema, &entry.definition.value) else {
+                return true;
+            };
+            let known = schema
+                .macros
+                .iter()
+                .find(|known| known.name.eq_ignore_ascii_case(&entry.definition.name));
+            match known {
+                Some(known) if *known.oid != *oid => refusals.add(
+                    &entry.source,
+                    format!("object identifier {}", entry.definition.name),
+                    format!("already stands for {}, cannot stand for {oid}", known.oid),
+                ),
+                Some(_) => {}
+                None => schema.macros.push(OidMacro {
+                    name: entry.definition.name.clone(),
+                    value: entry.definition.value.clone(),
+                    oid: oid.into(),
+                }),
+            }
+            false
+        });
+        if pending.len() == before {
+            break;
+        }
+    }
+    for entry in pending {
+        refusals.add(
+            &entry.source,
+            format!("object identifier {}", entry.definition.name),
+            format!("OID could not be expanded: \"{}\"", entry.definition.value),
+        );
+    }
+}
+
+fn add_syntax(schema: &mut Schema, entry: &Sourced<SyntaxDefinition>, refusals: &mut Refusals) {
+    let definition = &entry.definition;
+    let element = format!("LDAP syntax {}", definition.common.oid);
+    let Some(oid) = expand(schema, &definition.common.oid) else {
+        refusals.add(
+            &entry.source,
+            element,
+            format!("OID could not be expanded: \"{}\"", definition.common.oid),
+        );
+        return;
+    };
+    let text: Box<str> = definition.print(&|oid| published(schema, oid)).into();
+    let substitute = match definition.extension("X-SUBST") {
+        None => None,
+        Some(substitute) => match expand(schema, substitute).and_then(|oid| schema.find_syntax(&oid)) {
+            Some(found) => Some(found),
+            None => {
+                refusals.add(
+                    &entry.source,
+                    element,
+                    format!("substitute syntax not found: \"{substitute}\""),
+                );
+                return;
+            }
+        },
+    };
+    if let Some(known) = schema.syntaxes.iter().find(|row| row.syntax.oid == oid) {
+        if !known.built_in && known.definition != text {
+            refusals.add(
+                &entry.source,
+                element,
+                "inconsistent duplicate of a syntax defined before",
+            );
+        }
+        return;
+    }
+    let Some(substitute) = substitute else {
+        refusals.add(
+            &entry.source,
+            element,
+            "unknown syntax, and no X-SUBST names one to use in its place",
+        );
+        return;
+    };
+    schema.syntaxes.push(SyntaxRow {
+        syntax: substituted(definition, &oid, substitute),
+        definition: text,
+        unexpanded_definition: definition.print(&str::to_owned).into(),
+        built_in: false,
+        hidden: entry.hidden,
+    });
+}
+
+fn substituted(definition: &SyntaxDefinition, oid: &str, substitute: &'static Syntax) -> &'static Syntax {
+    let description = definition.common.description.as_deref().unwrap_or_default();
+    let human_readable = definition
+        .extension("X-NOT-HUMAN-READABLE")
+        .map_or(substitute.human_readable, |value| !value.eq_ignore_ascii_case("TRUE"));
+    syntaxes::substituted(oid, description, substitute, human_readable)
+}

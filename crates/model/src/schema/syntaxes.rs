@@ -1,0 +1,66 @@
+//! The syntaxes of a schema: built-in rows and those that `ldapsyntax` adds.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, PoisonError},
+};
+
+use crate::syntax::{self, Syntax};
+
+/// One syntax of a schema.
+#[derive(Clone, Debug)]
+pub struct SyntaxRow {
+    /// The syntax.
+    pub syntax: &'static Syntax,
+    /// The definition as published.
+    pub definition: Box<str>,
+    /// The definition with its macros, as cn=config shows it.
+    pub unexpanded_definition: Box<str>,
+    /// Part of the system schema.
+    pub built_in: bool,
+    /// Kept out of the subschema subentry.
+    pub hidden: bool,
+}
+
+/// The built-in rows.
+pub(super) fn built_in() -> Vec<SyntaxRow> {
+    syntax::all()
+        .map(|syntax| {
+            let definition: Box<str> = syntax::definition(syntax).into();
+            SyntaxRow {
+                syntax,
+                unexpanded_definition: definition.clone(),
+                definition,
+                built_in: true,
+                hidden: syntax.hidden,
+            }
+        })
+        .collect()
+}
+
+/// A syntax that is validated and matched as `substitute` (`X-SUBST`).
+///
+/// Rows are referred to as `&'static`, so each different definition is kept for the life of the process; a definition that comes
+/// again (a schema that is rebuilt) gets the row that it had.
+pub(super) fn substituted(
+    oid: &str,
+    description: &str,
+    substitute: &'static Syntax,
+    human_readable: bool,
+) -> &'static Syntax {
+    type Rows = BTreeMap<(String, String, &'static str, bool), &'static Syntax>;
+    static ROWS: Mutex<Rows> = Mutex::new(BTreeMap::new());
+    let mut rows = ROWS.lock().unwrap_or_else(PoisonError::into_inner);
+    let key = (oid.to_owned(), description.to_owned(), substitute.oid, human_readable);
+    rows.entry(key).or_insert_with(|| {
+        Box::leak(Box::new(Syntax {
+            oid: String::from(oid).leak(),
+            description: String::from(description).leak(),
+            binary_transfer: substitute.binary_transfer,
+            human_readable,
+            validate: substitute.validate,
+            validated_as: substitute.validated_as,
+            hidden: false,
+        }))
+    })
+}

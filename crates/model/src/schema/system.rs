@@ -1,0 +1,133 @@
+//! The system schema: what slapd has built in, read once from the texts in `system/`.
+
+use std::sync::Arc;
+
+use super::{
+    AttributeType, ClassKind, ClassNumber, NameIndex, ObjectClass, Schema, SchemaBuilder, SchemaErrors, Source,
+    TypeNumber, Usage, file, resolve::Closures, syntaxes,
+};
+use crate::{attribute_description::AttributeOptions, syntax};
+
+/// Text and whether slapd keeps its elements out of the subschema subentry.
+const TEXTS: [(&str, bool); 6] = [
+    (include_str!("system/standard.schema"), false),
+    (include_str!("system/collective.schema"), true),
+    (include_str!("system/internal.schema"), true),
+    (include_str!("system/monitor.schema"), true),
+    (include_str!("system/password_policy.schema"), false),
+    (include_str!("system/overlays.schema"), false),
+];
+
+/// Macros that third-party schema files rely on.
+const MACROS: [&str; 31] = [
+    "OLcfg 1.3.6.1.4.1.4203.1.12.2",
+    "OLcfgAt OLcfg:3",
+    "OLcfgGlAt OLcfgAt:0",
+    "OLcfgBkAt OLcfgAt:1",
+    "OLcfgDbAt OLcfgAt:2",
+    "OLcfgOvAt OLcfgAt:3",
+    "OLcfgCtAt OLcfgAt:4",
+    "OLcfgOc OLcfg:4",
+    "OLcfgGlOc OLcfgOc:0",
+    "OLcfgBkOc OLcfgOc:1",
+    "OLcfgDbOc OLcfgOc:2",
+    "OLcfgOvOc OLcfgOc:3",
+    "OLcfgCtOc OLcfgOc:4",
+    "OMsyn 1.3.6.1.4.1.1466.115.121.1",
+    "OMsBoolean OMsyn:7",
+    "OMsDN OMsyn:12",
+    "OMsDirectoryString OMsyn:15",
+    "OMsIA5String OMsyn:26",
+    "OMsInteger OMsyn:27",
+    "OMsOID OMsyn:38",
+    "OMsOctetString OMsyn:40",
+    "olmAttributes 1.3.6.1.4.1.4203.666.1.55",
+    "olmSubSystemAttributes olmAttributes:0",
+    "olmGenericAttributes olmSubSystemAttributes:0",
+    "olmDatabaseAttributes olmSubSystemAttributes:1",
+    "olmOverlayAttributes olmSubSystemAttributes:2",
+    "olmModuleAttributes olmSubSystemAttributes:3",
+    "olmObjectClasses 1.3.6.1.4.1.4203.666.3.16",
+    "olmSubSystemObjectClasses olmObjectClasses:0",
+    "olmGenericObjectClasses olmSubSystemObjectClasses:0",
+    "olmDatabaseObjectClasses olmSubSystemObjectClasses:1",
+];
+
+/// Builds the system schema. A test holds that its texts are right; should they not be, nothing can be looked up.
+pub(super) fn build() -> Arc<Schema> {
+    let built = try_build();
+    debug_assert!(built.is_ok(), "{built:?}");
+    built.unwrap_or_else(|_| Arc::new(empty()))
+}
+
+fn try_build() -> Result<Arc<Schema>, SchemaErrors> {
+    let mut builder = SchemaBuilder::from_schema(&empty());
+    builder.built_in = true;
+    let source = Source {
+        file: "built-in".into(),
+        line: 0,
+    };
+    for text in MACROS {
+        builder.objectidentifier(text, &source)?;
+    }
+    for (text, hidden) in TEXTS {
+        builder.hidden = hidden;
+        file::read(&mut builder, text, &source.file)?;
+    }
+    builder.build()
+}
+
+fn empty() -> Schema {
+    let octets = &syntax::OCTET_STRING;
+    Schema {
+        attribute_types: Vec::new(),
+        object_classes: Vec::new(),
+        content_rules: Vec::new(),
+        syntaxes: syntaxes::built_in(),
+        macros: Vec::new(),
+        options: AttributeOptions::default(),
+        type_names: NameIndex::default(),
+        class_names: NameIndex::default(),
+        closures: Closures::default(),
+        stray: Box::new((
+            AttributeType {
+                number: TypeNumber(u32::MAX),
+                oid: "0.0".into(),
+                names: Vec::new(),
+                description: None,
+                obsolete: false,
+                superior: None,
+                equality: None,
+                ordering: None,
+                substrings: None,
+                syntax: octets,
+                minimum_upper_bound: None,
+                single_value: false,
+                collective: false,
+                no_user_modification: true,
+                usage: Usage::DsaOperation,
+                extensions: Vec::new(),
+                definition: Box::default(),
+                unexpanded_definition: Box::default(),
+                hidden: true,
+                built_in: true,
+            },
+            ObjectClass {
+                number: ClassNumber(u32::MAX),
+                oid: "0.0".into(),
+                names: Vec::new(),
+                description: None,
+                obsolete: false,
+                superiors: Vec::new(),
+                kind: ClassKind::Abstract,
+                must: Vec::new(),
+                may: Vec::new(),
+                extensions: Vec::new(),
+                definition: Box::default(),
+                unexpanded_definition: Box::default(),
+                hidden: true,
+                built_in: true,
+            },
+        )),
+    }
+}

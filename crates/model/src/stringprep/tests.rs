@@ -1,0 +1,112 @@
+//! Tests of string preparation.
+
+use proptest::prelude::*;
+
+use super::{Case, Insignificant, Prohibited, prepare};
+
+fn prepared(text: &str, case: Case, insignificant: Insignificant) -> String {
+    let mut out = b"kept".to_vec();
+    prepare(text.as_bytes(), case, insignificant, Prohibited::Kept, &mut out).expect("valid");
+    String::from_utf8(out.split_off(4)).expect("UTF-8")
+}
+
+fn ignore(text: &str) -> String {
+    prepared(text, Case::Ignore, Insignificant::Spaces)
+}
+
+#[test]
+fn insignificant_spaces() {
+    for (insignificant, text, expected) in [
+        (Insignificant::Spaces, "  foo   bar ", "foo bar"),
+        (Insignificant::Spaces, "", " "),
+        (Insignificant::Spaces, "   ", " "),
+        (Insignificant::Spaces, "a\u{a0}\u{2003}b", "a b"),
+        (Insignificant::SpacesInitial, "  foo ", "foo "),
+        (Insignificant::SpacesAny, "  foo  ", " foo "),
+        (Insignificant::SpacesAny, " ", " "),
+        (Insignificant::SpacesFinal, "  foo  ", " foo"),
+        (Insignificant::SpacesFinal, "é ", "é"),
+        (Insignificant::AllSpaces, " 12 34 ", "1234"),
+        (Insignificant::AllSpaces, "  ", ""),
+        (
+            Insignificant::SpacesAndHyphens,
+            "+1 408-555\u{2010}1234",
+            "+14085551234",
+        ),
+        (Insignificant::SpacesAndHyphens, "+1-408", "+1408"),
+    ] {
+        assert_eq!(
+            prepared(text, Case::Exact, insignificant),
+            expected,
+            "{insignificant:?} {text:?}"
+        );
+    }
+}
+
+#[test]
+fn a_space_with_a_combining_mark_is_no_space() {
+    assert_eq!(
+        prepared("a  \u{301}b", Case::Exact, Insignificant::Spaces),
+        "a  \u{301}b"
+    );
+}
+
+#[test]
+fn mapping_folding_and_composition() {
+    for (text, expected) in [
+        ("Straße", "strasse"),
+        ("STRASSE", "strasse"),
+        ("ΣΊΣΥΦΟΣ", "σίσυφοσ"),
+        ("Σίσυφος", "σίσυφοσ"),
+        ("e\u{301}", "é"),
+        ("É", "é"),
+        ("ﬁle", "file"),
+        ("\u{2121}", "tel"),
+        ("soft\u{ad}hyphen", "softhyphen"),
+        ("a\u{200b}b", "ab"),
+        ("Ａ１", "a1"),
+        ("ıI", "ıi"),
+        ("\u{7f}Tab\tline\nend\u{1}", "tab line end"),
+    ] {
+        assert_eq!(ignore(text), expected, "{text:?}");
+    }
+    assert_eq!(prepared("Ａé", Case::Exact, Insignificant::Spaces), "Aé");
+}
+
+#[test]
+fn prohibited_code_points_refuse_assertions_only() {
+    for text in ["\u{fffd}", "a\u{e000}", "\u{fdd0}", "\u{1ffff}"] {
+        let mut out = Vec::new();
+        let refused = prepare(
+            text.as_bytes(),
+            Case::Ignore,
+            Insignificant::Spaces,
+            Prohibited::Refused,
+            &mut out,
+        );
+        assert!(refused.is_err() && out.is_empty(), "{text:?}");
+        assert!(!ignore(text).is_empty());
+    }
+    let mut out = Vec::new();
+    assert!(prepare(b"\xff", Case::Ignore, Insignificant::Spaces, Prohibited::Kept, &mut out).is_err());
+}
+
+proptest! {
+    #[test]
+    fn preparation_is_idempotent(text in "\\PC{0,24}|[ a-zA-Z\u{e9}\u{df}\u{301}\u{a0}-]{0,16}") {
+        for case in [Case::Exact, Case::Ignore] {
+            let once = prepared(&text, case, Insignificant::Spaces);
+            prop_assert_eq!(prepared(&once, case, Insignificant::Spaces), once);
+        }
+    }
+
+    #[test]
+    fn ascii_and_unicode_paths_agree(text in "[ -~\t]{0,24}") {
+        let with_mark = format!("{text}\u{e9}");
+        for insignificant in [Insignificant::SpacesAny, Insignificant::SpacesFinal] {
+            let ascii = prepared(&format!("{text}e"), Case::Ignore, insignificant);
+            let unicode = prepared(&with_mark, Case::Ignore, insignificant);
+            prop_assert_eq!(format!("{}é", ascii.strip_suffix('e').unwrap_or_default()), unicode);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! X.509: certificates, revocation lists, pairs, attribute certificates, algorithms, private keys, and the assertions about them
+//! (RFC 4523 §2, RFC 5280 §4.1 and §5.1, RFC 5755 §4.1, RFC 5208 §5).
+
+use super::{
+    InvalidValue, Syntax,
+    der::{self, Der},
+    gser::Gser,
+    oid, require, text,
+};
+use crate::Schema;
+
+pub(super) static ROWS: &[Syntax] = &[
+    Syntax::der(oid::CERTIFICATE, "Certificate", certificate),
+    Syntax::der(oid::CERTIFICATE_LIST, "Certificate List", certificate_list),
+    Syntax::der("1.3.6.1.4.1.1466.115.121.1.10", "Certificate Pair", certificate_pair),
+    Syntax::der(
+        "1.3.6.1.4.1.1466.115.121.1.49",
+        "Supported Algorithm",
+        supported_algorithm,
+    ),
+    Syntax::der(
+        oid::ATTRIBUTE_CERTIFICATE,
+        "X.509 AttributeCertificate",
+        attribute_certificate,
+    ),
+    // Values may travel with `;binary`, though slapd publishes no requirement.
+    Syntax {
+        binary_transfer: true,
+        ..Syntax::text(oid::PRIVATE_KEY, "PKCS#8 PrivateKeyInfo", private_key)
+    },
+    Syntax::text(
+        oid::CERTIFICATE_EXACT_ASSERTION,
+        "Certificate Exact Assertion",
+        exact_assertion,
+    )
+    .hidden(),
+    Syntax::text("1.3.6.1.1.15.2", "Certificate Assertion", gser_list).hidden(),
+    Syntax::text("1.3.6.1.1.15.3", "Certificate Pair Exact Assertion", gser_list).hidden(),
+    Syntax::text("1.3.6.1.1.15.4", "Certificate Pair Assertion", gser_list).hidden(),
+    Syntax::text(
+        oid::CERTIFICATE_LIST_EXACT_ASSERTION,
+        "Certificate List Exact Assertion",
+        gser_list,
+    )
+    .hidden(),
+    Syntax::text("1.3.6.1.1.15.6", "Certificate List Assertion", gser_list).hidden(),
+    Syntax::text("1.3.6.1.1.15.7", "Algorithm Identifier", gser_list).hidden(),
+    Syntax::text(
+        oid::ATTRIBUTE_CERTIFICATE_EXACT_ASSERTION,
+        "AttributeCertificate Exact Assertion",
+        gser_list,
+    )
+    .hidden(),
+    Syntax::text(
+        "1.3.6.1.4.1.4203.666.11.10.2.3",
+        "AttributeCertificate Assertion",
+        gser_list,
+    )
+    .hidden(),
+];
+
+/// What `certificateExactMatch` compares.
+pub(crate) struct Certificate<'a> {
+    /// Content of the INTEGER.
+    pub(crate) serial: &'a [u8],
+    /// Content of the Name.
+    pub(crate) issuer: &'a [u8],
+}
+
+/// What `certificateListExactMatch` compares.
+pub(crate) struct CertificateList<'a> {
+    /// Content of the Name.
+    pub(crate) issuer: &'a [u8],
+    /// Tag and content of the Time.
+    pub(crate) this_update: (u8, &'a [u8]),
+}
+
+/// What `attributeCertificateExactMatch` compares.
+pub(crate) struct AttributeCertificate<'a> {
+    /// Content of the INTEGER.
+    pub(crate) serial: &'a [u8],
+    /// Content of the issuer's first directory name.
+    pub(crate) issuer: &'a [u8],
+}
+
+fn certificate(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    Certificate::parse(value).map(|_| ())
+}
+
+impl<'a> Certificate<'a> {
+    pub(crate) fn parse(value: &'a [u8]) -> Result<Self, InvalidValue> {
+        let mut outer = der::whole(value, der::SEQUENCE)?;
+        let mut inner = Der(outer.expect(der::SEQUENCE)?);
+        signature(outer)?;
+        let version = match inner.optional(0xa0)? {
+            None => 0,
+            Some(content) => match der::whole(content, der::INTEGER)?.0 {
+                [version @ 0..=2] => *version,
+                _ => return Err(InvalidValue),
+            },
+        };
+        let serial = inner.expect(der::INTEGER)?;
+        algorithm(inner.expect(der::SEQUENCE)?)?;
+        let issuer = inner.expect(der::SEQUENCE)?;
+        let mut validity = Der(inner.expect(der::SEQUENCE)?);
+        time(&mut validity)?;
+        time(&mut validity)?;
+        validity.end()?;
+        inner.expect(der::SEQUENCE)?;
+        let mut key = Der(inner.expect(der::SEQUENCE)?);
+        algorithm(key.expect(der::SEQUENCE)?)?;
+        key.expect(der::BIT_STRING)?;
+        let unique = [inner.optional(0x81)?, inner.optional(0x82)?];
+        let extensions = inner.optional(0xa3)?;
+        require(unique.iter().all(Option::is_none) || version > 0)?;
+        require(extensions.is_none() || version == 2)?;
+        inner.end()?;
+        require(!serial.is_empty())?;
+        Ok(Self { serial, issuer })
+    }
+}
+
+fn certificate_list(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    CertificateList::parse(value).map(|_| ())
+}
+
+impl<'a> CertificateList<'a> {
+    pub(crate) fn parse(value: &'a [u8]) -> Result<Self, InvalidValue> {
+        let mut outer = der::whole(value, der::SEQUENCE)?;
+        let mut inner = Der(outer.expect(der::SEQUENCE)?);
+        signature(outer)?;
+        inner.optional(der::INTEGER)?;
+        algorithm(inner.expect(der::SEQUENCE)?)?;
+        let issuer = inner.expect(der::SEQUENCE)?;
+        let this_update = time(&mut inner)?;
+        if matches!(inner.0.first(), Some(&der::UTC_TIME | &der::GENERALIZED_TIME)) {
+            time(&mut inner)?;
+        }
+        inner.optional(der::SEQUENCE)?;
+        inner.optional(0xa0)?;
+        inner.end()?;
+        Ok(Self { issuer, this_update })
+    }
+}
+
+/// `SEQUENCE { [0] Certificate OPTIONAL, [1] Certificate OPTIONAL }`, at least one of them.
+fn certificate_pair(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    let mut pair = der::whole(value, der::SEQUENCE)?;
+    let found = [pair.optional(0xa0)?, pair.optional(0xa1)?];
+    pair.end()?;
+    require(found.iter().any(Option::is_some))?;
+    for certificate in found.into_iter().flatten() {
+        Certificate::parse(certificate)?;
+    }
+    Ok(())
+}
+
+/// `SEQUENCE { algorithm, [0] usage OPTIONAL, [1] policies OPTIONAL }`.
+fn supported_algorithm(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    let mut found = der::whole(value, der::SEQUENCE)?;
+    algorithm(found.expect(der::SEQUENCE)?)?;
+    found.optional(0xa0)?;
+    found.optional(0xa1)?;
+    found.end()
+}
+
+fn attribute_certificate(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    AttributeCertificate::parse(value).map(|_| ())
+}
+
+impl<'a> AttributeCertificate<'a> {
+    pub(crate) fn parse(value: &'a [u8]) -> Result<Self, InvalidValue> {
+        let mut outer = der::whole(value, der::SEQUENCE)?;
+        let mut inner = Der(outer.expect(der::SEQUENCE)?);
+        signature(outer)?;
+        inner.expect(der::INTEGER)?;
+        inner.expect(der::SEQUENCE)?;
+        // Version 2 wraps the issuer's general names in [0] V2Form.
+        let mut issuer = match inner.element()? {
+            (0xa0, content) => Der(Der(content).expect(der::SEQUENCE)?),
+            (der::SEQUENCE, content) => Der(content),
+            _ => return Err(InvalidValue),
+        };
+        algorithm(inner.expect(der::SEQUENCE)?)?;
+        let serial = inner.expect(der::INTEGER)?;
+        let mut validity = Der(inner.expect(der::SEQUENCE)?);
+        validity.expect(der::GENERALIZED_TIME)?;
+        validity.expect(der::GENERALIZED_TIME)?;
+        validity.end()?;
+        inner.expect(der::SEQUENCE)?;
+        inner.optional(der::BIT_STRING)?;
+        inner.optional(der::SEQUENCE)?;
+        inner.end()?;
+        while !issuer.is_empty() {
+            if let (0xa4, name) = issuer.element()? {
+                let issuer = Der(name).expect(der::SEQUENCE)?;
+                return Ok(Self { serial, issuer });
+            }
+        }
+        Err(InvalidValue)
+    }
+}
+
+/// `SEQUENCE { version, algorithm, key OCTET STRING, [0] attributes OPTIONAL, [1] public key OPTIONAL }`.
+fn private_key(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    let mut key = der::whole(value, der::SEQUENCE)?;
+    key.expect(der::INTEGER)?;
+    algorithm(key.expect(der::SEQUENCE)?)?;
+    key.expect(der::OCTET_STRING)?;
+    key.optional(0xa0)?;
+    key.optional(0x81)?;
+    key.end()
+}
+
+/// Algorithm and bits behind what is signed.
+fn signature(mut rest: Der<'_>) -> Result<(), InvalidValue> {
+    algorithm(rest.expect(der::SEQUENCE)?)?;
+    rest.expect(der::BIT_STRING)?;
+    rest.end()
+}
+
+fn algorithm(content: &[u8]) -> Result<(), InvalidValue> {
+    let mut found = Der(content);
+    found.expect(der::OID)?;
+    if !found.is_empty() {
+        found.element()?;
+    }
+    found.end()
+}
+
+fn time<'a>(der: &mut Der<'a>) -> Result<(u8, &'a [u8]), InvalidValue> {
+    match der.element()? {
+        found @ (der::UTC_TIME | der::GENERALIZED_TIME, _) => Ok(found),
+        _ => Err(InvalidValue),
+    }
+}
+
+/// `serial$issuer` or the GSER form.
+fn exact_assertion(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    let text = text(value)?;
+    match text.trim_start().starts_with('{') {
+        true => Gser::parse(text)?.fields().map(|_| ()),
+        false => require(text.split_once('$').is_some_and(|(serial, _)| !serial.is_empty())),
+    }
+}
+
+fn gser_list(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    Gser::parse(text(value)?)?.fields().map(|_| ())
+}

@@ -1,0 +1,51 @@
+//! Integer, Boolean and Bit String (RFC 4517 §3.3.2, §3.3.3, §3.3.16).
+
+use super::{InvalidValue, Syntax, oid, require};
+use crate::Schema;
+
+pub(super) static ROWS: &[Syntax] = &[
+    Syntax::text(oid::INTEGER, "Integer", integer),
+    Syntax::text(oid::BOOLEAN, "Boolean", boolean),
+    Syntax::text(oid::BIT_STRING, "Bit String", bit_string),
+];
+
+fn integer(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    integer_parts(value).map(|_| ())
+}
+
+/// Sign (true: negative) and digits without leading zeros; zero has no digits. Any number of digits.
+///
+/// Leading zeros, `+` and `-0` are errors.
+pub(crate) fn integer_parts(value: &[u8]) -> Result<(bool, &[u8]), InvalidValue> {
+    match value {
+        b"0" => Ok((false, &[])),
+        [b'-', digits @ ..] => {
+            require(is_number(digits))?;
+            Ok((true, digits))
+        }
+        digits => {
+            require(is_number(digits))?;
+            Ok((false, digits))
+        }
+    }
+}
+
+fn is_number(digits: &[u8]) -> bool {
+    matches!(digits.first(), Some(b'1'..=b'9')) && digits.iter().all(u8::is_ascii_digit)
+}
+
+fn boolean(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    require(matches!(value, b"TRUE" | b"FALSE"))
+}
+
+fn bit_string(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    require(is_bit_string(value))
+}
+
+/// `'0101'B`.
+pub(super) fn is_bit_string(value: &[u8]) -> bool {
+    match value {
+        [b'\'', bits @ .., b'\'', b'B'] => bits.iter().all(|bit| matches!(bit, b'0' | b'1')),
+        _ => false,
+    }
+}

@@ -1,0 +1,57 @@
+//! The same test against our server and against Debian's slapd.
+
+use crate::{Flavor, TestkitError, difference};
+
+/// Runs a scenario against each flavor and fails when what it returns differs: the expectation is what slapd does.
+///
+/// The scenario returns text that does not depend on ports, times and identifiers; [`crate::NormalizedLdif`] helps.
+#[track_caller]
+pub fn assert_same(scenario: impl FnMut(Flavor) -> Result<String, TestkitError>) {
+    let problem = compare(Flavor::ALL, scenario);
+    assert!(problem.is_none(), "{}", problem.unwrap_or_default());
+}
+
+/// What differs between the flavors, or which of them failed.
+fn compare(flavors: [Flavor; 2], scenario: impl FnMut(Flavor) -> Result<String, TestkitError>) -> Option<String> {
+    let outcomes = flavors.map(scenario);
+    let failed = flavors
+        .iter()
+        .zip(&outcomes)
+        .find_map(|(flavor, outcome)| Some((flavor, outcome.as_ref().err()?)));
+    if let Some((flavor, error)) = failed {
+        return Some(format!("the scenario failed with {flavor}: {error}"));
+    }
+    match (flavors, outcomes) {
+        ([left_flavor, right_flavor], [Ok(left), Ok(right)]) if left != right => {
+            let difference = difference(&left_flavor.to_string(), &left, &right_flavor.to_string(), &right);
+            Some(format!("the servers differ:\n{difference}"))
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_answers_pass_and_different_ones_are_shown() {
+        assert_eq!(compare(Flavor::ALL, |_| Ok("dn: x\n".to_owned())), None);
+        let problem = compare(Flavor::ALL, |flavor| Ok(format!("dn: x\nfrom: {flavor}\n"))).unwrap();
+        assert!(problem.contains("--- openldap\n+++ ironbark\n"), "{problem}");
+        assert!(problem.contains("-from: openldap\n+from: ironbark\n"), "{problem}");
+    }
+
+    #[test]
+    fn the_flavor_that_failed_is_named() {
+        let problem = compare(Flavor::ALL, |flavor| match flavor {
+            Flavor::OpenLdap => Ok(String::new()),
+            Flavor::Ironbark => Err(TestkitError::Build("no such thing".to_owned())),
+        });
+        assert!(
+            problem
+                .unwrap()
+                .starts_with("the scenario failed with ironbark: the binary could not be built")
+        );
+    }
+}

@@ -1,0 +1,355 @@
+//! A server process with a directory of its own.
+
+use std::fs::File;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+use crate::{Credentials, Flavor, Layout, Outcome, TestkitError, Tool, command, wait};
+
+/// Where a server listens.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listen {
+    /// On a free loopback port and on a socket.
+    Both,
+    /// On a free loopback port (`ldap://`).
+    Tcp,
+    /// On a socket in the server's directory (`ldapi://`).
+    Socket,
+}
+
+/// A server of either flavor: its directory, its configuration, and its process while it runs.
+///
+/// Dropping it kills its own process and removes the directory.
+#[derive(Debug)]
+pub struct Server {
+    flavor: Flavor,
+    layout: Layout,
+    template: String,
+    listen: Listen,
+    debug_level: String,
+    extra_arguments: Vec<String>,
+    port: u16,
+    child: Option<Child>,
+}
+
+impl Server {
+    /// A slapd.conf for one database at `dc=example,dc=com` with the schema that most tests need. [`Credentials::ROOT`] may do
+    /// everything there.
+    pub const PEOPLE_CONFIG: &str = "\
+include {schema}/core.schema
+include {schema}/cosine.schema
+include {schema}/inetorgperson.schema
+pidfile {dir}/slapd.pid
+argsfile {dir}/slapd.args
+database mdb
+suffix \"dc=example,dc=com\"
+rootdn \"cn=Manager,dc=example,dc=com\"
+rootpw secret
+directory {dir}/db
+index objectClass,cn,uid eq
+";
+
+    /// A server that does not run yet. In `template`, a slapd.conf, `{schema}`, `{dir}` and `{port}` are filled in; `{dir}` has an
+    /// empty directory `db`.
+    pub fn prepare(flavor: Flavor, template: &str) -> Result<Self, TestkitError> {
+        let server = Self {
+            flavor,
+            layout: Layout::new()?,
+            template: template.to_owned(),
+            listen: Listen::Both,
+            debug_level: "stats".to_owned(),
+            extra_arguments: Vec::new(),
+            port: free_port()?,
+            child: None,
+        };
+        server.write_configuration()?;
+        Ok(server)
+    }
+
+    /// A server that listens.
+    pub fn start(flavor: Flavor, template: &str) -> Result<Self, TestkitError> {
+        let mut server = Self::prepare(flavor, template)?;
+        server.launch()?;
+        Ok(server)
+    }
+
+    /// Changes where it will listen.
+    #[must_use]
+    pub fn listening_on(mut self, listen: Listen) -> Self {
+        self.listen = listen;
+        self
+    }
+
+    /// Changes the argument of `-d`; it is `stats` at first.
+    #[must_use]
+    pub fn debug_level(mut self, level: &str) -> Self {
+        level.clone_into(&mut self.debug_level);
+        self
+    }
+
+    /// Adds arguments to its command line.
+    #[must_use]
+    pub fn arguments(mut self, arguments: &[&str]) -> Self {
+        self.extra_arguments
+            .extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        self
+    }
+
+    /// Starts the process, also again after [`Server::stop`] or [`Server::kill`], and waits until it accepts connections. A port that
+    /// somebody else took meanwhile is replaced by another; one that was in use before is kept.
+    pub fn launch(&mut self) -> Result<(), TestkitError> {
+        for attempt in 1.. {
+            match self.try_launch() {
+                Err(TestkitError::EndedEarly { log, .. }) if attempt < 5 && log.contains("Address already in use") => {
+                    self.port = free_port()?;
+                    self.write_configuration()?;
+                }
+                result => return result,
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the process by SIGTERM to end and waits for it; its exit status must be 0.
+    pub fn stop(&mut self) -> Result<(), TestkitError> {
+        self.signal(Signal::SIGTERM)?;
+        let status = self.wait_for_end()?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(TestkitError::Status {
+            command: format!("{} after SIGTERM", self.flavor),
+            status,
+            stdout: String::new(),
+            stderr: self.log(),
+        })
+    }
+
+    /// Ends the process as kill -9 does, and waits for its end.
+    pub fn kill(&mut self) -> Result<(), TestkitError> {
+        self.signal(Signal::SIGKILL)?;
+        self.wait_for_end().map(|_| ())
+    }
+
+    /// Sends a signal to the process; an error when it does not run.
+    pub fn signal(&self, signal: Signal) -> Result<(), TestkitError> {
+        let gone = || io::Error::other("the server does not run");
+        let pid = self.pid().and_then(|pid| i32::try_from(pid).ok());
+        let result = pid
+            .ok_or_else(gone)
+            .and_then(|pid| Ok(kill(Pid::from_raw(pid), signal)?));
+        result.map_err(TestkitError::io(format!("cannot send {signal}")))
+    }
+
+    /// Waits until the process has ended by itself or by a signal; how it ended.
+    pub fn wait_for_end(&mut self) -> Result<ExitStatus, TestkitError> {
+        let Some(child) = self.child.as_mut() else {
+            return Err(TestkitError::io("cannot wait")(io::Error::other(
+                "the server does not run",
+            )));
+        };
+        match wait::until(|| child.try_wait().transpose()) {
+            Some(status) => {
+                self.child = None;
+                status.map_err(TestkitError::io("cannot wait for the server"))
+            }
+            None => Err(self.deadline("its end")),
+        }
+    }
+
+    /// The process number while it runs.
+    pub fn pid(&self) -> Option<u32> {
+        self.child.as_ref().map(Child::id)
+    }
+
+    /// The flavor.
+    pub fn flavor(&self) -> Flavor {
+        self.flavor
+    }
+
+    /// The directory.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The loopback port, whether or not the server listens on it.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// The path of the slapd.conf.
+    pub fn config_path(&self) -> PathBuf {
+        self.layout.join("slapd.conf")
+    }
+
+    /// The path of the socket.
+    pub fn socket_path(&self) -> PathBuf {
+        self.layout.join("ldapi")
+    }
+
+    /// The URL for clients: `ldap://127.0.0.1:port/` if it listens there.
+    pub fn url(&self) -> String {
+        match self.listen {
+            Listen::Both | Listen::Tcp => format!("ldap://127.0.0.1:{}/", self.port),
+            Listen::Socket => self.ldapi_url(),
+        }
+    }
+
+    /// The URL of the socket.
+    pub fn ldapi_url(&self) -> String {
+        format!("ldapi://{}/", self.socket_path().to_string_lossy().replace('/', "%2F"))
+    }
+
+    /// What the server has logged so far.
+    pub fn log(&self) -> String {
+        self.layout.read(LOG).unwrap_or_default()
+    }
+
+    /// Waits until the log holds `text`.
+    pub fn wait_for_log(&self, text: &str) -> Result<(), TestkitError> {
+        wait::until(|| self.log().contains(text).then_some(()))
+            .ok_or_else(|| self.deadline(&format!("log line {text:?}")))
+    }
+
+    /// Runs a slap tool of the same flavor on this configuration (`-f`).
+    pub fn tool(&self, tool: Tool, arguments: &[&str], input: &str) -> Result<Outcome, TestkitError> {
+        let config = self.config_path();
+        let mut all = vec!["-f", config.to_str().unwrap_or_default()];
+        all.extend(arguments);
+        tool.run(self.flavor, &all, input)
+    }
+
+    /// Loads LDIF with slapadd while the server does not run.
+    pub fn slapadd(&self, ldif: &str) -> Result<(), TestkitError> {
+        self.tool(Tool::Add, &[], ldif)?.success().map(|_| ())
+    }
+
+    /// ldapsearch as nobody, with unfolded LDIF as its output.
+    pub fn search(&self, arguments: &[&str]) -> Result<Outcome, TestkitError> {
+        self.client("ldapsearch", &Credentials::Anonymous, arguments, "")
+    }
+
+    /// ldapadd of LDIF records as [`Credentials::ROOT`].
+    pub fn ldapadd(&self, ldif: &str) -> Result<Outcome, TestkitError> {
+        self.client("ldapadd", &Credentials::ROOT, &[], ldif)
+    }
+
+    /// ldapmodify with LDIF change records as [`Credentials::ROOT`].
+    pub fn ldapmodify(&self, ldif: &str) -> Result<Outcome, TestkitError> {
+        self.client("ldapmodify", &Credentials::ROOT, &[], ldif)
+    }
+
+    fn write_configuration(&self) -> Result<(), TestkitError> {
+        let text = self.layout.configuration(self.flavor, &self.template, self.port);
+        self.layout.write("slapd.conf", text).map(|_| ())
+    }
+
+    fn try_launch(&mut self) -> Result<(), TestkitError> {
+        let log = File::options().create(true).append(true).open(self.layout.join(LOG));
+        let log = log.map_err(TestkitError::io("cannot open the log"))?;
+        let urls = match self.listen {
+            Listen::Both => format!("{} {}", self.url(), self.ldapi_url()),
+            Listen::Tcp | Listen::Socket => self.url(),
+        };
+        let mut command = Command::new(self.flavor.program()?);
+        command
+            .arg0("slapd")
+            .arg("-f")
+            .arg(self.config_path())
+            .args(["-h", &urls, "-d", &self.debug_level]);
+        command
+            .args(&self.extra_arguments)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(log);
+        let line = command::command_line(&command);
+        self.child = Some(
+            command
+                .spawn()
+                .map_err(TestkitError::io(format!("cannot run {line}")))?,
+        );
+        self.wait_until_it_accepts()
+    }
+
+    fn wait_until_it_accepts(&mut self) -> Result<(), TestkitError> {
+        let listening = wait::until(
+            || match self.child.as_mut().and_then(|child| child.try_wait().transpose()) {
+                Some(ended) => Some(ended.map(Some)),
+                None => self.accepts().then_some(Ok(None)),
+            },
+        );
+        match listening {
+            Some(Ok(None)) => Ok(()),
+            Some(Ok(Some(status))) => {
+                self.child = None;
+                Err(TestkitError::EndedEarly {
+                    status,
+                    log: self.log(),
+                })
+            }
+            Some(Err(source)) => Err(TestkitError::io("cannot wait for the server")(source)),
+            None => Err(self.deadline("a connection")),
+        }
+    }
+
+    fn accepts(&self) -> bool {
+        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
+        let tcp = || TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok();
+        let socket = || UnixStream::connect(self.socket_path()).is_ok();
+        match self.listen {
+            Listen::Both => socket() && tcp(),
+            Listen::Tcp => tcp(),
+            Listen::Socket => socket(),
+        }
+    }
+
+    fn deadline(&self, what: &str) -> TestkitError {
+        TestkitError::Deadline {
+            what: what.to_owned(),
+            seconds: wait::DEADLINE.as_secs(),
+            log: self.log(),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            // It may have ended by itself, which is the test's business and not ours.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
+/// A port that nobody listens on at the moment.
+///
+/// It lies below the ports that the system gives to outgoing connections, and each server of a test program gets another one, so
+/// that a server that is down for a moment finds its port still free.
+fn free_port() -> Result<u16, TestkitError> {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let start = std::process::id().wrapping_mul(97);
+    for _ in 0..PORTS {
+        let offset = start.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed)) % PORTS;
+        let port = u16::try_from(FIRST_PORT + offset).unwrap_or(u16::MAX);
+        if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
+            return Ok(port);
+        }
+    }
+    Err(TestkitError::io("cannot find a free port")(
+        io::ErrorKind::AddrInUse.into(),
+    ))
+}
+
+const FIRST_PORT: u32 = 20_000;
+const PORTS: u32 = 12_000;
+const LOG: &str = "slapd.log";

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Installs what building and testing need on Debian and its kin: packages by apt, Rust components by rustup.
+#
+# Quick and silent when everything is there. Works as root, or with sudo. Debian's slapd is wanted as a program to compare with,
+# not as a service: its daemon is not started and no database is created for it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+packages=(
+  build-essential     # the linker, and the C of LMDB
+  ca-certificates
+  ldap-utils          # ldapsearch and its family
+  libsasl2-modules    # SASL mechanisms of the clients
+  python3-ldap        # for /usr/bin/python3; a python3 elsewhere on PATH does not see it
+  slapd               # the reference server
+)
+
+say() { printf 'deps: %s\n' "$*" >&2; }
+die() { say "$*"; exit 1; }
+
+is_installed() {
+  [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$1" 2>/dev/null)" = installed ]
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    die "root is needed for: $* (and there is no sudo)"
+  fi
+}
+
+# Debian's package scripts ask /usr/sbin/policy-rc.d whether they may start a daemon. The administrator's own answer is put back.
+policy=/usr/sbin/policy-rc.d
+restore_policy() {
+  as_root rm -f "$policy"
+  if [ -e "$policy.before-ironbark" ]; then as_root mv "$policy.before-ironbark" "$policy"; fi
+}
+
+forbid_daemons() {
+  trap restore_policy EXIT
+  if [ -e "$policy" ]; then as_root mv "$policy" "$policy.before-ironbark"; fi
+  printf '#!/bin/sh\n# Written by the ironbark build for the time of an installation.\nexit 101\n' | as_root tee "$policy" >/dev/null
+  as_root chmod 755 "$policy"
+}
+
+install_packages() {
+  local missing=() package
+  for package in "${packages[@]}"; do
+    is_installed "$package" || missing+=("$package")
+  done
+  [ "${#missing[@]}" -gt 0 ] || return 0
+  command -v apt-get >/dev/null || die "please install the equivalents of: ${missing[*]}"
+  say "installing ${missing[*]}"
+  case " ${missing[*]} " in
+    *' slapd '*)
+      forbid_daemons
+      printf 'slapd slapd/no_configuration boolean true\n' | as_root debconf-set-selections
+      ;;
+  esac
+  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get --yes --no-install-recommends --quiet install "${missing[@]}")
+  # The package lists may be absent or old; fetch them only then.
+  as_root "${apt[@]}" || { as_root apt-get --quiet update && as_root "${apt[@]}"; }
+}
+
+install_rust() {
+  command -v cargo >/dev/null || die "Rust is missing: see https://rustup.rs, then run this again"
+  local wanted have
+  wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+  have=$(rustc --version | cut -d ' ' -f 2)
+  if [ "$(printf '%s\n%s\n' "$wanted" "${have%%-*}" | sort --version-sort | head -n 1)" != "$wanted" ]; then
+    command -v rustup >/dev/null || die "Rust $wanted or later is needed, this is $have"
+    say "updating Rust $have"
+    rustup update stable
+  fi
+  local component
+  for component in rustfmt clippy; do
+    if ! "cargo-${component/rust/}" --version >/dev/null 2>&1; then
+      command -v rustup >/dev/null || die "the Rust component $component is missing"
+      rustup component add "$component"
+    fi
+  done
+}
+
+check_python() {
+  /usr/bin/python3 -c 'import ldap' 2>/dev/null || die "/usr/bin/python3 cannot import ldap although python3-ldap is installed"
+}
+
+# A run that was killed has left its answer in place of the administrator's.
+if grep --quiet --no-messages 'Written by the ironbark build' "$policy"; then restore_policy; fi
+install_packages
+install_rust
+check_python
