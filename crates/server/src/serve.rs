@@ -1,14 +1,14 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
-use std::{error::Error, io, path::Path, process::ExitCode, sync::Arc};
+use std::{cell::RefCell, error::Error, io, path::Path, process::ExitCode, sync::Arc};
 
 use ironbark_config::{
     DatabaseKind, Disk, GlobalConfig,
     parts::{PARTS, PartKind},
 };
-use ironbark_directory::Directory;
+use ironbark_directory::{Directory, OpenOptions};
 use ironbark_runtime::{
-    Clock, Signal, Signals, available_cores,
+    Clock, Randomness, Signal, Signals, available_cores,
     process::{self, Identity, Readiness, StateFile},
 };
 use tokio::runtime::Runtime;
@@ -128,18 +128,28 @@ impl Running {
         let signals = runtime.block_on(async { Signals::install() })?;
         let cores = available_cores();
         let reactors = config.global.threads.map_or(cores, |most| cores.min(usize::try_from(most).unwrap_or(cores)));
-        let shows_monitor = config.databases.iter().any(|database| database.kind == DatabaseKind::Monitor);
-        let directory = Directory::open(config, clock.clone())?;
+        let facts = Facts {
+            listeners: listeners.listeners.iter().map(|one| (Arc::clone(&one.name), Arc::clone(&one.url))).collect(),
+            max_descriptors,
+            overlays: built_in_overlays(),
+        };
+        let monitors = RefCell::new(Vec::new());
+        let directory = Directory::open(OpenOptions {
+            server_id: server_id(&config.global, &listeners),
+            configuration: config,
+            clock: clock.clone(),
+            randomness: Randomness::system(),
+            overlays: &ironbark_overlays::make,
+            monitor: &|settings| {
+                let suffix = settings.suffixes.first().filter(|_| settings.kind == DatabaseKind::Monitor)?;
+                let monitor = Arc::new(Monitor::new(suffix.clone(), log.clone(), clock.clone(), facts.clone()));
+                monitors.borrow_mut().push(Arc::clone(&monitor));
+                Some(monitor)
+            },
+        })?;
         let pool = Arc::new(Pool::start(reactors, &directory, clock)?);
-        if shows_monitor {
-            let facts = Facts {
-                listeners: listeners.listeners.iter().map(|one| (Arc::clone(&one.name), Arc::clone(&one.url))).collect(),
-                max_descriptors,
-                overlays: built_in_overlays(),
-            };
-            let schema = Arc::clone(&directory.configuration().schema);
-            let (pool, log, clock) = (Arc::clone(&pool), log.clone(), clock.clone());
-            directory.register_virtual(Arc::new(Monitor::new(&schema, &directory, pool, log, clock, facts)?));
+        for monitor in monitors.take() {
+            monitor.attach(&directory, Arc::clone(&pool));
         }
         Ok(Self { runtime, signals, listeners, pool, directory, _state_files: state_files })
     }
@@ -223,6 +233,17 @@ fn configure_log(log: &Log, options: &ServeOptions, global: &GlobalConfig) {
         host: process::host_name(),
         name: options.name.clone().unwrap_or_else(|| SyslogOptions::default().name),
     }));
+}
+
+/// The `serverID` that has no URL, or the URL of one of our listeners; 0 when there is none.
+fn server_id(global: &GlobalConfig, listeners: &Listeners) -> u16 {
+    let is_ours = |url: &str| listeners.listeners.iter().any(|listener| same_url(&listener.url, url));
+    let own = global.server_ids.iter().find(|server| server.url.as_deref().is_none_or(is_ours));
+    own.map_or(0, |server| server.id)
+}
+
+fn same_url(one: &str, other: &str) -> bool {
+    one.trim_end_matches('/').eq_ignore_ascii_case(other.trim_end_matches('/'))
 }
 
 /// Writes `pidfile` and `argsfile`.

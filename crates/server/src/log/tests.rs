@@ -1,4 +1,12 @@
+use std::sync::MutexGuard;
+
 use super::*;
+
+/// The cached interest of call sites is one for the process: a second log would change it under the test's feet.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    lock(&ALONE)
+}
 
 fn options(debug: LevelMask, levels: LevelMask) -> LogOptions {
     LogOptions { debug, syslog_levels: levels, syslog: SyslogOptions::default() }
@@ -22,6 +30,7 @@ fn routes(log: &Log) -> (u32, u32, u32) {
 
 #[test]
 fn masks_are_routed_as_slapd_does() {
+    let _alone = alone();
     let log = Log::new(options(1, 256), Clock::system());
     assert_eq!(routes(&log), (1, 256, 0));
     log.set_file(Some(file_options("/dev/null".as_ref(), false)));
@@ -34,6 +43,7 @@ fn masks_are_routed_as_slapd_does() {
 
 #[test]
 fn events_go_by_the_level_of_their_target() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log");
     let mut options = options(0, level::STATS);
@@ -58,6 +68,7 @@ fn events_go_by_the_level_of_their_target() {
 
 #[test]
 fn disabled_levels_are_known_at_the_call_site() {
+    let _alone = alone();
     let log = Log::new(options(0, 0), Clock::system());
     tracing::subscriber::with_default(log.subscriber(), || {
         assert!(!tracing::enabled!(target: "stats", tracing::Level::INFO));

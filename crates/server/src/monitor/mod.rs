@@ -8,29 +8,29 @@ mod operations;
 mod threads;
 mod tree;
 
-use std::sync::{Arc, Weak};
+use std::sync::{Arc, OnceLock, Weak};
 
-use ironbark_directory::{Backend, Configuration, Context, Directory, VirtualContext};
-use ironbark_model::{Dn, Entry, Schema, dn::InvalidDn};
+use ironbark_config::DatabaseKind;
+use ironbark_directory::{Configuration, Context, Directory, VirtualContext};
+use ironbark_model::{Dn, Entry};
 use ironbark_runtime::{Clock, WallTime};
 
-use self::tree::{SUFFIX_NAME, Tree, generalized_time};
+use self::tree::{Tree, generalized_time};
 use crate::{log::Log, log::level, pool::Pool};
 
 /// The naming context cn=Monitor.
 pub(crate) struct Monitor {
     suffix: Dn,
-    pool: Arc<Pool>,
     log: Log,
     clock: Clock,
     started: WallTime,
-    /// Weak, because the directory owns this.
-    directory: Weak<Directory>,
     facts: Facts,
+    /// What is made after the directory, which owns this.
+    server: OnceLock<(Weak<Directory>, Arc<Pool>)>,
 }
 
 /// What does not change while the server runs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Facts {
     /// Name and URL of each listener.
     pub(crate) listeners: Vec<(Arc<str>, Arc<str>)>,
@@ -41,27 +41,17 @@ pub(crate) struct Facts {
 }
 
 impl Monitor {
-    pub(crate) fn new(
-        schema: &Schema,
-        directory: &Arc<Directory>,
-        pool: Arc<Pool>,
-        log: Log,
-        clock: Clock,
-        facts: Facts,
-    ) -> Result<Self, InvalidDn> {
-        Ok(Self {
-            suffix: Dn::parse(schema, format!("cn={SUFFIX_NAME}").as_bytes())?,
-            pool,
-            log,
-            started: clock.now(),
-            clock,
-            directory: Arc::downgrade(directory),
-            facts,
-        })
+    pub(crate) fn new(suffix: Dn, log: Log, clock: Clock, facts: Facts) -> Self {
+        Self { suffix, log, started: clock.now(), clock, facts, server: OnceLock::new() }
     }
 
-    fn base(&self, tree: &mut Tree<'_>) {
-        debug_assert_eq!(self.suffix.depth(), 1);
+    /// Makes the server known, once it is there.
+    pub(crate) fn attach(&self, directory: &Arc<Directory>, pool: Arc<Pool>) {
+        // A second call would say the same.
+        let _ = self.server.set((Arc::downgrade(directory), pool));
+    }
+
+    fn base(tree: &mut Tree<'_>) {
         tree.add(&[], "monitorServer", |node| {
             node.set("description", "This subtree contains monitoring/managing objects.");
             node.set("description", "This object contains information about this server.");
@@ -100,7 +90,7 @@ impl Monitor {
         tree.add(&["Frontend", "Databases"], "monitoredObject", |node| {
             node.set("monitoredInfo", "frontend");
             node.set("monitorIsShadow", boolean(false));
-            node.set("readOnly", boolean(configuration.frontend.read_only));
+            node.set("readOnly", boolean(configuration.frontend.settings.read_only));
         });
         for context in &configuration.contexts {
             let kind = backend_name(context);
@@ -108,7 +98,7 @@ impl Monitor {
                 node.set("monitoredInfo", kind);
                 node.set("monitorIsShadow", boolean(false));
                 suffixes(node, context);
-                node.set("readOnly", boolean(context.read_only));
+                node.set("readOnly", boolean(context.settings.read_only));
                 if let Some(number) = BACKENDS.iter().position(|known| *known == kind) {
                     node.set("seeAlso", &format!("cn=Backend {number},cn=Backends,cn=Monitor"));
                 }
@@ -164,48 +154,43 @@ impl Monitor {
 }
 
 impl VirtualContext for Monitor {
-    fn suffix(&self) -> &Dn {
-        &self.suffix
-    }
-
     fn entries(&self, configuration: &Configuration) -> Vec<Entry> {
         let mut tree = Tree::new(&configuration.schema, &self.suffix, self.started);
-        self.base(&mut tree);
+        Self::base(&mut tree);
         Self::backends(&mut tree, configuration);
-        connections::add(&mut tree, &self.pool, self.facts.max_descriptors);
+        let server = self.server.get().and_then(|(directory, pool)| Some((directory.upgrade()?, pool)));
+        if let Some((_, pool)) = &server {
+            connections::add(&mut tree, pool, self.facts.max_descriptors);
+        }
         Self::databases(&mut tree, configuration);
         self.listeners(&mut tree);
         self.log(&mut tree);
-        if let Some(directory) = self.directory.upgrade() {
+        if let Some((directory, _)) = &server {
             operations::add(&mut tree, directory.statistics());
         }
         self.overlays(&mut tree);
         tree.container("SASL", "This subsystem contains information about SASL.", |_| {});
-        if let Some(directory) = self.directory.upgrade() {
+        if let Some((directory, pool)) = &server {
             operations::add_statistics(&mut tree, directory.statistics());
+            threads::add(&mut tree, pool);
         }
-        threads::add(&mut tree, &self.pool);
         self.time(&mut tree);
         tree.container("TLS", "This subsystem contains information about TLS.", |_| {});
-        threads::add_waiters(&mut tree, &self.pool);
+        if let Some((_, pool)) = &server {
+            threads::add_waiters(&mut tree, pool);
+        }
         tree.finish()
     }
 }
 
 fn backend_name(context: &Context) -> &'static str {
-    match context.backend {
-        Backend::Stored { .. } => "mdb",
-        Backend::Virtual(_) => "monitor",
-    }
+    context.settings.kind.name()
 }
 
 fn suffixes(node: &mut tree::Node<'_>, context: &Context) {
-    let attribute = match context.backend {
-        Backend::Stored { .. } => "namingContexts",
-        Backend::Virtual(_) => "monitorContext",
-    };
-    for suffix in &context.suffixes {
-        node.set(attribute, suffix.pretty());
+    let is_monitor = context.settings.kind == DatabaseKind::Monitor;
+    for suffix in context.suffixes() {
+        node.set(if is_monitor { "monitorContext" } else { "namingContexts" }, suffix.pretty());
     }
 }
 

@@ -1,5 +1,7 @@
 //! cn=Operations and cn=Statistics of cn=Monitor.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use ironbark_directory::Statistics;
 use ironbark_ldap_proto::Operation;
 
@@ -27,10 +29,10 @@ pub(super) fn add(tree: &mut Tree<'_>, statistics: &Statistics) {
 pub(super) fn add_statistics(tree: &mut Tree<'_>, statistics: &Statistics) {
     tree.container("Statistics", "This subsystem contains statistics.", |_| {});
     for (name, value) in [
-        ("Bytes", statistics.bytes()),
-        ("PDU", statistics.pdus()),
+        ("Bytes", statistics.octets_sent.load(Relaxed)),
+        ("PDU", statistics.pdus_sent.load(Relaxed)),
         ("Entries", statistics.entries()),
-        ("Referrals", statistics.referrals()),
+        ("Referrals", statistics.references()),
     ] {
         tree.add(&[name, "Statistics"], "monitorCounterObject", |node| node.count("monitorCounter", value));
     }

@@ -50,7 +50,7 @@ impl<'a> Tree<'a> {
         let mut node = Node { schema: self.schema, entry: Entry { dn, attributes: Vec::new() } };
         node.set("objectClass", class);
         node.set("structuralObjectClass", class);
-        node.set("cn", names.first().unwrap_or(&SUFFIX_NAME));
+        node.set("cn", names.first().unwrap_or(&"Monitor"));
         node.set("creatorsName", "");
         node.set("modifiersName", "");
         node.set("createTimestamp", &generalized_time(created));
@@ -98,6 +98,3 @@ pub(super) fn generalized_time(time: WallTime) -> String {
     let utc = time.utc();
     format!("{:04}{:02}{:02}{:02}{:02}{:02}Z", utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second)
 }
-
-/// The value of `cn` of the topmost entry.
-pub(super) const SUFFIX_NAME: &str = "Monitor";
