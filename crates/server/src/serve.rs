@@ -3,10 +3,11 @@
 use std::{cell::RefCell, error::Error, io, path::Path, process::ExitCode, sync::Arc};
 
 use ironbark_config::{
-    DatabaseKind, Disk, GlobalConfig,
+    DatabaseKind, Disk, GlobalConfig, OverlayConfig,
     parts::{PARTS, PartKind},
 };
-use ironbark_directory::{Directory, OpenOptions};
+use ironbark_directory::{Directory, OpenOptions, overlay::Overlay};
+use ironbark_model::Schema;
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
     process::{self, Identity, Readiness, StateFile},
@@ -139,7 +140,7 @@ impl Running {
             configuration: config,
             clock: clock.clone(),
             randomness: Randomness::system(),
-            overlays: &ironbark_overlays::make,
+            overlays: &make_overlay,
             monitor: &|settings| {
                 let suffix = settings.suffixes.first().filter(|_| settings.kind == DatabaseKind::Monitor)?;
                 let monitor = Arc::new(Monitor::new(suffix.clone(), log.clone(), clock.clone(), facts.clone()));
@@ -277,6 +278,11 @@ fn complain(log: Option<&Log>, message: &str) -> ExitCode {
         eprintln!("slapd: {message}");
     }
     ExitCode::FAILURE
+}
+
+/// Overlays are made by the crate `overlays`; one that it does not have is refused.
+fn make_overlay(settings: &OverlayConfig, _: &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> {
+    Err(format!("overlay {} is not built", settings.kind().name()))
 }
 
 fn built_in_overlays() -> Vec<String> {
