@@ -124,5 +124,3 @@ fn place(level: Level) -> String {
     }
 }
 
-#[cfg(test)]
-mod tests;

@@ -184,5 +184,3 @@ impl Control {
     }
 }
 
-#[cfg(test)]
-mod tests;

@@ -142,5 +142,3 @@ fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigErro
     }))
 }
 
-#[cfg(test)]
-mod tests;
