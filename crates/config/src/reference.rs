@@ -124,3 +124,5 @@ fn place(level: Level) -> String {
     }
 }
 
+#[cfg(test)]
+mod tests;

@@ -74,3 +74,5 @@ pub(crate) fn suggestion(keyword: &str) -> Option<&'static str> {
     (distance <= (found.len() / 3).max(1)).then_some(found)
 }
 
+#[cfg(test)]
+mod tests;

@@ -184,3 +184,5 @@ impl Control {
     }
 }
 
+#[cfg(test)]
+mod tests;

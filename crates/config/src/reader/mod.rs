@@ -142,3 +142,5 @@ fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigErro
     }))
 }
 
+#[cfg(test)]
+mod tests;
