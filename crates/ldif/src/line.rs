@@ -183,7 +183,8 @@ fn split(line: &mut [u8]) -> Result<(&[u8], Value<'_>), LdifErrorKind> {
     let colon = memchr(b':', line).ok_or(LdifErrorKind::MissingColon)?;
     let (name, value) = line.split_at_mut(colon);
     let name = name.trim_ascii();
-    if name.is_empty() {
+    // A tab before '#' makes no comment of it, but no attribute either.
+    if name.is_empty() || name.first() == Some(&b'#') {
         return Err(LdifErrorKind::EmptyName);
     }
     let value = match value.get(1) {
