@@ -4,7 +4,8 @@ use std::{cell::RefCell, sync::Arc};
 
 use ironbark_model::{
     Schema,
-    schema::{SchemaBuilder, Source},
+    attribute_description::AttributeOptions,
+    schema::{SchemaBuilder, SchemaError, Source},
 };
 
 use crate::{
@@ -40,9 +41,7 @@ pub struct Configuration {
 /// The first thing that is wrong, with file and line.
 pub fn load(path: &str, files: &dyn FileSource) -> Result<Configuration, ConfigError> {
     let lines = reader::read(path, files)?;
-    let (definitions, statements): (Vec<Line>, Vec<Line>) =
-        lines.into_iter().partition(|line| schema_kind(&line.keyword).is_some());
-    let definitions: Vec<SchemaStatement> = definitions.into_iter().filter_map(schema_statement).collect();
+    let (definitions, statements) = schema_statements(lines);
     let schema = build_schema(&definitions)?;
     let mut loading = Loading::new(Arc::clone(&schema));
     for line in &statements {
@@ -53,16 +52,29 @@ pub fn load(path: &str, files: &dyn FileSource) -> Result<Configuration, ConfigE
     Ok(configuration)
 }
 
+/// Schema definitions, and all else.
+pub(crate) fn schema_statements(lines: Vec<Line>) -> (Vec<SchemaStatement>, Vec<Line>) {
+    let mut definitions = Vec::new();
+    let mut statements = Vec::new();
+    for line in lines {
+        match schema_kind(&line.keyword) {
+            Some(kind) => definitions.push(SchemaStatement {
+                kind,
+                text: line.raw,
+                words: line.arguments,
+                location: line.location,
+            }),
+            None => statements.push(line),
+        }
+    }
+    (definitions, statements)
+}
+
 fn schema_kind(keyword: &str) -> Option<SchemaKind> {
     table::with_keyword(keyword).find_map(|row| match row.fate {
         Fate::Obeyed(Handler::Schema(kind)) => Some(kind),
         _ => None,
     })
-}
-
-fn schema_statement(line: Line) -> Option<SchemaStatement> {
-    let kind = schema_kind(&line.keyword)?;
-    Some(SchemaStatement { kind, text: line.raw, words: line.arguments, location: line.location })
 }
 
 /// The system schema and the definitions of a file.
@@ -71,9 +83,14 @@ fn schema_statement(line: Line) -> Option<SchemaStatement> {
 /// The first definition that is wrong.
 pub fn build_schema(definitions: &[SchemaStatement]) -> Result<Arc<Schema>, ConfigError> {
     let mut builder = SchemaBuilder::new();
-    let mut options: Option<Vec<String>> = None;
+    let mut options: Option<(&Source, Vec<&str>)> = None;
     for definition in definitions {
-        let SchemaStatement { kind, text, words, location } = definition;
+        let SchemaStatement {
+            kind,
+            text,
+            words,
+            location,
+        } = definition;
         let added = match kind {
             SchemaKind::ObjectIdentifier => builder.objectidentifier(text, location),
             SchemaKind::LdapSyntax => builder.ldapsyntax(text, location),
@@ -81,13 +98,29 @@ pub fn build_schema(definitions: &[SchemaStatement]) -> Result<Arc<Schema>, Conf
             SchemaKind::ObjectClass => builder.objectclass(text, location),
             SchemaKind::DitContentRule => builder.ditcontentrule(text, location),
             SchemaKind::AttributeOptions => {
-                options.get_or_insert_default().extend(words.iter().cloned());
+                let (_, all) = options.get_or_insert_with(|| (location, Vec::new()));
+                all.extend(words.iter().map(String::as_str));
                 Ok(())
             }
         };
-        added.map_err(|error| ConfigError::refused(location, error.to_string()))?;
+        added.map_err(|error| schema_refusal(&error))?;
     }
-    builder.build().map_err(|_| ConfigError::Unreadable { path: String::new(), reason: String::new() })
+    if let Some((location, words)) = options {
+        let options = AttributeOptions::new(words)
+            .map_err(|error| ConfigError::refused(location, format!("<attributeoptions> {error}")))?;
+        builder.attribute_options(options);
+    }
+    builder.build().map_err(|errors| match errors.0.first() {
+        Some(error) => schema_refusal(error),
+        None => ConfigError::Unreadable {
+            path: "schema".to_owned(),
+            reason: errors.to_string(),
+        },
+    })
+}
+
+fn schema_refusal(error: &SchemaError) -> ConfigError {
+    ConfigError::refused(&error.source_of, format!("{}: {}", error.element, error.reason))
 }
 
 struct Loading {
@@ -129,7 +162,10 @@ impl Loading {
         match row.fate {
             Fate::Refused(part) => Err(refused(format!("belongs to a part that is not built yet: {part}"))),
             Fate::Meaningless(reason) => {
-                self.notice(&line.location, format!("<{}> has no meaning here: {reason}", line.keyword));
+                self.notice(
+                    &line.location,
+                    format!("<{}> has no meaning here: {reason}", line.keyword),
+                );
                 Ok(())
             }
             Fate::Obeyed(Handler::Structure) => self.structure(line).map_err(refused),
@@ -145,7 +181,10 @@ impl Loading {
     }
 
     fn notice(&mut self, location: &Source, text: String) {
-        self.notices.push(Notice { location: location.clone(), text });
+        self.notices.push(Notice {
+            location: location.clone(),
+            text,
+        });
     }
 
     fn row(&self, line: &Line) -> Result<&'static Setting, ConfigError> {
@@ -198,9 +237,17 @@ impl Loading {
             return Err(format!("only one {} database is allowed", kind.name()));
         }
         if kind == DatabaseKind::Config {
-            self.notice(&line.location, "<database> config is accepted; cn=config is not served until it is built".to_owned());
+            self.notice(
+                &line.location,
+                "<database> config is accepted; cn=config is not served until it is built".to_owned(),
+            );
         }
-        self.databases.push(DatabaseConfig::new(kind, line.location.clone(), &self.frontend, &self.schema));
+        self.databases.push(DatabaseConfig::new(
+            kind,
+            line.location.clone(),
+            &self.frontend,
+            &self.schema,
+        ));
         self.section = Section::Database;
         Ok(())
     }
@@ -323,7 +370,9 @@ fn unknown(line: &Line, place: Place<'_>) -> ConfigError {
             Place::Backend(_) => "inside backend info definition",
             Place::Database(..) => "inside backend database definition",
         };
-        let hint = table::suggestion(keyword).map(|guess| format!("; did you mean <{guess}>?")).unwrap_or_default();
+        let hint = table::suggestion(keyword)
+            .map(|guess| format!("; did you mean <{guess}>?"))
+            .unwrap_or_default();
         format!("unknown directive <{keyword}> {place}{hint}")
     });
     ConfigError::refused(&line.location, reason)
@@ -337,13 +386,13 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
     if database.suffixes.is_empty() {
         return refused("needs a suffix".to_owned());
     }
-    if database.subordinate.is_some() && database.suffixes.len() != 1 {
-        return refused("a subordinate database has exactly one suffix".to_owned());
-    }
     for other in before.iter().filter(|other| !other.disabled) {
         if other.kind == DatabaseKind::Mdb && other.mdb.directory == database.mdb.directory {
             let directory = database.mdb.directory.display();
-            return refused(format!("directory \"{directory}\" is that of another database already (line {})", other.location.line));
+            return refused(format!(
+                "directory \"{directory}\" is that of another database already (line {})",
+                other.location.line
+            ));
         }
         if other.hidden || database.hidden {
             continue;
@@ -352,7 +401,9 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
             if other.suffixes.iter().any(|earlier| suffix.is_within(earlier)) {
                 let kind = other.kind.name();
                 let name = suffix.pretty();
-                return refused(format!("namingContext \"{name}\" already served by a preceding {kind} database"));
+                return refused(format!(
+                    "namingContext \"{name}\" already served by a preceding {kind} database"
+                ));
             }
         }
     }

@@ -152,6 +152,6 @@ impl Display for Seconds {
 /// The line of a filter term that no index serves, as operators of back-mdb know it.
 pub(crate) fn unindexed(plan: &ironbark_store::Plan) {
     for term in plan.unindexed_terms() {
-        tracing::info!(target: "stats", "<= mdb_{}_candidates: ({}) not indexed", term.kind, term.attribute);
+        tracing::info!(target: "stats", "<= mdb_{}_candidates: ({}) not indexed", term.kind.word(), term.attribute);
     }
 }

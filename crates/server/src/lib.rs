@@ -1,1 +1,19 @@
-//! placeholder
+//! The server: listeners, connections, reactors, the log, cn=Monitor, and the life of the daemon.
+//!
+//! Invariant: nothing here knows what an operation does; a connection hands complete messages to a `Worker` and sends what it produces.
+
+mod connection;
+mod limits;
+pub mod listener;
+pub mod log;
+mod monitor;
+mod options;
+mod pool;
+mod reactor;
+mod serve;
+
+pub use options::ServeOptions;
+pub use serve::serve;
+
+/// What `-V` and cn=Monitor say.
+pub const VERSION: &str = concat!("Ironbark: slapd ", env!("CARGO_PKG_VERSION"));

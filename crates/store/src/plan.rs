@@ -154,7 +154,8 @@ impl Source {
 }
 
 impl TermKind {
-    fn word(self) -> &'static str {
+    /// The word in slapd's log lines, as in `mdb_equality_candidates`.
+    pub fn word(self) -> &'static str {
         match self {
             Self::Equality => "equality",
             Self::Presence => "presence",

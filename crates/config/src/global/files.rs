@@ -3,9 +3,7 @@
 use std::path::PathBuf;
 
 use crate::{
-    GlobalConfig,
-    log_level::LogLevel,
-    parts,
+    GlobalConfig, parts,
     setting::{Handler, Level::Global, Setting, Statement},
     value::{Value, global_field},
 };
@@ -60,47 +58,6 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["/etc/ldap/rootdse.ldif"])
         .whole()
         .obeyed(Handler::Global { set: set_root_dse, get: |config, _| config.root_dse_files.iter().flat_map(Value::text).collect() }),
-    Setting::new(Global, &["loglevel"], &["olcLogLevel"])
-        .takes("<level> ...", "stats")
-        .does(
-            "Says what is logged: names or numbers, combined. The names are `trace` (1), `packets` (2), `args` (4), `conns` (8), \
-             `ber` (16), `filter` (32), `config` (64), `acl` (128), `stats` (256), `stats2` (512), `parse` (2048), `sync` \
-             (16384), `none` (32768: only what is always logged) and `any`; 0 logs nothing.",
-        )
-        .like(&["stats sync", "0x101"])
-        .obeyed(Handler::Global {
-            set: |config, statement| {
-                let mut level = 0;
-                for word in statement.some()? {
-                    level |= LogLevel::parse(word).ok_or_else(|| format!("unknown level \"{word}\""))?.0;
-                }
-                config.log_level = LogLevel(level);
-                Ok(())
-            },
-            get: |config, _| vec![config.log_level.text().join(" ")],
-        }),
-    Setting::new(Global, &["logfile"], &["olcLogFile"])
-        .takes("<file>", "")
-        .does("Names a file that gets the server's messages besides stderr. The tools do not use it.")
-        .like(&["/var/log/slapd.log"])
-        .whole()
-        .obeyed(global_field!(log_file)),
-    Setting::new(Global, &["logfile-only"], &["olcLogFileOnly"])
-        .takes("on|off", "FALSE")
-        .does("Keeps messages that go to the log file off stderr.")
-        .since("2.6")
-        .like(&["on"])
-        .obeyed(global_field!(log_file_only)),
-    Setting::new(Global, &["logfile-format"], &["olcLogFileFormat"])
-        .takes("debug|syslog-utc|syslog-localtime|rfc3339-utc", "debug")
-        .does("Chooses the form of time stamps in the log file.")
-        .since("2.6")
-        .meaningless("log lines have one form, with RFC 3339 time stamps in UTC"),
-    Setting::new(Global, &["logfile-rotate"], &["olcLogFileRotate"])
-        .takes("<files> <megabytes> <hours>", "")
-        .does("Makes the server rotate its log file itself.")
-        .since("2.6")
-        .refused("log file rotation"),
     Setting::new(Global, &["moduleload"], &["olcModuleLoad"])
         .takes("<file> [<argument> ...]", "")
         .does(

@@ -2,6 +2,7 @@
 
 mod features;
 mod files;
+mod log;
 mod network;
 mod obsolete;
 mod sasl;
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use ironbark_model::{AttributeDescription, Dn};
 
 pub use features::{Allow, Disallow};
+pub use log::{LogFileFormat, LogRotation};
 pub use server_id::ServerId;
 
 use crate::{log_level::LogLevel, setting::Setting};
@@ -46,10 +48,14 @@ pub struct GlobalConfig {
     pub local_ssf: u32,
     /// `logfile`.
     pub log_file: Option<PathBuf>,
-    /// `logfile-only`: not to stderr too.
+    /// `logfile-only`: not to stderr and syslog too.
     pub log_file_only: bool,
-    /// `loglevel`.
-    pub log_level: LogLevel,
+    /// `logfile-format`.
+    pub log_file_format: LogFileFormat,
+    /// `logfile-rotate`.
+    pub log_rotation: Option<LogRotation>,
+    /// `loglevel`; `None`: what the command line says, else `stats`.
+    pub log_level: Option<LogLevel>,
     /// `maxfilterdepth`.
     pub max_filter_depth: u32,
     /// `moduleload`, as written.
@@ -92,7 +98,9 @@ impl Default for GlobalConfig {
             local_ssf: 71,
             log_file: None,
             log_file_only: false,
-            log_level: LogLevel::STATS,
+            log_file_format: LogFileFormat::default(),
+            log_rotation: None,
+            log_level: None,
             max_filter_depth: 1000,
             modules: Vec::new(),
             password_hash: vec!["{SSHA}".to_owned()],
@@ -110,5 +118,14 @@ impl Default for GlobalConfig {
 }
 
 /// All rows of this module's struct, and of the global settings that fill nothing.
-pub(crate) const ROWS: &[&[Setting]] =
-    &[files::ROWS, features::ROWS, network::ROWS, schema::ROWS, server_id::ROWS, sasl::ROWS, tls::ROWS, obsolete::ROWS];
+pub(crate) const ROWS: &[&[Setting]] = &[
+    files::ROWS,
+    log::ROWS,
+    features::ROWS,
+    network::ROWS,
+    schema::ROWS,
+    server_id::ROWS,
+    sasl::ROWS,
+    tls::ROWS,
+    obsolete::ROWS,
+];

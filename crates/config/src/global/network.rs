@@ -8,7 +8,7 @@ use crate::{
 pub(super) const ROWS: &[Setting] = &[
     Setting::new(Global, &["conn_max_pending"], &["olcConnMaxPending"])
         .takes("<requests>", "100")
-        .does("Limits the requests that may wait on an anonymous connection; beyond it the connection is closed.")
+        .does("Limits the operations under way on an anonymous connection; further requests wait until one has ended.")
         .like(&["200"])
         .obeyed(global_field!(max_pending)),
     Setting::new(Global, &["conn_max_pending_auth"], &["olcConnMaxPendingAuth"])

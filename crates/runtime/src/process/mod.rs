@@ -5,12 +5,14 @@
 //! therefore come before any thread; it refuses otherwise.
 
 mod detach;
+mod host;
 mod identity;
 mod limits;
 mod sandbox;
 mod state_file;
 
 pub use detach::{DetachError, Readiness, detach};
+pub use host::host_name;
 pub use identity::{Identity, IdentityError, drop_privileges};
 pub use limits::{OpenFilesLimit, raise_open_files_limit};
 pub use sandbox::enter_chroot;

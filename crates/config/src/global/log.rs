@@ -1,0 +1,141 @@
+//! `loglevel` and the log file.
+
+use crate::{
+    GlobalConfig,
+    log_level::LogLevel,
+    setting::{Handler, Level::Global, Setting, Statement},
+    value::{Value, global_field, parse_u32},
+};
+
+/// What stands before a line of the log file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum LogFileFormat {
+    /// As on stderr: a hexadecimal time stamp and the thread.
+    #[default]
+    Debug,
+    /// As syslog writes it, in UTC.
+    SyslogUtc,
+    /// As syslog writes it, in local time.
+    SyslogLocal,
+    /// With the time stamp of RFC 3339 in UTC.
+    Rfc3339Utc,
+}
+
+/// When a new log file is begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LogRotation {
+    /// Old files that are kept, 1 to 99.
+    pub keep: u32,
+    /// Size at which a file is full; 0: any.
+    pub max_megabytes: u32,
+    /// Age at which a file is full; 0: any. Not 0 if the size is.
+    pub max_hours: u32,
+}
+
+pub(super) const ROWS: &[Setting] = &[
+    Setting::new(Global, &["loglevel"], &["olcLogLevel"])
+        .takes("<level> ...", "stats")
+        .does(
+            "Says what goes to syslog: names or numbers, combined; an explicit 0 takes back what stands before it. The names are \
+             `trace` (1), `packets` (2), `args` (4), `conns` (8), `ber` (16), `filter` (32), `config` (64), `acl` (128), `stats` \
+             (256), `stats2` (512), `parse` (2048), `sync` (16384), `none` (32768: only what is always logged) and `any`.",
+        )
+        .like(&["stats sync", "0x101"])
+        .obeyed(Handler::Global {
+            set: set_level,
+            get: |config, _| config.log_level.iter().map(|level| level.text().join(" ")).collect(),
+        }),
+    Setting::new(Global, &["logfile"], &["olcLogFile"])
+        .takes("<file>", "")
+        .does("Names a file that gets what `-d` sends to stderr. The tools do not use it.")
+        .like(&["/var/log/slapd.log"])
+        .whole()
+        .obeyed(global_field!(log_file)),
+    Setting::new(Global, &["logfile-only"], &["olcLogFileOnly"])
+        .takes("on|off", "FALSE")
+        .does("Sends what `-d` and `loglevel` ask for to the log file and nowhere else.")
+        .since("2.6")
+        .like(&["on"])
+        .obeyed(global_field!(log_file_only)),
+    Setting::new(Global, &["logfile-format"], &["olcLogFileFormat"])
+        .takes("debug|syslog-utc|syslog-localtime|rfc3339-utc", "debug")
+        .does("Chooses what stands before a line of the log file.")
+        .since("2.6")
+        .like(&["rfc3339-utc", "syslog-localtime"])
+        .obeyed(global_field!(log_file_format)),
+    Setting::new(Global, &["logfile-rotate"], &["olcLogFileRotate"])
+        .takes("<files> <megabytes> <hours>", "")
+        .does(
+            "Begins a new log file when the old one has reached a size or an age, and keeps 1 to 99 old ones, named `.01` and so \
+             on. 0 for a size or an age means any; not both.",
+        )
+        .since("2.6")
+        .like(&["5 100 24"])
+        .obeyed(Handler::Global {
+            set: set_rotation,
+            get: |config, _| {
+                let text = |LogRotation { keep, max_megabytes, max_hours }: &LogRotation| {
+                    format!("{keep} {max_megabytes} {max_hours}")
+                };
+                config.log_rotation.iter().map(text).collect()
+            },
+        }),
+];
+
+impl LogFileFormat {
+    const NAMES: [(&'static str, Self); 5] = [
+        ("debug", Self::Debug),
+        ("default", Self::Debug),
+        ("syslog-utc", Self::SyslogUtc),
+        ("syslog-localtime", Self::SyslogLocal),
+        ("rfc3339-utc", Self::Rfc3339Utc),
+    ];
+}
+
+impl Value for LogFileFormat {
+    fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+        let text = statement.one()?;
+        let named = Self::NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+        named
+            .map(|&(_, format)| format)
+            .ok_or_else(|| format!("unknown format \"{text}\""))
+    }
+    fn text(&self) -> Vec<String> {
+        Self::NAMES
+            .iter()
+            .find(|(_, format)| format == self)
+            .map(|(name, _)| (*name).to_owned())
+            .into_iter()
+            .collect()
+    }
+}
+
+fn set_level(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let mut mask = config.log_level.unwrap_or_default().0;
+    for word in statement.some()? {
+        let level = LogLevel::parse(word).ok_or_else(|| format!("unknown level \"{word}\""))?;
+        mask = if level.0 == 0 { 0 } else { mask | level.0 };
+    }
+    config.log_level = Some(LogLevel(mask));
+    Ok(())
+}
+
+fn set_rotation(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let [keep, megabytes, hours] = statement.some()? else {
+        return Err(format!("{} expected", statement.grammar));
+    };
+    let number = |text: &str, what| parse_u32(text).ok_or_else(|| format!("invalid {what} value \"{text}\""));
+    let rotation = LogRotation {
+        keep: number(keep, "max")?,
+        max_megabytes: number(megabytes, "Mbyte")?,
+        max_hours: number(hours, "hours")?,
+    };
+    if !(1..=99).contains(&rotation.keep) {
+        return Err(format!("invalid max value \"{keep}\" must be 1-99"));
+    }
+    if rotation.max_megabytes == 0 && rotation.max_hours == 0 {
+        return Err("Mbyte and hours cannot both be zero".to_owned());
+    }
+    config.log_rotation = Some(rotation);
+    Ok(())
+}

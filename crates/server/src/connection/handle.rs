@@ -1,0 +1,69 @@
+//! How the reactor speaks to one of its connections: it asks it to close, and wakes it.
+
+use std::{
+    cell::{Cell, RefCell},
+    task::{Context, Waker},
+};
+
+use ironbark_runtime::MonotonicTime;
+
+/// Why the reactor wants a connection closed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum CloseRequest {
+    /// The server ends: finish what is under way, say so, close.
+    Shutdown,
+    /// `idletimeout`.
+    Idle,
+    /// `writetimeout`, or a client that does not take the last message.
+    WriteTimeout,
+}
+
+/// Shared by a connection and its reactor, on one thread.
+#[derive(Debug)]
+pub(crate) struct Handle {
+    request: Cell<Option<CloseRequest>>,
+    waker: RefCell<Option<Waker>>,
+    /// When something was last received or finished.
+    pub(crate) active: Cell<MonotonicTime>,
+    /// Since when the client has taken nothing of what waits for it.
+    pub(crate) blocked_since: Cell<Option<MonotonicTime>>,
+    /// Whether operations are under way: such a connection is not idle.
+    pub(crate) is_busy: Cell<bool>,
+    /// Whether only the last bytes have still to be sent.
+    pub(crate) is_closing: Cell<bool>,
+}
+
+impl Handle {
+    pub(crate) fn new(now: MonotonicTime) -> Self {
+        Self {
+            request: Cell::new(None),
+            waker: RefCell::new(None),
+            active: Cell::new(now),
+            blocked_since: Cell::new(None),
+            is_busy: Cell::new(false),
+            is_closing: Cell::new(false),
+        }
+    }
+
+    /// Asks for the connection to be closed.
+    pub(crate) fn close(&self, request: CloseRequest) {
+        self.request.set(Some(request));
+        let waker = self.waker.borrow().clone();
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// What has been asked for since the last call.
+    pub(crate) fn take_request(&self) -> Option<CloseRequest> {
+        self.request.take()
+    }
+
+    /// Remembers whom to wake.
+    pub(crate) fn remember(&self, cx: &Context<'_>) {
+        let mut waker = self.waker.borrow_mut();
+        if !waker.as_ref().is_some_and(|waker| waker.will_wake(cx.waker())) {
+            *waker = Some(cx.waker().clone());
+        }
+    }
+}

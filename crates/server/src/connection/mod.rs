@@ -1,0 +1,412 @@
+//! One connection: reads messages, starts operations, sends what they produce. A future on its reactor's thread.
+//!
+//! - All complete messages that have been received are started before one write.
+//! - Buffers belong to the reactor. A connection holds memory only for a message that has not arrived whole and for bytes that the client
+//!   has not taken; an idle one holds none.
+//! - A search that goes on is stepped once a turn, and not at all while [`STEP_BELOW_BYTES`] wait for the client. Messages go on being
+//!   read meanwhile, so that Abandon and Cancel are heard, until [`START_BELOW_BYTES`] wait.
+//! - `conn_max_pending[_auth]` bounds the operations under way. Where slapd would end the session, further messages wait in the socket.
+
+mod handle;
+mod input;
+mod output;
+mod status;
+mod stream;
+
+use std::{
+    collections::VecDeque,
+    pin::Pin,
+    rc::Rc,
+    sync::{Arc, atomic::Ordering},
+    task::{Context, Poll},
+};
+
+use futures_util::stream::{FuturesUnordered, Stream as _};
+use ironbark_directory::{Completion, Progress, SearchRun, Session, Started, Submitted};
+use ironbark_ldap_proto::{FrameError, encode_notice_of_disconnection};
+use ironbark_model::ResultCode;
+use tokio::sync::oneshot;
+
+pub(crate) use self::{
+    handle::{CloseRequest, Handle},
+    status::{Registry, Status, increment},
+    stream::Stream,
+};
+use self::{input::Input, output::Output};
+use crate::reactor::{Reactor, Work};
+
+/// What a turn of a connection ended with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    /// There is more to do at once; others first.
+    Yield,
+    /// The connection is over.
+    Closed,
+}
+
+/// A connection. Dropping it stops everything that it has under way.
+pub(crate) struct Connection {
+    reactor: Rc<Reactor>,
+    stream: Stream,
+    handle: Rc<Handle>,
+    status: Arc<Status>,
+    session: Session,
+    input: Input,
+    output: Output,
+    /// Searches that go on, the next one to be stepped first.
+    searches: VecDeque<Box<SearchRun>>,
+    submitted: FuturesUnordered<Waiting>,
+    /// A bind is under way: nothing else is started.
+    is_blocked: bool,
+    state: State,
+}
+
+/// Where a connection is in its life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum State {
+    /// Messages are read and started.
+    Open,
+    /// Nothing is started any more; what is submitted is finished and answered, then a notice of disconnection is sent.
+    Draining,
+    /// The last bytes are being sent. The text is slapd's reason, empty for none.
+    Closing(&'static str),
+    /// Nothing more can be sent or need be.
+    Closed(&'static str),
+}
+
+impl Connection {
+    pub(crate) fn new(reactor: Rc<Reactor>, stream: Stream, handle: Rc<Handle>, status: Arc<Status>) -> Self {
+        let mut session = Session::new(status.number, Arc::clone(&status.peer));
+        if matches!(stream, Stream::Local(_)) {
+            session.ssf = reactor.local_ssf();
+        }
+        Self {
+            reactor,
+            stream,
+            handle,
+            status,
+            session,
+            input: Input::default(),
+            output: Output::default(),
+            searches: VecDeque::new(),
+            submitted: FuturesUnordered::new(),
+            is_blocked: false,
+            state: State::Open,
+        }
+    }
+
+    /// Lives until the connection is over.
+    pub(crate) async fn run(mut self) {
+        while std::future::poll_fn(|cx| self.poll_turn(cx)).await == Turn::Yield {
+            // Goes on after the sockets of all connections have been looked at.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    fn poll_turn(&mut self, cx: &mut Context<'_>) -> Poll<Turn> {
+        let reactor = Rc::clone(&self.reactor);
+        let mut work = reactor.work();
+        self.handle.remember(cx);
+        self.output.borrow(&mut work.output);
+        let turn = self.poll_work(&mut work, cx);
+        self.output.give_back(&mut work.output);
+        self.publish();
+        turn
+    }
+
+    fn poll_work(&mut self, work: &mut Work, cx: &mut Context<'_>) -> Poll<Turn> {
+        self.obey_request();
+        // What the client can take now makes room for more.
+        self.flush(cx);
+        self.step_search(work);
+        let mut goes_on = self.start_buffered(work);
+        loop {
+            // After starting, so that what was handed over just now can wake the task.
+            let has_finished = self.poll_completions(work, cx);
+            self.drain_if_asked();
+            self.flush(cx);
+            match self.state {
+                State::Closing(reason) if self.output.is_empty() => {
+                    self.stream.finish(&mut work.input);
+                    self.state = State::Closed(reason);
+                    return Poll::Ready(Turn::Closed);
+                }
+                State::Closed(_) => return Poll::Ready(Turn::Closed),
+                _ => {}
+            }
+            if goes_on || self.can_step() {
+                return Poll::Ready(Turn::Yield);
+            }
+            if !self.may_start() {
+                return Poll::Pending;
+            }
+            if has_finished && !self.input.is_empty() {
+                goes_on = self.start_buffered(work);
+                continue;
+            }
+            let limit = self.message_limit();
+            match self.input.poll_read(&mut self.stream, &mut work.input, limit, cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Ok(1..)) => {
+                    increment(&self.status.reads);
+                    self.touch();
+                    goes_on = self.start_received(work);
+                }
+                Poll::Ready(Ok(0) | Err(_)) => self.lose("connection lost"),
+            }
+        }
+    }
+
+    /// Shutdown, idle and write timeouts.
+    fn obey_request(&mut self) {
+        match self.handle.take_request() {
+            None => {}
+            Some(CloseRequest::Shutdown) if self.state == State::Open => {
+                self.state = State::Draining;
+                self.searches.clear();
+                self.input.clear();
+            }
+            Some(CloseRequest::Shutdown) => {}
+            Some(CloseRequest::Idle) => self.lose("idletimeout"),
+            Some(CloseRequest::WriteTimeout) => self.lose("writetimeout"),
+        }
+    }
+
+    /// Says good-bye when the server ends and nothing is under way any more.
+    fn drain_if_asked(&mut self) {
+        if self.state == State::Draining && self.submitted.is_empty() {
+            encode_notice_of_disconnection(self.output.buffer(), ResultCode::UNAVAILABLE, SHUTDOWN_REASON);
+            self.close(SHUTDOWN_REASON);
+        }
+    }
+
+    /// Takes the results of operations that were submitted. True when there was one.
+    fn poll_completions(&mut self, work: &mut Work, cx: &mut Context<'_>) -> bool {
+        let mut has_finished = false;
+        while let Poll::Ready(Some((blocks, completion))) = Pin::new(&mut self.submitted).poll_next(cx) {
+            has_finished = true;
+            if blocks {
+                self.is_blocked = false;
+            }
+            self.touch();
+            match completion {
+                _ if !matches!(self.state, State::Open | State::Draining) => {}
+                Ok(completion) => {
+                    work.worker.finish(&mut self.session, completion, self.output.buffer());
+                }
+                Err(oneshot::error::RecvError { .. }) => {
+                    // The writer is gone; nobody knows what became of the operation.
+                    tracing::error!(target: "any", "conn={} an operation was lost, closing", self.status.number);
+                    encode_notice_of_disconnection(self.output.buffer(), ResultCode::OTHER, "internal error");
+                    self.close("internal error");
+                }
+            }
+        }
+        has_finished
+    }
+
+    /// Starts messages that were received earlier. True when there may be more that can be started at once.
+    fn start_buffered(&mut self, work: &mut Work) -> bool {
+        if self.input.is_empty() {
+            return false;
+        }
+        let mut input = std::mem::take(&mut self.input);
+        let (consumed, goes_on) = self.start_messages(work, input.bytes());
+        input.consume(consumed);
+        if self.state == State::Open {
+            self.input = input;
+        }
+        goes_on
+    }
+
+    /// Starts messages that have just been read into the reactor's buffer, or into our own.
+    fn start_received(&mut self, work: &mut Work) -> bool {
+        let received = self.input.take_received();
+        if received == 0 {
+            return self.start_buffered(work);
+        }
+        let buffer = std::mem::take(&mut work.input);
+        let bytes = buffer.get(..received).unwrap_or_default();
+        let (consumed, goes_on) = self.start_messages(work, bytes);
+        if self.state == State::Open {
+            self.input.keep(bytes.get(consumed..).unwrap_or_default());
+        }
+        work.input = buffer;
+        goes_on
+    }
+
+    /// Starts as many complete messages as limits allow; the bytes used, and whether it stopped for the sake of others only.
+    fn start_messages(&mut self, work: &mut Work, bytes: &[u8]) -> (usize, bool) {
+        let mut consumed = 0;
+        for _ in 0..MAX_MESSAGES_PER_TURN {
+            let rest = bytes.get(consumed..).unwrap_or_default();
+            if rest.is_empty() || !self.may_start() {
+                return (consumed, false);
+            }
+            match ironbark_ldap_proto::frame(rest, self.message_limit()) {
+                Ok(Some(length)) => {
+                    self.start(work, rest.get(..length).unwrap_or_default());
+                    consumed += length;
+                }
+                Ok(None) => return (consumed, false),
+                Err(error) => {
+                    self.refuse(error);
+                    return (consumed, false);
+                }
+            }
+        }
+        (consumed, true)
+    }
+
+    fn start(&mut self, work: &mut Work, message: &[u8]) {
+        increment(&self.status.received);
+        match work.worker.start(&mut self.session, message, self.output.buffer()) {
+            Started::Answered => {}
+            Started::Search(run) => self.searches.push_back(run),
+            Started::Submitted(Submitted { receiver, blocks_connection }) => {
+                self.is_blocked |= blocks_connection;
+                self.submitted.push(Waiting { receiver, blocks: blocks_connection });
+            }
+            Started::Disconnect(reason) => self.close(reason),
+        }
+    }
+
+    /// Goes on with one search, in turn.
+    fn step_search(&mut self, work: &mut Work) {
+        if self.can_step()
+            && let Some(mut run) = self.searches.pop_front()
+        {
+            match work.worker.step(&mut self.session, &mut run, self.output.buffer()) {
+                Progress::More => self.searches.push_back(run),
+                Progress::Done => self.touch(),
+            }
+        }
+    }
+
+    /// What cannot be framed: not LDAP, or more than the limit.
+    fn refuse(&mut self, error: FrameError) {
+        let number = self.status.number;
+        tracing::debug!(target: "trace", "conn={number} fd={} refused: {error}", self.stream.descriptor());
+        encode_notice_of_disconnection(self.output.buffer(), ResultCode::PROTOCOL_ERROR, &error.to_string());
+        self.close("connection lost");
+    }
+
+    fn flush(&mut self, cx: &mut Context<'_>) {
+        let was_empty = self.output.is_empty();
+        match self.output.poll_flush(&mut self.stream, cx) {
+            Ok(true) => self.handle.blocked_since.set(None),
+            Ok(false) => {
+                if was_empty || self.handle.blocked_since.get().is_none() || self.output.take_progress() {
+                    self.handle.blocked_since.set(Some(self.reactor.clock().coarse_monotonic()));
+                    increment(&self.status.write_waits);
+                }
+            }
+            Err(_) => self.lose("connection lost"),
+        }
+    }
+
+    /// No more messages; what waits is sent.
+    fn close(&mut self, reason: &'static str) {
+        if !matches!(self.state, State::Closed(_)) {
+            self.state = State::Closing(reason);
+            self.abandon();
+        }
+    }
+
+    /// The client is gone, or is treated as such.
+    fn lose(&mut self, reason: &'static str) {
+        self.state = State::Closed(reason);
+        self.abandon();
+    }
+
+    fn abandon(&mut self) {
+        self.searches.clear();
+        self.input.clear();
+        self.session.stop_all();
+    }
+
+    fn under_way(&self) -> usize {
+        self.searches.len() + self.submitted.len()
+    }
+
+    fn may_start(&self) -> bool {
+        self.state == State::Open
+            && !self.is_blocked
+            && self.output.waiting() < START_BELOW_BYTES
+            && self.under_way() < self.reactor.limits().operations.of(self.session.identity.is_anonymous())
+    }
+
+    fn can_step(&self) -> bool {
+        !self.searches.is_empty() && self.state == State::Open && self.output.waiting() < STEP_BELOW_BYTES
+    }
+
+    fn message_limit(&self) -> usize {
+        self.reactor.limits().message_bytes.of(self.session.identity.is_anonymous())
+    }
+
+    fn touch(&self) {
+        let clock = self.reactor.clock();
+        self.handle.active.set(clock.coarse_monotonic());
+        self.status.active.store(clock.coarse_now().unix_seconds(), Ordering::Relaxed);
+    }
+
+    /// Tells timeouts and cn=Monitor how things are.
+    fn publish(&self) {
+        let (handle, status) = (&self.handle, &self.status);
+        handle.is_busy.set(self.under_way() != 0);
+        handle.is_closing.set(matches!(self.state, State::Closing(_)));
+        status.executing.store(u32::try_from(self.under_way()).unwrap_or(u32::MAX), Ordering::Relaxed);
+        status.pending.store(!self.input.is_empty() && !self.may_start(), Ordering::Relaxed);
+        status.is_writing.store(!self.output.is_empty(), Ordering::Relaxed);
+        if status.protocol.load(Ordering::Relaxed) != self.session.protocol_version {
+            status.protocol.store(self.session.protocol_version, Ordering::Relaxed);
+        }
+        if !self.session.identity.is_anonymous() || status.has_identity() {
+            status.set_identity(&self.session.identity);
+        }
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.session.stop_all();
+        let (number, descriptor) = (self.status.number, self.stream.descriptor());
+        match self.state {
+            State::Closing("") | State::Closed("") => {
+                tracing::info!(target: "stats", "conn={number} fd={descriptor} closed");
+            }
+            State::Closing(reason) | State::Closed(reason) => {
+                tracing::info!(target: "stats", "conn={number} fd={descriptor} closed ({reason})");
+            }
+            // The reactor ends, and the client has not taken what it was sent.
+            State::Open | State::Draining => {
+                tracing::info!(target: "stats", "conn={number} fd={descriptor} closed ({SHUTDOWN_REASON})");
+            }
+        }
+        self.reactor.forget(number);
+    }
+}
+
+/// An operation that was handed over.
+struct Waiting {
+    receiver: oneshot::Receiver<Completion>,
+    blocks: bool,
+}
+
+impl Future for Waiting {
+    type Output = (bool, Result<Completion, oneshot::error::RecvError>);
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let blocks = self.blocks;
+        Pin::new(&mut self.receiver).poll(cx).map(|completion| (blocks, completion))
+    }
+}
+
+/// slapd's reason in the log, and the diagnostic of our notice of disconnection.
+const SHUTDOWN_REASON: &str = "slapd shutdown";
+/// Searches go on while less than this waits for the client.
+const STEP_BELOW_BYTES: usize = 64 << 10;
+/// Messages are started while less than this waits for the client.
+const START_BELOW_BYTES: usize = 256 << 10;
+/// Then other connections have their turn.
+const MAX_MESSAGES_PER_TURN: usize = 128;

@@ -1,0 +1,81 @@
+//! Bytes on their way to the client. The buffer is the reactor's as long as the client takes everything at once.
+
+use std::{io, task::Context, task::Poll};
+
+use super::Stream;
+
+/// What has been produced and not been taken.
+#[derive(Debug, Default)]
+pub(super) struct Output {
+    bytes: Vec<u8>,
+    sent: usize,
+    has_progressed: bool,
+}
+
+impl Output {
+    /// Takes over the reactor's buffer, unless there is one of our own.
+    pub(super) fn borrow(&mut self, shared: &mut Vec<u8>) {
+        if self.bytes.capacity() == 0 {
+            self.bytes = std::mem::take(shared);
+        }
+    }
+
+    /// Gives the buffer to the reactor when everything has been taken. One that has grown big is freed.
+    pub(super) fn give_back(&mut self, shared: &mut Vec<u8>) {
+        if self.is_empty() {
+            self.sent = 0;
+            let mut bytes = std::mem::take(&mut self.bytes);
+            bytes.clear();
+            if shared.capacity() == 0 && bytes.capacity() <= MAX_KEPT_BYTES {
+                *shared = bytes;
+            }
+        }
+    }
+
+    /// Where responses are appended.
+    pub(super) fn buffer(&mut self) -> &mut Vec<u8> {
+        if self.sent == self.bytes.len() {
+            self.bytes.clear();
+            self.sent = 0;
+        } else if self.sent >= COMPACT_AT_BYTES {
+            self.bytes.drain(..self.sent);
+            self.sent = 0;
+        }
+        &mut self.bytes
+    }
+
+    /// Whether the client has taken everything.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting() == 0
+    }
+
+    /// Bytes that the client has not taken.
+    pub(super) fn waiting(&self) -> usize {
+        self.bytes.len() - self.sent
+    }
+
+    /// Whether the client has taken something since the last call.
+    pub(super) fn take_progress(&mut self) -> bool {
+        std::mem::take(&mut self.has_progressed)
+    }
+
+    /// Sends until nothing waits (true) or the socket takes no more (false: the task is woken when it does).
+    pub(super) fn poll_flush(&mut self, stream: &mut Stream, cx: &mut Context<'_>) -> io::Result<bool> {
+        while let Some(waiting @ [_, ..]) = self.bytes.get(self.sent..) {
+            match stream.poll_write(cx, waiting) {
+                Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
+                Poll::Ready(Ok(count)) => {
+                    self.sent += count;
+                    self.has_progressed = true;
+                }
+                Poll::Ready(Err(error)) => return Err(error),
+                Poll::Pending => return Ok(false),
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// Buffers above this size are not kept for the next response.
+const MAX_KEPT_BYTES: usize = 1 << 20;
+const COMPACT_AT_BYTES: usize = 64 << 10;

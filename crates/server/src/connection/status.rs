@@ -1,0 +1,102 @@
+//! What the rest of the server knows of a connection: for timeouts, shutdown and cn=Monitor.
+
+use std::sync::{
+    Arc, Mutex, PoisonError,
+    atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering},
+};
+
+use ironbark_directory::{Identity, Peer};
+use rustc_hash::FxHashMap;
+
+/// Facts of one connection. Written by its reactor alone, read by everybody.
+#[derive(Debug)]
+pub(crate) struct Status {
+    /// `conn=` of the log.
+    pub(crate) number: u64,
+    /// The peer.
+    pub(crate) peer: Arc<Peer>,
+    /// Seconds since 1970.
+    pub(crate) started: i64,
+    /// Seconds since 1970 of the last message or response.
+    pub(crate) active: AtomicI64,
+    /// Messages started.
+    pub(crate) received: AtomicU64,
+    /// Operations under way.
+    pub(crate) executing: AtomicU32,
+    /// Whether messages have been received that are not started because of a limit.
+    pub(crate) pending: AtomicBool,
+    /// Reads that brought something.
+    pub(crate) reads: AtomicU64,
+    /// Times that the socket took less than was to be sent.
+    pub(crate) write_waits: AtomicU64,
+    /// Whether it is waiting for the client to read.
+    pub(crate) is_writing: AtomicBool,
+    /// Protocol version of the last bind.
+    pub(crate) protocol: AtomicU8,
+    /// Who has bound; `None` for anonymous.
+    pub(crate) identity: Mutex<Option<Arc<Identity>>>,
+}
+
+impl Status {
+    pub(crate) fn new(number: u64, peer: Arc<Peer>, started: i64) -> Self {
+        Self {
+            number,
+            peer,
+            started,
+            active: AtomicI64::new(started),
+            received: AtomicU64::new(0),
+            executing: AtomicU32::new(0),
+            pending: AtomicBool::new(false),
+            reads: AtomicU64::new(0),
+            write_waits: AtomicU64::new(0),
+            is_writing: AtomicBool::new(false),
+            protocol: AtomicU8::new(3),
+            identity: Mutex::new(None),
+        }
+    }
+
+    /// Whether somebody has bound.
+    pub(crate) fn has_identity(&self) -> bool {
+        self.identity.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Follows the session's identity.
+    pub(crate) fn set_identity(&self, identity: &Arc<Identity>) {
+        let mut known = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
+        if identity.is_anonymous() {
+            *known = None;
+        } else if !known.as_ref().is_some_and(|known| Arc::ptr_eq(known, identity)) {
+            *known = Some(Arc::clone(identity));
+        }
+    }
+
+    /// Name of the identity, as cn=Monitor shows it.
+    pub(crate) fn authorization_name(&self) -> Option<String> {
+        let identity = self.identity.lock().unwrap_or_else(PoisonError::into_inner);
+        identity.as_ref().map(|identity| identity.dn.pretty().to_owned())
+    }
+}
+
+/// Adds one without the cost of an atomic addition: only the connection's reactor writes.
+pub(crate) fn increment(counter: &AtomicU64) {
+    counter.store(counter.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
+}
+
+/// The open connections of one reactor.
+#[derive(Debug, Default)]
+pub(crate) struct Registry(Mutex<FxHashMap<u64, Arc<Status>>>);
+
+impl Registry {
+    pub(crate) fn insert(&self, status: Arc<Status>) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(status.number, status);
+    }
+
+    pub(crate) fn remove(&self, number: u64) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&number);
+    }
+
+    /// Those that are open now, in no order.
+    pub(crate) fn all(&self) -> Vec<Arc<Status>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).values().map(Arc::clone).collect()
+    }
+}

@@ -1,0 +1,52 @@
+//! The settings that bound connections, read from the configuration in force.
+
+use std::time::Duration;
+
+use ironbark_directory::Configuration;
+
+/// Limits of one connection.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Limits {
+    /// `sockbuf_max_incoming[_auth]`: longest message in bytes, before and after a bind.
+    pub(crate) message_bytes: PerIdentity,
+    /// `conn_max_pending[_auth]`: operations under way, before and after a bind.
+    pub(crate) operations: PerIdentity,
+    /// `idletimeout`.
+    pub(crate) idle: Option<Duration>,
+    /// `writetimeout`.
+    pub(crate) write: Option<Duration>,
+}
+
+/// A limit for anonymous connections and one for the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct PerIdentity {
+    pub(crate) anonymous: usize,
+    pub(crate) authenticated: usize,
+}
+
+impl PerIdentity {
+    pub(crate) fn of(self, is_anonymous: bool) -> usize {
+        if is_anonymous { self.anonymous } else { self.authenticated }
+    }
+}
+
+impl Limits {
+    pub(crate) fn of(configuration: &Configuration) -> Self {
+        let settings = &configuration.settings;
+        let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
+        let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX).max(1);
+        let seconds = |seconds: u32| (seconds != 0).then(|| Duration::from_secs(seconds.into()));
+        Self {
+            message_bytes: PerIdentity {
+                anonymous: size(settings.max_incoming),
+                authenticated: size(settings.max_incoming_authenticated),
+            },
+            operations: PerIdentity {
+                anonymous: count(settings.max_pending),
+                authenticated: count(settings.max_pending_authenticated),
+            },
+            idle: seconds(settings.idle_timeout_s),
+            write: seconds(settings.write_timeout_s),
+        }
+    }
+}

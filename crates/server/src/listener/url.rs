@@ -1,0 +1,218 @@
+//! The URLs of `-h`: `ldap://host:port/`, `ldapi://%2Fpath/????x-mod=0770`.
+
+use std::path::PathBuf;
+
+/// Where a listener listens.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Endpoint {
+    /// TCP. No host means every address of the machine.
+    Tcp {
+        /// Name, IPv4 or IPv6 address (without brackets).
+        host: Option<String>,
+        /// Port; 0 lets the system choose.
+        port: u16,
+    },
+    /// A socket in the file system.
+    Local {
+        /// Its path.
+        path: PathBuf,
+    },
+}
+
+/// A parsed listener URL.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ListenerUrl {
+    /// As it was given.
+    pub text: String,
+    /// Where to listen.
+    pub endpoint: Endpoint,
+    /// `x-mod`: file permissions of a local socket. slapd's default is 0777.
+    pub permissions: u32,
+}
+
+/// Why a URL of `-h` is refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum UrlError {
+    /// Not `scheme://...` with a scheme of LDAP.
+    #[error("listen URL \"{0}\" parse error: the scheme must be ldap:// or ldapi://")]
+    Scheme(String),
+    /// TLS is a part of the server that is not built yet.
+    #[error("listen URL \"{0}\": TLS listeners (ldaps://, pldaps://) are not available until the security issue")]
+    Tls(String),
+    /// The PROXY protocol is a part of the server that is not built yet.
+    #[error("listen URL \"{0}\": listeners behind a proxy (pldap://) are not available until the security issue")]
+    Proxied(String),
+    /// A bad escape, host, port or path.
+    #[error("listen URL \"{0}\" parse error: {1}")]
+    Malformed(String, &'static str),
+}
+
+impl ListenerUrl {
+    /// Parses one URL.
+    pub fn parse(text: &str) -> Result<Self, UrlError> {
+        let malformed = |why| UrlError::Malformed(text.to_owned(), why);
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| UrlError::Scheme(text.to_owned()))?;
+        let local = match scheme.to_ascii_lowercase().as_str() {
+            "ldap" => false,
+            "ldapi" => true,
+            "ldaps" | "pldaps" => return Err(UrlError::Tls(text.to_owned())),
+            "pldap" => return Err(UrlError::Proxied(text.to_owned())),
+            _ => return Err(UrlError::Scheme(text.to_owned())),
+        };
+        let end = rest.find(['/', '?']).unwrap_or(rest.len());
+        let (authority, tail) = rest.split_at(end);
+        let mut parts = tail.strip_prefix('/').unwrap_or(tail).split('?');
+        if parts.next().is_some_and(|dn| !dn.is_empty()) {
+            return Err(malformed("a listener has no DN"));
+        }
+        let permissions = parts.nth(3).map_or(Ok(None), permissions).map_err(malformed)?.unwrap_or(DEFAULT_PERMISSIONS);
+        let endpoint = if local { local_endpoint(authority) } else { tcp_endpoint(authority) }.map_err(malformed)?;
+        Ok(Self { text: text.to_owned(), endpoint, permissions })
+    }
+
+    /// Parses the list of URLs of `-h`, which are separated by spaces; `None` is slapd's default, `ldap:///`.
+    pub fn parse_list(text: Option<&str>) -> Result<Vec<Self>, UrlError> {
+        text.unwrap_or("ldap:///").split_ascii_whitespace().map(Self::parse).collect()
+    }
+}
+
+/// Where Debian's slapd listens for `ldapi:///`.
+pub const DEFAULT_LOCAL_PATH: &str = "/run/slapd/ldapi";
+
+const DEFAULT_PERMISSIONS: u32 = 0o777;
+const DEFAULT_PORT: u16 = 389;
+
+fn local_endpoint(authority: &str) -> Result<Endpoint, &'static str> {
+    let path = percent_decode(authority)?;
+    let path = if path.is_empty() { DEFAULT_LOCAL_PATH.to_owned() } else { path };
+    // sockaddr_un holds 108 bytes with the final zero.
+    if path.len() > 107 {
+        return Err("domain socket path too long");
+    }
+    Ok(Endpoint::Local { path: PathBuf::from(path) })
+}
+
+fn tcp_endpoint(authority: &str) -> Result<Endpoint, &'static str> {
+    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
+        let (host, after) = rest.split_once(']').ok_or("an IPv6 address ends with a bracket")?;
+        (host.to_owned(), after)
+    } else {
+        let colon = authority.find(':').unwrap_or(authority.len());
+        let (host, after) = authority.split_at(colon);
+        (percent_decode(host)?, after)
+    };
+    let port = match port.strip_prefix(':') {
+        Some("") => DEFAULT_PORT,
+        Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+            digits.parse().map_err(|_| "port out of range")?
+        }
+        Some(_) => return Err("the port must be a number"),
+        None if port.is_empty() => DEFAULT_PORT,
+        None => return Err("characters after the host"),
+    };
+    let host = (!host.is_empty() && host != "*").then_some(host);
+    Ok(Endpoint::Tcp { host, port })
+}
+
+/// The permissions in the extensions of a URL: `x-mod=0770`, `x-mod=770` or `x-mod=-rwxrwx---`.
+fn permissions(extensions: &str) -> Result<Option<u32>, &'static str> {
+    for extension in extensions.split(',').filter(|extension| !extension.is_empty()) {
+        let extension = extension.strip_prefix('!').unwrap_or(extension);
+        let (name, value) = extension.split_once('=').ok_or("unknown URL extension")?;
+        if !name.eq_ignore_ascii_case("x-mod") {
+            return Err("unknown URL extension");
+        }
+        return mode(&percent_decode(value)?).ok_or("x-mod must be octal digits or of the form -rwxrwxrwx").map(Some);
+    }
+    Ok(None)
+}
+
+fn mode(text: &str) -> Option<u32> {
+    let octal = match text.len() {
+        3 => text,
+        4 => text.strip_prefix('0')?,
+        10 => {
+            return text.bytes().zip(*b"-rwxrwxrwx").skip(1).try_fold(0, |mode, (byte, letter)| match byte {
+                b'-' => Some(mode << 1),
+                byte if byte == letter => Some(mode << 1 | 1),
+                _ => None,
+            });
+        }
+        _ => return None,
+    };
+    octal.bytes().all(|byte| byte.is_ascii_digit()).then(|| u32::from_str_radix(octal, 8).ok()).flatten()
+}
+
+fn percent_decode(text: &str) -> Result<String, &'static str> {
+    let mut decoded = Vec::with_capacity(text.len());
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        if byte == b'%' {
+            let mut digit = || bytes.next().and_then(|digit| char::from(digit).to_digit(16));
+            let (high, low) = digit().zip(digit()).ok_or("a percent sign needs two hexadecimal digits")?;
+            decoded.push(u8::try_from(high * 16 + low).map_err(|_| "escape out of range")?);
+        } else {
+            decoded.push(byte);
+        }
+    }
+    if decoded.contains(&0) {
+        return Err("a zero byte");
+    }
+    String::from_utf8(decoded).map_err(|_| "not UTF-8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tcp(text: &str) -> (Option<String>, u16) {
+        match ListenerUrl::parse(text).unwrap().endpoint {
+            Endpoint::Tcp { host, port } => (host, port),
+            Endpoint::Local { .. } => panic!("{text} is TCP"),
+        }
+    }
+
+    #[test]
+    fn tcp_urls_have_defaults() {
+        assert_eq!(tcp("ldap:///"), (None, 389));
+        assert_eq!(tcp("ldap://"), (None, 389));
+        assert_eq!(tcp("ldap://*:390"), (None, 390));
+        assert_eq!(tcp("LDAP://127.0.0.1:9011/"), (Some("127.0.0.1".to_owned()), 9011));
+        assert_eq!(tcp("ldap://[::1]:0/"), (Some("::1".to_owned()), 0));
+        assert_eq!(tcp("ldap://[::1]"), (Some("::1".to_owned()), 389));
+    }
+
+    #[test]
+    fn local_urls_have_paths_and_permissions() {
+        let url = ListenerUrl::parse("ldapi://%2Ftmp%2Fa%20b/????x-mod=0770").unwrap();
+        assert_eq!(url.endpoint, Endpoint::Local { path: "/tmp/a b".into() });
+        assert_eq!(url.permissions, 0o770);
+        let url = ListenerUrl::parse("ldapi:///").unwrap();
+        assert_eq!(url.endpoint, Endpoint::Local { path: DEFAULT_LOCAL_PATH.into() });
+        assert_eq!(url.permissions, 0o777);
+        assert_eq!(ListenerUrl::parse("ldapi:///????!x-mod=-rwxr-x--x").unwrap().permissions, 0o751);
+    }
+
+    #[test]
+    fn bad_urls_are_refused() {
+        let refused = |text| ListenerUrl::parse(text).unwrap_err();
+        assert!(matches!(refused("foo://x"), UrlError::Scheme(_)));
+        assert!(matches!(refused("localhost:389"), UrlError::Scheme(_)));
+        assert!(matches!(refused("ldaps:///"), UrlError::Tls(_)));
+        assert!(matches!(refused("pldap:///"), UrlError::Proxied(_)));
+        for text in ["ldap://h:x/", "ldap://h:70000/", "ldap://[::1", "ldap:///dc=x", "ldapi://%2/", "ldapi://%00/"] {
+            assert!(matches!(refused(text), UrlError::Malformed(..)), "{text}");
+        }
+        assert!(matches!(refused("ldapi:///????x-mod=999"), UrlError::Malformed(..)));
+        assert!(matches!(refused("ldapi:///????x-foo=1"), UrlError::Malformed(..)));
+        let long = format!("ldapi://{}/", "a".repeat(108));
+        assert!(matches!(refused(&long), UrlError::Malformed(..)));
+    }
+
+    #[test]
+    fn lists_are_split_at_spaces() {
+        let urls = ListenerUrl::parse_list(Some(" ldap://127.0.0.1:1/  ldapi://%2Fx ")).unwrap();
+        assert_eq!(urls.len(), 2);
+        assert_eq!(ListenerUrl::parse_list(None).unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,134 @@
+//! The log levels of slapd.conf(5): bits and their names.
+
+/// A set of log levels, as `-d`, `-s` and `loglevel` give it.
+pub type LevelMask = u32;
+
+/// Every level: `any`, and the level of messages that are written whenever anything is.
+pub const ANY: LevelMask = u32::MAX;
+/// Connections, operations and results: the default of `loglevel`.
+pub const STATS: LevelMask = 256;
+
+/// One named level.
+#[derive(Debug)]
+pub struct Level {
+    /// The name as `slapd -d ?` lists it; any case is understood.
+    pub name: &'static str,
+    /// Its bit, or all bits for `Any`.
+    pub mask: LevelMask,
+}
+
+/// All levels in the order in which `slapd -d ?` lists them.
+pub const LEVELS: [Level; 15] = [
+    Level { name: "Any", mask: ANY },
+    Level { name: "Trace", mask: 1 },
+    Level { name: "Packets", mask: 2 },
+    Level { name: "Args", mask: 4 },
+    Level { name: "Conns", mask: 8 },
+    Level { name: "BER", mask: 16 },
+    Level { name: "Filter", mask: 32 },
+    Level { name: "Config", mask: 64 },
+    Level { name: "ACL", mask: 128 },
+    Level { name: "Stats", mask: STATS },
+    Level { name: "Stats2", mask: 512 },
+    Level { name: "Shell", mask: 1024 },
+    Level { name: "Parse", mask: 2048 },
+    Level { name: "Sync", mask: 16384 },
+    Level { name: "None", mask: 32768 },
+];
+
+/// A text that is neither a number nor the name of a level.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("unrecognized log level \"{0}\"")]
+pub struct UnknownLevel(pub String);
+
+/// Adds what `-d` or `-s` says to `mask`: one number (decimal, `0x`, leading 0 for octal, or negative), or names joined by
+/// commas. A number of zero clears the mask, as slapd's options do.
+pub fn add_levels(mask: LevelMask, text: &str) -> Result<LevelMask, UnknownLevel> {
+    if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
+        let number = number(text).ok_or_else(|| UnknownLevel(text.to_owned()))?;
+        return Ok(if number == 0 { 0 } else { mask | number });
+    }
+    text.split(',').filter(|name| !name.is_empty()).try_fold(mask, |mask, name| {
+        named(name).map(|level| mask | level).ok_or_else(|| UnknownLevel(name.to_owned()))
+    })
+}
+
+/// The mask of a level's name, in any case.
+pub fn named(name: &str) -> Option<LevelMask> {
+    LEVELS.iter().find(|level| level.name.eq_ignore_ascii_case(name)).map(|level| level.mask)
+}
+
+/// The names of the levels in a mask, as cn=Monitor shows them; bits without a name are given as a number.
+pub fn names(mask: LevelMask) -> Vec<String> {
+    if mask == ANY {
+        return vec!["Any".to_owned()];
+    }
+    let mut rest = mask;
+    let mut names = Vec::new();
+    for level in LEVELS.iter().filter(|level| level.mask != ANY && mask & level.mask != 0) {
+        names.push(level.name.to_owned());
+        rest &= !level.mask;
+    }
+    if rest != 0 {
+        names.push(rest.to_string());
+    }
+    names
+}
+
+/// What `slapd -d ?` prints.
+pub fn list() -> String {
+    use std::fmt::Write as _;
+    let mut text = String::from("Installed log subsystems:\n\n");
+    for level in &LEVELS {
+        let _ = if level.mask == ANY {
+            writeln!(text, "\t{:<30} (-1, 0xffffffff)", level.name)
+        } else {
+            writeln!(text, "\t{:<30} ({}, {:#x})", level.name, level.mask, level.mask)
+        };
+    }
+    text.push_str("\nNOTE: custom log subsystems may be later installed by specific code\n\n");
+    text
+}
+
+fn number(text: &str) -> Option<LevelMask> {
+    if let Some(positive) = text.strip_prefix('-') {
+        let value = i64::from(unsigned(positive)?);
+        return i32::try_from(-value).ok().map(i32::cast_unsigned);
+    }
+    unsigned(text)
+}
+
+fn unsigned(text: &str) -> Option<u32> {
+    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return u32::from_str_radix(hex, 16).ok();
+    }
+    match text.strip_prefix('0') {
+        Some(octal) if !octal.is_empty() => u32::from_str_radix(octal, 8).ok(),
+        _ => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_numbers_or_names() {
+        assert_eq!(add_levels(0, "256"), Ok(256));
+        assert_eq!(add_levels(256, "0x4000"), Ok(256 | 16384));
+        assert_eq!(add_levels(0, "-1"), Ok(ANY));
+        assert_eq!(add_levels(256, "0"), Ok(0));
+        assert_eq!(add_levels(0, "010"), Ok(8));
+        assert_eq!(add_levels(1, "stats,SYNC"), Ok(1 | 256 | 16384));
+        assert_eq!(add_levels(0, "any"), Ok(ANY));
+        assert_eq!(add_levels(0, "stats,foo"), Err(UnknownLevel("foo".to_owned())));
+        assert_eq!(add_levels(0, "12x"), Err(UnknownLevel("12x".to_owned())));
+    }
+
+    #[test]
+    fn masks_have_names() {
+        assert_eq!(names(256 | 16384 | 1 << 20), ["Stats", "Sync", "1048576"]);
+        assert_eq!(names(ANY), ["Any"]);
+        assert!(list().contains("\tStats                          (256, 0x100)\n"));
+    }
+}

@@ -1,0 +1,54 @@
+//! The forms of a line: slapd's debug prefix, and the prefixes of syslog and log files.
+
+use std::{cell::RefCell, fmt::Write as _, io::Write as _};
+
+use ironbark_runtime::{UtcTime, WallTime};
+
+thread_local! {
+    /// Its address tells threads apart, as the thread's own address does in slapd's lines.
+    static MARK: u8 = const { 0 };
+    static LINE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// A number that is this thread's alone while it lives.
+pub(super) fn thread_number() -> usize {
+    MARK.with(|mark| std::ptr::from_ref(mark).addr())
+}
+
+/// Appends `6b0210ea.0c59f8e0 0x7fc2327bf200 `: seconds and nanoseconds since 1970 and the thread, all hexadecimal.
+pub(super) fn push_debug_prefix(line: &mut String, time: WallTime, thread: usize) {
+    let nanoseconds = time.unix_micros().rem_euclid(1_000_000) * 1_000;
+    // Writing to a string cannot fail.
+    let _ = write!(line, "{:x}.{nanoseconds:08x} {thread:#x} ", time.unix_seconds());
+}
+
+/// Appends `Nov  2 21:45:14`.
+pub(super) fn push_syslog_stamp(line: &mut String, time: UtcTime) {
+    let month = MONTHS.get(usize::from(time.month).saturating_sub(1)).copied().unwrap_or("Jan");
+    let _ = write!(line, "{month} {:2} {:02}:{:02}:{:02}", time.day, time.hour, time.minute, time.second);
+}
+
+/// Appends `2026-11-21T21:45:14.123456000Z`.
+pub(super) fn push_rfc3339_stamp(line: &mut String, time: UtcTime) {
+    let _ = write!(
+        line,
+        "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}000Z",
+        time.year, time.month, time.day, time.hour, time.minute, time.second, time.microsecond
+    );
+}
+
+/// Writes one line of the debug form to stderr, in one system call.
+pub(super) fn to_stderr(time: WallTime, text: &str) {
+    LINE.with_borrow_mut(|line| {
+        line.clear();
+        push_debug_prefix(line, time, thread_number());
+        line.push_str(text);
+        line.push('\n');
+        // There is nobody left to tell.
+        let _ = std::io::stderr().lock().write_all(line.as_bytes());
+        line.shrink_to(MAX_KEPT_BYTES);
+    });
+}
+
+const MAX_KEPT_BYTES: usize = 4096;
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

@@ -1,0 +1,212 @@
+//! The log: `tracing` events whose target names one of slapd's log levels, to stderr, syslog and a log file.
+//!
+//! - stderr (`-d`): written by the thread that logs, one system call a line, so that nothing is lost in a crash
+//! - syslog (`-s`, `loglevel`) and `logfile`: copied into a bounded buffer that one writer thread empties, so that a slow disk or
+//!   a syslog daemon that hangs never stalls a reactor; lines that do not fit are counted, and the count is logged
+//!
+//! A level that goes nowhere costs the load of one atomic at the place of the event: the masks decide the cached interest of every
+//! call site, and a change of a mask makes them all ask again.
+
+pub mod file;
+pub mod level;
+mod line;
+mod subscriber;
+mod syslog;
+mod writer;
+
+use std::{
+    io,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+};
+
+use ironbark_runtime::Clock;
+use tracing_subscriber::layer::SubscriberExt as _;
+
+pub use self::{
+    file::FileOptions,
+    level::LevelMask,
+    syslog::{Facility, Severity, SyslogOptions},
+};
+use self::{file::LogFile, subscriber::LevelLayer, syslog::Syslog, writer::{Queue, Writer}};
+
+/// The control of the running log. A clone controls the same log.
+#[derive(Clone)]
+pub struct Log(Arc<Shared>);
+
+/// What the command line says of the log.
+#[derive(Clone, Debug)]
+pub struct LogOptions {
+    /// `-d`: what goes to stderr (and to `logfile`).
+    pub debug: LevelMask,
+    /// `-s`, before `loglevel` has been read: what goes to syslog.
+    pub syslog_levels: LevelMask,
+    /// Where and as whom syslog is written to.
+    pub syslog: SyslogOptions,
+}
+
+struct Shared {
+    /// `-d`.
+    debug: AtomicU32,
+    /// `loglevel` or `-s`.
+    levels: AtomicU32,
+    /// `logfile-only`.
+    file_only: AtomicBool,
+    has_file: AtomicBool,
+    /// What follows from the four above.
+    to_stderr: AtomicU32,
+    to_syslog: AtomicU32,
+    to_file: AtomicU32,
+    clock: Clock,
+    /// What the writer thread will get.
+    syslog: Mutex<Option<Syslog>>,
+    file: Mutex<Option<FileOptions>>,
+    /// What waits for the writer thread.
+    queue: Arc<Queue>,
+    /// Started by [`Log::start_writer`], after the process has detached.
+    writer: Mutex<Option<Writer>>,
+}
+
+impl Log {
+    /// Installs the log as the process's only subscriber. What goes to syslog and log file waits until
+    /// [`Log::start_writer`].
+    ///
+    /// # Errors
+    /// There is a subscriber already.
+    pub fn install(options: LogOptions, clock: Clock) -> io::Result<Self> {
+        let log = Self::new(options, clock);
+        tracing::subscriber::set_global_default(log.subscriber()).map_err(io::Error::other)?;
+        Ok(log)
+    }
+
+    fn new(options: LogOptions, clock: Clock) -> Self {
+        let log = Self(Arc::new(Shared {
+            debug: AtomicU32::new(options.debug),
+            levels: AtomicU32::new(options.syslog_levels),
+            file_only: AtomicBool::new(false),
+            has_file: AtomicBool::new(false),
+            to_stderr: AtomicU32::new(0),
+            to_syslog: AtomicU32::new(0),
+            to_file: AtomicU32::new(0),
+            clock,
+            syslog: Mutex::new(Some(Syslog::new(options.syslog))),
+            file: Mutex::new(None),
+            queue: Arc::default(),
+            writer: Mutex::new(None),
+        }));
+        log.route();
+        log
+    }
+
+    fn subscriber(&self) -> impl tracing::Subscriber + Send + Sync + use<> {
+        tracing_subscriber::registry().with(LevelLayer::new(self.clone()))
+    }
+
+    /// Starts the thread that writes syslog and log file. Not before the process has detached: a fork has no threads.
+    ///
+    /// # Errors
+    /// The log file cannot be opened, or there is no thread to be had.
+    pub fn start_writer(&self) -> io::Result<()> {
+        let file = lock(&self.0.file).clone().map(LogFile::open).transpose()?;
+        let syslog = lock(&self.0.syslog).take();
+        *lock(&self.0.writer) = Some(Writer::start(&self.0.queue, syslog, file)?);
+        Ok(())
+    }
+
+    /// Writes to `options.path` from the next [`Log::start_writer`] on.
+    pub fn set_file(&self, options: Option<FileOptions>) {
+        self.0.file_only.store(options.as_ref().is_some_and(|options| options.only), Ordering::Relaxed);
+        self.0.has_file.store(options.is_some(), Ordering::Relaxed);
+        *lock(&self.0.file) = options;
+        self.route();
+    }
+
+    /// Sets what `loglevel` says, at run time too.
+    pub fn set_levels(&self, mask: LevelMask) {
+        self.0.levels.store(mask, Ordering::Relaxed);
+        self.route();
+    }
+
+    /// What `loglevel` says.
+    pub fn levels(&self) -> LevelMask {
+        self.0.levels.load(Ordering::Relaxed)
+    }
+
+    /// Sets what `-d` says, at run time too.
+    pub fn set_debug(&self, mask: LevelMask) {
+        self.0.debug.store(mask, Ordering::Relaxed);
+        self.route();
+    }
+
+    /// Connects to the syslog daemon now, because its socket will be out of reach. Without a daemon it is tried again later.
+    pub fn connect_syslog(&self) {
+        if let Some(syslog) = &mut *lock(&self.0.syslog) {
+            syslog.connect();
+        }
+    }
+
+    /// Whether errors are written to stderr.
+    pub fn shows_stderr(&self) -> bool {
+        self.0.to_stderr.load(Ordering::Relaxed) != 0
+    }
+
+    /// Writes out what is waiting and ends the writer thread. Later lines go to stderr only.
+    pub fn close(&self) {
+        let writer = lock(&self.0.writer).take();
+        drop(writer);
+    }
+
+    /// Everything that goes somewhere.
+    fn enabled(&self) -> LevelMask {
+        let shared = &self.0;
+        [&shared.to_stderr, &shared.to_syslog, &shared.to_file]
+            .iter()
+            .fold(0, |mask, target| mask | target.load(Ordering::Relaxed))
+    }
+
+    fn route(&self) {
+        let shared = &self.0;
+        let (debug, levels) = (shared.debug.load(Ordering::Relaxed), shared.levels.load(Ordering::Relaxed));
+        let only = shared.file_only.load(Ordering::Relaxed);
+        let has_file = shared.has_file.load(Ordering::Relaxed);
+        let file = match (has_file, only) {
+            (false, _) => 0,
+            (true, false) => debug,
+            (true, true) => debug | levels,
+        };
+        shared.to_file.store(file, Ordering::Relaxed);
+        shared.to_stderr.store(if has_file && only { 0 } else { debug }, Ordering::Relaxed);
+        shared.to_syslog.store(if has_file && only { 0 } else { levels }, Ordering::Relaxed);
+        tracing::callsite::rebuild_interest_cache();
+    }
+
+    /// Takes one line to wherever its level goes.
+    fn write(&self, mask: LevelMask, text: &str) {
+        let shared = &self.0;
+        let now = shared.clock.now();
+        if mask & shared.to_stderr.load(Ordering::Relaxed) != 0 {
+            line::to_stderr(now, text);
+        }
+        let to_syslog = mask & shared.to_syslog.load(Ordering::Relaxed) != 0;
+        let to_file = mask & shared.to_file.load(Ordering::Relaxed) != 0;
+        if to_syslog || to_file {
+            shared.queue.push(now, to_syslog, to_file, text);
+        }
+    }
+}
+
+impl std::fmt::Debug for Log {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Log").field("enabled", &self.enabled()).finish_non_exhaustive()
+    }
+}
+
+/// A thread that panicked while it logged leaves the log usable.
+fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,111 @@
+//! The layer that turns the target of an event into bits of the log level.
+
+use std::{cell::RefCell, fmt::Write as _};
+
+use tracing::{
+    Event, Metadata, Subscriber,
+    field::{Field, Visit},
+    subscriber::Interest,
+};
+use tracing_subscriber::layer::{Context, Layer};
+
+use super::{Log, level};
+
+/// Writes events to a [`Log`].
+pub(super) struct LevelLayer {
+    log: Log,
+}
+
+impl LevelLayer {
+    pub(super) fn new(log: Log) -> Self {
+        Self { log }
+    }
+}
+
+/// The bits of a target: the name of a level. Warnings and errors of our own crates under any other target are for everybody;
+/// everything else (libraries) is for nobody.
+pub(super) fn mask_of(metadata: &Metadata<'_>) -> level::LevelMask {
+    let target = metadata.target();
+    if let Some(mask) = level::named(target) {
+        mask
+    } else if target.starts_with("ironbark") && *metadata.level() <= tracing::Level::WARN {
+        level::ANY
+    } else {
+        0
+    }
+}
+
+impl<S: Subscriber> Layer<S> for LevelLayer {
+    fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
+        if metadata.is_event() && mask_of(metadata) & self.log.enabled() != 0 {
+            Interest::always()
+        } else {
+            Interest::never()
+        }
+    }
+
+    fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
+        metadata.is_event() && mask_of(metadata) & self.log.enabled() != 0
+    }
+
+    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+        TEXT.with(|text| {
+            // Formatting a value may log; that inner line has a buffer of its own.
+            let mut inner = RefCell::default();
+            let text = if text.try_borrow_mut().is_ok() { text } else { &mut inner };
+            let mut text = text.borrow_mut();
+            text.clear();
+            event.record(&mut Text(&mut text));
+            self.log.write(mask_of(event.metadata()), &text);
+            text.shrink_to(MAX_KEPT_BYTES);
+        });
+    }
+}
+
+thread_local! {
+    static TEXT: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+const MAX_KEPT_BYTES: usize = 4096;
+
+/// The message, then the other fields as ` name=value`. Line ends and control characters of what a client sent cannot forge lines.
+struct Text<'a>(&'a mut String);
+
+impl Visit for Text<'_> {
+    fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
+        let before = self.0.len();
+        // Writing to a string cannot fail.
+        let _ = if field.name() == "message" {
+            write!(self.0, "{value:?}")
+        } else {
+            write!(self.0, " {}={value:?}", field.name())
+        };
+        escape_controls(self.0, before);
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        let before = self.0.len();
+        if field.name() == "message" {
+            self.0.push_str(value);
+        } else {
+            let _ = write!(self.0, " {}={value}", field.name());
+        }
+        escape_controls(self.0, before);
+    }
+}
+
+fn escape_controls(text: &mut String, from: usize) {
+    let is_control = |byte: &u8| *byte < b' ' && *byte != b'\t' || *byte == 0x7f;
+    if !text.as_bytes().iter().skip(from).any(|byte| is_control(byte)) {
+        return;
+    }
+    let tail = text.split_off(from);
+    for character in tail.trim_end_matches('\n').chars() {
+        match u8::try_from(character) {
+            Ok(byte) if is_control(&byte) => {
+                let _ = write!(text, "\\{byte:02X}");
+            }
+            _ => text.push(character),
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! cn=Operations and cn=Statistics of cn=Monitor.
+
+use std::sync::atomic::Ordering::Relaxed;
+
+use ironbark_directory::Statistics;
+use ironbark_ldap_proto::Operation;
+
+use super::tree::Tree;
+
+pub(super) fn add(tree: &mut Tree<'_>, statistics: &Statistics) {
+    let of = |operation| (statistics.initiated(operation), statistics.completed(operation));
+    let (initiated, completed) = KINDS
+        .iter()
+        .map(|(operation, _)| of(*operation))
+        .fold((0, 0), |sum: (u64, u64), one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)));
+    tree.container("Operations", "This subsystem contains information about performed operations.", |node| {
+        node.count("monitorOpInitiated", initiated);
+        node.count("monitorOpCompleted", completed);
+    });
+    for (operation, name) in KINDS {
+        let (initiated, completed) = of(operation);
+        tree.add(&[name, "Operations"], "monitorOperation", |node| {
+            node.count("monitorOpInitiated", initiated);
+            node.count("monitorOpCompleted", completed);
+        });
+    }
+}
+
+pub(super) fn add_statistics(tree: &mut Tree<'_>, statistics: &Statistics) {
+    tree.container("Statistics", "This subsystem contains statistics.", |_| {});
+    for (name, value) in [
+        ("Bytes", statistics.octets_sent.load(Relaxed)),
+        ("PDU", statistics.pdus_sent.load(Relaxed)),
+        ("Entries", statistics.entries()),
+        ("Referrals", statistics.references()),
+    ] {
+        tree.add(&[name, "Statistics"], "monitorCounterObject", |node| node.count("monitorCounter", value));
+    }
+}
+
+/// In slapd's order, with slapd's names.
+const KINDS: [(Operation, &str); 10] = [
+    (Operation::Bind, "Bind"),
+    (Operation::Unbind, "Unbind"),
+    (Operation::Search, "Search"),
+    (Operation::Compare, "Compare"),
+    (Operation::Modify, "Modify"),
+    (Operation::ModifyDn, "Modrdn"),
+    (Operation::Add, "Add"),
+    (Operation::Delete, "Delete"),
+    (Operation::Abandon, "Abandon"),
+    (Operation::Extended, "Extended"),
+];

@@ -1,0 +1,40 @@
+//! What the command line asks of the server.
+
+use std::{ffi::OsString, path::PathBuf};
+
+use crate::{
+    listener::AddressFamily,
+    log::{Facility, LevelMask, Severity},
+};
+
+/// The options of slapd(8).
+#[derive(Clone, Debug, Default)]
+pub struct ServeOptions {
+    /// The command line as it was given, for `argsfile`.
+    pub arguments: Vec<OsString>,
+    /// `-4`, `-6`.
+    pub family: AddressFamily,
+    /// `-h`: URLs separated by spaces. `None`: `ldap:///`.
+    pub urls: Option<String>,
+    /// `-f`. `None`: the usual place.
+    pub config_file: Option<PathBuf>,
+    /// `-d`: stay in the foreground, and what goes to stderr.
+    pub debug: Option<LevelMask>,
+    /// `-s`: what goes to syslog, unless `loglevel` says otherwise.
+    pub syslog_levels: Option<LevelMask>,
+    /// `-S`.
+    pub syslog_severity: Option<Severity>,
+    /// `-l`.
+    pub syslog_facility: Option<Facility>,
+    /// `-n`: the name in log lines. `None`: `slapd`.
+    pub name: Option<String>,
+    /// `-r`.
+    pub chroot: Option<PathBuf>,
+    /// `-u`.
+    pub user: Option<String>,
+    /// `-g`.
+    pub group: Option<String>,
+}
+
+/// Where slapd.conf is when `-f` does not say.
+pub(crate) const DEFAULT_CONFIG_FILE: &str = "/etc/ldap/slapd.conf";

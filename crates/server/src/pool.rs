@@ -1,0 +1,195 @@
+//! The reactors, and the acceptor that hands each connection to the one with the fewest.
+
+use std::{
+    io,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use ironbark_directory::Directory;
+use ironbark_runtime::Clock;
+use socket2::Socket;
+use tokio::{
+    net::{TcpListener, UnixListener},
+    sync::{Notify, watch},
+    task::JoinSet,
+};
+
+use crate::{
+    connection::Status,
+    listener::Listener,
+    reactor::{Accepted, ReactorThread},
+};
+
+/// The connections of one reactor, counted from the acceptor's hand on.
+#[derive(Debug)]
+pub(crate) struct Counters {
+    pub(crate) current: AtomicUsize,
+    /// A connection has ended somewhere.
+    pub(crate) changed: Arc<Notify>,
+}
+
+/// All reactors.
+#[derive(Debug)]
+pub(crate) struct Pool {
+    reactors: Vec<ReactorThread>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    stop: watch::Sender<bool>,
+    changed: Arc<Notify>,
+    /// Connections ever accepted.
+    total: AtomicU64,
+}
+
+impl Pool {
+    /// Starts `count` reactors.
+    pub(crate) fn start(count: usize, directory: &Arc<Directory>, clock: &Clock) -> io::Result<Self> {
+        let (stop, stopped) = watch::channel(false);
+        let changed = Arc::<Notify>::default();
+        let (mut reactors, mut threads) = (Vec::new(), Vec::new());
+        for index in 0..count.max(1) {
+            let counters = Arc::new(Counters { current: AtomicUsize::new(0), changed: Arc::clone(&changed) });
+            let (directory, clock, stopped) = (Arc::clone(directory), clock.clone(), stopped.clone());
+            let (reactor, thread) = ReactorThread::start(index, directory, clock, counters, stopped)?;
+            reactors.push(reactor);
+            threads.push(thread);
+        }
+        Ok(Self { reactors, threads: Mutex::new(threads), stop, changed, total: AtomicU64::new(0) })
+    }
+
+    /// Accepts from all listeners until the returned set is dropped or shut down.
+    pub(crate) fn accept(self: &Arc<Self>, listeners: &[Listener]) -> io::Result<JoinSet<()>> {
+        let mut tasks = JoinSet::new();
+        for listener in listeners {
+            let socket = Acceptor::new(listener)?;
+            let (name, url) = (Arc::clone(&listener.name), Arc::clone(&listener.url));
+            tasks.spawn(Arc::clone(self).accept_from(socket, name, url));
+        }
+        Ok(tasks)
+    }
+
+    async fn accept_from(self: Arc<Self>, socket: Acceptor, socket_name: Arc<str>, listener_url: Arc<str>) {
+        loop {
+            match socket.accept().await {
+                Ok((accepted, address)) => {
+                    let number = FIRST_NUMBER + self.total.fetch_add(1, Ordering::Relaxed);
+                    let (socket_name, listener_url) = (Arc::clone(&socket_name), Arc::clone(&listener_url));
+                    self.hand_over(Accepted { socket: accepted, address, number, socket_name, listener_url }).await;
+                }
+                Err(error) if is_of_the_client(&error) => {}
+                Err(error) => {
+                    tracing::warn!(target: "any", "daemon: accept({listener_url}) failed: {error}");
+                    // Out of descriptors or memory: until a connection ends there is no use in trying again at once.
+                    let _ = tokio::time::timeout(ACCEPT_PAUSE, self.changed.notified()).await;
+                }
+            }
+        }
+    }
+
+    async fn hand_over(&self, accepted: Accepted) {
+        let fewest = self.reactors.iter().min_by_key(|reactor| reactor.counters.current.load(Ordering::Relaxed));
+        if let Some(reactor) = fewest {
+            reactor.counters.current.fetch_add(1, Ordering::Relaxed);
+            if reactor.accepted.send(accepted).await.is_err() {
+                reactor.counters.current.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Connections that are open now.
+    pub(crate) fn current(&self) -> usize {
+        self.reactors.iter().map(|reactor| reactor.counters.current.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Connections ever accepted.
+    pub(crate) fn total(&self) -> u64 {
+        self.total.load(Ordering::Relaxed)
+    }
+
+    /// Number of reactors.
+    pub(crate) fn reactors(&self) -> usize {
+        self.reactors.len()
+    }
+
+    /// Reactors with operations under way.
+    pub(crate) fn busy_reactors(&self) -> usize {
+        let is_busy = |status: &Arc<Status>| status.executing.load(Ordering::Relaxed) != 0;
+        self.reactors.iter().filter(|reactor| reactor.registry.all().iter().any(is_busy)).count()
+    }
+
+    /// The open connections, oldest first.
+    pub(crate) fn connections(&self) -> Vec<Arc<Status>> {
+        let mut all: Vec<_> = self.reactors.iter().flat_map(|reactor| reactor.registry.all()).collect();
+        all.sort_unstable_by_key(|status| status.number);
+        all
+    }
+
+    /// Waits until all connections have ended.
+    pub(crate) async fn emptied(&self) {
+        while self.current() != 0 {
+            self.changed.notified().await;
+        }
+    }
+
+    /// Operations under way.
+    pub(crate) fn under_way(&self) -> u64 {
+        self.connections().iter().map(|status| u64::from(status.executing.load(Ordering::Relaxed))).sum()
+    }
+
+    /// Ends all connections, finishing what was submitted, and the reactors.
+    pub(crate) fn shut_down(&self) {
+        let _ = self.stop.send(true);
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A panic has been logged already.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A listening socket, registered with the acceptor's runtime.
+enum Acceptor {
+    Tcp(TcpListener),
+    Local(UnixListener),
+}
+
+impl Acceptor {
+    fn new(listener: &Listener) -> io::Result<Self> {
+        let socket = listener.socket.try_clone()?;
+        Ok(if listener.path.is_some() {
+            Self::Local(UnixListener::from_std(socket.into())?)
+        } else {
+            Self::Tcp(TcpListener::from_std(socket.into())?)
+        })
+    }
+
+    /// The next connection, free to be registered with a reactor, and its address if it has one.
+    async fn accept(&self) -> io::Result<(Socket, Option<SocketAddr>)> {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, address) = listener.accept().await?;
+                Ok((stream.into_std()?.into(), Some(address)))
+            }
+            Self::Local(listener) => {
+                let (stream, _) = listener.accept().await?;
+                Ok((stream.into_std()?.into(), None))
+            }
+        }
+    }
+}
+
+/// Failures that are the end of one connection and not of accepting.
+fn is_of_the_client(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
+    )
+}
+
+/// As in slapd, so that connection numbers are not taken for descriptors.
+const FIRST_NUMBER: u64 = 1000;
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -1,0 +1,261 @@
+//! A reactor: one thread that serves many connections, each for its whole life.
+
+use std::{
+    cell::{Cell, RefCell, RefMut},
+    io,
+    net::SocketAddr,
+    rc::Rc,
+    sync::{Arc, atomic::Ordering},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use ironbark_directory::{Directory, Peer, Worker};
+use ironbark_runtime::{Clock, spawn_named};
+use rustc_hash::FxHashMap;
+use socket2::{Socket, TcpKeepalive};
+use tokio::{
+    net::{TcpStream, UnixStream},
+    sync::{Notify, mpsc, watch},
+    task::LocalSet,
+};
+
+use crate::{
+    connection::{CloseRequest, Connection, Handle, Registry, Status, Stream},
+    limits::Limits,
+    listener::address_name,
+    pool::Counters,
+};
+
+/// A connection on its way from the acceptor.
+#[derive(Debug)]
+pub(crate) struct Accepted {
+    pub(crate) socket: Socket,
+    /// `None` for a local socket.
+    pub(crate) address: Option<SocketAddr>,
+    /// `conn=` of the log.
+    pub(crate) number: u64,
+    /// The listener's name and URL.
+    pub(crate) socket_name: Arc<str>,
+    pub(crate) listener_url: Arc<str>,
+}
+
+/// What the pool keeps of a reactor.
+#[derive(Debug)]
+pub(crate) struct ReactorThread {
+    pub(crate) accepted: mpsc::Sender<Accepted>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) registry: Arc<Registry>,
+}
+
+/// The state of a reactor that its connections share. All on one thread.
+pub(crate) struct Reactor {
+    directory: Arc<Directory>,
+    clock: Clock,
+    work: RefCell<Work>,
+    limits: Cell<Limits>,
+    connections: RefCell<FxHashMap<u64, Rc<Handle>>>,
+    /// The last connection has gone.
+    is_empty: Notify,
+    counters: Arc<Counters>,
+    registry: Arc<Registry>,
+}
+
+/// What one connection at a time works with.
+pub(crate) struct Work {
+    pub(crate) worker: Worker,
+    /// Where sockets are read into.
+    pub(crate) input: Box<[u8]>,
+    /// Where responses are gathered.
+    pub(crate) output: Vec<u8>,
+}
+
+impl ReactorThread {
+    /// Starts a reactor, which ends when `stop` says true.
+    pub(crate) fn start(
+        index: usize,
+        directory: Arc<Directory>,
+        clock: Clock,
+        counters: Arc<Counters>,
+        stop: watch::Receiver<bool>,
+    ) -> io::Result<(Self, JoinHandle<()>)> {
+        let (accepted, incoming) = mpsc::channel(MAX_HANDED_OVER);
+        let registry = Arc::<Registry>::default();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let (shared, its_registry) = (Arc::clone(&counters), Arc::clone(&registry));
+        let thread = spawn_named(&format!("reactor {index}"), move || {
+            let reactor = Rc::new(Reactor::new(directory, clock, shared, its_registry));
+            let local = LocalSet::new();
+            local.block_on(&runtime, reactor.run(incoming, stop));
+            // Connections that have not ended by now are dropped here.
+            drop(local);
+        })?;
+        Ok((Self { accepted, counters, registry }, thread))
+    }
+}
+
+impl Reactor {
+    fn new(directory: Arc<Directory>, clock: Clock, counters: Arc<Counters>, registry: Arc<Registry>) -> Self {
+        let limits = Limits::of(&directory.configuration());
+        Self {
+            work: RefCell::new(Work {
+                worker: Worker::new(Arc::clone(&directory)),
+                input: Box::default(),
+                output: Vec::new(),
+            }),
+            directory,
+            clock,
+            limits: Cell::new(limits),
+            connections: RefCell::default(),
+            is_empty: Notify::new(),
+            counters,
+            registry,
+        }
+    }
+
+    async fn run(self: Rc<Self>, mut incoming: mpsc::Receiver<Accepted>, mut stop: watch::Receiver<bool>) {
+        loop {
+            self.limits.set(Limits::of(&self.directory.configuration()));
+            tokio::select! {
+                accepted = incoming.recv() => match accepted {
+                    Some(accepted) => self.admit(accepted),
+                    None => break,
+                },
+                // An error means that the pool is gone, which is as good as a request.
+                _ = stop.wait_for(|stop| *stop) => break,
+                () = tokio::time::sleep(self.sweep_period()) => self.sweep(),
+            }
+        }
+        self.drain().await;
+    }
+
+    /// Serves a new connection.
+    fn admit(self: &Rc<Self>, accepted: Accepted) {
+        let number = accepted.number;
+        match self.register(accepted) {
+            Ok((stream, peer)) => {
+                let descriptor = stream.descriptor();
+                let Peer { name, socket_name, .. } = &peer;
+                tracing::info!(target: "stats", "conn={number} fd={descriptor} ACCEPT from {name} ({socket_name})");
+                let status = Arc::new(Status::new(number, Arc::new(peer), self.clock.now().unix_seconds()));
+                let handle = Rc::new(Handle::new(self.clock.coarse_monotonic()));
+                self.registry.insert(Arc::clone(&status));
+                self.connections.borrow_mut().insert(number, Rc::clone(&handle));
+                tokio::task::spawn_local(Connection::new(Rc::clone(self), stream, handle, status).run());
+            }
+            Err(error) => {
+                tracing::warn!(target: "any", "conn={number} cannot be served: {error}");
+                self.counters.ended();
+            }
+        }
+    }
+
+    fn register(&self, accepted: Accepted) -> io::Result<(Stream, Peer)> {
+        let Accepted { socket, address, socket_name, listener_url, .. } = accepted;
+        let mut peer = Peer {
+            name: Box::from(&*socket_name),
+            socket_name: Box::from(&*socket_name),
+            listener_url: Box::from(&*listener_url),
+            address: address.map(|address| address.ip()),
+            credentials: None,
+        };
+        let stream = if let Some(address) = address {
+            socket.set_tcp_nodelay(true)?;
+            socket.set_tcp_keepalive(&TcpKeepalive::new())?;
+            peer.name = address_name(address).into_boxed_str();
+            Stream::Tcp(TcpStream::from_std(socket.into())?)
+        } else {
+            let stream = UnixStream::from_std(socket.into())?;
+            // A kernel that does not tell leaves SASL EXTERNAL without an identity.
+            peer.credentials = stream.peer_cred().ok().map(|who| (who.uid(), who.gid()));
+            Stream::Local(stream)
+        };
+        Ok((stream, peer))
+    }
+
+    /// Closes connections that are idle or do not take what they are sent.
+    fn sweep(&self) {
+        let now = self.clock.coarse_monotonic();
+        let limits = self.limits.get();
+        for handle in self.connections.borrow().values() {
+            let last = limits.write.or(handle.is_closing.get().then_some(MAX_CLOSING));
+            let is_over = |since, limit| now.saturating_since(since) >= limit;
+            if handle.blocked_since.get().zip(last).is_some_and(|(since, limit)| is_over(since, limit)) {
+                handle.close(CloseRequest::WriteTimeout);
+            } else if let Some(limit) = limits.idle
+                && !handle.is_busy.get()
+                && is_over(handle.active.get(), limit)
+            {
+                handle.close(CloseRequest::Idle);
+            }
+        }
+    }
+
+    /// How often timeouts are looked at: a quarter of the shortest, as in slapd.
+    fn sweep_period(&self) -> Duration {
+        let limits = self.limits.get();
+        let shortest = [limits.idle, limits.write, Some(MAX_CLOSING)].into_iter().flatten().min().unwrap_or(MAX_CLOSING);
+        (shortest / 4).max(Duration::from_millis(250))
+    }
+
+    /// Asks all connections to end and waits for them, but not for ever.
+    async fn drain(&self) {
+        for handle in self.connections.borrow().values() {
+            handle.close(CloseRequest::Shutdown);
+        }
+        if !self.connections.borrow().is_empty() {
+            // What has not ended by then is dropped with the reactor.
+            let _ = tokio::time::timeout(MAX_DRAIN, self.is_empty.notified()).await;
+        }
+    }
+
+    /// What the connection whose turn it is works with.
+    pub(crate) fn work(&self) -> RefMut<'_, Work> {
+        let mut work = self.work.borrow_mut();
+        // A connection that panicked has taken it along.
+        if work.input.is_empty() {
+            work.input = vec![0; READ_BYTES].into_boxed_slice();
+        }
+        work
+    }
+
+    pub(crate) fn limits(&self) -> Limits {
+        self.limits.get()
+    }
+
+    pub(crate) fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// `localSSF`.
+    pub(crate) fn local_ssf(&self) -> u32 {
+        self.directory.configuration().settings.local_ssf
+    }
+
+    /// A connection has ended.
+    pub(crate) fn forget(&self, number: u64) {
+        self.registry.remove(number);
+        let mut connections = self.connections.borrow_mut();
+        connections.remove(&number);
+        if connections.is_empty() {
+            self.is_empty.notify_waiters();
+        }
+        self.counters.ended();
+    }
+}
+
+impl Counters {
+    fn ended(&self) {
+        self.current.fetch_sub(1, Ordering::Relaxed);
+        self.changed.notify_one();
+    }
+}
+
+/// Size of the buffer that all connections of a reactor are read into.
+const READ_BYTES: usize = 64 << 10;
+/// Connections that may wait for a reactor; the acceptor waits when there are more.
+const MAX_HANDED_OVER: usize = 1024;
+/// How long a client may take for the last message, even without `writetimeout`.
+const MAX_CLOSING: Duration = Duration::from_secs(10);
+/// How long the server waits at its end for operations under way and for clients to take their answers.
+const MAX_DRAIN: Duration = Duration::from_secs(10);

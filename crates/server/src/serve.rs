@@ -1,0 +1,291 @@
+//! The life of the daemon, from the command line to `slapd stopped.`
+
+use std::{cell::RefCell, error::Error, io, path::Path, process::ExitCode, sync::Arc};
+
+use ironbark_config::{
+    DatabaseKind, Disk, GlobalConfig, OverlayConfig,
+    parts::{PARTS, PartKind},
+};
+use ironbark_directory::{Directory, OpenOptions, overlay::Overlay};
+use ironbark_model::Schema;
+use ironbark_runtime::{
+    Clock, Randomness, Signal, Signals, available_cores,
+    process::{self, Identity, Readiness, StateFile},
+};
+use tokio::runtime::Runtime;
+
+use crate::{
+    VERSION,
+    listener::{Listeners, url::ListenerUrl},
+    log::{FileOptions, Log, LogOptions, SyslogOptions, level},
+    monitor::{Facts, Monitor},
+    options::{DEFAULT_CONFIG_FILE, ServeOptions},
+    pool::Pool,
+};
+
+/// Serves until a signal ends the server. The order is slapd's:
+///
+/// 1. listeners are opened, with the privileges of the caller;
+/// 2. `-r` and `-u`, `-g` are obeyed;
+/// 3. the configuration is read, so that its paths are those inside the chroot;
+/// 4. the process detaches, unless `-d` was given (no thread may exist before);
+/// 5. `pidfile` and `argsfile` are written, the log's thread is started, databases are opened, reactors are started;
+/// 6. the caller is told: exit status 0 means that the server listens, 1 that it does not, and stderr says why.
+pub fn serve(options: &ServeOptions) -> ExitCode {
+    let clock = Clock::system();
+    let log = match Log::install(log_options(options), clock.clone()) {
+        Ok(log) => log,
+        Err(error) => return complain(None, &format!("cannot start the log: {error}")),
+    };
+    tracing::info!(target: "any", "{VERSION}");
+    let code = match Prepared::new(options, &log) {
+        Ok(prepared) => prepared.run(options, &log, &clock),
+        Err(error) => complain(Some(&log), &error.to_string()),
+    };
+    tracing::info!(target: "any", "slapd stopped.");
+    log.close();
+    code
+}
+
+type Failure = Box<dyn Error>;
+
+/// What is ready before there are threads.
+struct Prepared {
+    listeners: Listeners,
+    config: ironbark_config::Configuration,
+    max_descriptors: u64,
+}
+
+impl Prepared {
+    fn new(options: &ServeOptions, log: &Log) -> Result<Self, Failure> {
+        // A system that keeps the old limit serves fewer connections, but serves.
+        let max_descriptors = process::raise_open_files_limit().map_or(0, |limit| limit.now);
+        let urls = ListenerUrl::parse_list(options.urls.as_deref())?;
+        let listeners = Listeners::open(&urls, options.family)?;
+        // Both are out of reach in a chroot.
+        let identity = Identity::look_up(options.user.as_deref(), options.group.as_deref())?;
+        log.connect_syslog();
+        if let Some(directory) = &options.chroot {
+            process::enter_chroot(directory)
+                .map_err(|error| format!("cannot change root to {}: {error}", directory.display()))?;
+        }
+        identity.assume()?;
+        let config = read_configuration(options.config_file.as_deref())?;
+        configure_log(log, options, &config.global);
+        for notice in &config.notices {
+            tracing::warn!(target: "any", "{notice}");
+        }
+        Ok(Self { listeners, config, max_descriptors })
+    }
+
+    fn run(self, options: &ServeOptions, log: &Log, clock: &Clock) -> ExitCode {
+        let readiness = if options.debug.is_some() {
+            Readiness::foreground()
+        } else {
+            match process::detach() {
+                Ok(readiness) => readiness,
+                Err(error) => return complain(Some(log), &error.to_string()),
+            }
+        };
+        let is_detached = readiness.is_detached();
+        match Running::start(self, options, log, clock) {
+            Ok(running) => {
+                tracing::info!(target: "any", "slapd starting");
+                if let Err(error) = readiness.ready() {
+                    tracing::error!(target: "any", "cannot detach: {error}");
+                }
+                running.until_stopped();
+                ExitCode::SUCCESS
+            }
+            Err(error) if is_detached => {
+                tracing::error!(target: "any", "{error}");
+                readiness.failed(&format!("slapd: {error}"));
+                ExitCode::FAILURE
+            }
+            Err(error) => complain(Some(log), &error.to_string()),
+        }
+    }
+}
+
+/// The server as it serves.
+struct Running {
+    runtime: Runtime,
+    signals: Signals,
+    listeners: Listeners,
+    pool: Arc<Pool>,
+    directory: Arc<Directory>,
+    /// Removed when the server has ended.
+    _state_files: Vec<StateFile>,
+}
+
+impl Running {
+    fn start(prepared: Prepared, options: &ServeOptions, log: &Log, clock: &Clock) -> Result<Self, Failure> {
+        let Prepared { listeners, config, max_descriptors } = prepared;
+        let state_files = state_files(&config.global, options)?;
+        log.start_writer().map_err(|error| format!("cannot start the log: {error}"))?;
+        log_panics();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        // From here on a signal waits until the server can end cleanly.
+        let signals = runtime.block_on(async { Signals::install() })?;
+        let cores = available_cores();
+        let reactors = config.global.threads.map_or(cores, |most| cores.min(usize::try_from(most).unwrap_or(cores)));
+        let facts = Facts {
+            listeners: listeners.listeners.iter().map(|one| (Arc::clone(&one.name), Arc::clone(&one.url))).collect(),
+            max_descriptors,
+            overlays: built_in_overlays(),
+        };
+        let monitors = RefCell::new(Vec::new());
+        let directory = Directory::open(OpenOptions {
+            server_id: server_id(&config.global, &listeners),
+            configuration: config,
+            clock: clock.clone(),
+            randomness: Randomness::system(),
+            overlays: &make_overlay,
+            monitor: &|settings| {
+                let suffix = settings.suffixes.first().filter(|_| settings.kind == DatabaseKind::Monitor)?;
+                let monitor = Arc::new(Monitor::new(suffix.clone(), log.clone(), clock.clone(), facts.clone()));
+                monitors.borrow_mut().push(Arc::clone(&monitor));
+                Some(monitor)
+            },
+        })?;
+        let pool = Arc::new(Pool::start(reactors, &directory, clock)?);
+        for monitor in monitors.take() {
+            monitor.attach(&directory, Arc::clone(&pool));
+        }
+        Ok(Self { runtime, signals, listeners, pool, directory, _state_files: state_files })
+    }
+
+    /// Serves until a signal says stop, and ends cleanly.
+    fn until_stopped(self) {
+        let Self { runtime, signals, listeners, pool, directory, _state_files } = self;
+        if let Err(error) = runtime.block_on(accept_until_stopped(&pool, listeners, &directory, signals)) {
+            tracing::error!(target: "any", "daemon: {error}");
+        }
+        tracing::info!(target: "any", "slapd shutdown: waiting for {} operations/tasks to finish", pool.under_way());
+        pool.shut_down();
+        directory.close();
+    }
+}
+
+/// Accepts connections until a signal ends the server; `listeners` are closed on return.
+async fn accept_until_stopped(
+    pool: &Arc<Pool>,
+    listeners: Listeners,
+    directory: &Directory,
+    mut signals: Signals,
+) -> io::Result<()> {
+    let mut accepting = pool.accept(&listeners.listeners)?;
+    let is_gentle =
+        signals.next().await == Signal::Hangup && directory.configuration().settings.gentle_hup;
+    if !is_gentle {
+        tracing::info!(target: "any", "daemon: shutdown requested and initiated.");
+        accepting.shutdown().await;
+        return Ok(());
+    }
+    tracing::info!(target: "any", "slapd gentle shutdown");
+    accepting.shutdown().await;
+    drop(listeners);
+    directory.refuse_writes();
+    loop {
+        tokio::select! {
+            signal = signals.next() => if signal != Signal::Hangup {
+                tracing::info!(target: "any", "daemon: shutdown requested and initiated.");
+                return Ok(());
+            },
+            () = pool.emptied() => {
+                tracing::info!(target: "any", "daemon: no active streams, shutdown initiated.");
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn log_options(options: &ServeOptions) -> LogOptions {
+    let syslog = SyslogOptions::default();
+    LogOptions {
+        debug: options.debug.unwrap_or(0),
+        syslog_levels: options.syslog_levels.unwrap_or(level::STATS),
+        syslog: SyslogOptions {
+            name: options.name.clone().unwrap_or(syslog.name),
+            facility: options.syslog_facility.unwrap_or(syslog.facility),
+            severity: options.syslog_severity.unwrap_or(syslog.severity),
+            socket: syslog.socket,
+        },
+    }
+}
+
+/// Reads slapd.conf.
+fn read_configuration(path: Option<&Path>) -> Result<ironbark_config::Configuration, Failure> {
+    let path = path.unwrap_or(Path::new(DEFAULT_CONFIG_FILE));
+    let path = path.to_str().ok_or_else(|| format!("the name {} is not UTF-8", path.display()))?;
+    Ok(ironbark_config::load(path, &Disk)?)
+}
+
+/// Puts the log settings of the configuration into force. `loglevel` wins over `-s`, as in slapd.
+fn configure_log(log: &Log, options: &ServeOptions, global: &GlobalConfig) {
+    if let Some(level) = global.log_level {
+        log.set_levels(level.0);
+    }
+    log.set_file(global.log_file.as_ref().map(|path| FileOptions {
+        path: path.clone(),
+        format: global.log_file_format,
+        only: global.log_file_only,
+        rotation: global.log_rotation,
+        host: process::host_name(),
+        name: options.name.clone().unwrap_or_else(|| SyslogOptions::default().name),
+    }));
+}
+
+/// The `serverID` that has no URL, or the URL of one of our listeners; 0 when there is none.
+fn server_id(global: &GlobalConfig, listeners: &Listeners) -> u16 {
+    let is_ours = |url: &str| listeners.listeners.iter().any(|listener| same_url(&listener.url, url));
+    let own = global.server_ids.iter().find(|server| server.url.as_deref().is_none_or(is_ours));
+    own.map_or(0, |server| server.id)
+}
+
+fn same_url(one: &str, other: &str) -> bool {
+    one.trim_end_matches('/').eq_ignore_ascii_case(other.trim_end_matches('/'))
+}
+
+/// Writes `pidfile` and `argsfile`.
+fn state_files(global: &GlobalConfig, options: &ServeOptions) -> Result<Vec<StateFile>, Failure> {
+    let mut files = Vec::new();
+    if let Some(path) = &global.pid_file {
+        let file = StateFile::pid(path).map_err(|error| format!("unable to open pid file {}: {error}", path.display()))?;
+        files.push(file);
+    }
+    if let Some(path) = &global.args_file {
+        let file = StateFile::arguments(path, options.arguments.iter().cloned())
+            .map_err(|error| format!("unable to open args file {}: {error}", path.display()))?;
+        files.push(file);
+    }
+    Ok(files)
+}
+
+/// stderr of a daemon is /dev/null: what a panic says must be seen in the log.
+fn log_panics() {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        tracing::error!(target: "any", "internal error: {panic}");
+        print(panic);
+    }));
+}
+
+/// Says why there is no server, on stderr even when nothing is logged there.
+fn complain(log: Option<&Log>, message: &str) -> ExitCode {
+    tracing::error!(target: "any", "{message}");
+    if !log.is_some_and(Log::shows_stderr) {
+        eprintln!("slapd: {message}");
+    }
+    ExitCode::FAILURE
+}
+
+/// Overlays are made by the crate `overlays`; one that it does not have is refused.
+fn make_overlay(settings: &OverlayConfig, _: &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> {
+    Err(format!("overlay {} is not built", settings.kind().name()))
+}
+
+fn built_in_overlays() -> Vec<String> {
+    let is_built = |kind| matches!(kind, PartKind::Overlay(_) | PartKind::BuiltIn(_));
+    PARTS.iter().filter(|part| is_built(part.kind)).map(|part| part.name.to_owned()).collect()
+}
