@@ -2,7 +2,9 @@
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::AddRequest;
-use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, schema::entry_check::CheckedAttribute};
+use ironbark_model::{
+    Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, schema::entry_check::CheckedAttribute,
+};
 use ironbark_store::{ChangeKind, Effect, Location, Record, View};
 
 use super::{
@@ -24,7 +26,10 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &AddRequest<'_
     let schema = execution.schema();
     let dn = write_checks::parse_dn(schema, request.entry)?;
     if request.attributes.is_empty() {
-        return Err(OperationError::new(ResultCode::PROTOCOL_ERROR, "no attributes provided"));
+        return Err(OperationError::new(
+            ResultCode::PROTOCOL_ERROR,
+            "no attributes provided",
+        ));
     }
     let mut modifications = request
         .attributes
@@ -60,7 +65,10 @@ fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, Ope
         .map(|attribute| (schema.description_text(&attribute.description).into(), attribute.values))
         .collect();
     let id = execution.apply_own(ChangeKind::Add, Effect::Add { dn, attributes }, Before::default())?;
-    Ok(Success { post_read: read_entry::post_read(execution, id)?, ..Success::default() })
+    Ok(Success {
+        post_read: read_entry::post_read(execution, id)?,
+        ..Success::default()
+    })
 }
 
 /// The entry as requested; the values of an attribute that is named more than once come together.
@@ -80,7 +88,10 @@ fn entry_of(dn: Dn, modifications: &[Modification]) -> Entry {
 
 /// slapd merges repeated attributes first and refuses them after its other checks.
 fn refuse_repetition(schema: &Schema, modifications: &[Modification]) -> Result<(), OperationError> {
-    let mut seen: Vec<&AttributeDescription> = modifications.iter().map(|modification| &modification.description).collect();
+    let mut seen: Vec<&AttributeDescription> = modifications
+        .iter()
+        .map(|modification| &modification.description)
+        .collect();
     seen.sort_unstable();
     let repeated = seen.windows(2).find_map(|pair| match pair {
         [first, second] if first == second => Some(*first),
@@ -89,7 +100,10 @@ fn refuse_repetition(schema: &Schema, modifications: &[Modification]) -> Result<
     match repeated {
         None => Ok(()),
         Some(description) => {
-            let text = format!("attribute '{}' provided more than once", schema.description_text(description));
+            let text = format!(
+                "attribute '{}' provided more than once",
+                schema.description_text(description)
+            );
             Err(OperationError::new(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text))
         }
     }
@@ -103,11 +117,17 @@ fn add_naming_values(schema: &Schema, entry: &mut Entry, relax: bool) -> Result<
         let normal = normal_form(schema, &description, &value);
         let conflict = match entry.attribute_mut(&description) {
             None => {
-                entry.attributes.push(Attribute { description, values: vec![value] });
+                entry.attributes.push(Attribute {
+                    description,
+                    values: vec![value],
+                });
                 continue;
             }
             Some(attribute) => {
-                let is_there = attribute.values.iter().any(|known| normal_form(schema, &description, known) == normal);
+                let is_there = attribute
+                    .values
+                    .iter()
+                    .any(|known| normal_form(schema, &description, known) == normal);
                 if !is_there && !attribute_type.single_value {
                     attribute.values.push(value);
                 }
@@ -132,9 +152,14 @@ fn add_structural_class(execution: &Execution<'_, '_>, entry: &mut Entry) -> Res
     let attributes: Vec<CheckedAttribute<'_>> = entry
         .attributes
         .iter()
-        .map(|attribute| CheckedAttribute { description: &attribute.description, value_count: attribute.values.len() })
+        .map(|attribute| CheckedAttribute {
+            description: &attribute.description,
+            value_count: attribute.values.len(),
+        })
         .collect();
-    let classes = entry.attribute(&known.object_class).map_or(&[][..], |attribute| &attribute.values);
+    let classes = entry
+        .attribute(&known.object_class)
+        .map_or(&[][..], |attribute| &attribute.values);
     let checked = entry_rules::Checked {
         name: &entry.dn,
         classes,
@@ -174,7 +199,10 @@ fn add_operational(execution: &Execution<'_, '_>, entry: &mut Entry) -> Result<(
 
 fn add_if_absent(entry: &mut Entry, description: &AttributeDescription, value: Vec<u8>) {
     if entry.attribute(description).is_none() {
-        entry.attributes.push(Attribute { description: description.clone(), values: vec![value] });
+        entry.attributes.push(Attribute {
+            description: description.clone(),
+            values: vec![value],
+        });
     }
 }
 
@@ -205,15 +233,23 @@ fn place(
         _ if !has_superior => {
             let root = Entry::new(Dn::root());
             let check = WriteCheck::on_entry(context, configuration, subject, &root);
-            require(check.permits(Target::Children, Privileges::ADD), "no write access to parent")?;
+            require(
+                check.permits(Target::Children, Privileges::ADD),
+                "no write access to parent",
+            )?;
         }
         None => return Err(OperationError::no_such_object(String::new())),
         Some(_) => return Err(referral::missing(configuration, view, &entry.dn, ancestor)),
     }
     let check = WriteCheck::on_entry(context, configuration, subject, entry);
-    require(check.permits(Target::Entry, Privileges::ADD), "no write access to entry")?;
+    require(
+        check.permits(Target::Entry, Privileges::ADD),
+        "no write access to entry",
+    )?;
     let attributes_granted = !context.settings.add_content_acl
-        || modifications.iter().all(|modification| is_granted(&check, modification));
+        || modifications
+            .iter()
+            .all(|modification| is_granted(&check, modification));
     require(attributes_granted, "no write access to attribute")
 }
 
@@ -223,19 +259,34 @@ fn check_superior(
     (view, record): (View<'_>, &Record<'_>),
     (dn, name): (&Dn, &Dn),
 ) -> Result<(), OperationError> {
-    require(check.permits(Target::Children, Privileges::ADD), "no write access to parent")?;
+    require(
+        check.permits(Target::Children, Privileges::ADD),
+        "no write access to parent",
+    )?;
     if record.is_subentry() {
-        return Err(OperationError::new(ResultCode::OBJECT_CLASS_VIOLATION, "parent is a subentry"));
+        return Err(OperationError::new(
+            ResultCode::OBJECT_CLASS_VIOLATION,
+            "parent is a subentry",
+        ));
     }
     if record.is_alias() {
         return Err(OperationError::new(ResultCode::ALIAS_PROBLEM, "parent is an alias"));
     }
     if record.is_referral() {
-        return Err(referral::missing(execution.configuration, view, dn, Some((record.id, name.depth()))));
+        return Err(referral::missing(
+            execution.configuration,
+            view,
+            dn,
+            Some((record.id, name.depth())),
+        ));
     }
     Ok(())
 }
 
 pub(super) fn require(granted: bool, text: &'static str) -> Result<(), OperationError> {
-    if granted { Ok(()) } else { Err(OperationError::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text)) }
+    if granted {
+        Ok(())
+    } else {
+        Err(OperationError::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text))
+    }
 }

@@ -25,7 +25,10 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, name: &[u8]) -> Result<
         remove(execution, id)?;
     }
     remove(execution, id)?;
-    Ok(Success { pre_read, ..Success::default() })
+    Ok(Success {
+        pre_read,
+        ..Success::default()
+    })
 }
 
 /// Everything that can refuse the operation. Gives the pre-read value, and the subordinates to be deleted, leaves first.
@@ -42,7 +45,10 @@ fn check(
         assertion::check_assertion_on_record(context, configuration, subject, (view, &record), &control.value.0)?;
     }
     let check = WriteCheck::on_record(context, configuration, subject, &record, view);
-    require(check.permits(Target::Entry, Privileges::DELETE), "no write access to entry")?;
+    require(
+        check.permits(Target::Entry, Privileges::DELETE),
+        "no write access to entry",
+    )?;
     let pre_read = read_entry::pre_read(execution, view, &record)?;
     let tree = if execution.controls.tree_delete.is_some() {
         subordinates(execution, view, &check, id)?
@@ -68,7 +74,10 @@ fn check_parent(
     if record.parent() != 0 {
         let parent = execution.record_of(view, record.parent())?;
         let check = WriteCheck::on_record(context, configuration, subject, &parent, view);
-        return require(check.permits(Target::Children, Privileges::DELETE), "no write access to parent");
+        return require(
+            check.permits(Target::Children, Privileges::DELETE),
+            "no write access to parent",
+        );
     }
     if subject.is_root {
         return Ok(());
@@ -78,7 +87,10 @@ fn check_parent(
     }
     let root = Entry::new(Dn::root());
     let check = WriteCheck::on_entry(context, configuration, subject, &root);
-    require(check.permits(Target::Children, Privileges::DELETE), "no write access to parent")
+    require(
+        check.permits(Target::Children, Privileges::DELETE),
+        "no write access to parent",
+    )
 }
 
 /// All subordinates, each before its superior, if the access rules let each of them go.
@@ -108,7 +120,10 @@ fn subordinates(
         require(may_remove_children, refused)?;
         for child in children {
             if found.len() == TREE_LIMIT {
-                return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "too many subordinates"));
+                return Err(OperationError::new(
+                    ResultCode::ADMIN_LIMIT_EXCEEDED,
+                    "too many subordinates",
+                ));
             }
             let record = execution.record_of(view, child)?;
             let check = WriteCheck::on_record(context, configuration, subject, &record, view);
@@ -124,12 +139,28 @@ fn subordinates(
 /// Removes one entry, which has no subordinates any more.
 fn remove(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
     let (name, entry_uuid, watched) = describe(execution, id)?;
-    let before = if execution.context.overlays.needs_entry_before() { Some(execution.entry(id)?) } else { None };
+    let before = if execution.context.overlays.needs_entry_before() {
+        Some(execution.entry(id)?)
+    } else {
+        None
+    };
     if execution.context.overlays.wants_request() {
-        execution.asked.push(Asked::Delete { dn: name.pretty().to_owned() });
+        execution.asked.push(Asked::Delete {
+            dn: name.pretty().to_owned(),
+        });
     }
-    let effect = Effect::Delete { dn: name.pretty().into(), entry_uuid };
-    execution.apply_own(ChangeKind::Delete, effect, Before { entry: before.as_ref(), attributes: &watched })?;
+    let effect = Effect::Delete {
+        dn: name.pretty().into(),
+        entry_uuid,
+    };
+    execution.apply_own(
+        ChangeKind::Delete,
+        effect,
+        Before {
+            entry: before.as_ref(),
+            attributes: &watched,
+        },
+    )?;
     Ok(())
 }
 
@@ -138,7 +169,9 @@ fn describe(execution: &Execution<'_, '_>, id: EntryId) -> Result<(Dn, Box<str>,
     let view = execution.view();
     let record = execution.record_of(view, id)?;
     let uuid = super::modify::stored_attribute(&record, &execution.configuration.well_known.entry_uuid)?;
-    let uuid = uuid.and_then(|attribute| attribute.values.into_iter().next()).unwrap_or_default();
+    let uuid = uuid
+        .and_then(|attribute| attribute.values.into_iter().next())
+        .unwrap_or_default();
     let watched = watched_attributes(execution, &record)?;
     Ok((view.dn(id)?, String::from_utf8_lossy(&uuid).into(), watched))
 }

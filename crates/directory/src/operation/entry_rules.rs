@@ -40,7 +40,11 @@ pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> 
         check_name(schema, entry.name, entry, holds)?;
     }
     let is_collective_subentry = has_class(schema, entry.classes, "2.5.17.2");
-    let check = EntryCheck { former_class, collective_allowed: is_collective_subentry, relax: entry.relax };
+    let check = EntryCheck {
+        former_class,
+        collective_allowed: is_collective_subentry,
+        relax: entry.relax,
+    };
     check
         .check(schema, entry.classes.iter().map(Vec::as_slice), entry.attributes)
         .map_err(|error| OperationError::new(error.result_code, error.diagnostic_message))
@@ -48,16 +52,20 @@ pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> 
 
 /// The structural class that an existing entry has.
 fn former_class(schema: &Schema, entry: &Checked<'_>) -> Result<Option<ClassNumber>, OperationError> {
-    let Some(former) = entry.former_structural else { return Ok(None) };
+    let Some(former) = entry.former_structural else {
+        return Ok(None);
+    };
     if entry.classes.is_empty() {
         return refuse("no objectClass attribute".to_owned());
     }
-    let name = former.ok_or_else(|| {
-        OperationError::new(ResultCode::OTHER, "no structuralObjectClass operational attribute")
-    })?;
+    let name = former
+        .ok_or_else(|| OperationError::new(ResultCode::OTHER, "no structuralObjectClass operational attribute"))?;
     match schema.find_object_class(name) {
         Some(class) => Ok(Some(class.number)),
-        None => refuse(format!("unrecognized structuralObjectClass '{}'", String::from_utf8_lossy(name))),
+        None => refuse(format!(
+            "unrecognized structuralObjectClass '{}'",
+            String::from_utf8_lossy(name)
+        )),
     }
 }
 
@@ -66,7 +74,11 @@ fn check_name(schema: &Schema, name: &Dn, entry: &Checked<'_>, holds: &Holds<'_>
     for (description, value) in name.leaf_assertions(schema) {
         let text = schema.description_text(&description);
         check_naming_attribute(schema, &description, entry.relax)?;
-        if !entry.attributes.iter().any(|attribute| *attribute.description == description) {
+        if !entry
+            .attributes
+            .iter()
+            .any(|attribute| *attribute.description == description)
+        {
             return naming(format!("naming attribute '{text}' is not present in entry"));
         }
         if !holds(&description, &normal_form(schema, &description, &value))? {
@@ -155,7 +167,9 @@ fn check_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), OperationErr
         if !attribute_type.built_in {
             continue;
         }
-        let Some((_, place)) = PLACES.iter().find(|(name, _)| attribute_type.name() == *name) else { continue };
+        let Some((_, place)) = PLACES.iter().find(|(name, _)| attribute_type.name() == *name) else {
+            continue;
+        };
         let fault = match place {
             Place::RootDse => "only allowed in the root DSE",
             Place::Subentry if !is(SUBENTRY) => "only allowed in the subentry",
@@ -165,10 +179,15 @@ fn check_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), OperationErr
             Place::NotServed => "not supported in context",
             Place::Subentry | Place::Alias | Place::Referral => continue,
         };
-        return refuse(format!("attribute \"{}\" {fault}", schema.description_text(attribute.description)));
+        return refuse(format!(
+            "attribute \"{}\" {fault}",
+            schema.description_text(attribute.description)
+        ));
     }
     let class_fault = |oid: &str, fault: &str| {
-        let name = schema.find_object_class(oid.as_bytes()).map_or(oid, |class| class.name());
+        let name = schema
+            .find_object_class(oid.as_bytes())
+            .map_or(oid, |class| class.name());
         refuse(format!("objectClass \"{name}\" {fault}"))
     };
     if lists_class(schema, entry.classes, ROOT_DSE) {
@@ -187,7 +206,9 @@ fn check_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), OperationErr
 
 /// Whether a class, or a subclass of it, is among the values.
 pub(crate) fn has_class(schema: &Schema, classes: &[Vec<u8>], oid: &str) -> bool {
-    let Some(wanted) = schema.find_object_class(oid.as_bytes()) else { return false };
+    let Some(wanted) = schema.find_object_class(oid.as_bytes()) else {
+        return false;
+    };
     classes
         .iter()
         .filter_map(|name| schema.find_object_class(name))
@@ -196,7 +217,10 @@ pub(crate) fn has_class(schema: &Schema, classes: &[Vec<u8>], oid: &str) -> bool
 
 /// Whether exactly this class is among the values.
 fn lists_class(schema: &Schema, classes: &[Vec<u8>], oid: &str) -> bool {
-    classes.iter().filter_map(|name| schema.find_object_class(name)).any(|class| &*class.oid == oid)
+    classes
+        .iter()
+        .filter_map(|name| schema.find_object_class(name))
+        .any(|class| &*class.oid == oid)
 }
 
 fn refuse<T>(text: String) -> Result<T, OperationError> {

@@ -58,7 +58,10 @@ impl Modification {
         description: &AttributeDescription,
         values: Vec<Vec<u8>>,
     ) -> Self {
-        let normalized = values.iter().map(|value| normal_form(schema, description, value)).collect();
+        let normalized = values
+            .iter()
+            .map(|value| normal_form(schema, description, value))
+            .collect();
         Self {
             kind,
             description: description.clone(),
@@ -88,8 +91,14 @@ impl Modification {
                 format!("{name}: attribute syntax inappropriate for increment"),
             );
         }
-        let mut modification =
-            Self { kind, description, name, values: Vec::with_capacity(values.len()), normalized: Vec::new(), authority: Authority::Client };
+        let mut modification = Self {
+            kind,
+            description,
+            name,
+            values: Vec::with_capacity(values.len()),
+            normalized: Vec::new(),
+            authority: Authority::Client,
+        };
         modification.take_values(schema, attribute_type, values)?;
         Ok(modification)
     }
@@ -107,11 +116,15 @@ impl Modification {
                 let text = format!("{}: value #{index} invalid per syntax", self.name);
                 return refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, text);
             }
-            self.values.push(pretty::stored_form(schema, attribute_type.syntax, value));
+            self.values
+                .push(pretty::stored_form(schema, attribute_type.syntax, value));
         }
         let adds = matches!(self.kind, ModificationKind::Add | ModificationKind::Replace);
         if adds && self.values.len() > 1 && attribute_type.single_value {
-            return refuse(ResultCode::CONSTRAINT_VIOLATION, format!("{}: multiple values provided", self.name));
+            return refuse(
+                ResultCode::CONSTRAINT_VIOLATION,
+                format!("{}: multiple values provided", self.name),
+            );
         }
         for (index, value) in self.values.iter().enumerate() {
             let Some(normal) = try_normal_form(schema, attribute_type, value) else {
@@ -123,7 +136,10 @@ impl Modification {
         if self.kind != ModificationKind::Delete
             && let Some(index) = first_duplicate(&self.normalized)
         {
-            let text = format!("{}: value #{index} provided more than once", schema.description_text(&self.description));
+            let text = format!(
+                "{}: value #{index} provided more than once",
+                schema.description_text(&self.description)
+            );
             return refuse(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text);
         }
         Ok(())
@@ -214,7 +230,9 @@ fn resolve(schema: &Schema, name: &str) -> Result<AttributeDescription, Operatio
     let undefined = |text: &dyn std::fmt::Display| {
         OperationError::new(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, format!("{name}: {text}"))
     };
-    let description = schema.attribute_description(name.as_bytes()).map_err(|error| undefined(&error))?;
+    let description = schema
+        .attribute_description(name.as_bytes())
+        .map_err(|error| undefined(&error))?;
     let needs_binary = schema.attribute_type(description.attribute_type).syntax.binary_transfer;
     if needs_binary && !description.is_binary() {
         return Err(undefined(&"requires ;binary transfer"));
@@ -245,7 +263,10 @@ fn first_duplicate(normalized: &[Vec<u8>]) -> Option<usize> {
         return None;
     }
     let mut seen: FxHashMap<&[u8], usize> = FxHashMap::default();
-    normalized.iter().enumerate().find_map(|(index, normal)| seen.insert(normal, index))
+    normalized
+        .iter()
+        .enumerate()
+        .find_map(|(index, normal)| seen.insert(normal, index))
 }
 
 fn refuse<T>(code: ResultCode, text: String) -> Result<T, OperationError> {

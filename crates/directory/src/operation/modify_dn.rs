@@ -43,8 +43,17 @@ pub(crate) fn execute(
     check_destination(execution, &rename)?;
     write_checks::add_stamps(execution, &mut modifications);
     let id = locate(execution, &rename.dn)?;
-    let Prepared { plan, old_name, new_name, pre_read } = prepare(execution, id, &rename, &modifications)?;
-    let before = if execution.context.overlays.needs_entry_before() { Some(execution.entry(id)?) } else { None };
+    let Prepared {
+        plan,
+        old_name,
+        new_name,
+        pre_read,
+    } = prepare(execution, id, &rename, &modifications)?;
+    let before = if execution.context.overlays.needs_entry_before() {
+        Some(execution.entry(id)?)
+    } else {
+        None
+    };
     if execution.context.overlays.wants_request() {
         execution.asked.push(Asked::ModifyDn {
             dn: rename.dn.pretty().to_owned(),
@@ -53,14 +62,24 @@ pub(crate) fn execute(
             new_superior: rename.new_superior.map(|superior| superior.pretty().to_owned()),
         });
     }
-    let effect =
-        Effect::Rename { dn: old_name.pretty().into(), new_dn: new_name.pretty().into(), changes: plan.changes };
+    let effect = Effect::Rename {
+        dn: old_name.pretty().into(),
+        new_dn: new_name.pretty().into(),
+        changes: plan.changes,
+    };
     execution.apply_own(
         ChangeKind::ModifyDn,
         effect,
-        Before { entry: before.as_ref(), attributes: &plan.before },
+        Before {
+            entry: before.as_ref(),
+            attributes: &plan.before,
+        },
     )?;
-    Ok(Success { pre_read, post_read: read_entry::post_read(execution, id)?, ..Success::default() })
+    Ok(Success {
+        pre_read,
+        post_read: read_entry::post_read(execution, id)?,
+        ..Success::default()
+    })
 }
 
 fn parse(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Rename, OperationError> {
@@ -76,7 +95,12 @@ fn parse(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Rename, Opera
         .transpose()?;
     let parent = dn.parent().unwrap_or_default();
     let new_dn = new_superior.as_ref().unwrap_or(&parent).child(&new_rdn);
-    Ok(Rename { dn, new_rdn, new_superior, new_dn })
+    Ok(Rename {
+        dn,
+        new_rdn,
+        new_superior,
+        new_dn,
+    })
 }
 
 /// What the new RDN means for the entry's attributes: values of the old one go (if they are to), those of the new one come.
@@ -123,7 +147,10 @@ fn check_destination(execution: &Execution<'_, '_>, rename: &Rename) -> Result<(
         return refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot place an entry above itself");
     }
     write_checks::refuse_referral(execution, dn)?;
-    let destination = execution.configuration.context_of(new_dn).map(|context| Arc::as_ref(context).number);
+    let destination = execution
+        .configuration
+        .context_of(new_dn)
+        .map(|context| Arc::as_ref(context).number);
     if destination != Some(execution.context.number) {
         return refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, "cannot rename between DSAs");
     }
@@ -137,12 +164,15 @@ fn check_destination(execution: &Execution<'_, '_>, rename: &Rename) -> Result<(
 fn locate(execution: &Execution<'_, '_>, dn: &Dn) -> Result<EntryId, OperationError> {
     match execution.view().locate(dn)? {
         Location::Entry(id) => Ok(id),
-        Location::Missing { ancestor: Some((_, depth)) } if depth + 1 != dn.depth() => {
-            Err(referral::default_referral(execution.configuration, dn, None))
-        }
-        Location::Missing { ancestor } => {
-            Err(referral::missing(execution.configuration, execution.view(), dn, ancestor))
-        }
+        Location::Missing {
+            ancestor: Some((_, depth)),
+        } if depth + 1 != dn.depth() => Err(referral::default_referral(execution.configuration, dn, None)),
+        Location::Missing { ancestor } => Err(referral::missing(
+            execution.configuration,
+            execution.view(),
+            dn,
+            ancestor,
+        )),
     }
 }
 
@@ -169,7 +199,10 @@ fn prepare(
         assertion::check_assertion_on_record(context, configuration, subject, (view, &record), &control.value.0)?;
     }
     let check = WriteCheck::on_record(context, configuration, subject, &record, view);
-    require(check.permits(Target::Entry, Privileges::WRITE), "no write access to old entry")?;
+    require(
+        check.permits(Target::Entry, Privileges::WRITE),
+        "no write access to old entry",
+    )?;
     let superior = destination(execution, view, &old_name, rename)?;
     let new_name = superior.child(&rename.new_rdn);
     match view.locate(&new_name)? {
@@ -180,11 +213,23 @@ fn prepare(
     if !subject.is_root {
         // The rules see the entry under its new name.
         let entry = light_copy(&record, new_name.clone())?;
-        check_access(&WriteCheck::on_entry(context, configuration, subject, &entry), modifications)?;
+        check_access(
+            &WriteCheck::on_entry(context, configuration, subject, &entry),
+            modifications,
+        )?;
     }
-    let options = Options { relax: execution.is_relaxed(), permissive: false, watched: context.overlays.watched() };
+    let options = Options {
+        relax: execution.is_relaxed(),
+        permissive: false,
+        watched: context.overlays.watched(),
+    };
     let plan = plan(configuration, &record, &new_name, modifications, &options)?;
-    Ok(Prepared { plan, old_name, new_name, pre_read })
+    Ok(Prepared {
+        plan,
+        old_name,
+        new_name,
+        pre_read,
+    })
 }
 
 fn check_parent(
@@ -213,7 +258,9 @@ fn destination(
     rename: &Rename,
 ) -> Result<Dn, OperationError> {
     let parent = old_name.parent().unwrap_or_default();
-    let Some(wanted) = rename.new_superior.as_ref().filter(|wanted| **wanted != parent) else { return Ok(parent) };
+    let Some(wanted) = rename.new_superior.as_ref().filter(|wanted| **wanted != parent) else {
+        return Ok(parent);
+    };
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
     let refused = "no write access to new superior's children";
     let Location::Entry(id) = view.locate(wanted)? else {
@@ -223,13 +270,19 @@ fn destination(
             require(check.permits(Target::Children, Privileges::ADD), refused)?;
             return Ok(Dn::root());
         }
-        return Err(OperationError::new(ResultCode::NO_SUCH_OBJECT, "new superior not found"));
+        return Err(OperationError::new(
+            ResultCode::NO_SUCH_OBJECT,
+            "new superior not found",
+        ));
     };
     let record = execution.record_of(view, id)?;
     let check = WriteCheck::on_record(context, configuration, subject, &record, view);
     require(check.permits(Target::Children, Privileges::ADD), refused)?;
     if record.is_alias() {
-        return Err(OperationError::new(ResultCode::ALIAS_PROBLEM, "new superior is an alias"));
+        return Err(OperationError::new(
+            ResultCode::ALIAS_PROBLEM,
+            "new superior is an alias",
+        ));
     }
     if record.is_referral() {
         return Err(OperationError::new(ResultCode::OTHER, "new superior is a referral"));

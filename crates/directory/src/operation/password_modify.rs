@@ -125,7 +125,9 @@ fn refuse_referral(
     }
     let snapshot = database.snapshot()?;
     let view = snapshot.view();
-    let Location::Entry(id) = view.locate(dn)? else { return Ok(()) };
+    let Location::Entry(id) = view.locate(dn)? else {
+        return Ok(());
+    };
     match view.record(id)? {
         Some(record) if record.is_referral() => {
             let urls = referral::urls_of(configuration, &record, Some((dn, dn)), None);
@@ -145,7 +147,9 @@ fn old_values(
     let database = context.database().ok_or_else(unverified)?;
     let snapshot = database.snapshot()?;
     let view = snapshot.view();
-    let Location::Entry(id) = view.locate(dn)? else { return Err(unverified()) };
+    let Location::Entry(id) = view.locate(dn)? else {
+        return Err(unverified());
+    };
     let record = view.record(id)?.ok_or_else(unverified)?;
     let entry = record.to_entry(view.dn(id)?)?;
     let description = &configuration.well_known.user_password;
@@ -167,7 +171,10 @@ fn generate(directory: &Directory) -> Result<Vec<u8>, OperationError> {
         tracing::error!(target: "any", "making a password: {error}");
         OperationError::new(ResultCode::OTHER, "password generation failed")
     })?;
-    Ok(random.iter().filter_map(|byte| ALPHABET.get(usize::from(byte & 63)).copied()).collect())
+    Ok(random
+        .iter()
+        .filter_map(|byte| ALPHABET.get(usize::from(byte & 63)).copied())
+        .collect())
 }
 
 /// What is left to compute before the writer gets the operation.
@@ -193,17 +200,29 @@ impl Work {
 
     fn is_slow(&self) -> bool {
         self.schemes().iter().any(|scheme| scheme.cost() == Cost::Slow)
-            || self.old.iter().any(|(_, stored)| stored.iter().any(|value| password::cost(value) == Cost::Slow))
+            || self
+                .old
+                .iter()
+                .any(|(_, stored)| stored.iter().any(|value| password::cost(value) == Cost::Slow))
     }
 
     /// Computes here when that is quick, otherwise on the hashing pool.
     fn start(self) -> Result<Started, OperationError> {
         let (reply, receiver) = oneshot::channel();
-        let submitted = Started::Submitted(Submitted { receiver, blocks_connection: false });
+        let submitted = Started::Submitted(Submitted {
+            receiver,
+            blocks_connection: false,
+        });
         if !self.is_slow() {
             let request = self.compute()?;
-            queue(&self.configuration, &self.origin, &self.context, WriteRequest::SetPassword(request), reply)
-                .map_err(|(error, _)| error)?;
+            queue(
+                &self.configuration,
+                &self.origin,
+                &self.context,
+                WriteRequest::SetPassword(request),
+                reply,
+            )
+            .map_err(|(error, _)| error)?;
             return Ok(submitted);
         }
         let directory = Arc::clone(&self.directory);
@@ -254,16 +273,30 @@ impl Work {
         if failed {
             return Err(OperationError::new(ResultCode::OTHER, "password hash failed"));
         }
-        Ok(SetPassword { dn: self.dn.clone(), hashed, generated: self.generated.clone() })
+        Ok(SetPassword {
+            dn: self.dn.clone(),
+            hashed,
+            generated: self.generated.clone(),
+        })
     }
 }
 
 /// Puts the new password in the place of the old ones.
 pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &SetPassword) -> Result<Success, OperationError> {
     let description = &execution.configuration.well_known.user_password;
-    let replace =
-        Modification::internal(execution.schema(), ModificationKind::Replace, description, request.hashed.clone());
-    let modifications = vec![Modification { authority: Authority::Client, ..replace }];
+    let replace = Modification::internal(
+        execution.schema(),
+        ModificationKind::Replace,
+        description,
+        request.hashed.clone(),
+    );
+    let modifications = vec![Modification {
+        authority: Authority::Client,
+        ..replace
+    }];
     let success = modify::run(execution, &request.dn, modifications)?;
-    Ok(Success { generated_password: request.generated.clone(), ..success })
+    Ok(Success {
+        generated_password: request.generated.clone(),
+        ..success
+    })
 }

@@ -30,7 +30,9 @@ pub(crate) fn pre_read(
 /// # Errors
 /// As of [`pre_read`].
 pub(crate) fn post_read(execution: &Execution<'_, '_>, id: EntryId) -> Result<Option<Vec<u8>>, OperationError> {
-    let Some(Control { critical, value }) = &execution.controls.post_read else { return Ok(None) };
+    let Some(Control { critical, value }) = &execution.controls.post_read else {
+        return Ok(None);
+    };
     let view = execution.view();
     let record = execution.record_of(view, id)?;
     read(execution, view, &record, *critical, value.0)
@@ -45,15 +47,32 @@ fn read(
 ) -> Result<Option<Vec<u8>>, OperationError> {
     let configuration = execution.configuration;
     let dn = view.dn(record.id)?;
-    let visible =
-        access::visible_record(execution.context, configuration, execution.subject(), view, record, dn.pretty());
+    let visible = access::visible_record(
+        execution.context,
+        configuration,
+        execution.subject(),
+        view,
+        record,
+        dn.pretty(),
+    );
     let Some(visible) = visible else {
-        return if critical { Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS)) } else { Ok(None) };
+        return if critical {
+            Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+        } else {
+            Ok(None)
+        };
     };
     let mut selection = Selection::default();
     selection.resolve(&configuration.schema, names.iter());
     let mut value = Vec::new();
     let has_subordinates = view.has_subordinates(record.id)?;
-    entry_value(&configuration.schema, configuration, &visible, &selection, has_subordinates, &mut value)?;
+    entry_value(
+        &configuration.schema,
+        configuration,
+        &visible,
+        &selection,
+        has_subordinates,
+        &mut value,
+    )?;
     Ok(Some(value))
 }

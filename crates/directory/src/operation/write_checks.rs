@@ -27,7 +27,10 @@ pub(crate) fn refuse_referral(execution: &Execution<'_, '_>, dn: &Dn) -> Result<
     }
     let view = execution.view();
     let id = match view.locate(dn)? {
-        Location::Entry(id) | Location::Missing { ancestor: Some((id, _)) } => id,
+        Location::Entry(id)
+        | Location::Missing {
+            ancestor: Some((id, _)),
+        } => id,
         Location::Missing { ancestor: None } => return Ok(()),
     };
     let record = execution.record_of(view, id)?;
@@ -45,7 +48,11 @@ pub(crate) fn refuse_referral(execution: &Execution<'_, '_>, dn: &Dn) -> Result<
 /// Who makes a change, as `creatorsName` and `modifiersName` have it.
 pub(crate) fn author<'e>(execution: &'e Execution<'_, '_>) -> &'e str {
     let identity = &execution.origin.identity;
-    if identity.is_anonymous() { "cn=anonymous" } else { identity.dn.pretty() }
+    if identity.is_anonymous() {
+        "cn=anonymous"
+    } else {
+        identity.dn.pretty()
+    }
 }
 
 /// Appends what records a change: `entryCSN`, `modifiersName`, `modifyTimestamp`; none that a manager sets itself, and none with

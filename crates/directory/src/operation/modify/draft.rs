@@ -24,9 +24,17 @@ enum Values<'t> {
     /// As stored.
     Stored(RecordAttribute<'t>),
     /// Copied, with normal forms.
-    Memory { values: Vec<Vec<u8>>, normalized: FxHashSet<Vec<u8>> },
+    Memory {
+        values: Vec<Vec<u8>>,
+        normalized: FxHashSet<Vec<u8>>,
+    },
     /// A big stored set, without what was deleted (normal forms) and with what was added (by normal form).
-    Large { stored: RecordAttribute<'t>, count: usize, removed: FxHashSet<Vec<u8>>, added: FxHashMap<Vec<u8>, Vec<u8>> },
+    Large {
+        stored: RecordAttribute<'t>,
+        count: usize,
+        removed: FxHashSet<Vec<u8>>,
+        added: FxHashMap<Vec<u8>, Vec<u8>>,
+    },
 }
 
 impl<'t, 's> Draft<'t, 's> {
@@ -43,7 +51,9 @@ impl<'t, 's> Draft<'t, 's> {
 
     /// Description and number of values of each attribute.
     pub(crate) fn attributes(&self) -> impl Iterator<Item = (&AttributeDescription, usize)> {
-        self.attributes.iter().map(|attribute| (&attribute.description, attribute.values.count()))
+        self.attributes
+            .iter()
+            .map(|attribute| (&attribute.description, attribute.values.count()))
     }
 
     pub(crate) fn has(&self, description: &AttributeDescription) -> bool {
@@ -52,13 +62,15 @@ impl<'t, 's> Draft<'t, 's> {
 
     /// Whether a value with this normal form is there.
     pub(crate) fn holds(&self, description: &AttributeDescription, normal: &[u8]) -> Result<bool, StoreError> {
-        let Some(found) = self.find(description) else { return Ok(false) };
+        let Some(found) = self.find(description) else {
+            return Ok(false);
+        };
         match &found.values {
             Values::Stored(stored) => holds_stored(self.schema, stored, normal),
             Values::Memory { normalized, .. } => Ok(normalized.contains(normal)),
-            Values::Large { stored, removed, added, .. } => {
-                Ok(added.contains_key(normal) || !removed.contains(normal) && stored.holds_normalized(normal)?)
-            }
+            Values::Large {
+                stored, removed, added, ..
+            } => Ok(added.contains_key(normal) || !removed.contains(normal) && stored.holds_normalized(normal)?),
         }
     }
 
@@ -68,7 +80,9 @@ impl<'t, 's> Draft<'t, 's> {
             None => Ok(Vec::new()),
             Some(Values::Memory { values, .. }) => Ok(values.clone()),
             Some(Values::Stored(stored)) => copy_of(stored),
-            Some(Values::Large { stored, removed, added, .. }) => {
+            Some(Values::Large {
+                stored, removed, added, ..
+            }) => {
                 let mut values = copy_of(stored)?;
                 values.retain(|value| !removed.contains(&normal_form(self.schema, description, value)));
                 values.extend(added.values().cloned());
@@ -89,14 +103,25 @@ impl<'t, 's> Draft<'t, 's> {
         }
         match self.touch(description)? {
             None => {
-                let values = Values::Memory { values: values.to_vec(), normalized: normals.iter().cloned().collect() };
-                self.attributes.push(DraftAttribute { description: description.clone(), values });
+                let values = Values::Memory {
+                    values: values.to_vec(),
+                    normalized: normals.iter().cloned().collect(),
+                };
+                self.attributes.push(DraftAttribute {
+                    description: description.clone(),
+                    values,
+                });
             }
-            Some(Values::Memory { values: known, normalized }) => {
+            Some(Values::Memory {
+                values: known,
+                normalized,
+            }) => {
                 known.extend_from_slice(values);
                 normalized.extend(normals.iter().cloned());
             }
-            Some(Values::Large { count, removed, added, .. }) => {
+            Some(Values::Large {
+                count, removed, added, ..
+            }) => {
                 *count += normals.len();
                 for (normal, value) in normals.iter().zip(values) {
                     // A deleted value that comes back is new: it stands at the end.
@@ -121,7 +146,9 @@ impl<'t, 's> Draft<'t, 's> {
                 values.retain(|value| normalized.contains(&normal_form(schema, description, value)));
                 values.len()
             }
-            Some(Values::Large { count, removed, added, .. }) => {
+            Some(Values::Large {
+                count, removed, added, ..
+            }) => {
                 for normal in normals {
                     *count -= 1;
                     if added.remove(normal).is_none() {
@@ -139,17 +166,24 @@ impl<'t, 's> Draft<'t, 's> {
 
     /// Takes the whole attribute away.
     pub(crate) fn remove(&mut self, description: &AttributeDescription) {
-        self.attributes.retain(|attribute| attribute.description != *description);
+        self.attributes
+            .retain(|attribute| attribute.description != *description);
     }
 
     fn find(&self, description: &AttributeDescription) -> Option<&DraftAttribute<'t>> {
-        self.attributes.iter().find(|attribute| attribute.description == *description)
+        self.attributes
+            .iter()
+            .find(|attribute| attribute.description == *description)
     }
 
     /// Makes an attribute ready to be changed: never [`Values::Stored`].
     fn touch(&mut self, description: &AttributeDescription) -> Result<Option<&mut Values<'t>>, StoreError> {
         let schema = self.schema;
-        let Some(found) = self.attributes.iter_mut().find(|attribute| attribute.description == *description) else {
+        let Some(found) = self
+            .attributes
+            .iter_mut()
+            .find(|attribute| attribute.description == *description)
+        else {
             return Ok(None);
         };
         if let Values::Stored(stored) = &found.values {
@@ -162,7 +196,10 @@ impl<'t, 's> Draft<'t, 's> {
                 }
             } else {
                 let values = copy_of(stored)?;
-                let normalized = values.iter().map(|value| normal_form(schema, description, value)).collect();
+                let normalized = values
+                    .iter()
+                    .map(|value| normal_form(schema, description, value))
+                    .collect();
                 Values::Memory { values, normalized }
             };
         }
@@ -188,7 +225,11 @@ fn holds_stored(schema: &Schema, stored: &RecordAttribute<'_>, normal: &[u8]) ->
     let mut found = false;
     stored.for_each(&mut |value| {
         found = normal_form(schema, description, value) == normal;
-        if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if found {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     })?;
     Ok(found)
 }
@@ -202,5 +243,8 @@ pub(crate) fn stored_attribute(
     record: &Record<'_>,
     description: &AttributeDescription,
 ) -> Result<Option<Attribute>, StoreError> {
-    record.values(description).map(|stored| stored.to_attribute()).transpose()
+    record
+        .values(description)
+        .map(|stored| stored.to_attribute())
+        .transpose()
 }

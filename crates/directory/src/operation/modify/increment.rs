@@ -23,7 +23,8 @@ pub(super) fn incremented(values: &[Vec<u8>], increment: &[u8]) -> Result<Option
         .iter()
         .map(|value| {
             let sum = number(value).and_then(|value| value.checked_add(increment));
-            sum.map(|sum| sum.to_string().into_bytes()).ok_or_else(|| refuse("original value"))
+            sum.map(|sum| sum.to_string().into_bytes())
+                .ok_or_else(|| refuse("original value"))
         })
         .collect::<Result<_, _>>()
         .map(Some)
@@ -40,7 +41,10 @@ mod tests {
     #[test]
     fn each_value_grows_and_overflow_is_refused() {
         let values = [b"5".to_vec(), b"-7".to_vec()];
-        assert_eq!(incremented(&values, b"3").expect("fits"), Some(vec![b"8".to_vec(), b"-4".to_vec()]));
+        assert_eq!(
+            incremented(&values, b"3").expect("fits"),
+            Some(vec![b"8".to_vec(), b"-4".to_vec()])
+        );
         assert_eq!(incremented(&values, b"0").expect("fits"), None);
         assert!(incremented(&[i64::MAX.to_string().into_bytes()], b"1").is_err());
         assert!(incremented(&values, b"99999999999999999999").is_err());

@@ -49,16 +49,33 @@ pub(crate) fn run(
     }
     write_checks::add_stamps(execution, &mut modifications);
     let id = execution.locate(dn)?;
-    let Prepared { plan, name, mut success } = prepare(execution, id, &modifications)?;
+    let Prepared {
+        plan,
+        name,
+        mut success,
+    } = prepare(execution, id, &modifications)?;
     if context.overlays.wants_request() {
-        execution.asked.push(Asked::Modify { dn: dn.pretty().to_owned(), modifications });
+        execution.asked.push(Asked::Modify {
+            dn: dn.pretty().to_owned(),
+            modifications,
+        });
     }
-    let before = if context.overlays.needs_entry_before() { Some(execution.entry(id)?) } else { None };
-    let effect = Effect::Modify { dn: name.pretty().into(), changes: plan.changes };
+    let before = if context.overlays.needs_entry_before() {
+        Some(execution.entry(id)?)
+    } else {
+        None
+    };
+    let effect = Effect::Modify {
+        dn: name.pretty().into(),
+        changes: plan.changes,
+    };
     execution.apply_own(
         ChangeKind::Modify,
         effect,
-        Before { entry: before.as_ref(), attributes: &plan.before },
+        Before {
+            entry: before.as_ref(),
+            attributes: &plan.before,
+        },
     )?;
     success.post_read = read_entry::post_read(execution, id)?;
     Ok(success)
@@ -88,8 +105,17 @@ fn prepare(
             &control.value.0,
         )?;
     }
-    let success = Success { pre_read: read_entry::pre_read(execution, view, &record)?, ..Success::default() };
-    let check = WriteCheck::on_record(execution.context, execution.configuration, execution.subject(), &record, view);
+    let success = Success {
+        pre_read: read_entry::pre_read(execution, view, &record)?,
+        ..Success::default()
+    };
+    let check = WriteCheck::on_record(
+        execution.context,
+        execution.configuration,
+        execution.subject(),
+        &record,
+        view,
+    );
     check_access(&check, modifications)?;
     let options = Options {
         relax: execution.is_relaxed(),
@@ -119,10 +145,12 @@ pub(crate) fn is_granted(check: &WriteCheck<'_>, modification: &Modification) ->
     };
     let whole = |privileges| check.permits(Target::Attribute(&modification.description, None), needed(privileges));
     let each = |privileges| {
-        modification
-            .values
-            .iter()
-            .all(|value| check.permits(Target::Attribute(&modification.description, Some(value)), needed(privileges)))
+        modification.values.iter().all(|value| {
+            check.permits(
+                Target::Attribute(&modification.description, Some(value)),
+                needed(privileges),
+            )
+        })
     };
     if modification.authority == Authority::Server {
         return true;
@@ -152,11 +180,18 @@ pub(crate) fn run_internal(
         let id = execution.locate(dn)?;
         let record = execution.record_of(view, id)?;
         let name = view.dn(id)?;
-        let options = Options { relax: false, permissive: false, watched: &[] };
+        let options = Options {
+            relax: false,
+            permissive: false,
+            watched: &[],
+        };
         let plan = plan(execution.configuration, &record, &name, modifications, &options)?;
         (name, plan.changes)
     };
-    execution.apply_further(Effect::Modify { dn: name.pretty().into(), changes })?;
+    execution.apply_further(Effect::Modify {
+        dn: name.pretty().into(),
+        changes,
+    })?;
     Ok(())
 }
 

@@ -45,7 +45,10 @@ pub(crate) fn plan(
         schema,
         permissive: options.permissive,
         draft: Draft::new(schema, record),
-        plan: Plan { changes: Vec::new(), before: Vec::new() },
+        plan: Plan {
+            changes: Vec::new(),
+            before: Vec::new(),
+        },
     };
     for modification in modifications {
         if options.watched.contains(&modification.description) {
@@ -67,7 +70,12 @@ struct Planner<'t, 's> {
 impl Planner<'_, '_> {
     fn note_before(&mut self, record: &Record<'_>, modification: &Modification) -> Result<(), OperationError> {
         let description = &modification.description;
-        if self.plan.before.iter().any(|attribute| attribute.description == *description) {
+        if self
+            .plan
+            .before
+            .iter()
+            .any(|attribute| attribute.description == *description)
+        {
             return Ok(());
         }
         let goes_whole = match modification.kind {
@@ -115,7 +123,10 @@ impl Planner<'_, '_> {
         }
         if !values.is_empty() {
             self.draft.add(description, &values, &normals)?;
-            self.plan.changes.push(ValueChange::Add { attribute: self.text(description).into(), values });
+            self.plan.changes.push(ValueChange::Add {
+                attribute: self.text(description).into(),
+                values,
+            });
         }
         Ok(())
     }
@@ -124,10 +135,17 @@ impl Planner<'_, '_> {
         let description = &modification.description;
         if self.draft.has(description) {
             self.draft.remove(description);
-            self.plan.changes.push(ValueChange::Replace { attribute: self.text(description).into(), values: Vec::new() });
+            self.plan.changes.push(ValueChange::Replace {
+                attribute: self.text(description).into(),
+                values: Vec::new(),
+            });
             return Ok(());
         }
-        if self.permissive { Ok(()) } else { Err(self.missing("delete", description, "no such attribute")) }
+        if self.permissive {
+            Ok(())
+        } else {
+            Err(self.missing("delete", description, "no such attribute"))
+        }
     }
 
     fn delete_values(&mut self, modification: &Modification) -> Result<(), OperationError> {
@@ -154,7 +172,10 @@ impl Planner<'_, '_> {
         }
         if !values.is_empty() {
             self.draft.delete(description, &normals)?;
-            self.plan.changes.push(ValueChange::Delete { attribute: self.text(description).into(), values });
+            self.plan.changes.push(ValueChange::Delete {
+                attribute: self.text(description).into(),
+                values,
+            });
         }
         Ok(())
     }
@@ -165,9 +186,13 @@ impl Planner<'_, '_> {
             return Ok(());
         }
         self.draft.remove(description);
-        self.draft.add(description, &modification.values, &modification.normalized)?;
+        self.draft
+            .add(description, &modification.values, &modification.normalized)?;
         let values = modification.values.clone();
-        self.plan.changes.push(ValueChange::Replace { attribute: self.text(description).into(), values });
+        self.plan.changes.push(ValueChange::Replace {
+            attribute: self.text(description).into(),
+            values,
+        });
         Ok(())
     }
 
@@ -182,7 +207,9 @@ impl Planner<'_, '_> {
         }
         let old = self.draft.values(description)?;
         let step = modification.values.first().map(Vec::as_slice).unwrap_or_default();
-        let Some(new) = increment::incremented(&old, step)? else { return Ok(()) };
+        let Some(new) = increment::incremented(&old, step)? else {
+            return Ok(());
+        };
         self.exchange(description, &old, &new)
     }
 
@@ -194,11 +221,19 @@ impl Planner<'_, '_> {
         new: &[Vec<u8>],
     ) -> Result<(), OperationError> {
         let normals = |values: &[Vec<u8>]| -> Vec<Vec<u8>> {
-            values.iter().map(|value| normal_form(self.schema, description, value)).collect()
+            values
+                .iter()
+                .map(|value| normal_form(self.schema, description, value))
+                .collect()
         };
         let (old_normals, new_normals) = (normals(old), normals(new));
         let only_in = |values: &[Vec<u8>], own: &[Vec<u8>], others: &[Vec<u8>]| -> Vec<Vec<u8>> {
-            values.iter().zip(own).filter(|(_, normal)| !others.contains(normal)).map(|(value, _)| value.clone()).collect()
+            values
+                .iter()
+                .zip(own)
+                .filter(|(_, normal)| !others.contains(normal))
+                .map(|(value, _)| value.clone())
+                .collect()
         };
         let added = only_in(new, &new_normals, &old_normals);
         let deleted = only_in(old, &old_normals, &new_normals);
@@ -206,10 +241,16 @@ impl Planner<'_, '_> {
         self.draft.remove(description);
         self.draft.add(description, new, &new_normals)?;
         if !added.is_empty() {
-            self.plan.changes.push(ValueChange::Add { attribute: attribute.clone(), values: added });
+            self.plan.changes.push(ValueChange::Add {
+                attribute: attribute.clone(),
+                values: added,
+            });
         }
         if !deleted.is_empty() {
-            self.plan.changes.push(ValueChange::Delete { attribute, values: deleted });
+            self.plan.changes.push(ValueChange::Delete {
+                attribute,
+                values: deleted,
+            });
         }
         Ok(())
     }
@@ -222,7 +263,10 @@ impl Planner<'_, '_> {
         let attributes: Vec<CheckedAttribute<'_>> = self
             .draft
             .attributes()
-            .map(|(description, value_count)| CheckedAttribute { description, value_count })
+            .map(|(description, value_count)| CheckedAttribute {
+                description,
+                value_count,
+            })
             .collect();
         let subject = entry_rules::Checked {
             name,
@@ -247,7 +291,12 @@ impl Planner<'_, '_> {
     }
 
     fn require_equality(&self, what: &str, description: &AttributeDescription) -> Result<(), OperationError> {
-        if self.schema.attribute_type(description.attribute_type).equality.is_some() {
+        if self
+            .schema
+            .attribute_type(description.attribute_type)
+            .equality
+            .is_some()
+        {
             return Ok(());
         }
         let text = format!("modify/{what}: {}: no equality matching rule", self.text(description));
