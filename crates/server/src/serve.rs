@@ -1,12 +1,12 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
-use std::{cell::RefCell, error::Error, io, path::Path, process::ExitCode, sync::Arc};
+use std::{cell::RefCell, error::Error, io, path::Path, process::ExitCode, rc::Rc, sync::Arc};
 
 use ironbark_config::{
-    DatabaseKind, Disk, GlobalConfig, OverlayConfig,
+    ConfigError,     DatabaseConfig, DatabaseKind, Disk, GlobalConfig, OverlayConfig,
     parts::{PARTS, PartKind},
 };
-use ironbark_directory::{Directory, OpenOptions, overlay::Overlay};
+use ironbark_directory::{Directory, OpenOptions, VirtualContext, overlay::Overlay};
 use ironbark_model::Schema;
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
@@ -134,19 +134,21 @@ impl Running {
             max_descriptors,
             overlays: built_in_overlays(),
         };
-        let monitors = RefCell::new(Vec::new());
+        let monitors = Rc::<RefCell<Vec<Arc<Monitor>>>>::default();
+        let (made, its_log, its_clock) = (Rc::clone(&monitors), log.clone(), clock.clone());
+        let make_monitor = move |settings: &DatabaseConfig| -> Option<Arc<dyn VirtualContext>> {
+            let suffix = settings.suffixes.first().filter(|_| settings.kind == DatabaseKind::Monitor)?;
+            let monitor = Arc::new(Monitor::new(suffix.clone(), its_log.clone(), its_clock.clone(), facts.clone()));
+            made.borrow_mut().push(Arc::clone(&monitor));
+            Some(monitor)
+        };
         let directory = Directory::open(OpenOptions {
             server_id: server_id(&config.global, &listeners),
             configuration: config,
             clock: clock.clone(),
             randomness: Randomness::system(),
             overlays: &make_overlay,
-            monitor: &|settings| {
-                let suffix = settings.suffixes.first().filter(|_| settings.kind == DatabaseKind::Monitor)?;
-                let monitor = Arc::new(Monitor::new(suffix.clone(), log.clone(), clock.clone(), facts.clone()));
-                monitors.borrow_mut().push(Arc::clone(&monitor));
-                Some(monitor)
-            },
+            monitor: &make_monitor,
         })?;
         let pool = Arc::new(Pool::start(reactors, &directory, clock)?);
         for monitor in monitors.take() {
@@ -214,11 +216,14 @@ fn log_options(options: &ServeOptions) -> LogOptions {
     }
 }
 
-/// Reads slapd.conf.
-fn read_configuration(path: Option<&Path>) -> Result<ironbark_config::Configuration, Failure> {
+/// Reads slapd.conf, from the usual place when there is no path.
+pub fn read_configuration(path: Option<&Path>) -> Result<ironbark_config::Configuration, ConfigError> {
     let path = path.unwrap_or(Path::new(DEFAULT_CONFIG_FILE));
-    let path = path.to_str().ok_or_else(|| format!("the name {} is not UTF-8", path.display()))?;
-    Ok(ironbark_config::load(path, &Disk)?)
+    let text = path.to_str().ok_or_else(|| ConfigError::Unreadable {
+        path: path.display().to_string(),
+        reason: "the name is not UTF-8".to_owned(),
+    })?;
+    ironbark_config::load(text, &Disk)
 }
 
 /// Puts the log settings of the configuration into force. `loglevel` wins over `-s`, as in slapd.
@@ -285,7 +290,8 @@ fn make_overlay(settings: &OverlayConfig, _: &Arc<Schema>) -> Result<Arc<dyn Ove
     Err(format!("overlay {} is not built", settings.kind().name()))
 }
 
-fn built_in_overlays() -> Vec<String> {
+/// The overlays that are built in.
+pub fn built_in_overlays() -> Vec<String> {
     let is_built = |kind| matches!(kind, PartKind::Overlay(_) | PartKind::BuiltIn(_));
     PARTS.iter().filter(|part| is_built(part.kind)).map(|part| part.name.to_owned()).collect()
 }

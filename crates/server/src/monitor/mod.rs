@@ -198,4 +198,5 @@ fn boolean(value: bool) -> &'static str {
     if value { "TRUE" } else { "FALSE" }
 }
 
-const BACKENDS: [&str; 2] = ["monitor", "mdb"];
+/// The kinds of database that are built in.
+pub const BACKENDS: [&str; 2] = ["monitor", "mdb"];
