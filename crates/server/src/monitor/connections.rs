@@ -26,7 +26,6 @@ fn add_connection(tree: &mut Tree<'_>, status: &Status) {
     let (started, active) = (seconds(status.started), seconds(status.active.load(Relaxed)));
     tree.add_timed(&[&name, "Connections"], "monitorConnection", (started, active), |node| {
         let (received, executing) = (status.received.load(Relaxed), u64::from(status.executing.load(Relaxed)));
-        // A message that is answered at once, such as the search that asks, counts as executing while it runs.
         let (reads, waits) = (status.reads.load(Relaxed), status.write_waits.load(Relaxed));
         node.count("monitorConnectionNumber", status.number);
         node.count("monitorConnectionProtocol", status.protocol.load(Relaxed).into());
