@@ -57,7 +57,11 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         Err(error) => {
             // There is nobody left to tell.
             let _ = error.print();
-            return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+            return if error.use_stderr() {
+                ExitCode::FAILURE
+            } else {
+                ExitCode::SUCCESS
+            };
         }
     };
     match command {

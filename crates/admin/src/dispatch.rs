@@ -26,18 +26,26 @@ impl Program {
         if name == "slapd" {
             return Self::Slapd;
         }
-        tool::NAMES.iter().find(|known| **known == name).map_or(Self::Own, |name| Self::Tool(name))
+        tool::NAMES
+            .iter()
+            .find(|known| **known == name)
+            .map_or(Self::Own, |name| Self::Tool(name))
     }
 }
 
 /// Runs the program that the command line means; `arguments` begin with the program's name.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
-    let program = arguments.first().map_or(Program::Own, |name| Program::of_name(&base_name(name)));
+    let program = arguments
+        .first()
+        .map_or(Program::Own, |name| Program::of_name(&base_name(name)));
     match program {
         Program::Slapd => run_slapd(arguments),
         Program::Tool(name) => tool::run(name, arguments),
         Program::Own => {
-            let subcommand = arguments.get(1).and_then(|word| word.to_str()).map_or(Program::Own, Program::of_name);
+            let subcommand = arguments
+                .get(1)
+                .and_then(|word| word.to_str())
+                .map_or(Program::Own, Program::of_name);
             match subcommand {
                 Program::Slapd => run_slapd(arguments.into_iter().skip(1).collect()),
                 Program::Tool(name) => tool::run(name, arguments.into_iter().skip(1).collect()),

@@ -132,7 +132,10 @@ mod tests {
 
     fn parse(words: &[&str]) -> (Vec<Result<(char, String), OptError>>, Vec<OsString>) {
         let mut options = GetOpt::new("46d:f:qs:V", words.iter().map(OsString::from));
-        let read = options.by_ref().map(|opt| opt.map(|opt| (opt.letter, opt.text().unwrap().to_owned()))).collect();
+        let read = options
+            .by_ref()
+            .map(|opt| opt.map(|opt| (opt.letter, opt.text().unwrap().to_owned())))
+            .collect();
         (read, options.into_operands())
     }
 
@@ -140,7 +143,10 @@ mod tests {
     fn values_may_be_attached_or_follow() {
         let (read, operands) = parse(&["-d256", "-s", "0", "-f", "-strange", "-qd-1"]);
         let expected = [("d", "256"), ("s", "0"), ("f", "-strange"), ("q", ""), ("d", "-1")];
-        assert_eq!(read, expected.map(|(letter, value)| Ok((letter.chars().next().unwrap(), value.to_owned()))));
+        assert_eq!(
+            read,
+            expected.map(|(letter, value)| Ok((letter.chars().next().unwrap(), value.to_owned())))
+        );
         assert!(operands.is_empty());
     }
 
@@ -156,7 +162,10 @@ mod tests {
         assert_eq!(parse(&["-x"]).0, [Err(OptError::Unknown('x'))]);
         assert_eq!(parse(&["-:"]).0, [Err(OptError::Unknown(':'))]);
         assert_eq!(parse(&["-f"]).0, [Err(OptError::MissingValue('f'))]);
-        assert_eq!(OptError::MissingValue('f').to_string(), "option requires an argument -- 'f'");
+        assert_eq!(
+            OptError::MissingValue('f').to_string(),
+            "option requires an argument -- 'f'"
+        );
     }
 
     #[test]

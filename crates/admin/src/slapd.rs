@@ -123,12 +123,20 @@ fn parse(arguments: Vec<OsString>) -> Result<Request, Refusal> {
             directory.display()
         )));
     }
-    Ok(if parsed.checks { Request::Check(parsed.options) } else { Request::Serve(parsed.options) })
+    Ok(if parsed.checks {
+        Request::Check(parsed.options)
+    } else {
+        Request::Serve(parsed.options)
+    })
 }
 
 impl Parsed {
     fn take(&mut self, opt: &Opt) -> Result<(), Refusal> {
-        let text = || opt.text().map(str::to_owned).map_err(|error| Refusal::Plain(error.to_string()));
+        let text = || {
+            opt.text()
+                .map(str::to_owned)
+                .map_err(|error| Refusal::Plain(error.to_string()))
+        };
         let options = &mut self.options;
         match opt.letter {
             '4' => options.family = AddressFamily::V4,
@@ -153,7 +161,9 @@ impl Parsed {
             }
             'o' => generic(&text()?)?,
             'c' => {
-                return Err(Refusal::Plain("-c: there is no replication yet whose cookie could be given".to_owned()));
+                return Err(Refusal::Plain(
+                    "-c: there is no replication yet whose cookie could be given".to_owned(),
+                ));
             }
             't' => self.checks = true,
             'V' => self.versions += 1,
@@ -169,7 +179,9 @@ fn levels(mask: u32, text: &str) -> Result<u32, Refusal> {
 
 /// `-o name[=value]`.
 fn generic(text: &str) -> Result<(), Refusal> {
-    let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+    let (name, value) = text
+        .split_once('=')
+        .map_or((text, None), |(name, value)| (name, Some(value)));
     if !name.eq_ignore_ascii_case("slp") {
         return Err(Refusal::Usage(format!("unknown option -o {name}")));
     }
@@ -215,7 +227,8 @@ mod tests {
 
     #[test]
     fn options_are_those_of_slapd() {
-        let line = "slapd -4 -f slapd.conf -h ldap://:9011 -d stats,sync -d1 -s0 -S err -l local3 -n me -r /r -u u -g 7 -F d";
+        let line =
+            "slapd -4 -f slapd.conf -h ldap://:9011 -d stats,sync -d1 -s0 -S err -l local3 -n me -r /r -u u -g 7 -F d";
         let parsed = options(line);
         assert_eq!(parsed.family, AddressFamily::V4);
         assert_eq!(parsed.config_file.as_deref(), Some("slapd.conf".as_ref()));
@@ -224,8 +237,14 @@ mod tests {
         assert_eq!(parsed.syslog_levels, Some(0));
         assert_eq!(parsed.syslog_severity, Severity::parse("ERR"));
         assert_eq!(parsed.syslog_facility, Facility::parse("LOCAL3"));
-        assert_eq!((parsed.user.as_deref(), parsed.group.as_deref()), (Some("u"), Some("7")));
-        assert_eq!((parsed.name.as_deref(), parsed.chroot), (Some("me"), Some(PathBuf::from("/r"))));
+        assert_eq!(
+            (parsed.user.as_deref(), parsed.group.as_deref()),
+            (Some("u"), Some("7"))
+        );
+        assert_eq!(
+            (parsed.name.as_deref(), parsed.chroot),
+            (Some("me"), Some(PathBuf::from("/r")))
+        );
         assert_eq!(parsed.arguments.len(), line.split(' ').count());
     }
 
@@ -242,7 +261,10 @@ mod tests {
         assert!(matches!(refusal("slapd -o foo=1"), Refusal::Usage(_)));
         assert!(matches!(refusal("slapd -x"), Refusal::Usage(_)));
         assert!(matches!(refusal("slapd start"), Refusal::Usage(_)));
-        assert_eq!(refusal("slapd -d foo"), Refusal::Plain("unrecognized log level \"foo\"".to_owned()));
+        assert_eq!(
+            refusal("slapd -d foo"),
+            Refusal::Plain("unrecognized log level \"foo\"".to_owned())
+        );
         assert!(matches!(refusal("slapd -l kern"), Refusal::Plain(_)));
     }
 

@@ -12,8 +12,8 @@ mod pool;
 mod reactor;
 mod serve;
 
-pub use options::ServeOptions;
 pub use monitor::BACKENDS;
+pub use options::ServeOptions;
 pub use serve::{built_in_overlays, read_configuration, serve};
 
 /// What `-V` and cn=Monitor say.

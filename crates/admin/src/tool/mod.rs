@@ -32,7 +32,13 @@ pub const NAMES: [&str; 10] = [
 pub fn name_of_word(word: &str) -> Option<&'static str> {
     let word_of = |name: &&'static str| name.strip_prefix("slap").unwrap_or(name);
     let exact = NAMES.iter().find(|name| word_of(name) == word);
-    exact.or_else(|| NAMES.iter().find(|name| !word.is_empty() && word_of(name).starts_with(word))).copied()
+    exact
+        .or_else(|| {
+            NAMES
+                .iter()
+                .find(|name| !word.is_empty() && word_of(name).starts_with(word))
+        })
+        .copied()
 }
 
 /// Runs a tool by its full name.

@@ -70,7 +70,10 @@ fn connections_are_logged_in_slapds_words() {
     let message = |line: &str| line.splitn(3, ' ').nth(2).unwrap_or_default().to_owned();
     let lines: Vec<String> = log.lines().map(message).filter(|line| !line.contains(" op=")).collect();
     let without_descriptor = |line: &str| {
-        line.split(' ').filter(|word| !word.starts_with("fd=")).collect::<Vec<_>>().join(" ")
+        line.split(' ')
+            .filter(|word| !word.starts_with("fd="))
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let lines: Vec<String> = lines.iter().map(|line| without_descriptor(line)).collect();
     assert_eq!(lines[1], "slapd starting");
@@ -91,7 +94,12 @@ fn connections_are_logged_in_slapds_words() {
 fn what_is_not_ldap_gets_a_notice_and_is_disconnected() {
     let running = Running::start("sockbuf_max_incoming 1000");
     let too_long = [0x30, 0x82, 0x03, 0xe9];
-    for bytes in [&b"GET / HTTP/1.0\r\n\r\n"[..], b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc", &too_long, &[0x30, 0x80]] {
+    for bytes in [
+        &b"GET / HTTP/1.0\r\n\r\n"[..],
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc",
+        &too_long,
+        &[0x30, 0x80],
+    ] {
         let mut stream = running.connect_tcp();
         write(&mut stream, bytes);
         read_notice(&mut stream);
@@ -115,7 +123,9 @@ fn messages_may_come_in_pieces_and_in_crowds() {
     let count = 5000;
     let crowd: Vec<u8> = (1..=count).flat_map(search).collect();
     let mut writer = stream.try_clone().unwrap();
-    let sender = std::thread::Builder::new().spawn(move || write(&mut writer, &crowd)).unwrap();
+    let sender = std::thread::Builder::new()
+        .spawn(move || write(&mut writer, &crowd))
+        .unwrap();
     let mut done = Vec::new();
     while done.len() < usize::from(count) {
         let (id, tag) = read_message(&mut stream).unwrap();
@@ -124,14 +134,18 @@ fn messages_may_come_in_pieces_and_in_crowds() {
         }
     }
     sender.join().unwrap();
-    assert!(done.iter().copied().eq(1..=count), "answers in the order of the requests");
+    assert!(
+        done.iter().copied().eq(1..=count),
+        "answers in the order of the requests"
+    );
 }
 
 #[test]
 fn a_client_that_does_not_read_holds_up_nobody_else() {
     let running = Running::start("threads 1");
     let mut deaf = running.connect();
-    deaf.set_write_timeout(Some(std::time::Duration::from_millis(200))).unwrap();
+    deaf.set_write_timeout(Some(std::time::Duration::from_millis(200)))
+        .unwrap();
     let crowd: Vec<u8> = (1..=1000).flat_map(search).collect();
     // Until the server stops reading, because what it has to say is not taken.
     let is_stuck = (0..10_000).any(|_| std::io::Write::write_all(&mut deaf, &crowd).is_err());
@@ -153,7 +167,8 @@ fn idle_connections_are_closed() {
 fn a_client_that_takes_nothing_is_closed_after_the_write_timeout() {
     let mut running = Running::start("writetimeout 1");
     let mut deaf = running.connect();
-    deaf.set_write_timeout(Some(std::time::Duration::from_millis(200))).unwrap();
+    deaf.set_write_timeout(Some(std::time::Duration::from_millis(200)))
+        .unwrap();
     let crowd: Vec<u8> = (1..=1000).flat_map(search).collect();
     while std::io::Write::write_all(&mut deaf, &crowd).is_ok() {}
     running.wait_for_line("closed (writetimeout)");
@@ -195,12 +210,20 @@ fn the_log_file_gets_what_loglevel_asks_for() {
     let output = run(&mut place.slapd(&place.local_url()));
     assert!(output.status.success(), "{}", stderr(&output));
     drop(std::os::unix::net::UnixStream::connect(place.path("ldapi")).unwrap());
-    let has = |text: &str| fs::read_to_string(place.path("log")).unwrap().contains(text).then_some(());
+    let has = |text: &str| {
+        fs::read_to_string(place.path("log"))
+            .unwrap()
+            .contains(text)
+            .then_some(())
+    };
     assert!(wait_until(|| has("closed (connection lost)")).is_some());
     signal(place.pid(), "TERM");
     assert!(wait_until(|| has("slapd stopped.")).is_some());
     let log = fs::read_to_string(place.path("log")).unwrap();
     let line = log.lines().find(|line| line.contains("ACCEPT")).unwrap();
     let words: Vec<&str> = line.split(' ').collect();
-    assert!(words[0].len() == 30 && words[0].ends_with('Z') && words[2].starts_with("slapd["), "{line}");
+    assert!(
+        words[0].len() == 30 && words[0].ends_with('Z') && words[2].starts_with("slapd["),
+        "{line}"
+    );
 }

@@ -30,7 +30,11 @@ impl Place {
         symlink(env!("CARGO_BIN_EXE_ironbark"), folder.path().join("slapd")).unwrap();
         let place = Self { folder };
         let pid = place.path("pid").display().to_string();
-        fs::write(place.path("slapd.conf"), format!("pidfile {pid}\n{settings}\ndatabase monitor\n")).unwrap();
+        fs::write(
+            place.path("slapd.conf"),
+            format!("pidfile {pid}\n{settings}\ndatabase monitor\n"),
+        )
+        .unwrap();
         place
     }
 
@@ -40,13 +44,18 @@ impl Place {
 
     /// The URL of a socket in the folder.
     pub fn local_url(&self) -> String {
-        format!("ldapi://{}/", self.path("ldapi").display().to_string().replace('/', "%2F"))
+        format!(
+            "ldapi://{}/",
+            self.path("ldapi").display().to_string().replace('/', "%2F")
+        )
     }
 
     /// slapd with the configuration, some URLs, and no syslog.
     pub fn slapd(&self, urls: &str) -> Command {
         let mut command = Command::new(self.path("slapd"));
-        command.current_dir(self.folder.path()).args(["-s0", "-f", "slapd.conf", "-h", urls]);
+        command
+            .current_dir(self.folder.path())
+            .args(["-s0", "-f", "slapd.conf", "-h", urls]);
         command.stdin(Stdio::null());
         command
     }
@@ -122,7 +131,9 @@ impl Running {
 
     /// Waits for the end; the exit status.
     pub fn wait(&mut self) -> Option<i32> {
-        wait_until(|| self.child.try_wait().unwrap()).unwrap_or_else(|| panic!("slapd goes on:\n{}", self.log())).code()
+        wait_until(|| self.child.try_wait().unwrap())
+            .unwrap_or_else(|| panic!("slapd goes on:\n{}", self.log()))
+            .code()
     }
 }
 
@@ -146,7 +157,10 @@ fn socket_inodes(pid: u32) -> Vec<String> {
 }
 
 pub fn signal(pid: u32, name: &str) {
-    let status = Command::new("kill").args(["-s", name, &pid.to_string()]).status().unwrap();
+    let status = Command::new("kill")
+        .args(["-s", name, &pid.to_string()])
+        .status()
+        .unwrap();
     assert!(status.success());
 }
 
@@ -178,7 +192,9 @@ pub fn exists(path: &Path) -> bool {
 pub fn search(id: u16) -> Vec<u8> {
     let [high, low] = id.to_be_bytes();
     let mut message = vec![0x30, 0x26, 0x02, 0x02, high, low, 0x63, 0x20];
-    message.extend([0x04, 0, 0x0a, 1, 0, 0x0a, 1, 0, 0x02, 1, 0, 0x02, 1, 0, 0x01, 1, 0, 0x87, 0x0b]);
+    message.extend([
+        0x04, 0, 0x0a, 1, 0, 0x0a, 1, 0, 0x02, 1, 0, 0x02, 1, 0, 0x01, 1, 0, 0x87, 0x0b,
+    ]);
     message.extend(b"objectClass");
     message.extend([0x30, 0]);
     message
@@ -201,7 +217,9 @@ pub fn read_message(stream: &mut impl Read) -> Option<(u16, u8)> {
     let mut body = vec![0; length];
     stream.read_exact(&mut body).unwrap();
     let id_length = usize::from(body[1]);
-    let id = body[2..2 + id_length].iter().fold(0, |id: u16, byte| id << 8 | u16::from(*byte));
+    let id = body[2..2 + id_length]
+        .iter()
+        .fold(0, |id: u16, byte| id << 8 | u16::from(*byte));
     Some((id, body[2 + id_length]))
 }
 

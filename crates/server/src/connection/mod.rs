@@ -293,9 +293,15 @@ impl Connection {
             // Abandon is answered with nothing.
             Started::Answered => self.results += u64::from(has_produced),
             Started::Search(run) => self.searches.push_back(run),
-            Started::Submitted(Submitted { receiver, blocks_connection }) => {
+            Started::Submitted(Submitted {
+                receiver,
+                blocks_connection,
+            }) => {
                 self.is_blocked |= blocks_connection;
-                self.submitted.push(Waiting { receiver, blocks: blocks_connection });
+                self.submitted.push(Waiting {
+                    receiver,
+                    blocks: blocks_connection,
+                });
             }
             Started::Disconnect(reason) => {
                 self.results += u64::from(has_produced);
@@ -333,7 +339,9 @@ impl Connection {
             Ok(true) => self.handle.blocked_since.set(None),
             Ok(false) => {
                 if was_empty || self.handle.blocked_since.get().is_none() || self.output.take_progress() {
-                    self.handle.blocked_since.set(Some(self.reactor.clock().coarse_monotonic()));
+                    self.handle
+                        .blocked_since
+                        .set(Some(self.reactor.clock().coarse_monotonic()));
                     increment(&self.status.write_waits);
                 }
             }
@@ -369,7 +377,12 @@ impl Connection {
         self.state == State::Open
             && !self.is_blocked
             && self.output.waiting() < START_BELOW_BYTES
-            && self.under_way() < self.reactor.limits().operations.of(self.session.identity.is_anonymous())
+            && self.under_way()
+                < self
+                    .reactor
+                    .limits()
+                    .operations
+                    .of(self.session.identity.is_anonymous())
     }
 
     fn can_step(&self) -> bool {
@@ -377,13 +390,18 @@ impl Connection {
     }
 
     fn message_limit(&self) -> usize {
-        self.reactor.limits().message_bytes.of(self.session.identity.is_anonymous())
+        self.reactor
+            .limits()
+            .message_bytes
+            .of(self.session.identity.is_anonymous())
     }
 
     fn touch(&self) {
         let clock = self.reactor.clock();
         self.handle.active.set(clock.coarse_monotonic());
-        self.status.active.store(clock.coarse_now().unix_seconds(), Ordering::Relaxed);
+        self.status
+            .active
+            .store(clock.coarse_now().unix_seconds(), Ordering::Relaxed);
     }
 
     /// Tells timeouts and cn=Monitor how things are.
@@ -391,8 +409,12 @@ impl Connection {
         let (handle, status) = (&self.handle, &self.status);
         handle.is_busy.set(self.under_way() != 0);
         handle.is_closing.set(matches!(self.state, State::Closing(_)));
-        status.executing.store(u32::try_from(self.under_way()).unwrap_or(u32::MAX), Ordering::Relaxed);
-        status.pending.store(!self.input.is_empty() && !self.may_start(), Ordering::Relaxed);
+        status
+            .executing
+            .store(u32::try_from(self.under_way()).unwrap_or(u32::MAX), Ordering::Relaxed);
+        status
+            .pending
+            .store(!self.input.is_empty() && !self.may_start(), Ordering::Relaxed);
         status.is_writing.store(!self.output.is_empty(), Ordering::Relaxed);
         if status.protocol.load(Ordering::Relaxed) != self.session.protocol_version {
             status.protocol.store(self.session.protocol_version, Ordering::Relaxed);
@@ -434,7 +456,9 @@ impl Future for Waiting {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let blocks = self.blocks;
-        Pin::new(&mut self.receiver).poll(cx).map(|completion| (blocks, completion))
+        Pin::new(&mut self.receiver)
+            .poll(cx)
+            .map(|completion| (blocks, completion))
     }
 }
 

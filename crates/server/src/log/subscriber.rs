@@ -52,7 +52,11 @@ impl<S: Subscriber> Layer<S> for LevelLayer {
         TEXT.with(|text| {
             // Formatting a value may log; that inner line has a buffer of its own.
             let mut inner = RefCell::default();
-            let text = if text.try_borrow_mut().is_ok() { text } else { &mut inner };
+            let text = if text.try_borrow_mut().is_ok() {
+                text
+            } else {
+                &mut inner
+            };
             let mut text = text.borrow_mut();
             text.clear();
             event.record(&mut Text(&mut text));
