@@ -26,7 +26,10 @@ pub enum ConfigError {
 impl ConfigError {
     /// A refusal of the statement at `location`.
     pub fn refused(location: &Source, reason: impl Into<String>) -> Self {
-        Self::Refused { location: location.clone(), reason: reason.into() }
+        Self::Refused {
+            location: location.clone(),
+            reason: reason.into(),
+        }
     }
 }
 

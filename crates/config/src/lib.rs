@@ -20,12 +20,14 @@ mod reference;
 mod schema_statement;
 mod setting;
 mod table;
+#[cfg(test)]
+mod test_schema;
 mod value;
 mod word_set;
 
 pub use database::{
-    Checkpoint, DatabaseConfig, DatabaseKind, IndexKinds, IndexSetting, MdbConfig, Operations, Require, Restrict, Secret,
-    Subordinate,
+    Checkpoint, DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, Operations,
+    Require, Restrict, Secret, Subordinate,
 };
 pub use error::{ConfigError, Notice};
 pub use global::{Allow, Disallow, GlobalConfig, LogFileFormat, LogRotation, ServerId};

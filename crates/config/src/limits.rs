@@ -139,7 +139,9 @@ impl LimitsRule {
         let selector = parse_selector(statement, selector)?;
         let mut limits = base.clone();
         for change in changes {
-            limits.change(change).ok_or_else(|| format!("unknown limit values \"{change}\""))?;
+            limits
+                .change(change)
+                .ok_or_else(|| format!("unknown limit values \"{change}\""))?;
         }
         limits.reconcile();
         Ok(Self { selector, limits })
@@ -162,7 +164,8 @@ impl SearchLimits {
     pub(crate) fn set_size(&mut self, statement: &Statement<'_>) -> Result<(), String> {
         for word in statement.some()? {
             if starts(word, "size") {
-                self.change(word).ok_or_else(|| format!("unable to parse value \"{word}\""))?;
+                self.change(word)
+                    .ok_or_else(|| format!("unable to parse value \"{word}\""))?;
             } else {
                 self.size_soft = soft(word).ok_or_else(|| format!("unable to parse limit \"{word}\""))?;
                 self.size_hard = HardLimit::Soft;
@@ -175,7 +178,8 @@ impl SearchLimits {
     pub(crate) fn set_time(&mut self, statement: &Statement<'_>) -> Result<(), String> {
         for word in statement.some()? {
             if starts(word, "time") {
-                self.change(word).ok_or_else(|| format!("unable to parse value \"{word}\""))?;
+                self.change(word)
+                    .ok_or_else(|| format!("unable to parse value \"{word}\""))?;
             } else {
                 self.time_soft_s = soft(word).ok_or_else(|| format!("unable to parse limit \"{word}\""))?;
                 self.time_hard_s = HardLimit::Soft;
@@ -186,17 +190,21 @@ impl SearchLimits {
 
     /// The value of `sizelimit`.
     pub(crate) fn size_text(&self) -> String {
-        plain_or_words(self.size_words(&Self::nothing()), "size")
+        plain_or_words(&self.size_words(&Self::nothing()), "size")
     }
 
     /// The value of `timelimit`.
     pub(crate) fn time_text(&self) -> String {
-        plain_or_words(self.time_words(&Self::nothing()), "time")
+        plain_or_words(&self.time_words(&Self::nothing()), "time")
     }
 
     /// Nobody's limits, so that soft limits are always printed.
     fn nothing() -> Self {
-        Self { time_soft_s: Some(u32::MAX), size_soft: Some(u32::MAX), ..Self::default() }
+        Self {
+            time_soft_s: Some(u32::MAX),
+            size_soft: Some(u32::MAX),
+            ..Self::default()
+        }
     }
 
     /// Applies one `size...=` or `time...=` word.
@@ -301,19 +309,26 @@ impl SearchLimits {
 }
 
 /// `500` where nothing but the soft limit is to be said.
-fn plain_or_words(words: Vec<String>, kind: &str) -> String {
-    match words.as_slice() {
-        [one] => one.strip_prefix(kind).and_then(|rest| rest.strip_prefix(".soft=")).unwrap_or(one).to_owned(),
+fn plain_or_words(words: &[String], kind: &str) -> String {
+    match words {
+        [one] => one
+            .strip_prefix(kind)
+            .and_then(|rest| rest.strip_prefix(".soft="))
+            .unwrap_or(one)
+            .to_owned(),
         _ => words.join(" "),
     }
 }
 
 /// A number; `unlimited`, `none` and -1 are `None` inside.
+#[allow(clippy::option_option, reason = "the inner one is the limit's own `unlimited`")]
 fn soft(text: &str) -> Option<Option<u32>> {
     if text.eq_ignore_ascii_case("unlimited") || text.eq_ignore_ascii_case("none") || text == "-1" {
         return Some(None);
     }
-    value::parse_u32(text).filter(|&number| i32::try_from(number).is_ok()).map(Some)
+    value::parse_u32(text)
+        .filter(|&number| i32::try_from(number).is_ok())
+        .map(Some)
 }
 
 fn hard(text: &str) -> Option<HardLimit> {
@@ -340,7 +355,8 @@ fn hard_text(limit: HardLimit) -> String {
 }
 
 fn starts(word: &str, prefix: &str) -> bool {
-    word.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix))
+    word.get(..prefix.len())
+        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 fn parse_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSelector, String> {
@@ -362,17 +378,25 @@ fn parse_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSelecto
     } else {
         // Without a keyword: the name itself.
         let dn = value::parse_dn(statement, text)?;
-        Ok(LimitsSelector::Dn { is_base: false, pattern: DnPattern::Exact(dn) })
+        Ok(LimitsSelector::Dn {
+            is_base: false,
+            pattern: DnPattern::Exact(dn),
+        })
     }
 }
 
 fn parse_dn_selector(statement: &Statement<'_>, key: &str, pattern: &str) -> Result<LimitsSelector, String> {
-    let mut style = key.strip_prefix("dn").and_then(|rest| rest.strip_prefix('.')).unwrap_or("exact");
+    let mut style = key
+        .strip_prefix("dn")
+        .and_then(|rest| rest.strip_prefix('.'))
+        .unwrap_or("exact");
     let mut is_base = false;
     for (kind, base) in [("self", false), ("this", true)] {
         if let Some(rest) = style.strip_prefix(kind) {
             is_base = base;
-            style = rest.strip_prefix('.').unwrap_or(if rest.is_empty() { "exact" } else { style });
+            style = rest
+                .strip_prefix('.')
+                .unwrap_or(if rest.is_empty() { "exact" } else { style });
         }
     }
     if style == "anonymous" && !is_base {
@@ -430,9 +454,18 @@ fn selector_text(schema: &Schema, selector: &LimitsSelector) -> String {
             format!("dn{kind}.{style}={}", quote_always(text))
         }
         LimitsSelector::Group { class, attribute, dn } => {
-            let class = schema.object_classes().iter().find(|candidate| candidate.number == *class);
-            let class = class.map_or("", |class| class.names.first().map_or(class.oid.as_ref(), AsRef::as_ref));
-            format!("group/{class}/{}={}", schema.description_text(attribute), quote_always(dn.pretty()))
+            let class = schema
+                .object_classes()
+                .iter()
+                .find(|candidate| candidate.number == *class);
+            let class = class.map_or("", |class| {
+                class.names.first().map_or(class.oid.as_ref(), AsRef::as_ref)
+            });
+            format!(
+                "group/{class}/{}={}",
+                schema.description_text(attribute),
+                quote_always(dn.pretty())
+            )
         }
     }
 }
@@ -440,5 +473,12 @@ fn selector_text(schema: &Schema, selector: &LimitsSelector) -> String {
 /// Names are always quoted in access and limits values, as slapd does.
 pub(crate) fn quote_always(text: &str) -> String {
     let quoted = quote(text);
-    if quoted.starts_with('"') { quoted } else { format!("\"{quoted}\"") }
+    if quoted.starts_with('"') {
+        quoted
+    } else {
+        format!("\"{quoted}\"")
+    }
 }
+
+#[cfg(test)]
+mod tests;

@@ -41,9 +41,7 @@ pub struct Configuration {
 /// The first thing that is wrong, with file and line.
 pub fn load(path: &str, files: &dyn FileSource) -> Result<Configuration, ConfigError> {
     let lines = reader::read(path, files)?;
-    let (definitions, statements): (Vec<Line>, Vec<Line>) =
-        lines.into_iter().partition(|line| schema_kind(&line.keyword).is_some());
-    let definitions: Vec<SchemaStatement> = definitions.into_iter().filter_map(schema_statement).collect();
+    let (definitions, statements) = schema_statements(lines);
     let schema = build_schema(&definitions)?;
     let mut loading = Loading::new(Arc::clone(&schema));
     for line in &statements {
@@ -54,16 +52,29 @@ pub fn load(path: &str, files: &dyn FileSource) -> Result<Configuration, ConfigE
     Ok(configuration)
 }
 
+/// Schema definitions, and all else.
+pub(crate) fn schema_statements(lines: Vec<Line>) -> (Vec<SchemaStatement>, Vec<Line>) {
+    let mut definitions = Vec::new();
+    let mut statements = Vec::new();
+    for line in lines {
+        match schema_kind(&line.keyword) {
+            Some(kind) => definitions.push(SchemaStatement {
+                kind,
+                text: line.raw,
+                words: line.arguments,
+                location: line.location,
+            }),
+            None => statements.push(line),
+        }
+    }
+    (definitions, statements)
+}
+
 fn schema_kind(keyword: &str) -> Option<SchemaKind> {
     table::with_keyword(keyword).find_map(|row| match row.fate {
         Fate::Obeyed(Handler::Schema(kind)) => Some(kind),
         _ => None,
     })
-}
-
-fn schema_statement(line: Line) -> Option<SchemaStatement> {
-    let kind = schema_kind(&line.keyword)?;
-    Some(SchemaStatement { kind, text: line.raw, words: line.arguments, location: line.location })
 }
 
 /// The system schema and the definitions of a file.
@@ -74,7 +85,12 @@ pub fn build_schema(definitions: &[SchemaStatement]) -> Result<Arc<Schema>, Conf
     let mut builder = SchemaBuilder::new();
     let mut options: Option<(&Source, Vec<&str>)> = None;
     for definition in definitions {
-        let SchemaStatement { kind, text, words, location } = definition;
+        let SchemaStatement {
+            kind,
+            text,
+            words,
+            location,
+        } = definition;
         let added = match kind {
             SchemaKind::ObjectIdentifier => builder.objectidentifier(text, location),
             SchemaKind::LdapSyntax => builder.ldapsyntax(text, location),
@@ -96,7 +112,10 @@ pub fn build_schema(definitions: &[SchemaStatement]) -> Result<Arc<Schema>, Conf
     }
     builder.build().map_err(|errors| match errors.0.first() {
         Some(error) => schema_refusal(error),
-        None => ConfigError::Unreadable { path: "schema".to_owned(), reason: errors.to_string() },
+        None => ConfigError::Unreadable {
+            path: "schema".to_owned(),
+            reason: errors.to_string(),
+        },
     })
 }
 
@@ -143,7 +162,10 @@ impl Loading {
         match row.fate {
             Fate::Refused(part) => Err(refused(format!("belongs to a part that is not built yet: {part}"))),
             Fate::Meaningless(reason) => {
-                self.notice(&line.location, format!("<{}> has no meaning here: {reason}", line.keyword));
+                self.notice(
+                    &line.location,
+                    format!("<{}> has no meaning here: {reason}", line.keyword),
+                );
                 Ok(())
             }
             Fate::Obeyed(Handler::Structure) => self.structure(line).map_err(refused),
@@ -159,7 +181,10 @@ impl Loading {
     }
 
     fn notice(&mut self, location: &Source, text: String) {
-        self.notices.push(Notice { location: location.clone(), text });
+        self.notices.push(Notice {
+            location: location.clone(),
+            text,
+        });
     }
 
     fn row(&self, line: &Line) -> Result<&'static Setting, ConfigError> {
@@ -212,9 +237,17 @@ impl Loading {
             return Err(format!("only one {} database is allowed", kind.name()));
         }
         if kind == DatabaseKind::Config {
-            self.notice(&line.location, "<database> config is accepted; cn=config is not served until it is built".to_owned());
+            self.notice(
+                &line.location,
+                "<database> config is accepted; cn=config is not served until it is built".to_owned(),
+            );
         }
-        self.databases.push(DatabaseConfig::new(kind, line.location.clone(), &self.frontend, &self.schema));
+        self.databases.push(DatabaseConfig::new(
+            kind,
+            line.location.clone(),
+            &self.frontend,
+            &self.schema,
+        ));
         self.section = Section::Database;
         Ok(())
     }
@@ -337,7 +370,9 @@ fn unknown(line: &Line, place: Place<'_>) -> ConfigError {
             Place::Backend(_) => "inside backend info definition",
             Place::Database(..) => "inside backend database definition",
         };
-        let hint = table::suggestion(keyword).map(|guess| format!("; did you mean <{guess}>?")).unwrap_or_default();
+        let hint = table::suggestion(keyword)
+            .map(|guess| format!("; did you mean <{guess}>?"))
+            .unwrap_or_default();
         format!("unknown directive <{keyword}> {place}{hint}")
     });
     ConfigError::refused(&line.location, reason)
@@ -351,13 +386,13 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
     if database.suffixes.is_empty() {
         return refused("needs a suffix".to_owned());
     }
-    if database.subordinate.is_some() && database.suffixes.len() != 1 {
-        return refused("a subordinate database has exactly one suffix".to_owned());
-    }
     for other in before.iter().filter(|other| !other.disabled) {
         if other.kind == DatabaseKind::Mdb && other.mdb.directory == database.mdb.directory {
             let directory = database.mdb.directory.display();
-            return refused(format!("directory \"{directory}\" is that of another database already (line {})", other.location.line));
+            return refused(format!(
+                "directory \"{directory}\" is that of another database already (line {})",
+                other.location.line
+            ));
         }
         if other.hidden || database.hidden {
             continue;
@@ -366,10 +401,14 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
             if other.suffixes.iter().any(|earlier| suffix.is_within(earlier)) {
                 let kind = other.kind.name();
                 let name = suffix.pretty();
-                return refused(format!("namingContext \"{name}\" already served by a preceding {kind} database"));
+                return refused(format!(
+                    "namingContext \"{name}\" already served by a preceding {kind} database"
+                ));
             }
         }
     }
     Ok(())
 }
 
+#[cfg(test)]
+mod tests;

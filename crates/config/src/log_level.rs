@@ -57,7 +57,11 @@ impl LogLevel {
             return vec!["0".to_owned()];
         }
         let mut words: Vec<String> = self.words().into_iter().map(str::to_owned).collect();
-        let named = self.words().into_iter().filter_map(Self::word).fold(0, |bits, level| bits | level.0);
+        let named = self
+            .words()
+            .into_iter()
+            .filter_map(Self::word)
+            .fold(0, |bits, level| bits | level.0);
         if self.0 & !named != 0 {
             words.push(format!("{:#x}", self.0 & !named));
         }

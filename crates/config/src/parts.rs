@@ -33,14 +33,18 @@ pub enum PartKind {
 
 /// A database type by the name in `database`.
 pub fn database(name: &str) -> Option<&'static Part> {
-    PARTS.iter().find(|part| matches!(part.kind, PartKind::Database(_)) && part.name.eq_ignore_ascii_case(name))
+    PARTS
+        .iter()
+        .find(|part| matches!(part.kind, PartKind::Database(_)) && part.name.eq_ignore_ascii_case(name))
 }
 
 /// An overlay by the name in `overlay`.
 pub fn overlay(name: &str) -> Option<&'static Part> {
     PARTS.iter().find(|part| {
-        matches!(part.kind, PartKind::Overlay(_) | PartKind::BuiltIn(_) | PartKind::MissingOverlay)
-            && part.name.eq_ignore_ascii_case(name)
+        matches!(
+            part.kind,
+            PartKind::Overlay(_) | PartKind::BuiltIn(_) | PartKind::MissingOverlay
+        ) && part.name.eq_ignore_ascii_case(name)
     })
 }
 
@@ -77,23 +81,43 @@ pub fn module_name(argument: &str) -> String {
 }
 
 const fn built(name: &'static str, kind: DatabaseKind) -> Part {
-    Part { name, modules: &[], kind: PartKind::Database(Some(kind)) }
+    Part {
+        name,
+        modules: &[],
+        kind: PartKind::Database(Some(kind)),
+    }
 }
 
 const fn missing_database(name: &'static str) -> Part {
-    Part { name, modules: &[], kind: PartKind::Database(None) }
+    Part {
+        name,
+        modules: &[],
+        kind: PartKind::Database(None),
+    }
 }
 
 const fn missing_overlay(name: &'static str) -> Part {
-    Part { name, modules: &[], kind: PartKind::MissingOverlay }
+    Part {
+        name,
+        modules: &[],
+        kind: PartKind::MissingOverlay,
+    }
 }
 
 const fn passwords(name: &'static str, modules: &'static [&'static str]) -> Part {
-    Part { name, modules, kind: PartKind::Passwords }
+    Part {
+        name,
+        modules,
+        kind: PartKind::Passwords,
+    }
 }
 
 const fn missing_module(name: &'static str) -> Part {
-    Part { name, modules: &[], kind: PartKind::MissingModule }
+    Part {
+        name,
+        modules: &[],
+        kind: PartKind::MissingModule,
+    }
 }
 
 /// Every part. Adding one is one row.
@@ -119,13 +143,27 @@ pub const PARTS: &[Part] = &[
     missing_database("sock"),
     missing_database("sql"),
     missing_database("wt"),
-    Part { name: "memberof", modules: &[], kind: PartKind::Overlay(OverlayKind::Memberof) },
-    Part { name: "auditlog", modules: &[], kind: PartKind::Overlay(OverlayKind::Auditlog) },
-    Part { name: "deref", modules: &[], kind: PartKind::BuiltIn("the dereference control is always offered") },
+    Part {
+        name: "memberof",
+        modules: &[],
+        kind: PartKind::Overlay(OverlayKind::Memberof),
+    },
+    Part {
+        name: "auditlog",
+        modules: &[],
+        kind: PartKind::Overlay(OverlayKind::Auditlog),
+    },
+    Part {
+        name: "deref",
+        modules: &[],
+        kind: PartKind::BuiltIn("the dereference control is always offered"),
+    },
     Part {
         name: "glue",
         modules: &[],
-        kind: PartKind::BuiltIn("subordinate databases are glued by the server itself; overlay order does not matter to it"),
+        kind: PartKind::BuiltIn(
+            "subordinate databases are glued by the server itself; overlay order does not matter to it",
+        ),
     },
     Part {
         name: "sssvlv",
@@ -188,6 +226,7 @@ pub const PARTS: &[Part] = &[
     missing_module("pw-radius"),
     missing_module("pw-totp"),
     missing_module("check-password"),
+    missing_module("compmatch"),
     missing_module("ppm"),
     missing_module("ciboolean"),
 ];

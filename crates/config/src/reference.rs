@@ -32,16 +32,28 @@ pub fn reference_markdown() -> String {
 
 /// What a keyword (or a cn=config attribute) means, for a terminal; `None` when there is no such setting.
 pub fn help(name: &str) -> Option<String> {
-    let rows = table::settings()
-        .filter(|row| row.has_keyword(name) || row.attributes.iter().any(|attribute| attribute.eq_ignore_ascii_case(name)));
+    let rows = table::settings().filter(|row| {
+        row.has_keyword(name)
+            || row
+                .attributes
+                .iter()
+                .any(|attribute| attribute.eq_ignore_ascii_case(name))
+    });
     let entries: Vec<String> = rows
         .map(|row| {
             let mut text = String::new();
             entry(&mut text, row);
-            text.replace("**", "").replace('`', "").trim_start_matches("### ").to_owned()
+            text.replace("**", "")
+                .replace('`', "")
+                .trim_start_matches("### ")
+                .to_owned()
         })
         .collect();
-    if entries.is_empty() { None } else { Some(entries.join("\n")) }
+    if entries.is_empty() {
+        None
+    } else {
+        Some(entries.join("\n"))
+    }
 }
 
 fn section(level: Level) -> &'static str {
@@ -84,12 +96,20 @@ fn entry(page: &mut String, row: &Setting) {
 
 /// The slapd.conf line that sets a value given in the form of `get` (or of a row's examples).
 pub fn statement_text(row: &Setting, value: &str) -> String {
-    let value = if row.is_whole { crate::reader::quote(value) } else { value.to_owned() };
+    let value = if row.is_whole {
+        crate::reader::quote(value)
+    } else {
+        value.to_owned()
+    };
     format!("{} {value}", row.name()).trim_end().to_owned()
 }
 
 fn code(words: &[&str]) -> String {
-    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+    words
+        .iter()
+        .map(|word| format!("`{word}`"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn place(level: Level) -> String {
@@ -104,3 +124,5 @@ fn place(level: Level) -> String {
     }
 }
 
+#[cfg(test)]
+mod tests;

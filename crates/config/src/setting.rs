@@ -6,12 +6,15 @@ use std::cell::RefCell;
 
 use ironbark_model::{Schema, schema::Source};
 
-use crate::{DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, overlay::OverlayKind, schema_statement::SchemaKind};
+use crate::{
+    DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, overlay::OverlayKind, schema_statement::SchemaKind,
+};
 
 /// One setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// slapd.conf keywords: the first is the usual one. Empty for what only cn=config has. Compared without case.
+    /// slapd.conf keywords: the first is the usual one. Empty for what only cn=config has. Compared without case. `word*` is any
+    /// keyword that begins so, as slapd has it; a row that it would hide must come before.
     pub keywords: &'static [&'static str],
     /// cn=config attribute names: the first is the usual one. Empty where slapd has none.
     pub attributes: &'static [&'static str],
@@ -130,7 +133,11 @@ impl<'a> Statement<'a> {
 
     /// All arguments, at least one.
     pub fn some(&self) -> Result<&'a [String], String> {
-        if self.arguments.is_empty() { Err(format!("missing {} argument", self.grammar)) } else { Ok(self.arguments) }
+        if self.arguments.is_empty() {
+            Err(format!("missing {} argument", self.grammar))
+        } else {
+            Ok(self.arguments)
+        }
     }
 
     /// Says something in the log.
@@ -215,11 +222,20 @@ impl Setting {
 
     /// The usual name: the slapd.conf keyword, or the attribute of what only cn=config has.
     pub fn name(&self) -> &'static str {
-        self.keywords.first().or(self.attributes.first()).copied().unwrap_or_default()
+        self.keywords
+            .first()
+            .or(self.attributes.first())
+            .copied()
+            .unwrap_or_default()
     }
 
     /// Whether `word` is one of the keywords.
     pub fn has_keyword(&self, word: &str) -> bool {
-        self.keywords.iter().any(|keyword| keyword.eq_ignore_ascii_case(word))
+        self.keywords.iter().any(|keyword| match keyword.strip_suffix('*') {
+            Some(prefix) => word
+                .get(..prefix.len())
+                .is_some_and(|start| start.eq_ignore_ascii_case(prefix)),
+            None => keyword.eq_ignore_ascii_case(word),
+        })
     }
 }

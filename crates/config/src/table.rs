@@ -29,8 +29,10 @@ pub(crate) fn find(keyword: &str, place: Place<'_>, global_overlays: &[OverlayKi
     let named = |level: Level| settings().find(move |row| row.level == level && row.has_keyword(keyword));
     let general = || {
         settings().find(|row| {
-            matches!(row.level, Level::Global | Level::BeforeDatabases | Level::Inherited | Level::Database)
-                && row.has_keyword(keyword)
+            matches!(
+                row.level,
+                Level::Global | Level::BeforeDatabases | Level::Inherited | Level::Database
+            ) && row.has_keyword(keyword)
         })
     };
     let own = || match place {
@@ -39,7 +41,11 @@ pub(crate) fn find(keyword: &str, place: Place<'_>, global_overlays: &[OverlayKi
         Place::Database(kind, overlays) => named(Level::DatabaseOf(kind))
             .or_else(|| overlays.iter().find_map(|&overlay| named(Level::Overlay(overlay)))),
     };
-    let frontend = || global_overlays.iter().find_map(|&overlay| named(Level::Overlay(overlay)));
+    let frontend = || {
+        global_overlays
+            .iter()
+            .find_map(|&overlay| named(Level::Overlay(overlay)))
+    };
     general().or_else(own).or_else(frontend)
 }
 
@@ -56,10 +62,17 @@ pub(crate) fn is_raw(keyword: &str) -> bool {
 /// The keyword most like an unknown one, if any is like it at all.
 pub(crate) fn suggestion(keyword: &str) -> Option<&'static str> {
     let keyword = keyword.to_ascii_lowercase();
-    let candidates = settings().flat_map(|row| row.keywords.iter().copied());
+    let candidates = settings().flat_map(|row| row.keywords.iter().copied().filter(|keyword| !keyword.ends_with('*')));
     let (distance, found) = candidates
-        .map(|candidate| (strsim::osa_distance(&candidate.to_ascii_lowercase(), &keyword), candidate))
+        .map(|candidate| {
+            (
+                strsim::osa_distance(&candidate.to_ascii_lowercase(), &keyword),
+                candidate,
+            )
+        })
         .min_by_key(|&(distance, _)| distance)?;
     (distance <= (found.len() / 3).max(1)).then_some(found)
 }
 
+#[cfg(test)]
+mod tests;

@@ -22,7 +22,10 @@ pub(crate) fn parse_u64(text: &str) -> Option<u64> {
         _ => (text, 10),
     };
     // `from_str_radix` would take a sign.
-    digits.bytes().all(|digit| digit.is_ascii_alphanumeric()).then_some(())?;
+    digits
+        .bytes()
+        .all(|digit| digit.is_ascii_alphanumeric())
+        .then_some(())?;
     u64::from_str_radix(digits, radix).ok()
 }
 
@@ -109,7 +112,11 @@ impl Value for bool {
 impl Value for PathBuf {
     fn parse(statement: &Statement<'_>) -> Result<Self, String> {
         let text = statement.one()?;
-        if text.is_empty() { Err(format!("empty {} argument", statement.grammar)) } else { Ok(Self::from(text)) }
+        if text.is_empty() {
+            Err(format!("empty {} argument", statement.grammar))
+        } else {
+            Ok(Self::from(text))
+        }
     }
     fn text(&self) -> Vec<String> {
         vec![self.to_string_lossy().into_owned()]

@@ -24,6 +24,12 @@ macro_rules! word_set {
                 Self(self.0 | other.0)
             }
 
+            /// What is in `self` and not in `other`.
+            #[must_use]
+            pub const fn without(self, other: Self) -> Self {
+                Self(self.0 & !other.0)
+            }
+
             /// What a word stands for, in any case.
             pub fn word(word: &str) -> Option<Self> {
                 Self::WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|&(_, value)| value)

@@ -1,10 +1,13 @@
 //! Naming contexts: what is served below one suffix, and by what.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use ironbark_config::{DatabaseConfig, Operations};
-use ironbark_model::{Dn, Entry, ResultCode};
-use ironbark_store::Database;
+use ironbark_model::{CompiledFilter, Dn, Entry, ResultCode, Schema};
+use ironbark_store::{Database, Scope, StoreError};
 
 use crate::{Configuration, OperationError, overlay::Pipeline, writer::WriterHandle};
 
@@ -29,11 +32,46 @@ pub enum Backend {
         database: Arc<Database>,
         /// Its writer's queue.
         writer: WriterHandle,
+        /// Whether there are referral entries.
+        referrals: ReferralPresence,
     },
     /// Entries computed at each search.
     Virtual(Arc<dyn VirtualContext>),
     /// The root DSE and the subschema subentry, which the configuration holds.
     Frontend,
+}
+
+/// Remembers whether a database holds referral entries, until its next commit.
+#[derive(Debug, Default)]
+pub struct ReferralPresence {
+    /// Commit version times two, plus one if there are some; 0 for not known.
+    known: AtomicU64,
+}
+
+impl ReferralPresence {
+    /// Whether there are referral entries.
+    pub(crate) fn exist(&self, database: &Database, schema: &Schema) -> Result<bool, StoreError> {
+        let version = database.commit_version() + 1;
+        let known = self.known.load(Ordering::Relaxed);
+        if known / 2 == version {
+            return Ok(known % 2 == 1);
+        }
+        let mut filter = CompiledFilter::default();
+        filter.compile(schema, &crate::search::class_filter(b"referral"));
+        let snapshot = database.snapshot()?;
+        let view = snapshot.view();
+        let plan = view.plan(0, Scope::Subtree, &filter)?;
+        let mut candidates = view.candidates(&plan, 0)?;
+        let mut found = false;
+        while let Some(id) = candidates.next_id()? {
+            found = view.record(id)?.is_some_and(|record| record.is_referral());
+            if found {
+                break;
+            }
+        }
+        self.known.store(version * 2 + u64::from(found), Ordering::Relaxed);
+        Ok(found)
+    }
 }
 
 impl std::fmt::Debug for Backend {

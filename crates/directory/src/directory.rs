@@ -14,7 +14,7 @@ use ironbark_store::Database;
 
 use crate::{
     Configuration, Context,
-    context::{Backend, VirtualContext},
+    context::{Backend, ReferralPresence, VirtualContext},
     dse,
     error::OpenError,
     hashing_pool::HashingPool,
@@ -28,10 +28,10 @@ use crate::{
 };
 
 /// Makes the overlays of a database from its configuration.
-pub type OverlayFactory = dyn Fn(&ironbark_config::OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String>;
+pub type OverlayFactory<'a> = dyn Fn(&ironbark_config::OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> + 'a;
 
 /// Makes the tree of a `database monitor`.
-pub type MonitorFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>>;
+pub type MonitorFactory<'a> = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>> + 'a;
 
 /// What a directory is opened with.
 pub struct OpenOptions<'a> {
@@ -42,9 +42,9 @@ pub struct OpenOptions<'a> {
     /// Randomness.
     pub randomness: Randomness,
     /// Makes overlays.
-    pub overlays: &'a OverlayFactory,
+    pub overlays: &'a OverlayFactory<'a>,
     /// Makes cn=Monitor.
-    pub monitor: &'a MonitorFactory,
+    pub monitor: &'a MonitorFactory<'a>,
     /// `serverID` of this server.
     pub server_id: u16,
 }
@@ -76,7 +76,7 @@ impl Directory {
                     let database = Arc::new(open::database(settings, &schema)?);
                     let (writer, jobs) = writer::channel();
                     queues.push((Arc::clone(&database), jobs, index + 1));
-                    Backend::Stored { database, writer }
+                    Backend::Stored { database, writer, referrals: ReferralPresence::default() }
                 }
                 DatabaseKind::Monitor | DatabaseKind::Config | DatabaseKind::Frontend => match (options.monitor)(settings) {
                     Some(tree) => Backend::Virtual(tree),
@@ -144,15 +144,19 @@ impl Directory {
         &self.hashing_pool
     }
 
-    /// Ends the writers after what they have been given, and flushes to disk. Call it once no reactor submits any more; workers must
-    /// have been dropped, because each holds the configuration and so the writers' queues.
-    pub fn close(&self) {
-        let configuration = self.configuration();
-        for context in &configuration.contexts {
+    /// Tells the writers to end after what they have been given: a further write is answered with `unavailable`.
+    pub fn refuse_writes(&self) {
+        for context in &self.configuration().contexts {
             if let Backend::Stored { writer, .. } = &context.backend {
                 writer.close();
             }
         }
+    }
+
+    /// Waits until the writers have ended, and flushes to disk.
+    pub fn close(&self) {
+        self.refuse_writes();
+        let configuration = self.configuration();
         for writer in self.writers.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
             // A writer that panicked has said so already.
             let _ = writer.join();

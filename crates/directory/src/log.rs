@@ -8,7 +8,7 @@ use ironbark_ldap_proto::{
     Authentication, MessageId, Operation, Request, SearchRequest,
     extended::{ExtendedOperation, lookup, password_modify::PasswordModifyRequest},
 };
-use ironbark_model::{CompiledFilter, ResultCode};
+use ironbark_model::{ResultCode, filter::log::LogFilter};
 
 use crate::{Configuration, Directory, operation::Origin};
 
@@ -66,15 +66,13 @@ pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &
 }
 
 fn search(configuration: &Configuration, origin: &Origin, request: &SearchRequest<'_>) {
-    let mut filter = CompiledFilter::default();
-    filter.compile(&configuration.schema, &request.filter);
     stats!(
         origin,
         "SRCH base=\"{}\" scope={} deref={} filter=\"{}\"",
         Text(request.base),
         request.scope.number(),
         request.deref_aliases.number(),
-        ironbark_model::filter::log_text(&request.filter, &configuration.schema)
+        LogFilter::new(&configuration.schema, &request.filter)
     );
     if !request.attributes.is_empty() {
         let names: Vec<_> = request.attributes.iter().map(String::from_utf8_lossy).collect();
@@ -153,7 +151,7 @@ impl Display for Seconds {
 
 /// The line of a filter term that no index serves, as operators of back-mdb know it.
 pub(crate) fn unindexed(plan: &ironbark_store::Plan) {
-    for (kind, attribute) in plan.unindexed_terms() {
-        tracing::info!(target: "stats", "<= mdb_{kind}_candidates: ({attribute}) not indexed");
+    for term in plan.unindexed_terms() {
+        tracing::info!(target: "stats", "<= mdb_{}_candidates: ({}) not indexed", term.kind.word(), term.attribute);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{DatabaseConfig, IndexKinds};
+use ironbark_config::{DatabaseConfig, EnvironmentFlags, IndexKinds};
 use ironbark_model::Schema;
 use ironbark_store::{Database, DatabaseOptions, IndexDefinition};
 
@@ -25,11 +25,11 @@ pub fn options(settings: &DatabaseConfig) -> DatabaseOptions {
         max_size: mdb.max_size,
         max_readers: mdb.max_readers,
         mode: mdb.mode,
-        no_sync: mdb.no_sync,
-        no_meta_sync: mdb.no_meta_sync,
-        write_map: mdb.write_map,
-        map_async: mdb.map_async,
-        no_read_ahead: mdb.no_read_ahead,
+        no_sync: mdb.flags.contains(EnvironmentFlags::NO_SYNC),
+        no_meta_sync: mdb.flags.contains(EnvironmentFlags::NO_META_SYNC),
+        write_map: mdb.flags.contains(EnvironmentFlags::WRITE_MAP),
+        map_async: mdb.flags.contains(EnvironmentFlags::MAP_ASYNC),
+        no_read_ahead: mdb.flags.contains(EnvironmentFlags::NO_READ_AHEAD),
         indexes: indexes(settings),
         read_only: false,
     }

@@ -26,6 +26,28 @@ pub(crate) fn missing(
     }
 }
 
+/// As [`missing`], for a search: what the referral names is to be searched with the same scope.
+pub(crate) fn missing_for_search(
+    configuration: &Configuration,
+    view: View<'_>,
+    base: &Dn,
+    ancestor: Option<(EntryId, usize)>,
+    scope: Scope,
+) -> OperationError {
+    let Some((id, depth)) = ancestor else {
+        return default_referral(configuration, base, Some(scope));
+    };
+    let matched = base.ancestor(depth);
+    match view.record(id) {
+        Ok(Some(record)) if record.is_referral() => {
+            let urls = urls_of(configuration, &record, Some((base, &matched)), Some(scope));
+            OperationError::referral(matched_text(view, id, &matched), urls)
+        }
+        Ok(_) => OperationError::no_such_object(matched_text(view, id, &matched)),
+        Err(error) => error.into(),
+    }
+}
+
 /// The DN as stored, which is how matchedDN is printed.
 fn matched_text(view: View<'_>, id: EntryId, fallback: &Dn) -> String {
     view.dn(id).map_or_else(|_| fallback.pretty().to_owned(), |dn| dn.pretty().to_owned())
@@ -68,7 +90,7 @@ pub(crate) fn urls_of(
 
 /// Puts the target's name into an LDAP URL: as it is when the URL has no DN, otherwise the part below `base` joined to the URL's DN.
 fn rewrite(configuration: &Configuration, url: &str, target: &Dn, base: Option<&Dn>, scope: Option<Scope>) -> String {
-    let Ok(mut parsed) = LdapUrl::parse(url.as_bytes()) else { return url.to_owned() };
+    let Ok(mut parsed) = LdapUrl::parse(url) else { return url.to_owned() };
     match base {
         _ if parsed.dn.is_empty() => target.pretty().clone_into(&mut parsed.dn),
         Some(base) => {
@@ -90,7 +112,7 @@ fn rewrite(configuration: &Configuration, url: &str, target: &Dn, base: Option<&
 }
 
 fn rewrite_scope(url: &str, scope: Option<Scope>) -> String {
-    let Ok(mut parsed) = LdapUrl::parse(url.as_bytes()) else { return url.to_owned() };
+    let Ok(mut parsed) = LdapUrl::parse(url) else { return url.to_owned() };
     set_scope(&mut parsed, scope);
     parsed.to_string()
 }
@@ -100,7 +122,7 @@ fn set_scope(url: &mut LdapUrl, scope: Option<Scope>) {
     url.scope = match scope {
         None => return,
         Some(Scope::Base) => Some(UrlScope::Base),
-        Some(Scope::OneLevel) => Some(UrlScope::One),
+        Some(Scope::OneLevel) => Some(UrlScope::OneLevel),
         Some(Scope::Subtree) => Some(UrlScope::Subtree),
         Some(Scope::Children) => Some(UrlScope::Children),
     };

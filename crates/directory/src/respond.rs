@@ -54,20 +54,24 @@ pub(crate) fn write_completion(
 fn succeed(out: &mut Vec<u8>, message_id: i32, operation: Operation, success: &Success) {
     use ironbark_ldap_proto::{
         ExtendedResponse,
-        controls::{PostReadResponse, PreReadResponse},
+        controls::{Control, PostReadResponse, PreReadResponse},
         encode_extended_response,
         extended::password_modify,
     };
 
     let id = MessageId::new(message_id).unwrap_or_default();
     if operation == Operation::Extended {
-        let value = success.generated_password.as_deref().map(password_modify::encode_response);
+        let value = success.generated_password.as_deref().map(|password| {
+            let mut value = Vec::new();
+            password_modify::encode_generated_password(&mut value, password);
+            value
+        });
         let response =
             ExtendedResponse { result: LdapResult::new(ResultCode::SUCCESS), name: None, value: value.as_deref() };
         return encode_extended_response(out, id, &response, &[]);
     }
-    let pre_read = success.pre_read.as_deref().map(PreReadResponse);
-    let post_read = success.post_read.as_deref().map(PostReadResponse);
+    let pre_read = success.pre_read.as_deref().map(|entry| Control::optional(PreReadResponse(entry)));
+    let post_read = success.post_read.as_deref().map(|entry| Control::optional(PostReadResponse(entry)));
     let mut controls: Vec<&dyn EncodeControl> = Vec::new();
     if let Some(control) = &pre_read {
         controls.push(control);

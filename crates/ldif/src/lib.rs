@@ -9,6 +9,7 @@
 mod base64_text;
 mod block;
 mod error;
+pub mod fuzz;
 mod line;
 mod reader;
 mod record;

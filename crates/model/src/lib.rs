@@ -6,6 +6,7 @@ pub mod attribute_description;
 pub mod dn;
 pub mod entry;
 pub mod filter;
+pub mod fuzz;
 pub mod ldap_url;
 pub mod matching;
 pub mod result_code;

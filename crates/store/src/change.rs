@@ -3,6 +3,8 @@
 //! Applying a record is deterministic and needs no schema check, clock, randomness, configuration or access control. Names and
 //! attribute descriptions are text, so that a record can be read on a server with another numbering.
 
+mod codec;
+
 /// One write operation, resolved.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ChangeRecord {

@@ -1,10 +1,29 @@
 //! One LMDB environment: opening, snapshots, the write transaction.
 
-use std::{path::PathBuf, sync::Arc};
+mod maintenance;
+mod open;
 
+use std::{
+    path::PathBuf,
+    sync::{
+        Arc, Mutex, MutexGuard,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use arc_swap::ArcSwap;
+use heed::{RoTxn, WithoutTls};
 use ironbark_model::{Dn, Schema};
 
-use crate::{ChangeRecord, EntryId, StoreError, View};
+pub use crate::write::WriteTransaction;
+pub use maintenance::DatabaseStat;
+
+use crate::{
+    StoreError, View,
+    catalog::Catalog,
+    sets::{SetWriter, SharedSets},
+    tables::{Environment, Tables},
+};
 
 /// How a database is opened. Names are those of slapd-mdb(5).
 #[derive(Clone, Debug)]
@@ -56,81 +75,127 @@ pub struct IndexDefinition {
 
 /// An open database. Share it in an `Arc`; all methods may be called from any thread.
 pub struct Database {
-    _private: (),
+    pub(crate) env: Environment,
+    pub(crate) tables: Tables,
+    pub(crate) options: DatabaseOptions,
+    pub(crate) shared: SharedSets,
+    pub(crate) catalog: ArcSwap<Catalog>,
+    /// LMDB's number of the last transaction whose attribute numbers and sets are in `catalog` and `shared`.
+    pub(crate) loaded: AtomicUsize,
+    pub(crate) writer: Mutex<SetWriter>,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Database").field("directory", &self.options.directory).finish_non_exhaustive()
+    }
 }
 
 /// A consistent view of the last commit at the time of [`Database::snapshot`]. Holds an LMDB reader slot: drop it before waiting.
 pub struct Snapshot<'d> {
-    _private: std::marker::PhantomData<&'d Database>,
-}
-
-/// The one write transaction. Blocks other writers of the same file (also other processes) until committed or dropped (aborted).
-pub struct WriteTransaction<'d> {
-    _private: std::marker::PhantomData<&'d Database>,
+    pub(crate) txn: RoTxn<'d, WithoutTls>,
+    pub(crate) database: &'d Database,
+    pub(crate) catalog: Arc<Catalog>,
 }
 
 impl Database {
     /// Opens or creates the environment, checks the format version, registers indexes. New index definitions on an empty database
-    /// are active at once; on one with entries they are inactive until `slapindex` (or the online builder) has built them, and
+    /// are active at once; on one with entries they are inactive until [`Database::reindex`] has built them, and
     /// [`Database::inactive_indexes`] names them. Dropped definitions are removed.
     ///
+    /// The file is `data.mdb` in `directory`, which must exist; new files get `mode` (less the umask). `maxsize` (1 TiB when there is
+    /// none) is reserved as address space alone, so that the file grows as needed. With `write_map` LMDB makes the file that long at
+    /// once, though sparse; without `maxsize` 64 GiB are reserved then.
+    ///
     /// # Errors
-    /// Not ours, newer than we are, damaged, no permission.
+    /// Not ours, newer than we are, damaged, no permission; an attribute that entries have is not in `schema`.
     pub fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Self, StoreError> {
-        let _ = (options, schema);
-        todo!()
+        open::open(options, schema)
     }
-    /// Indexes that are defined and not built.
+    /// Indexes that are defined and not built, as `attribute kind`.
     pub fn inactive_indexes(&self) -> Vec<String> {
-        todo!()
+        let catalog = self.catalog.load();
+        catalog
+            .indexes
+            .iter()
+            .filter(|index| !index.stored.active)
+            .map(|index| format!("{} {}", index.stored.attribute, index.stored.kind.word()))
+            .collect()
     }
-    /// A number that rises with each commit of this process: lets a reader keep its snapshot while it is unchanged.
+    /// A number that rises with each commit (of other processes too): lets a reader keep its snapshot while it is unchanged.
     pub fn commit_version(&self) -> u64 {
-        todo!()
+        self.env.info().last_txn_id as u64
+    }
+    /// The options it was opened with.
+    pub fn options(&self) -> &DatabaseOptions {
+        &self.options
+    }
+    /// The current schema.
+    pub fn schema(&self) -> Arc<Schema> {
+        self.catalog.load().schema.clone()
+    }
+    /// Goes over to another schema. Waits for the writer. Filters compiled against the old schema must not be used with snapshots
+    /// that begin afterwards: see [`View::schema`].
+    ///
+    /// # Errors
+    /// An attribute that is stored has no definition in it; the old schema stays.
+    pub fn set_schema(&self, schema: Arc<Schema>) -> Result<(), StoreError> {
+        let _writer = self.lock_writer();
+        let old = self.catalog.load_full();
+        let indexes = old.indexes.iter().map(|index| index.stored.clone()).collect();
+        let catalog = Catalog::build(schema, old.texts().to_vec(), indexes)?;
+        self.catalog.store(Arc::new(catalog));
+        Ok(())
     }
     /// A read transaction on the last commit.
     pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
-        todo!()
+        let txn = self.env.read_txn()?;
+        if txn.id() > self.loaded.load(Ordering::Acquire) {
+            // Another process has committed: it may have given out numbers that are unknown here.
+            let _writer = self.lock_writer();
+            self.catch_up(&txn)?;
+        }
+        // After the transaction has begun: what it can hold was published before its commit.
+        let catalog = self.catalog.load_full();
+        Ok(Snapshot { txn, database: self, catalog })
     }
     /// Begins the write transaction; waits for other processes.
     pub fn write(&self) -> Result<WriteTransaction<'_>, StoreError> {
-        todo!()
+        if self.options.read_only {
+            return Err(StoreError::Format("database is open for reading alone".into()));
+        }
+        WriteTransaction::begin(self)
     }
     /// `checkpoint`, `nosync`: flushes to disk.
     pub fn sync(&self) -> Result<(), StoreError> {
-        todo!()
+        Ok(self.env.force_sync()?)
+    }
+
+    pub(crate) fn lock_writer(&self) -> MutexGuard<'_, SetWriter> {
+        // A panic elsewhere leaves the tracker sound: it holds nothing but counts and numbers.
+        self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+    /// Loads numbers and sets that other processes have committed. The caller holds the writer's lock.
+    pub(crate) fn catch_up(&self, txn: &RoTxn<'_>) -> Result<(), StoreError> {
+        if txn.id() <= self.loaded.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        self.shared.load(txn, &self.tables)?;
+        let current = self.catalog.load_full();
+        let catalog = Catalog::load(txn, &self.tables, current.schema.clone())?;
+        self.catalog.store(Arc::new(catalog));
+        self.loaded.store(txn.id(), Ordering::Release);
+        Ok(())
     }
 }
 
 impl Snapshot<'_> {
     /// Read operations on this snapshot.
     pub fn view(&self) -> View<'_> {
-        todo!()
+        View::new(&self.txn, self.database, &self.catalog)
     }
-}
-
-impl WriteTransaction<'_> {
-    /// Read operations on the transaction's current state, its own changes included.
-    pub fn view(&self) -> View<'_> {
-        todo!()
-    }
-    /// Applies one effect. After an error the transaction must be dropped.
-    pub fn apply_effect(&mut self, effect: &crate::Effect) -> Result<EntryId, StoreError> {
-        let _ = effect;
-        todo!()
-    }
-    /// Stores the position (CSN and sequence) of a record whose effects were applied one by one.
-    pub fn record_position(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
-        let _ = record;
-        todo!()
-    }
-    /// Applies all effects of a record and stores its position. A record at or before the stored position is skipped (idempotent).
-    pub fn apply(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
-        let _ = record;
-        todo!()
-    }
-    /// Makes everything visible and, at the configured level, durable. Shared sets and attribute numbers are published first.
-    pub fn commit(self) -> Result<(), StoreError> {
-        todo!()
+    /// [`Database::commit_version`] as of this snapshot.
+    pub fn version(&self) -> u64 {
+        self.txn.id() as u64
     }
 }

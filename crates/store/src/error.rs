@@ -5,7 +5,7 @@
 pub enum StoreError {
     /// LMDB or the operating system failed.
     #[error("storage: {0}")]
-    Lmdb(#[from] heed::Error),
+    Lmdb(#[source] heed::Error),
     /// A file operation failed.
     #[error("{path}: {source}")]
     File {
@@ -23,4 +23,47 @@ pub enum StoreError {
     /// A change record does not fit the entries it is applied to.
     #[error("change record does not apply: {0}")]
     Inapplicable(String),
+}
+
+impl From<heed::Error> for StoreError {
+    fn from(error: heed::Error) -> Self {
+        match &error {
+            heed::Error::Mdb(heed::MdbError::MapFull) => Self::Full("maxsize is reached".into()),
+            heed::Error::Io(source) if is_out_of_space(source) => Self::Full(source.to_string()),
+            _ => Self::Lmdb(error),
+        }
+    }
+}
+
+impl StoreError {
+    /// A file operation's failure; a full disk is [`StoreError::Full`].
+    pub(crate) fn file(path: &std::path::Path, source: std::io::Error) -> Self {
+        if is_out_of_space(&source) {
+            return Self::Full(format!("{}: {source}", path.display()));
+        }
+        Self::File { path: path.to_owned(), source }
+    }
+    /// Bytes in a table are not what was written there.
+    pub(crate) fn damaged(what: &str) -> Self {
+        Self::Format(format!("database is damaged: {what}"))
+    }
+}
+
+fn is_out_of_space(error: &std::io::Error) -> bool {
+    matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_map_and_a_full_disk_are_told_apart_from_failures() {
+        let full: StoreError = heed::Error::Mdb(heed::MdbError::MapFull).into();
+        assert!(matches!(full, StoreError::Full(_)));
+        let disk: StoreError = heed::Error::Io(std::io::Error::from_raw_os_error(28)).into();
+        assert!(matches!(disk, StoreError::Full(_)));
+        let other: StoreError = heed::Error::Io(std::io::Error::from_raw_os_error(5)).into();
+        assert!(matches!(other, StoreError::Lmdb(_)));
+    }
 }

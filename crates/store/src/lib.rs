@@ -2,17 +2,31 @@
 //!
 //! Invariants: the only crate that knows LMDB; entries change only through [`WriteTransaction::apply`].
 
+pub mod bulk;
+mod catalog;
 pub mod change;
 pub mod database;
+mod digest;
 pub mod error;
+mod external;
+mod hash;
+mod keys;
+mod names;
 pub mod plan;
+mod posting;
+mod record;
+mod sets;
+mod tables;
+mod varint;
 pub mod view;
+mod write;
 
+pub use bulk::{BulkBuilder, PreparedEntry, Preparer};
 pub use change::{ChangeKind, ChangeRecord, Effect, ValueChange};
-pub use database::{Database, DatabaseOptions, Snapshot, WriteTransaction};
+pub use database::{Database, DatabaseOptions, DatabaseStat, IndexDefinition, Snapshot, WriteTransaction};
 pub use error::StoreError;
-pub use plan::{Candidates, Plan, Scope};
-pub use view::{Location, Record, View};
+pub use plan::{Candidates, Plan, Scope, TermKind, UnindexedTerm};
+pub use view::{Location, Record, RecordAttribute, View};
 
 /// Local number of an entry: rising, never reused, 1 for the first. 0 is the parent of a naming context's topmost entries.
 pub type EntryId = u64;

@@ -1,8 +1,20 @@
 //! How a search is answered: the planner's choice and the candidates that follow from it.
 
-use std::marker::PhantomData;
+mod candidates;
+mod leaf;
+pub(crate) mod planner;
+mod range;
+mod scope;
 
-use crate::EntryId;
+use std::{fmt, sync::Arc};
+
+use ironbark_model::{filter::Slot, schema::TypeNumber};
+use roaring::RoaringTreemap;
+use smallvec::SmallVec;
+
+pub use candidates::Candidates;
+
+use crate::{EntryId, catalog::Catalog, posting::IdSet};
 
 /// Search scope (RFC 4511 §4.5.1.2; `Children` is the subordinate scope of draft-sermersheim-ldap-subordinate-scope).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +29,30 @@ pub enum Scope {
     Children,
 }
 
+/// The kind of a filter item, as slapd's candidate functions are divided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TermKind {
+    /// `=`.
+    Equality,
+    /// `=*`.
+    Presence,
+    /// `=a*b`.
+    Substring,
+    /// `>=` and `<=`.
+    Inequality,
+    /// `~=`.
+    Approximate,
+}
+
+/// A filter item that no index served; slapd logs `<= mdb_equality_candidates: (cn) not indexed`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct UnindexedTerm<'p> {
+    /// Kind.
+    pub kind: TermKind,
+    /// First name of the attribute type.
+    pub attribute: &'p str,
+}
+
 /// The chosen way. `Display` explains it.
 #[derive(Clone, Debug)]
 pub struct Plan {
@@ -24,16 +60,132 @@ pub struct Plan {
     pub indexed: bool,
     /// Upper bound of the number of candidates, for the look-through limit (`size.unchecked`).
     pub candidate_estimate: u64,
+    pub(crate) source: Source,
+    /// Scan alone: candidates must have this parent.
+    pub(crate) parent: Option<EntryId>,
+    way: Way,
+    terms: SmallVec<[Term; 4]>,
+    chains: Vec<Chain>,
+    catalog: Arc<Catalog>,
 }
 
-/// Entry IDs in ascending order, each still to be verified unless the plan is exact.
-pub struct Candidates<'t> {
-    _private: PhantomData<&'t ()>,
+/// Where candidates come from.
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    /// None.
+    Nothing,
+    /// One entry.
+    One(EntryId),
+    /// A few.
+    Short(SmallVec<[EntryId; 16]>),
+    /// Many.
+    Many(Arc<RoaringTreemap>),
+    /// All rows of `entries`.
+    All,
 }
 
-impl Candidates<'_> {
-    /// The next candidate.
-    pub fn next_id(&mut self) -> Result<Option<EntryId>, crate::StoreError> {
-        Ok(None)
+/// The word for the explanation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Way {
+    Base,
+    Index,
+    IndexAndScope,
+    Children,
+    Subtree,
+    Scan,
+}
+
+/// What became of one filter item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Term {
+    pub(crate) kind: TermKind,
+    pub(crate) attribute: TypeNumber,
+    pub(crate) outcome: Outcome,
+}
+
+/// See [`Term`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Outcome {
+    NotIndexed,
+    /// Number of IDs, and whether it is exact.
+    Counted(u64, bool),
+}
+
+/// Result of a chain: entries from which the target is reached.
+#[derive(Clone, Debug)]
+pub(crate) struct Chain {
+    pub(crate) slot: Slot,
+    pub(crate) target: Box<[u8]>,
+    pub(crate) found: Arc<IdSet>,
+}
+
+/// Filter items that a plan remembers for its explanation.
+const MAX_TERMS: usize = 64;
+
+impl Plan {
+    /// The filter items that had no index, in the order of the filter; each attribute and kind once.
+    pub fn unindexed_terms(&self) -> impl Iterator<Item = UnindexedTerm<'_>> {
+        let unindexed = |term: &Term| term.outcome == Outcome::NotIndexed;
+        self.terms.iter().enumerate().filter_map(move |(at, term)| {
+            let first = !self.terms.iter().take(at).any(|earlier| earlier == term);
+            (unindexed(term) && first).then(|| UnindexedTerm { kind: term.kind, attribute: self.attribute_name(term) })
+        })
+    }
+    /// The entries from which a chain's target is reached, if the plan has followed it.
+    pub(crate) fn chain(&self, slot: Slot, target: &[u8]) -> Option<&IdSet> {
+        let chain = self.chains.iter().find(|chain| chain.slot == slot && *chain.target == *target)?;
+        Some(&chain.found)
+    }
+    fn attribute_name(&self, term: &Term) -> &str {
+        let found = self.catalog.schema.attribute_type(term.attribute);
+        found.names.first().unwrap_or(&found.oid)
+    }
+}
+
+impl Source {
+    fn of(set: IdSet) -> Self {
+        match set {
+            IdSet::Nothing => Self::Nothing,
+            IdSet::One(id) => Self::One(id),
+            IdSet::Short(ids) => Self::Short(ids),
+            IdSet::Many(ids) => Self::Many(Arc::new(ids)),
+        }
+    }
+}
+
+impl TermKind {
+    /// The word in slapd's log lines, as in `mdb_equality_candidates`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Equality => "equality",
+            Self::Presence => "presence",
+            Self::Substring => "substring",
+            Self::Inequality => "inequality",
+            Self::Approximate => "approximate",
+        }
+    }
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let way = match self.way {
+            Way::Base => "the base entry alone",
+            Way::Index => "index",
+            Way::IndexAndScope => "index, intersected with the scope",
+            Way::Children => "walk of the immediate subordinates",
+            Way::Subtree => "walk of the subtree",
+            Way::Scan => "scan of all entries",
+        };
+        writeln!(f, "way: {way}")?;
+        write!(f, "candidates: {}", self.candidate_estimate)?;
+        for term in &self.terms {
+            write!(f, "\n  {} {}: ", self.attribute_name(term), term.kind.word())?;
+            match term.outcome {
+                Outcome::NotIndexed => f.write_str("not indexed")?,
+                Outcome::Counted(count, true) => write!(f, "{count}")?,
+                Outcome::Counted(count, false) => write!(f, "about {count}")?,
+            }
+        }
+        Ok(())
     }
 }

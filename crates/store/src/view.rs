@@ -1,15 +1,32 @@
 //! Read operations on a snapshot or on an open write transaction.
 
-use std::marker::PhantomData;
+mod attribute;
+mod chain;
+mod name;
+mod source;
 
-use ironbark_model::{Attribute, AttributeDescription, CompiledFilter, Dn, Entry, Truth};
+use std::sync::Arc;
 
-use crate::{Candidates, EntryId, Plan, Scope, StoreError};
+use heed::{RoTxn, WithoutTls};
+use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, Schema, Truth};
+
+pub use attribute::RecordAttribute;
+
+use crate::{
+    Candidates, Database, EntryId, Plan, Scope, StoreError,
+    catalog::Catalog,
+    plan::planner,
+    record::codec::{self, FLAG_ALIAS, FLAG_PLACEHOLDER, FLAG_REFERRAL, FLAG_SUBENTRY, Header},
+    tables::{MetaRow, Tables},
+    varint,
+};
 
 /// Read access within one transaction.
 #[derive(Clone, Copy)]
 pub struct View<'t> {
-    _private: PhantomData<&'t ()>,
+    pub(crate) txn: &'t RoTxn<'t, WithoutTls>,
+    pub(crate) database: &'t Database,
+    pub(crate) catalog: &'t Arc<Catalog>,
 }
 
 /// Where a DN leads.
@@ -29,135 +46,152 @@ pub enum Location {
 pub struct Record<'t> {
     /// Its number.
     pub id: EntryId,
-    bytes: &'t [u8],
+    header: Header<'t>,
+    blocks: &'t [u8],
     view: View<'t>,
 }
 
 impl<'t> View<'t> {
-    /// Resolves a DN that is within one of the suffixes, one RDN at a time.
-    pub fn locate(&self, dn: &Dn) -> Result<Location, StoreError> {
-        let _ = dn;
-        todo!()
+    pub(crate) fn new(txn: &'t RoTxn<'t, WithoutTls>, database: &'t Database, catalog: &'t Arc<Catalog>) -> Self {
+        Self { txn, database, catalog }
+    }
+    pub(crate) fn tables(&self) -> &'t Tables {
+        &self.database.tables
+    }
+    /// The schema that filters must be compiled against for [`View::plan`] and [`Record::evaluate`].
+    pub fn schema(&self) -> &'t Arc<Schema> {
+        &self.catalog.schema
     }
     /// The record of an entry.
     pub fn record(&self, id: EntryId) -> Result<Option<Record<'t>>, StoreError> {
-        let _ = id;
-        todo!()
+        let Some(bytes) = self.record_bytes(id)? else {
+            return Ok(None);
+        };
+        let record = Record::read(*self, id, bytes)?;
+        Ok(Some(record).filter(|record| record.header.flags & FLAG_PLACEHOLDER == 0))
     }
-    /// Whether the entry has subordinates.
-    pub fn has_subordinates(&self, id: EntryId) -> Result<bool, StoreError> {
-        let _ = id;
-        todo!()
+    #[inline]
+    pub(crate) fn record_bytes(&self, id: EntryId) -> Result<Option<&'t [u8]>, StoreError> {
+        Ok(self.tables().entries.get(self.txn, varint::Key::new(id).bytes())?)
     }
-    /// The DN of an entry, rebuilt from `names` upwards.
-    pub fn dn(&self, id: EntryId) -> Result<Dn, StoreError> {
-        let _ = id;
-        todo!()
+    /// Parent of an entry, from the first bytes of its record.
+    pub fn parent(&self, id: EntryId) -> Result<Option<EntryId>, StoreError> {
+        Ok(self.record_bytes(id)?.and_then(codec::parent))
     }
     /// Number of entries.
     pub fn entry_count(&self) -> Result<u64, StoreError> {
-        todo!()
+        Ok(self.tables().entries.len(self.txn)?)
     }
-    /// Chooses how to answer a search. `base` is the ID of the base entry. The plan prints as `ironbark explain` shows it.
+    /// Chooses how to answer a search. `base` is the ID of the base entry; 0 stands for the root above the topmost entries (the base
+    /// `""` of a database with the empty suffix that has no entry of that name). The plan prints as `ironbark explain` shows it.
     pub fn plan(&self, base: EntryId, scope: Scope, filter: &CompiledFilter) -> Result<Plan, StoreError> {
-        let _ = (base, scope, filter);
-        todo!()
+        planner::plan(*self, base, scope, filter)
     }
-    /// The candidates of a plan with IDs above `after`, ascending.
+    /// The candidates of a plan with IDs above `after`, ascending. The plan may be of an earlier snapshot: entries that came since may
+    /// be missed, those that went are passed over.
     pub fn candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates<'t>, StoreError> {
-        let _ = (plan, after);
-        todo!()
-    }
-    /// Whether `id` lies within the scope of `base`.
-    pub fn in_scope(&self, id: EntryId, base: EntryId, scope: Scope) -> Result<bool, StoreError> {
-        let _ = (id, base, scope);
-        todo!()
+        Candidates::new(*self, plan, after)
     }
     /// Changes whenever an entry with subordinates is renamed: cached DNs of older values are stale.
     pub fn structure_version(&self) -> Result<u64, StoreError> {
-        todo!()
+        self.tables().number(self.txn, MetaRow::StructureVersion)
+    }
+    /// CSN and number of the last change record applied; `None` before the first.
+    pub fn position(&self) -> Result<Option<(String, u64)>, StoreError> {
+        let csn = self.tables().meta(self.txn, MetaRow::Position)?;
+        let sequence = self.tables().number(self.txn, MetaRow::Sequence)?;
+        Ok(csn.map(|csn| (String::from_utf8_lossy(csn).into_owned(), sequence)))
+    }
+    /// Sixteen random bytes, made with the file: tells databases apart.
+    pub fn identifier(&self) -> Result<[u8; 16], StoreError> {
+        self.tables()
+            .meta(self.txn, MetaRow::Identifier)?
+            .and_then(|bytes| bytes.try_into().ok())
+            .ok_or_else(|| StoreError::damaged("the identifier in `meta`"))
+    }
+    /// All entries in ID order, from the first above `after`.
+    pub fn entries(
+        &self,
+        after: EntryId,
+    ) -> Result<impl Iterator<Item = Result<Record<'t>, StoreError>> + use<'t>, StoreError> {
+        let start = varint::Key::new(after);
+        let range = (std::ops::Bound::Excluded(start.bytes()), std::ops::Bound::Unbounded);
+        let view = *self;
+        let rows = self.tables().entries.range(self.txn, &range)?;
+        Ok(rows.filter_map(move |row| {
+            let read = || {
+                let (key, bytes) = row?;
+                let id = varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"))?;
+                Record::read(view, id, bytes)
+            };
+            let record = read();
+            let shown = record.as_ref().map_or(true, |record| record.header.flags & FLAG_PLACEHOLDER == 0);
+            shown.then_some(record)
+        }))
     }
 }
 
 impl<'t> Record<'t> {
+    #[inline]
+    pub(crate) fn read(view: View<'t>, id: EntryId, bytes: &'t [u8]) -> Result<Self, StoreError> {
+        let mut blocks = bytes;
+        let header = codec::take_header(&mut blocks).ok_or_else(|| StoreError::damaged("the header of a record"))?;
+        Ok(Self { id, header, blocks, view })
+    }
     /// Parent entry, 0 for the topmost.
     pub fn parent(&self) -> EntryId {
-        todo!()
+        self.header.parent
     }
     /// Pretty RDN (for the topmost entry: the whole DN).
     pub fn rdn(&self) -> &'t str {
-        todo!()
+        self.header.rdn
     }
     /// objectClass contains alias.
     pub fn is_alias(&self) -> bool {
-        todo!()
+        self.header.flags & FLAG_ALIAS != 0
     }
     /// objectClass contains referral.
     pub fn is_referral(&self) -> bool {
-        todo!()
+        self.header.flags & FLAG_REFERRAL != 0
     }
     /// objectClass contains subentry.
     pub fn is_subentry(&self) -> bool {
-        todo!()
+        self.header.flags & FLAG_SUBENTRY != 0
     }
     /// The attributes in stored order: description and a value iterator each.
     pub fn attributes(&self) -> impl Iterator<Item = RecordAttribute<'t>> + use<'t> {
-        let _ = (self.bytes, self.view);
-        std::iter::empty()
+        let (view, id, mut blocks) = (self.view, self.id, self.blocks);
+        std::iter::from_fn(move || {
+            let (number, form) = codec::take_block(&mut blocks)?;
+            let info = view.catalog.attribute(number)?;
+            Some(RecordAttribute { info, number, form, id, view })
+        })
     }
     /// The values of exactly this description.
     pub fn values(&self, description: &AttributeDescription) -> Option<RecordAttribute<'t>> {
-        let _ = description;
-        todo!()
+        let wanted = self.view.catalog.number(description)?;
+        self.attributes().find(|attribute| attribute.number == wanted)
     }
-    /// Three-valued evaluation, in place.
+    /// Three-valued evaluation, in place. `filter` was compiled against [`View::schema`].
     pub fn evaluate(&self, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
-        let _ = (filter, scratch);
-        todo!()
+        source::evaluate(self, filter, None, scratch)
+    }
+    /// As [`Record::evaluate`], with what the plan has found out: chains of `LDAP_MATCHING_RULE_IN_CHAIN` are not followed again.
+    pub fn evaluate_planned(&self, plan: &Plan, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
+        source::evaluate(self, filter, Some(plan), scratch)
     }
     /// A copy in memory. `dn` is the entry's name.
     pub fn to_entry(&self, dn: Dn) -> Result<Entry, StoreError> {
-        let _ = dn;
-        todo!()
-    }
-}
-
-/// One attribute of a record.
-#[derive(Clone, Copy)]
-pub struct RecordAttribute<'t> {
-    _private: PhantomData<&'t ()>,
-}
-
-impl<'t> RecordAttribute<'t> {
-    /// The description.
-    pub fn description(&self) -> &'t AttributeDescription {
-        todo!()
-    }
-    /// The description as printed (`cn;lang-en`), ready for the wire.
-    pub fn name(&self) -> &'t [u8] {
-        todo!()
-    }
-    /// The concatenated `04 len value` TLVs when the set is held in one piece (inline or shared): an answer copies them.
-    /// `None` for external and packed sets: iterate [`RecordAttribute::values`].
-    pub fn encoded_values(&self) -> Option<&'t [u8]> {
-        todo!()
-    }
-    /// The values, in the order in which they were added.
-    pub fn for_each(&self, visit: &mut dyn FnMut(&[u8]) -> std::ops::ControlFlow<()>) -> Result<(), StoreError> {
-        let _ = visit;
-        todo!()
-    }
-    /// Number of values.
-    pub fn len(&self) -> usize {
-        todo!()
-    }
-    /// Whether a value with this normal form is there; does not read the others when the set is external.
-    pub fn holds_normalized(&self, normalized: &[u8]) -> Result<bool, StoreError> {
-        let _ = normalized;
-        todo!()
-    }
-    /// A copy in memory.
-    pub fn to_attribute(&self) -> Result<Attribute, StoreError> {
-        todo!()
+        let mut attributes = Vec::new();
+        let mut blocks = self.blocks;
+        while !blocks.is_empty() {
+            let attribute = codec::take_block(&mut blocks).and_then(|(number, form)| {
+                let info = self.view.catalog.attribute(number)?;
+                Some(RecordAttribute { info, number, form, id: self.id, view: self.view })
+            });
+            let attribute = attribute.ok_or_else(|| StoreError::damaged("a record"))?;
+            attributes.push(attribute.to_attribute()?);
+        }
+        Ok(Entry { dn, attributes })
     }
 }

@@ -71,11 +71,17 @@ impl NameScope {
     ];
 
     fn style(word: &str) -> Option<Self> {
-        Self::STYLES.iter().find(|(style, _)| style.eq_ignore_ascii_case(word)).map(|&(_, scope)| scope)
+        Self::STYLES
+            .iter()
+            .find(|(style, _)| style.eq_ignore_ascii_case(word))
+            .map(|&(_, scope)| scope)
     }
 
     fn word(self) -> &'static str {
-        Self::STYLES.iter().find(|(_, scope)| *scope == self).map_or("base", |(word, _)| word)
+        Self::STYLES
+            .iter()
+            .find(|(_, scope)| *scope == self)
+            .map_or("base", |(word, _)| word)
     }
 
     /// Whether `name` is in this scope of `base`.
@@ -141,6 +147,16 @@ pub enum Who {
     },
 }
 
+impl Who {
+    /// Whether it is about the requester's name alone.
+    fn is_name(&self) -> bool {
+        matches!(
+            self,
+            Self::Anyone | Self::Anonymous | Self::Users | Self::SelfEntry | Self::Dn(_)
+        )
+    }
+}
+
 /// How evaluation goes on after a clause that holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Control {
@@ -154,10 +170,19 @@ pub enum Control {
 }
 
 impl Control {
-    const WORDS: &[(&str, Self)] = &[("stop", Self::Stop), ("continue", Self::Continue), ("break", Self::Break)];
+    const WORDS: &[(&str, Self)] = &[
+        ("stop", Self::Stop),
+        ("continue", Self::Continue),
+        ("break", Self::Break),
+    ];
 
     fn parse(word: &str) -> Option<Self> {
-        Self::WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|&(_, control)| control)
+        Self::WORDS
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(word))
+            .map(|&(_, control)| control)
     }
 }
 
+#[cfg(test)]
+mod tests;

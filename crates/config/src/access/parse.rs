@@ -1,8 +1,8 @@
 //! Reading `access to <what> [by <who> <access> <control>] ...`.
 
-use ironbark_model::schema::ClassNumber;
+use ironbark_model::{Dn, schema::ClassNumber};
 
-use super::{AccessRule, AttributeTarget, By, Control, Grant, NameMatch, NameScope, What, who};
+use super::{AccessRule, AttributeTarget, By, Control, Grant, NameMatch, NameScope, What, Who, who};
 use crate::{setting::Statement, value::parse_dn};
 
 /// How deep the filter of a rule may nest.
@@ -17,7 +17,9 @@ impl AccessRule {
     /// # Errors
     /// Malformed, or a form that is not built.
     pub(crate) fn parse(statement: &Statement<'_>) -> Result<Self, String> {
-        let mut words = Words { rest: statement.arguments };
+        let mut words = Words {
+            rest: statement.arguments,
+        };
         if !words.take_keyword("to") {
             return Err(format!("expected \"to\": access {}", statement.grammar));
         }
@@ -32,7 +34,11 @@ impl AccessRule {
         if by.is_empty() {
             statement.notice("access rule without by clause: nobody has access");
         }
-        Ok(Self { what, by, location: statement.location.clone() })
+        Ok(Self {
+            what,
+            by,
+            location: statement.location.clone(),
+        })
     }
 }
 
@@ -44,11 +50,32 @@ pub(super) struct Styled<'a> {
     pub(super) word: &'a str,
 }
 
+/// A regular expression that needs none.
+pub(super) enum Trivial {
+    /// The empty pattern: the empty name.
+    Nothing,
+    /// `*`.
+    Star,
+    /// `.*`: any name.
+    Anything,
+    /// `.+`: any name but the empty one.
+    Something,
+}
+
 impl<'a> Styled<'a> {
     pub(super) fn cut(word: &'a str) -> Self {
-        let (left, value) = word.split_once('=').map_or((word, None), |(left, value)| (left, Some(value)));
-        let (key, style) = left.split_once('.').map_or((left, None), |(key, style)| (key, Some(style)));
-        Self { key: key.to_ascii_lowercase(), style: style.map(str::to_ascii_lowercase), value, word }
+        let (left, value) = word
+            .split_once('=')
+            .map_or((word, None), |(left, value)| (left, Some(value)));
+        let (key, style) = left
+            .split_once('.')
+            .map_or((left, None), |(key, style)| (key, Some(style)));
+        Self {
+            key: key.to_ascii_lowercase(),
+            style: style.map(str::to_ascii_lowercase),
+            value,
+            word,
+        }
     }
 
     /// A name with one of the built styles.
@@ -59,9 +86,27 @@ impl<'a> Styled<'a> {
             None if is_missing_style(style) => return Err(not_built(self.word)),
             None => return Err(format!("unknown dn style \"{style}\"")),
         };
-        let value = self.value.ok_or_else(|| format!("missing \"=\" in \"{}\"", self.word))?;
+        let value = self
+            .value
+            .ok_or_else(|| format!("missing \"=\" in \"{}\"", self.word))?;
         let dn = parse_dn(statement, value)?;
         Ok(NameMatch { scope, dn })
+    }
+
+    /// What a regular expression means that matches everything or next to nothing: old files are full of them.
+    pub(super) fn trivial_regex(&self) -> Option<Trivial> {
+        let pattern = self.value?;
+        if pattern.is_empty() {
+            return Some(Trivial::Nothing);
+        }
+        let start = pattern.strip_prefix('^').unwrap_or(pattern);
+        let pattern = start.strip_suffix("$$").or(start.strip_suffix('$')).unwrap_or(start);
+        match pattern {
+            "*" => Some(Trivial::Star),
+            ".*" => Some(Trivial::Anything),
+            ".+" => Some(Trivial::Something),
+            _ => None,
+        }
     }
 
     /// Refuses a style other than those listed.
@@ -80,8 +125,8 @@ impl<'a> Styled<'a> {
 }
 
 fn is_missing_style(style: &str) -> bool {
-    let style = style.split(',').next().unwrap_or_default();
-    style.starts_with("level{") || matches!(style, "regex" | "expand") || NameScope::style(style).is_some()
+    // A comma brings the modifier `expand`.
+    style.starts_with("level{") || style.contains(',') || matches!(style, "regex" | "expand")
 }
 
 pub(super) fn not_built(word: &str) -> String {
@@ -114,7 +159,9 @@ impl<'a> Words<'a> {
 
     /// The next word, unless a `by` clause begins.
     pub(super) fn next_in_clause(&mut self) -> Option<&'a str> {
-        self.peek().filter(|word| !word.eq_ignore_ascii_case("by")).and_then(|_| self.next())
+        self.peek()
+            .filter(|word| !word.eq_ignore_ascii_case("by"))
+            .and_then(|_| self.next())
     }
 }
 
@@ -124,15 +171,35 @@ fn parse_what(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<What, 
     let mut seen = false;
     while let Some(word) = words.next_in_clause() {
         seen = true;
-        let duplicate = || format!("only one {} qualifier can be specified", word.split(['=', '.']).next().unwrap_or_default());
+        let duplicate = || {
+            format!(
+                "only one {} qualifier can be specified",
+                word.split(['=', '.']).next().unwrap_or_default()
+            )
+        };
         if word == "*" {
+            if what.dn.is_some() || is_any {
+                return Err("dn pattern already specified in to clause".to_owned());
+            }
             is_any = true;
             continue;
         }
         let styled = Styled::cut(word);
         match styled.key.as_str() {
-            "dn" if what.dn.is_some() || is_any => return Err(duplicate()),
+            "dn" if what.dn.is_some() || is_any => {
+                return Err("dn pattern already specified in to clause".to_owned());
+            }
             "dn" if styled.value == Some("*") => is_any = true,
+            "dn" if styled.style.as_deref() == Some("regex") => match styled.trivial_regex() {
+                Some(Trivial::Anything | Trivial::Star) => is_any = true,
+                Some(Trivial::Nothing) => {
+                    what.dn = Some(NameMatch {
+                        scope: NameScope::Base,
+                        dn: Dn::root(),
+                    });
+                }
+                _ => return Err(not_built(word)),
+            },
             "dn" => what.dn = Some(styled.name_match(statement)?),
             "filter" if what.filter.is_some() => return Err(duplicate()),
             "filter" => what.filter = Some(parse_filter(&styled)?),
@@ -150,19 +217,25 @@ fn parse_what(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<What, 
             _ => return Err(format!("expecting <what> got \"{word}\"")),
         }
     }
-    if seen { Ok(what) } else { Err("expecting <what> after \"to\"".to_owned()) }
+    if seen {
+        Ok(what)
+    } else {
+        Err("expecting <what> after \"to\"".to_owned())
+    }
 }
 
 fn parse_filter(styled: &Styled<'_>) -> Result<String, String> {
     let text = styled.value.unwrap_or_default();
-    ironbark_model::Filter::parse(text.as_bytes(), MAXIMUM_FILTER_DEPTH).map_err(|_| format!("bad filter \"{text}\" in to clause"))?;
+    ironbark_model::Filter::parse(text.as_bytes(), MAXIMUM_FILTER_DEPTH)
+        .map_err(|_| format!("bad filter \"{text}\" in to clause"))?;
     Ok(text.to_owned())
 }
 
 fn parse_attributes(statement: &Statement<'_>, list: &str) -> Result<Vec<AttributeTarget>, String> {
     let mut attributes = Vec::new();
     for name in list.split(',') {
-        attributes.push(parse_attribute(statement, name).ok_or_else(|| format!("unknown attr \"{name}\" in to clause"))?);
+        attributes
+            .push(parse_attribute(statement, name).ok_or_else(|| format!("unknown attr \"{name}\" in to clause"))?);
     }
     Ok(attributes)
 }
@@ -183,7 +256,10 @@ fn parse_attribute(statement: &Statement<'_>, name: &str) -> Option<AttributeTar
         return Some(AttributeTarget::Children);
     }
     // slapd takes the name of a class without its mark too.
-    let attribute = schema.attribute_description(name.as_bytes()).ok().map(AttributeTarget::Attribute);
+    let attribute = schema
+        .attribute_description(name.as_bytes())
+        .ok()
+        .map(AttributeTarget::Attribute);
     attribute.or_else(|| class(name).map(AttributeTarget::Class))
 }
 
@@ -191,7 +267,13 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, Stri
     let mut conditions = Vec::new();
     while let Some(word) = words.peek() {
         match who::parse(statement, word)? {
-            Some(condition) => conditions.push(condition),
+            Some(condition) => {
+                // slapd keeps one pattern for the name of the requester.
+                if condition.is_name() && conditions.iter().any(Who::is_name) {
+                    return Err("dn pattern already specified".to_owned());
+                }
+                conditions.push(condition);
+            }
             None => break,
         }
         words.next();
@@ -206,7 +288,10 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, Stri
     if let Some(text) = word
         && Control::parse(text).is_none()
     {
-        if text.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("realself")) {
+        if text
+            .get(..8)
+            .is_some_and(|start| start.eq_ignore_ascii_case("realself"))
+        {
             return Err(not_built(text));
         }
         grant = Grant::parse(text).ok_or_else(|| format!("expecting <access> got \"{text}\""))?;
@@ -215,5 +300,9 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, Stri
     if let Some(text) = word {
         control = Control::parse(text).ok_or_else(|| format!("expecting <control> got \"{text}\""))?;
     }
-    Ok(By { who: conditions, grant, control })
+    Ok(By {
+        who: conditions,
+        grant,
+        control,
+    })
 }

@@ -89,11 +89,17 @@ impl AccessLevel {
     }
 
     fn parse(word: &str) -> Option<Self> {
-        Self::WORDS.iter().find(|(name, _)| name.eq_ignore_ascii_case(word)).map(|&(_, level)| level)
+        Self::WORDS
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(word))
+            .map(|&(_, level)| level)
     }
 
     fn word(self) -> &'static str {
-        Self::WORDS.iter().find(|(_, level)| *level == self).map_or("none", |(word, _)| word)
+        Self::WORDS
+            .iter()
+            .find(|(_, level)| *level == self)
+            .map_or("none", |(word, _)| word)
     }
 }
 
@@ -133,11 +139,17 @@ impl GrantKind {
 
 impl Grant {
     /// What a clause without `<access>` grants: nothing more.
-    pub(super) const NOTHING: Self = Self { self_only: false, kind: GrantKind::Add(Privileges(0)) };
+    pub(super) const NOTHING: Self = Self {
+        self_only: false,
+        kind: GrantKind::Add(Privileges(0)),
+    };
 
     /// `read`, `selfwrite`, `=rscxd`, `self+w`.
     pub(super) fn parse(word: &str) -> Option<Self> {
-        let own = word.get(..4).filter(|start| start.eq_ignore_ascii_case("self")).and_then(|_| word.get(4..));
+        let own = word
+            .get(..4)
+            .filter(|start| start.eq_ignore_ascii_case("self"))
+            .and_then(|_| word.get(4..));
         let (self_only, word) = own.map_or((false, word), |rest| (true, rest));
         let kind = match AccessLevel::parse(word) {
             Some(level) => GrantKind::Level(level),

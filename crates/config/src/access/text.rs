@@ -27,7 +27,11 @@ fn what_words(schema: &Schema, what: &What) -> Vec<String> {
         words.push(format!("filter={}", quote_always(filter)));
     }
     if !what.attributes.is_empty() {
-        let names: Vec<String> = what.attributes.iter().map(|attribute| attribute_text(schema, attribute)).collect();
+        let names: Vec<String> = what
+            .attributes
+            .iter()
+            .map(|attribute| attribute_text(schema, attribute))
+            .collect();
         words.push(format!("attrs={}", names.join(",")));
     }
     if words.is_empty() {
@@ -48,14 +52,21 @@ fn attribute_text(schema: &Schema, attribute: &AttributeTarget) -> String {
 
 fn class_name(schema: &Schema, number: ClassNumber) -> &str {
     let class = schema.object_classes().iter().find(|class| class.number == number);
-    class.map_or("", |class| class.names.first().map_or(class.oid.as_ref(), AsRef::as_ref))
+    class.map_or("", |class| {
+        class.names.first().map_or(class.oid.as_ref(), AsRef::as_ref)
+    })
 }
 
 fn by_words(schema: &Schema, by: &By) -> Vec<String> {
     let mut words: Vec<String> = by.who.iter().map(|who| who_text(schema, who)).collect();
     words.push(by.grant.text());
     if by.control != Control::Stop {
-        words.extend(Control::WORDS.iter().filter(|(_, control)| *control == by.control).map(|(word, _)| (*word).to_owned()));
+        words.extend(
+            Control::WORDS
+                .iter()
+                .filter(|(_, control)| *control == by.control)
+                .map(|(word, _)| (*word).to_owned()),
+        );
     }
     words
 }
@@ -70,7 +81,11 @@ fn who_text(schema: &Schema, who: &Who) -> String {
         Who::DnAttribute(attribute) => format!("dnattr={}", schema.description_text(attribute)),
         Who::Group { class, attribute, dn } => {
             let attribute = schema.description_text(attribute);
-            format!("group/{}/{attribute}.exact={}", class_name(schema, *class), quote_always(dn.pretty()))
+            format!(
+                "group/{}/{attribute}.exact={}",
+                class_name(schema, *class),
+                quote_always(dn.pretty())
+            )
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Who,
-    parse::{Styled, not_built},
+    parse::{Styled, Trivial, not_built},
 };
 use crate::{setting::Statement, value::parse_dn};
 
@@ -42,7 +42,13 @@ pub(super) fn parse(statement: &Statement<'_>, word: &str) -> Result<Option<Who>
         "users" if plain => styled.expect_style(&[]).map(|()| Who::Users)?,
         // `self=w` is an access field.
         "self" if plain => styled.expect_style(&[]).map(|()| Who::SelfEntry)?,
-        "dn" if styled.value == Some("*") => Who::Users,
+        "dn" if styled.style.as_deref() == Some("regex") => match styled.trivial_regex() {
+            Some(Trivial::Nothing) => Who::Anonymous,
+            Some(Trivial::Star | Trivial::Something) => Who::Users,
+            Some(Trivial::Anything) => Who::Anyone,
+            None => return Err(not_built(word)),
+        },
+        "dn" if styled.value == Some("") => return Err(format!("missing value after \"{word}\" in by clause")),
         "dn" => Who::Dn(styled.name_match(statement)?),
         "dnattr" => dn_attribute(statement, &styled)?,
         "group" => group(statement, &styled)?,
@@ -53,8 +59,10 @@ pub(super) fn parse(statement: &Statement<'_>, word: &str) -> Result<Option<Who>
 
 fn dn_attribute(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String> {
     let name = styled.value.unwrap_or_default();
-    let description =
-        statement.schema.attribute_description(name.as_bytes()).map_err(|error| format!("dnattr \"{name}\": {error}"))?;
+    let description = statement
+        .schema
+        .attribute_description(name.as_bytes())
+        .map_err(|error| format!("dnattr \"{name}\": {error}"))?;
     Ok(Who::DnAttribute(description))
 }
 
@@ -64,7 +72,9 @@ fn group(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String> 
     let mut parts = styled.key.split('/').skip(1);
     let class = parts.next().unwrap_or("groupOfNames");
     let attribute = parts.next().unwrap_or("member");
-    let value = styled.value.ok_or_else(|| format!("missing \"=\" in \"{}\"", styled.word))?;
+    let value = styled
+        .value
+        .ok_or_else(|| format!("missing \"=\" in \"{}\"", styled.word))?;
     Ok(Who::Group {
         class: schema
             .find_object_class(class.as_bytes())

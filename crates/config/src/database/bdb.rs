@@ -10,14 +10,62 @@ const NO_CACHE: &str = "there is no cache to tune: the kernel's page cache is th
 const NO_BERKELEY_DB: &str = "there is no Berkeley DB environment";
 
 pub(super) const ROWS: &[Setting] = &[
-    old(&["cachesize"], &["olcDbCacheSize"], "<entries>", "Sized the entry cache.", NO_CACHE),
-    old(&["cachefree"], &["olcDbCacheFree"], "<entries>", "Set how many entries a full cache dropped.", NO_CACHE),
-    old(&["dncachesize"], &["olcDbDNcacheSize"], "<entries>", "Sized the cache of names.", NO_CACHE),
-    old(&["idlcachesize"], &["olcDbIDLcacheSize"], "<slots>", "Sized the cache of index slots.", NO_CACHE),
-    old(&["dbcachesize"], &[], "<bytes>", "Sized the cache of back-ldbm.", NO_CACHE),
-    old(&["dbconfig"], &["olcDbConfig"], "<line>", "Gave a line of the file DB_CONFIG.", NO_BERKELEY_DB),
-    old(&["dbnolocking"], &[], "", "Turned off the locks of back-ldbm.", NO_BERKELEY_DB),
-    old(&["checksum"], &["olcDbChecksum"], "", "Turned on checksums of pages.", NO_BERKELEY_DB),
+    old(
+        &["cachesize"],
+        &["olcDbCacheSize"],
+        "<entries>",
+        "Sized the entry cache.",
+        NO_CACHE,
+    ),
+    old(
+        &["cachefree"],
+        &["olcDbCacheFree"],
+        "<entries>",
+        "Set how many entries a full cache dropped.",
+        NO_CACHE,
+    ),
+    old(
+        &["dncachesize"],
+        &["olcDbDNcacheSize"],
+        "<entries>",
+        "Sized the cache of names.",
+        NO_CACHE,
+    ),
+    old(
+        &["idlcachesize"],
+        &["olcDbIDLcacheSize"],
+        "<slots>",
+        "Sized the cache of index slots.",
+        NO_CACHE,
+    ),
+    old(
+        &["dbcachesize"],
+        &[],
+        "<bytes>",
+        "Sized the cache of back-ldbm.",
+        NO_CACHE,
+    ),
+    old(
+        &["dbconfig"],
+        &["olcDbConfig"],
+        "<line>",
+        "Gave a line of the file DB_CONFIG.",
+        NO_BERKELEY_DB,
+    ),
+    old(
+        &["dbnolocking"],
+        &[],
+        "",
+        "Turned off the locks of back-ldbm.",
+        NO_BERKELEY_DB,
+    ),
+    old(
+        &["checksum"],
+        &["olcDbChecksum"],
+        "",
+        "Turned on checksums of pages.",
+        NO_BERKELEY_DB,
+    ),
     old(
         &["dirtyread"],
         &["olcDbDirtyRead"],
@@ -39,7 +87,13 @@ pub(super) const ROWS: &[Setting] = &[
         "Chose the victim of a deadlock.",
         "there is one writer, and so no deadlock",
     ),
-    old(&["shm_key"], &["olcDbShmKey"], "<key>", "Put the environment into shared memory.", NO_BERKELEY_DB),
+    old(
+        &["shm_key"],
+        &["olcDbShmKey"],
+        "<key>",
+        "Put the environment into shared memory.",
+        NO_BERKELEY_DB,
+    ),
     Setting::new(MDB, &["cryptfile"], &["olcDbCryptFile"])
         .takes("<file>", "")
         .does("Named the file with the key of an encrypted database.")
@@ -59,5 +113,8 @@ const fn old(
     documentation: &'static str,
     reason: &'static str,
 ) -> Setting {
-    Setting::new(MDB, keywords, attributes).takes(grammar, "").does(documentation).meaningless(reason)
+    Setting::new(MDB, keywords, attributes)
+        .takes(grammar, "")
+        .does(documentation)
+        .meaningless(reason)
 }

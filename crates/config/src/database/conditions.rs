@@ -62,7 +62,7 @@ pub struct Restrict {
 }
 
 pub(super) const ROWS: &[Setting] = &[
-    Setting::new(Inherited, &["require", "requires"], &["olcRequires"])
+    Setting::new(Inherited, &["require", "require*"], &["olcRequires"])
         .takes("[none] <condition> ...", "")
         .does(
             "Demands conditions before a request is served: `bind`, `LDAPv3`, `authc`, `SASL`, `strong`. Databases inherit the \
@@ -71,7 +71,10 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["bind authc"])
         .obeyed(Handler::Database {
             set: set_require,
-            get: |config, _| joined(config.require.words().into_iter().map(str::to_owned).collect()),
+            get: |config, _| {
+ let words: Vec<String> = config.require.words().into_iter().map(str::to_owned).collect();
+ joined(&words)
+ },
         }),
     Setting::new(Inherited, &["restrict"], &["olcRestrict"])
         .takes("<operation> ...", "")
@@ -85,7 +88,7 @@ pub(super) const ROWS: &[Setting] = &[
             get: |config, _| {
                 let mut words: Vec<String> = config.restrict.operations.words().into_iter().map(str::to_owned).collect();
                 words.extend(config.restrict.extended.iter().map(|oid| format!("extended={oid}")));
-                joined(words)
+                joined(&words)
             },
         }),
 ];
@@ -109,9 +112,15 @@ fn set_require(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result
 
 fn set_restrict(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
     for word in statement.some()? {
-        let oid = word.get(..9).filter(|start| start.eq_ignore_ascii_case("extended=")).and_then(|_| word.get(9..));
+        let oid = word
+            .get(..9)
+            .filter(|start| start.eq_ignore_ascii_case("extended="))
+            .and_then(|_| word.get(9..));
         if let Some(oid) = oid {
-            let is_oid = oid.contains('.') && oid.split('.').all(|arc| !arc.is_empty() && arc.bytes().all(|b| b.is_ascii_digit()));
+            let is_oid = oid.contains('.')
+                && oid
+                    .split('.')
+                    .all(|arc| !arc.is_empty() && arc.bytes().all(|b| b.is_ascii_digit()));
             if !is_oid {
                 return Err(format!("unknown operation \"{word}\""));
             }
@@ -124,6 +133,10 @@ fn set_restrict(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Resul
     Ok(())
 }
 
-fn joined(words: Vec<String>) -> Vec<String> {
-    if words.is_empty() { Vec::new() } else { vec![words.join(" ")] }
+fn joined(words: &[String]) -> Vec<String> {
+    if words.is_empty() {
+        Vec::new()
+    } else {
+        vec![words.join(" ")]
+    }
 }

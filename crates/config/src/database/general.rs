@@ -17,7 +17,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(Database, &["suffix"], &["olcSuffix"])
         .takes("<dn>", "")
         .does(
-            "Is a naming context of the database: entries with this name and below are in it. At least one is needed. A database \
+            "Is a naming context of the database: entries with this name and below are in it. Each database has exactly one. A database \
              whose suffix lies inside another's must come before it.",
         )
         .like(&["dc=example,dc=com", "ou=\"Sales, Europe\",dc=example,dc=com"])
@@ -135,10 +135,7 @@ pub(super) const ROWS: &[Setting] = &[
         .since("2.5")
         .like(&["off"])
         .obeyed(Handler::Database {
-            set: |_, statement| match bool::parse(statement)? {
-                true => Err("is not built yet".to_owned()),
-                false => Ok(()),
-            },
+            set: |_, statement| if bool::parse(statement)? { Err("is not built yet".to_owned()) } else { Ok(()) },
             get: |_, _| false.text(),
         }),
     Setting::new(Database, &["lastbind-precision"], &["olcLastBindPrecision"])
@@ -202,8 +199,8 @@ fn set_suffix(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<
     if dn.normalized() == b"cn=monitor" {
         return Err("DN is reserved for monitoring slapd".to_owned());
     }
-    if config.suffixes.iter().any(|suffix| dn.is_within(suffix)) {
-        return Err(format!("namingContext \"{}\" already served by this database", dn.pretty()));
+    if !config.suffixes.is_empty() {
+        return Err("Only one suffix is allowed on this mdb backend".to_owned());
     }
     config.suffixes.push(dn);
     Ok(())
@@ -211,8 +208,10 @@ fn set_suffix(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<
 
 fn set_root_password(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
     let password = statement.one()?;
-    let under_suffix =
-        config.root_dn.as_ref().is_some_and(|root| config.suffixes.iter().any(|suffix| root.is_within(suffix)));
+    let under_suffix = config
+        .root_dn
+        .as_ref()
+        .is_some_and(|root| config.suffixes.iter().any(|suffix| root.is_within(suffix)));
     if !under_suffix && !config.hidden {
         return Err("can only be set when rootdn is under suffix".to_owned());
     }

@@ -76,15 +76,20 @@ fn set(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), Str
 fn parse_kinds(text: &str) -> Result<IndexKinds, String> {
     let mut kinds = IndexKinds::default();
     for word in text.split(',').filter(|word| !word.is_empty()) {
-        let kind = if word.eq_ignore_ascii_case(SUBSTR) { Some(IndexKinds::SUBSTRINGS) } else { IndexKinds::word(word) };
+        let kind = if word.eq_ignore_ascii_case(SUBSTR) {
+            Some(IndexKinds::SUBSTRINGS)
+        } else {
+            IndexKinds::word(word)
+        };
         kinds = kinds.with(kind.ok_or_else(|| format!("index type \"{word}\" undefined"))?);
     }
     Ok(kinds)
 }
 
 fn add(config: &mut DatabaseConfig, schema: &Schema, name: &str, kinds: IndexKinds) -> Result<(), String> {
-    let description =
-        schema.attribute_description(name.as_bytes()).map_err(|_| format!("index attribute \"{name}\" undefined"))?;
+    let description = schema
+        .attribute_description(name.as_bytes())
+        .map_err(|_| format!("index attribute \"{name}\" undefined"))?;
     let attribute_type = schema.attribute_type(description.attribute_type);
     check(attribute_type, name, kinds)?;
     let attribute = schema.description_text(&description);
@@ -113,7 +118,10 @@ fn check(attribute_type: &AttributeType, name: &str, kinds: IndexKinds) -> Resul
 fn get(config: &DatabaseConfig, _: &Schema) -> Vec<String> {
     let mdb = &config.mdb;
     let default = (mdb.default_index != IndexKinds::default()).then(|| format!("default {}", text(mdb.default_index)));
-    let indexes = mdb.indexes.iter().map(|index| format!("{} {}", index.attribute, text(index.kinds)));
+    let indexes = mdb
+        .indexes
+        .iter()
+        .map(|index| format!("{} {}", index.attribute, text(index.kinds)));
     default.into_iter().chain(indexes).collect()
 }
 

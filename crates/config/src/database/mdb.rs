@@ -16,7 +16,6 @@ use crate::{
 
 /// How the files of a database are used.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "each is one setting of slapd.conf")]
 pub struct MdbConfig {
     /// `directory`.
     pub directory: PathBuf,
@@ -28,17 +27,9 @@ pub struct MdbConfig {
     pub max_entry_size: u64,
     /// `mode` of the files.
     pub mode: u32,
-    /// `dbnosync`, `envflags nosync`.
-    pub no_sync: bool,
-    /// `envflags nometasync`.
-    pub no_meta_sync: bool,
-    /// `envflags writemap`.
-    pub write_map: bool,
-    /// `envflags mapasync`.
-    pub map_async: bool,
-    /// `envflags nordahead`.
-    pub no_read_ahead: bool,
-    /// `checkpoint`; only for `no_sync`.
+    /// `envflags`, `dbnosync`.
+    pub flags: EnvironmentFlags,
+    /// `checkpoint`; only for `nosync`.
     pub checkpoint: Option<Checkpoint>,
     /// `index default`: the kinds of attributes that name none.
     pub default_index: IndexKinds,
@@ -46,7 +37,7 @@ pub struct MdbConfig {
     pub indexes: Vec<IndexSetting>,
 }
 
-/// When a database that does not sync each commit is flushed.
+/// When a database that does not flush each commit (`nosync`) is flushed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Checkpoint {
     /// After so many kilobytes written; 0: never.
@@ -63,11 +54,7 @@ impl Default for MdbConfig {
             max_readers: 126,
             max_entry_size: 0,
             mode: 0o600,
-            no_sync: false,
-            no_meta_sync: false,
-            write_map: false,
-            map_async: false,
-            no_read_ahead: false,
+            flags: EnvironmentFlags::default(),
             checkpoint: None,
             default_index: IndexKinds::default(),
             indexes: Vec::new(),
@@ -145,13 +132,15 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["on"])
         .obeyed(Handler::Database {
             set: |config, statement| {
-                config.mdb.no_sync = match statement.optional()? {
+                let no_sync = match statement.optional()? {
                     None => true,
                     Some(word) => parse_bool(word).ok_or_else(|| format!("invalid value \"{word}\": on or off expected"))?,
                 };
+                let flags = config.mdb.flags.without(EnvironmentFlags::NO_SYNC);
+                config.mdb.flags = if no_sync { flags.with(EnvironmentFlags::NO_SYNC) } else { flags };
                 Ok(())
             },
-            get: |config, _| config.mdb.no_sync.text(),
+            get: |config, _| config.mdb.flags.contains(EnvironmentFlags::NO_SYNC).text(),
         }),
     Setting::new(MDB, &["envflags"], &["olcDbEnvFlags"])
         .takes("nosync|nometasync|writemap|mapasync|nordahead ...", "")
@@ -213,28 +202,13 @@ pub(super) const ROWS: &[Setting] = &[
 fn set_flags(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
     for word in statement.some()? {
         let flag = EnvironmentFlags::word(word).ok_or_else(|| format!("unknown flag \"{word}\""))?;
-        let mdb = &mut config.mdb;
-        match flag {
-            EnvironmentFlags::NO_SYNC => mdb.no_sync = true,
-            EnvironmentFlags::NO_META_SYNC => mdb.no_meta_sync = true,
-            EnvironmentFlags::WRITE_MAP => mdb.write_map = true,
-            EnvironmentFlags::MAP_ASYNC => mdb.map_async = true,
-            _ => mdb.no_read_ahead = true,
-        }
+        config.mdb.flags = config.mdb.flags.with(flag);
     }
     Ok(())
 }
 
 fn flags_text(config: &DatabaseConfig, _: &ironbark_model::Schema) -> Vec<String> {
-    let mdb = &config.mdb;
-    let flags = [
-        (mdb.no_sync, EnvironmentFlags::NO_SYNC),
-        (mdb.no_meta_sync, EnvironmentFlags::NO_META_SYNC),
-        (mdb.write_map, EnvironmentFlags::WRITE_MAP),
-        (mdb.map_async, EnvironmentFlags::MAP_ASYNC),
-        (mdb.no_read_ahead, EnvironmentFlags::NO_READ_AHEAD),
-    ];
-    flags.iter().filter(|(on, _)| *on).flat_map(|(_, flag)| flag.words()).map(str::to_owned).collect()
+    config.mdb.flags.words().into_iter().map(str::to_owned).collect()
 }
 
 fn set_checkpoint(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
@@ -242,7 +216,10 @@ fn set_checkpoint(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Res
         return Err(format!("takes {}", statement.grammar));
     };
     let number = |text: &str| parse_u32(text).ok_or_else(|| format!("invalid value \"{text}\""));
-    let checkpoint = Checkpoint { kilobytes: number(kilobytes)?, minutes: number(minutes)? };
+    let checkpoint = Checkpoint {
+        kilobytes: number(kilobytes)?,
+        minutes: number(minutes)?,
+    };
     config.mdb.checkpoint = Some(checkpoint).filter(|checkpoint| checkpoint.kilobytes > 0 || checkpoint.minutes > 0);
     Ok(())
 }

@@ -11,7 +11,7 @@ use ironbark_model::{Dn, Schema, schema::Source};
 
 pub use conditions::{Operations, Require, Restrict};
 pub use index::{IndexKinds, IndexSetting};
-pub use mdb::{Checkpoint, MdbConfig};
+pub use mdb::{Checkpoint, EnvironmentFlags, MdbConfig};
 
 use crate::{
     access::AccessRule,
@@ -53,7 +53,7 @@ pub struct DatabaseConfig {
     pub kind: DatabaseKind,
     /// Its `database` line; line 0 for the frontend that nothing declared.
     pub location: Source,
-    /// `suffix`: its naming contexts. Fixed for monitor and config.
+    /// `suffix`: its naming context, exactly one. Fixed for monitor and config; none for the frontend.
     pub suffixes: Vec<Dn>,
     /// `rootdn`. cn=config for the config database by default.
     pub root_dn: Option<Dn>,
@@ -115,7 +115,10 @@ impl DatabaseConfig {
     pub fn frontend() -> Self {
         Self {
             kind: DatabaseKind::Frontend,
-            location: Source { file: "built-in".into(), line: 0 },
+            location: Source {
+                file: "built-in".into(),
+                line: 0,
+            },
             suffixes: Vec::new(),
             root_dn: None,
             root_password: None,
@@ -160,4 +163,11 @@ impl DatabaseConfig {
 }
 
 /// All rows of this module's struct.
-pub(crate) const ROWS: &[&[Setting]] = &[general::ROWS, conditions::ROWS, replication::ROWS, mdb::ROWS, index::ROWS, bdb::ROWS];
+pub(crate) const ROWS: &[&[Setting]] = &[
+    general::ROWS,
+    conditions::ROWS,
+    replication::ROWS,
+    mdb::ROWS,
+    index::ROWS,
+    bdb::ROWS,
+];

@@ -10,11 +10,15 @@ pub(super) const ROWS: &[Setting] = &[
         .does("Makes the database a consumer of another server.")
         .since("2.2")
         .refused(PART),
-    Setting::new(Database, &["multiprovider", "mirrormode"], &["olcMultiProvider", "olcMirrorMode"])
-        .takes("on|off", "FALSE")
-        .does("Lets a consumer take writes of its own.")
-        .since("2.4")
-        .refused(PART),
+    Setting::new(
+        Database,
+        &["multiprovider", "mirrormode"],
+        &["olcMultiProvider", "olcMirrorMode"],
+    )
+    .takes("on|off", "FALSE")
+    .does("Lets a consumer take writes of its own.")
+    .since("2.4")
+    .refused(PART),
     Setting::new(Database, &["updatedn"], &["olcUpdateDN"])
         .takes("<dn>", "")
         .does("Is the only name that may write to a replica.")

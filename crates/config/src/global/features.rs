@@ -67,7 +67,7 @@ const PASSWORD_SCHEMES: &[&str] = &[
 ];
 
 pub(super) const ROWS: &[Setting] = &[
-    Setting::new(BeforeDatabases, &["allow", "allows"], &["olcAllows"])
+    Setting::new(BeforeDatabases, &["allow", "allow*"], &["olcAllows"])
         .takes("<feature> ...", "")
         .does(
             "Turns on what is off by default: `bind_v2` (LDAPv2 binds), `bind_anon_cred` (an empty name with a password is \
@@ -82,9 +82,9 @@ pub(super) const ROWS: &[Setting] = &[
                 }
                 Ok(())
             },
-            get: |config, _| joined(config.allow.words()),
+            get: |config, _| joined(&config.allow.words()),
         }),
-    Setting::new(BeforeDatabases, &["disallow", "disallows"], &["olcDisallows"])
+    Setting::new(BeforeDatabases, &["disallow", "disallow*"], &["olcDisallows"])
         .takes("<feature> ...", "")
         .does(
             "Turns off what is on by default: `bind_anon`, `bind_simple`, `tls_2_anon`, `tls_authc`, \
@@ -99,7 +99,7 @@ pub(super) const ROWS: &[Setting] = &[
                 }
                 Ok(())
             },
-            get: |config, _| joined(config.disallow.words()),
+            get: |config, _| joined(&config.disallow.words()),
         }),
     Setting::new(BeforeDatabases, &["defaultSearchBase"], &["olcDefaultSearchBase"])
         .takes("<dn>", "")
@@ -135,7 +135,7 @@ pub(super) const ROWS: &[Setting] = &[
         .takes("<attribute> ...", "")
         .does("Names attributes whose values are kept in the order of their equality rule.")
         .since("2.4")
-        .like(&["member memberUid"])
+        .like(&["member uniqueMember"])
         .obeyed(Handler::Global {
             set: |config, statement| {
                 for name in statement.some()? {
@@ -169,15 +169,20 @@ pub(super) const ROWS: &[Setting] = &[
         .meaningless("there are no SLAPI plug-ins that could write to it"),
 ];
 
-fn joined(words: Vec<&'static str>) -> Vec<String> {
-    if words.is_empty() { Vec::new() } else { vec![words.join(" ")] }
+fn joined(words: &[&str]) -> Vec<String> {
+    if words.is_empty() {
+        Vec::new()
+    } else {
+        vec![words.join(" ")]
+    }
 }
 
 fn set_referral(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
     let url = statement.one()?;
-    let has_scheme = ["ldap://", "ldaps://", "ldapi://"]
-        .iter()
-        .any(|scheme| url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme)));
+    let has_scheme = ["ldap://", "ldaps://", "ldapi://"].iter().any(|scheme| {
+        url.get(..scheme.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    });
     if !has_scheme {
         return Err(format!("invalid URL \"{url}\""));
     }

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 
 use crate::{
-    GlobalConfig,
-    parts,
+    GlobalConfig, parts,
     setting::{Handler, Level::Global, Setting, Statement},
     value::{Value, global_field},
 };

@@ -96,10 +96,17 @@ impl Value for LogFileFormat {
     fn parse(statement: &Statement<'_>) -> Result<Self, String> {
         let text = statement.one()?;
         let named = Self::NAMES.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
-        named.map(|&(_, format)| format).ok_or_else(|| format!("unknown format \"{text}\""))
+        named
+            .map(|&(_, format)| format)
+            .ok_or_else(|| format!("unknown format \"{text}\""))
     }
     fn text(&self) -> Vec<String> {
-        Self::NAMES.iter().find(|(_, format)| format == self).map(|(name, _)| (*name).to_owned()).into_iter().collect()
+        Self::NAMES
+            .iter()
+            .find(|(_, format)| format == self)
+            .map(|(name, _)| (*name).to_owned())
+            .into_iter()
+            .collect()
     }
 }
 

@@ -118,5 +118,14 @@ impl Default for GlobalConfig {
 }
 
 /// All rows of this module's struct, and of the global settings that fill nothing.
-pub(crate) const ROWS: &[&[Setting]] =
-    &[files::ROWS, log::ROWS, features::ROWS, network::ROWS, schema::ROWS, server_id::ROWS, sasl::ROWS, tls::ROWS, obsolete::ROWS];
+pub(crate) const ROWS: &[&[Setting]] = &[
+    files::ROWS,
+    log::ROWS,
+    features::ROWS,
+    network::ROWS,
+    schema::ROWS,
+    server_id::ROWS,
+    sasl::ROWS,
+    tls::ROWS,
+    obsolete::ROWS,
+];

@@ -8,31 +8,23 @@ use crate::setting::{
 const NO_MECHANISM: &str = "no SASL mechanism is offered yet, so that it can have no effect";
 
 pub(super) const ROWS: &[Setting] = &[
-    Setting::new(
-        Global,
-        &[
-            "authid-rewrite",
-            "authid-rewriteEngine",
-            "authid-rewriteContext",
-            "authid-rewriteRule",
-            "authid-rewriteMap",
-            "authid-rewriteParam",
-            "authid-rewriteMaxPasses",
-        ],
-        &["olcAuthIDRewrite"],
-    )
-    .takes("<argument> ...", "")
-    .does("Rewrites SASL user names into DNs.")
-    .since("2.3")
-    .meaningless(NO_MECHANISM),
+    Setting::new(Global, &["authid-rewrite", "authid-rewrite*"], &["olcAuthIDRewrite"])
+        .takes("<argument> ...", "")
+        .does("Rewrites SASL user names into DNs.")
+        .since("2.3")
+        .meaningless(NO_MECHANISM),
     Setting::new(Global, &["authz-policy", "sasl-authz-policy"], &["olcAuthzPolicy"])
         .takes("none|from|to|any|all", "none")
         .does("Says whose rules decide about proxied authorization.")
         .meaningless("proxied authorization is for the rootdn alone until authorization rules are built"),
-    Setting::new(Global, &["authz-regexp", "sasl-regexp", "saslRegexp"], &["olcAuthzRegexp"])
-        .takes("<pattern> <replacement>", "")
-        .does("Maps SASL user names to DNs.")
-        .meaningless(NO_MECHANISM),
+    Setting::new(
+        Global,
+        &["authz-regexp", "sasl-regexp", "saslRegexp"],
+        &["olcAuthzRegexp"],
+    )
+    .takes("<pattern> <replacement>", "")
+    .does("Maps SASL user names to DNs.")
+    .meaningless(NO_MECHANISM),
     Setting::new(Global, &["sasl-auxprops"], &["olcSaslAuxprops"])
         .takes("<plug-in> ...", "")
         .does("Names the plug-ins that look up SASL secrets.")
@@ -43,11 +35,15 @@ pub(super) const ROWS: &[Setting] = &[
         .does("Names SASL secrets that must be read from the provider.")
         .since("2.4")
         .meaningless(NO_MECHANISM),
-    Setting::new(Global, &["sasl-auxprops-dontusecopy-ignore"], &["olcSaslAuxpropsDontUseCopyIgnore"])
-        .takes("on|off", "FALSE")
-        .does("Reads such secrets locally when the provider is away.")
-        .since("2.4")
-        .meaningless(NO_MECHANISM),
+    Setting::new(
+        Global,
+        &["sasl-auxprops-dontusecopy-ignore"],
+        &["olcSaslAuxpropsDontUseCopyIgnore"],
+    )
+    .takes("on|off", "FALSE")
+    .does("Reads such secrets locally when the provider is away.")
+    .since("2.4")
+    .meaningless(NO_MECHANISM),
     Setting::new(Global, &["sasl-cbinding"], &["olcSaslCBinding"])
         .takes("none|tls-unique|tls-endpoint", "none")
         .does("Chooses the channel binding of SASL mechanisms.")

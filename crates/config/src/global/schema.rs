@@ -19,7 +19,15 @@ pub(super) const ROWS: &[Setting] = &[
         .since("2.4")
         .like(&["( 1.3.6.1.4.1.32473.1.0 DESC 'Phone book key' X-SUBST '1.3.6.1.4.1.1466.115.121.1.15' )"])
         .obeyed(Handler::Schema(SchemaKind::LdapSyntax)),
-    Setting::new(Global, &["attributetype", "attributetypes", "attribute"], &["olcAttributeTypes"])
+    Setting::new(Global, &["attributeoptions"], &["olcAttributeOptions"])
+        .takes("[<option>|<prefix>-] ...", "lang-")
+        .does(
+            "Lists the tagging options that attribute descriptions may have; a name that ends in `-` allows all that begin with \
+             it. The list replaces the predefined `lang-`.",
+        )
+        .like(&["lang- x-hidden"])
+        .obeyed(Handler::Schema(SchemaKind::AttributeOptions)),
+    Setting::new(Global, &["attributetype", "attribute*"], &["olcAttributeTypes"])
         .takes("( <oid> ... )", "")
         .does("Defines an attribute type (RFC 4512 §4.1.2).")
         .like(&["( 1.3.6.1.4.1.32473.1.1 NAME 'shoeSize' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )"])
@@ -34,14 +42,6 @@ pub(super) const ROWS: &[Setting] = &[
         .does("Defines a DIT content rule (RFC 4512 §4.1.6).")
         .like(&["( 2.5.6.6 NAME 'personRule' NOT description )"])
         .obeyed(Handler::Schema(SchemaKind::DitContentRule)),
-    Setting::new(Global, &["attributeoptions"], &["olcAttributeOptions"])
-        .takes("[<option>|<prefix>-] ...", "lang-")
-        .does(
-            "Lists the tagging options that attribute descriptions may have; a name that ends in `-` allows all that begin with \
-             it. The list replaces the predefined `lang-`.",
-        )
-        .like(&["lang- x-hidden"])
-        .obeyed(Handler::Schema(SchemaKind::AttributeOptions)),
     Setting::new(Global, &["index_hash64"], &["olcIndexHash64"])
         .takes("on|off", "TRUE")
         .does("Chooses between 32-bit and 64-bit hashes in indexes.")

@@ -37,7 +37,9 @@ pub(super) const ROWS: &[Setting] = &[
                 if let OverlaySettings::Auditlog(settings) = &mut config.settings {
                     settings.non_blocking = match statement.optional()? {
                         None => true,
-                        Some(word) => parse_bool(word).ok_or_else(|| format!("invalid value \"{word}\": on or off expected"))?,
+                        Some(word) => {
+                            parse_bool(word).ok_or_else(|| format!("invalid value \"{word}\": on or off expected"))?
+                        }
                     };
                 }
                 Ok(())

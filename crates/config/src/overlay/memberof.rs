@@ -58,7 +58,11 @@ impl Default for MemberofConfig {
 const CONSTRAINT_VIOLATION: u32 = 19;
 const MEMBEROF: Level = Level::Overlay(OverlayKind::Memberof);
 
-const DANGLING: &[(&str, Dangling)] = &[("ignore", Dangling::Ignore), ("drop", Dangling::Drop), ("error", Dangling::Error)];
+const DANGLING: &[(&str, Dangling)] = &[
+    ("ignore", Dangling::Ignore),
+    ("drop", Dangling::Drop),
+    ("error", Dangling::Error),
+];
 
 /// Result codes that may be named (the keywords of RFC 4511, and slapd's short forms).
 const RESULT_CODES: &[(&str, u32)] = &[
@@ -85,7 +89,10 @@ pub(super) const ROWS: &[Setting] = &[
         .does("Is the object class that makes an entry a group.")
         .since("2.4")
         .like(&["groupOfUniqueNames"])
-        .obeyed(Handler::Overlay { set: set_class, get: |config, _| one(config, |settings| settings.group_class.clone()) }),
+        .obeyed(Handler::Overlay {
+            set: set_class,
+            get: |config, _| one(config, |settings| settings.group_class.clone()),
+        }),
     Setting::new(MEMBEROF, &["memberof-member-ad"], &["olcMemberOfMemberAD"])
         .takes("<attribute>", "member")
         .does("Is the attribute of a group that names its members.")
@@ -122,13 +129,19 @@ pub(super) const ROWS: &[Setting] = &[
         .does("Says what happens to a member that does not exist: it is kept, left out, or the request is refused.")
         .since("2.4")
         .like(&["error"])
-        .obeyed(Handler::Overlay { set: set_dangling, get: dangling_text }),
+        .obeyed(Handler::Overlay {
+            set: set_dangling,
+            get: dangling_text,
+        }),
     Setting::new(MEMBEROF, &["memberof-dangling-error"], &["olcMemberOfDanglingError"])
         .takes("<result code>", "constraintViolation")
         .does("Is the result code of such a refusal, by number or name.")
         .since("2.4")
         .like(&["noSuchObject"])
-        .obeyed(Handler::Overlay { set: set_dangling_error, get: |config, _| one(config, dangling_error_text) }),
+        .obeyed(Handler::Overlay {
+            set: set_dangling_error,
+            get: |config, _| one(config, dangling_error_text),
+        }),
     Setting::new(MEMBEROF, &["memberof-refint"], &["olcMemberOfRefInt"])
         .takes("on|off", "FALSE")
         .does("Changes groups when their members are changed, renamed or deleted.")
@@ -179,8 +192,10 @@ fn set_class(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<()
 fn attribute(statement: &Statement<'_>) -> Result<String, String> {
     const DN_SYNTAXES: [&str; 2] = ["1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"];
     let name = statement.one()?;
-    let description =
-        statement.schema.attribute_description(name.as_bytes()).map_err(|error| format!("\"{name}\": {error}"))?;
+    let description = statement
+        .schema
+        .attribute_description(name.as_bytes())
+        .map_err(|error| format!("\"{name}\": {error}"))?;
     let syntax = statement.schema.attribute_type(description.attribute_type).syntax;
     if !DN_SYNTAXES.contains(&syntax.oid) {
         return Err(format!("attribute \"{name}\" must have DN or nameUID syntax"));
@@ -191,7 +206,9 @@ fn attribute(statement: &Statement<'_>) -> Result<String, String> {
 fn set_dangling(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<(), String> {
     let word = statement.one()?;
     let found = DANGLING.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
-    let dangling = found.ok_or_else(|| format!("unable to parse \"{word}\": {} expected", statement.grammar))?.1;
+    let dangling = found
+        .ok_or_else(|| format!("unable to parse \"{word}\": {} expected", statement.grammar))?
+        .1;
     change(config, |settings| settings.dangling = dangling)
 }
 
@@ -205,8 +222,14 @@ fn dangling_text(config: &OverlayConfig, _: &Schema) -> Vec<String> {
 fn set_dangling_error(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<(), String> {
     let word = statement.one()?;
     // slapd spells the same names with blanks: "constraint violation".
-    let compact: String = word.chars().filter(|character| !matches!(character, ' ' | '-' | '_')).collect();
-    let named = RESULT_CODES.iter().find(|(name, _)| name.eq_ignore_ascii_case(&compact)).map(|&(_, code)| code);
+    let compact: String = word
+        .chars()
+        .filter(|character| !matches!(character, ' ' | '-' | '_'))
+        .collect();
+    let named = RESULT_CODES
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(&compact))
+        .map(|&(_, code)| code);
     let code = named
         .or_else(|| word.parse().ok().filter(|code| (1..=123).contains(code)))
         .ok_or_else(|| format!("unable to parse \"{word}\" as result code"))?;

@@ -39,6 +39,7 @@ pub struct OverlayConfig {
 }
 
 /// The settings of each kind.
+#[allow(clippy::large_enum_variant, reason = "a handful per server, read in place")]
 #[derive(Clone, PartialEq, Debug)]
 pub enum OverlaySettings {
     /// slapo-memberof(5).

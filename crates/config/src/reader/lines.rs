@@ -6,7 +6,11 @@
 
 /// The logical lines of a file, each with the number of its first physical line, from 1.
 pub(super) fn logical_lines(bytes: &[u8]) -> LogicalLines<'_> {
-    LogicalLines { rest: Some(bytes), physical: 0, pending: None }
+    LogicalLines {
+        rest: Some(bytes),
+        physical: 0,
+        pending: None,
+    }
 }
 
 pub(super) struct LogicalLines<'a> {
@@ -69,12 +73,17 @@ enum Continuation {
 }
 
 fn continuation(pending: &[u8], line: &[u8]) -> Continuation {
-    let is_include = pending.get(..7).is_some_and(|word| word.eq_ignore_ascii_case(b"include"));
+    let is_include = pending
+        .get(..7)
+        .is_some_and(|word| word.eq_ignore_ascii_case(b"include"));
     if is_include {
         Continuation::None
     } else if pending.ends_with(b"\\") && !pending.ends_with(b"\\\\") {
         Continuation::Escaped
-    } else if line.first().is_some_and(|&first| matches!(first, b' ' | b'\t' | b'\r' | 0x0b | 0x0c)) {
+    } else if line
+        .first()
+        .is_some_and(|&first| matches!(first, b' ' | b'\t' | b'\r' | 0x0b | 0x0c))
+    {
         Continuation::Indented
     } else {
         Continuation::None

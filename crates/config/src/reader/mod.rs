@@ -32,7 +32,12 @@ pub struct Line {
 /// A file that cannot be read, is no regular file, includes itself, or nests deeper than [`MAXIMUM_DEPTH`]; a line that is no
 /// UTF-8 or whose quotes do not close; more than [`MAXIMUM_BYTES`] in all.
 pub fn read(path: &str, files: &dyn FileSource) -> Result<Vec<Line>, ConfigError> {
-    let mut reading = Reading { files, stack: Vec::new(), bytes: 0, lines: Vec::new() };
+    let mut reading = Reading {
+        files,
+        stack: Vec::new(),
+        bytes: 0,
+        lines: Vec::new(),
+    };
     reading.file(path, None)?;
     Ok(reading.lines)
 }
@@ -55,7 +60,10 @@ impl Reading<'_> {
     fn file(&mut self, path: &str, included_at: Option<&Source>) -> Result<(), ConfigError> {
         let refused = |reason: String| match included_at {
             Some(location) => ConfigError::refused(location, format!("<include> {reason}")),
-            None => ConfigError::Unreadable { path: path.to_owned(), reason },
+            None => ConfigError::Unreadable {
+                path: path.to_owned(),
+                reason,
+            },
         };
         let identity = self.files.identity(path);
         if self.stack.contains(&identity) {
@@ -76,8 +84,13 @@ impl Reading<'_> {
         self.stack.push(identity);
         let file: Arc<str> = Arc::from(path);
         for (number, text) in lines::logical_lines(&bytes) {
-            let location = Source { file: Arc::clone(&file), line: number };
-            let Some(line) = parse_line(&location, &text)? else { continue };
+            let location = Source {
+                file: Arc::clone(&file),
+                line: number,
+            };
+            let Some(line) = parse_line(&location, &text)? else {
+                continue;
+            };
             if line.keyword.eq_ignore_ascii_case("include") {
                 let [included] = line.arguments.as_slice() else {
                     return Err(ConfigError::refused(&location, "<include> takes one <file> argument"));
@@ -112,9 +125,22 @@ fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigErro
     let keyword = words.remove(0);
     if !complete && !table::is_raw(&keyword) {
         let last = words.pop().unwrap_or(keyword);
-        return Err(ConfigError::refused(location, format!("unterminated quoted string \"{last}\"")));
+        return Err(ConfigError::refused(
+            location,
+            format!("unterminated quoted string \"{last}\""),
+        ));
     }
-    let raw = text.split_once([' ', '\t']).map_or("", |(_, rest)| rest.trim_start()).to_owned();
-    Ok(Some(Line { location: location.clone(), keyword, arguments: words, raw }))
+    let raw = text
+        .split_once([' ', '\t'])
+        .map_or("", |(_, rest)| rest.trim_start())
+        .to_owned();
+    Ok(Some(Line {
+        location: location.clone(),
+        keyword,
+        arguments: words,
+        raw,
+    }))
 }
 
+#[cfg(test)]
+mod tests;

@@ -240,6 +240,8 @@ pub(super) fn hide_unsearchable(check: &Check<'_>, filter: &CompiledFilter) -> O
             Node::AnyAttribute { .. } => true,
             Node::Present(slot)
             | Node::Equality { slot, .. }
+            | Node::AnyOf { slot, .. }
+            | Node::Less { slot, .. }
             | Node::GreaterOrEqual { slot, .. }
             | Node::LessOrEqual { slot, .. }
             | Node::Approx { slot, .. }

@@ -26,7 +26,8 @@ pub mod extended;
 pub mod modify;
 pub mod modify_dn;
 pub mod password_modify;
-mod write_checks;
+mod assertion;
+pub(crate) use assertion::check_assertion;
 
 /// Who asked, and when: what an operation carries from its connection to wherever it executes.
 #[derive(Clone, Debug)]
@@ -144,7 +145,7 @@ impl<'w, 'd> Execution<'w, 'd> {
     ///
     /// With the no-op control this is where the operation ends (`noOperation`).
     pub fn apply_own(&mut self, kind: ChangeKind, effect: Effect, before: Option<&Entry>) -> Result<EntryId, OperationError> {
-        if self.controls.no_op {
+        if self.controls.no_op.is_some() {
             return Err(OperationError::new(ResultCode::NO_OPERATION, ""));
         }
         self.record.kind = kind;

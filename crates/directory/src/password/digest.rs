@@ -1,7 +1,6 @@
 //! Plain and salted message digests: base64 of digest, then salt.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
-use sha2::Digest as _;
 use smallvec::SmallVec;
 use subtle::ConstantTimeEq as _;
 

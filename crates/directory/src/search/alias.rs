@@ -2,10 +2,10 @@
 
 use std::{collections::VecDeque, ops::ControlFlow, sync::Arc};
 
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::{CompiledFilter, Dn, ResultCode};
 use ironbark_store::{EntryId, Location, Scope, View};
 
-use super::target::Target;
+use super::{class_filter, target::Target};
 use crate::{Configuration, Context, OperationError};
 
 /// Aliases that one search may follow below its base; past it the result is adminLimitExceeded.
@@ -84,12 +84,18 @@ pub(super) fn expand(
     let mut bases = vec![AliasBase { dn: base.1.clone(), scope }];
     let mut open = VecDeque::from([(base.0, scope)]);
     let mut followed = 0;
+    let mut alias_filter = CompiledFilter::default();
+    alias_filter.compile(&configuration.schema, &class_filter(b"alias"));
     while let Some((id, scope)) = open.pop_front() {
         if scope == Scope::Base {
             continue;
         }
-        let mut aliases = view.aliases(id, scope)?;
+        let plan = view.plan(id, scope, &alias_filter)?;
+        let mut aliases = view.candidates(&plan, 0)?;
         while let Some(alias) = aliases.next_id()? {
+            if !view.in_scope(alias, id, scope)? {
+                continue;
+            }
             followed += 1;
             if followed > ALIAS_LIMIT {
                 return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "too many aliases"));

@@ -1,5 +1,7 @@
 //! One candidate after another: scope, filter, access, limits, encoding.
 
+use std::sync::Arc;
+
 use ironbark_ldap_proto::{List, MessageId, encode_search_reference};
 use ironbark_model::{CompiledFilter, Entry, ResultCode, Truth, entry::EntrySource};
 use ironbark_store::{EntryId, Plan, Record, Scope, View};
@@ -85,7 +87,7 @@ impl SearchRun {
         Ok(Walked::Through)
     }
 
-    /// Plans a target. Referral entries are always candidates (unless they are managed), whatever the filter says.
+    /// Plans a target. Where there are referral entries they are candidates whatever the filter says.
     fn plan(
         &self,
         view: View<'_>,
@@ -93,8 +95,7 @@ impl SearchRun {
         scope: Scope,
         scratch: &Scratch,
     ) -> Result<Plan, OperationError> {
-        let with_referrals = scope != Scope::Base && !self.options.manage_dsa_it;
-        let plan = view.plan(base.id, scope, &self.filter, with_referrals)?;
+        let plan = view.plan(base.id, scope, self.referral_filter.as_ref().unwrap_or(&self.filter))?;
         if !plan.indexed {
             scratch.directory().statistics().record_unindexed_search();
             log::unindexed(&plan);
@@ -133,13 +134,15 @@ impl SearchRun {
         if base.earlier_bases > 0 && self.was_covered(view, id, base.earlier_bases)? {
             return Ok(None);
         }
-        let subject = Subject::of(&self.origin.identity, context);
+        let identity = Arc::clone(&self.origin.identity);
+        let configuration = Arc::clone(&self.configuration);
+        let subject = Subject::of(&identity, context);
         if !self.matches(context, view, &record, subject, scratch)? {
             return Ok(None);
         }
         let (dn_cache, dn, work) = scratch.dn_parts(context.number);
         dn_cache.write_dn(view, &record, dn)?;
-        let Some(entry) = access::visible_record(context, &self.configuration, subject, view, &record, dn) else {
+        let Some(entry) = access::visible_record(context, &configuration, subject, view, &record, dn) else {
             return Ok(None);
         };
         if let Some(end) = self.size_is_reached() {
@@ -185,7 +188,7 @@ impl SearchRun {
         let filter = permitted.as_ref().unwrap_or(&self.filter);
         if computed::is_needed_by(&self.configuration, filter) {
             let mut entry = record.to_entry(view.dn(record.id)?)?;
-            computed::add_all(&self.configuration, &mut entry, view.has_subordinates(record.id)?);
+            computed::add_all(&self.configuration, &mut entry, view.has_subordinates(record.id));
             return Ok(evaluate_memory(self, filter, &entry, scratch));
         }
         Ok(record.evaluate(filter, &mut scratch.normalized) == Truth::True)
@@ -198,11 +201,13 @@ impl SearchRun {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
-        let subject = Subject::of(&self.origin.identity, context);
+        let identity = Arc::clone(&self.origin.identity);
+        let configuration = Arc::clone(&self.configuration);
+        let subject = Subject::of(&identity, context);
         if self.options.subentries == Some(true) || !evaluate_memory(self, &self.filter, entry, scratch) {
             return Ok(None);
         }
-        let Some(visible) = access::visible_entry(context, &self.configuration, subject, entry) else { return Ok(None) };
+        let Some(visible) = access::visible_entry(context, &configuration, subject, entry) else { return Ok(None) };
         if let Some(end) = self.size_is_reached() {
             return Ok(Some(end));
         }

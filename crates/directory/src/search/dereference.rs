@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
+use ironbark_ber::Writer;
 use ironbark_ldap_proto::{
-    Attribute, EncodeControl, List, Writer,
+    Attribute, EncodeControl, List,
     controls::{ControlValue, DereferenceResponse, DereferenceResult},
 };
 use ironbark_model::Dn;

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use ironbark_ldap_proto::{EncodeControl, MessageId, SearchEntryWriter};
-use ironbark_model::{Attribute, AttributeDescription, CompiledFilter, Schema, filter::value_matches};
+use ironbark_model::{Attribute, AttributeDescription, CompiledFilter, Schema};
 use ironbark_store::RecordAttribute;
 
 use super::{SearchRun, Selection};
@@ -193,6 +193,6 @@ impl Body<'_> {
     fn shows_value(&mut self, entry: &VisibleEntry<'_>, description: &AttributeDescription, value: &[u8]) -> bool {
         (entry.is_unrestricted() || entry.may_read(description, Some(value)))
             && (self.matched_values.is_empty()
-                || self.matched_values.iter().any(|filter| value_matches(self.schema, filter, description, value, self.work)))
+                || self.matched_values.iter().any(|filter| filter.matches_value(self.schema, description, value, self.work)))
     }
 }

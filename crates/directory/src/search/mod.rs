@@ -17,7 +17,7 @@ mod target;
 
 use std::{collections::VecDeque, sync::Arc};
 
-use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, encode_result};
+use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, controls::Control, encode_result};
 use ironbark_model::{CompiledFilter, ResultCode};
 use smallvec::SmallVec;
 
@@ -26,8 +26,8 @@ use crate::{Configuration, OperationError, operation::Origin, session::Stop, wor
 pub use paged::PagedCursor;
 pub use selection::Selection;
 
-pub(crate) use prepare::{Prepared, prepare};
-pub(crate) use target::{Target, in_scope};
+pub(crate) use prepare::{Prepared, class_filter, prepare};
+pub(crate) use target::Target;
 
 /// Output of one step before others get their turn.
 const SLICE_OCTETS: usize = 64 * 1024;
@@ -39,6 +39,8 @@ pub struct SearchRun {
     pub(crate) origin: Origin,
     pub(crate) configuration: Arc<Configuration>,
     pub(crate) filter: CompiledFilter,
+    /// The filter or `(objectClass=referral)`, when continuation references may have to be returned.
+    pub(crate) referral_filter: Option<CompiledFilter>,
     pub(crate) selection: Selection,
     pub(crate) options: SearchOptions,
     pub(crate) limits: RunLimits,
@@ -151,8 +153,8 @@ impl SearchRun {
         self.conclude_page();
         let id = MessageId::new(self.origin.message_id).unwrap_or_default();
         let extras = self.extras.as_deref();
-        let sorted = extras.and_then(|extras| extras.sort.as_ref()).map(sort::Sorting::response);
-        let page = extras.and_then(|extras| extras.paged.as_ref()).map(paged::Page::response);
+        let sorted = extras.and_then(|extras| extras.sort.as_ref()).map(|sorting| Control::optional(sorting.response()));
+        let page = extras.and_then(|extras| extras.paged.as_ref()).map(|page| Control::optional(page.response()));
         let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
         if let Some(control) = &sorted {
             controls.push(control);

@@ -68,6 +68,7 @@ impl SearchRun {
             origin: self.origin.clone(),
             configuration: self.configuration.clone(),
             filter: std::mem::take(&mut self.filter),
+            referral_filter: self.referral_filter.take(),
             selection: std::mem::take(&mut self.selection),
             options: self.options,
             limits: self.limits,

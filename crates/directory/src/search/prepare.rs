@@ -7,7 +7,7 @@ use ironbark_ldap_proto::{
     DerefAliases, Scope as WireScope, SearchRequest,
     controls::{PagedResults, RequestControls},
 };
-use ironbark_model::{CompiledFilter, Dn, ResultCode};
+use ironbark_model::{CompiledFilter, Dn, Filter, ResultCode, filter::Assertion};
 use ironbark_store::{Location, Scope};
 
 use super::{
@@ -56,6 +56,7 @@ pub(crate) fn prepare(
         origin: origin.clone(),
         configuration: Arc::clone(configuration),
         filter,
+        referral_filter: None,
         selection,
         options: SearchOptions {
             types_only: request.types_only,
@@ -82,6 +83,11 @@ pub(crate) fn prepare(
     });
     let deref_base = matches!(request.deref_aliases, DerefAliases::FindingBaseObject | DerefAliases::Always);
     add_targets(&mut run, configuration, &context, base, scope, deref_base)?;
+    if scope != Scope::Base && !run.options.manage_dsa_it && run.has_referral_entries()? {
+        let mut filter = CompiledFilter::default();
+        filter.compile(&configuration.schema, &Filter::Or(vec![request.filter.clone(), class_filter(b"referral")]));
+        run.referral_filter = Some(filter);
+    }
     Ok(Prepared::Run(run))
 }
 
@@ -195,7 +201,7 @@ fn add_targets(
             if glued {
                 None
             } else {
-                return Err(referral::missing_for_search(configuration, view, &base, ancestor, scope, run.options.manage_dsa_it));
+                return Err(referral::missing_for_search(configuration, view, &base, ancestor, scope));
             }
         }
     };
@@ -232,7 +238,7 @@ fn glued_targets(
     let mut found = false;
     for subordinate in configuration.subordinates_of(context) {
         let Some(database) = subordinate.database() else { continue };
-        for suffix in &subordinate.suffixes {
+        for suffix in subordinate.suffixes() {
             let below = suffix.depth() > base.depth() && suffix.is_within(base);
             let (included, scope) = match scope {
                 Scope::Base => (false, Scope::Base),
@@ -252,7 +258,24 @@ fn glued_targets(
     Ok(found)
 }
 
+/// `(objectClass=name)`.
+pub(crate) fn class_filter(name: &'static [u8]) -> Filter<'static> {
+    Filter::Equality(Assertion { attribute: b"objectClass".as_slice().into(), value: name.into() })
+}
+
 impl SearchRun {
+    /// Whether some database of the search holds referral entries.
+    fn has_referral_entries(&self) -> Result<bool, OperationError> {
+        for target in &self.targets {
+            if let Backend::Stored { database, referrals, .. } = &target.context.backend
+                && referrals.exist(database, &self.configuration.schema)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// A run with nothing to return, for a client that gives up a paged search.
     fn empty_page(session: &Session, configuration: &Arc<Configuration>, origin: &Origin) -> Box<Self> {
         let mut page = paged::Page::first(session, 1);
@@ -261,6 +284,7 @@ impl SearchRun {
             origin: origin.clone(),
             configuration: Arc::clone(configuration),
             filter: CompiledFilter::default(),
+            referral_filter: None,
             selection: Selection::default(),
             options: SearchOptions::default(),
             limits: RunLimits::default(),

@@ -129,7 +129,7 @@ impl Sorting {
     }
 }
 
-fn resolve_key(schema: &Schema, key: &SortKey<'_>) -> Result<Key, OperationError> {
+fn resolve_key(schema: &Schema, key: SortKey<'_>) -> Result<Key, OperationError> {
     let attribute = schema
         .attribute_description(key.attribute)
         .map_err(|_| OperationError::new(ResultCode::NO_SUCH_ATTRIBUTE, "serverSort control: No such attribute"))?;

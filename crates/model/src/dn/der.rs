@@ -25,7 +25,10 @@ fn element(data: &[u8]) -> Option<(u8, &[u8], &[u8])> {
         if octets.is_empty() || octets.len() > 4 {
             return None;
         }
-        (octets.iter().fold(0, |length, &octet| length << 8 | usize::from(octet)), rest)
+        (
+            octets.iter().fold(0, |length, &octet| length << 8 | usize::from(octet)),
+            rest,
+        )
     };
     let (content, rest) = rest.split_at_checked(length)?;
     Some((identifier, content, rest))
@@ -51,9 +54,15 @@ pub(super) fn value_text(ber: &[u8]) -> Option<Bytes> {
         }
         // BMPString
         0x1e => {
-            let units = content.chunks(2).map(|unit| Some(u16::from_be_bytes(unit.try_into().ok()?)));
+            let units = content
+                .chunks(2)
+                .map(|unit| Some(u16::from_be_bytes(unit.try_into().ok()?)));
             let units: SmallVec<[u16; 64]> = units.collect::<Option<_>>()?;
-            text.extend(char::decode_utf16(units).collect::<Result<SmallVec<[char; 64]>, _>>().ok()?);
+            text.extend(
+                char::decode_utf16(units)
+                    .collect::<Result<SmallVec<[char; 64]>, _>>()
+                    .ok()?,
+            );
         }
         // BOOLEAN, INTEGER, BIT STRING, OBJECT IDENTIFIER
         0x01 if content.len() == 1 => text.push_str(if content == [0] { "FALSE" } else { "TRUE" }),
@@ -71,13 +80,17 @@ fn integer(content: &[u8], text: &mut String) -> Option<()> {
     }
     let negative = content.first().is_some_and(|octet| octet & 0x80 != 0);
     let start = if negative { -1 } else { 0 };
-    let value = content.iter().fold(start, |value: i128, &octet| value << 8 | i128::from(octet));
+    let value = content
+        .iter()
+        .fold(start, |value: i128, &octet| value << 8 | i128::from(octet));
     write!(text, "{value}").ok()
 }
 
 fn bit_string(content: &[u8], text: &mut String) -> Option<()> {
     let (&unused, octets) = content.split_first()?;
-    let bits = (octets.len() * 8).checked_sub(usize::from(unused)).filter(|_| unused < 8)?;
+    let bits = (octets.len() * 8)
+        .checked_sub(usize::from(unused))
+        .filter(|_| unused < 8)?;
     text.push('\'');
     for bit in 0..bits {
         let octet = octets.get(bit / 8)?;
@@ -143,7 +156,9 @@ fn push_rdn(dn: &mut Dn, schema: &Schema, set: &[u8]) -> Result<(), InvalidDn> {
             return Err(InvalidDn);
         };
         let mut name = String::new();
-        oid(content, &mut name).filter(|()| identifier == SEQUENCE).ok_or(InvalidDn)?;
+        oid(content, &mut name)
+            .filter(|()| identifier == SEQUENCE)
+            .ok_or(InvalidDn)?;
         if let Some(attribute) = schema.find_attribute_type(name.as_bytes()) {
             name.replace_range(.., build::name(attribute));
         }
@@ -151,7 +166,12 @@ fn push_rdn(dn: &mut Dn, schema: &Schema, set: &[u8]) -> Result<(), InvalidDn> {
         rest = next;
     }
     assertions.sort();
-    if assertions.is_empty() || assertions.iter().zip(assertions.iter().skip(1)).any(|(a, b)| a.0 == b.0) {
+    if assertions.is_empty()
+        || assertions
+            .iter()
+            .zip(assertions.iter().skip(1))
+            .any(|(a, b)| a.0 == b.0)
+    {
         return Err(InvalidDn);
     }
     for (index, (name, value)) in assertions.iter().enumerate() {
@@ -177,5 +197,6 @@ fn push_unknown(dn: &mut Dn, index: usize, name: &str, value: &[u8]) {
     for octet in value {
         let _ = write!(dn.pretty, "{octet:02x}");
     }
-    dn.normalized.extend_from_slice(dn.pretty.get(start..).unwrap_or_default().as_bytes());
+    dn.normalized
+        .extend_from_slice(dn.pretty.get(start..).unwrap_or_default().as_bytes());
 }

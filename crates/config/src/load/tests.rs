@@ -1,0 +1,489 @@
+//! Whole configurations: files as operators have them, and what is refused with which words.
+
+use std::path::PathBuf;
+
+use proptest::prelude::*;
+
+use super::{Configuration, load};
+use crate::{
+    Allow, DatabaseKind, EnvironmentFlags, IndexKinds, LogLevel, Memory, Require, ServerId, Subordinate,
+    access::{AccessLevel, GrantKind, Who},
+    limits::{HardLimit, LimitsSelector, UncheckedLimit},
+    overlay::{Dangling, OverlaySettings},
+    test_schema::with_schema,
+};
+
+fn loaded(text: &str) -> Configuration {
+    load("slapd.conf", &with_schema("slapd.conf", text)).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn refusal(text: &str) -> String {
+    load("slapd.conf", &with_schema("slapd.conf", text))
+        .unwrap_err()
+        .to_string()
+}
+
+/// What a whole file with one line in a database says about it.
+fn in_database(line: &str) -> String {
+    let text = format!("database mdb\nsuffix dc=example,dc=com\nrootdn cn=Manager,dc=example,dc=com\n{line}\n");
+    refusal(&text)
+        .strip_prefix("slapd.conf: line 4: ")
+        .unwrap_or("another line")
+        .to_owned()
+}
+
+const SCHEMA: &str = "objectidentifier exRoot 1.3.6.1.4.1.32473\n\
+    attributetype ( 1.3.6.1.4.1.32473.1.1\n  NAME 'shoeSize'\n  EQUALITY integerMatch\n  SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )\n\
+    objectclass ( 1.3.6.1.4.1.32473.1.2 NAME 'walker' SUP top AUXILIARY MAY shoeSize )\n";
+
+/// A provider of the kind that OpenLDAP's tests start most often.
+#[test]
+fn a_plain_server_loads() {
+    let text = "# a plain server\n\
+        include ./schema/example.schema\n\
+        pidfile ./run/slapd.1.pid\nargsfile ./run/slapd.1.args\n\
+        sockbuf_max_incoming 4194303\n\
+        loglevel stats sync\nmodulepath /usr/lib/ldap\nmoduleload back_mdb.la\n\
+        database mdb\n\
+        suffix \"dc=example,dc=com\"\nrootdn \"cn=Manager,dc=example,dc=com\"\nrootpw secret\n\
+        directory ./db.1.a\nindex objectClass eq\nindex cn,sn,uid pres,eq,sub\nindex shoeSize eq\nmaxsize 33554432\n\
+        \n\
+        database monitor\n";
+    let files = with_schema("slapd.conf", text).and("./schema/example.schema", SCHEMA);
+    let configuration = load("slapd.conf", &files).unwrap();
+    let global = &configuration.global;
+    assert_eq!(global.pid_file, Some(PathBuf::from("./run/slapd.1.pid")));
+    assert_eq!(global.max_incoming, 4_194_303);
+    assert_eq!(global.log_level, LogLevel::STATS.with(LogLevel::SYNC));
+    assert_eq!(global.modules, ["back_mdb.la"]);
+    let [mdb, monitor] = &configuration.databases[..] else {
+        panic!("two databases")
+    };
+    assert_eq!((mdb.kind, monitor.kind), (DatabaseKind::Mdb, DatabaseKind::Monitor));
+    assert_eq!(mdb.suffixes[0].pretty(), "dc=example,dc=com");
+    assert_eq!(mdb.root_password.as_ref().unwrap().0, b"secret");
+    assert_eq!(format!("{:?}", mdb.root_password), "Some(Secret(***))");
+    assert_eq!(mdb.mdb.directory, PathBuf::from("./db.1.a"));
+    assert_eq!(mdb.mdb.max_size, Some(33_554_432));
+    let names: Vec<&str> = mdb.mdb.indexes.iter().map(|index| &*index.attribute).collect();
+    assert_eq!(names, ["cn", "sn", "uid", "shoeSize"]);
+    let kinds = IndexKinds::PRESENCE
+        .with(IndexKinds::EQUALITY)
+        .with(IndexKinds::SUBSTRINGS);
+    assert_eq!(mdb.mdb.indexes[0].kinds, kinds);
+    assert_eq!(monitor.suffixes[0].pretty().to_ascii_lowercase(), "cn=monitor");
+    assert!(configuration.schema_definitions.len() >= 3);
+    let notices: Vec<String> = configuration.notices.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notices,
+        ["slapd.conf: line 7: <modulepath> has no meaning here: modules are part of the program"]
+    );
+}
+
+/// An OpenLDAP 2.4 file with Berkeley DB tuning, slurpd leftovers and SASL mapping.
+#[test]
+fn an_old_file_loads_and_says_what_it_ignores() {
+    let text = "allow bind_v2\nucdata-path ./ucdata\nconcurrency 10\nsasl-regexp uid=([^,]*) uid=$1\nthreads 8\nidletimeout 60\n\
+        index_substr_any_len 3\n\
+        database hdb\nsuffix dc=example,dc=com\ndirectory /var/lib/ldap\ncachesize 20000\nidlcachesize 60000\n\
+        checkpoint 1024 5\ndbconfig set_cachesize 0 1048576 0\nshm_key 42\ndirtyread\nlinearindex\nmode 0640\n\
+        replogfile /var/lib/ldap/replog\nindex default pres,eq\nindex uid\ndbnosync\nsearchstack 8\n";
+    let configuration = loaded(text);
+    assert_eq!(configuration.global.allow, Allow::BIND_V2);
+    assert_eq!(configuration.global.threads, Some(8));
+    let mdb = &configuration.databases[0].mdb;
+    assert_eq!(mdb.mode, 0o640);
+    assert_eq!(mdb.flags, EnvironmentFlags::NO_SYNC);
+    assert_eq!(mdb.checkpoint.unwrap().minutes, 5);
+    assert_eq!(mdb.indexes[0].kinds, IndexKinds::PRESENCE.with(IndexKinds::EQUALITY));
+    let lines: Vec<u32> = configuration
+        .notices
+        .iter()
+        .map(|notice| notice.location.line)
+        .collect();
+    assert_eq!(lines, [2, 3, 4, 7, 11, 12, 14, 15, 16, 17, 19, 23]);
+}
+
+/// Glued databases, the subordinate ones first.
+#[test]
+fn subordinate_databases_load() {
+    let text = "database mdb\nsuffix ou=People,dc=example,dc=com\nsubordinate\ndirectory a\n\
+        rootdn \"cn=Manager, dc=example,dc=com\"\n\
+        database mdb\nsuffix ou=Groups,dc=example,dc=com\nsubordinate advertise\ndirectory b\n\
+        database mdb\nsuffix dc=example,dc=com\nrootdn cn=Manager,dc=example,dc=com\nrootpw secret\ndirectory c\noverlay glue\n";
+    let databases = loaded(text).databases;
+    assert_eq!(databases[0].subordinate, Some(Subordinate { advertise: false }));
+    assert_eq!(databases[1].subordinate, Some(Subordinate { advertise: true }));
+    assert_eq!(databases[0].root_dn, databases[2].root_dn);
+}
+
+/// Limits are those of the database when the line is read, changed by it; databases inherit the global ones of their time.
+#[test]
+fn limits_follow_the_order_of_lines() {
+    let text = "sizelimit 100\ntimelimit time.soft=10 time.hard=unlimited\n\
+        database mdb\nsuffix dc=example,dc=com\n\
+        limits dn.exact=\"cn=Unlimited User,dc=example,dc=com\" size=unlimited time=unlimited\n\
+        sizelimit size.unchecked=40\n\
+        limits users size.soft=2\nlimits anonymous size.soft=1 size.hard=3\n\
+        sizelimit 7\n";
+    let configuration = loaded(text);
+    assert_eq!(configuration.frontend.search_limits.size_soft, Some(100));
+    let database = &configuration.databases[0];
+    assert_eq!(database.search_limits.time_hard_s, HardLimit::Unlimited);
+    assert_eq!(database.search_limits.size_soft, Some(7));
+    assert_eq!(database.limits[0].limits.size_soft, None);
+    assert_eq!(database.limits[0].limits.unchecked, UncheckedLimit::Unlimited);
+    assert_eq!(database.limits[1].selector, LimitsSelector::Users);
+    assert_eq!(database.limits[1].limits.unchecked, UncheckedLimit::At(40));
+    assert_eq!(database.limits[2].limits.size_hard, HardLimit::At(3));
+}
+
+#[test]
+fn settings_of_both_levels_go_where_they_stand() {
+    let text = "readonly on\nrequire bind\nrestrict compare\naccess to * by * read\n\
+        database mdb\nsuffix dc=a\ndirectory a\nrequire authc\nrestrict rename\naccess to * by users write\nreadonly off\n\
+        database mdb\nsuffix dc=b\ndirectory b\nrequire none\n\
+        database frontend\naccess to dn.base=\"\" by * read\n\
+        serverID 1 ldap://one.example.com\nserverID 0x2 ldap://two.example.com\n";
+    let configuration = loaded(text);
+    assert!(configuration.frontend.read_only);
+    assert_eq!(configuration.frontend.access.len(), 2);
+    let [a, b] = &configuration.databases[..] else {
+        panic!("two databases")
+    };
+    assert_eq!(a.require, Require::BIND.with(Require::AUTHENTICATION));
+    assert_eq!(b.require, Require::default());
+    assert_eq!(a.restrict.operations.words(), ["rename", "compare"]);
+    assert_eq!(a.access[0].by[0].who, [Who::Users]);
+    assert_eq!(a.access[0].by[0].grant.kind, GrantKind::Level(AccessLevel::Write));
+    assert!(b.access.is_empty());
+    let ids = &configuration.global.server_ids;
+    assert_eq!(
+        ids[1],
+        ServerId {
+            id: 2,
+            url: Some("ldap://two.example.com".to_owned())
+        }
+    );
+}
+
+#[test]
+fn overlays_take_their_own_lines() {
+    let text = "database mdb\nsuffix dc=example,dc=com\nrootdn cn=m,dc=example,dc=com\n\
+        overlay memberof\nmemberof-refint true\nmemberof-dangling error\nmemberof-dangling-error 32\n\
+        memberof-group-oc groupOfUniqueNames\nmemberof-member-ad uniqueMember\n\
+        overlay auditlog\nauditlog ./audit.ldif\nmemberof-dn cn=MemberOf\n\
+        overlay {2}deref\noverlay sssvlv\n";
+    let configuration = loaded(text);
+    let overlays = &configuration.databases[0].overlays;
+    let [memberof, auditlog] = &overlays[..] else {
+        panic!("two overlays")
+    };
+    let OverlaySettings::Memberof(memberof) = &memberof.settings else {
+        panic!("memberof first")
+    };
+    assert!(memberof.referential_integrity);
+    assert_eq!((memberof.dangling, memberof.dangling_error), (Dangling::Error, 32));
+    assert_eq!(
+        (&*memberof.group_class, &*memberof.member_attribute),
+        ("groupOfUniqueNames", "uniqueMember")
+    );
+    assert_eq!(memberof.modifier.as_ref().unwrap().pretty(), "cn=MemberOf");
+    let OverlaySettings::Auditlog(auditlog) = &auditlog.settings else {
+        panic!("auditlog second")
+    };
+    assert_eq!(auditlog.file, Some(PathBuf::from("./audit.ldif")));
+    assert_eq!(configuration.notices.len(), 2);
+}
+
+#[test]
+fn the_empty_suffix_and_the_config_database_load() {
+    let text =
+        "database config\nrootpw secret\naccess to * by * none\ndatabase mdb\nsuffix \"\"\nrootdn cn=root\nrootpw x\n";
+    let configuration = loaded(text);
+    assert_eq!(
+        configuration.databases[0].root_dn.as_ref().unwrap().pretty(),
+        "cn=config"
+    );
+    assert_eq!(configuration.databases[1].suffixes[0].depth(), 0);
+    assert_eq!(
+        configuration.notices[0].text,
+        "<database> config is accepted; cn=config is not served until it is built"
+    );
+}
+
+/// slapd compares some keywords by their beginning only; a schema file of its own counts on it.
+#[test]
+fn some_keywords_are_known_by_their_beginning() {
+    let text = "allows bind_v2\nattributeype ( 1.3.6.1.4.1.32473.1.3 NAME 'hatSize' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )\n\
+        attributeoptions x-a\nauthid-rewriteEngine on\nrequires bind\n";
+    let configuration = loaded(text);
+    assert!(configuration.schema.find_attribute_type(b"hatSize").is_some());
+    assert_eq!(configuration.frontend.require, Require::BIND);
+    assert_eq!(configuration.notices.len(), 1);
+}
+
+#[test]
+fn definitions_may_stand_anywhere() {
+    let text =
+        format!("database mdb\nsuffix shoeSize=1\n{SCHEMA}attributeoptions x-hidden lang-\nindex cn;x-hidden eq\n");
+    assert_eq!(loaded(&text).databases[0].mdb.indexes[0].attribute, "cn;x-hidden");
+}
+
+#[test]
+#[allow(clippy::too_many_lines, reason = "a table")]
+fn wrong_statements_are_refused_by_file_line_and_reason() {
+    let cases = [
+        (
+            "sufix dc=a",
+            "unknown directive <sufix> outside backend info and database definitions; did you mean <suffix>?",
+        ),
+        (
+            "xyzzy",
+            "unknown directive <xyzzy> outside backend info and database definitions",
+        ),
+        (
+            "directory /x",
+            "<directory> only allowed within mdb database declaration",
+        ),
+        ("idlexp 18", "<idlexp> only allowed within mdb backend declaration"),
+        ("memberof-dn cn=x", "<memberof-dn> only allowed after overlay memberof"),
+        ("suffix dc=a", "<suffix> only allowed within database declaration"),
+        ("database ldap", "<database> \"ldap\" is not built yet"),
+        (
+            "database nonsense",
+            "<database> database type \"nonsense\" is not known",
+        ),
+        ("database", "<database> takes one <type> argument"),
+        ("backend sql", "<backend> \"sql\" is not built yet"),
+        ("overlay syncprov", "<overlay> \"syncprov\" is not built yet"),
+        ("overlay nonsense", "<overlay> overlay \"nonsense\" is not known"),
+        (
+            "moduleload syncprov.la",
+            "<moduleload> module \"syncprov.la\" (syncprov) is not built yet",
+        ),
+        (
+            "moduleload back_ldap",
+            "<moduleload> module \"back_ldap\" (ldap) is not built yet",
+        ),
+        ("moduleload nonsense", "<moduleload> module \"nonsense\" is not known"),
+        ("moduleload", "<moduleload> missing <file> [<argument> ...] argument"),
+        (
+            "TLSCertificateFile x",
+            "<TLSCertificateFile> belongs to a part that is not built yet: TLS",
+        ),
+        (
+            "security ssf=128",
+            "<security> belongs to a part that is not built yet: TLS and SASL",
+        ),
+        (
+            "sasl-secprops none",
+            "<sasl-secprops> belongs to a part that is not built yet: SASL",
+        ),
+        ("idletimeout", "<idletimeout> missing <seconds> argument"),
+        ("idletimeout 1 2", "<idletimeout> extra cruft after <seconds>"),
+        (
+            "idletimeout soon",
+            "<idletimeout> unable to parse \"soon\" as unsigned int",
+        ),
+        ("idletimeout -1", "<idletimeout> unable to parse \"-1\" as unsigned int"),
+        ("idletimeout +1", "<idletimeout> unable to parse \"+1\" as unsigned int"),
+        (
+            "idletimeout 4294967296",
+            "<idletimeout> unable to parse \"4294967296\" as unsigned int",
+        ),
+        (
+            "gentlehup maybe",
+            "<gentlehup> invalid value \"maybe\": on or off expected",
+        ),
+        ("allow everything", "<allow> unknown feature \"everything\""),
+        ("disallow nothing", "<disallow> unknown feature \"nothing\""),
+        ("require bind none", "<require> \"none\" must be listed first"),
+        ("restrict extended=x", "<restrict> unknown operation \"extended=x\""),
+        ("loglevel stats noise", "<loglevel> unknown level \"noise\""),
+        (
+            "password-hash {ROT13}",
+            "<password-hash> scheme \"{ROT13}\" is not available",
+        ),
+        (
+            "password-crypt-salt-format salt",
+            "<password-crypt-salt-format> \"salt\" must hold one %s and no other conversion",
+        ),
+        (
+            "password-crypt-salt-format %s%n",
+            "<password-crypt-salt-format> \"%s%n\" must hold one %s and no other conversion",
+        ),
+        ("referral http://x/", "<referral> invalid URL \"http://x/\""),
+        ("serverID 4096", "<serverID> illegal server ID \"4096\""),
+        ("threads 0", "<threads> invalid value \"0\""),
+        ("sizelimit many", "<sizelimit> unable to parse limit \"many\""),
+        (
+            "sizelimit size.foo=1",
+            "<sizelimit> unable to parse value \"size.foo=1\"",
+        ),
+        (
+            "defaultsearchbase nonsense",
+            "<defaultsearchbase> invalid DN \"nonsense\"",
+        ),
+        ("sortvals nothing", "<sortvals> \"nothing\": attribute type undefined"),
+        (
+            "limits users size=1",
+            "<limits> only allowed within database declaration",
+        ),
+        ("access to * by * reed", "<access> expecting <access> got \"reed\""),
+        (
+            "attributeoptions 1x",
+            "<attributeoptions> \"1x\" is no attribute option name or prefix",
+        ),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(
+            refusal(&format!("# comment\n\n{line}\n")),
+            format!("slapd.conf: line 3: {expected}"),
+            "{line}"
+        );
+    }
+}
+
+#[test]
+fn wrong_lines_of_a_database_are_refused() {
+    let cases = [
+        ("allow bind_v2", "<allow> must occur before any database declaration"),
+        ("backend mdb", "<backend> must occur before any database declaration"),
+        ("suffix cn=Monitor", "<suffix> DN is reserved for monitoring slapd"),
+        (
+            "suffix dc=other",
+            "<suffix> Only one suffix is allowed on this mdb backend",
+        ),
+        ("rootdn nonsense", "<rootdn> invalid DN \"nonsense\""),
+        (
+            "syncrepl rid=1",
+            "<syncrepl> belongs to a part that is not built yet: replication",
+        ),
+        (
+            "updateref ldap://x/",
+            "<updateref> belongs to a part that is not built yet: replication",
+        ),
+        ("lastbind on", "<lastbind> is not built yet"),
+        ("subordinate maybe", "<subordinate> unknown argument \"maybe\""),
+        ("mode 0999", "<mode> unable to parse mode \"0999\""),
+        ("mode -rwxrwx", "<mode> unable to parse mode \"-rwxrwx\""),
+        ("checkpoint 1", "<checkpoint> takes <kilobytes> <minutes>"),
+        ("envflags fast", "<envflags> unknown flag \"fast\""),
+        (
+            "passphrase x",
+            "<passphrase> belongs to a part that is not built yet: database encryption",
+        ),
+        ("index nothing eq", "<index> index attribute \"nothing\" undefined"),
+        ("index cn fast", "<index> index type \"fast\" undefined"),
+        ("index cn", "<index> no indexes selected"),
+        ("index cn,cn eq", "<index> duplicate index definition for attr \"cn\""),
+        (
+            "index member sub",
+            "<index> substr index of attribute \"member\" disallowed",
+        ),
+        (
+            "index jpegPhoto eq",
+            "<index> equality index of attribute \"jpegPhoto\" disallowed",
+        ),
+        (
+            "sizelimt 5",
+            "unknown directive <sizelimt> inside backend database definition; did you mean <sizelimit>?",
+        ),
+        ("auditlog x", "<auditlog> only allowed after overlay auditlog"),
+    ];
+    for (line, expected) in cases {
+        assert_eq!(in_database(line), expected, "{line}");
+    }
+}
+
+#[test]
+fn what_only_the_whole_shows_is_refused_at_the_database() {
+    let cases = [
+        ("database mdb\n", "slapd.conf: line 1: <database> needs a suffix"),
+        (
+            "database mdb\nsuffix dc=a\nrootdn cn=x\nrootpw y\n",
+            "slapd.conf: line 4: <rootpw> can only be set when rootdn is under suffix",
+        ),
+        (
+            "database mdb\nsuffix dc=a\ndirectory x\ndatabase mdb\nsuffix dc=b\ndirectory x\n",
+            "slapd.conf: line 4: <database> directory \"x\" is that of another database already (line 1)",
+        ),
+        (
+            "database mdb\nsuffix dc=a\ndirectory x\ndatabase mdb\nsuffix ou=b,dc=a\ndirectory y\n",
+            "slapd.conf: line 4: <database> namingContext \"ou=b,dc=a\" already served by a preceding mdb database",
+        ),
+        (
+            "database monitor\nsuffix dc=a\n",
+            "slapd.conf: line 2: <suffix> not allowed in monitor database",
+        ),
+        (
+            "database monitor\ndirectory x\n",
+            "slapd.conf: line 2: <directory> only allowed within mdb database declaration",
+        ),
+        (
+            "database monitor\ndatabase monitor\n",
+            "slapd.conf: line 2: <database> only one monitor database is allowed",
+        ),
+        (
+            "serverID 1\nserverID 2\n",
+            "slapd.conf: line 2: <serverID> only one server ID may be without URL, and then there is no other",
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(refusal(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn an_error_in_an_included_file_names_that_file() {
+    let files = Memory::file("slapd.conf", "include more.conf\n").and("more.conf", "\nloglevel\n  noise\n");
+    assert_eq!(
+        load("slapd.conf", &files).unwrap_err().to_string(),
+        "more.conf: line 2: <loglevel> unknown level \"noise\""
+    );
+}
+
+#[test]
+fn module_names_come_in_many_forms() {
+    for name in [
+        "back_mdb",
+        "back-mdb.la",
+        "{0}back_hdb",
+        "/usr/lib/ldap/back_bdb.so",
+        "back_monitor.so.2",
+    ] {
+        loaded(&format!("moduleload {name}"));
+    }
+    for name in [
+        "memberof",
+        "auditlog.la",
+        "sssvlv",
+        "deref",
+        "pw-sha2.so",
+        "pw-pbkdf2",
+        "argon2.so",
+        "pw-argon2",
+    ] {
+        loaded(&format!("moduleload {name}"));
+    }
+}
+
+proptest! {
+    #[test]
+    fn random_files_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = load("slapd.conf", &Memory::file("slapd.conf", bytes));
+    }
+
+    #[test]
+    fn random_arguments_never_panic(
+        index in any::<proptest::sample::Index>(),
+        arguments in "([ -~é]| |=|\\.|,|\\{|dc=a|users|on){0,12}",
+    ) {
+        let keywords: Vec<&str> = crate::settings().flat_map(|row| row.keywords.iter().copied()).collect();
+        let keyword = keywords[index.index(keywords.len())];
+        for before in ["", "database mdb\nsuffix dc=x\nrootdn dc=x\noverlay memberof\noverlay auditlog\n"] {
+            let _ = load("slapd.conf", &with_schema("slapd.conf", format!("{before}{keyword} {arguments}\n")));
+        }
+    }
+}

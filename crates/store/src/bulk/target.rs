@@ -1,0 +1,85 @@
+//! Where a bulk build goes: the checks before, the temporary directory, the renaming after.
+
+use std::{
+    fs::{self, DirBuilder, File},
+    os::{fd::AsRawFd, unix::fs::DirBuilderExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use ironbark_model::Schema;
+
+use crate::{Database, DatabaseOptions, StoreError};
+
+/// Name of the temporary directory inside the database's.
+const TEMPORARY: &str = "bulk-build.tmp";
+
+/// A directory that gets a new database.
+pub(super) struct Target {
+    directory: PathBuf,
+    temporary: PathBuf,
+}
+
+impl Target {
+    /// Checks that there is nothing to lose, and makes the temporary directory. One that a killed build has left is removed.
+    pub(super) fn new(options: &DatabaseOptions, schema: &Arc<Schema>) -> Result<Self, StoreError> {
+        let directory = options.directory.clone();
+        let data = directory.join("data.mdb");
+        if fs::metadata(&data).is_ok_and(|found| found.len() > 0) {
+            refuse_if_in_use(&directory)?;
+            let existing = Database::open(DatabaseOptions { read_only: false, ..options.clone() }, schema.clone())?;
+            if existing.snapshot()?.view().entry_count()? > 0 {
+                return Err(StoreError::Format(format!("{}: the database has entries already", data.display())));
+            }
+        }
+        let temporary = directory.join(TEMPORARY);
+        if temporary.exists() {
+            fs::remove_dir_all(&temporary).map_err(|error| StoreError::file(&temporary, error))?;
+        }
+        DirBuilder::new()
+            .mode(0o700)
+            .create(&temporary)
+            .map_err(|error| StoreError::file(&temporary, error))?;
+        Ok(Self { directory, temporary })
+    }
+    pub(super) fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+    /// Moves the finished file over the empty one, durably.
+    pub(super) fn put_in_place(&self) -> Result<(), StoreError> {
+        refuse_if_in_use(&self.directory)?;
+        let (built, data) = (self.temporary.join("data.mdb"), self.directory.join("data.mdb"));
+        let sync = |path: &Path| File::open(path).and_then(|file| file.sync_all());
+        sync(&built).map_err(|error| StoreError::file(&built, error))?;
+        fs::rename(&built, &data).map_err(|error| StoreError::file(&data, error))?;
+        sync(&self.directory).map_err(|error| StoreError::file(&self.directory, error))
+    }
+    /// Removes what the build has left.
+    pub(super) fn remove_temporary(&self) {
+        let _ = fs::remove_dir_all(&self.temporary);
+    }
+}
+
+/// Refuses when a process has the environment open: LMDB holds a lock on the first byte of `lock.mdb` as long.
+fn refuse_if_in_use(directory: &Path) -> Result<(), StoreError> {
+    let path = directory.join("lock.mdb");
+    let Ok(file) = File::open(&path) else { return Ok(()) };
+    let mut lock = libc::flock {
+        l_type: i16::try_from(libc::F_WRLCK).unwrap_or_default(),
+        l_whence: i16::try_from(libc::SEEK_SET).unwrap_or_default(),
+        l_start: 0,
+        l_len: 1,
+        l_pid: 0,
+    };
+    // SAFETY: the descriptor is open for the call, and the structure is one that the kernel fills.
+    #[allow(unsafe_code, reason = "record locks are not in the standard library")]
+    let result = unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLK, &raw mut lock) };
+    if result == 0 && i32::from(lock.l_type) != libc::F_UNLCK {
+        return Err(StoreError::Format(format!(
+            "{}: the database is in use by process {}",
+            directory.display(),
+            lock.l_pid
+        )));
+    }
+    Ok(())
+}

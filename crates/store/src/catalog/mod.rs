@@ -1,0 +1,240 @@
+//! What is known of a database besides its entries: schema, attribute numbers, indexes. Immutable; swapped whole.
+
+pub(crate) mod index;
+
+use std::sync::Arc;
+
+use heed::{RoTxn, RwTxn};
+use ironbark_model::{
+    AttributeDescription, Schema,
+    matching::MatchingRule,
+    schema::{ClassNumber, TypeNumber},
+};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+pub(crate) use index::{Index, IndexKind};
+
+use crate::{StoreError, tables::Tables, varint};
+
+/// One attribute description that entries of this database have.
+#[derive(Clone, Debug)]
+pub(crate) struct AttributeInfo {
+    /// Type and options.
+    pub(crate) description: AttributeDescription,
+    /// As printed.
+    pub(crate) name: Box<[u8]>,
+    /// EQUALITY of the type.
+    pub(crate) equality: Option<&'static MatchingRule>,
+    /// Positions in [`Catalog::indexes`] of the indexes that its values go into.
+    pub(crate) feeds: SmallVec<[u16; 4]>,
+}
+
+/// Numbers of the definitions that the store treats on their own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Special {
+    /// objectClass: matches through superclasses.
+    pub(crate) object_class: Option<TypeNumber>,
+    /// entryDN: not stored.
+    pub(crate) entry_dn: Option<TypeNumber>,
+    /// hasSubordinates: not stored.
+    pub(crate) has_subordinates: Option<TypeNumber>,
+    alias: Option<ClassNumber>,
+    referral: Option<ClassNumber>,
+    subentry: Option<ClassNumber>,
+}
+
+/// The catalog.
+#[derive(Debug, Clone)]
+pub(crate) struct Catalog {
+    pub(crate) schema: Arc<Schema>,
+    attributes: Vec<Option<AttributeInfo>>,
+    texts: Vec<Box<str>>,
+    numbers: FxHashMap<AttributeDescription, u16>,
+    by_type: Vec<Box<[u16]>>,
+    pub(crate) indexes: Vec<Index>,
+    pub(crate) special: Special,
+}
+
+impl Special {
+    fn of(schema: &Schema) -> Self {
+        let attribute = |oid: &[u8]| schema.find_attribute_type(oid).map(|found| found.number);
+        let class = |oid: &[u8]| schema.find_object_class(oid).map(|found| found.number);
+        Self {
+            object_class: attribute(b"2.5.4.0"),
+            entry_dn: attribute(b"1.3.6.1.1.20"),
+            has_subordinates: attribute(b"2.5.18.9"),
+            alias: class(b"2.5.6.1"),
+            referral: class(b"2.16.840.1.113730.3.2.6"),
+            subentry: class(b"2.5.17.0"),
+        }
+    }
+}
+
+impl Catalog {
+    /// Reads numbers and indexes from the file.
+    ///
+    /// # Errors
+    /// An attribute that is stored has no definition in `schema`.
+    pub(crate) fn load(txn: &RoTxn<'_>, tables: &Tables, schema: Arc<Schema>) -> Result<Self, StoreError> {
+        let mut texts = Vec::new();
+        for row in tables.attributes.iter(txn)? {
+            let (key, text) = row?;
+            if varint::read(key) != Some(texts.len() as u64) {
+                return Err(StoreError::damaged("the numbers of `attributes` have a gap"));
+            }
+            let text = std::str::from_utf8(text).map_err(|_| StoreError::damaged("a text of `attributes`"))?;
+            texts.push(text.into());
+        }
+        let indexes = index::load(txn, tables)?;
+        Self::build(schema, texts, indexes)
+    }
+
+    /// The same database under another schema or with other indexes.
+    pub(crate) fn build(
+        schema: Arc<Schema>,
+        texts: Vec<Box<str>>,
+        indexes: Vec<index::StoredIndex>,
+    ) -> Result<Self, StoreError> {
+        let special = Special::of(&schema);
+        let indexes = index::resolve(&schema, indexes)?;
+        let mut catalog = Self {
+            by_type: vec![Box::default(); schema.attribute_types().len()],
+            attributes: Vec::new(),
+            texts: Vec::new(),
+            numbers: FxHashMap::default(),
+            schema,
+            indexes,
+            special,
+        };
+        for text in texts {
+            let description = catalog.schema.attribute_description(text.as_bytes()).map_err(|error| {
+                StoreError::Format(format!("attribute `{text}` is stored in the database, but: {error}"))
+            })?;
+            catalog.add(description, text);
+        }
+        Ok(catalog)
+    }
+
+    /// Texts of all numbers, in order.
+    pub(crate) fn texts(&self) -> &[Box<str>] {
+        &self.texts
+    }
+
+    fn add(&mut self, description: AttributeDescription, text: Box<str>) -> Option<u16> {
+        let number = u16::try_from(self.attributes.len()).ok()?;
+        let definition = self.schema.attribute_type(description.attribute_type);
+        let mut above = Some(description.attribute_type);
+        while let Some(at) = above {
+            if let Some(numbers) = usize::try_from(at.0).ok().and_then(|at| self.by_type.get_mut(at)) {
+                let mut list = std::mem::take(numbers).into_vec();
+                list.push(number);
+                *numbers = list.into();
+            }
+            above = self.schema.attribute_type(at).superior;
+        }
+        let feeds = index::feeds(&self.schema, &self.indexes, &description);
+        let info = AttributeInfo {
+            name: text.as_bytes().into(),
+            equality: definition.equality,
+            feeds,
+            description: description.clone(),
+        };
+        self.attributes.push(Some(info));
+        self.texts.push(text);
+        self.numbers.insert(description, number);
+        Some(number)
+    }
+
+    /// What a number stands for.
+    #[inline]
+    pub(crate) fn attribute(&self, number: u16) -> Option<&AttributeInfo> {
+        self.attributes.get(usize::from(number))?.as_ref()
+    }
+    /// The number of a description.
+    pub(crate) fn number(&self, description: &AttributeDescription) -> Option<u16> {
+        self.numbers.get(description).copied()
+    }
+    /// Numbers of a type, with all options, and of its subtypes. Ascending.
+    #[inline]
+    pub(crate) fn numbers_of_type(&self, attribute_type: TypeNumber) -> &[u16] {
+        usize::try_from(attribute_type.0)
+            .ok()
+            .and_then(|at| self.by_type.get(at))
+            .map_or(&[], |numbers| numbers)
+    }
+    /// Whether values of `number` are values of `asked`: type or subtype, and all asked options (RFC 4512 §2.5; RFC 3866 ranges).
+    pub(crate) fn answers(&self, number: u16, asked: &AttributeDescription) -> bool {
+        asked.options.is_empty()
+            || self
+                .attribute(number)
+                .is_some_and(|info| options_answer(&info.description, asked))
+    }
+    /// The numbers that answer a description.
+    pub(crate) fn numbers_of<'a>(&'a self, asked: &'a AttributeDescription) -> impl Iterator<Item = u16> + 'a {
+        self.numbers_of_type(asked.attribute_type)
+            .iter()
+            .copied()
+            .filter(|&number| self.answers(number, asked))
+    }
+
+    /// A catalog that knows one description more, and its number. The text is written to the file.
+    pub(crate) fn register(
+        &self,
+        txn: &mut RwTxn<'_>,
+        tables: &Tables,
+        description: &AttributeDescription,
+    ) -> Result<(Self, u16), StoreError> {
+        let (catalog, number) = self.with(description)?;
+        let text = catalog.texts.last().map_or(&[][..], |text| text.as_bytes());
+        tables.attributes.put(txn, varint::Key::new(u64::from(number)).bytes(), text)?;
+        Ok((catalog, number))
+    }
+
+    /// A catalog that knows one description more.
+    pub(crate) fn with(&self, description: &AttributeDescription) -> Result<(Self, u16), StoreError> {
+        let text = self.schema.description_text(description).into_boxed_str();
+        let mut catalog = self.clone();
+        let number = catalog
+            .add(description.clone(), text)
+            .ok_or_else(|| StoreError::Full("65,536 attribute descriptions are in use".into()))?;
+        Ok((catalog, number))
+    }
+
+    /// Record flags that a value of objectClass brings.
+    pub(crate) fn class_flags(&self, class: &[u8]) -> u8 {
+        use crate::record::codec::{FLAG_ALIAS, FLAG_REFERRAL, FLAG_SUBENTRY};
+        let Some(class) = self.schema.find_object_class(class) else {
+            return 0;
+        };
+        let is = |special: Option<ClassNumber>| {
+            special.is_some_and(|s| s == class.number || self.schema.superclasses(class.number).contains(&s))
+        };
+        u8::from(is(self.special.alias)) * FLAG_ALIAS
+            | u8::from(is(self.special.referral)) * FLAG_REFERRAL
+            | u8::from(is(self.special.subentry)) * FLAG_SUBENTRY
+    }
+
+    /// Appends the form in which two values of an attribute are compared; the value itself when there is no rule or it does not fit.
+    pub(crate) fn normal_form(&self, number: u16, value: &[u8], out: &mut Vec<u8>) {
+        let rule = self.attribute(number).and_then(|info| info.equality);
+        let normalized = rule.is_some_and(|rule| (rule.normalize_value)(&self.schema, value, out).is_ok());
+        if !normalized {
+            out.extend_from_slice(value);
+        }
+    }
+}
+
+/// Whether all options of `asked` are among those of `stored`; `lang-en-` asks for the range of tags below it.
+fn options_answer(stored: &AttributeDescription, asked: &AttributeDescription) -> bool {
+    asked.options.iter().all(|asked| {
+        stored.options.iter().any(|stored| {
+            stored == asked
+                || asked.strip_suffix('-').is_some_and(|tag| {
+                    asked.starts_with("lang-")
+                        && stored.starts_with(tag)
+                        && stored.as_bytes().get(tag.len()).is_none_or(|&c| c == b'-')
+                })
+        })
+    })
+}

@@ -1,0 +1,189 @@
+//! Opening an environment: files, flags, format check, registration of indexes.
+
+use std::{
+    fs::OpenOptions,
+    os::unix::fs::OpenOptionsExt,
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use arc_swap::ArcSwap;
+use heed::{CommitOrAbort, EnvFlags, EnvOpenOptions, types::Bytes};
+use ironbark_model::Schema;
+
+use super::{Database, DatabaseOptions};
+use crate::{
+    StoreError,
+    catalog::{Catalog, index},
+    sets::{SetWriter, SharedSets},
+    tables::{Environment, FORMAT_VERSION, MetaRow, TABLE_COUNT, Tables},
+};
+
+/// Address space without `maxsize`.
+const RESERVE: u64 = 1 << 40;
+/// The same with `writemap`, where the file gets that length.
+const WRITE_MAP_RESERVE: u64 = 64 << 30;
+/// LMDB's page size is the system's; map sizes are rounded up to this multiple of both usual ones.
+const ROUNDING: u64 = 65_536;
+
+/// See [`Database::open`].
+pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Database, StoreError> {
+    prepare_files(&options)?;
+    let env = open_environment(&options)?;
+    env.clear_stale_readers()?;
+    refuse_foreign_file(&env, &options.directory)?;
+    let tables = if options.read_only {
+        Tables::open(&env)?.ok_or_else(|| {
+            StoreError::Format(format!("{}: no database has been made here yet", options.directory.display()))
+        })?
+    } else {
+        Tables::create(&env)?
+    };
+    check_format(&env, &tables, &options)?;
+    if !options.read_only {
+        let mut txn = env.write_txn()?;
+        if index::register(&mut txn, &tables, &schema, &options.indexes)? {
+            txn.commit()?;
+        }
+    }
+    let shared = SharedSets::default();
+    let txn = env.read_txn()?;
+    shared.load(&txn, &tables)?;
+    let catalog = Catalog::load(&txn, &tables, schema)?;
+    let loaded = txn.id();
+    drop(txn);
+    let mut writer = SetWriter::default();
+    writer.begin(&shared);
+    let database = Database {
+        env,
+        tables,
+        options,
+        shared,
+        catalog: ArcSwap::from_pointee(catalog),
+        loaded: AtomicUsize::new(0),
+        writer: Mutex::new(writer),
+    };
+    database.loaded.store(loaded, Ordering::Release);
+    Ok(database)
+}
+
+/// Makes missing files with the wanted mode; LMDB would make them 0600.
+fn prepare_files(options: &DatabaseOptions) -> Result<(), StoreError> {
+    let data = options.directory.join("data.mdb");
+    if options.read_only {
+        let found = std::fs::metadata(&data).map_err(|error| StoreError::file(&data, error))?;
+        if found.len() == 0 {
+            return Err(StoreError::Format(format!("{}: empty file", data.display())));
+        }
+        return Ok(());
+    }
+    for path in [data, options.directory.join("lock.mdb")] {
+        let made = OpenOptions::new().write(true).create_new(true).mode(options.mode).open(&path);
+        match made {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::file(&path, error));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn open_environment(options: &DatabaseOptions) -> Result<Environment, StoreError> {
+    let mut flags = EnvFlags::empty();
+    let wanted = [
+        (options.read_only, EnvFlags::READ_ONLY),
+        (options.no_sync, EnvFlags::NO_SYNC),
+        (options.no_meta_sync, EnvFlags::NO_META_SYNC),
+        (options.write_map, EnvFlags::WRITE_MAP),
+        (options.map_async, EnvFlags::MAP_ASYNC),
+        (options.no_read_ahead, EnvFlags::NO_READ_AHEAD),
+    ];
+    for (_, flag) in wanted.into_iter().filter(|(on, _)| *on) {
+        flags |= flag;
+    }
+    let default = if options.write_map { WRITE_MAP_RESERVE } else { RESERVE };
+    let mut size = options.max_size.unwrap_or(default).max(1 << 20).next_multiple_of(ROUNDING);
+    loop {
+        let mut env = EnvOpenOptions::new().read_txn_without_tls();
+        env.map_size(usize::try_from(size).unwrap_or(usize::MAX & !0xffff))
+            .max_readers(options.max_readers.max(1))
+            .max_dbs(TABLE_COUNT);
+        // SAFETY: the flags are LMDB's durability and map options; NO_LOCK is not among them, and heed refuses a second environment on
+        // the same path in this process. The file is changed by LMDB alone, as its documentation demands of operators too.
+        #[allow(unsafe_code, reason = "a memory map of a file")]
+        let opened = unsafe {
+            env.flags(flags);
+            env.open(&options.directory)
+        };
+        match opened {
+            Ok(env) => return Ok(env),
+            // Address space is limited (`ulimit -v`, containers): what can be had is the ceiling.
+            Err(heed::Error::Io(error))
+                if error.kind() == std::io::ErrorKind::OutOfMemory && options.max_size.is_none() && size > 1 << 30 =>
+            {
+                size = (size / 4).next_multiple_of(ROUNDING);
+            }
+            Err(heed::Error::Io(error)) => return Err(StoreError::file(&options.directory, error)),
+            Err(heed::Error::Mdb(error)) => {
+                let path = options.directory.join("data.mdb");
+                return Err(StoreError::Format(format!("{}: {error}", path.display())));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// A file with tables that are not ours is OpenLDAP's back-mdb or another program's: nothing is put into it.
+fn refuse_foreign_file(env: &Environment, directory: &Path) -> Result<(), StoreError> {
+    let txn = env.read_txn()?;
+    let main = env.open_databases_and_commit(txn, |opener, txn| {
+        let main = opener.open_database::<Bytes, Bytes>(txn, None)?;
+        Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(main))
+    })?;
+    let Some(Some(main)) = main.commit() else { return Ok(()) };
+    let txn = env.read_txn()?;
+    if main.is_empty(&txn)? || main.get(&txn, b"meta")?.is_some() {
+        return Ok(());
+    }
+    Err(StoreError::Format(format!(
+        "{}: this LMDB file was made by another program (OpenLDAP's, perhaps); write it out with that program's slapcat and load \
+         the LDIF with slapadd into an empty directory",
+        directory.join("data.mdb").display()
+    )))
+}
+
+/// Refuses newer formats; marks a new file.
+fn check_format(env: &Environment, tables: &Tables, options: &DatabaseOptions) -> Result<(), StoreError> {
+    let txn = env.read_txn()?;
+    let version = tables.number(&txn, MetaRow::Format)?;
+    drop(txn);
+    let path = options.directory.join("data.mdb");
+    if version > u64::from(FORMAT_VERSION) {
+        return Err(StoreError::Format(format!(
+            "{}: format version {version} is newer than {FORMAT_VERSION}, the newest that this program knows",
+            path.display()
+        )));
+    }
+    if version != 0 {
+        return Ok(());
+    }
+    if options.read_only {
+        return Err(StoreError::Format(format!("{}: no database has been made here yet", path.display())));
+    }
+    let mut txn = env.write_txn()?;
+    mark_new(&mut txn, tables)?;
+    Ok(txn.commit()?)
+}
+
+/// Writes the rows that every file has.
+pub(crate) fn mark_new(txn: &mut heed::RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
+    let mut identifier = [0u8; 16];
+    getrandom::fill(&mut identifier).map_err(|error| StoreError::Format(format!("no randomness: {error}")))?;
+    tables.put_number(txn, MetaRow::Format, u64::from(FORMAT_VERSION))?;
+    tables.put_number(txn, MetaRow::NextEntry, 1)?;
+    tables.put_meta(txn, MetaRow::Identifier, &identifier)
+}

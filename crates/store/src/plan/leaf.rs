@@ -1,0 +1,288 @@
+//! From one filter item to the posting lists that hold its candidates.
+
+use std::{ops::Range, sync::Arc};
+
+use ironbark_model::{
+    AttributeDescription,
+    filter::{Slot, compiled::Node},
+    matching::MatchingRule,
+};
+use smallvec::SmallVec;
+
+use super::{Chain, planner::Planner, range::KeyRange};
+use crate::{
+    StoreError,
+    catalog::{Index, IndexKind},
+    hash,
+    keys::{self, END, KeySet, ORDERED_LIMIT, START},
+    posting::IdSet,
+};
+
+/// A list, or all lists whose keys begin with `key` and go on for `tail` bytes.
+#[derive(Clone, Debug)]
+pub(super) struct ListKey {
+    pub(super) key: SmallVec<[u8; 16]>,
+    pub(super) tail: usize,
+}
+
+/// Lists.
+pub(super) type Lists = SmallVec<[ListKey; 1]>;
+
+/// What one item asks of the indexes.
+pub(super) enum Leaf {
+    /// Any of the lists; `true`: all IDs match.
+    Union(Lists, bool),
+    /// All of the lists.
+    Intersection(Lists),
+    /// A stretch of an ordered index.
+    Range(KeyRange),
+    /// Known already.
+    Set(IdSet, bool),
+    /// Any entry may match.
+    Everything,
+    /// No index.
+    Unknown,
+}
+
+impl Planner<'_, '_> {
+    fn description(&self, slot: Slot) -> Option<&AttributeDescription> {
+        self.filter.slots.get(usize::from(slot.0))
+    }
+    /// An active index of one of `kinds` that holds every stored attribute that answers the slot.
+    fn index(&self, asked: &AttributeDescription, kinds: &[IndexKind]) -> Option<&Index> {
+        let catalog = self.view.catalog;
+        let mut numbers = catalog.numbers_of(asked);
+        let first = numbers.next()?;
+        let rest: SmallVec<[u16; 8]> = numbers.collect();
+        let feeds = &catalog.attribute(first)?.feeds;
+        feeds.iter().find_map(|at| {
+            let index = catalog.indexes.get(usize::from(*at))?;
+            let serves = index.stored.active
+                && kinds.contains(&index.stored.kind)
+                && rest
+                    .iter()
+                    .all(|&number| catalog.attribute(number).is_some_and(|info| info.feeds.contains(at)));
+            serves.then_some(index)
+        })
+    }
+    /// `Some` when the item is decided without an index: a made attribute, or one that no entry has.
+    fn without_index(&self, asked: &AttributeDescription) -> Option<Leaf> {
+        let special = &self.view.catalog.special;
+        let asked_type = Some(asked.attribute_type);
+        if asked_type == special.entry_dn || asked_type == special.has_subordinates {
+            return Some(Leaf::Everything);
+        }
+        let stored = self.view.catalog.numbers_of(asked).next().is_some();
+        (!stored).then(|| Leaf::Set(IdSet::Nothing, true))
+    }
+
+    pub(super) fn leaf(&mut self, at: usize) -> Result<Leaf, StoreError> {
+        let Some(node) = self.filter.nodes.get(at) else { return Ok(Leaf::Unknown) };
+        let slot = match node {
+            Node::Present(slot)
+            | Node::Equality { slot, .. }
+            | Node::GreaterOrEqual { slot, .. }
+            | Node::LessOrEqual { slot, .. }
+            | Node::Approx { slot, .. }
+            | Node::Substrings { slot, .. }
+            | Node::InChain { slot, .. } => *slot,
+            _ => return Ok(Leaf::Unknown),
+        };
+        // The DN of an entry is not in the index of its attributes (a value may be in the name of a superior).
+        if matches!(node, Node::Equality { dn_attributes: true, .. }) {
+            return Ok(Leaf::Unknown);
+        }
+        let Some(asked) = self.description(slot) else { return Ok(Leaf::Unknown) };
+        if let Some(leaf) = self.without_index(asked) {
+            return Ok(leaf);
+        }
+        Ok(match node {
+            Node::Present(_) => self.presence(asked),
+            Node::Equality { rule, value, .. } => self.equality(asked, rule, value),
+            Node::GreaterOrEqual { rule, value, .. } => self.inequality(asked, rule, value, true),
+            Node::LessOrEqual { rule, value, .. } => self.inequality(asked, rule, value, false),
+            Node::Approx { value, .. } => self.approximate(asked, value),
+            Node::Substrings { rule, initial, any, r#final, .. } => {
+                self.substrings(asked, rule, initial.as_ref(), any, r#final.as_ref())
+            }
+            Node::InChain { value, .. } => return self.chain(slot, value),
+            _ => Leaf::Unknown,
+        })
+    }
+
+    fn presence(&self, asked: &AttributeDescription) -> Leaf {
+        if Some(asked.attribute_type) == self.view.catalog.special.object_class && asked.options.is_empty() {
+            return Leaf::Everything;
+        }
+        let Some(index) = self.index(asked, &[IndexKind::Presence]) else {
+            return Leaf::Unknown;
+        };
+        // Exact when nothing else goes into the index.
+        let exact = index.attribute_type == asked.attribute_type && asked.options.is_empty();
+        Leaf::Union(SmallVec::from_elem(list(index, &[], 0), 1), exact)
+    }
+
+    fn equality(&self, asked: &AttributeDescription, rule: &MatchingRule, value: &Range<u32>) -> Leaf {
+        if Some(asked.attribute_type) == self.view.catalog.special.object_class {
+            return self.object_class(asked, value);
+        }
+        let kinds = [IndexKind::EqualityHash, IndexKind::EqualityOrdered];
+        let Some(index) = self.index(asked, &kinds).filter(|index| index.rule == Some(rule)) else {
+            return Leaf::Unknown;
+        };
+        // A rule that decides by its own function is no equality of normal forms.
+        if rule.evaluate.is_some() {
+            return Leaf::Unknown;
+        }
+        let normal = self.filter.value(value);
+        let exact = index.stored.kind == IndexKind::EqualityOrdered
+            && normal.len() <= ORDERED_LIMIT
+            && index.attribute_type == asked.attribute_type
+            && asked.options.is_empty();
+        Leaf::Union(SmallVec::from_elem(equality_list(index, normal), 1), exact)
+    }
+
+    /// objectClass: the explicit values are indexed; those of subclasses answer too.
+    fn object_class(&self, asked: &AttributeDescription, value: &Range<u32>) -> Leaf {
+        let Some(index) = self.index(asked, &[IndexKind::EqualityHash, IndexKind::EqualityOrdered]) else {
+            return Leaf::Unknown;
+        };
+        let Some(rule) = index.rule else { return Leaf::Unknown };
+        let schema = &self.view.catalog.schema;
+        let normal = self.filter.value(value);
+        let mut lists = Lists::new();
+        let mut form = Vec::new();
+        let wanted = schema.object_classes().iter().find(|class| {
+            form.clear();
+            (rule.normalize_value)(schema, class.oid.as_bytes(), &mut form).is_ok() && form == normal
+        });
+        let Some(wanted) = wanted else {
+            lists.push(equality_list(index, normal));
+            return Leaf::Union(lists, false);
+        };
+        for class in schema.object_classes() {
+            if class.number != wanted.number && !schema.superclasses(class.number).contains(&wanted.number) {
+                continue;
+            }
+            form.clear();
+            if (rule.normalize_value)(schema, class.oid.as_bytes(), &mut form).is_ok() {
+                lists.push(equality_list(index, &form));
+            }
+        }
+        Leaf::Union(lists, false)
+    }
+
+    fn inequality(
+        &self,
+        asked: &AttributeDescription,
+        rule: &MatchingRule,
+        value: &Range<u32>,
+        greater: bool,
+    ) -> Leaf {
+        let Some(index) = self.index(asked, &[IndexKind::EqualityOrdered]) else {
+            return Leaf::Unknown;
+        };
+        let own = self.view.catalog.schema.attribute_type(index.attribute_type).ordering;
+        if own != Some(rule) || rule.evaluate.is_some() {
+            return Leaf::Unknown;
+        }
+        let mut bound = index.prefix.to_vec();
+        keys::put_ordered_open(self.filter.value(value), &mut bound);
+        Leaf::Range(if greater { KeyRange::from(index, bound) } else { KeyRange::up_to(index, bound) })
+    }
+
+    fn approximate(&self, asked: &AttributeDescription, value: &Range<u32>) -> Leaf {
+        let Some(index) = self.index(asked, &[IndexKind::Approximate]) else {
+            return Leaf::Unknown;
+        };
+        let codes = self.filter.value(value).split(|&c| c == b' ').filter(|code| !code.is_empty());
+        let lists: Lists = codes.take(16).map(|code| list(index, &hash::index_hash(code), 0)).collect();
+        if lists.is_empty() { Leaf::Unknown } else { Leaf::Intersection(lists) }
+    }
+
+    fn substrings(
+        &self,
+        asked: &AttributeDescription,
+        rule: &MatchingRule,
+        initial: Option<&Range<u32>>,
+        any: &Range<u32>,
+        last: Option<&Range<u32>>,
+    ) -> Leaf {
+        let Some(index) = self.index(asked, &[IndexKind::Substring]).filter(|index| index.rule == Some(rule)) else {
+            return Leaf::Unknown;
+        };
+        let mut lists = Lists::new();
+        let mut framed = Vec::new();
+        let any = self.filter.parts.get(any.start as usize..any.end as usize).unwrap_or_default();
+        let parts = initial
+            .map(|part| (part, true, false))
+            .into_iter()
+            .chain(any.iter().map(|part| (part, false, false)))
+            .chain(last.map(|part| (part, false, true)));
+        for (part, starts, ends) in parts {
+            framed.clear();
+            framed.extend(starts.then_some(START));
+            framed.extend_from_slice(self.filter.value(part));
+            framed.extend(ends.then_some(END));
+            push_trigrams(index, &framed, &mut lists);
+        }
+        if lists.is_empty() { Leaf::Unknown } else { Leaf::Intersection(lists) }
+    }
+
+    fn chain(&mut self, slot: Slot, value: &Range<u32>) -> Result<Leaf, StoreError> {
+        let target = self.filter.value(value);
+        if let Some(chain) = self.chains.iter().find(|chain| chain.slot == slot && *chain.target == *target) {
+            return Ok(Leaf::Set((*chain.found).clone(), true));
+        }
+        let kinds = [IndexKind::EqualityHash, IndexKind::EqualityOrdered];
+        let Some(asked) = self.description(slot) else { return Ok(Leaf::Unknown) };
+        let Some(index) = self.index(asked, &kinds) else {
+            return Ok(Leaf::Unknown);
+        };
+        let Some(found) = self.view.chain_to(index, asked, target)? else {
+            return Ok(Leaf::Unknown);
+        };
+        let chain = Chain { slot, target: target.into(), found: Arc::new(found.clone()) };
+        self.chains.push(chain);
+        Ok(Leaf::Set(found, true))
+    }
+}
+
+/// Trigram lists of one framed part; a part of two bytes asks for all trigrams that begin so, a shorter one for nothing.
+fn push_trigrams(index: &Index, framed: &[u8], lists: &mut Lists) {
+    /// More make the look-up dearer than the verification they save.
+    const MOST: usize = 12;
+    let mut push = |trigram: &[u8], tail| {
+        let key = list(index, trigram, tail);
+        if lists.len() < MOST && !lists.iter().any(|old| old.key == key.key) {
+            lists.push(key);
+        }
+    };
+    if framed.len() == 2 {
+        push(framed, 1);
+    }
+    // From both ends inwards: a long part is best told by its ends.
+    let count = framed.len().saturating_sub(2);
+    for step in 0..count {
+        let at = if step % 2 == 0 { step / 2 } else { count - 1 - step / 2 };
+        if let Some(trigram) = framed.get(at..at + 3) {
+            push(trigram, 0);
+        }
+    }
+}
+
+fn list(index: &Index, key: &[u8], tail: usize) -> ListKey {
+    let mut bytes: SmallVec<[u8; 16]> = SmallVec::from_slice(&index.prefix);
+    bytes.extend_from_slice(key);
+    ListKey { key: bytes, tail }
+}
+
+fn equality_list(index: &Index, normal: &[u8]) -> ListKey {
+    if index.stored.kind == IndexKind::EqualityHash {
+        return list(index, &hash::index_hash(normal), 0);
+    }
+    let mut keys = KeySet::default();
+    keys.add_normal(index, normal);
+    let key = keys.iter().next().unwrap_or_default();
+    ListKey { key: SmallVec::from_slice(key), tail: 0 }
+}

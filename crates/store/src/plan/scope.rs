@@ -1,0 +1,110 @@
+//! The scope as a source of candidates: small subtrees are walked through `names`, whatever the index says.
+
+use super::{Scope, Source, Way};
+use crate::{EntryId, StoreError, View, posting::IdSet, record::codec, varint};
+
+/// Index answers up to this size are verified without a look at the scope.
+const FEW: u64 = 32;
+/// The part of the index answer's size that a walk may take before it is given up.
+const WALK_PART: u64 = 8;
+/// Walks of this length are always tried.
+const SHORT_WALK: u64 = 256;
+
+/// The result.
+pub(super) struct Narrowed {
+    pub(super) source: Source,
+    pub(super) estimate: u64,
+    pub(super) parent: Option<EntryId>,
+    pub(super) way: Way,
+}
+
+/// Chooses between the index answer (`None`: no index) and the scope.
+pub(super) fn narrow(
+    view: View<'_>,
+    base: EntryId,
+    scope: Scope,
+    set: Option<IdSet>,
+) -> Result<Narrowed, StoreError> {
+    let total = view.entry_count()?;
+    let size = set.as_ref().map_or(total, IdSet::len);
+    let of_index = |set: IdSet, way| Narrowed { estimate: set.len(), source: Source::of(set), parent: None, way };
+    if let Some(set) = &set
+        && set.len() <= FEW
+    {
+        return Ok(of_index(set.clone(), Way::Index));
+    }
+    let limit = (size / WALK_PART).max(SHORT_WALK);
+    let walked = match scope {
+        Scope::Base => None,
+        Scope::OneLevel => children(view, base, limit)?,
+        Scope::Subtree | Scope::Children if view.is_everything(base)? => None,
+        Scope::Subtree | Scope::Children => subtree(view, base, scope, limit)?,
+    };
+    let way = if scope == Scope::OneLevel { Way::Children } else { Way::Subtree };
+    Ok(match (walked, set) {
+        (Some(mut walked), Some(set)) => {
+            walked.intersect(&set);
+            of_index(walked, Way::IndexAndScope)
+        }
+        (Some(walked), None) => of_index(walked, way),
+        (None, Some(set)) => of_index(set, Way::Index),
+        (None, None) => {
+            let parent = if scope == Scope::OneLevel { Some(view.name_parent(base)?.0) } else { None };
+            Narrowed { source: Source::All, estimate: total, parent, way: Way::Scan }
+        }
+    })
+}
+
+/// The immediate subordinates, if there are no more than `limit`.
+fn children(view: View<'_>, base: EntryId, limit: u64) -> Result<Option<IdSet>, StoreError> {
+    let mut set = IdSet::Nothing;
+    for (child, seen) in view.children(base)?.zip(0u64..) {
+        if seen >= limit {
+            return Ok(None);
+        }
+        set.insert(child?);
+    }
+    Ok(Some(set))
+}
+
+/// The subtree, if there are no more than `limit` entries in it.
+fn subtree(view: View<'_>, base: EntryId, scope: Scope, limit: u64) -> Result<Option<IdSet>, StoreError> {
+    let mut set = IdSet::Nothing;
+    let mut queue = vec![base];
+    let mut seen = 0u64;
+    while let Some(entry) = queue.pop() {
+        for child in view.children(entry)? {
+            seen += 1;
+            if seen > limit {
+                return Ok(None);
+            }
+            let child = child?;
+            set.insert(child);
+            queue.push(child);
+        }
+    }
+    if scope == Scope::Subtree && base != 0 {
+        set.insert(base);
+    }
+    Ok(Some(set))
+}
+
+impl View<'_> {
+    /// Whether all entries are below `base`: it is the one topmost entry, or the root.
+    pub(crate) fn is_everything(&self, base: EntryId) -> Result<bool, StoreError> {
+        if base == 0 {
+            return Ok(true);
+        }
+        let header = self.record_bytes(base)?.and_then(|mut bytes| codec::take_header(&mut bytes));
+        let Some(header) = header.filter(|header| header.parent == 0) else {
+            return Ok(false);
+        };
+        let topmost = self.tables().names.prefix_iter(self.txn, varint::Key::new(0).bytes())?.take(2).count();
+        Ok(topmost == 1 || header.rdn.is_empty())
+    }
+    /// The largest entry ID in use; 0 when there is none.
+    pub(crate) fn last_id(&self) -> Result<EntryId, StoreError> {
+        let last = self.tables().entries.last(self.txn)?;
+        Ok(last.and_then(|(key, _)| varint::read(key)).unwrap_or(0))
+    }
+}

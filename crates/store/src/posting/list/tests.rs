@@ -1,0 +1,124 @@
+//! A posting list behaves as a set, whatever the order of changes.
+
+use std::collections::BTreeSet;
+
+use heed::EnvOpenOptions;
+use proptest::prelude::*;
+
+use super::*;
+use crate::tables::{Environment, TABLE_COUNT, Tables};
+
+fn environment() -> (tempfile::TempDir, Environment, Tables) {
+    let directory = tempfile::tempdir().unwrap();
+    let mut options = EnvOpenOptions::new().read_txn_without_tls();
+    options.map_size(64 << 20).max_dbs(TABLE_COUNT);
+    // SAFETY: the directory is this test's own; no other process maps the file.
+    #[allow(unsafe_code)]
+    let env = unsafe { options.open(directory.path()).unwrap() };
+    let tables = Tables::create(&env).unwrap();
+    (directory, env, tables)
+}
+
+fn ids(txn: &RoTxn<'_>, table: &Table, list: &[u8]) -> BTreeSet<u64> {
+    let mut all = BTreeSet::new();
+    for row in table.prefix_iter(txn, list).unwrap() {
+        let (key, value) = row.unwrap();
+        let first = first_of(list, key).unwrap();
+        assert!(value.len() <= MAX_BYTES);
+        for &(from, to) in Runs::decode(first, value).unwrap().as_slice() {
+            for id in from..=to {
+                assert!(all.insert(id), "{id} twice");
+            }
+        }
+    }
+    all
+}
+
+fn read(txn: &RoTxn<'_>, table: &Table, list: &[u8]) -> Result<IdSet, StoreError> {
+    let mut set = IdSet::Nothing;
+    read_into(txn, table, list, &mut set)?;
+    Ok(set)
+}
+
+#[test]
+fn a_list_grows_by_chunks_and_shrinks_to_nothing() {
+    let (_directory, env, tables) = environment();
+    let mut txn = env.write_txn().unwrap();
+    let mut expected = BTreeSet::new();
+    for i in 0..6000u64 {
+        let id = i * 1000 + (i * 7919) % 997 + 1;
+        insert(&mut txn, &tables.index, b"k", id).unwrap();
+        expected.insert(id);
+    }
+    assert_eq!(ids(&txn, &tables.index, b"k"), expected);
+    let estimate = estimate(&txn, &tables.index, b"k", 0).unwrap();
+    assert!(!estimate.complete || estimate.count == 6000);
+    assert!((5000..7000).contains(&estimate.count), "{estimate:?}");
+    let read = read(&txn, &tables.index, b"k").unwrap();
+    assert_eq!(read.len(), 6000);
+    for &id in &expected {
+        remove(&mut txn, &tables.index, b"k", id).unwrap();
+    }
+    assert!(tables.index.is_empty(&txn).unwrap());
+}
+
+#[test]
+fn lists_with_one_id_and_neighbouring_keys_keep_apart() {
+    let (_directory, env, tables) = environment();
+    let mut txn = env.write_txn().unwrap();
+    insert(&mut txn, &tables.index, b"ka", 5).unwrap();
+    insert(&mut txn, &tables.index, b"kb", 6).unwrap();
+    insert(&mut txn, &tables.index, b"kc", 6).unwrap();
+    assert!(matches!(sole(&txn, &tables.index, b"kb").unwrap(), Some(IdSet::One(6))));
+    assert!(matches!(sole(&txn, &tables.index, b"kbb").unwrap(), Some(IdSet::Nothing)));
+    remove(&mut txn, &tables.index, b"kb", 5).unwrap();
+    assert_eq!(ids(&txn, &tables.index, b"kb").len(), 1);
+    let mut set = IdSet::Nothing;
+    read_prefix(&txn, &tables.index, b"k", 1, &mut set).unwrap();
+    assert_eq!(set.len(), 2);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+    #[test]
+    fn a_list_is_a_set(
+        changes in proptest::collection::vec((0u8..4, 1u64..4000, 1u64..1 << 40), 1..1500),
+    ) {
+        let (_directory, env, tables) = environment();
+        let mut txn = env.write_txn().unwrap();
+        let mut expected = BTreeSet::new();
+        for (kind, near, far) in changes {
+            match kind {
+                0 => {
+                    insert(&mut txn, &tables.index, b"k", far).unwrap();
+                    expected.insert(far);
+                }
+                1 | 2 => {
+                    insert(&mut txn, &tables.index, b"k", near).unwrap();
+                    expected.insert(near);
+                }
+                _ => {
+                    remove(&mut txn, &tables.index, b"k", near).unwrap();
+                    expected.remove(&near);
+                }
+            }
+        }
+        prop_assert_eq!(ids(&txn, &tables.index, b"k"), expected.clone());
+        let set = read(&txn, &tables.index, b"k").unwrap();
+        prop_assert_eq!(set.len(), expected.len() as u64);
+        prop_assert!(expected.iter().all(|&id| set.contains(id)));
+    }
+    #[test]
+    fn insert_sorted_is_insert(
+        first in proptest::collection::btree_set(1u64..100_000, 0..2000),
+        second in proptest::collection::btree_set(1u64..100_000, 0..2000),
+    ) {
+        let (_directory, env, tables) = environment();
+        let mut txn = env.write_txn().unwrap();
+        for part in [&first, &second] {
+            let part: Vec<u64> = part.iter().copied().collect();
+            insert_sorted(&mut txn, &tables.index, b"k", &part).unwrap();
+        }
+        prop_assert_eq!(ids(&txn, &tables.index, b"k"), first.union(&second).copied().collect());
+    }
+}

@@ -1,0 +1,7 @@
+//! Posting lists: for each index key the entry IDs that have it, in chunks.
+
+pub(crate) mod chunk;
+pub(crate) mod list;
+pub(crate) mod set;
+
+pub(crate) use set::IdSet;

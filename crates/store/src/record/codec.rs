@@ -1,0 +1,256 @@
+//! The bytes of a record (ARCHITECTURE.md, "Record").
+//!
+//!     varint    parent ID, 0 for a topmost entry
+//!     byte      flags: 1 alias, 2 referral, 4 subentry, 8 placeholder
+//!     varint    length of the pretty RDN (topmost entries: of the whole DN), then its bytes
+//!     blocks, in the order in which the attributes were added:
+//!       varint  attribute number
+//!       varint  head = value * 8 + form
+//!       form 0  inline: value = number of bytes; the concatenated `04 len value` TLVs of the set
+//!       form 1  shared: value = number of the set in `sets`; nothing follows
+//!       form 2  external: value = number of bytes: varint count, varint total length of the values, varint next sequence
+//!       form 3  UUID, form 4 CSN, form 5 time: value = number of bytes: one packed value (`packed.rs`)
+
+use super::packed::Packing;
+use crate::{EntryId, varint};
+
+/// objectClass contains alias.
+pub(crate) const FLAG_ALIAS: u8 = 1;
+/// objectClass contains referral.
+pub(crate) const FLAG_REFERRAL: u8 = 2;
+/// objectClass contains subentry.
+pub(crate) const FLAG_SUBENTRY: u8 = 4;
+/// No entry yet: keeps the place of a superior that an unordered load has not seen.
+pub(crate) const FLAG_PLACEHOLDER: u8 = 8;
+
+/// How a value set is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Form<'t> {
+    /// TLVs in place.
+    Inline(&'t [u8]),
+    /// Number of a shared set.
+    Shared(u64),
+    /// In `values`.
+    External(External),
+    /// One packed value.
+    Packed(Packing, &'t [u8]),
+}
+
+/// What the record keeps of an external set.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct External {
+    /// Number of values.
+    pub(crate) count: u64,
+    /// Sum of their lengths.
+    pub(crate) total: u64,
+    /// Sequence number of the next value.
+    pub(crate) next: u64,
+}
+
+/// The header of a record.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Header<'t> {
+    /// Parent entry.
+    pub(crate) parent: EntryId,
+    /// `FLAG_*`.
+    pub(crate) flags: u8,
+    /// Pretty RDN.
+    pub(crate) rdn: &'t str,
+}
+
+/// Appends a header.
+pub(crate) fn put_header(header: &Header<'_>, out: &mut Vec<u8>) {
+    varint::put(out, header.parent);
+    out.push(header.flags);
+    varint::put(out, header.rdn.len() as u64);
+    out.extend_from_slice(header.rdn.as_bytes());
+}
+
+/// Reads the header and moves `input` to the first block. `None`: damaged.
+#[inline]
+pub(crate) fn take_header<'t>(input: &mut &'t [u8]) -> Option<Header<'t>> {
+    let parent = varint::take(input)?;
+    let (&flags, rest) = input.split_first()?;
+    *input = rest;
+    let length = usize::try_from(varint::take(input)?).ok()?;
+    let (rdn, rest) = input.split_at_checked(length)?;
+    *input = rest;
+    let rdn = std::str::from_utf8(rdn).ok()?;
+    Some(Header { parent, flags, rdn })
+}
+
+/// Parent alone, the cheapest look at a record.
+#[inline]
+pub(crate) fn parent(mut input: &[u8]) -> Option<EntryId> {
+    varint::take(&mut input)
+}
+
+const INLINE: u64 = 0;
+const SHARED: u64 = 1;
+const EXTERNAL: u64 = 2;
+const UUID: u64 = 3;
+const CSN: u64 = 4;
+const TIME: u64 = 5;
+
+/// Appends a block.
+pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
+    varint::put(out, u64::from(attribute));
+    let mut put = |form: u64, bytes: &[u8]| {
+        varint::put(out, ((bytes.len() as u64) << 3) | form);
+        out.extend_from_slice(bytes);
+    };
+    match form {
+        Form::Inline(bytes) => put(INLINE, bytes),
+        Form::Packed(Packing::Uuid, bytes) => put(UUID, bytes),
+        Form::Packed(Packing::Csn, bytes) => put(CSN, bytes),
+        Form::Packed(Packing::Time, bytes) => put(TIME, bytes),
+        Form::Shared(number) => varint::put(out, (number << 3) | SHARED),
+        Form::External(external) => {
+            let mut bytes = Vec::with_capacity(3 * varint::MAX_LENGTH);
+            varint::put(&mut bytes, external.count);
+            varint::put(&mut bytes, external.total);
+            varint::put(&mut bytes, external.next);
+            put(EXTERNAL, &bytes);
+        }
+    }
+}
+
+/// Reads one block and moves `input` behind it. `None`: the end, or damaged.
+#[inline]
+pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
+    let attribute = u16::try_from(varint::take(input)?).ok()?;
+    let head = varint::take(input)?;
+    let (form, value) = (head & 7, head >> 3);
+    if form == SHARED {
+        return Some((attribute, Form::Shared(value)));
+    }
+    let (bytes, rest) = input.split_at_checked(usize::try_from(value).ok()?)?;
+    *input = rest;
+    let form = match form {
+        INLINE => Form::Inline(bytes),
+        EXTERNAL => {
+            let mut bytes = bytes;
+            Form::External(External {
+                count: varint::take(&mut bytes)?,
+                total: varint::take(&mut bytes)?,
+                next: varint::take(&mut bytes)?,
+            })
+        }
+        UUID => Form::Packed(Packing::Uuid, bytes),
+        CSN => Form::Packed(Packing::Csn, bytes),
+        TIME => Form::Packed(Packing::Time, bytes),
+        _ => return None,
+    };
+    Some((attribute, form))
+}
+
+/// Appends `04 len value`.
+pub(crate) fn put_value(value: &[u8], out: &mut Vec<u8>) {
+    out.push(0x04);
+    let length = value.len();
+    match u8::try_from(length) {
+        Ok(short) if short < 0x80 => out.push(short),
+        _ => {
+            let bytes = length.to_be_bytes();
+            let zeros = bytes.iter().take_while(|&&b| b == 0).count();
+            let digits = bytes.get(zeros..).unwrap_or_default();
+            out.push(0x80 | u8::try_from(digits.len()).unwrap_or(8));
+            out.extend_from_slice(digits);
+        }
+    }
+    out.extend_from_slice(value);
+}
+
+/// Reads one `04 len value` and moves `input` behind it. `None`: the end, or damaged.
+#[inline]
+pub(crate) fn take_value<'t>(input: &mut &'t [u8]) -> Option<&'t [u8]> {
+    let (&tag, rest) = input.split_first()?;
+    let (&first, rest) = rest.split_first()?;
+    if tag != 0x04 {
+        return None;
+    }
+    let (length, rest) = if first < 0x80 {
+        (usize::from(first), rest)
+    } else {
+        let (digits, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
+        if digits.len() > 8 {
+            return None;
+        }
+        let length = digits.iter().fold(0u64, |value, &b| (value << 8) | u64::from(b));
+        (usize::try_from(length).ok()?, rest)
+    };
+    let (value, rest) = rest.split_at_checked(length)?;
+    *input = rest;
+    Some(value)
+}
+
+/// The values of concatenated TLVs.
+pub(crate) fn values(mut tlvs: &[u8]) -> impl Iterator<Item = &[u8]> {
+    std::iter::from_fn(move || take_value(&mut tlvs))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn forms() -> impl Strategy<Value = (u16, u8, Vec<u8>, u64)> {
+        (any::<u16>(), 0u8..6, proptest::collection::vec(any::<u8>(), 0..40), 0u64..1 << 40)
+    }
+
+    fn form<'a>(kind: u8, bytes: &'a [u8], number: u64) -> Form<'a> {
+        match kind {
+            0 => Form::Inline(bytes),
+            1 => Form::Shared(number),
+            2 => Form::External(External { count: number, total: number * 3, next: number + 1 }),
+            3 => Form::Packed(Packing::Uuid, bytes),
+            4 => Form::Packed(Packing::Csn, bytes),
+            _ => Form::Packed(Packing::Time, bytes),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_record_comes_back(parent in any::<u64>(), flags in 0u8..16, rdn in ".{0,40}",
+            blocks in proptest::collection::vec(forms(), 0..10)) {
+            let mut bytes = Vec::new();
+            let header = Header { parent, flags, rdn: &rdn };
+            put_header(&header, &mut bytes);
+            for (number, kind, data, n) in &blocks {
+                put_block(*number, form(*kind, data, *n), &mut bytes);
+            }
+            let mut rest = bytes.as_slice();
+            prop_assert_eq!(take_header(&mut rest), Some(header));
+            for (number, kind, data, n) in &blocks {
+                prop_assert_eq!(take_block(&mut rest), Some((*number, form(*kind, data, *n))));
+            }
+            prop_assert!(rest.is_empty());
+        }
+        #[test]
+        fn values_come_back(values_in in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 0..6)) {
+            let mut bytes = Vec::new();
+            for value in &values_in {
+                put_value(value, &mut bytes);
+            }
+            prop_assert_eq!(values(&bytes).map(<[u8]>::to_vec).collect::<Vec<_>>(), values_in);
+        }
+        #[test]
+        fn hostile_bytes_are_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
+            let mut rest = bytes.as_slice();
+            let _ = take_header(&mut rest);
+            while take_block(&mut rest).is_some() {}
+            let _ = values(&bytes).count();
+        }
+    }
+
+    #[test]
+    fn long_values_have_long_lengths() {
+        let mut out = Vec::new();
+        put_value(&[7; 200], &mut out);
+        assert_eq!(out[..3], [0x04, 0x81, 200]);
+        out.clear();
+        put_value(&[7; 70_000], &mut out);
+        assert_eq!(out[..5], [0x04, 0x83, 1, 0x11, 0x70]);
+    }
+}

@@ -1,0 +1,149 @@
+//! An entry's record as a value that can be changed and written again.
+
+use super::{
+    codec::{self, External, Form, Header},
+    packed,
+};
+use crate::{
+    EntryId,
+    sets::{SetWriter, SharedSets},
+};
+
+/// A value set.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ValueSet {
+    /// Concatenated TLVs.
+    Inline(Vec<u8>),
+    /// In `values`.
+    External(External),
+}
+
+/// An attribute.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ImageAttribute {
+    pub(crate) number: u16,
+    pub(crate) set: ValueSet,
+}
+
+/// An entry.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub(crate) struct Image {
+    pub(crate) parent: EntryId,
+    pub(crate) flags: u8,
+    pub(crate) rdn: String,
+    pub(crate) attributes: Vec<ImageAttribute>,
+}
+
+impl ValueSet {
+    /// TLVs of values.
+    pub(crate) fn inline<'v>(values: impl Iterator<Item = &'v [u8]>) -> Self {
+        let mut tlvs = Vec::new();
+        for value in values {
+            codec::put_value(value, &mut tlvs);
+        }
+        Self::Inline(tlvs)
+    }
+    /// Number of values.
+    pub(crate) fn len(&self) -> u64 {
+        match self {
+            Self::Inline(tlvs) => codec::values(tlvs).count() as u64,
+            Self::External(set) => set.count,
+        }
+    }
+    /// The TLVs, if it is inline.
+    pub(crate) fn tlvs(&self) -> Option<&[u8]> {
+        match self {
+            Self::Inline(tlvs) => Some(tlvs),
+            Self::External(_) => None,
+        }
+    }
+}
+
+impl Image {
+    /// Reads a record. `None`: damaged.
+    pub(crate) fn decode(mut bytes: &[u8], shared: &SharedSets) -> Option<Self> {
+        let header = codec::take_header(&mut bytes)?;
+        let mut attributes = Vec::new();
+        while !bytes.is_empty() {
+            let (number, form) = codec::take_block(&mut bytes)?;
+            let set = match form {
+                Form::Inline(tlvs) => ValueSet::Inline(tlvs.to_vec()),
+                Form::Shared(set) => ValueSet::Inline(shared.tlvs(set)?.to_vec()),
+                Form::External(set) => ValueSet::External(set),
+                Form::Packed(packing, bytes) => {
+                    let mut text = [0; packed::MAX_TEXT];
+                    let length = packed::unpack(packing, bytes, &mut text)?;
+                    ValueSet::inline(std::iter::once(text.get(..length)?))
+                }
+            };
+            attributes.push(ImageAttribute { number, set });
+        }
+        Some(Self { parent: header.parent, flags: header.flags, rdn: header.rdn.to_owned(), attributes })
+    }
+    /// Appends the record.
+    pub(crate) fn encode(&self, sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
+        codec::put_header(&Header { parent: self.parent, flags: self.flags, rdn: &self.rdn }, out);
+        for attribute in &self.attributes {
+            match &attribute.set {
+                ValueSet::External(set) => codec::put_block(attribute.number, Form::External(*set), out),
+                ValueSet::Inline(tlvs) => put_inline(attribute.number, tlvs, sets, shared, out),
+            }
+        }
+    }
+    /// The attribute with this number.
+    pub(crate) fn get(&self, number: u16) -> Option<&ImageAttribute> {
+        self.attributes.iter().find(|attribute| attribute.number == number)
+    }
+    /// Its position.
+    pub(crate) fn position(&self, number: u16) -> Option<usize> {
+        self.attributes.iter().position(|attribute| attribute.number == number)
+    }
+}
+
+/// Appends a block in the smallest form that serves: packed, shared, inline.
+pub(crate) fn put_inline(number: u16, tlvs: &[u8], sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
+    let mut rest = tlvs;
+    if let Some(value) = codec::take_value(&mut rest)
+        && rest.is_empty()
+    {
+        let mut bytes = Vec::new();
+        if let Some(packing) = packed::pack(value, &mut bytes) {
+            codec::put_block(number, Form::Packed(packing, &bytes), out);
+            return;
+        }
+    }
+    match sets.number(shared, tlvs) {
+        Some(set) => codec::put_block(number, Form::Shared(set), out),
+        None => codec::put_block(number, Form::Inline(tlvs), out),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_comes_back_from_its_record() {
+        let (shared, mut sets) = (SharedSets::default(), SetWriter::default());
+        let long = [b'x'; 300];
+        let image = Image {
+            parent: 3,
+            flags: codec::FLAG_ALIAS,
+            rdn: "cn=a".into(),
+            attributes: vec![
+                ImageAttribute { number: 0, set: ValueSet::inline([&b"person"[..], b"top"].into_iter()) },
+                ImageAttribute { number: 300, set: ValueSet::inline([&b"20261121214300Z"[..]].into_iter()) },
+                ImageAttribute { number: 7, set: ValueSet::inline([&long[..]].into_iter()) },
+                ImageAttribute { number: 9, set: ValueSet::External(External { count: 9, total: 90, next: 12 }) },
+            ],
+        };
+        let mut lengths = Vec::new();
+        for _ in 0..3 {
+            let mut bytes = Vec::new();
+            image.encode(&mut sets, &shared, &mut bytes);
+            assert_eq!(Image::decode(&bytes, &shared), Some(image.clone()));
+            lengths.push(bytes.len());
+        }
+        assert!(lengths[2] < 100, "the long set is shared by now: {lengths:?}");
+    }
+}

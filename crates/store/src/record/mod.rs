@@ -1,0 +1,5 @@
+//! The record of an entry: its bytes (`codec`), compact value forms (`packed`), an editable image (`image`).
+
+pub(crate) mod codec;
+pub(crate) mod image;
+pub(crate) mod packed;

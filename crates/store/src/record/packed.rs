@@ -1,0 +1,255 @@
+//! Compact forms of single values whose text is restored exactly: entryUUID, CSN, generalizedTime to the second.
+
+use std::io::Write as _;
+
+use crate::varint;
+
+/// The longest text that unpacking yields.
+pub(crate) const MAX_TEXT: usize = 64;
+
+/// A compact form.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Packing {
+    /// Lower-case UUID with hyphens (RFC 4530): 16 bytes.
+    Uuid,
+    /// CSN `YYYYmmddHHMMSS.uuuuuuZ#cccccc#sss#mmmmmm`: 5 bytes of seconds, 3 of microseconds, then varints of count, server ID and
+    /// modification, of which zeros at the end are left out.
+    Csn,
+    /// `YYYYmmddHHMMSSZ`: 5 bytes of seconds.
+    Time,
+}
+
+/// Packs `text` if some form restores it exactly; appends to `out`.
+pub(crate) fn pack(text: &[u8], out: &mut Vec<u8>) -> Option<Packing> {
+    match text.len() {
+        15 => pack_time(text, out).map(|()| Packing::Time),
+        36 => pack_uuid(text, out).map(|()| Packing::Uuid),
+        40 => pack_csn(text, out).map(|()| Packing::Csn),
+        _ => None,
+    }
+}
+
+/// Restores a text into `text`; its length. `None`: damaged.
+pub(crate) fn unpack(packing: Packing, bytes: &[u8], text: &mut [u8; MAX_TEXT]) -> Option<usize> {
+    let mut rest = text.as_mut_slice();
+    match packing {
+        Packing::Uuid => unpack_uuid(bytes, &mut rest)?,
+        Packing::Time => {
+            put_time(seconds(bytes)?, &mut rest)?;
+            rest.write_all(b"Z").ok()?;
+        }
+        Packing::Csn => unpack_csn(bytes, &mut rest)?,
+    }
+    let left = rest.len();
+    Some(MAX_TEXT - left)
+}
+
+/// Length of the restored text.
+pub(crate) fn text_length(packing: Packing) -> usize {
+    match packing {
+        Packing::Uuid => 36,
+        Packing::Csn => 40,
+        Packing::Time => 15,
+    }
+}
+
+fn pack_uuid(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let mut bytes = [0u8; 16];
+    let mut digits = 0usize;
+    for (at, &c) in text.iter().enumerate() {
+        if matches!(at, 8 | 13 | 18 | 23) {
+            if c != b'-' {
+                return None;
+            }
+            continue;
+        }
+        let digit = lower_hex(c)?;
+        let byte = bytes.get_mut(digits / 2)?;
+        *byte = (*byte << 4) | digit;
+        digits += 1;
+    }
+    out.extend_from_slice(&bytes);
+    Some(())
+}
+
+fn unpack_uuid(bytes: &[u8], out: &mut &mut [u8]) -> Option<()> {
+    let bytes: [u8; 16] = bytes.try_into().ok()?;
+    for (at, byte) in bytes.iter().enumerate() {
+        if matches!(at, 4 | 6 | 8 | 10) {
+            out.write_all(b"-").ok()?;
+        }
+        out.write_all(&[hex_digit(byte >> 4), hex_digit(byte & 15)]).ok()?;
+    }
+    Some(())
+}
+
+fn hex_digit(value: u8) -> u8 {
+    if value < 10 { b'0' + value } else { b'a' + value - 10 }
+}
+
+fn lower_hex(c: u8) -> Option<u8> {
+    match c {
+        b'0'..=b'9' => Some(c - b'0'),
+        b'a'..=b'f' => Some(c - b'a' + 10),
+        _ => None,
+    }
+}
+
+fn decimal(text: &[u8]) -> Option<u64> {
+    text.iter()
+        .try_fold(0u64, |value, c| c.is_ascii_digit().then(|| value * 10 + u64::from(c - b'0')))
+}
+
+fn hexadecimal(text: &[u8]) -> Option<u64> {
+    text.iter().try_fold(0u64, |value, &c| Some(value * 16 + u64::from(lower_hex(c)?)))
+}
+
+/// Days from 0000-03-01 to the first of the month (proleptic Gregorian calendar).
+fn days(year: u64, month: u64, day: u64) -> u64 {
+    let (year, month) = if month < 3 { (year + 399, month + 9) } else { (year + 400, month - 3) };
+    year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1
+}
+
+fn days_in_month(year: u64, month: u64) -> u64 {
+    match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// `YYYYmmddHHMMSS` as a number of seconds.
+fn time_seconds(text: &[u8]) -> Option<u64> {
+    let part = |from: usize, to: usize| decimal(text.get(from..to)?);
+    let (year, month, day) = (part(0, 4)?, part(4, 6)?, part(6, 8)?);
+    let (hour, minute, second) = (part(8, 10)?, part(10, 12)?, part(12, 14)?);
+    let sound = (1..=12).contains(&month)
+        && day >= 1
+        && day <= days_in_month(year, month)
+        && hour < 24
+        && minute < 60
+        && second < 60;
+    sound.then(|| days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
+}
+
+fn put_time(seconds: u64, out: &mut &mut [u8]) -> Option<()> {
+    let day_number = seconds / 86_400;
+    let second = seconds % 86_400;
+    // 146,097 days are 400 years.
+    let era = day_number / 146_097;
+    let in_era = day_number % 146_097;
+    let year_of_era = (in_era - in_era / 1460 + in_era / 36_524 - in_era / 146_096) / 365;
+    let in_year = in_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted_month = (5 * in_year + 2) / 153;
+    let day = in_year - (153 * shifted_month + 2) / 5 + 1;
+    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let year = (year_of_era + era * 400 + u64::from(month < 3)).checked_sub(400)?;
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    write!(out, "{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}").ok()
+}
+
+fn put_seconds(seconds: u64, out: &mut Vec<u8>) {
+    let [_, _, _, low @ ..] = seconds.to_be_bytes();
+    out.extend_from_slice(&low);
+}
+
+fn seconds(bytes: &[u8]) -> Option<u64> {
+    (bytes.len() == 5).then(|| bytes.iter().fold(0, |value, &b| (value << 8) | u64::from(b)))
+}
+
+fn pack_time(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let seconds = time_seconds(text.strip_suffix(b"Z")?)?;
+    put_seconds(seconds, out);
+    Some(())
+}
+
+fn pack_csn(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
+    let separators = [(14, b'.'), (21, b'Z'), (22, b'#'), (29, b'#'), (33, b'#')];
+    if separators.iter().any(|&(at, c)| text.get(at) != Some(&c)) {
+        return None;
+    }
+    let seconds = time_seconds(text.get(..14)?)?;
+    let micros = decimal(text.get(15..21)?)?;
+    let numbers = [
+        hexadecimal(text.get(23..29)?)?,
+        hexadecimal(text.get(30..33)?)?,
+        hexadecimal(text.get(34..40)?)?,
+    ];
+    put_seconds(seconds, out);
+    let [_, _, _, _, _, low @ ..] = micros.to_be_bytes();
+    out.extend_from_slice(&low);
+    let used = numbers.iter().rposition(|&n| n != 0).map_or(0, |at| at + 1);
+    for &number in numbers.iter().take(used) {
+        varint::put(out, number);
+    }
+    Some(())
+}
+
+fn unpack_csn(bytes: &[u8], out: &mut &mut [u8]) -> Option<()> {
+    let (time, rest) = bytes.split_at_checked(5)?;
+    let (micros, mut rest) = rest.split_at_checked(3)?;
+    let micros = micros.iter().fold(0u64, |value, &b| (value << 8) | u64::from(b));
+    let mut number = || if rest.is_empty() { Some(0) } else { varint::take(&mut rest) };
+    let (count, server, modification) = (number()?, number()?, number()?);
+    put_time(seconds(time)?, out)?;
+    write!(out, ".{micros:06}Z#{count:06x}#{server:03x}#{modification:06x}").ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn round_trip(text: &str) -> Option<usize> {
+        let mut packed = Vec::new();
+        let packing = pack(text.as_bytes(), &mut packed)?;
+        let mut restored = [0; MAX_TEXT];
+        let length = unpack(packing, &packed, &mut restored).unwrap();
+        assert_eq!(std::str::from_utf8(&restored[..length]).unwrap(), text);
+        assert_eq!(length, text_length(packing));
+        Some(packed.len())
+    }
+
+    #[test]
+    fn usual_values_are_packed() {
+        assert_eq!(round_trip("597ae2f6-16a6-1027-98f4-d28b5365dc14"), Some(16));
+        assert_eq!(round_trip("20261121214300Z"), Some(5));
+        assert_eq!(round_trip("00000101000000Z"), Some(5));
+        assert_eq!(round_trip("20000229235959Z"), Some(5));
+        assert_eq!(round_trip("20261121214300.123456Z#000000#000#000000"), Some(8));
+        assert_eq!(round_trip("20261121214300.123456Z#000001#001#00000f"), Some(11));
+    }
+
+    #[test]
+    fn what_would_not_come_back_is_left_alone() {
+        for text in [
+            "597AE2F6-16a6-1027-98f4-d28b5365dc14",
+            "597ae2f6+16a6-1027-98f4-d28b5365dc14",
+            "20260229000000Z",
+            "20261121214360Z",
+            "20261121214300z",
+            "20261121214300.123456Z#00000A#000#000000",
+            "20261121214300.12345xZ#000000#000#000000",
+        ] {
+            assert_eq!(round_trip(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn every_day_comes_back(y in 0u32..10_000, m in 1u32..=12, d in 1u32..=31, s in 0u32..86_400) {
+            let text = format!("{y:04}{m:02}{d:02}{:02}{:02}{:02}Z", s / 3600, s / 60 % 60, s % 60);
+            let packed = round_trip(&text);
+            prop_assert_eq!(packed.is_some(), u64::from(d) <= days_in_month(u64::from(y), u64::from(m)));
+        }
+        #[test]
+        fn hostile_bytes_are_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..24)) {
+            let mut text = [0; MAX_TEXT];
+            for packing in [Packing::Uuid, Packing::Csn, Packing::Time] {
+                let _ = unpack(packing, &bytes, &mut text);
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Shared value sets: the content of a set that many records repeat is stored once and held in memory.
+//!
+//! `sets` maps a varint number to the concatenated TLVs. Numbers are given out from 0 and content never changes, so the mirror in
+//! memory only grows. It runs ahead of the file while a transaction is open, and stays ahead when that is dropped: the next commit writes
+//! what is missing, so that a number means the same for ever.
+
+use heed::{RoTxn, RwTxn};
+use rustc_hash::FxHashMap;
+
+use crate::{StoreError, hash, tables::Tables, varint};
+
+/// Limit of the number of sets.
+const MAX_SETS: usize = 65_536;
+/// Limit of their total length in bytes: they stay in memory.
+const MAX_TOTAL: usize = 32 << 20;
+/// A set is shared once its repetitions have cost this many bytes.
+const ADMISSION_COST: u32 = 256;
+/// What a reference costs in a record.
+const REFERENCE: usize = 3;
+/// Slots of the table that counts repetitions.
+const SLOTS: usize = 1 << 16;
+
+/// The mirror that readers follow references in.
+#[derive(Default)]
+pub(crate) struct SharedSets {
+    sets: boxcar::Vec<Box<[u8]>>,
+}
+
+impl SharedSets {
+    /// The TLVs of a set.
+    #[inline]
+    pub(crate) fn tlvs(&self, number: u64) -> Option<&[u8]> {
+        self.sets.get(usize::try_from(number).ok()?).map(|set| &**set)
+    }
+    /// Number of sets.
+    pub(crate) fn count(&self) -> usize {
+        self.sets.count()
+    }
+    /// Loads what the file has beyond the mirror. The caller holds the writer's lock or is the only user.
+    pub(crate) fn load(&self, txn: &RoTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
+        let start = varint::Key::new(self.count() as u64);
+        let from = (std::ops::Bound::Included(start.bytes()), std::ops::Bound::Unbounded);
+        for row in tables.sets.range(txn, &from)? {
+            let (key, tlvs) = row?;
+            if varint::read(key) != Some(self.count() as u64) {
+                return Err(StoreError::damaged("the numbers of `sets` have a gap"));
+            }
+            self.sets.push(tlvs.into());
+        }
+        Ok(())
+    }
+}
+
+/// The writer's side: decides what becomes shared.
+#[derive(Default)]
+pub(crate) struct SetWriter {
+    numbers: FxHashMap<u64, u64>,
+    indexed: usize,
+    total: usize,
+    /// (tag, cost) by hash; a new content displaces an old one that does not recur.
+    costs: Vec<(u32, u32)>,
+}
+
+impl SetWriter {
+    /// Takes up the sets that the mirror got from the file.
+    pub(crate) fn begin(&mut self, mirror: &SharedSets) {
+        while self.indexed < mirror.count() {
+            if let Some(tlvs) = mirror.tlvs(self.indexed as u64) {
+                self.numbers.insert(hash::value_hash(tlvs), self.indexed as u64);
+                self.total += tlvs.len();
+            }
+            self.indexed += 1;
+        }
+    }
+    /// The number of a shared set with this content, sharing it now if it has recurred often enough.
+    pub(crate) fn number(&mut self, mirror: &SharedSets, tlvs: &[u8]) -> Option<u64> {
+        if tlvs.len() <= REFERENCE + 1 {
+            return None;
+        }
+        let hash = hash::value_hash(tlvs);
+        if let Some(&number) = self.numbers.get(&hash) {
+            return (mirror.tlvs(number) == Some(tlvs)).then_some(number);
+        }
+        if !self.has_recurred(hash, tlvs.len())
+            || mirror.count() >= MAX_SETS
+            || self.total + tlvs.len() > MAX_TOTAL
+        {
+            return None;
+        }
+        let number = mirror.sets.push(tlvs.into()) as u64;
+        self.begin(mirror);
+        Some(number)
+    }
+    /// Counts a repetition; whether its cost has passed the threshold.
+    fn has_recurred(&mut self, hash: u64, length: usize) -> bool {
+        if self.costs.is_empty() {
+            self.costs = vec![(0, 0); SLOTS];
+        }
+        let [a, b, c, d, _, _, e, f] = hash.to_be_bytes();
+        let tag = u32::from_be_bytes([a, b, c, d]) | 1;
+        let Some(slot) = self.costs.get_mut(usize::from(u16::from_be_bytes([e, f]))) else {
+            return false;
+        };
+        let cost = u32::try_from(length.saturating_sub(REFERENCE)).unwrap_or(u32::MAX);
+        if slot.0 == tag {
+            slot.1 = slot.1.saturating_add(cost);
+            return slot.1 >= ADMISSION_COST;
+        }
+        // Another content has the slot: it loses half of its count and, when it has none left, the slot.
+        if slot.1 > 0 {
+            slot.1 /= 2;
+        } else {
+            *slot = (tag, 0);
+        }
+        false
+    }
+}
+
+impl SharedSets {
+    /// Writes what the mirror has beyond the file: part of every commit.
+    pub(crate) fn store(&self, txn: &mut RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
+        let stored = tables.sets.len(txn)?;
+        for number in stored..self.count() as u64 {
+            if let Some(tlvs) = self.tlvs(number) {
+                tables.sets.put(txn, varint::Key::new(number).bytes(), tlvs)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_shared_when_it_has_cost_enough() {
+        let (mirror, mut writer) = (SharedSets::default(), SetWriter::default());
+        let set = [4u8; 100];
+        assert_eq!(writer.number(&mirror, &set), None);
+        assert_eq!(writer.number(&mirror, &set), None);
+        assert_eq!(writer.number(&mirror, &set), None);
+        assert_eq!(writer.number(&mirror, &set), Some(0));
+        assert_eq!(writer.number(&mirror, &set), Some(0));
+        assert_eq!(mirror.tlvs(0), Some(&set[..]));
+    }
+
+    #[test]
+    fn small_and_single_sets_are_not_shared() {
+        let (mirror, mut writer) = (SharedSets::default(), SetWriter::default());
+        for i in 0..1000u32 {
+            assert_eq!(writer.number(&mirror, b"\x04\x02ab"), None);
+            assert_eq!(writer.number(&mirror, &i.to_be_bytes().repeat(30)), None);
+        }
+    }
+}

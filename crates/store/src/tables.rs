@@ -1,0 +1,176 @@
+//! The LMDB tables of one environment and the rows of `meta` (byte by byte in ARCHITECTURE.md, "Tables").
+
+use heed::{CommitOrAbort, Env, RoTxn, RwTxn, WithoutTls, types::Bytes};
+
+use crate::StoreError;
+
+/// A table of byte strings.
+pub(crate) type Table = heed::Database<'static, Bytes, Bytes>;
+/// The environment.
+pub(crate) type Environment = Env<WithoutTls>;
+
+/// Version of the file format that this code writes and reads.
+pub(crate) const FORMAT_VERSION: u32 = 1;
+
+/// All tables.
+#[derive(Clone, Copy)]
+pub(crate) struct Tables {
+    pub(crate) meta: Table,
+    pub(crate) attributes: Table,
+    pub(crate) entries: Table,
+    pub(crate) names: Table,
+    pub(crate) values: Table,
+    pub(crate) sets: Table,
+    pub(crate) index: Table,
+    pub(crate) indexes: Table,
+}
+
+/// Number of tables, for `max_dbs`.
+pub(crate) const TABLE_COUNT: u32 = 8;
+
+const NAMES: [&str; 8] = ["meta", "attributes", "entries", "names", "values", "sets", "index", "indexes"];
+
+impl Tables {
+    /// Creates what is missing.
+    pub(crate) fn create(env: &Environment) -> Result<Self, StoreError> {
+        let txn = env.write_txn()?;
+        let created = env.create_databases_and_commit(txn, |opener, txn| {
+            let mut open = |name| opener.create_database::<Bytes, Bytes>(txn, Some(name));
+            let [meta, attributes, entries, names, values, sets, index, indexes] = NAMES;
+            let tables = (
+                open(meta)?,
+                open(attributes)?,
+                open(entries)?,
+                open(names)?,
+                open(values)?,
+                open(sets)?,
+                open(index)?,
+                open(indexes)?,
+            );
+            Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(tables))
+        })?;
+        Self::from_committed(created.commit())
+    }
+    /// Opens those of an existing file. `None`: the file has no tables of ours.
+    pub(crate) fn open(env: &Environment) -> Result<Option<Self>, StoreError> {
+        let txn = env.read_txn()?;
+        let opened = env.open_databases_and_commit(txn, |opener, txn| {
+            let open = |name| opener.open_database::<Bytes, Bytes>(txn, Some(name));
+            let [meta, attributes, entries, names, values, sets, index, indexes] = NAMES;
+            let (
+                Some(meta),
+                Some(attributes),
+                Some(entries),
+                Some(names),
+                Some(values),
+                Some(sets),
+                Some(index),
+                Some(indexes),
+            ) = (
+                open(meta)?,
+                open(attributes)?,
+                open(entries)?,
+                open(names)?,
+                open(values)?,
+                open(sets)?,
+                open(index)?,
+                open(indexes)?,
+            )
+            else {
+                return Ok(CommitOrAbort::Abort(()));
+            };
+            let tables = (meta, attributes, entries, names, values, sets, index, indexes);
+            Ok::<_, heed::Error>(CommitOrAbort::Commit(tables))
+        })?;
+        match opened.commit() {
+            None => Ok(None),
+            some => Self::from_committed(some).map(Some),
+        }
+    }
+
+    #[allow(clippy::type_complexity, reason = "heed commits tuples; named at once")]
+    fn from_committed(
+        tables: Option<(Table, Table, Table, Table, Table, Table, Table, Table)>,
+    ) -> Result<Self, StoreError> {
+        let (meta, attributes, entries, names, values, sets, index, indexes) =
+            tables.ok_or_else(|| StoreError::damaged("tables cannot be opened"))?;
+        Ok(Self { meta, attributes, entries, names, values, sets, index, indexes })
+    }
+}
+
+/// Rows of `meta`. Numbers are eight bytes, big-endian; an absent row counts as zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MetaRow {
+    /// Format version.
+    Format,
+    /// The next entry ID.
+    NextEntry,
+    /// See [`crate::View::structure_version`].
+    StructureVersion,
+    /// Number of records applied.
+    Sequence,
+    /// CSN of the last record applied, as text.
+    Position,
+    /// Sixteen random bytes, made with the file.
+    Identifier,
+    /// The next index number.
+    NextIndex,
+}
+
+impl MetaRow {
+    fn key(self) -> &'static [u8] {
+        match self {
+            Self::Format => b"format",
+            Self::NextEntry => b"next-entry",
+            Self::StructureVersion => b"structure",
+            Self::Sequence => b"sequence",
+            Self::Position => b"position",
+            Self::Identifier => b"identifier",
+            Self::NextIndex => b"next-index",
+        }
+    }
+}
+
+impl Tables {
+    /// A row of `meta`.
+    pub(crate) fn meta<'t>(&self, txn: &'t RoTxn<'_>, row: MetaRow) -> Result<Option<&'t [u8]>, StoreError> {
+        Ok(self.meta.get(txn, row.key())?)
+    }
+    /// A numeric row of `meta`.
+    pub(crate) fn number(&self, txn: &RoTxn<'_>, row: MetaRow) -> Result<u64, StoreError> {
+        match self.meta.get(txn, row.key())? {
+            None => Ok(0),
+            Some(bytes) => {
+                let bytes: [u8; 8] = bytes.try_into().map_err(|_| StoreError::damaged("a number in `meta`"))?;
+                Ok(u64::from_be_bytes(bytes))
+            }
+        }
+    }
+    /// Writes a row.
+    pub(crate) fn put_meta(&self, txn: &mut RwTxn<'_>, row: MetaRow, value: &[u8]) -> Result<(), StoreError> {
+        Ok(self.meta.put(txn, row.key(), value)?)
+    }
+    /// Writes a numeric row.
+    pub(crate) fn put_number(&self, txn: &mut RwTxn<'_>, row: MetaRow, value: u64) -> Result<(), StoreError> {
+        self.put_meta(txn, row, &value.to_be_bytes())
+    }
+    /// Deletes up to `limit` rows whose key begins with `prefix`; the number deleted.
+    pub(crate) fn delete_prefix(
+        txn: &mut RwTxn<'_>,
+        table: &Table,
+        prefix: &[u8],
+        limit: usize,
+    ) -> Result<usize, StoreError> {
+        let mut deleted = 0;
+        let mut rows = table.prefix_iter_mut(txn, prefix)?;
+        while deleted < limit && rows.next().transpose()?.is_some() {
+            // SAFETY: no reference to a row is kept across the deletion.
+            #[allow(unsafe_code, reason = "LMDB deletes at a cursor")]
+            unsafe {
+                rows.del_current()?;
+            }
+            deleted += 1;
+        }
+        Ok(deleted)
+    }
+}

@@ -1,0 +1,119 @@
+//! One attribute of a record.
+
+use std::ops::ControlFlow;
+
+use ironbark_model::{Attribute, AttributeDescription};
+
+use super::View;
+use crate::{
+    EntryId, StoreError,
+    catalog::AttributeInfo,
+    external::SetKey,
+    record::{
+        codec::{self, Form},
+        packed,
+    },
+};
+
+/// One attribute of a record.
+#[derive(Clone, Copy)]
+pub struct RecordAttribute<'t> {
+    pub(super) info: &'t AttributeInfo,
+    pub(super) number: u16,
+    pub(super) form: Form<'t>,
+    pub(super) id: EntryId,
+    pub(super) view: View<'t>,
+}
+
+impl<'t> RecordAttribute<'t> {
+    /// The description.
+    pub fn description(&self) -> &'t AttributeDescription {
+        &self.info.description
+    }
+    /// The description as printed (`cn;lang-en`), ready for the wire.
+    pub fn name(&self) -> &'t [u8] {
+        &self.info.name
+    }
+    /// The concatenated `04 len value` TLVs when the set is held in one piece (inline or shared): an answer copies them.
+    /// `None` for external and packed sets: iterate [`RecordAttribute::for_each`].
+    #[inline]
+    pub fn encoded_values(&self) -> Option<&'t [u8]> {
+        match self.form {
+            Form::Inline(tlvs) => Some(tlvs),
+            Form::Shared(number) => self.view.database.shared.tlvs(number),
+            Form::External(_) | Form::Packed(..) => None,
+        }
+    }
+    /// Length of the concatenated TLVs without those of an external set: for the length of an answer before it is written.
+    pub fn encoded_length(&self) -> Option<usize> {
+        match self.form {
+            Form::Inline(tlvs) => Some(tlvs.len()),
+            Form::Shared(number) => self.view.database.shared.tlvs(number).map(<[u8]>::len),
+            Form::Packed(packing, _) => Some(packed::text_length(packing) + 2),
+            Form::External(_) => None,
+        }
+    }
+    /// The values, in the order in which they were added.
+    pub fn for_each(&self, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), StoreError> {
+        match self.form {
+            Form::External(_) => self.set_key().for_each(self.view.txn, &self.view.tables().values, visit),
+            Form::Packed(packing, bytes) => {
+                let mut text = [0; packed::MAX_TEXT];
+                let value = packed::unpack(packing, bytes, &mut text)
+                    .and_then(|length| text.get(..length))
+                    .ok_or_else(|| StoreError::damaged("a packed value"))?;
+                let _ = visit(value);
+                Ok(())
+            }
+            Form::Inline(_) | Form::Shared(_) => {
+                let tlvs = self.encoded_values().ok_or_else(|| StoreError::damaged("a shared set"))?;
+                let _ = codec::values(tlvs).try_for_each(visit);
+                Ok(())
+            }
+        }
+    }
+    /// Number of values.
+    pub fn len(&self) -> usize {
+        match self.form {
+            Form::External(set) => usize::try_from(set.count).unwrap_or(usize::MAX),
+            Form::Packed(..) => 1,
+            Form::Inline(_) | Form::Shared(_) => self.encoded_values().map_or(0, |tlvs| codec::values(tlvs).count()),
+        }
+    }
+    /// Never: an attribute without values is not stored.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Whether the values lie outside of the record (big sets).
+    pub fn is_external(&self) -> bool {
+        matches!(self.form, Form::External(_))
+    }
+    /// Whether a value with this normal form is there; does not read the others when the set is external.
+    pub fn holds_normalized(&self, normalized: &[u8]) -> Result<bool, StoreError> {
+        if self.is_external() {
+            let table = &self.view.tables().values;
+            let found = self.set_key().find(self.view.txn, table, self.view.catalog, normalized)?;
+            return Ok(found.is_some());
+        }
+        let (mut scratch, mut found) = (Vec::new(), false);
+        self.for_each(&mut |value| {
+            scratch.clear();
+            self.view.catalog.normal_form(self.number, value, &mut scratch);
+            found = scratch == normalized;
+            if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        })?;
+        Ok(found)
+    }
+    /// A copy in memory.
+    pub fn to_attribute(&self) -> Result<Attribute, StoreError> {
+        let mut values = Vec::with_capacity(self.len());
+        self.for_each(&mut |value| {
+            values.push(value.to_vec());
+            ControlFlow::Continue(())
+        })?;
+        Ok(Attribute { description: self.info.description.clone(), values })
+    }
+    fn set_key(&self) -> SetKey {
+        SetKey { id: self.id, attribute: self.number }
+    }
+}

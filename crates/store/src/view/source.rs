@@ -1,0 +1,178 @@
+//! Evaluation of filters on records: where `CompiledFilter` gets its values from.
+
+use std::{cell::Cell, ops::ControlFlow};
+
+use ironbark_model::{
+    AttributeDescription, CompiledFilter, Dn, Truth,
+    filter::{Slot, ValueSource},
+    matching::MatchingRule,
+};
+
+use super::{Record, RecordAttribute};
+use crate::Plan;
+
+/// A record as a source of values.
+struct RecordSource<'r, 't> {
+    record: &'r Record<'t>,
+    filter: &'r CompiledFilter,
+    plan: Option<&'r Plan>,
+    /// A value could not be read: the entry must not match by that.
+    failed: Cell<bool>,
+}
+
+/// See [`Record::evaluate`]. Damage makes an entry not match.
+pub(super) fn evaluate(
+    record: &Record<'_>,
+    filter: &CompiledFilter,
+    plan: Option<&Plan>,
+    scratch: &mut Vec<u8>,
+) -> Truth {
+    let source = RecordSource { record, filter, plan, failed: Cell::new(false) };
+    let truth = filter.evaluate(&record.view.catalog.schema, &source, scratch);
+    if source.failed.get() { Truth::Undefined } else { truth }
+}
+
+impl<'t> RecordSource<'_, 't> {
+    fn description(&self, slot: Slot) -> Option<&AttributeDescription> {
+        self.filter.slots.get(usize::from(slot.0))
+    }
+    /// Attributes that answer a slot.
+    fn matching<'a>(&'a self, asked: &'a AttributeDescription) -> impl Iterator<Item = RecordAttribute<'t>> + 'a {
+        let catalog = self.record.view.catalog;
+        let numbers = catalog.numbers_of_type(asked.attribute_type);
+        let attributes = (!numbers.is_empty()).then(|| self.record.attributes());
+        attributes
+            .into_iter()
+            .flatten()
+            .filter(move |attribute| numbers.contains(&attribute.number) && catalog.answers(attribute.number, asked))
+    }
+    fn note(&self, result: Result<(), crate::StoreError>) {
+        if result.is_err() {
+            self.failed.set(true);
+        }
+    }
+    /// Values of attributes that are made, not stored; `false`: not such an attribute.
+    fn virtual_values(&self, asked: &AttributeDescription, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> bool {
+        let view = self.record.view;
+        let special = &view.catalog.special;
+        let asked_type = Some(asked.attribute_type);
+        if asked_type == special.has_subordinates {
+            match view.has_subordinates(self.record.id) {
+                Ok(true) => drop(visit(b"TRUE")),
+                Ok(false) => drop(visit(b"FALSE")),
+                Err(error) => self.note(Err(error)),
+            }
+        } else if asked_type == special.entry_dn {
+            let mut dn = Vec::new();
+            match view.pretty_dn(self.record.id, &mut dn) {
+                Ok(()) => drop(visit(&dn)),
+                Err(error) => self.note(Err(error)),
+            }
+        } else {
+            return false;
+        }
+        true
+    }
+    fn visit_dn(
+        &self,
+        mut dn: Dn,
+        wanted: &dyn Fn(&AttributeDescription) -> bool,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) {
+        while dn.depth() > 0 {
+            for (description, value) in dn.leaf_assertions(&self.record.view.catalog.schema) {
+                if wanted(&description) && visit(&value).is_break() {
+                    return;
+                }
+            }
+            let Some(parent) = dn.parent() else { return };
+            dn = parent;
+        }
+    }
+}
+
+/// Whether a rule may be applied to values of an attribute.
+fn applies(schema: &ironbark_model::Schema, rule: &MatchingRule, description: &AttributeDescription) -> bool {
+    let found = schema.attribute_type(description.attribute_type);
+    rule.applies_to.contains(&found.syntax.oid)
+}
+
+impl ValueSource for RecordSource<'_, '_> {
+    fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
+        let Some(asked) = self.description(slot) else { return };
+        if self.virtual_values(asked, visit) {
+            return;
+        }
+        for attribute in self.matching(asked) {
+            let mut broken = false;
+            self.note(attribute.for_each(&mut |value| {
+                let flow = visit(value);
+                broken = flow.is_break();
+                flow
+            }));
+            if broken {
+                return;
+            }
+        }
+    }
+    fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
+        let schema = &self.record.view.catalog.schema;
+        for attribute in self.record.attributes().filter(|a| applies(schema, rule, a.description())) {
+            let mut broken = false;
+            self.note(attribute.for_each(&mut |value| {
+                let flow = visit(value);
+                broken = flow.is_break();
+                flow
+            }));
+            if broken {
+                return;
+            }
+        }
+    }
+    fn dn_values(
+        &self,
+        slot: Option<Slot>,
+        rule: &'static MatchingRule,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) {
+        let view = self.record.view;
+        let dn = match view.dn(self.record.id) {
+            Ok(dn) => dn,
+            Err(error) => return self.note(Err(error)),
+        };
+        let schema = &view.catalog.schema;
+        let asked = slot.and_then(|slot| self.description(slot));
+        let wanted = |description: &AttributeDescription| match asked {
+            Some(asked) => schema.is_subtype(description.attribute_type, asked.attribute_type),
+            None => applies(schema, rule, description),
+        };
+        self.visit_dn(dn, &wanted, visit);
+    }
+    fn holds_normalized(&self, slot: Slot, normalized: &[u8]) -> Option<bool> {
+        let asked = self.description(slot)?;
+        if !self.matching(asked).any(|attribute| attribute.is_external()) {
+            return None;
+        }
+        let mut held = false;
+        for attribute in self.matching(asked) {
+            match attribute.holds_normalized(normalized) {
+                Ok(holds) => held |= holds,
+                Err(error) => self.note(Err(error)),
+            }
+        }
+        Some(held)
+    }
+    fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth {
+        if let Some(found) = self.plan.and_then(|plan| plan.chain(slot, target)) {
+            return if found.contains(self.record.id) { Truth::True } else { Truth::False };
+        }
+        let Some(asked) = self.description(slot) else { return Truth::Undefined };
+        match self.record.view.chain_from(self.record, asked, target) {
+            Ok(truth) => truth,
+            Err(error) => {
+                self.note(Err(error));
+                Truth::Undefined
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! The four effects on entries.
+
+use ironbark_model::Dn;
+
+use super::{WriteTransaction, index};
+use crate::{
+    EntryId, Location, StoreError, ValueChange,
+    external::{self, SetKey},
+    names,
+    record::{
+        codec::{self, FLAG_PLACEHOLDER},
+        image::{Image, ImageAttribute, ValueSet},
+    },
+    varint,
+};
+
+/// An attribute as effects name it.
+pub(super) type TextAttribute = (Box<str>, Vec<Vec<u8>>);
+
+fn inapplicable(dn: &str, why: &str) -> StoreError {
+    StoreError::Inapplicable(format!("{dn}: {why}"))
+}
+
+impl WriteTransaction<'_> {
+    pub(super) fn add(&mut self, text: &str, attributes: &[TextAttribute]) -> Result<EntryId, StoreError> {
+        let dn = self.parse_dn(text)?;
+        let (location, parent) = self.view().locate_stored(&dn)?;
+        let id = match (location, parent) {
+            (Location::Entry(id), _) => {
+                let bytes = self.view().record_bytes(id)?;
+                let header = bytes.and_then(|mut bytes| codec::take_header(&mut bytes));
+                if header.is_none_or(|header| header.flags & FLAG_PLACEHOLDER == 0) {
+                    return Err(inapplicable(text, "entry exists"));
+                }
+                id
+            }
+            (Location::Missing { .. }, Some(parent)) => self.new_entry(&dn, parent)?,
+            (Location::Missing { .. }, None) => return Err(inapplicable(text, "parent does not exist")),
+        };
+        let numbered = attributes
+            .iter()
+            .map(|(name, values)| Ok((self.number_of_text(name)?, values.as_slice())))
+            .collect::<Result<Vec<_>, StoreError>>()?;
+        self.fill(id, &dn, &numbered)?;
+        Ok(id)
+    }
+
+    /// Gives out an ID and enters the name.
+    pub(super) fn new_entry(&mut self, dn: &Dn, parent: EntryId) -> Result<EntryId, StoreError> {
+        let id = self.next_entry;
+        self.next_entry += 1;
+        self.put_name(dn, parent, id)?;
+        Ok(id)
+    }
+    fn put_name(&mut self, dn: &Dn, parent: EntryId, id: EntryId) -> Result<(), StoreError> {
+        names::key(parent, name_in(dn, parent), &mut self.scratch.name);
+        let tables = self.tables();
+        Ok(tables.names.put(&mut self.txn, &self.scratch.name, varint::Key::new(id).bytes())?)
+    }
+
+    /// Writes the record and the index keys of a new entry whose name is entered.
+    pub(super) fn fill(&mut self, id: EntryId, dn: &Dn, attributes: &[(u16, &[Vec<u8>])]) -> Result<(), StoreError> {
+        let parent = match self.view().record_bytes(id)?.and_then(codec::parent) {
+            Some(parent) => parent,
+            None => self.parent_of(dn)?,
+        };
+        let mut image = Image { parent, flags: 0, rdn: pretty_in(dn, parent).to_owned(), attributes: Vec::new() };
+        let tables = self.tables();
+        for (number, values) in attributes.iter().filter(|(_, values)| !values.is_empty()) {
+            if image.get(*number).is_some() {
+                return Err(inapplicable(dn.pretty(), "an attribute is there twice"));
+            }
+            let bytes = values.iter().map(Vec::len).sum();
+            let set = if external::is_external(values.len(), bytes) {
+                let key = SetKey { id, attribute: *number };
+                let mut set = codec::External::default();
+                for value in *values {
+                    key.add(&mut self.txn, tables, &self.catalog, value, &mut set)?;
+                }
+                ValueSet::External(set)
+            } else {
+                ValueSet::inline(values.iter().map(Vec::as_slice))
+            };
+            image.attributes.push(ImageAttribute { number: *number, set });
+        }
+        image.flags = self.flags(&image);
+        self.put_record(id, &image)?;
+        let mut keys = std::mem::take(&mut self.scratch.new_keys);
+        keys.clear();
+        index::image_keys(&self.txn, tables, &self.catalog, id, &image, None, &mut keys)?;
+        keys.sort();
+        for key in keys.iter() {
+            crate::posting::list::insert(&mut self.txn, &tables.index, key, id)?;
+        }
+        self.scratch.new_keys = keys;
+        Ok(())
+    }
+    /// The ID under which the name of a new entry is entered.
+    fn parent_of(&self, dn: &Dn) -> Result<EntryId, StoreError> {
+        let Some(parent) = dn.parent() else { return Ok(0) };
+        let is_topmost = self.database.options.suffixes.contains(dn);
+        if is_topmost {
+            return Ok(0);
+        }
+        match self.view().locate_stored(&parent)?.0 {
+            Location::Entry(id) => Ok(self.view().name_parent(id)?.0),
+            Location::Missing { .. } => Ok(0),
+        }
+    }
+
+    pub(super) fn modify(&mut self, text: &str, changes: &[ValueChange]) -> Result<EntryId, StoreError> {
+        let dn = self.parse_dn(text)?;
+        let id = self.existing(&dn)?;
+        let image = self.image(id)?;
+        self.change_entry(id, image.clone(), image, changes)?;
+        Ok(id)
+    }
+
+    pub(super) fn rename(
+        &mut self,
+        text: &str,
+        new_text: &str,
+        changes: &[ValueChange],
+    ) -> Result<EntryId, StoreError> {
+        let (dn, new_dn) = (self.parse_dn(text)?, self.parse_dn(new_text)?);
+        let id = self.existing(&dn)?;
+        let old = self.image(id)?;
+        let mut new = old.clone();
+        if dn != new_dn {
+            let (location, parent) = self.view().locate_stored(&new_dn)?;
+            let (Location::Missing { .. }, Some(parent)) = (location, parent) else {
+                return Err(inapplicable(new_text, "entry exists, or its parent does not"));
+            };
+            if parent != 0 && self.view().in_scope(parent, id, crate::Scope::Subtree)? {
+                return Err(inapplicable(new_text, "the new superior is below the entry"));
+            }
+            names::key(old.parent, name_in(&dn, old.parent), &mut self.scratch.name);
+            let tables = self.tables();
+            tables.names.delete(&mut self.txn, &self.scratch.name)?;
+            self.put_name(&new_dn, parent, id)?;
+            new.parent = parent;
+        }
+        new.rdn = pretty_in(&new_dn, new.parent).to_owned();
+        if new.rdn != old.rdn || new.parent != old.parent {
+            self.structure_changed |= self.view().has_subordinates(id)?;
+        }
+        self.change_entry(id, old, new, changes)?;
+        Ok(id)
+    }
+
+    pub(super) fn delete(&mut self, text: &str) -> Result<EntryId, StoreError> {
+        let dn = self.parse_dn(text)?;
+        let id = self.existing(&dn)?;
+        if self.view().has_subordinates(id)? {
+            return Err(inapplicable(text, "entry has subordinates"));
+        }
+        let image = self.image(id)?;
+        let tables = self.tables();
+        let mut keys = std::mem::take(&mut self.scratch.old_keys);
+        keys.clear();
+        index::image_keys(&self.txn, tables, &self.catalog, id, &image, None, &mut keys)?;
+        keys.sort();
+        for key in keys.iter() {
+            crate::posting::list::remove(&mut self.txn, &tables.index, key, id)?;
+        }
+        self.scratch.old_keys = keys;
+        for attribute in &image.attributes {
+            if matches!(attribute.set, ValueSet::External(_)) {
+                SetKey { id, attribute: attribute.number }.clear(&mut self.txn, &tables.values)?;
+            }
+        }
+        names::key(image.parent, name_in(&dn, image.parent), &mut self.scratch.name);
+        tables.names.delete(&mut self.txn, &self.scratch.name)?;
+        tables.entries.delete(&mut self.txn, varint::Key::new(id).bytes())?;
+        Ok(id)
+    }
+
+    /// Applies value changes to `new` (which differs from `old` in its name at most), then brings record and indexes in line.
+    fn change_entry(
+        &mut self,
+        id: EntryId,
+        old: Image,
+        mut new: Image,
+        changes: &[ValueChange],
+    ) -> Result<(), StoreError> {
+        let mut touched = index::Touched::default();
+        // What changes in external sets is gone afterwards: keys of other kinds than equality are taken before.
+        let numbers = changes
+            .iter()
+            .map(|change| self.number_of_text(change.attribute()))
+            .collect::<Result<Vec<_>, StoreError>>()?;
+        touched.prepare(&self.txn, self.tables(), &self.catalog, id, &old, &numbers)?;
+        for (change, &number) in changes.iter().zip(&numbers) {
+            self.change_values(id, &mut new, number, change, &mut touched)?;
+        }
+        new.flags = self.flags(&new);
+        self.put_record(id, &new)?;
+        self.update_index(id, &old, &new, touched)
+    }
+
+    fn existing(&self, dn: &Dn) -> Result<EntryId, StoreError> {
+        match self.view().locate(dn)? {
+            Location::Entry(id) => Ok(id),
+            Location::Missing { .. } => Err(inapplicable(dn.pretty(), "no such entry")),
+        }
+    }
+    fn image(&self, id: EntryId) -> Result<Image, StoreError> {
+        let bytes = self.view().record_bytes(id)?;
+        bytes
+            .and_then(|bytes| Image::decode(bytes, self.shared()))
+            .ok_or_else(|| StoreError::damaged("a record"))
+    }
+    pub(super) fn put_record(&mut self, id: EntryId, image: &Image) -> Result<(), StoreError> {
+        let tables = self.tables();
+        self.scratch.record.clear();
+        image.encode(&mut self.sets, &self.database.shared, &mut self.scratch.record);
+        Ok(tables.entries.put(&mut self.txn, varint::Key::new(id).bytes(), &self.scratch.record)?)
+    }
+    fn flags(&self, image: &Image) -> u8 {
+        image_flags(&self.catalog, image)
+    }
+}
+
+/// Record flags that follow from objectClass.
+pub(crate) fn image_flags(catalog: &crate::catalog::Catalog, image: &Image) -> u8 {
+    let Some(object_class) = catalog.special.object_class else { return 0 };
+    let numbers = catalog.numbers_of_type(object_class);
+    image
+        .attributes
+        .iter()
+        .filter(|attribute| numbers.contains(&attribute.number))
+        .filter_map(|attribute| attribute.set.tlvs())
+        .flat_map(codec::values)
+        .fold(0, |flags, class| flags | catalog.class_flags(class))
+}
+
+/// What `names` holds for an entry below `parent`: the RDN, or of a topmost entry the whole name.
+pub(crate) fn name_in(dn: &Dn, parent: EntryId) -> &[u8] {
+    if parent == 0 { dn.normalized() } else { dn.rdn(0).map_or(&[][..], |rdn| rdn.1) }
+}
+
+/// What the record holds: the pretty RDN, or of a topmost entry the whole name.
+pub(crate) fn pretty_in(dn: &Dn, parent: EntryId) -> &str {
+    if parent == 0 {
+        return dn.pretty();
+    }
+    dn.rdn(0).and_then(|rdn| std::str::from_utf8(rdn.0).ok()).unwrap_or_default()
+}

@@ -1,0 +1,156 @@
+//! The write transaction: the only code that changes entries and indexes.
+
+pub(crate) use apply::{name_in, pretty_in};
+
+mod apply;
+pub(crate) mod index;
+mod load;
+mod values;
+
+use std::sync::{Arc, MutexGuard, atomic::Ordering};
+
+use heed::RwTxn;
+use ironbark_model::{AttributeDescription, Dn};
+
+use crate::{
+    ChangeRecord, Database, Effect, EntryId, StoreError, View,
+    catalog::Catalog,
+    keys::KeySet,
+    sets::{SetWriter, SharedSets},
+    tables::{MetaRow, Tables},
+};
+
+/// The one write transaction. Blocks other writers of the same file (also other processes) until committed or dropped (aborted).
+pub struct WriteTransaction<'d> {
+    pub(crate) txn: RwTxn<'d>,
+    database: &'d Database,
+    pub(crate) catalog: Arc<Catalog>,
+    sets: MutexGuard<'d, SetWriter>,
+    next_entry: EntryId,
+    structure_changed: bool,
+    scratch: Scratch,
+}
+
+/// Memory that is reused from effect to effect.
+#[derive(Default)]
+struct Scratch {
+    name: Vec<u8>,
+    record: Vec<u8>,
+    old_keys: KeySet,
+    new_keys: KeySet,
+}
+
+impl<'d> WriteTransaction<'d> {
+    pub(crate) fn begin(database: &'d Database) -> Result<Self, StoreError> {
+        let mut sets = database.lock_writer();
+        let txn = database.env.write_txn()?;
+        // A write transaction's own number is one above the last commit's.
+        if txn.id() > database.loaded.load(Ordering::Acquire) + 1 {
+            let read = database.env.read_txn()?;
+            database.catch_up(&read)?;
+        }
+        sets.begin(&database.shared);
+        let next_entry = database.tables.number(&txn, MetaRow::NextEntry)?.max(1);
+        let catalog = database.catalog.load_full();
+        Ok(Self {
+            txn,
+            database,
+            catalog,
+            sets,
+            next_entry,
+            structure_changed: false,
+            scratch: Scratch::default(),
+        })
+    }
+    pub(crate) fn tables(&self) -> &'d Tables {
+        &self.database.tables
+    }
+    pub(crate) fn shared(&self) -> &'d SharedSets {
+        &self.database.shared
+    }
+    /// Read operations on the transaction's current state, its own changes included.
+    pub fn view(&self) -> View<'_> {
+        View::new(&self.txn, self.database, &self.catalog)
+    }
+    /// Applies one effect. After an error the transaction must be dropped. Returns the entry's ID.
+    ///
+    /// # Errors
+    /// [`StoreError::Inapplicable`]: the entry is missing or there already, has subordinates, a name or attribute is not of this
+    /// schema. [`StoreError::Full`]: the map or the disk.
+    pub fn apply_effect(&mut self, effect: &Effect) -> Result<EntryId, StoreError> {
+        match effect {
+            Effect::Add { dn, attributes } => self.add(dn, attributes),
+            Effect::Modify { dn, changes } => self.modify(dn, changes),
+            Effect::Rename { dn, new_dn, changes } => self.rename(dn, new_dn, changes),
+            Effect::Delete { dn, .. } => self.delete(dn),
+        }
+    }
+    /// Stores the position (CSN and sequence) of a record whose effects were applied one by one.
+    pub fn record_position(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
+        let tables = self.tables();
+        let sequence = tables.number(&self.txn, MetaRow::Sequence)? + 1;
+        tables.put_number(&mut self.txn, MetaRow::Sequence, sequence)?;
+        tables.put_meta(&mut self.txn, MetaRow::Position, record.csn.as_bytes())
+    }
+    /// Applies all effects of a record and stores its position. A record at or before the stored position is skipped (idempotent).
+    pub fn apply(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
+        let position = self.tables().meta(&self.txn, MetaRow::Position)?;
+        if position.is_some_and(|position| record.csn.as_bytes() <= position) {
+            return Ok(());
+        }
+        for effect in &record.effects {
+            self.apply_effect(effect)?;
+        }
+        self.record_position(record)
+    }
+    /// Makes everything visible and, at the configured level, durable. Shared sets and attribute numbers are published first.
+    pub fn commit(mut self) -> Result<(), StoreError> {
+        let tables = self.tables();
+        tables.put_number(&mut self.txn, MetaRow::NextEntry, self.next_entry)?;
+        if self.structure_changed {
+            let version = tables.number(&self.txn, MetaRow::StructureVersion)?;
+            tables.put_number(&mut self.txn, MetaRow::StructureVersion, version + 1)?;
+        }
+        self.shared().store(&mut self.txn, tables)?;
+        let id = self.txn.id();
+        let previous = self.database.catalog.load_full();
+        let changed = !Arc::ptr_eq(&previous, &self.catalog);
+        if changed {
+            self.database.catalog.store(Arc::clone(&self.catalog));
+        }
+        let result = self.txn.commit();
+        match result {
+            Ok(()) => self.database.loaded.store(id, Ordering::Release),
+            // The writer's lock is still held: no one has built on what was published too early.
+            Err(_) if changed => self.database.catalog.store(previous),
+            Err(_) => {}
+        }
+        drop(self.sets);
+        Ok(result?)
+    }
+
+    /// The name in `text`.
+    fn parse_dn(&self, text: &str) -> Result<Dn, StoreError> {
+        Dn::parse(&self.catalog.schema, text.as_bytes())
+            .map_err(|_| StoreError::Inapplicable(format!("\"{text}\" is no name in this schema")))
+    }
+    /// The number of a description, registered if it is new.
+    fn number_of(&mut self, description: &AttributeDescription) -> Result<u16, StoreError> {
+        if let Some(number) = self.catalog.number(description) {
+            return Ok(number);
+        }
+        let tables = self.tables();
+        let (catalog, number) = self.catalog.register(&mut self.txn, tables, description)?;
+        self.catalog = Arc::new(catalog);
+        Ok(number)
+    }
+    /// The number of a description given as text.
+    fn number_of_text(&mut self, text: &str) -> Result<u16, StoreError> {
+        let description = self
+            .catalog
+            .schema
+            .attribute_description(text.as_bytes())
+            .map_err(|error| StoreError::Inapplicable(format!("attribute \"{text}\": {error}")))?;
+        self.number_of(&description)
+    }
+}

@@ -1,0 +1,8 @@
+//! Search filters: text, compilation, evaluation.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    ironbark_model::fuzz::filter(data);
+});

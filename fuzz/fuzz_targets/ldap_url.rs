@@ -1,0 +1,8 @@
+//! LDAP URLs.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    ironbark_model::fuzz::ldap_url(data);
+});
