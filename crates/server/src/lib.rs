@@ -12,8 +12,9 @@ mod pool;
 mod reactor;
 mod serve;
 
+pub use monitor::BACKENDS;
 pub use options::ServeOptions;
-pub use serve::serve;
+pub use serve::{built_in_overlays, read_configuration, serve};
 
 /// What `-V` and cn=Monitor say.
 pub const VERSION: &str = concat!("Ironbark: slapd ", env!("CARGO_PKG_VERSION"));

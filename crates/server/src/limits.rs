@@ -26,7 +26,11 @@ pub(crate) struct PerIdentity {
 
 impl PerIdentity {
     pub(crate) fn of(self, is_anonymous: bool) -> usize {
-        if is_anonymous { self.anonymous } else { self.authenticated }
+        if is_anonymous {
+            self.anonymous
+        } else {
+            self.authenticated
+        }
     }
 }
 

@@ -52,13 +52,22 @@ impl Pool {
         let changed = Arc::<Notify>::default();
         let (mut reactors, mut threads) = (Vec::new(), Vec::new());
         for index in 0..count.max(1) {
-            let counters = Arc::new(Counters { current: AtomicUsize::new(0), changed: Arc::clone(&changed) });
+            let counters = Arc::new(Counters {
+                current: AtomicUsize::new(0),
+                changed: Arc::clone(&changed),
+            });
             let (directory, clock, stopped) = (Arc::clone(directory), clock.clone(), stopped.clone());
             let (reactor, thread) = ReactorThread::start(index, directory, clock, counters, stopped)?;
             reactors.push(reactor);
             threads.push(thread);
         }
-        Ok(Self { reactors, threads: Mutex::new(threads), stop, changed, total: AtomicU64::new(0) })
+        Ok(Self {
+            reactors,
+            threads: Mutex::new(threads),
+            stop,
+            changed,
+            total: AtomicU64::new(0),
+        })
     }
 
     /// Accepts from all listeners until the returned set is dropped or shut down.
@@ -78,7 +87,14 @@ impl Pool {
                 Ok((accepted, address)) => {
                     let number = FIRST_NUMBER + self.total.fetch_add(1, Ordering::Relaxed);
                     let (socket_name, listener_url) = (Arc::clone(&socket_name), Arc::clone(&listener_url));
-                    self.hand_over(Accepted { socket: accepted, address, number, socket_name, listener_url }).await;
+                    self.hand_over(Accepted {
+                        socket: accepted,
+                        address,
+                        number,
+                        socket_name,
+                        listener_url,
+                    })
+                    .await;
                 }
                 Err(error) if is_of_the_client(&error) => {}
                 Err(error) => {
@@ -91,7 +107,10 @@ impl Pool {
     }
 
     async fn hand_over(&self, accepted: Accepted) {
-        let fewest = self.reactors.iter().min_by_key(|reactor| reactor.counters.current.load(Ordering::Relaxed));
+        let fewest = self
+            .reactors
+            .iter()
+            .min_by_key(|reactor| reactor.counters.current.load(Ordering::Relaxed));
         if let Some(reactor) = fewest {
             reactor.counters.current.fetch_add(1, Ordering::Relaxed);
             if reactor.accepted.send(accepted).await.is_err() {
@@ -102,7 +121,10 @@ impl Pool {
 
     /// Connections that are open now.
     pub(crate) fn current(&self) -> usize {
-        self.reactors.iter().map(|reactor| reactor.counters.current.load(Ordering::Relaxed)).sum()
+        self.reactors
+            .iter()
+            .map(|reactor| reactor.counters.current.load(Ordering::Relaxed))
+            .sum()
     }
 
     /// Connections ever accepted.
@@ -118,12 +140,19 @@ impl Pool {
     /// Reactors with operations under way.
     pub(crate) fn busy_reactors(&self) -> usize {
         let is_busy = |status: &Arc<Status>| status.executing.load(Ordering::Relaxed) != 0;
-        self.reactors.iter().filter(|reactor| reactor.registry.all().iter().any(is_busy)).count()
+        self.reactors
+            .iter()
+            .filter(|reactor| reactor.registry.all().iter().any(is_busy))
+            .count()
     }
 
     /// The open connections, oldest first.
     pub(crate) fn connections(&self) -> Vec<Arc<Status>> {
-        let mut all: Vec<_> = self.reactors.iter().flat_map(|reactor| reactor.registry.all()).collect();
+        let mut all: Vec<_> = self
+            .reactors
+            .iter()
+            .flat_map(|reactor| reactor.registry.all())
+            .collect();
         all.sort_unstable_by_key(|status| status.number);
         all
     }
@@ -137,7 +166,10 @@ impl Pool {
 
     /// Operations under way.
     pub(crate) fn under_way(&self) -> u64 {
-        self.connections().iter().map(|status| u64::from(status.executing.load(Ordering::Relaxed))).sum()
+        self.connections()
+            .iter()
+            .map(|status| u64::from(status.executing.load(Ordering::Relaxed)))
+            .sum()
     }
 
     /// Ends all connections, finishing what was submitted, and the reactors.

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use ironbark_directory::{Directory, Peer, Worker};
+use ironbark_directory::{Directory, Peer, Statistics, Worker};
 use ironbark_runtime::{Clock, spawn_named};
 use rustc_hash::FxHashMap;
 use socket2::{Socket, TcpKeepalive};
@@ -81,7 +81,10 @@ impl ReactorThread {
     ) -> io::Result<(Self, JoinHandle<()>)> {
         let (accepted, incoming) = mpsc::channel(MAX_HANDED_OVER);
         let registry = Arc::<Registry>::default();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()?;
         let (shared, its_registry) = (Arc::clone(&counters), Arc::clone(&registry));
         let thread = spawn_named(&format!("reactor {index}"), move || {
             let reactor = Rc::new(Reactor::new(directory, clock, shared, its_registry));
@@ -90,7 +93,14 @@ impl ReactorThread {
             // Connections that have not ended by now are dropped here.
             drop(local);
         })?;
-        Ok((Self { accepted, counters, registry }, thread))
+        Ok((
+            Self {
+                accepted,
+                counters,
+                registry,
+            },
+            thread,
+        ))
     }
 }
 
@@ -139,6 +149,9 @@ impl Reactor {
                 tracing::info!(target: "stats", "conn={number} fd={descriptor} ACCEPT from {name} ({socket_name})");
                 let status = Arc::new(Status::new(number, Arc::new(peer), self.clock.now().unix_seconds()));
                 let handle = Rc::new(Handle::new(self.clock.coarse_monotonic()));
+                let statistics = self.directory.statistics();
+                statistics.connections_total.fetch_add(1, Ordering::Relaxed);
+                statistics.connections_current.fetch_add(1, Ordering::Relaxed);
                 self.registry.insert(Arc::clone(&status));
                 self.connections.borrow_mut().insert(number, Rc::clone(&handle));
                 tokio::task::spawn_local(Connection::new(Rc::clone(self), stream, handle, status).run());
@@ -151,7 +164,13 @@ impl Reactor {
     }
 
     fn register(&self, accepted: Accepted) -> io::Result<(Stream, Peer)> {
-        let Accepted { socket, address, socket_name, listener_url, .. } = accepted;
+        let Accepted {
+            socket,
+            address,
+            socket_name,
+            listener_url,
+            ..
+        } = accepted;
         let mut peer = Peer {
             name: Box::from(&*socket_name),
             socket_name: Box::from(&*socket_name),
@@ -180,7 +199,12 @@ impl Reactor {
         for handle in self.connections.borrow().values() {
             let last = limits.write.or(handle.is_closing.get().then_some(MAX_CLOSING));
             let is_over = |since, limit| now.saturating_since(since) >= limit;
-            if handle.blocked_since.get().zip(last).is_some_and(|(since, limit)| is_over(since, limit)) {
+            if handle
+                .blocked_since
+                .get()
+                .zip(last)
+                .is_some_and(|(since, limit)| is_over(since, limit))
+            {
                 handle.close(CloseRequest::WriteTimeout);
             } else if let Some(limit) = limits.idle
                 && !handle.is_busy.get()
@@ -194,7 +218,11 @@ impl Reactor {
     /// How often timeouts are looked at: a quarter of the shortest, as in slapd.
     fn sweep_period(&self) -> Duration {
         let limits = self.limits.get();
-        let shortest = [limits.idle, limits.write, Some(MAX_CLOSING)].into_iter().flatten().min().unwrap_or(MAX_CLOSING);
+        let shortest = [limits.idle, limits.write, Some(MAX_CLOSING)]
+            .into_iter()
+            .flatten()
+            .min()
+            .unwrap_or(MAX_CLOSING);
         (shortest / 4).max(Duration::from_millis(250))
     }
 
@@ -227,6 +255,10 @@ impl Reactor {
         &self.clock
     }
 
+    pub(crate) fn statistics(&self) -> &Statistics {
+        self.directory.statistics()
+    }
+
     /// `localSSF`.
     pub(crate) fn local_ssf(&self) -> u32 {
         self.directory.configuration().settings.local_ssf
@@ -235,6 +267,10 @@ impl Reactor {
     /// A connection has ended.
     pub(crate) fn forget(&self, number: u64) {
         self.registry.remove(number);
+        self.directory
+            .statistics()
+            .connections_current
+            .fetch_sub(1, Ordering::Relaxed);
         let mut connections = self.connections.borrow_mut();
         connections.remove(&number);
         if connections.is_empty() {

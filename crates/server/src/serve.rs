@@ -1,12 +1,12 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
-use std::{cell::RefCell, error::Error, io, path::Path, process::ExitCode, sync::Arc};
+use std::{cell::RefCell, error::Error, io, path::Path, process::ExitCode, rc::Rc, sync::Arc};
 
 use ironbark_config::{
-    DatabaseKind, Disk, GlobalConfig, OverlayConfig,
+    ConfigError, DatabaseConfig, DatabaseKind, Disk, GlobalConfig, OverlayConfig,
     parts::{PARTS, PartKind},
 };
-use ironbark_directory::{Directory, OpenOptions, overlay::Overlay};
+use ironbark_directory::{Directory, OpenOptions, VirtualContext, overlay::Overlay};
 use ironbark_model::Schema;
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
@@ -75,7 +75,11 @@ impl Prepared {
         for notice in &config.notices {
             tracing::warn!(target: "any", "{notice}");
         }
-        Ok(Self { listeners, config, max_descriptors })
+        Ok(Self {
+            listeners,
+            config,
+            max_descriptors,
+        })
     }
 
     fn run(self, options: &ServeOptions, log: &Log, clock: &Clock) -> ExitCode {
@@ -120,44 +124,83 @@ struct Running {
 
 impl Running {
     fn start(prepared: Prepared, options: &ServeOptions, log: &Log, clock: &Clock) -> Result<Self, Failure> {
-        let Prepared { listeners, config, max_descriptors } = prepared;
+        let Prepared {
+            listeners,
+            config,
+            max_descriptors,
+        } = prepared;
         let state_files = state_files(&config.global, options)?;
-        log.start_writer().map_err(|error| format!("cannot start the log: {error}"))?;
+        log.start_writer()
+            .map_err(|error| format!("cannot start the log: {error}"))?;
         log_panics();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()?;
         // From here on a signal waits until the server can end cleanly.
         let signals = runtime.block_on(async { Signals::install() })?;
         let cores = available_cores();
-        let reactors = config.global.threads.map_or(cores, |most| cores.min(usize::try_from(most).unwrap_or(cores)));
+        let reactors = config
+            .global
+            .threads
+            .map_or(cores, |most| cores.min(usize::try_from(most).unwrap_or(cores)));
         let facts = Facts {
-            listeners: listeners.listeners.iter().map(|one| (Arc::clone(&one.name), Arc::clone(&one.url))).collect(),
+            listeners: listeners
+                .listeners
+                .iter()
+                .map(|one| (Arc::clone(&one.name), Arc::clone(&one.url)))
+                .collect(),
             max_descriptors,
             overlays: built_in_overlays(),
         };
-        let monitors = RefCell::new(Vec::new());
+        let monitors = Rc::<RefCell<Vec<Arc<Monitor>>>>::default();
+        let (made, its_log, its_clock) = (Rc::clone(&monitors), log.clone(), clock.clone());
+        let make_monitor = move |settings: &DatabaseConfig| -> Option<Arc<dyn VirtualContext>> {
+            let suffix = settings
+                .suffixes
+                .first()
+                .filter(|_| settings.kind == DatabaseKind::Monitor)?;
+            let monitor = Arc::new(Monitor::new(
+                suffix.clone(),
+                its_log.clone(),
+                its_clock.clone(),
+                facts.clone(),
+            ));
+            made.borrow_mut().push(Arc::clone(&monitor));
+            Some(monitor)
+        };
         let directory = Directory::open(OpenOptions {
             server_id: server_id(&config.global, &listeners),
             configuration: config,
             clock: clock.clone(),
             randomness: Randomness::system(),
             overlays: &make_overlay,
-            monitor: &|settings| {
-                let suffix = settings.suffixes.first().filter(|_| settings.kind == DatabaseKind::Monitor)?;
-                let monitor = Arc::new(Monitor::new(suffix.clone(), log.clone(), clock.clone(), facts.clone()));
-                monitors.borrow_mut().push(Arc::clone(&monitor));
-                Some(monitor)
-            },
+            monitor: &make_monitor,
         })?;
         let pool = Arc::new(Pool::start(reactors, &directory, clock)?);
         for monitor in monitors.take() {
             monitor.attach(&directory, Arc::clone(&pool));
         }
-        Ok(Self { runtime, signals, listeners, pool, directory, _state_files: state_files })
+        Ok(Self {
+            runtime,
+            signals,
+            listeners,
+            pool,
+            directory,
+            _state_files: state_files,
+        })
     }
 
     /// Serves until a signal says stop, and ends cleanly.
     fn until_stopped(self) {
-        let Self { runtime, signals, listeners, pool, directory, _state_files } = self;
+        let Self {
+            runtime,
+            signals,
+            listeners,
+            pool,
+            directory,
+            _state_files,
+        } = self;
         if let Err(error) = runtime.block_on(accept_until_stopped(&pool, listeners, &directory, signals)) {
             tracing::error!(target: "any", "daemon: {error}");
         }
@@ -175,8 +218,7 @@ async fn accept_until_stopped(
     mut signals: Signals,
 ) -> io::Result<()> {
     let mut accepting = pool.accept(&listeners.listeners)?;
-    let is_gentle =
-        signals.next().await == Signal::Hangup && directory.configuration().settings.gentle_hup;
+    let is_gentle = signals.next().await == Signal::Hangup && directory.configuration().settings.gentle_hup;
     if !is_gentle {
         tracing::info!(target: "any", "daemon: shutdown requested and initiated.");
         accepting.shutdown().await;
@@ -214,11 +256,14 @@ fn log_options(options: &ServeOptions) -> LogOptions {
     }
 }
 
-/// Reads slapd.conf.
-fn read_configuration(path: Option<&Path>) -> Result<ironbark_config::Configuration, Failure> {
+/// Reads slapd.conf, from the usual place when there is no path.
+pub fn read_configuration(path: Option<&Path>) -> Result<ironbark_config::Configuration, ConfigError> {
     let path = path.unwrap_or(Path::new(DEFAULT_CONFIG_FILE));
-    let path = path.to_str().ok_or_else(|| format!("the name {} is not UTF-8", path.display()))?;
-    Ok(ironbark_config::load(path, &Disk)?)
+    let text = path.to_str().ok_or_else(|| ConfigError::Unreadable {
+        path: path.display().to_string(),
+        reason: "the name is not UTF-8".to_owned(),
+    })?;
+    ironbark_config::load(text, &Disk)
 }
 
 /// Puts the log settings of the configuration into force. `loglevel` wins over `-s`, as in slapd.
@@ -239,19 +284,24 @@ fn configure_log(log: &Log, options: &ServeOptions, global: &GlobalConfig) {
 /// The `serverID` that has no URL, or the URL of one of our listeners; 0 when there is none.
 fn server_id(global: &GlobalConfig, listeners: &Listeners) -> u16 {
     let is_ours = |url: &str| listeners.listeners.iter().any(|listener| same_url(&listener.url, url));
-    let own = global.server_ids.iter().find(|server| server.url.as_deref().is_none_or(is_ours));
+    let own = global
+        .server_ids
+        .iter()
+        .find(|server| server.url.as_deref().is_none_or(is_ours));
     own.map_or(0, |server| server.id)
 }
 
 fn same_url(one: &str, other: &str) -> bool {
-    one.trim_end_matches('/').eq_ignore_ascii_case(other.trim_end_matches('/'))
+    one.trim_end_matches('/')
+        .eq_ignore_ascii_case(other.trim_end_matches('/'))
 }
 
 /// Writes `pidfile` and `argsfile`.
 fn state_files(global: &GlobalConfig, options: &ServeOptions) -> Result<Vec<StateFile>, Failure> {
     let mut files = Vec::new();
     if let Some(path) = &global.pid_file {
-        let file = StateFile::pid(path).map_err(|error| format!("unable to open pid file {}: {error}", path.display()))?;
+        let file =
+            StateFile::pid(path).map_err(|error| format!("unable to open pid file {}: {error}", path.display()))?;
         files.push(file);
     }
     if let Some(path) = &global.args_file {
@@ -285,7 +335,12 @@ fn make_overlay(settings: &OverlayConfig, _: &Arc<Schema>) -> Result<Arc<dyn Ove
     Err(format!("overlay {} is not built", settings.kind().name()))
 }
 
-fn built_in_overlays() -> Vec<String> {
+/// The overlays that are built in.
+pub fn built_in_overlays() -> Vec<String> {
     let is_built = |kind| matches!(kind, PartKind::Overlay(_) | PartKind::BuiltIn(_));
-    PARTS.iter().filter(|part| is_built(part.kind)).map(|part| part.name.to_owned()).collect()
+    PARTS
+        .iter()
+        .filter(|part| is_built(part.kind))
+        .map(|part| part.name.to_owned())
+        .collect()
 }

@@ -59,6 +59,8 @@ pub(crate) struct Connection {
     /// A bind is under way: nothing else is started.
     is_blocked: bool,
     state: State,
+    /// Results and notices produced since the statistics were last told; search entries are counted by the directory.
+    results: u64,
 }
 
 /// Where a connection is in its life.
@@ -92,6 +94,7 @@ impl Connection {
             submitted: FuturesUnordered::new(),
             is_blocked: false,
             state: State::Open,
+            results: 0,
         }
     }
 
@@ -109,6 +112,7 @@ impl Connection {
         self.handle.remember(cx);
         self.output.borrow(&mut work.output);
         let turn = self.poll_work(&mut work, cx);
+        self.count();
         self.output.give_back(&mut work.output);
         self.publish();
         turn
@@ -157,6 +161,24 @@ impl Connection {
         }
     }
 
+    /// Brings the counters of the server up to date, once a turn.
+    fn count(&mut self) {
+        let statistics = self.reactor.statistics();
+        let (octets, results) = (self.output.take_counted(), std::mem::take(&mut self.results));
+        if octets != 0 {
+            statistics.octets_sent.fetch_add(octets, Ordering::Relaxed);
+        }
+        if results != 0 {
+            statistics.pdus_sent.fetch_add(results, Ordering::Relaxed);
+        }
+    }
+
+    /// Sends a notice of disconnection (RFC 4511 §4.4.1).
+    fn notify(&mut self, code: ResultCode, diagnostic: &str) {
+        encode_notice_of_disconnection(self.output.buffer(), code, diagnostic);
+        self.results += 1;
+    }
+
     /// Shutdown, idle and write timeouts.
     fn obey_request(&mut self) {
         match self.handle.take_request() {
@@ -175,7 +197,7 @@ impl Connection {
     /// Says good-bye when the server ends and nothing is under way any more.
     fn drain_if_asked(&mut self) {
         if self.state == State::Draining && self.submitted.is_empty() {
-            encode_notice_of_disconnection(self.output.buffer(), ResultCode::UNAVAILABLE, SHUTDOWN_REASON);
+            self.notify(ResultCode::UNAVAILABLE, SHUTDOWN_REASON);
             self.close(SHUTDOWN_REASON);
         }
     }
@@ -193,11 +215,12 @@ impl Connection {
                 _ if !matches!(self.state, State::Open | State::Draining) => {}
                 Ok(completion) => {
                     work.worker.finish(&mut self.session, completion, self.output.buffer());
+                    self.results += 1;
                 }
                 Err(oneshot::error::RecvError { .. }) => {
                     // The writer is gone; nobody knows what became of the operation.
                     tracing::error!(target: "any", "conn={} an operation was lost, closing", self.status.number);
-                    encode_notice_of_disconnection(self.output.buffer(), ResultCode::OTHER, "internal error");
+                    self.notify(ResultCode::OTHER, "internal error");
                     self.close("internal error");
                 }
             }
@@ -260,14 +283,30 @@ impl Connection {
 
     fn start(&mut self, work: &mut Work, message: &[u8]) {
         increment(&self.status.received);
-        match work.worker.start(&mut self.session, message, self.output.buffer()) {
-            Started::Answered => {}
+        // A search of cn=Monitor sees itself.
+        let executing = u32::try_from(self.under_way()).unwrap_or(u32::MAX).saturating_add(1);
+        self.status.executing.store(executing, Ordering::Relaxed);
+        let before = self.output.waiting();
+        let started = work.worker.start(&mut self.session, message, self.output.buffer());
+        let has_produced = self.output.waiting() != before;
+        match started {
+            // Abandon is answered with nothing.
+            Started::Answered => self.results += u64::from(has_produced),
             Started::Search(run) => self.searches.push_back(run),
-            Started::Submitted(Submitted { receiver, blocks_connection }) => {
+            Started::Submitted(Submitted {
+                receiver,
+                blocks_connection,
+            }) => {
                 self.is_blocked |= blocks_connection;
-                self.submitted.push(Waiting { receiver, blocks: blocks_connection });
+                self.submitted.push(Waiting {
+                    receiver,
+                    blocks: blocks_connection,
+                });
             }
-            Started::Disconnect(reason) => self.close(reason),
+            Started::Disconnect(reason) => {
+                self.results += u64::from(has_produced);
+                self.close(reason);
+            }
         }
     }
 
@@ -278,7 +317,10 @@ impl Connection {
         {
             match work.worker.step(&mut self.session, &mut run, self.output.buffer()) {
                 Progress::More => self.searches.push_back(run),
-                Progress::Done => self.touch(),
+                Progress::Done => {
+                    self.results += 1;
+                    self.touch();
+                }
             }
         }
     }
@@ -287,7 +329,7 @@ impl Connection {
     fn refuse(&mut self, error: FrameError) {
         let number = self.status.number;
         tracing::debug!(target: "trace", "conn={number} fd={} refused: {error}", self.stream.descriptor());
-        encode_notice_of_disconnection(self.output.buffer(), ResultCode::PROTOCOL_ERROR, &error.to_string());
+        self.notify(ResultCode::PROTOCOL_ERROR, &error.to_string());
         self.close("connection lost");
     }
 
@@ -297,7 +339,9 @@ impl Connection {
             Ok(true) => self.handle.blocked_since.set(None),
             Ok(false) => {
                 if was_empty || self.handle.blocked_since.get().is_none() || self.output.take_progress() {
-                    self.handle.blocked_since.set(Some(self.reactor.clock().coarse_monotonic()));
+                    self.handle
+                        .blocked_since
+                        .set(Some(self.reactor.clock().coarse_monotonic()));
                     increment(&self.status.write_waits);
                 }
             }
@@ -333,7 +377,12 @@ impl Connection {
         self.state == State::Open
             && !self.is_blocked
             && self.output.waiting() < START_BELOW_BYTES
-            && self.under_way() < self.reactor.limits().operations.of(self.session.identity.is_anonymous())
+            && self.under_way()
+                < self
+                    .reactor
+                    .limits()
+                    .operations
+                    .of(self.session.identity.is_anonymous())
     }
 
     fn can_step(&self) -> bool {
@@ -341,13 +390,18 @@ impl Connection {
     }
 
     fn message_limit(&self) -> usize {
-        self.reactor.limits().message_bytes.of(self.session.identity.is_anonymous())
+        self.reactor
+            .limits()
+            .message_bytes
+            .of(self.session.identity.is_anonymous())
     }
 
     fn touch(&self) {
         let clock = self.reactor.clock();
         self.handle.active.set(clock.coarse_monotonic());
-        self.status.active.store(clock.coarse_now().unix_seconds(), Ordering::Relaxed);
+        self.status
+            .active
+            .store(clock.coarse_now().unix_seconds(), Ordering::Relaxed);
     }
 
     /// Tells timeouts and cn=Monitor how things are.
@@ -355,8 +409,12 @@ impl Connection {
         let (handle, status) = (&self.handle, &self.status);
         handle.is_busy.set(self.under_way() != 0);
         handle.is_closing.set(matches!(self.state, State::Closing(_)));
-        status.executing.store(u32::try_from(self.under_way()).unwrap_or(u32::MAX), Ordering::Relaxed);
-        status.pending.store(!self.input.is_empty() && !self.may_start(), Ordering::Relaxed);
+        status
+            .executing
+            .store(u32::try_from(self.under_way()).unwrap_or(u32::MAX), Ordering::Relaxed);
+        status
+            .pending
+            .store(!self.input.is_empty() && !self.may_start(), Ordering::Relaxed);
         status.is_writing.store(!self.output.is_empty(), Ordering::Relaxed);
         if status.protocol.load(Ordering::Relaxed) != self.session.protocol_version {
             status.protocol.store(self.session.protocol_version, Ordering::Relaxed);
@@ -398,7 +456,9 @@ impl Future for Waiting {
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let blocks = self.blocks;
-        Pin::new(&mut self.receiver).poll(cx).map(|completion| (blocks, completion))
+        Pin::new(&mut self.receiver)
+            .poll(cx)
+            .map(|completion| (blocks, completion))
     }
 }
 

@@ -10,6 +10,8 @@ pub(super) struct Output {
     bytes: Vec<u8>,
     sent: usize,
     has_progressed: bool,
+    /// Bytes taken by the client since [`Output::take_counted`].
+    counted: u64,
 }
 
 impl Output {
@@ -59,6 +61,11 @@ impl Output {
         std::mem::take(&mut self.has_progressed)
     }
 
+    /// Bytes that the client has taken since the last call.
+    pub(super) fn take_counted(&mut self) -> u64 {
+        std::mem::take(&mut self.counted)
+    }
+
     /// Sends until nothing waits (true) or the socket takes no more (false: the task is woken when it does).
     pub(super) fn poll_flush(&mut self, stream: &mut Stream, cx: &mut Context<'_>) -> io::Result<bool> {
         while let Some(waiting @ [_, ..]) = self.bytes.get(self.sent..) {
@@ -66,6 +73,7 @@ impl Output {
                 Poll::Ready(Ok(0)) => return Err(io::ErrorKind::WriteZero.into()),
                 Poll::Ready(Ok(count)) => {
                     self.sent += count;
+                    self.counted += count as u64;
                     self.has_progressed = true;
                 }
                 Poll::Ready(Err(error)) => return Err(error),

@@ -88,7 +88,10 @@ pub(crate) struct Registry(Mutex<FxHashMap<u64, Arc<Status>>>);
 
 impl Registry {
     pub(crate) fn insert(&self, status: Arc<Status>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(status.number, status);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(status.number, status);
     }
 
     pub(crate) fn remove(&self, number: u64) {
@@ -97,6 +100,11 @@ impl Registry {
 
     /// Those that are open now, in no order.
     pub(crate) fn all(&self) -> Vec<Arc<Status>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).values().map(Arc::clone).collect()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .map(Arc::clone)
+            .collect()
     }
 }

@@ -110,22 +110,40 @@ impl Listeners {
         port: u16,
         family: AddressFamily,
     ) -> Result<(), ListenError> {
-        let mut failure = ListenError::NoAddress { url: url.text.clone(), source: None };
+        let mut failure = ListenError::NoAddress {
+            url: url.text.clone(),
+            source: None,
+        };
         let before = self.listeners.len();
-        let addresses = resolve(host, port)
-            .map_err(|source| ListenError::NoAddress { url: url.text.clone(), source: Some(source) })?;
+        let addresses = resolve(host, port).map_err(|source| ListenError::NoAddress {
+            url: url.text.clone(),
+            source: Some(source),
+        })?;
         for address in addresses.into_iter().filter(|address| family.admits(address)) {
             match bind_tcp(address).and_then(|socket| Ok((local_name(&socket)?, socket))) {
                 Ok((name, socket)) => {
-                    self.listeners.push(Listener { url: url.text.as_str().into(), name, socket, path: None });
+                    self.listeners.push(Listener {
+                        url: url.text.as_str().into(),
+                        name,
+                        socket,
+                        path: None,
+                    });
                 }
                 Err(source) => {
                     tracing::warn!(target: "any", "daemon: bind({address}) failed: {source}");
-                    failure = ListenError::Bind { url: url.text.clone(), address: address.to_string(), source };
+                    failure = ListenError::Bind {
+                        url: url.text.clone(),
+                        address: address.to_string(),
+                        source,
+                    };
                 }
             }
         }
-        if self.listeners.len() == before { Err(failure) } else { Ok(()) }
+        if self.listeners.len() == before {
+            Err(failure)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -158,7 +176,10 @@ const BACKLOG: i32 = 2048;
 
 fn resolve(host: Option<&str>, port: u16) -> io::Result<Vec<SocketAddr>> {
     let Some(host) = host else {
-        return Ok(vec![(std::net::Ipv4Addr::UNSPECIFIED, port).into(), (std::net::Ipv6Addr::UNSPECIFIED, port).into()]);
+        return Ok(vec![
+            (std::net::Ipv4Addr::UNSPECIFIED, port).into(),
+            (std::net::Ipv6Addr::UNSPECIFIED, port).into(),
+        ]);
     };
     let mut addresses = Vec::new();
     for address in (host, port).to_socket_addrs()? {
@@ -182,7 +203,10 @@ fn bind_tcp(address: SocketAddr) -> io::Result<Socket> {
 }
 
 fn local_name(socket: &Socket) -> io::Result<Arc<str>> {
-    let address = socket.local_addr()?.as_socket().ok_or(io::ErrorKind::AddrNotAvailable)?;
+    let address = socket
+        .local_addr()?
+        .as_socket()
+        .ok_or(io::ErrorKind::AddrNotAvailable)?;
     Ok(address_name(address).into())
 }
 
@@ -190,7 +214,12 @@ fn bind_local(path: &Path, permissions: u32) -> io::Result<Socket> {
     // What a killed server left behind; anything that is not a socket is not ours to remove.
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.file_type().is_socket() => fs::remove_file(path)?,
-        Ok(_) => return Err(io::Error::new(io::ErrorKind::AlreadyExists, "a file that is not a socket is in the way")),
+        Ok(_) => {
+            return Err(io::Error::new(
+                io::ErrorKind::AlreadyExists,
+                "a file that is not a socket is in the way",
+            ));
+        }
         Err(_) => {}
     }
     let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
@@ -226,7 +255,10 @@ mod tests {
     #[test]
     fn families_can_be_chosen() {
         let urls = ListenerUrl::parse_list(Some("ldap://127.0.0.1:0/")).unwrap();
-        assert!(matches!(Listeners::open(&urls, AddressFamily::V6), Err(ListenError::NoAddress { .. })));
+        assert!(matches!(
+            Listeners::open(&urls, AddressFamily::V6),
+            Err(ListenError::NoAddress { .. })
+        ));
     }
 
     #[test]
@@ -240,7 +272,10 @@ mod tests {
     fn stale_sockets_are_replaced_and_removed_at_the_end_but_files_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("ldapi");
-        let url = format!("ldapi://{}/????x-mod=0700", path.display().to_string().replace('/', "%2F"));
+        let url = format!(
+            "ldapi://{}/????x-mod=0700",
+            path.display().to_string().replace('/', "%2F")
+        );
         drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
         let listeners = open(&url).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o700);

@@ -51,7 +51,9 @@ impl ListenerUrl {
     /// Parses one URL.
     pub fn parse(text: &str) -> Result<Self, UrlError> {
         let malformed = |why| UrlError::Malformed(text.to_owned(), why);
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| UrlError::Scheme(text.to_owned()))?;
+        let (scheme, rest) = text
+            .split_once("://")
+            .ok_or_else(|| UrlError::Scheme(text.to_owned()))?;
         let local = match scheme.to_ascii_lowercase().as_str() {
             "ldap" => false,
             "ldapi" => true,
@@ -65,14 +67,30 @@ impl ListenerUrl {
         if parts.next().is_some_and(|dn| !dn.is_empty()) {
             return Err(malformed("a listener has no DN"));
         }
-        let permissions = parts.nth(3).map_or(Ok(None), permissions).map_err(malformed)?.unwrap_or(DEFAULT_PERMISSIONS);
-        let endpoint = if local { local_endpoint(authority) } else { tcp_endpoint(authority) }.map_err(malformed)?;
-        Ok(Self { text: text.to_owned(), endpoint, permissions })
+        let permissions = parts
+            .nth(3)
+            .map_or(Ok(None), permissions)
+            .map_err(malformed)?
+            .unwrap_or(DEFAULT_PERMISSIONS);
+        let endpoint = if local {
+            local_endpoint(authority)
+        } else {
+            tcp_endpoint(authority)
+        }
+        .map_err(malformed)?;
+        Ok(Self {
+            text: text.to_owned(),
+            endpoint,
+            permissions,
+        })
     }
 
     /// Parses the list of URLs of `-h`, which are separated by spaces; `None` is slapd's default, `ldap:///`.
     pub fn parse_list(text: Option<&str>) -> Result<Vec<Self>, UrlError> {
-        text.unwrap_or("ldap:///").split_ascii_whitespace().map(Self::parse).collect()
+        text.unwrap_or("ldap:///")
+            .split_ascii_whitespace()
+            .map(Self::parse)
+            .collect()
     }
 }
 
@@ -84,12 +102,18 @@ const DEFAULT_PORT: u16 = 389;
 
 fn local_endpoint(authority: &str) -> Result<Endpoint, &'static str> {
     let path = percent_decode(authority)?;
-    let path = if path.is_empty() { DEFAULT_LOCAL_PATH.to_owned() } else { path };
+    let path = if path.is_empty() {
+        DEFAULT_LOCAL_PATH.to_owned()
+    } else {
+        path
+    };
     // sockaddr_un holds 108 bytes with the final zero.
     if path.len() > 107 {
         return Err("domain socket path too long");
     }
-    Ok(Endpoint::Local { path: PathBuf::from(path) })
+    Ok(Endpoint::Local {
+        path: PathBuf::from(path),
+    })
 }
 
 fn tcp_endpoint(authority: &str) -> Result<Endpoint, &'static str> {
@@ -122,7 +146,9 @@ fn permissions(extensions: &str) -> Result<Option<u32>, &'static str> {
         if !name.eq_ignore_ascii_case("x-mod") {
             return Err("unknown URL extension");
         }
-        return mode(&percent_decode(value)?).ok_or("x-mod must be octal digits or of the form -rwxrwxrwx").map(Some);
+        return mode(&percent_decode(value)?)
+            .ok_or("x-mod must be octal digits or of the form -rwxrwxrwx")
+            .map(Some);
     }
     Ok(None)
 }
@@ -132,15 +158,23 @@ fn mode(text: &str) -> Option<u32> {
         3 => text,
         4 => text.strip_prefix('0')?,
         10 => {
-            return text.bytes().zip(*b"-rwxrwxrwx").skip(1).try_fold(0, |mode, (byte, letter)| match byte {
-                b'-' => Some(mode << 1),
-                byte if byte == letter => Some(mode << 1 | 1),
-                _ => None,
-            });
+            return text
+                .bytes()
+                .zip(*b"-rwxrwxrwx")
+                .skip(1)
+                .try_fold(0, |mode, (byte, letter)| match byte {
+                    b'-' => Some(mode << 1),
+                    byte if byte == letter => Some(mode << 1 | 1),
+                    _ => None,
+                });
         }
         _ => return None,
     };
-    octal.bytes().all(|byte| byte.is_ascii_digit()).then(|| u32::from_str_radix(octal, 8).ok()).flatten()
+    octal
+        .bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| u32::from_str_radix(octal, 8).ok())
+        .flatten()
 }
 
 fn percent_decode(text: &str) -> Result<String, &'static str> {
@@ -149,7 +183,9 @@ fn percent_decode(text: &str) -> Result<String, &'static str> {
     while let Some(byte) = bytes.next() {
         if byte == b'%' {
             let mut digit = || bytes.next().and_then(|digit| char::from(digit).to_digit(16));
-            let (high, low) = digit().zip(digit()).ok_or("a percent sign needs two hexadecimal digits")?;
+            let (high, low) = digit()
+                .zip(digit())
+                .ok_or("a percent sign needs two hexadecimal digits")?;
             decoded.push(u8::try_from(high * 16 + low).map_err(|_| "escape out of range")?);
         } else {
             decoded.push(byte);
@@ -185,12 +221,27 @@ mod tests {
     #[test]
     fn local_urls_have_paths_and_permissions() {
         let url = ListenerUrl::parse("ldapi://%2Ftmp%2Fa%20b/????x-mod=0770").unwrap();
-        assert_eq!(url.endpoint, Endpoint::Local { path: "/tmp/a b".into() });
+        assert_eq!(
+            url.endpoint,
+            Endpoint::Local {
+                path: "/tmp/a b".into()
+            }
+        );
         assert_eq!(url.permissions, 0o770);
         let url = ListenerUrl::parse("ldapi:///").unwrap();
-        assert_eq!(url.endpoint, Endpoint::Local { path: DEFAULT_LOCAL_PATH.into() });
+        assert_eq!(
+            url.endpoint,
+            Endpoint::Local {
+                path: DEFAULT_LOCAL_PATH.into()
+            }
+        );
         assert_eq!(url.permissions, 0o777);
-        assert_eq!(ListenerUrl::parse("ldapi:///????!x-mod=-rwxr-x--x").unwrap().permissions, 0o751);
+        assert_eq!(
+            ListenerUrl::parse("ldapi:///????!x-mod=-rwxr-x--x")
+                .unwrap()
+                .permissions,
+            0o751
+        );
     }
 
     #[test]
@@ -200,7 +251,14 @@ mod tests {
         assert!(matches!(refused("localhost:389"), UrlError::Scheme(_)));
         assert!(matches!(refused("ldaps:///"), UrlError::Tls(_)));
         assert!(matches!(refused("pldap:///"), UrlError::Proxied(_)));
-        for text in ["ldap://h:x/", "ldap://h:70000/", "ldap://[::1", "ldap:///dc=x", "ldapi://%2/", "ldapi://%00/"] {
+        for text in [
+            "ldap://h:x/",
+            "ldap://h:70000/",
+            "ldap://[::1",
+            "ldap:///dc=x",
+            "ldapi://%2/",
+            "ldapi://%00/",
+        ] {
             assert!(matches!(refused(text), UrlError::Malformed(..)), "{text}");
         }
         assert!(matches!(refused("ldapi:///????x-mod=999"), UrlError::Malformed(..)));

@@ -43,7 +43,14 @@ pub(super) struct LogFile {
 impl LogFile {
     pub(super) fn open(options: FileOptions) -> io::Result<Self> {
         let (file, size, created_seconds) = open(&options.path)?;
-        Ok(Self { options, file, size, created_seconds, lines: String::new(), rotation_failed: false })
+        Ok(Self {
+            options,
+            file,
+            size,
+            created_seconds,
+            lines: String::new(),
+            rotation_failed: false,
+        })
     }
 
     /// Adds a line to what [`LogFile::flush`] writes.
@@ -58,7 +65,13 @@ impl LogFile {
         }
         if self.options.format != LogFileFormat::Debug {
             use std::fmt::Write as _;
-            let _ = write!(lines, " {} {}[{}]: ", self.options.host, self.options.name, std::process::id());
+            let _ = write!(
+                lines,
+                " {} {}[{}]: ",
+                self.options.host,
+                self.options.name,
+                std::process::id()
+            );
         }
         lines.push_str(text);
         lines.push('\n');
@@ -78,7 +91,10 @@ impl LogFile {
         let Some(rotation) = self.options.rotation else { return };
         let size = self.size + self.lines.len() as u64 + next_bytes as u64;
         let age = u64::try_from(now.unix_seconds().saturating_sub(self.created_seconds)).unwrap_or(0);
-        let (max_bytes, max_age) = (u64::from(rotation.max_megabytes) << 20, u64::from(rotation.max_hours) * 3_600);
+        let (max_bytes, max_age) = (
+            u64::from(rotation.max_megabytes) << 20,
+            u64::from(rotation.max_hours) * 3_600,
+        );
         let too_big = max_bytes != 0 && self.size != 0 && size > max_bytes;
         if !too_big && (max_age == 0 || age < max_age) {
             return;
@@ -88,7 +104,8 @@ impl LogFile {
             Ok(()) => self.rotation_failed = false,
             Err(error) if !self.rotation_failed => {
                 self.rotation_failed = true;
-                self.lines.push_str(&format!("ERROR! logfile rotate failure: {error}\n"));
+                self.lines
+                    .push_str(&format!("ERROR! logfile rotate failure: {error}\n"));
             }
             Err(_) => {}
         }
@@ -136,7 +153,14 @@ mod tests {
 
     fn options(path: &Path, format: LogFileFormat, rotation: Option<LogRotation>) -> FileOptions {
         let (host, name) = ("h".to_owned(), "slapd".to_owned());
-        FileOptions { path: path.to_owned(), format, only: false, rotation, host, name }
+        FileOptions {
+            path: path.to_owned(),
+            format,
+            only: false,
+            rotation,
+            host,
+            name,
+        }
     }
 
     #[test]
@@ -144,8 +168,14 @@ mod tests {
         let time = WallTime::from_unix_micros(0x6b02_10ea * 1_000_000 + 123_456);
         for (format, prefix) in [
             (LogFileFormat::Debug, "6b0210ea.075bca00 0x2a ".to_owned()),
-            (LogFileFormat::SyslogUtc, format!("Nov 21 21:45:14 h slapd[{}]: ", std::process::id())),
-            (LogFileFormat::Rfc3339Utc, format!("2026-11-21T21:45:14.123456000Z h slapd[{}]: ", std::process::id())),
+            (
+                LogFileFormat::SyslogUtc,
+                format!("Nov 21 21:45:14 h slapd[{}]: ", std::process::id()),
+            ),
+            (
+                LogFileFormat::Rfc3339Utc,
+                format!("2026-11-21T21:45:14.123456000Z h slapd[{}]: ", std::process::id()),
+            ),
         ] {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("log");
@@ -160,10 +190,18 @@ mod tests {
     fn a_full_file_is_rotated_and_the_oldest_goes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let rotation = LogRotation { keep: 2, max_megabytes: 1, max_hours: 0 };
+        let rotation = LogRotation {
+            keep: 2,
+            max_megabytes: 1,
+            max_hours: 0,
+        };
         let mut file = LogFile::open(options(&path, LogFileFormat::Debug, Some(rotation))).unwrap();
         for number in 0..4 {
-            file.push(WallTime::from_unix_micros(0), 1, &format!("{}{number}", "x".repeat(600_000)));
+            file.push(
+                WallTime::from_unix_micros(0),
+                1,
+                &format!("{}{number}", "x".repeat(600_000)),
+            );
             file.flush();
         }
         let read = |path: &Path| fs::read_to_string(path).unwrap();

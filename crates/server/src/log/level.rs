@@ -21,19 +21,46 @@ pub struct Level {
 pub const LEVELS: [Level; 15] = [
     Level { name: "Any", mask: ANY },
     Level { name: "Trace", mask: 1 },
-    Level { name: "Packets", mask: 2 },
+    Level {
+        name: "Packets",
+        mask: 2,
+    },
     Level { name: "Args", mask: 4 },
     Level { name: "Conns", mask: 8 },
     Level { name: "BER", mask: 16 },
-    Level { name: "Filter", mask: 32 },
-    Level { name: "Config", mask: 64 },
+    Level {
+        name: "Filter",
+        mask: 32,
+    },
+    Level {
+        name: "Config",
+        mask: 64,
+    },
     Level { name: "ACL", mask: 128 },
-    Level { name: "Stats", mask: STATS },
-    Level { name: "Stats2", mask: 512 },
-    Level { name: "Shell", mask: 1024 },
-    Level { name: "Parse", mask: 2048 },
-    Level { name: "Sync", mask: 16384 },
-    Level { name: "None", mask: 32768 },
+    Level {
+        name: "Stats",
+        mask: STATS,
+    },
+    Level {
+        name: "Stats2",
+        mask: 512,
+    },
+    Level {
+        name: "Shell",
+        mask: 1024,
+    },
+    Level {
+        name: "Parse",
+        mask: 2048,
+    },
+    Level {
+        name: "Sync",
+        mask: 16384,
+    },
+    Level {
+        name: "None",
+        mask: 32768,
+    },
 ];
 
 /// A text that is neither a number nor the name of a level.
@@ -48,14 +75,21 @@ pub fn add_levels(mask: LevelMask, text: &str) -> Result<LevelMask, UnknownLevel
         let number = number(text).ok_or_else(|| UnknownLevel(text.to_owned()))?;
         return Ok(if number == 0 { 0 } else { mask | number });
     }
-    text.split(',').filter(|name| !name.is_empty()).try_fold(mask, |mask, name| {
-        named(name).map(|level| mask | level).ok_or_else(|| UnknownLevel(name.to_owned()))
-    })
+    text.split(',')
+        .filter(|name| !name.is_empty())
+        .try_fold(mask, |mask, name| {
+            named(name)
+                .map(|level| mask | level)
+                .ok_or_else(|| UnknownLevel(name.to_owned()))
+        })
 }
 
 /// The mask of a level's name, in any case.
 pub fn named(name: &str) -> Option<LevelMask> {
-    LEVELS.iter().find(|level| level.name.eq_ignore_ascii_case(name)).map(|level| level.mask)
+    LEVELS
+        .iter()
+        .find(|level| level.name.eq_ignore_ascii_case(name))
+        .map(|level| level.mask)
 }
 
 /// The names of the levels in a mask, as cn=Monitor shows them; bits without a name are given as a number.
@@ -65,7 +99,10 @@ pub fn names(mask: LevelMask) -> Vec<String> {
     }
     let mut rest = mask;
     let mut names = Vec::new();
-    for level in LEVELS.iter().filter(|level| level.mask != ANY && mask & level.mask != 0) {
+    for level in LEVELS
+        .iter()
+        .filter(|level| level.mask != ANY && mask & level.mask != 0)
+    {
         names.push(level.name.to_owned());
         rest &= !level.mask;
     }

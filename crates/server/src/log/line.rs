@@ -24,8 +24,15 @@ pub(super) fn push_debug_prefix(line: &mut String, time: WallTime, thread: usize
 
 /// Appends `Nov  2 21:45:14`.
 pub(super) fn push_syslog_stamp(line: &mut String, time: UtcTime) {
-    let month = MONTHS.get(usize::from(time.month).saturating_sub(1)).copied().unwrap_or("Jan");
-    let _ = write!(line, "{month} {:2} {:02}:{:02}:{:02}", time.day, time.hour, time.minute, time.second);
+    let month = MONTHS
+        .get(usize::from(time.month).saturating_sub(1))
+        .copied()
+        .unwrap_or("Jan");
+    let _ = write!(
+        line,
+        "{month} {:2} {:02}:{:02}:{:02}",
+        time.day, time.hour, time.minute, time.second
+    );
 }
 
 /// Appends `2026-11-21T21:45:14.123456000Z`.
@@ -51,4 +58,6 @@ pub(super) fn to_stderr(time: WallTime, text: &str) {
 }
 
 const MAX_KEPT_BYTES: usize = 4096;
-const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const MONTHS: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];

@@ -30,7 +30,12 @@ pub use self::{
     level::LevelMask,
     syslog::{Facility, Severity, SyslogOptions},
 };
-use self::{file::LogFile, subscriber::LevelLayer, syslog::Syslog, writer::{Queue, Writer}};
+use self::{
+    file::LogFile,
+    subscriber::LevelLayer,
+    syslog::Syslog,
+    writer::{Queue, Writer},
+};
 
 /// The control of the running log. A clone controls the same log.
 #[derive(Clone)]
@@ -117,7 +122,9 @@ impl Log {
 
     /// Writes to `options.path` from the next [`Log::start_writer`] on.
     pub fn set_file(&self, options: Option<FileOptions>) {
-        self.0.file_only.store(options.as_ref().is_some_and(|options| options.only), Ordering::Relaxed);
+        self.0
+            .file_only
+            .store(options.as_ref().is_some_and(|options| options.only), Ordering::Relaxed);
         self.0.has_file.store(options.is_some(), Ordering::Relaxed);
         *lock(&self.0.file) = options;
         self.route();
@@ -168,7 +175,10 @@ impl Log {
 
     fn route(&self) {
         let shared = &self.0;
-        let (debug, levels) = (shared.debug.load(Ordering::Relaxed), shared.levels.load(Ordering::Relaxed));
+        let (debug, levels) = (
+            shared.debug.load(Ordering::Relaxed),
+            shared.levels.load(Ordering::Relaxed),
+        );
         let only = shared.file_only.load(Ordering::Relaxed);
         let has_file = shared.has_file.load(Ordering::Relaxed);
         let file = match (has_file, only) {
@@ -177,8 +187,12 @@ impl Log {
             (true, true) => debug | levels,
         };
         shared.to_file.store(file, Ordering::Relaxed);
-        shared.to_stderr.store(if has_file && only { 0 } else { debug }, Ordering::Relaxed);
-        shared.to_syslog.store(if has_file && only { 0 } else { levels }, Ordering::Relaxed);
+        shared
+            .to_stderr
+            .store(if has_file && only { 0 } else { debug }, Ordering::Relaxed);
+        shared
+            .to_syslog
+            .store(if has_file && only { 0 } else { levels }, Ordering::Relaxed);
         tracing::callsite::rebuild_interest_cache();
     }
 
@@ -199,7 +213,9 @@ impl Log {
 
 impl std::fmt::Debug for Log {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Log").field("enabled", &self.enabled()).finish_non_exhaustive()
+        f.debug_struct("Log")
+            .field("enabled", &self.enabled())
+            .finish_non_exhaustive()
     }
 }
 

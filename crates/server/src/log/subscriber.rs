@@ -37,7 +37,7 @@ pub(super) fn mask_of(metadata: &Metadata<'_>) -> level::LevelMask {
 
 impl<S: Subscriber> Layer<S> for LevelLayer {
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
-        if metadata.is_event() && mask_of(metadata) & self.log.enabled() != 0 {
+        if !metadata.is_span() && mask_of(metadata) & self.log.enabled() != 0 {
             Interest::always()
         } else {
             Interest::never()
@@ -45,14 +45,18 @@ impl<S: Subscriber> Layer<S> for LevelLayer {
     }
 
     fn enabled(&self, metadata: &Metadata<'_>, _: Context<'_, S>) -> bool {
-        metadata.is_event() && mask_of(metadata) & self.log.enabled() != 0
+        !metadata.is_span() && mask_of(metadata) & self.log.enabled() != 0
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
         TEXT.with(|text| {
             // Formatting a value may log; that inner line has a buffer of its own.
             let mut inner = RefCell::default();
-            let text = if text.try_borrow_mut().is_ok() { text } else { &mut inner };
+            let text = if text.try_borrow_mut().is_ok() {
+                text
+            } else {
+                &mut inner
+            };
             let mut text = text.borrow_mut();
             text.clear();
             event.record(&mut Text(&mut text));

@@ -73,7 +73,12 @@ pub(super) struct Syslog {
 
 impl Syslog {
     pub(super) fn new(options: SyslogOptions) -> Self {
-        Self { options, socket: None, line: String::new(), lost: 0 }
+        Self {
+            options,
+            socket: None,
+            line: String::new(),
+            lost: 0,
+        }
     }
 
     /// Connects if there is a daemon; it is tried again with each message until there is.
@@ -90,13 +95,19 @@ impl Syslog {
     /// Sends one message; one that the daemon does not take is lost and counted.
     pub(super) fn send(&mut self, time: WallTime, text: &str) {
         use std::fmt::Write as _;
-        let SyslogOptions { name, facility, severity, .. } = &self.options;
+        let SyslogOptions {
+            name,
+            facility,
+            severity,
+            ..
+        } = &self.options;
         let priority = u32::from(facility.0) * 8 + u32::from(severity.0);
         self.line.clear();
         let _ = write!(self.line, "<{priority}>");
         push_syslog_stamp(&mut self.line, local_time(time));
         let _ = write!(self.line, " {name}[{}]: ", std::process::id());
-        self.line.push_str(text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default());
+        self.line
+            .push_str(text.get(..text.floor_char_boundary(MAX_TEXT_BYTES)).unwrap_or_default());
         // The daemon may have been restarted since: a second socket finds it.
         for _ in 0..2 {
             if self.socket.is_none() {
@@ -134,13 +145,19 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         let daemon = UnixDatagram::bind(&path).unwrap();
-        let mut syslog = Syslog::new(SyslogOptions { socket: path, ..SyslogOptions::default() });
+        let mut syslog = Syslog::new(SyslogOptions {
+            socket: path,
+            ..SyslogOptions::default()
+        });
         syslog.send(WallTime::from_unix_micros(0), "conn=1000 fd=12 closed");
         let mut buffer = [0; 200];
         let length = daemon.recv(&mut buffer).unwrap();
         let line = std::str::from_utf8(&buffer[..length]).unwrap();
         let (stamp, message) = line.split_once(" slapd[").unwrap();
-        assert!(stamp.starts_with("<167>") && stamp.len() == "<167>Jan  1 00:00:00".len(), "{line}");
+        assert!(
+            stamp.starts_with("<167>") && stamp.len() == "<167>Jan  1 00:00:00".len(),
+            "{line}"
+        );
         assert_eq!(message, format!("{}]: conn=1000 fd=12 closed", std::process::id()));
     }
 
@@ -148,7 +165,10 @@ mod tests {
     fn a_daemon_that_comes_later_is_found() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let mut syslog = Syslog::new(SyslogOptions { socket: path.clone(), ..SyslogOptions::default() });
+        let mut syslog = Syslog::new(SyslogOptions {
+            socket: path.clone(),
+            ..SyslogOptions::default()
+        });
         syslog.send(WallTime::from_unix_micros(0), "lost");
         assert_eq!(syslog.lost, 1);
         let daemon = UnixDatagram::bind(&path).unwrap();

@@ -9,7 +9,11 @@ fn alone() -> MutexGuard<'static, ()> {
 }
 
 fn options(debug: LevelMask, levels: LevelMask) -> LogOptions {
-    LogOptions { debug, syslog_levels: levels, syslog: SyslogOptions::default() }
+    LogOptions {
+        debug,
+        syslog_levels: levels,
+        syslog: SyslogOptions::default(),
+    }
 }
 
 fn file_options(path: &std::path::Path, only: bool) -> FileOptions {
@@ -63,7 +67,15 @@ fn events_go_by_the_level_of_their_target() {
     log.close();
     let text = std::fs::read_to_string(&path).unwrap();
     let lines: Vec<&str> = text.lines().map(|line| line.splitn(3, ' ').nth(2).unwrap()).collect();
-    assert_eq!(lines, ["conn=1000 fd=12 closed", "slapd starting", "a warning reason=full\\0Adisk", "shown now"]);
+    assert_eq!(
+        lines,
+        [
+            "conn=1000 fd=12 closed",
+            "slapd starting",
+            "a warning reason=full\\0Adisk",
+            "shown now"
+        ]
+    );
 }
 
 #[test]

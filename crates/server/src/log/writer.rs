@@ -46,7 +46,10 @@ impl Writer {
         lock(&queue.lines).closed = false;
         let emptied = Arc::clone(queue);
         let thread = spawn_named("log", move || Outputs { syslog, file }.run(&emptied))?;
-        Ok(Self { queue: Arc::clone(queue), thread: Some(thread) })
+        Ok(Self {
+            queue: Arc::clone(queue),
+            thread: Some(thread),
+        })
     }
 }
 
@@ -59,7 +62,13 @@ impl Queue {
             return;
         }
         lines.text.push_str(text);
-        lines.heads.push(Head { time, thread: thread_number(), bytes: text.len(), to_syslog, to_file });
+        lines.heads.push(Head {
+            time,
+            thread: thread_number(),
+            bytes: text.len(),
+            to_syslog,
+            to_file,
+        });
         if lines.heads.len() == 1 {
             self.filled.notify_one();
         }
@@ -105,12 +114,17 @@ impl Outputs {
     fn write(&mut self, lines: &Lines) {
         let mut text = lines.text.as_str();
         for head in &lines.heads {
-            let Some((line, rest)) = text.split_at_checked(head.bytes) else { break };
+            let Some((line, rest)) = text.split_at_checked(head.bytes) else {
+                break;
+            };
             text = rest;
             self.write_line(head, line);
         }
         if let (1.., Some(last)) = (lines.lost, lines.heads.last()) {
-            let complaint = format!("log: {} lines lost, the log is written more slowly than it grows", lines.lost);
+            let complaint = format!(
+                "log: {} lines lost, the log is written more slowly than it grows",
+                lines.lost
+            );
             self.write_line(last, &complaint);
         }
         if let Some(file) = &mut self.file {
@@ -124,7 +138,10 @@ impl Outputs {
             // Say so as soon as the daemon listens again.
             if syslog.lost > 0 && syslog.lost != u64::MAX {
                 let lost = syslog.lost;
-                syslog.send(head.time, &format!("log: {lost} lines lost, the syslog daemon did not take them"));
+                syslog.send(
+                    head.time,
+                    &format!("log: {lost} lines lost, the syslog daemon did not take them"),
+                );
                 syslog.lost = if syslog.lost > lost { lost } else { 0 };
             }
         }

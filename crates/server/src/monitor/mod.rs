@@ -42,7 +42,14 @@ pub(crate) struct Facts {
 
 impl Monitor {
     pub(crate) fn new(suffix: Dn, log: Log, clock: Clock, facts: Facts) -> Self {
-        Self { suffix, log, started: clock.now(), clock, facts, server: OnceLock::new() }
+        Self {
+            suffix,
+            log,
+            started: clock.now(),
+            clock,
+            facts,
+            server: OnceLock::new(),
+        }
     }
 
     /// Makes the server known, once it is there.
@@ -64,29 +71,44 @@ impl Monitor {
     }
 
     fn backends(tree: &mut Tree<'_>, configuration: &Configuration) {
-        tree.container("Backends", "This subsystem contains information about available backends.", |node| {
-            for kind in BACKENDS {
-                node.set("monitoredInfo", kind);
-            }
-        });
+        tree.container(
+            "Backends",
+            "This subsystem contains information about available backends.",
+            |node| {
+                for kind in BACKENDS {
+                    node.set("monitoredInfo", kind);
+                }
+            },
+        );
         for (number, kind) in BACKENDS.iter().enumerate() {
             tree.add(&[&format!("Backend {number}"), "Backends"], "monitoredObject", |node| {
                 node.set("monitoredInfo", kind);
                 node.set("monitorRuntimeConfig", "FALSE");
-                for context in configuration.contexts.iter().filter(|context| backend_name(context) == *kind) {
-                    node.set("seeAlso", &format!("cn=Database {},cn=Databases,cn=Monitor", context.number));
+                for context in configuration
+                    .contexts
+                    .iter()
+                    .filter(|context| backend_name(context) == *kind)
+                {
+                    node.set(
+                        "seeAlso",
+                        &format!("cn=Database {},cn=Databases,cn=Monitor", context.number),
+                    );
                 }
             });
         }
     }
 
     fn databases(tree: &mut Tree<'_>, configuration: &Configuration) {
-        tree.container("Databases", "This subsystem contains information about configured databases.", |node| {
-            node.set("readOnly", boolean(false));
-            for context in &configuration.contexts {
-                suffixes(node, context);
-            }
-        });
+        tree.container(
+            "Databases",
+            "This subsystem contains information about configured databases.",
+            |node| {
+                node.set("readOnly", boolean(false));
+                for context in &configuration.contexts {
+                    suffixes(node, context);
+                }
+            },
+        );
         tree.add(&["Frontend", "Databases"], "monitoredObject", |node| {
             node.set("monitoredInfo", "frontend");
             node.set("monitorIsShadow", boolean(false));
@@ -94,25 +116,37 @@ impl Monitor {
         });
         for context in &configuration.contexts {
             let kind = backend_name(context);
-            tree.add(&[&format!("Database {}", context.number), "Databases"], "monitoredObject", |node| {
-                node.set("monitoredInfo", kind);
-                node.set("monitorIsShadow", boolean(false));
-                suffixes(node, context);
-                node.set("readOnly", boolean(context.settings.read_only));
-                if let Some(number) = BACKENDS.iter().position(|known| *known == kind) {
-                    node.set("seeAlso", &format!("cn=Backend {number},cn=Backends,cn=Monitor"));
-                }
-            });
+            tree.add(
+                &[&format!("Database {}", context.number), "Databases"],
+                "monitoredObject",
+                |node| {
+                    node.set("monitoredInfo", kind);
+                    node.set("monitorIsShadow", boolean(false));
+                    suffixes(node, context);
+                    node.set("readOnly", boolean(context.settings.read_only));
+                    if let Some(number) = BACKENDS.iter().position(|known| *known == kind) {
+                        node.set("seeAlso", &format!("cn=Backend {number},cn=Backends,cn=Monitor"));
+                    }
+                },
+            );
         }
     }
 
     fn listeners(&self, tree: &mut Tree<'_>) {
-        tree.container("Listeners", "This subsystem contains information about active listeners.", |_| {});
+        tree.container(
+            "Listeners",
+            "This subsystem contains information about active listeners.",
+            |_| {},
+        );
         for (number, (name, url)) in self.facts.listeners.iter().enumerate() {
-            tree.add(&[&format!("Listener {number}"), "Listeners"], "monitoredObject", |node| {
-                node.set("monitorConnectionLocalAddress", name);
-                node.set("labeledURI", url);
-            });
+            tree.add(
+                &[&format!("Listener {number}"), "Listeners"],
+                "monitoredObject",
+                |node| {
+                    node.set("monitorConnectionLocalAddress", name);
+                    node.set("labeledURI", url);
+                },
+            );
         }
     }
 
@@ -125,11 +159,15 @@ impl Monitor {
     }
 
     fn overlays(&self, tree: &mut Tree<'_>) {
-        tree.container("Overlays", "This subsystem contains information about available overlays.", |node| {
-            for name in &self.facts.overlays {
-                node.set("monitoredInfo", name);
-            }
-        });
+        tree.container(
+            "Overlays",
+            "This subsystem contains information about available overlays.",
+            |node| {
+                for name in &self.facts.overlays {
+                    node.set("monitoredInfo", name);
+                }
+            },
+        );
         for (number, name) in self.facts.overlays.iter().enumerate() {
             tree.add(&[&format!("Overlay {number}"), "Overlays"], "monitoredObject", |node| {
                 node.set("monitoredInfo", name);
@@ -158,7 +196,10 @@ impl VirtualContext for Monitor {
         let mut tree = Tree::new(&configuration.schema, &self.suffix, self.started);
         Self::base(&mut tree);
         Self::backends(&mut tree, configuration);
-        let server = self.server.get().and_then(|(directory, pool)| Some((directory.upgrade()?, pool)));
+        let server = self
+            .server
+            .get()
+            .and_then(|(directory, pool)| Some((directory.upgrade()?, pool)));
         if let Some((_, pool)) = &server {
             connections::add(&mut tree, pool, self.facts.max_descriptors);
         }
@@ -190,7 +231,10 @@ fn backend_name(context: &Context) -> &'static str {
 fn suffixes(node: &mut tree::Node<'_>, context: &Context) {
     let is_monitor = context.settings.kind == DatabaseKind::Monitor;
     for suffix in context.suffixes() {
-        node.set(if is_monitor { "monitorContext" } else { "namingContexts" }, suffix.pretty());
+        node.set(
+            if is_monitor { "monitorContext" } else { "namingContexts" },
+            suffix.pretty(),
+        );
     }
 }
 
@@ -198,4 +242,5 @@ fn boolean(value: bool) -> &'static str {
     if value { "TRUE" } else { "FALSE" }
 }
 
-const BACKENDS: [&str; 2] = ["monitor", "mdb"];
+/// The kinds of database that are built in.
+pub const BACKENDS: [&str; 2] = ["monitor", "mdb"];

@@ -12,11 +12,17 @@ pub(super) fn add(tree: &mut Tree<'_>, statistics: &Statistics) {
     let (initiated, completed) = KINDS
         .iter()
         .map(|(operation, _)| of(*operation))
-        .fold((0, 0), |sum: (u64, u64), one| (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1)));
-    tree.container("Operations", "This subsystem contains information about performed operations.", |node| {
-        node.count("monitorOpInitiated", initiated);
-        node.count("monitorOpCompleted", completed);
-    });
+        .fold((0, 0), |sum: (u64, u64), one| {
+            (sum.0.saturating_add(one.0), sum.1.saturating_add(one.1))
+        });
+    tree.container(
+        "Operations",
+        "This subsystem contains information about performed operations.",
+        |node| {
+            node.count("monitorOpInitiated", initiated);
+            node.count("monitorOpCompleted", completed);
+        },
+    );
     for (operation, name) in KINDS {
         let (initiated, completed) = of(operation);
         tree.add(&[name, "Operations"], "monitorOperation", |node| {
@@ -34,7 +40,9 @@ pub(super) fn add_statistics(tree: &mut Tree<'_>, statistics: &Statistics) {
         ("Entries", statistics.entries()),
         ("Referrals", statistics.references()),
     ] {
-        tree.add(&[name, "Statistics"], "monitorCounterObject", |node| node.count("monitorCounter", value));
+        tree.add(&[name, "Statistics"], "monitorCounterObject", |node| {
+            node.count("monitorCounter", value)
+        });
     }
 }
 

@@ -31,18 +31,35 @@ pub(super) fn add(tree: &mut Tree<'_>, pool: &Pool) {
         node.set("description", "Thread pool state");
     });
     for (name, description) in [
-        ("Runqueue", "Queue of running threads - besides those handling operations"),
-        ("Tasklist", "List of running plus standby threads - besides those handling operations"),
+        (
+            "Runqueue",
+            "Queue of running threads - besides those handling operations",
+        ),
+        (
+            "Tasklist",
+            "List of running plus standby threads - besides those handling operations",
+        ),
     ] {
-        tree.add(&[name, "Threads"], "monitoredObject", |node| node.set("description", description));
+        tree.add(&[name, "Threads"], "monitoredObject", |node| {
+            node.set("description", description)
+        });
     }
 }
 
 pub(super) fn add_waiters(tree: &mut Tree<'_>, pool: &Pool) {
     let connections = pool.connections();
-    let writing = connections.iter().filter(|status| status.is_writing.load(Relaxed)).count();
-    tree.container("Waiters", "This subsystem contains information about read/write waiters.", |_| {});
+    let writing = connections
+        .iter()
+        .filter(|status| status.is_writing.load(Relaxed))
+        .count();
+    tree.container(
+        "Waiters",
+        "This subsystem contains information about read/write waiters.",
+        |_| {},
+    );
     for (name, value) in [("Read", connections.len() - writing), ("Write", writing)] {
-        tree.add(&[name, "Waiters"], "monitorCounterObject", |node| node.count("monitorCounter", value as u64));
+        tree.add(&[name, "Waiters"], "monitorCounterObject", |node| {
+            node.count("monitorCounter", value as u64)
+        });
     }
 }

@@ -20,7 +20,12 @@ pub(super) struct Node<'a> {
 
 impl<'a> Tree<'a> {
     pub(super) fn new(schema: &'a Schema, suffix: &'a Dn, started: WallTime) -> Self {
-        Self { schema, suffix, started, entries: Vec::new() }
+        Self {
+            schema,
+            suffix,
+            started,
+            entries: Vec::new(),
+        }
     }
 
     /// Adds an entry: `names` are the values of `cn` below the suffix, the leaf first. The closure adds its attributes.
@@ -47,7 +52,13 @@ impl<'a> Tree<'a> {
                 }
             }
         }
-        let mut node = Node { schema: self.schema, entry: Entry { dn, attributes: Vec::new() } };
+        let mut node = Node {
+            schema: self.schema,
+            entry: Entry {
+                dn,
+                attributes: Vec::new(),
+            },
+        };
         node.set("objectClass", class);
         node.set("structuralObjectClass", class);
         node.set("cn", names.first().unwrap_or(&"Monitor"));
@@ -81,9 +92,17 @@ impl Node<'_> {
             return;
         };
         let value = value.as_bytes().to_vec();
-        match self.entry.attributes.iter_mut().find(|known| known.description == description) {
+        match self
+            .entry
+            .attributes
+            .iter_mut()
+            .find(|known| known.description == description)
+        {
             Some(known) => known.values.push(value),
-            None => self.entry.attributes.push(Attribute { description, values: vec![value] }),
+            None => self.entry.attributes.push(Attribute {
+                description,
+                values: vec![value],
+            }),
         }
     }
 
@@ -96,5 +115,8 @@ impl Node<'_> {
 /// `20261121214514Z`.
 pub(super) fn generalized_time(time: WallTime) -> String {
     let utc = time.utc();
-    format!("{:04}{:02}{:02}{:02}{:02}{:02}Z", utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second)
+    format!(
+        "{:04}{:02}{:02}{:02}{:02}{:02}Z",
+        utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second
+    )
 }

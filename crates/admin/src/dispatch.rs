@@ -1,0 +1,141 @@
+//! Which program is meant: by the name it was called by, by `slapd -T`, or by a subcommand of `ironbark`.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use crate::{
+    command,
+    getopt::{GetOpt, base_name},
+    slapd, tool,
+};
+
+/// A program of OpenLDAP, or ourselves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Program {
+    /// The server with slapd's options.
+    Slapd,
+    /// A tool, by its full name.
+    Tool(&'static str),
+    /// `ironbark` with its subcommands.
+    Own,
+}
+
+impl Program {
+    /// The program of that name, as a file (`/usr/sbin/slapd`, libtool's `lt-slapd`) or a subcommand.
+    pub fn of_name(name: &str) -> Self {
+        let name = name.strip_prefix("lt-").unwrap_or(name);
+        if name == "slapd" {
+            return Self::Slapd;
+        }
+        tool::NAMES
+            .iter()
+            .find(|known| **known == name)
+            .map_or(Self::Own, |name| Self::Tool(name))
+    }
+}
+
+/// Runs the program that the command line means; `arguments` begin with the program's name.
+pub fn run(arguments: Vec<OsString>) -> ExitCode {
+    let program = arguments
+        .first()
+        .map_or(Program::Own, |name| Program::of_name(&base_name(name)));
+    match program {
+        Program::Slapd => run_slapd(arguments),
+        Program::Tool(name) => tool::run(name, arguments),
+        Program::Own => {
+            let subcommand = arguments
+                .get(1)
+                .and_then(|word| word.to_str())
+                .map_or(Program::Own, Program::of_name);
+            match subcommand {
+                Program::Slapd => run_slapd(arguments.into_iter().skip(1).collect()),
+                Program::Tool(name) => tool::run(name, arguments.into_iter().skip(1).collect()),
+                Program::Own => command::run(&arguments),
+            }
+        }
+    }
+}
+
+/// slapd itself, or the tool of its `-T`.
+fn run_slapd(arguments: Vec<OsString>) -> ExitCode {
+    match tool_word(&arguments) {
+        None => slapd::run(arguments),
+        Some(word) => match tool::name_of_word(&word) {
+            Some(name) => {
+                let mut rest = without_tool_option(arguments);
+                if let Some(first) = rest.first_mut() {
+                    *first = OsString::from(name);
+                }
+                tool::run(name, rest)
+            }
+            None => {
+                eprintln!("program name \"slap{word}\" unrecognized; aborting...");
+                slapd::print_usage();
+                ExitCode::FAILURE
+            }
+        },
+    }
+}
+
+/// The value of `-T`, which may stand behind other options of slapd; a mistake before it is slapd's to complain about.
+fn tool_word(arguments: &[OsString]) -> Option<String> {
+    GetOpt::new(slapd::OPTIONS, arguments.iter().skip(1).cloned())
+        .map_while(Result::ok)
+        .find(|opt| opt.letter == 'T')
+        .map(|opt| opt.value.to_string_lossy().into_owned())
+}
+
+/// The command line without the first `-T` and its value. Options before it keep their place: they are the tool's too.
+fn without_tool_option(arguments: Vec<OsString>) -> Vec<OsString> {
+    let total = arguments.len();
+    let mut options = GetOpt::new(slapd::OPTIONS, arguments.iter().skip(1).cloned());
+    if !options.any(|opt| opt.is_ok_and(|opt| opt.letter == 'T')) {
+        return arguments;
+    }
+    // Words are known by the number of words behind them.
+    let (from, to) = (total - options.remaining_before_word(), total - options.remaining());
+    let bundled = arguments.get(from).and_then(bundled_before_tool);
+    let (before, after) = (arguments.iter().take(from).cloned(), arguments.iter().skip(to).cloned());
+    before.chain(bundled).chain(after).collect()
+}
+
+/// The options without values that stand before `T` in one word: `-6Ta` gives `-6`.
+fn bundled_before_tool(word: &OsString) -> Option<OsString> {
+    let text = word.to_str()?;
+    let (before, _) = text.split_once('T')?;
+    (before.len() > 1).then(|| OsString::from(before))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(line: &str) -> Vec<OsString> {
+        line.split(' ').map(OsString::from).collect()
+    }
+
+    #[test]
+    fn programs_have_names() {
+        assert_eq!(Program::of_name("slapd"), Program::Slapd);
+        assert_eq!(Program::of_name("lt-slapd"), Program::Slapd);
+        assert_eq!(Program::of_name("lt-slapcat"), Program::Tool("slapcat"));
+        assert_eq!(Program::of_name("ironbark"), Program::Own);
+        assert_eq!(Program::of_name("slapfoo"), Program::Own);
+    }
+
+    #[test]
+    fn a_tool_may_be_named_among_slapds_options() {
+        for (line, word, rest) in [
+            ("slapd -Ta -f x -l y", "a", "slapd -f x -l y"),
+            ("slapd -T add -q", "add", "slapd -q"),
+            ("slapd -s0 -Tt -f x", "t", "slapd -s0 -f x"),
+            ("slapd -s 0 -T test -u", "test", "slapd -s 0 -u"),
+            ("slapd -d 0 -6Tcat -n 1", "cat", "slapd -d 0 -6 -n 1"),
+            ("slapd word -Tc other", "c", "slapd word other"),
+        ] {
+            assert_eq!(tool_word(&words(line)).as_deref(), Some(word), "{line}");
+            assert_eq!(without_tool_option(words(line)), words(rest), "{line}");
+        }
+        assert_eq!(tool_word(&words("slapd -d 0 -n T")), None);
+        assert_eq!(tool_word(&words("slapd -f -Ta")), None);
+    }
+}

@@ -1,0 +1,83 @@
+//! The slap* tools: one file each, one row in [`TOOLS`].
+
+use std::{ffi::OsString, process::ExitCode};
+
+/// A tool that OpenLDAP's users call by name, or as `slapd -T<word>`.
+#[derive(Debug)]
+pub struct Tool {
+    /// The program's name, `slapadd`. What follows `slap` is the word of `-T`.
+    pub name: &'static str,
+    /// Runs it. The first argument is the name by which it was called; `-T` and its value are gone.
+    pub run: fn(Vec<OsString>) -> ExitCode,
+}
+
+/// The tools that are built, in the order in which slapd looks for a prefix: `-Ta` is slapadd, not slapacl.
+pub const TOOLS: &[Tool] = &[];
+
+/// The names of all tools of OpenLDAP, in the same order.
+pub const NAMES: [&str; 10] = [
+    "slapadd",
+    "slapcat",
+    "slapdn",
+    "slapindex",
+    "slapmodify",
+    "slappasswd",
+    "slapschema",
+    "slaptest",
+    "slapauth",
+    "slapacl",
+];
+
+/// The tool's full name for the value of `-T`: the word itself, or the first that begins like it.
+pub fn name_of_word(word: &str) -> Option<&'static str> {
+    let word_of = |name: &&'static str| name.strip_prefix("slap").unwrap_or(name);
+    let exact = NAMES.iter().find(|name| word_of(name) == word);
+    exact
+        .or_else(|| {
+            NAMES
+                .iter()
+                .find(|name| !word.is_empty() && word_of(name).starts_with(word))
+        })
+        .copied()
+}
+
+/// Runs a tool by its full name.
+pub fn run(name: &str, arguments: Vec<OsString>) -> ExitCode {
+    if let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) {
+        (tool.run)(arguments)
+    } else {
+        eprintln!("{name}: this tool is not part of this build");
+        ExitCode::FAILURE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_may_be_shortened_as_slapd_does() {
+        let words = |prefixes: &str, name| {
+            for prefix in prefixes.split('|') {
+                assert_eq!(name_of_word(prefix), Some(name), "{prefix}");
+            }
+        };
+        words("a|ad|add", "slapadd");
+        words("ac|acl", "slapacl");
+        words("au|aut|auth", "slapauth");
+        words("c|ca|cat", "slapcat");
+        words("d|dn", "slapdn");
+        words("i|in|ind|inde|index", "slapindex");
+        words("m|mo|mod|modi|modif|modify", "slapmodify");
+        words("p|pa|pas|pass|passw|passwd", "slappasswd");
+        words("s|sc|sch|sche|schem|schema", "slapschema");
+        words("t|te|tes|test", "slaptest");
+        assert_eq!(name_of_word("xx"), None);
+        assert_eq!(name_of_word(""), None);
+    }
+
+    #[test]
+    fn every_tool_has_a_known_name() {
+        assert!(TOOLS.iter().all(|tool| NAMES.contains(&tool.name)));
+    }
+}
