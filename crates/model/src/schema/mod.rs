@@ -69,6 +69,7 @@ pub enum ClassKind {
 
 /// An attribute type with everything inherited from its superiors resolved.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a keyword of the definition")]
 pub struct AttributeType {
     /// Position in the schema.
     pub number: TypeNumber,
@@ -355,3 +356,4 @@ pub enum DescriptionError {
     #[error("too many tagging options")]
     TooManyOptions,
 }
+#[cfg(test)]
