@@ -356,4 +356,3 @@ pub enum DescriptionError {
     #[error("too many tagging options")]
     TooManyOptions,
 }
-#[cfg(test)]

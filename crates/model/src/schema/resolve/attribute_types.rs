@@ -222,10 +222,7 @@ fn build(
             ));
         }
         if superior.collective && !definition.collective {
-            return Err(format!(
-                "is not COLLECTIVE unlike its superior \"{}\"",
-                superior.name()
-            ));
+            return Err(format!("is not COLLECTIVE unlike its superior \"{}\"", superior.name()));
         }
     }
     if definition.collective && definition.usage != Usage::UserApplications {
