@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use memchr::{memchr, memchr_iter, memrchr_iter};
+use memchr::{memchr, memchr_iter, memmem, memrchr_iter};
 
 use crate::{LdifError, RecordLines, error::LdifErrorKind};
 
@@ -124,16 +124,40 @@ pub struct Records<'b> {
     rest: &'b mut [u8],
     line: u64,
     offset: u64,
+    /// Lines may end in CRLF.
+    carriage_returns: bool,
+    blank: memmem::Finder<'static>,
 }
 
 impl<'b> Records<'b> {
     /// `line` and `offset` are where `bytes` begins.
     pub fn new(bytes: &'b mut [u8], line: u64, offset: u64) -> Self {
         Self {
+            carriage_returns: memchr(b'\r', bytes).is_some(),
+            blank: memmem::Finder::new(b"\n\n"),
             rest: bytes,
             line,
             offset,
         }
+    }
+
+    /// Length and number of lines of the record at the start of `text`.
+    fn record_end(&self, text: &[u8]) -> (usize, u64) {
+        if !self.carriage_returns {
+            let end = self.blank.find(text).map_or(text.len(), |at| at + 1);
+            let record = text.get(..end).unwrap_or_default();
+            return (end, memchr_iter(b'\n', record).count() as u64);
+        }
+        let (mut end, mut lines) = (0, 0);
+        while end < text.len() {
+            let tail = text.get(end..).unwrap_or_default();
+            if blank_line(tail) > 0 {
+                break;
+            }
+            lines += 1;
+            end += memchr(b'\n', tail).map_or(tail.len(), |at| at + 1);
+        }
+        (end, lines)
     }
 }
 
@@ -154,15 +178,7 @@ impl<'b> Iterator for Records<'b> {
         if rest.is_empty() {
             return None;
         }
-        let (mut end, mut lines) = (0, 0);
-        while end < rest.len() {
-            let tail = rest.get(end..).unwrap_or_default();
-            if blank_line(tail) > 0 {
-                break;
-            }
-            lines += 1;
-            end += memchr(b'\n', tail).map_or(tail.len(), |at| at + 1);
-        }
+        let (end, lines) = self.record_end(rest);
         let (record, rest) = rest.split_at_mut(end);
         let lines_of_record = RecordLines::new(record, self.line, self.offset);
         self.rest = rest;

@@ -26,14 +26,14 @@ fn pairs(attributes: &[(&str, &str)]) -> Attributes {
 fn content(record: &Record) -> &Attributes {
     match &record.kind {
         RecordKind::Content(attributes) => attributes,
-        other => panic!("{other:?}"),
+        other @ RecordKind::Change { .. } => panic!("{other:?}"),
     }
 }
 
 fn change(record: Record) -> Change {
     match record.kind {
         RecordKind::Change { change, .. } => change,
-        other => panic!("{other:?}"),
+        other @ RecordKind::Content(_) => panic!("{other:?}"),
     }
 }
 
@@ -335,9 +335,10 @@ fn limits_refuse_before_memory_is_taken_and_reading_goes_on() {
 
 #[test]
 fn blocks_hold_whole_records_and_know_their_lines() {
-    let text: String = (0..2000)
+    let records: Vec<_> = (0..2000)
         .map(|n| format!("dn: cn={n}\ncn: {n}\ndescription:: QUFB\n\n"))
         .collect();
+    let text = records.concat();
     let mut seen = 0;
     let mut block = Block::default();
     let mut blocks = Blocks::new(text.as_bytes(), 4096, 1 << 20);

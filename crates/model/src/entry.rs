@@ -37,13 +37,11 @@ impl Attribute {
             return self.values.iter().position(|known| known == value);
         };
         let mut sought = Vec::new();
-        let evaluate = match (rule.normalize_value)(schema, value, &mut sought) {
-            Ok(()) => None,
-            Err(_) => {
-                (rule.normalize_assertion)(schema, value, &mut sought).ok()?;
-                rule.evaluate
-            }
-        };
+        let mut evaluate = None;
+        if (rule.normalize_value)(schema, value, &mut sought).is_err() {
+            (rule.normalize_assertion)(schema, value, &mut sought).ok()?;
+            evaluate = rule.evaluate;
+        }
         let mut normal = Vec::new();
         self.values.iter().position(|known| {
             normal.clear();

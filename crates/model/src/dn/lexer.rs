@@ -127,10 +127,12 @@ impl<'a> Lexer<'a> {
 
     /// An attribute type. Options may follow, and are dropped as slapd does.
     fn name(&mut self) -> Result<&'a [u8], InvalidDn> {
-        if let Some(prefix) = self.rest.get(..4) {
-            if prefix.eq_ignore_ascii_case(b"oid.") {
-                self.take(4);
-            }
+        if self
+            .rest
+            .get(..4)
+            .is_some_and(|prefix| prefix.eq_ignore_ascii_case(b"oid."))
+        {
+            self.take(4);
         }
         let name = match self.rest.first() {
             Some(b) if b.is_ascii_digit() => self.take_while(|b| b.is_ascii_digit() || b == b'.'),
@@ -147,7 +149,7 @@ impl<'a> Lexer<'a> {
         self.take(1);
         let digits = self.take_while(|b| b.is_ascii_hexdigit());
         self.skip_spaces();
-        if digits.is_empty() || digits.len() % 2 != 0 {
+        if digits.is_empty() || !digits.len().is_multiple_of(2) {
             Err(InvalidDn)
         } else {
             Ok(RawValue::Hex(digits))

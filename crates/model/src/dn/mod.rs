@@ -140,6 +140,7 @@ impl Dn {
         Some(self.ancestor(self.depth().checked_sub(1)?))
     }
     /// The ancestor that keeps the `depth` topmost RDNs; the name itself when it has no more than that.
+    #[must_use]
     pub fn ancestor(&self, depth: usize) -> Dn {
         let mut ancestor = Dn::default();
         ancestor.push_levels(self, self.depth().saturating_sub(depth));
@@ -165,6 +166,7 @@ impl Dn {
         self.depth() == base.depth() + 1 && self.is_within(base)
     }
     /// `rdn` placed below `self`.
+    #[must_use]
     pub fn child(&self, rdn: &Dn) -> Dn {
         let mut child = Dn::default();
         child.push_levels(rdn, 0);

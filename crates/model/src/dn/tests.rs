@@ -255,7 +255,8 @@ proptest! {
     #[test]
     fn printed_names_parse_to_equal_names(values in proptest::collection::vec("[ -~é\\n]{1,12}", 1..4)) {
         let escaped: Vec<_> = values.iter().map(|value| {
-            let hex: String = value.bytes().map(|b| format!("\\{b:02x}")).collect();
+            let hex: Vec<_> = value.bytes().map(|b| format!("\\{b:02x}")).collect();
+                let hex = hex.concat();
             format!("cn={hex}")
         }).collect();
         let first = dn(&escaped.join(","));

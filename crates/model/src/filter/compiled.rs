@@ -240,15 +240,13 @@ impl CompiledFilter {
 
     /// Makes one node of the equalities on one attribute among the operands of the `|` at `index`.
     fn gather(&mut self, index: usize) {
-        let mut equalities: Vec<(Slot, &'static MatchingRule, Range<u32>)> = Vec::new();
-        self.operands(index, |_, node| {
-            if let Some(equality) = plain_equality(node) {
-                equalities.push(equality);
-            }
-        });
-        if equalities.len() < ANY_OF_THRESHOLD {
+        let mut count = 0;
+        self.operands(index, |_, node| count += usize::from(plain_equality(node).is_some()));
+        if count < ANY_OF_THRESHOLD {
             return;
         }
+        let mut equalities: Vec<(Slot, &'static MatchingRule, Range<u32>)> = Vec::with_capacity(count);
+        self.operands(index, |_, node| equalities.extend(plain_equality(node)));
         let bytes = std::mem::take(&mut self.bytes);
         let of = |range: &Range<u32>| bytes.get(range.start as usize..range.end as usize).unwrap_or_default();
         equalities.sort_by(|a, b| {
@@ -363,17 +361,14 @@ impl<'c> Compiler<'c> {
     pub(super) fn slot(&mut self, description: AttributeDescription) -> Option<Slot> {
         const MANY: usize = 32;
         let slots = &mut self.filter.slots;
-        let known = match slots.len() {
-            ..MANY => slots
-                .iter()
-                .position(|known| *known == description)
-                .and_then(|n| u16::try_from(n).ok()),
-            _ => {
-                if self.numbers.is_empty() {
-                    self.numbers.extend(slots.iter().cloned().zip(0..));
-                }
-                self.numbers.get(&description).copied()
+        let known = if slots.len() < MANY {
+            let position = slots.iter().position(|known| *known == description);
+            position.and_then(|n| u16::try_from(n).ok())
+        } else {
+            if self.numbers.is_empty() {
+                self.numbers.extend(slots.iter().cloned().zip(0..));
             }
+            self.numbers.get(&description).copied()
         };
         if let Some(number) = known {
             return Some(Slot(number));

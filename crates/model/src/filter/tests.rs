@@ -309,7 +309,8 @@ fn connectives_follow_three_valued_logic() {
 #[test]
 fn many_equalities_on_one_attribute_become_one_node() {
     let schema = schema();
-    let items: String = (0..1000).map(|n| format!("(uidNumber={n})")).collect();
+    let items: Vec<_> = (0..1000).map(|n| format!("(uidNumber={n})")).collect();
+    let items = items.concat();
     let text = format!("(|(sn=x)(uidNumber=3){items}(&(cn=a)(|(cn=b)(!(sn=c)))))");
     let mut filter = CompiledFilter::default();
     filter.compile(&schema, &parse(&text));

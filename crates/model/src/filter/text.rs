@@ -248,9 +248,8 @@ fn extensible<'a>(names: &'a [u8], value: &'a [u8], at: usize, bad: FilterError)
         (Some(dn), Some(rule), None) if is_dn(dn) => (true, Some(rule)),
         _ => return Err(bad),
     };
-    let well_formed = attribute.is_none_or(is_description)
-        && rule.is_none_or(|r| is_oid(r))
-        && (attribute.is_some() || rule.is_some());
+    let well_formed =
+        attribute.is_none_or(is_description) && rule.is_none_or(is_oid) && (attribute.is_some() || rule.is_some());
     if !well_formed {
         return Err(bad);
     }
