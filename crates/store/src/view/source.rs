@@ -3,8 +3,8 @@
 use std::{cell::Cell, ops::ControlFlow};
 
 use ironbark_model::{
-    AttributeDescription, CompiledFilter, Dn, Truth,
-    filter::{Slot, ValueSource},
+    AttributeDescription, CompiledFilter, Dn, Schema, Truth,
+    filter::{Slot, ValueSource, rule_applies},
     matching::MatchingRule,
 };
 
@@ -92,9 +92,8 @@ impl<'t> RecordSource<'_, 't> {
 }
 
 /// Whether a rule may be applied to values of an attribute.
-fn applies(schema: &ironbark_model::Schema, rule: &MatchingRule, description: &AttributeDescription) -> bool {
-    let found = schema.attribute_type(description.attribute_type);
-    rule.applies_to.contains(&found.syntax.oid)
+fn applies(schema: &Schema, rule: &'static MatchingRule, description: &AttributeDescription) -> bool {
+    rule_applies(rule, schema.attribute_type(description.attribute_type))
 }
 
 impl ValueSource for RecordSource<'_, '_> {
