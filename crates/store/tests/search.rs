@@ -264,7 +264,7 @@ fn add_person(n: usize, lines: &[(&'static str, String)]) -> Effect {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
     fn an_index_answers_as_a_scan(
         people in proptest::collection::vec(person(), 1..120),

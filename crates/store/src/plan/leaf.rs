@@ -217,7 +217,10 @@ impl Planner<'_, '_> {
             framed.extend(starts.then_some(START));
             framed.extend_from_slice(self.filter.value(part));
             framed.extend(ends.then_some(END));
-            push_trigrams(index, &framed, &mut lists);
+            // One byte before the end mark is the end of trigrams, not the beginning of any.
+            if framed.len() > 2 || !ends {
+                push_trigrams(index, &framed, &mut lists);
+            }
         }
         if lists.is_empty() { Leaf::Unknown } else { Leaf::Intersection(lists) }
     }

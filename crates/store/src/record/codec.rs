@@ -1,15 +1,17 @@
 //! The bytes of a record (ARCHITECTURE.md, "Record").
 //!
-//!     varint    parent ID, 0 for a topmost entry
-//!     byte      flags: 1 alias, 2 referral, 4 subentry, 8 placeholder
-//!     varint    length of the pretty RDN (topmost entries: of the whole DN), then its bytes
-//!     blocks, in the order in which the attributes were added:
-//!       varint  attribute number
-//!       varint  head = value * 8 + form
-//!       form 0  inline: value = number of bytes; the concatenated `04 len value` TLVs of the set
-//!       form 1  shared: value = number of the set in `sets`; nothing follows
-//!       form 2  external: value = number of bytes: varint count, varint total length of the values, varint next sequence
-//!       form 3  UUID, form 4 CSN, form 5 time: value = number of bytes: one packed value (`packed.rs`)
+//! ```text
+//! varint    parent ID, 0 for a topmost entry
+//! byte      flags: 1 alias, 2 referral, 4 subentry, 8 placeholder
+//! varint    length of the pretty RDN (topmost entries: of the whole DN), then its bytes
+//! blocks, in the order in which the attributes were added:
+//!   varint  attribute number
+//!   varint  head = value * 8 + form
+//!   form 0  inline: value = number of bytes; the concatenated `04 len value` TLVs of the set
+//!   form 1  shared: value = number of the set in `sets`; nothing follows
+//!   form 2  external: value = number of bytes: varint count, varint total length of the values, varint next sequence
+//!   form 3  UUID, form 4 CSN, form 5 time: value = number of bytes: one packed value (`packed.rs`)
+//! ```
 
 use super::packed::Packing;
 use crate::{EntryId, varint};
