@@ -52,34 +52,35 @@ impl<'o> Writer<'o> {
         let reserved = length_length(expected);
         self.out.push(identifier);
         let length_at = self.out.len();
-        self.out.extend_from_slice(&[0; 9][..usize::from(reserved.min(9))]);
+        self.out.resize(length_at + usize::from(reserved), 0);
         Mark { length_at, reserved }
     }
 
     /// Ends the element begun last: writes its length, moving the content when another number of length octets is needed.
     #[inline]
+    #[expect(clippy::needless_pass_by_value, reason = "a mark is good for one end")]
     pub fn end(&mut self, mark: Mark) {
-        let content_at = mark.length_at + usize::from(mark.reserved);
+        let Mark { length_at, reserved } = mark;
+        let content_at = length_at + usize::from(reserved);
         let content_length = self.out.len().saturating_sub(content_at);
         let needed = length_length(content_length);
-        if needed != mark.reserved {
-            self.resize_length(&mark, content_at, usize::from(needed));
+        if needed != reserved {
+            self.move_content(content_at, length_at + usize::from(needed));
         }
-        if let Some(octets) = self.out.get_mut(mark.length_at..mark.length_at + usize::from(needed)) {
+        if let Some(octets) = self.out.get_mut(length_at..length_at + usize::from(needed)) {
             put_length(octets, content_length);
         }
     }
 
     #[cold]
-    fn resize_length(&mut self, mark: &Mark, content_at: usize, needed: usize) {
-        let new_content_at = mark.length_at + needed;
-        let old_end = self.out.len();
-        if new_content_at > content_at {
-            self.out.resize(old_end + (new_content_at - content_at), 0);
-            self.out.copy_within(content_at..old_end, new_content_at);
+    fn move_content(&mut self, from: usize, to: usize) {
+        let end = self.out.len();
+        if to > from {
+            self.out.resize(end + (to - from), 0);
+            self.out.copy_within(from..end, to);
         } else {
-            self.out.copy_within(content_at..old_end, new_content_at);
-            self.out.truncate(old_end - (content_at - new_content_at));
+            self.out.copy_within(from..end, to);
+            self.out.truncate(end - (from - to));
         }
     }
 
@@ -187,7 +188,7 @@ pub const fn integer_length(value: i64) -> usize {
         value.leading_zeros()
     };
     // One sign bit must remain.
-    9 - (sign_bits as usize + 7) / 8
+    9 - (sign_bits as usize).div_ceil(8)
 }
 
 /// Fills `octets`, which has the length that [`length_length`] says, with a length.

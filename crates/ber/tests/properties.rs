@@ -1,5 +1,13 @@
 //! Round trips, tolerance and hostile input of the BER codec.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "test code: clippy.toml exempts test functions, not their helpers"
+)]
+
 use ironbark_ber::{Class, ErrorKind, Header, Reader, Tlvs, Writer, integer_length, length_length, tags};
 use proptest::prelude::*;
 

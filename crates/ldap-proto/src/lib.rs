@@ -18,6 +18,9 @@ pub mod message;
 pub mod request;
 pub mod response;
 
+/// What messages are made of, for crates that see this one only.
+pub use ironbark_model::{Filter, ResultCode, filter::Assertion};
+
 pub use error::{DecodeError, Fault};
 pub use frame::{FrameError, frame};
 pub use limits::DecodeLimits;

@@ -53,3 +53,9 @@ fn an_equality_search_is_decoded_and_answered_without_allocating() {
     });
     assert_eq!(counted.count_total, 0);
 }
+
+#[test]
+fn the_counter_counts() {
+    let counted = allocation_counter::measure(|| drop(black_box(Vec::<u8>::with_capacity(1))));
+    assert_eq!(counted.count_total, 1);
+}

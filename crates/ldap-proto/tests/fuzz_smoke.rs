@@ -1,5 +1,13 @@
 //! The fuzz targets' entry points on the seed corpus and on mutations of it from a fixed seed: what CI runs of fuzzing.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "test code: clippy.toml exempts test functions, not their helpers"
+)]
+
 use std::{fs, path::PathBuf};
 
 /// A target: the folder of its corpus and the function it calls.
@@ -27,6 +35,16 @@ fn corpus_and_mutations_of_it_never_panic() {
             }
             run(&input);
         }
+    }
+}
+
+#[test]
+fn every_message_of_the_corpus_is_valid() {
+    let limits = ironbark_ldap_proto::DecodeLimits::default();
+    for input in corpus("ldap_message") {
+        let request = ironbark_ldap_proto::RequestMessage::decode(&input, &limits).is_ok();
+        let response = ironbark_ldap_proto::ResponseMessage::decode(&input, &limits).is_ok();
+        assert!(request || response, "{input:x?}");
     }
 }
 

@@ -1,5 +1,13 @@
 //! Messages: round trips, truncation, limits, slapd's diagnostics.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "test code: clippy.toml exempts test functions, not their helpers"
+)]
+
 use std::borrow::Cow;
 
 use ironbark_ldap_proto::{

@@ -34,7 +34,8 @@ pub(crate) fn decode_in_place(text: &mut [u8]) -> Option<&mut [u8]> {
             return None;
         }
         let length = ENGINE.decode_slice(piece, &mut plain).ok()?;
-        text.get_mut(written..written + length)?.copy_from_slice(plain.get(..length)?);
+        text.get_mut(written..written + length)?
+            .copy_from_slice(plain.get(..length)?);
         read = end;
         written += length;
     }

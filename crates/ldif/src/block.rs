@@ -2,12 +2,9 @@
 
 use std::io::Read;
 
-use memchr::{memchr, memchr_iter, memrchr_iter};
+use memchr::{memchr, memchr_iter, memmem, memrchr_iter};
 
-use crate::{
-    LdifError, RecordLines,
-    error::LdifErrorKind,
-};
+use crate::{LdifError, RecordLines, error::LdifErrorKind};
 
 /// Some whole records of an input.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +61,11 @@ impl<R: Read> Blocks<R> {
         let mut wanted = self.block_size;
         loop {
             self.fill(&mut block.bytes, wanted)?;
-            let end = if self.ended { Some(block.bytes.len()) } else { last_boundary(&block.bytes) };
+            let end = if self.ended {
+                Some(block.bytes.len())
+            } else {
+                last_boundary(&block.bytes)
+            };
             if let Some(end) = end {
                 self.carry.extend_from_slice(block.bytes.get(end..).unwrap_or_default());
                 block.bytes.truncate(end);
@@ -73,7 +74,11 @@ impl<R: Read> Blocks<R> {
                 return Ok(end > 0);
             }
             if wanted >= self.max_record {
-                return Err(LdifError::at(self.line, self.offset, LdifErrorKind::RecordTooLong(self.max_record)));
+                return Err(LdifError::at(
+                    self.line,
+                    self.offset,
+                    LdifErrorKind::RecordTooLong(self.max_record),
+                ));
             }
             wanted = wanted.saturating_mul(2).min(self.max_record);
         }
@@ -81,9 +86,8 @@ impl<R: Read> Blocks<R> {
     fn fill(&mut self, bytes: &mut Vec<u8>, wanted: usize) -> Result<(), LdifError> {
         let missing = wanted.saturating_sub(bytes.len());
         let read = self.reader.by_ref().take(missing as u64).read_to_end(bytes);
-        let read = read.map_err(|error| {
-            LdifError::at(self.line, self.offset, LdifErrorKind::Read(error.to_string()))
-        })?;
+        let read =
+            read.map_err(|error| LdifError::at(self.line, self.offset, LdifErrorKind::Read(error.to_string())))?;
         self.ended = read < missing;
         Ok(())
     }
@@ -120,12 +124,40 @@ pub struct Records<'b> {
     rest: &'b mut [u8],
     line: u64,
     offset: u64,
+    /// Lines may end in CRLF.
+    carriage_returns: bool,
+    blank: memmem::Finder<'static>,
 }
 
 impl<'b> Records<'b> {
     /// `line` and `offset` are where `bytes` begins.
     pub fn new(bytes: &'b mut [u8], line: u64, offset: u64) -> Self {
-        Self { rest: bytes, line, offset }
+        Self {
+            carriage_returns: memchr(b'\r', bytes).is_some(),
+            blank: memmem::Finder::new(b"\n\n"),
+            rest: bytes,
+            line,
+            offset,
+        }
+    }
+
+    /// Length and number of lines of the record at the start of `text`.
+    fn record_end(&self, text: &[u8]) -> (usize, u64) {
+        if !self.carriage_returns {
+            let end = self.blank.find(text).map_or(text.len(), |at| at + 1);
+            let record = text.get(..end).unwrap_or_default();
+            return (end, memchr_iter(b'\n', record).count() as u64);
+        }
+        let (mut end, mut lines) = (0, 0);
+        while end < text.len() {
+            let tail = text.get(end..).unwrap_or_default();
+            if blank_line(tail) > 0 {
+                break;
+            }
+            lines += 1;
+            end += memchr(b'\n', tail).map_or(tail.len(), |at| at + 1);
+        }
+        (end, lines)
     }
 }
 
@@ -146,15 +178,7 @@ impl<'b> Iterator for Records<'b> {
         if rest.is_empty() {
             return None;
         }
-        let (mut end, mut lines) = (0, 0);
-        while end < rest.len() {
-            let tail = rest.get(end..).unwrap_or_default();
-            if blank_line(tail) > 0 {
-                break;
-            }
-            lines += 1;
-            end += memchr(b'\n', tail).map_or(tail.len(), |at| at + 1);
-        }
+        let (end, lines) = self.record_end(rest);
         let (record, rest) = rest.split_at_mut(end);
         let lines_of_record = RecordLines::new(record, self.line, self.offset);
         self.rest = rest;

@@ -84,7 +84,12 @@ pub enum LdifErrorKind {
 
 impl LdifError {
     pub(crate) fn at(line: u64, offset: u64, kind: LdifErrorKind) -> Self {
-        Self { file: None, line, offset, kind }
+        Self {
+            file: None,
+            line,
+            offset,
+            kind,
+        }
     }
 }
 

@@ -60,7 +60,11 @@ pub struct RecordLines<'b> {
 impl<'b> RecordLines<'b> {
     /// `bytes` is one record without blank lines, `line` and `offset` where it begins. The bytes are overwritten.
     pub fn new(bytes: &'b mut [u8], line: u64, offset: u64) -> Self {
-        Self { rest: bytes, line, offset }
+        Self {
+            rest: bytes,
+            line,
+            offset,
+        }
     }
     /// Line number of what comes next.
     pub fn line(&self) -> u64 {
@@ -121,7 +125,12 @@ impl<'b> RecordLines<'b> {
                 return Ok(Some(Item::Separator));
             }
             return match split(line) {
-                Ok((name, value)) => Ok(Some(Item::Line(Line { number, offset, name, value }))),
+                Ok((name, value)) => Ok(Some(Item::Line(Line {
+                    number,
+                    offset,
+                    name,
+                    value,
+                }))),
                 Err(kind) => Err(LdifError::at(number, offset, kind)),
             };
         }
@@ -199,7 +208,10 @@ fn split(line: &mut [u8]) -> Result<(&[u8], Value<'_>), LdifErrorKind> {
         Some(b'<') => {
             let url = value.get(2..).unwrap_or_default().trim_ascii();
             if url.is_empty() {
-                return Err(LdifErrorKind::BadUrl { url: String::new(), reason: "missing".into() });
+                return Err(LdifErrorKind::BadUrl {
+                    url: String::new(),
+                    reason: "missing".into(),
+                });
             }
             Value::Url(url)
         }

@@ -7,11 +7,7 @@ use std::{
 
 use memchr::memchr;
 
-use crate::{
-    LdifError, Record, RecordLines, Resolver, Start, Value,
-    error::LdifErrorKind,
-    record,
-};
+use crate::{LdifError, Record, RecordLines, Resolver, Start, Value, error::LdifErrorKind, record};
 
 /// What a reader takes into memory at most.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,7 +22,11 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { max_line: 64 << 20, max_record: 256 << 20, max_include_depth: 16 }
+        Self {
+            max_line: 64 << 20,
+            max_record: 256 << 20,
+            max_include_depth: 16,
+        }
     }
 }
 
@@ -52,14 +52,23 @@ pub struct Reader<'r, V> {
 
 impl<V> std::fmt::Debug for Reader<'_, V> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reader").field("depth", &self.sources.len()).field("limits", &self.limits).finish_non_exhaustive()
+        f.debug_struct("Reader")
+            .field("depth", &self.sources.len())
+            .field("limits", &self.limits)
+            .finish_non_exhaustive()
     }
 }
 
 impl<'r, V: Resolver> Reader<'r, V> {
     /// Reads `input`; URLs go through `resolver`.
     pub fn new(input: impl BufRead + 'r, resolver: V) -> Self {
-        let source = Source { input: Box::new(input), file: None, line: 1, offset: 0, pending: None };
+        let source = Source {
+            input: Box::new(input),
+            file: None,
+            line: 1,
+            offset: 0,
+            pending: None,
+        };
         Self {
             sources: vec![source],
             resolver,
@@ -106,16 +115,24 @@ impl<'r, V: Resolver> Reader<'r, V> {
                 return Err(bad(LdifErrorKind::IncludeTooDeep(self.limits.max_include_depth)));
             }
             let url = String::from_utf8_lossy(url).into_owned();
-            let input = self
-                .resolver
-                .open(&url)
-                .map_err(|reason| bad(LdifErrorKind::BadUrl { url: url.clone(), reason }))?;
+            let input = self.resolver.open(&url).map_err(|reason| {
+                bad(LdifErrorKind::BadUrl {
+                    url: url.clone(),
+                    reason,
+                })
+            })?;
             let (line, offset) = (lines.line(), lines.offset());
             let rest = lines.into_rest().to_vec();
             if let Some(source) = self.sources.last_mut().filter(|_| !rest.is_empty()) {
                 source.pending = Some((rest, line, offset));
             }
-            self.sources.push(Source { input, file: Some(url.into()), line: 1, offset: 0, pending: None });
+            self.sources.push(Source {
+                input,
+                file: Some(url.into()),
+                line: 1,
+                offset: 0,
+                pending: None,
+            });
         }
     }
 
@@ -164,10 +181,15 @@ impl Source<'_> {
         loop {
             let line_start = (self.line, self.offset);
             let kept_before = raw.len();
-            let room = if refused.is_some() { 0 } else { limits.max_record.saturating_sub(raw.len()) };
+            let room = if refused.is_some() {
+                0
+            } else {
+                limits.max_record.saturating_sub(raw.len())
+            };
             let physical = self.read_line(raw, room.min(limits.max_line.saturating_add(2)))?;
             let line = raw.get(kept_before..).unwrap_or_default();
-            let blank = physical.length == 0 || (physical.length <= 2 && matches!(physical.head, [b'\n', _] | [b'\r', b'\n' | 0]));
+            let blank = physical.length == 0
+                || (physical.length <= 2 && matches!(physical.head, [b'\n', _] | [b'\r', b'\n' | 0]));
             if blank {
                 if let Some(error) = refused {
                     return Err(error);
@@ -191,7 +213,11 @@ impl Source<'_> {
                 let (line, offset) = logical_line.0;
                 refused = Some(LdifError::at(line, offset, LdifErrorKind::LineTooLong(limits.max_line)));
             } else if refused.is_none() && physical.length > line.len() {
-                refused = Some(LdifError::at(start.0, start.1, LdifErrorKind::RecordTooLong(limits.max_record)));
+                refused = Some(LdifError::at(
+                    start.0,
+                    start.1,
+                    LdifErrorKind::RecordTooLong(limits.max_record),
+                ));
             }
             if refused.is_some() {
                 raw.clear();
@@ -201,13 +227,22 @@ impl Source<'_> {
 
     /// Reads one physical line and keeps at most `room` bytes of it.
     fn read_line(&mut self, raw: &mut Vec<u8>, room: usize) -> Result<Physical, LdifError> {
-        let mut physical = Physical { length: 0, head: [0; 2] };
+        let mut physical = Physical {
+            length: 0,
+            head: [0; 2],
+        };
         let mut room = room;
         loop {
             let buffer = match self.input.fill_buf() {
                 Ok(buffer) => buffer,
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-                Err(error) => return Err(LdifError::at(self.line, self.offset, LdifErrorKind::Read(error.to_string()))),
+                Err(error) => {
+                    return Err(LdifError::at(
+                        self.line,
+                        self.offset,
+                        LdifErrorKind::Read(error.to_string()),
+                    ));
+                }
             };
             let newline = memchr(b'\n', buffer);
             let taken = newline.map_or(buffer.len(), |at| at + 1);

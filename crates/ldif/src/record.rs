@@ -1,8 +1,7 @@
 //! Records as owned values.
 
 use crate::{
-    Item, LdifError, Line, RecordLines, Resolver, Value,
-    base64_text,
+    Item, LdifError, Line, RecordLines, Resolver, Value, base64_text,
     error::{LdifErrorKind, excerpt},
 };
 
@@ -139,11 +138,19 @@ pub(crate) fn build(
             if controls.is_empty() {
                 RecordKind::Content(attributes)
             } else {
-                RecordKind::Change { controls, change: Change::Add(attributes) }
+                RecordKind::Change {
+                    controls,
+                    change: Change::Add(attributes),
+                }
             }
         }
     };
-    Ok(Record { line: start.number, offset: start.offset, dn, kind })
+    Ok(Record {
+        line: start.number,
+        offset: start.offset,
+        dn,
+        kind,
+    })
 }
 
 struct Body<'l, 'b, 'v> {
@@ -157,9 +164,11 @@ impl<'b> Body<'_, 'b, '_> {
         let place = (self.lines.line(), self.lines.offset());
         match self.lines.next_item()? {
             Some(Item::Line(line)) => Ok(Some(line)),
-            Some(Item::Separator) => {
-                Err(LdifError::at(place.0, place.1, LdifErrorKind::UnexpectedLine("-".to_owned())))
-            }
+            Some(Item::Separator) => Err(LdifError::at(
+                place.0,
+                place.1,
+                LdifErrorKind::UnexpectedLine("-".to_owned()),
+            )),
             None => Ok(None),
         }
     }
@@ -211,7 +220,9 @@ impl<'b> Body<'_, 'b, '_> {
             Some(word) if word.eq_ignore_ascii_case("false") => false,
             Some(_) => return Err(bad()),
         };
-        let dotted = oid.split('.').all(|arc| !arc.is_empty() && arc.bytes().all(|b| b.is_ascii_digit()));
+        let dotted = oid
+            .split('.')
+            .all(|arc| !arc.is_empty() && arc.bytes().all(|b| b.is_ascii_digit()));
         if words.next().is_some() || !dotted {
             return Err(bad());
         }
@@ -224,7 +235,11 @@ impl<'b> Body<'_, 'b, '_> {
             Some([b'<', url @ ..]) => Some(self.fetch(url.trim_ascii(), line)?),
             Some(text) => Some(text.trim_ascii_start().to_vec()),
         };
-        Ok(Control { oid: oid.to_owned(), critical, value })
+        Ok(Control {
+            oid: oid.to_owned(),
+            critical,
+            value,
+        })
     }
 
     fn change(&mut self, line: Line<'_>) -> Result<Change, LdifError> {
@@ -261,19 +276,31 @@ impl<'b> Body<'_, 'b, '_> {
 
     fn modification(&mut self, line: Line<'_>) -> Result<Modification, LdifError> {
         let kind = ModifyKind::from_name(line.name).ok_or_else(|| {
-            LdifError::at(line.number, line.offset, LdifErrorKind::BadModification(excerpt(line.name)))
+            LdifError::at(
+                line.number,
+                line.offset,
+                LdifErrorKind::BadModification(excerpt(line.name)),
+            )
         })?;
         let (Value::Plain(attribute) | Value::Url(attribute)) = line.value;
         let attribute = attribute.trim_ascii_end().to_vec();
         let mut values = Vec::new();
         while let Some(Item::Line(line)) = self.lines.next_item()? {
             if !line.name.eq_ignore_ascii_case(&attribute) {
-                let kind = LdifErrorKind::WrongAttribute { expected: excerpt(&attribute), found: excerpt(line.name) };
+                let kind = LdifErrorKind::WrongAttribute {
+                    expected: excerpt(&attribute),
+                    found: excerpt(line.name),
+                };
                 return Err(LdifError::at(line.number, line.offset, kind));
             }
             values.push(self.value(line)?);
         }
-        Ok(Modification { line: line.number, kind, attribute, values })
+        Ok(Modification {
+            line: line.number,
+            kind,
+            attribute,
+            values,
+        })
     }
 
     fn modify_dn(&mut self) -> Result<Change, LdifError> {
@@ -309,5 +336,9 @@ impl<'b> Body<'_, 'b, '_> {
 }
 
 fn unexpected(line: Line<'_>) -> LdifError {
-    LdifError::at(line.number, line.offset, LdifErrorKind::UnexpectedLine(excerpt(line.name)))
+    LdifError::at(
+        line.number,
+        line.offset,
+        LdifErrorKind::UnexpectedLine(excerpt(line.name)),
+    )
 }

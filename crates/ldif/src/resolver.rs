@@ -44,7 +44,9 @@ impl Resolver for FileResolver {
     fn value(&mut self, url: &str) -> Result<Vec<u8>, String> {
         let file = File::open(path(url)?).map_err(|error| error.to_string())?;
         let mut bytes = Vec::new();
-        file.take(self.max_value.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+        file.take(self.max_value.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|error| error.to_string())?;
         if bytes.len() as u64 > self.max_value {
             return Err(format!("longer than {} bytes", self.max_value));
         }
@@ -79,5 +81,9 @@ fn path(url: &str) -> Result<PathBuf, String> {
         plain.push(u8::from_str_radix(digits, 16).map_err(|_| "bad percent-encoding")?);
     }
     let text = String::from_utf8(plain).map_err(|_| "bad percent-encoding")?;
-    if text.is_empty() || text.contains('\0') { Err("no path".into()) } else { Ok(PathBuf::from(text)) }
+    if text.is_empty() || text.contains('\0') {
+        Err("no path".into())
+    } else {
+        Ok(PathBuf::from(text))
+    }
 }

@@ -17,20 +17,23 @@ fn one(text: &str) -> Record {
 }
 
 fn pairs(attributes: &[(&str, &str)]) -> Attributes {
-    attributes.iter().map(|(n, v)| (n.as_bytes().to_vec(), v.as_bytes().to_vec())).collect()
+    attributes
+        .iter()
+        .map(|(n, v)| (n.as_bytes().to_vec(), v.as_bytes().to_vec()))
+        .collect()
 }
 
 fn content(record: &Record) -> &Attributes {
     match &record.kind {
         RecordKind::Content(attributes) => attributes,
-        other => panic!("{other:?}"),
+        other @ RecordKind::Change { .. } => panic!("{other:?}"),
     }
 }
 
 fn change(record: Record) -> Change {
     match record.kind {
         RecordKind::Change { change, .. } => change,
-        other => panic!("{other:?}"),
+        other @ RecordKind::Content(_) => panic!("{other:?}"),
     }
 }
 
@@ -39,7 +42,9 @@ struct Memory;
 
 impl Resolver for Memory {
     fn value(&mut self, url: &str) -> Result<Vec<u8>, String> {
-        url.strip_prefix("file://").map(|path| path.as_bytes().to_vec()).ok_or_else(|| "no file".into())
+        url.strip_prefix("file://")
+            .map(|path| path.as_bytes().to_vec())
+            .ok_or_else(|| "no file".into())
     }
     fn open(&mut self, url: &str) -> Result<Box<dyn std::io::BufRead>, String> {
         let text: &'static str = match url {
@@ -59,14 +64,19 @@ fn rfc_2849_example_1_simple_entries() {
          cn: Barbara Jensen\ndescription: A big sailing fan.\n\ndn: cn=Bjorn Jensen\ntelephonenumber: +1 408 555 1212\n",
     )
     .unwrap();
-    assert_eq!(records[0].dn, b"cn=Barbara Jensen, ou=Product Development, dc=airius, dc=com");
+    assert_eq!(
+        records[0].dn,
+        b"cn=Barbara Jensen, ou=Product Development, dc=airius, dc=com"
+    );
     assert_eq!((records[0].line, records[1].line), (2, 7));
     assert_eq!(content(&records[1]), &pairs(&[("telephonenumber", "+1 408 555 1212")]));
 }
 
 #[test]
 fn rfc_2849_example_2_folded_value() {
-    let record = one("dn: cn=B\ndescription:Babs is a big sailing fan, and travels extensively in sea\n rch of perfect\n  sailing\n");
+    let record = one(
+        "dn: cn=B\ndescription:Babs is a big sailing fan, and travels extensively in sea\n rch of perfect\n  sailing\n",
+    );
     let value = "Babs is a big sailing fan, and travels extensively in search of perfect sailing";
     assert_eq!(content(&record), &pairs(&[("description", value)]));
 }
@@ -89,24 +99,55 @@ fn rfc_2849_example_6_changes() {
         dn: cn=Gern\ncontrol: 1.2.840.113556.1.4.805 true\nchangetype: delete\n";
     let records = read(text).unwrap();
     assert_eq!(records.len(), 6);
-    assert_eq!(change(records[0].clone()), Change::Add(pairs(&[("objectclass", "top")])));
+    assert_eq!(
+        change(records[0].clone()),
+        Change::Add(pairs(&[("objectclass", "top")]))
+    );
     assert_eq!(change(records[1].clone()), Change::Delete);
-    let Change::ModifyDn { new_rdn, delete_old_rdn, new_superior } = change(records[3].clone()) else { panic!() };
-    assert_eq!((new_rdn.as_slice(), delete_old_rdn, new_superior.as_deref()), (&b"ou=PDA"[..], false, Some(&b"ou=Acc"[..])));
-    let Change::Modify(modifications) = change(records[4].clone()) else { panic!() };
+    let Change::ModifyDn {
+        new_rdn,
+        delete_old_rdn,
+        new_superior,
+    } = change(records[3].clone())
+    else {
+        panic!()
+    };
+    assert_eq!(
+        (new_rdn.as_slice(), delete_old_rdn, new_superior.as_deref()),
+        (&b"ou=PDA"[..], false, Some(&b"ou=Acc"[..]))
+    );
+    let Change::Modify(modifications) = change(records[4].clone()) else {
+        panic!()
+    };
     let kinds: Vec<_> = modifications.iter().map(|m| (m.kind, m.values.len())).collect();
     assert_eq!(
         kinds,
-        [(ModifyKind::Add, 1), (ModifyKind::Delete, 0), (ModifyKind::Replace, 2), (ModifyKind::Delete, 1)]
+        [
+            (ModifyKind::Add, 1),
+            (ModifyKind::Delete, 0),
+            (ModifyKind::Replace, 2),
+            (ModifyKind::Delete, 1)
+        ]
     );
-    let RecordKind::Change { controls, .. } = &records[5].kind else { panic!() };
-    assert_eq!(controls[0], Control { oid: "1.2.840.113556.1.4.805".into(), critical: true, value: None });
+    let RecordKind::Change { controls, .. } = &records[5].kind else {
+        panic!()
+    };
+    assert_eq!(
+        controls[0],
+        Control {
+            oid: "1.2.840.113556.1.4.805".into(),
+            critical: true,
+            value: None
+        }
+    );
 }
 
 #[test]
 fn control_values_are_text_or_base64() {
     let record = one("dn: a=b\ncontrol: 1.2 true: v\ncontrol: 1.3:: dg==\ncontrol: 1.4 false\nchangetype: delete\n");
-    let RecordKind::Change { controls, .. } = record.kind else { panic!() };
+    let RecordKind::Change { controls, .. } = record.kind else {
+        panic!()
+    };
     let values: Vec<_> = controls.iter().map(|c| (c.critical, c.value.as_deref())).collect();
     assert_eq!(values, [(true, Some(&b"v"[..])), (false, Some(b"v")), (false, None)]);
 }
@@ -141,9 +182,19 @@ fn number_line_before_a_record_is_skipped() {
 fn modify_without_changetype_is_for_ldapmodify() {
     let text = "dn: a=b\nreplace: cn\ncn: x\n-\nincrement: n\nn: 1\n";
     let mut reader = Reader::new(text.as_bytes(), NoFiles).with_modify_by_default();
-    let Change::Modify(modifications) = change(reader.read().unwrap().unwrap()) else { panic!() };
-    assert_eq!((modifications.len(), modifications[1].kind, modifications[1].line), (2, ModifyKind::Increment, 5));
-    assert!(read("dn: a=b\nreplace: cn\ncn: x\n").unwrap().iter().all(|r| content(r).len() == 2));
+    let Change::Modify(modifications) = change(reader.read().unwrap().unwrap()) else {
+        panic!()
+    };
+    assert_eq!(
+        (modifications.len(), modifications[1].kind, modifications[1].line),
+        (2, ModifyKind::Increment, 5)
+    );
+    assert!(
+        read("dn: a=b\nreplace: cn\ncn: x\n")
+            .unwrap()
+            .iter()
+            .all(|r| content(r).len() == 2)
+    );
 }
 
 #[test]
@@ -159,7 +210,10 @@ fn urls_go_through_the_resolver() {
 fn includes_come_before_what_follows_them() {
     let text = "dn: cn=first\ncn: first\n\ninclude: file:///one\ninclude: file:///one\ndn: cn=last\ncn: last\n";
     let records: Vec<_> = Reader::new(text.as_bytes(), Memory).map(Result::unwrap).collect();
-    let names: Vec<_> = records.iter().map(|r| String::from_utf8_lossy(&r.dn).into_owned()).collect();
+    let names: Vec<_> = records
+        .iter()
+        .map(|r| String::from_utf8_lossy(&r.dn).into_owned())
+        .collect();
     assert_eq!(names, ["cn=first", "cn=included", "cn=included", "cn=last"]);
     assert_eq!(records[3].line, 6);
 }
@@ -169,7 +223,10 @@ fn errors_in_includes_name_the_file_and_endless_includes_end() {
     let mut reader = Reader::new(&b"include: file:///bad\n"[..], Memory);
     reader.read().unwrap().unwrap();
     let error = reader.read().unwrap_err();
-    assert_eq!(error.to_string(), "file:///bad: line 4: missing ':' after the attribute description");
+    assert_eq!(
+        error.to_string(),
+        "file:///bad: line 4: missing ':' after the attribute description"
+    );
     let error = Reader::new(&b"include: file:///loop\n"[..], Memory).read().unwrap_err();
     assert_eq!(error.kind, LdifErrorKind::IncludeTooDeep(16));
 }
@@ -180,20 +237,48 @@ fn errors_have_their_line_and_offset() {
         ("dn: a=b\n\ncn: x\n", 3, 9, LdifErrorKind::MissingDn("cn".into())),
         ("dn: a=b\ncn\n", 2, 8, LdifErrorKind::MissingColon),
         ("dn: a=b\n: x\n", 2, 8, LdifErrorKind::EmptyName),
-        ("dn: a=b\nx: y\n z\ncn:: *\n", 4, 16, LdifErrorKind::BadBase64("cn".into())),
+        (
+            "dn: a=b\nx: y\n z\ncn:: *\n",
+            4,
+            16,
+            LdifErrorKind::BadBase64("cn".into()),
+        ),
         ("dn: a=b\ncn::\n", 2, 8, LdifErrorKind::BadBase64("cn".into())),
         ("version: 2\n", 1, 0, LdifErrorKind::BadVersion("2".into())),
-        ("dn: a=b\nchangetype: move\n", 2, 8, LdifErrorKind::BadChangeType("move".into())),
-        ("dn: a=b\nchangetype: modify\nset: x\n", 3, 27, LdifErrorKind::BadModification("set".into())),
+        (
+            "dn: a=b\nchangetype: move\n",
+            2,
+            8,
+            LdifErrorKind::BadChangeType("move".into()),
+        ),
+        (
+            "dn: a=b\nchangetype: modify\nset: x\n",
+            3,
+            27,
+            LdifErrorKind::BadModification("set".into()),
+        ),
         (
             "dn: a=b\nchangetype: modify\nadd: x\ny: z\n",
             4,
             34,
-            LdifErrorKind::WrongAttribute { expected: "x".into(), found: "y".into() },
+            LdifErrorKind::WrongAttribute {
+                expected: "x".into(),
+                found: "y".into(),
+            },
         ),
-        ("dn: a=b\nchangetype: delete\nx: y\n", 3, 27, LdifErrorKind::UnexpectedLine("x".into())),
+        (
+            "dn: a=b\nchangetype: delete\nx: y\n",
+            3,
+            27,
+            LdifErrorKind::UnexpectedLine("x".into()),
+        ),
         ("dn: a=b\ncn: x\n-\n", 3, 14, LdifErrorKind::UnexpectedLine("-".into())),
-        ("dn: a=b\nchangetype: modrdn\nnewrdn: c=d\n", 3, 27, LdifErrorKind::MissingLine("deleteoldrdn")),
+        (
+            "dn: a=b\nchangetype: modrdn\nnewrdn: c=d\n",
+            3,
+            27,
+            LdifErrorKind::MissingLine("deleteoldrdn"),
+        ),
         (
             "dn: a=b\nchangetype: modrdn\nnewrdn: c=d\ndeleteoldrdn: yes\n",
             4,
@@ -202,7 +287,16 @@ fn errors_have_their_line_and_offset() {
         ),
         ("dn: a=b\ncontrol: x\n", 2, 8, LdifErrorKind::BadControl),
     ] {
-        assert_eq!(read(text).unwrap_err(), LdifError { file: None, line, offset, kind }, "{text}");
+        assert_eq!(
+            read(text).unwrap_err(),
+            LdifError {
+                file: None,
+                line,
+                offset,
+                kind
+            },
+            "{text}"
+        );
     }
 }
 
@@ -214,13 +308,25 @@ fn reading_goes_on_after_a_bad_record() {
 
 #[test]
 fn limits_refuse_before_memory_is_taken_and_reading_goes_on() {
-    let text = format!("dn: a=b\ncn: {}\n {}\n\ndn: a=c\ncn: x\n", "y".repeat(60), "y".repeat(60));
-    let limits = Limits { max_line: 100, max_record: 1000, max_include_depth: 1 };
+    let text = format!(
+        "dn: a=b\ncn: {}\n {}\n\ndn: a=c\ncn: x\n",
+        "y".repeat(60),
+        "y".repeat(60)
+    );
+    let limits = Limits {
+        max_line: 100,
+        max_record: 1000,
+        max_include_depth: 1,
+    };
     let results: Vec<_> = Reader::new(text.as_bytes(), NoFiles).with_limits(limits).collect();
     let error = results[0].clone().unwrap_err();
     assert_eq!((error.line, error.kind), (2, LdifErrorKind::LineTooLong(100)));
     assert!(results[1].is_ok() && results.len() == 2);
-    let limits = Limits { max_line: 1000, max_record: 100, max_include_depth: 1 };
+    let limits = Limits {
+        max_line: 1000,
+        max_record: 100,
+        max_include_depth: 1,
+    };
     let results: Vec<_> = Reader::new(text.as_bytes(), NoFiles).with_limits(limits).collect();
     let error = results[0].clone().unwrap_err();
     assert_eq!((error.line, error.kind), (1, LdifErrorKind::RecordTooLong(100)));
@@ -229,13 +335,18 @@ fn limits_refuse_before_memory_is_taken_and_reading_goes_on() {
 
 #[test]
 fn blocks_hold_whole_records_and_know_their_lines() {
-    let text: String = (0..2000).map(|n| format!("dn: cn={n}\ncn: {n}\ndescription:: QUFB\n\n")).collect();
+    let records: Vec<_> = (0..2000)
+        .map(|n| format!("dn: cn={n}\ncn: {n}\ndescription:: QUFB\n\n"))
+        .collect();
+    let text = records.concat();
     let mut seen = 0;
     let mut block = Block::default();
     let mut blocks = Blocks::new(text.as_bytes(), 4096, 1 << 20);
     while blocks.next_into(&mut block).unwrap() {
         for mut lines in block.records() {
-            let Start::Dn(dn) = lines.start().unwrap() else { panic!() };
+            let Start::Dn(dn) = lines.start().unwrap() else {
+                panic!()
+            };
             assert_eq!(dn.value, Value::Plain(format!("cn={seen}").as_bytes()));
             assert_eq!(dn.number, seen * 4 + 1);
             assert!(text[usize::try_from(dn.offset).unwrap()..].starts_with("dn: "));
@@ -310,7 +421,10 @@ fn changes_are_written_as_auditlog_does() {
 fn narrow_wraps_make_progress() {
     for columns in 1..6 {
         let mut out = Vec::new();
-        Writer { wrap: Wrap::Columns(columns) }.attribute(&mut out, b"cn", b"value");
+        Writer {
+            wrap: Wrap::Columns(columns),
+        }
+        .attribute(&mut out, b"cn", b"value");
         let text = format!("dn: a=b\n{}", String::from_utf8(out).unwrap());
         assert!(text.lines().skip(2).all(|line| line.len() <= columns.max(2)), "{text}");
         assert_eq!(content(&one(&text)), &pairs(&[("cn", "value")]));
@@ -318,8 +432,13 @@ fn narrow_wraps_make_progress() {
 }
 
 fn arbitrary_attributes() -> impl Strategy<Value = Attributes> {
-    proptest::collection::vec(("[a-z]{1,8}(;binary)?".prop_map(String::into_bytes), any::<Vec<u8>>()), 1..5)
-        .prop_filter("such a name is a keyword", |a| a.iter().all(|(n, _)| n != b"control" && n != b"changetype"))
+    proptest::collection::vec(
+        ("[a-z]{1,8}(;binary)?".prop_map(String::into_bytes), any::<Vec<u8>>()),
+        1..5,
+    )
+    .prop_filter("such a name is a keyword", |a| {
+        a.iter().all(|(n, _)| n != b"control" && n != b"changetype")
+    })
 }
 
 proptest! {

@@ -144,7 +144,11 @@ impl Writer {
                     out.extend_from_slice(b"-\n");
                 }
             }
-            Change::ModifyDn { new_rdn, delete_old_rdn, new_superior } => {
+            Change::ModifyDn {
+                new_rdn,
+                delete_old_rdn,
+                new_superior,
+            } => {
                 out.extend_from_slice(b"changetype: modrdn\n");
                 self.attribute(out, b"newrdn", new_rdn);
                 self.attribute(out, b"deleteoldrdn", if *delete_old_rdn { b"1" } else { b"0" });

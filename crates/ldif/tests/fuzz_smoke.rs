@@ -1,13 +1,12 @@
 //! The fuzz targets' entry points on the seed corpus and on mutations of it from a fixed seed: what CI runs of fuzzing.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests may")]
 
 use std::{fs, path::PathBuf};
 
 /// A target: the folder of its corpus and the function it calls.
 type Target = (&'static str, fn(&[u8]));
 
-const TARGETS: &[Target] = &[
-    ("ldif", ironbark_ldif::fuzz::ldif),
-];
+const TARGETS: &[Target] = &[("ldif", ironbark_ldif::fuzz::ldif)];
 
 const MUTATIONS: usize = 4000;
 

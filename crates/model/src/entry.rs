@@ -37,13 +37,11 @@ impl Attribute {
             return self.values.iter().position(|known| known == value);
         };
         let mut sought = Vec::new();
-        let evaluate = match (rule.normalize_value)(schema, value, &mut sought) {
-            Ok(()) => None,
-            Err(_) => {
-                (rule.normalize_assertion)(schema, value, &mut sought).ok()?;
-                rule.evaluate
-            }
-        };
+        let mut evaluate = None;
+        if (rule.normalize_value)(schema, value, &mut sought).is_err() {
+            (rule.normalize_assertion)(schema, value, &mut sought).ok()?;
+            evaluate = rule.evaluate;
+        }
         let mut normal = Vec::new();
         self.values.iter().position(|known| {
             normal.clear();
@@ -56,15 +54,22 @@ impl Attribute {
 impl Entry {
     /// An entry without attributes.
     pub fn new(dn: Dn) -> Self {
-        Self { dn, attributes: Vec::new() }
+        Self {
+            dn,
+            attributes: Vec::new(),
+        }
     }
     /// The attribute of exactly this description.
     pub fn attribute(&self, description: &AttributeDescription) -> Option<&Attribute> {
-        self.attributes.iter().find(|attribute| attribute.description == *description)
+        self.attributes
+            .iter()
+            .find(|attribute| attribute.description == *description)
     }
     /// As [`Entry::attribute`], to be changed.
     pub fn attribute_mut(&mut self, description: &AttributeDescription) -> Option<&mut Attribute> {
-        self.attributes.iter_mut().find(|attribute| attribute.description == *description)
+        self.attributes
+            .iter_mut()
+            .find(|attribute| attribute.description == *description)
     }
     /// The attributes of this description and of its subtypes (RFC 4512 §2.5.2).
     pub fn matching_attributes<'e>(
@@ -72,11 +77,14 @@ impl Entry {
         schema: &'e Schema,
         description: &'e AttributeDescription,
     ) -> impl Iterator<Item = &'e Attribute> {
-        self.attributes.iter().filter(|attribute| schema.is_description_subtype(&attribute.description, description))
+        self.attributes
+            .iter()
+            .filter(|attribute| schema.is_description_subtype(&attribute.description, description))
     }
     /// Whether the attribute of exactly this description has this value, by the equality rule.
     pub fn has_value(&self, schema: &Schema, description: &AttributeDescription, value: &[u8]) -> bool {
-        self.attribute(description).is_some_and(|attribute| attribute.find(schema, value).is_some())
+        self.attribute(description)
+            .is_some_and(|attribute| attribute.find(schema, value).is_some())
     }
     /// Adds a value after the others; false when it is there already.
     pub fn add_value(&mut self, schema: &Schema, description: &AttributeDescription, value: &[u8]) -> bool {
@@ -87,7 +95,10 @@ impl Entry {
                 true
             }
             None => {
-                let attribute = Attribute { description: description.clone(), values: vec![value.to_vec()] };
+                let attribute = Attribute {
+                    description: description.clone(),
+                    values: vec![value.to_vec()],
+                };
                 self.attributes.push(attribute);
                 true
             }
@@ -109,7 +120,10 @@ impl Entry {
     }
     /// Removes an attribute; `None` when it is not there.
     pub fn remove_attribute(&mut self, description: &AttributeDescription) -> Option<Attribute> {
-        let index = self.attributes.iter().position(|attribute| attribute.description == *description)?;
+        let index = self
+            .attributes
+            .iter()
+            .position(|attribute| attribute.description == *description)?;
         Some(self.attributes.remove(index))
     }
     /// Sets the values of an attribute, in its place if it is there; no values remove it.
@@ -119,7 +133,10 @@ impl Entry {
         } else if let Some(attribute) = self.attribute_mut(description) {
             attribute.values = values;
         } else {
-            self.attributes.push(Attribute { description: description.clone(), values });
+            self.attributes.push(Attribute {
+                description: description.clone(),
+                values,
+            });
         }
     }
     /// The object classes of this entry that the schema knows, as written: superclasses only if they are listed.
@@ -133,7 +150,8 @@ impl Entry {
     }
     /// Whether the entry is of this class, or of a subclass of it.
     pub fn is_of_class(&self, schema: &Schema, class: ClassNumber) -> bool {
-        self.object_classes(schema).any(|known| schema.superclasses(known).contains(&class))
+        self.object_classes(schema)
+            .any(|known| schema.superclasses(known).contains(&class))
     }
 }
 
@@ -149,10 +167,7 @@ pub struct EntrySource<'e> {
 }
 
 impl EntrySource<'_> {
-    fn visit_all<'v>(
-        values: impl Iterator<Item = &'v Attribute>,
-        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
-    ) {
+    fn visit_all<'v>(values: impl Iterator<Item = &'v Attribute>, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         for value in values.flat_map(|attribute| &attribute.values) {
             if visit(value).is_break() {
                 return;
@@ -168,9 +183,10 @@ impl ValueSource for EntrySource<'_> {
         }
     }
     fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
-        let attributes = self.entry.attributes.iter().filter(|attribute| {
-            rule_applies(rule, self.schema.attribute_type(attribute.description.attribute_type))
-        });
+        let attributes =
+            self.entry.attributes.iter().filter(|attribute| {
+                rule_applies(rule, self.schema.attribute_type(attribute.description.attribute_type))
+            });
         Self::visit_all(attributes, visit);
     }
     fn dn_values(
@@ -179,14 +195,23 @@ impl ValueSource for EntrySource<'_> {
         rule: &'static MatchingRule,
         visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) {
-        let wanted = slot.and_then(|slot| self.filter.slot(slot)).map(|description| description.attribute_type);
-        let _ = self.entry.dn.visit_assertions(self.schema, 0..usize::MAX, &mut |number, value| {
-            let counts = match wanted {
-                Some(wanted) => self.schema.is_subtype(number, wanted),
-                None => slot.is_none() && rule_applies(rule, self.schema.attribute_type(number)),
-            };
-            if counts { visit(value) } else { ControlFlow::Continue(()) }
-        });
+        let wanted = slot
+            .and_then(|slot| self.filter.slot(slot))
+            .map(|description| description.attribute_type);
+        let _ = self
+            .entry
+            .dn
+            .visit_assertions(self.schema, 0..usize::MAX, &mut |number, value| {
+                let counts = match wanted {
+                    Some(wanted) => self.schema.is_subtype(number, wanted),
+                    None => slot.is_none() && rule_applies(rule, self.schema.attribute_type(number)),
+                };
+                if counts {
+                    visit(value)
+                } else {
+                    ControlFlow::Continue(())
+                }
+            });
     }
     fn holds_normalized(&self, _: Slot, _: &[u8]) -> Option<bool> {
         None
@@ -220,7 +245,11 @@ pub(crate) fn reaches_directly(
         return Truth::False;
     };
     let has_uid = schema.attribute_type(description.attribute_type).syntax.oid == "1.3.6.1.4.1.1466.115.121.1.34";
-    let name = if has_uid { crate::dn::name_and_uid::split(value).0 } else { value };
+    let name = if has_uid {
+        crate::dn::name_and_uid::split(value).0
+    } else {
+        value
+    };
     match Dn::parse(schema, name) {
         Ok(dn) if dn.normalized() == target => Truth::True,
         _ => Truth::Undefined,

@@ -14,13 +14,21 @@ pub fn filter(data: &[u8]) {
         return;
     };
     let text = filter.to_string();
-    assert_eq!(Filter::parse(text.as_bytes(), 50), Ok(filter.clone()), "a filter came back changed");
+    assert_eq!(
+        Filter::parse(text.as_bytes(), 50),
+        Ok(filter.clone()),
+        "a filter came back changed"
+    );
     let schema = Schema::system();
     let _ = LogFilter::new(&schema, &filter).to_string();
     let mut compiled = CompiledFilter::default();
     compiled.compile(&schema, &filter);
     let entry = Entry::new(Dn::root());
-    let source = EntrySource { schema: &schema, filter: &compiled, entry: &entry };
+    let source = EntrySource {
+        schema: &schema,
+        filter: &compiled,
+        entry: &entry,
+    };
     let _ = compiled.evaluate(&schema, &source, &mut Vec::new());
 }
 

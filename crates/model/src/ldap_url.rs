@@ -62,7 +62,10 @@ impl UrlScope {
             ("subordinate", UrlScope::Children),
             ("children", UrlScope::Children),
         ];
-        NAMES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|&(_, scope)| scope)
+        NAMES
+            .iter()
+            .find(|(known, _)| known.eq_ignore_ascii_case(name))
+            .map(|&(_, scope)| scope)
     }
     /// The name that is printed.
     pub const fn name(self) -> &'static str {
@@ -180,7 +183,9 @@ impl LdapUrl {
     }
     /// The extension of this name (any case).
     pub fn extension(&self, name: &str) -> Option<&Extension> {
-        self.extensions.iter().find(|extension| extension.name.eq_ignore_ascii_case(name))
+        self.extensions
+            .iter()
+            .find(|extension| extension.name.eq_ignore_ascii_case(name))
     }
     /// The permission bits of a listener's `x-mod` extension, in octal (`x-mod=0777`) or as `-rwxrwxrwx`.
     pub fn socket_mode(&self) -> Option<u32> {
@@ -189,11 +194,14 @@ impl LdapUrl {
             return (mode <= 0o777).then_some(mode);
         }
         let symbols = value.strip_prefix('-').filter(|rest| rest.len() == 9)?;
-        symbols.bytes().zip(b"rwxrwxrwx").try_fold(0, |mode, (byte, &expected)| match byte {
-            b'-' => Some(mode << 1),
-            _ if byte == expected => Some(mode << 1 | 1),
-            _ => None,
-        })
+        symbols
+            .bytes()
+            .zip(b"rwxrwxrwx")
+            .try_fold(0, |mode, (byte, &expected)| match byte {
+                b'-' => Some(mode << 1),
+                _ if byte == expected => Some(mode << 1 | 1),
+                _ => None,
+            })
     }
 
     fn set_host(&mut self, text: &str) -> Result<(), LdapUrlError> {
@@ -218,7 +226,11 @@ impl LdapUrl {
         };
         self.host = decode(host)?;
         // Neither a name nor an address holds these, and printing one back would make another URL of it.
-        if self.host.bytes().any(|b| matches!(b, b'[' | b']' | b'/' | b'?') || b.is_ascii_whitespace()) {
+        if self
+            .host
+            .bytes()
+            .any(|b| matches!(b, b'[' | b']' | b'/' | b'?') || b.is_ascii_whitespace())
+        {
             return Err(LdapUrlError::BadHost);
         }
         if let Some(port) = port {
@@ -253,7 +265,11 @@ impl LdapUrl {
                 self.extensions.push(parse_extension(extension)?);
             }
         }
-        if parts.next().is_some() { Err(LdapUrlError::TooManyParts) } else { Ok(()) }
+        if parts.next().is_some() {
+            Err(LdapUrlError::TooManyParts)
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -399,9 +415,15 @@ mod tests {
     #[test]
     fn parts_are_decoded() {
         let url = LdapUrl::parse("LDAP://Host:1389/o=a%20b?cn,mail?ONE?(cn=a%3f)?!x=1%2c2,y").unwrap();
-        assert_eq!((url.host.as_str(), url.port, url.dn.as_str()), ("Host", Some(1389), "o=a b"));
+        assert_eq!(
+            (url.host.as_str(), url.port, url.dn.as_str()),
+            ("Host", Some(1389), "o=a b")
+        );
         assert_eq!(url.attributes, ["cn", "mail"]);
-        assert_eq!((url.scope, url.filter.as_deref()), (Some(UrlScope::OneLevel), Some("(cn=a?)")));
+        assert_eq!(
+            (url.scope, url.filter.as_deref()),
+            (Some(UrlScope::OneLevel), Some("(cn=a?)"))
+        );
         assert_eq!(url.extension("X").unwrap().value.as_deref(), Some("1,2"));
         assert_eq!(url.extension("y").unwrap().value, None);
     }
@@ -411,12 +433,18 @@ mod tests {
         let urls = LdapUrl::parse_list("ldap:// ldaps:/// ldapi://%2Frun%2Fldapi/????x-mod=-rwxrw-r--").unwrap();
         assert_eq!(urls.len(), 3);
         assert_eq!(urls[0].effective_port(), Some(389));
-        assert_eq!((urls[2].host.as_str(), urls[2].socket_mode()), ("/run/ldapi", Some(0o764)));
+        assert_eq!(
+            (urls[2].host.as_str(), urls[2].socket_mode()),
+            ("/run/ldapi", Some(0o764))
+        );
     }
 
     #[test]
     fn prefixes_and_brackets_are_taken() {
-        assert_eq!(LdapUrl::parse("<URL:ldap://a/dc=b>").unwrap().to_string(), "ldap://a/dc=b");
+        assert_eq!(
+            LdapUrl::parse("<URL:ldap://a/dc=b>").unwrap().to_string(),
+            "ldap://a/dc=b"
+        );
     }
 
     #[test]

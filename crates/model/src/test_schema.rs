@@ -32,7 +32,10 @@ const CLASSES: &[&str] = &[
 /// The schema of the tests.
 pub(crate) fn schema() -> Arc<Schema> {
     static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
-        let source = Source { file: "test".into(), line: 0 };
+        let source = Source {
+            file: "test".into(),
+            line: 0,
+        };
         let mut builder = SchemaBuilder::new();
         for text in TYPES {
             builder.attributetype(text, &source).unwrap();

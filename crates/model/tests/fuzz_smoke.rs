@@ -1,4 +1,5 @@
 //! The fuzz targets' entry points on the seed corpus and on mutations of it from a fixed seed: what CI runs of fuzzing.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "tests may")]
 
 use std::{fs, path::PathBuf};
 

@@ -100,7 +100,7 @@ impl<'a> RequestControls<'a> {
             let row = registry::lookup(control.oid).filter(|row| policy.available.contains(row.kind));
             match row {
                 Some(row) if row.applies_to(request.operation(), extended) => {
-                    check_criticality(row, control.critical, policy)?;
+                    check_criticality(row, control.critical, *policy)?;
                     decoded.put(row.kind, control, limits)?;
                 }
                 Some(_) if control.critical => return Err(unavailable("critical extension is unavailable")),
@@ -154,7 +154,7 @@ fn put<'a, T: RequestControl<'a>>(
     Ok(())
 }
 
-fn check_criticality(row: &Descriptor, critical: bool, policy: &ControlPolicy) -> Result<(), Fault> {
+fn check_criticality(row: &Descriptor, critical: bool, policy: ControlPolicy) -> Result<(), Fault> {
     match (row.criticality, critical) {
         (Criticality::ShouldBeTrue { refusal }, false) if policy.must_be_critical.contains(row.kind) => {
             Err(Fault::protocol(refusal))

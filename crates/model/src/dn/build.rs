@@ -44,7 +44,10 @@ fn sort(assertions: &mut [Assertion<'_, '_>]) -> Result<(), InvalidDn> {
         return Ok(());
     }
     assertions.sort_unstable_by(|a, b| name(a.0).cmp(name(b.0)));
-    let twice = assertions.iter().zip(assertions.iter().skip(1)).any(|(a, b)| a.0.number == b.0.number);
+    let twice = assertions
+        .iter()
+        .zip(assertions.iter().skip(1))
+        .any(|(a, b)| a.0.number == b.0.number);
     if twice { Err(InvalidDn) } else { Ok(()) }
 }
 
@@ -110,7 +113,11 @@ fn push_pretty(dn: &mut Dn, schema: &Schema, attribute: &AttributeType, text: &s
 
 /// A value that is itself a name: both its forms, escaped once more.
 fn push_name(dn: &mut Dn, schema: &Schema, value: &[u8], has_uid: bool, nesting: u32) -> Result<(), InvalidDn> {
-    let (name, uid) = if has_uid { name_and_uid::split(value) } else { (value, None) };
+    let (name, uid) = if has_uid {
+        name_and_uid::split(value)
+    } else {
+        (value, None)
+    };
     let mut inner = Dn::default();
     parse(&mut inner, schema, name, nesting + 1)?;
     let mut pretty = inner.pretty;
@@ -142,7 +149,11 @@ fn is_ordered_by_value(attribute: &AttributeType) -> bool {
 
 /// Syntaxes that give each value one text but for its case (Integer, Boolean, UUID): the text says what the rules' binary normal
 /// forms say, and access rules match regular expressions against it.
-const TEXT_IS_NORMAL: [&str; 3] = ["1.3.6.1.4.1.1466.115.121.1.27", "1.3.6.1.4.1.1466.115.121.1.7", UUID_SYNTAX];
+const TEXT_IS_NORMAL: [&str; 3] = [
+    "1.3.6.1.4.1.1466.115.121.1.27",
+    "1.3.6.1.4.1.1466.115.121.1.7",
+    UUID_SYNTAX,
+];
 const OBJECT_CLASS: &str = "2.5.4.0";
 const OID_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.38";
 const UUID_SYNTAX: &str = "1.3.6.1.1.16.1";

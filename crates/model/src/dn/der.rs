@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use ironbark_ber::Reader;
 use smallvec::SmallVec;
 
 use super::{Dn, InvalidDn, MAX_LENGTH, build, lexer::Bytes};
@@ -11,24 +12,11 @@ const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const OBJECT_IDENTIFIER: u8 = 0x06;
 
-/// One element: identifier octet, content, and what follows it. Only low tag numbers and definite lengths.
+/// One element: identifier octet, content, and what follows it. Tag numbers above 30 have another first octet than any that is read.
 fn element(data: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&identifier, rest) = data.split_first()?;
-    let (&first, rest) = rest.split_first()?;
-    if identifier & 0x1f == 0x1f {
-        return None;
-    }
-    let (length, rest) = if first < 0x80 {
-        (usize::from(first), rest)
-    } else {
-        let (octets, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-        if octets.is_empty() || octets.len() > 4 {
-            return None;
-        }
-        (octets.iter().fold(0, |length, &octet| length << 8 | usize::from(octet)), rest)
-    };
-    let (content, rest) = rest.split_at_checked(length)?;
-    Some((identifier, content, rest))
+    let mut reader = Reader::new(data);
+    let element = reader.read_any().ok()?;
+    Some((*element.encoded.first()?, element.content, reader.remaining()))
 }
 
 /// The LDAP string of a BER value as `#hex` writes it; `None` for types that have none.
@@ -51,9 +39,15 @@ pub(super) fn value_text(ber: &[u8]) -> Option<Bytes> {
         }
         // BMPString
         0x1e => {
-            let units = content.chunks(2).map(|unit| Some(u16::from_be_bytes(unit.try_into().ok()?)));
+            let units = content
+                .chunks(2)
+                .map(|unit| Some(u16::from_be_bytes(unit.try_into().ok()?)));
             let units: SmallVec<[u16; 64]> = units.collect::<Option<_>>()?;
-            text.extend(char::decode_utf16(units).collect::<Result<SmallVec<[char; 64]>, _>>().ok()?);
+            text.extend(
+                char::decode_utf16(units)
+                    .collect::<Result<SmallVec<[char; 64]>, _>>()
+                    .ok()?,
+            );
         }
         // BOOLEAN, INTEGER, BIT STRING, OBJECT IDENTIFIER
         0x01 if content.len() == 1 => text.push_str(if content == [0] { "FALSE" } else { "TRUE" }),
@@ -71,13 +65,17 @@ fn integer(content: &[u8], text: &mut String) -> Option<()> {
     }
     let negative = content.first().is_some_and(|octet| octet & 0x80 != 0);
     let start = if negative { -1 } else { 0 };
-    let value = content.iter().fold(start, |value: i128, &octet| value << 8 | i128::from(octet));
+    let value = content
+        .iter()
+        .fold(start, |value: i128, &octet| value << 8 | i128::from(octet));
     write!(text, "{value}").ok()
 }
 
 fn bit_string(content: &[u8], text: &mut String) -> Option<()> {
     let (&unused, octets) = content.split_first()?;
-    let bits = (octets.len() * 8).checked_sub(usize::from(unused)).filter(|_| unused < 8)?;
+    let bits = (octets.len() * 8)
+        .checked_sub(usize::from(unused))
+        .filter(|_| unused < 8)?;
     text.push('\'');
     for bit in 0..bits {
         let octet = octets.get(bit / 8)?;
@@ -143,7 +141,9 @@ fn push_rdn(dn: &mut Dn, schema: &Schema, set: &[u8]) -> Result<(), InvalidDn> {
             return Err(InvalidDn);
         };
         let mut name = String::new();
-        oid(content, &mut name).filter(|()| identifier == SEQUENCE).ok_or(InvalidDn)?;
+        oid(content, &mut name)
+            .filter(|()| identifier == SEQUENCE)
+            .ok_or(InvalidDn)?;
         if let Some(attribute) = schema.find_attribute_type(name.as_bytes()) {
             name.replace_range(.., build::name(attribute));
         }
@@ -151,7 +151,12 @@ fn push_rdn(dn: &mut Dn, schema: &Schema, set: &[u8]) -> Result<(), InvalidDn> {
         rest = next;
     }
     assertions.sort();
-    if assertions.is_empty() || assertions.iter().zip(assertions.iter().skip(1)).any(|(a, b)| a.0 == b.0) {
+    if assertions.is_empty()
+        || assertions
+            .iter()
+            .zip(assertions.iter().skip(1))
+            .any(|(a, b)| a.0 == b.0)
+    {
         return Err(InvalidDn);
     }
     for (index, (name, value)) in assertions.iter().enumerate() {
@@ -177,5 +182,6 @@ fn push_unknown(dn: &mut Dn, index: usize, name: &str, value: &[u8]) {
     for octet in value {
         let _ = write!(dn.pretty, "{octet:02x}");
     }
-    dn.normalized.extend_from_slice(dn.pretty.get(start..).unwrap_or_default().as_bytes());
+    dn.normalized
+        .extend_from_slice(dn.pretty.get(start..).unwrap_or_default().as_bytes());
 }

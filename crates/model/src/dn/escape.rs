@@ -8,12 +8,19 @@ const fn special(byte: u8) -> bool {
 }
 
 fn needs_escape(value: &[u8]) -> bool {
-    matches!(value.first(), Some(b' ' | b'#')) || value.last() == Some(&b' ') || value.iter().any(|&b| special(b))
+    value.first().is_some_and(|&b| b == b'#' || is_space(b))
+        || value.last().is_some_and(|&b| is_space(b))
+        || value.iter().any(|&b| special(b))
+}
+
+/// What the parser takes for space round a value.
+pub(super) const fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
 /// Whether the byte at `index` of a value of `length` bytes is escaped.
 fn escaped_at(byte: u8, index: usize, length: usize) -> bool {
-    special(byte) || (byte == b' ' && (index == 0 || index + 1 == length)) || (byte == b'#' && index == 0)
+    special(byte) || (is_space(byte) && (index == 0 || index + 1 == length)) || (byte == b'#' && index == 0)
 }
 
 fn pair(byte: u8) -> [u8; 3] {

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 
-use super::{InvalidDn, der};
+use super::{InvalidDn, der, escape::is_space};
 use crate::filter::hex_pair;
 
 /// What follows an attribute value assertion.
@@ -63,7 +63,10 @@ pub(super) struct Lexer<'a> {
 
 impl<'a> Lexer<'a> {
     pub(super) fn new(text: &'a [u8]) -> Self {
-        Self { rest: text, expected: false }
+        Self {
+            rest: text,
+            expected: false,
+        }
     }
 
     /// The next assertion; `None` at the end of the text.
@@ -124,10 +127,12 @@ impl<'a> Lexer<'a> {
 
     /// An attribute type. Options may follow, and are dropped as slapd does.
     fn name(&mut self) -> Result<&'a [u8], InvalidDn> {
-        if let Some(prefix) = self.rest.get(..4) {
-            if prefix.eq_ignore_ascii_case(b"oid.") {
-                self.take(4);
-            }
+        if self
+            .rest
+            .get(..4)
+            .is_some_and(|prefix| prefix.eq_ignore_ascii_case(b"oid."))
+        {
+            self.take(4);
         }
         let name = match self.rest.first() {
             Some(b) if b.is_ascii_digit() => self.take_while(|b| b.is_ascii_digit() || b == b'.'),
@@ -144,7 +149,11 @@ impl<'a> Lexer<'a> {
         self.take(1);
         let digits = self.take_while(|b| b.is_ascii_hexdigit());
         self.skip_spaces();
-        if digits.is_empty() || digits.len() % 2 != 0 { Err(InvalidDn) } else { Ok(RawValue::Hex(digits)) }
+        if digits.is_empty() || !digits.len().is_multiple_of(2) {
+            Err(InvalidDn)
+        } else {
+            Ok(RawValue::Hex(digits))
+        }
     }
 
     fn quoted(&mut self) -> Result<RawValue<'a>, InvalidDn> {
@@ -187,7 +196,11 @@ impl<'a> Lexer<'a> {
             return Err(InvalidDn);
         }
         let raw = self.take(at).get(..kept).unwrap_or_default();
-        Ok(if escaped { RawValue::Escaped(raw) } else { RawValue::Plain(raw) })
+        Ok(if escaped {
+            RawValue::Escaped(raw)
+        } else {
+            RawValue::Plain(raw)
+        })
     }
 }
 
@@ -206,7 +219,11 @@ impl<'a> RawValue<'a> {
                 Decoded::Owned(der::value_text(&ber).ok_or(InvalidDn)?)
             }
         };
-        if decoded.is_empty() { Err(InvalidDn) } else { Ok(decoded) }
+        if decoded.is_empty() {
+            Err(InvalidDn)
+        } else {
+            Ok(decoded)
+        }
     }
 }
 
@@ -234,15 +251,18 @@ fn unquote(raw: &[u8]) -> Bytes {
     let mut plain = Bytes::with_capacity(raw.len());
     let mut bytes = raw.iter().copied();
     while let Some(byte) = bytes.next() {
-        plain.push(if byte == b'\\' { bytes.next().unwrap_or_default() } else { byte });
+        plain.push(if byte == b'\\' {
+            bytes.next().unwrap_or_default()
+        } else {
+            byte
+        });
     }
     plain
 }
 
 fn may_be_escaped(byte: u8) -> bool {
-    matches!(byte, b',' | b'+' | b'"' | b'\\' | b'<' | b'>' | b';' | b'=' | b' ' | b'#')
-}
-
-fn is_space(byte: u8) -> bool {
-    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+    matches!(
+        byte,
+        b',' | b'+' | b'"' | b'\\' | b'<' | b'>' | b';' | b'=' | b' ' | b'#'
+    )
 }

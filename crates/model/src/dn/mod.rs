@@ -29,8 +29,8 @@ pub const MAX_LENGTH: usize = 8192;
 /// normalized by their equality rule, RDNs leaf first, joined by `,`, multi-valued RDNs sorted. Two names are equal exactly when
 /// their normal forms are.
 ///
-/// Both forms escape in one way: `,` `+` `"` `\` `<` `>` `;` `=` and NUL, a space that begins or ends the value, and a `#` that
-/// begins it, are `\` and two upper-case hexadecimal digits.
+/// Both forms escape in one way: `,` `+` `"` `\` `<` `>` `;` `=` and NUL, white space that begins or ends the value, and a `#`
+/// that begins it, are `\` and two upper-case hexadecimal digits.
 #[derive(Clone, Debug, Default)]
 pub struct Dn {
     pretty: String,
@@ -126,8 +126,13 @@ impl Dn {
     /// Pretty and normal form of the RDN `level` steps above the leaf (0 = leaf).
     pub fn rdn(&self, level: usize) -> Option<(&[u8], &[u8])> {
         let range = self.rdns.get(level)?;
-        let pretty = self.pretty.as_bytes().get(range.pretty.0 as usize..range.pretty.1 as usize)?;
-        let normalized = self.normalized.get(range.normalized.0 as usize..range.normalized.1 as usize)?;
+        let pretty = self
+            .pretty
+            .as_bytes()
+            .get(range.pretty.0 as usize..range.pretty.1 as usize)?;
+        let normalized = self
+            .normalized
+            .get(range.normalized.0 as usize..range.normalized.1 as usize)?;
         Some((pretty, normalized))
     }
     /// The name without its leaf RDN; `None` for the root.
@@ -135,6 +140,7 @@ impl Dn {
         Some(self.ancestor(self.depth().checked_sub(1)?))
     }
     /// The ancestor that keeps the `depth` topmost RDNs; the name itself when it has no more than that.
+    #[must_use]
     pub fn ancestor(&self, depth: usize) -> Dn {
         let mut ancestor = Dn::default();
         ancestor.push_levels(self, self.depth().saturating_sub(depth));
@@ -146,7 +152,10 @@ impl Dn {
             return ("", b"");
         };
         let pretty = self.pretty.get(range.pretty.0 as usize..).unwrap_or_default();
-        (pretty, self.normalized.get(range.normalized.0 as usize..).unwrap_or_default())
+        (
+            pretty,
+            self.normalized.get(range.normalized.0 as usize..).unwrap_or_default(),
+        )
     }
     /// Whether this name is `base` or below it.
     pub fn is_within(&self, base: &Dn) -> bool {
@@ -157,6 +166,7 @@ impl Dn {
         self.depth() == base.depth() + 1 && self.is_within(base)
     }
     /// `rdn` placed below `self`.
+    #[must_use]
     pub fn child(&self, rdn: &Dn) -> Dn {
         let mut child = Dn::default();
         child.push_levels(rdn, 0);
@@ -193,7 +203,10 @@ impl Dn {
     pub fn leaf_assertions(&self, schema: &Schema) -> Vec<(AttributeDescription, Vec<u8>)> {
         let mut assertions = Vec::new();
         let _ = self.visit_assertions(schema, 0..1, &mut |attribute_type, value| {
-            let description = AttributeDescription { attribute_type, options: SmallVec::new() };
+            let description = AttributeDescription {
+                attribute_type,
+                options: SmallVec::new(),
+            };
             assertions.push((description, value.to_vec()));
             ControlFlow::Continue(())
         });
@@ -243,7 +256,10 @@ impl Dn {
     }
     fn end_rdn(&mut self, start: (u32, u32)) -> Result<(), InvalidDn> {
         let end = self.lengths()?;
-        self.rdns.push(RdnRange { pretty: (start.0, end.0), normalized: (start.1, end.1) });
+        self.rdns.push(RdnRange {
+            pretty: (start.0, end.0),
+            normalized: (start.1, end.1),
+        });
         Ok(())
     }
     fn lengths(&self) -> Result<(u32, u32), InvalidDn> {

@@ -12,7 +12,11 @@ pub fn split(value: &[u8]) -> (&[u8], Option<&[u8]>) {
     };
     let (name, uid) = value.split_at(hash);
     let uid = uid.get(1..).unwrap_or_default();
-    if is_bit_string(uid) { (name, Some(uid)) } else { (value, None) }
+    if is_bit_string(uid) {
+        (name, Some(uid))
+    } else {
+        (value, None)
+    }
 }
 
 /// Parses a value: the name, and the bit string as written.

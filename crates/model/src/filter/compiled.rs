@@ -212,7 +212,10 @@ impl CompiledFilter {
     }
     /// The values of a range of parts: of [`Node::AnyOf`], or the `any` of [`Node::Substrings`].
     pub fn part_values(&self, range: &Range<u32>) -> impl ExactSizeIterator<Item = &[u8]> {
-        let parts = self.parts.get(range.start as usize..range.end as usize).unwrap_or_default();
+        let parts = self
+            .parts
+            .get(range.start as usize..range.end as usize)
+            .unwrap_or_default();
         parts.iter().map(|part| self.value(part))
     }
     /// The description of a slot.
@@ -237,19 +240,19 @@ impl CompiledFilter {
 
     /// Makes one node of the equalities on one attribute among the operands of the `|` at `index`.
     fn gather(&mut self, index: usize) {
-        let mut equalities: Vec<(Slot, &'static MatchingRule, Range<u32>)> = Vec::new();
-        self.operands(index, |_, node| {
-            if let Some(equality) = plain_equality(node) {
-                equalities.push(equality);
-            }
-        });
-        if equalities.len() < ANY_OF_THRESHOLD {
+        let mut count = 0;
+        self.operands(index, |_, node| count += usize::from(plain_equality(node).is_some()));
+        if count < ANY_OF_THRESHOLD {
             return;
         }
+        let mut equalities: Vec<(Slot, &'static MatchingRule, Range<u32>)> = Vec::with_capacity(count);
+        self.operands(index, |_, node| equalities.extend(plain_equality(node)));
         let bytes = std::mem::take(&mut self.bytes);
         let of = |range: &Range<u32>| bytes.get(range.start as usize..range.end as usize).unwrap_or_default();
         equalities.sort_by(|a, b| {
-            (a.0.0, a.1.oid).cmp(&(b.0.0, b.1.oid)).then_with(|| of(&a.2).cmp(of(&b.2)))
+            (a.0.0, a.1.oid)
+                .cmp(&(b.0.0, b.1.oid))
+                .then_with(|| of(&a.2).cmp(of(&b.2)))
         });
         let mut sets = Vec::new();
         for group in equalities.chunk_by(|a, b| a.0 == b.0 && a.1 == b.1) {
@@ -263,7 +266,11 @@ impl CompiledFilter {
                     self.parts.push(value.clone());
                 }
             }
-            sets.push(Node::AnyOf { slot, rule, values: start..length(&self.parts) });
+            sets.push(Node::AnyOf {
+                slot,
+                rule,
+                values: start..length(&self.parts),
+            });
         }
         self.bytes = bytes;
         if !sets.is_empty() {
@@ -275,7 +282,8 @@ impl CompiledFilter {
     fn replace_gathered(&mut self, index: usize, sets: Vec<Node>) {
         let gathered = |node: &Node| {
             plain_equality(node).is_some_and(|(slot, rule, _)| {
-                sets.iter().any(|set| matches!(set, Node::AnyOf { slot: s, rule: r, .. } if *s == slot && *r == rule))
+                sets.iter()
+                    .any(|set| matches!(set, Node::AnyOf { slot: s, rule: r, .. } if *s == slot && *r == rule))
             })
         };
         let mut kept = Vec::new();
@@ -316,9 +324,12 @@ impl CompiledFilter {
 
 fn plain_equality(node: &Node) -> Option<(Slot, &'static MatchingRule, Range<u32>)> {
     match node {
-        Node::Equality { slot, rule, value, dn_attributes: false } if rule.evaluate.is_none() => {
-            Some((*slot, rule, value.clone()))
-        }
+        Node::Equality {
+            slot,
+            rule,
+            value,
+            dn_attributes: false,
+        } if rule.evaluate.is_none() => Some((*slot, rule, value.clone())),
         _ => None,
     }
 }
@@ -340,20 +351,24 @@ pub(super) struct Compiler<'c> {
 
 impl<'c> Compiler<'c> {
     pub(super) fn new(filter: &'c mut CompiledFilter, schema: &'c Schema) -> Self {
-        Self { filter, schema, numbers: FxHashMap::default() }
+        Self {
+            filter,
+            schema,
+            numbers: FxHashMap::default(),
+        }
     }
     /// The slot of a description; `None` past 65,536 of them.
     pub(super) fn slot(&mut self, description: AttributeDescription) -> Option<Slot> {
         const MANY: usize = 32;
         let slots = &mut self.filter.slots;
-        let known = match slots.len() {
-            ..MANY => slots.iter().position(|known| *known == description).and_then(|n| u16::try_from(n).ok()),
-            _ => {
-                if self.numbers.is_empty() {
-                    self.numbers.extend(slots.iter().cloned().zip(0..));
-                }
-                self.numbers.get(&description).copied()
+        let known = if slots.len() < MANY {
+            let position = slots.iter().position(|known| *known == description);
+            position.and_then(|n| u16::try_from(n).ok())
+        } else {
+            if self.numbers.is_empty() {
+                self.numbers.extend(slots.iter().cloned().zip(0..));
             }
+            self.numbers.get(&description).copied()
         };
         if let Some(number) = known {
             return Some(Slot(number));

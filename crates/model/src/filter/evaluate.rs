@@ -72,7 +72,11 @@ impl CompiledFilter {
             };
             at += 1;
             if let Some((end, so_far)) = connective {
-                open.push(Frame { node, end: end as usize, so_far });
+                open.push(Frame {
+                    node,
+                    end: end as usize,
+                    so_far,
+                });
                 continue;
             }
             let mut truth = self.leaf(node, schema, source, scratch);
@@ -100,19 +104,43 @@ impl CompiledFilter {
         value: &[u8],
         scratch: &mut Vec<u8>,
     ) -> bool {
-        let source = OneValue { filter: self, schema, description, value };
+        let source = OneValue {
+            filter: self,
+            schema,
+            description,
+            value,
+        };
         self.evaluate(schema, &source, scratch) == Truth::True
     }
 
     fn leaf(&self, node: &Node, schema: &Schema, source: &dyn ValueSource, scratch: &mut Vec<u8>) -> Truth {
-        let mut values = Values { filter: self, schema, source, scratch };
+        let mut values = Values {
+            filter: self,
+            schema,
+            source,
+            scratch,
+        };
         match node {
             Node::Constant(truth) => return *truth,
             Node::InChain { slot, value } => return source.in_chain(*slot, self.value(value)),
             Node::Present(slot) => values.present(*slot),
-            Node::Equality { slot, rule, value, dn_attributes } => values.equality(*slot, rule, value, *dn_attributes),
-            Node::AnyOf { slot, rule, values: parts } => values.any_of(*slot, rule, parts),
-            Node::Less { slot, rule, value, dn_attributes } => {
+            Node::Equality {
+                slot,
+                rule,
+                value,
+                dn_attributes,
+            } => values.equality(*slot, rule, value, *dn_attributes),
+            Node::AnyOf {
+                slot,
+                rule,
+                values: parts,
+            } => values.any_of(*slot, rule, parts),
+            Node::Less {
+                slot,
+                rule,
+                value,
+                dn_attributes,
+            } => {
                 let assertion = self.value(value);
                 values.any(Some(*slot), rule, *dn_attributes, |value| value < assertion)
             }
@@ -125,7 +153,13 @@ impl CompiledFilter {
                 values.any(Some(*slot), rule, false, |value| value <= assertion)
             }
             Node::Approx { slot, value } => values.approx(*slot, self.value(value)),
-            Node::Substrings { slot, rule, initial, any, r#final } => {
+            Node::Substrings {
+                slot,
+                rule,
+                initial,
+                any,
+                r#final,
+            } => {
                 let end = |range: &Option<Range<u32>>| range.as_ref().map_or(&b""[..], |range| self.value(range));
                 let (initial, r#final) = (end(initial), end(r#final));
                 values.any(Some(*slot), rule, false, |value| {
@@ -133,9 +167,15 @@ impl CompiledFilter {
                     middle.is_some_and(|middle| contains_in_order(middle, self.part_values(any)))
                 })
             }
-            Node::AnyAttribute { rule, value, dn_attributes } => {
+            Node::AnyAttribute {
+                rule,
+                value,
+                dn_attributes,
+            } => {
                 let assertion = self.value(value);
-                values.any(None, rule, *dn_attributes, |value| matches(schema, rule, value, assertion))
+                values.any(None, rule, *dn_attributes, |value| {
+                    matches(schema, rule, value, assertion)
+                })
             }
             Node::And { .. } | Node::Or { .. } | Node::Not { .. } => false,
         }
@@ -181,12 +221,22 @@ impl Values<'_> {
     }
 
     /// Whether `test` holds for the normal form of some value; `slot` is `None` for any attribute that the rule applies to.
-    fn any(&mut self, slot: Option<Slot>, rule: &'static MatchingRule, dn_attributes: bool, test: impl Fn(&[u8]) -> bool) -> bool {
+    fn any(
+        &mut self,
+        slot: Option<Slot>,
+        rule: &'static MatchingRule,
+        dn_attributes: bool,
+        test: impl Fn(&[u8]) -> bool,
+    ) -> bool {
         let (mut found, schema, scratch) = (false, self.schema, &mut *self.scratch);
         let mut visit = |value: &[u8]| {
             scratch.clear();
             found = (rule.normalize_value)(schema, value, scratch).is_ok() && test(scratch);
-            if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if found {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         };
         match slot {
             Some(slot) => self.source.values(slot, &mut visit),
@@ -196,7 +246,11 @@ impl Values<'_> {
             let mut visit = |value: &[u8]| {
                 scratch.clear();
                 found = (rule.normalize_value)(schema, value, scratch).is_ok() && test(scratch);
-                if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                if found {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
             };
             self.source.dn_values(slot, rule, &mut visit);
         }
@@ -213,7 +267,9 @@ impl Values<'_> {
             }
         }
         let schema = self.schema;
-        self.any(Some(slot), rule, dn_attributes, |value| matches(schema, rule, value, assertion))
+        self.any(Some(slot), rule, dn_attributes, |value| {
+            matches(schema, rule, value, assertion)
+        })
     }
 
     fn any_of(&mut self, slot: Slot, rule: &'static MatchingRule, range: &Range<u32>) -> bool {
@@ -227,7 +283,10 @@ impl Values<'_> {
             Some(false) => return parts.any(|part| self.source.holds_normalized(slot, part) == Some(true)),
             None => {}
         }
-        let parts = filter.parts.get(range.start as usize..range.end as usize).unwrap_or_default();
+        let parts = filter
+            .parts
+            .get(range.start as usize..range.end as usize)
+            .unwrap_or_default();
         self.any(Some(slot), rule, false, |value| {
             parts.binary_search_by(|part| filter.value(part).cmp(value)).is_ok()
         })
@@ -239,7 +298,11 @@ impl Values<'_> {
             scratch.clear();
             matching::approx::codes(value, scratch);
             found = matching::approx::matches(scratch, assertion);
-            if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if found {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         });
         found
     }
@@ -263,7 +326,9 @@ struct OneValue<'v> {
 
 impl OneValue<'_> {
     fn is_of(&self, slot: Slot) -> bool {
-        self.filter.slot(slot).is_some_and(|general| self.schema.is_description_subtype(self.description, general))
+        self.filter
+            .slot(slot)
+            .is_some_and(|general| self.schema.is_description_subtype(self.description, general))
     }
 }
 
@@ -285,6 +350,11 @@ impl ValueSource for OneValue<'_> {
     }
     /// One step: whether the value is the target. Further steps are other entries'.
     fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth {
-        crate::entry::reaches_directly(self.schema, self.description, target, self.is_of(slot).then_some(self.value))
+        crate::entry::reaches_directly(
+            self.schema,
+            self.description,
+            target,
+            self.is_of(slot).then_some(self.value),
+        )
     }
 }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     Assertion, Filter,
-    compiled::{Compiler, Node, Slot, length},
+    compiled::{CompiledFilter, Compiler, Node, Slot, length},
 };
 use crate::{
     matching::{self, IN_CHAIN, MatchingRule, RuleKind, SubstringPart},
@@ -29,24 +29,42 @@ impl<'c> Compiler<'c> {
             Filter::GreaterOrEqual(Assertion { attribute, value }) => {
                 let (slot, attribute) = self.attribute(attribute)?;
                 let rule = attribute.ordering?;
-                Some(Node::GreaterOrEqual { slot, rule, value: self.assertion(attribute, rule, value)? })
+                Some(Node::GreaterOrEqual {
+                    slot,
+                    rule,
+                    value: self.assertion(attribute, rule, value)?,
+                })
             }
             Filter::LessOrEqual(Assertion { attribute, value }) => {
                 let (slot, attribute) = self.attribute(attribute)?;
                 let rule = attribute.ordering?;
-                Some(Node::LessOrEqual { slot, rule, value: self.assertion(attribute, rule, value)? })
+                Some(Node::LessOrEqual {
+                    slot,
+                    rule,
+                    value: self.assertion(attribute, rule, value)?,
+                })
             }
             Filter::Approx(Assertion { attribute, value }) => {
                 let (slot, attribute) = self.attribute(attribute)?;
                 self.approx(slot, attribute, value)
             }
             Filter::Present(attribute) => Some(Node::Present(self.attribute(attribute)?.0)),
-            Filter::Substrings { attribute, initial, any, r#final } => {
+            Filter::Substrings {
+                attribute,
+                initial,
+                any,
+                r#final,
+            } => {
                 let (slot, attribute) = self.attribute(attribute)?;
                 let any = any.iter().map(AsRef::as_ref);
                 self.substrings(slot, attribute.substrings?, initial.as_deref(), any, r#final.as_deref())
             }
-            Filter::Extensible { rule, attribute, value, dn_attributes } => {
+            Filter::Extensible {
+                rule,
+                attribute,
+                value,
+                dn_attributes,
+            } => {
                 let rule = match rule {
                     Some(name) => Some(matching::find(name)?),
                     None => None,
@@ -81,7 +99,12 @@ impl<'c> Compiler<'c> {
     }
 
     /// A normalized assertion value. The empty one is Undefined unless it is a value of the attribute's syntax.
-    fn assertion(&mut self, attribute: &AttributeType, rule: &'static MatchingRule, value: &[u8]) -> Option<Range<u32>> {
+    fn assertion(
+        &mut self,
+        attribute: &AttributeType,
+        rule: &'static MatchingRule,
+        value: &[u8],
+    ) -> Option<Range<u32>> {
         if value.is_empty() && (attribute.syntax.validate)(self.schema, value).is_err() {
             return None;
         }
@@ -94,7 +117,12 @@ impl<'c> Compiler<'c> {
             return self.object_class(slot, value);
         }
         let value = self.assertion(attribute, rule, value)?;
-        Some(Node::Equality { slot, rule, value, dn_attributes })
+        Some(Node::Equality {
+            slot,
+            rule,
+            value,
+            dn_attributes,
+        })
     }
 
     /// An entry is of a class when it is of one of its subclasses (RFC 4512 §2.4): the classes to look for are spelled out here, so that
@@ -111,14 +139,25 @@ impl<'c> Compiler<'c> {
             let value = self.append(|schema, out| (rule.normalize_value)(schema, oid, out))?;
             self.filter.parts.push(value);
         }
-        let mut parts = self.filter.parts.split_off(start as usize);
-        if let [only] = parts.as_slice() {
-            return Some(Node::Equality { slot, rule, value: only.clone(), dn_attributes: false });
+        if self.filter.parts.len() == start as usize + 1 {
+            let value = self.filter.parts.pop()?;
+            return Some(Node::Equality {
+                slot,
+                rule,
+                value,
+                dn_attributes: false,
+            });
         }
-        parts.sort_by(|a, b| self.filter.value(a).cmp(self.filter.value(b)));
-        parts.dedup_by(|a, b| self.filter.value(a) == self.filter.value(b));
-        self.filter.parts.append(&mut parts);
-        Some(Node::AnyOf { slot, rule, values: start..length(&self.filter.parts) })
+        let CompiledFilter { parts, bytes, .. } = &mut *self.filter;
+        let value = |part: &Range<u32>| bytes.get(part.start as usize..part.end as usize);
+        if let Some(classes) = parts.get_mut(start as usize..) {
+            classes.sort_unstable_by(|a, b| value(a).cmp(&value(b)));
+        }
+        Some(Node::AnyOf {
+            slot,
+            rule,
+            values: start..length(&self.filter.parts),
+        })
     }
 
     /// Approximate match is by sound for text, and equality for all else and for what has no sound.
@@ -133,7 +172,10 @@ impl<'c> Compiler<'c> {
         if value_range.is_empty() {
             return self.equality(slot, attribute, value, false);
         }
-        Some(Node::Approx { slot, value: value_range })
+        Some(Node::Approx {
+            slot,
+            value: value_range,
+        })
     }
 
     fn substrings<'v>(
@@ -165,7 +207,13 @@ impl<'c> Compiler<'c> {
         if initial.is_none() && any.is_empty() && r#final.is_none() {
             return None;
         }
-        Some(Node::Substrings { slot, rule, initial, any, r#final })
+        Some(Node::Substrings {
+            slot,
+            rule,
+            initial,
+            any,
+            r#final,
+        })
     }
 
     fn extensible(
@@ -180,11 +228,18 @@ impl<'c> Compiler<'c> {
             (None, Some((slot, attribute))) => return self.equality(slot, attribute, value, dn_attributes),
             (Some(rule), Some(attribute)) => (rule, attribute),
             (Some(rule), None) => {
-                if rule.oid == IN_CHAIN || !matches!(rule.kind, RuleKind::Equality | RuleKind::Extensible) || !rule.extensible {
+                if rule.oid == IN_CHAIN
+                    || !matches!(rule.kind, RuleKind::Equality | RuleKind::Extensible)
+                    || !rule.extensible
+                {
                     return None;
                 }
                 let value = self.append(|schema, out| (rule.normalize_assertion)(schema, value, out))?;
-                return Some(Node::AnyAttribute { rule, value, dn_attributes });
+                return Some(Node::AnyAttribute {
+                    rule,
+                    value,
+                    dn_attributes,
+                });
             }
         };
         if rule.oid == IN_CHAIN {
@@ -199,12 +254,20 @@ impl<'c> Compiler<'c> {
         }
         match rule.kind {
             RuleKind::Substrings => None,
-            RuleKind::Ordering => {
-                Some(Node::Less { slot, rule, value: self.assertion(attribute, rule, value)?, dn_attributes })
-            }
+            RuleKind::Ordering => Some(Node::Less {
+                slot,
+                rule,
+                value: self.assertion(attribute, rule, value)?,
+                dn_attributes,
+            }),
             RuleKind::Equality | RuleKind::Extensible => {
                 let value = self.append(|schema, out| (rule.normalize_assertion)(schema, value, out))?;
-                Some(Node::Equality { slot, rule, value, dn_attributes })
+                Some(Node::Equality {
+                    slot,
+                    rule,
+                    value,
+                    dn_attributes,
+                })
             }
         }
     }
@@ -214,5 +277,10 @@ const OBJECT_CLASS: &str = "2.5.4.0";
 const TOP: &str = "2.5.6.0";
 const OBJECT_IDENTIFIER_MATCH: &[u8] = b"2.5.13.0";
 /// caseIgnoreMatch, caseExactMatch and their IA5 forms.
-const TEXT_RULES: [&str; 4] = ["2.5.13.2", "2.5.13.5", "1.3.6.1.4.1.1466.109.114.2", "1.3.6.1.4.1.1466.109.114.1"];
+const TEXT_RULES: [&str; 4] = [
+    "2.5.13.2",
+    "2.5.13.5",
+    "1.3.6.1.4.1.1466.109.114.2",
+    "1.3.6.1.4.1.1466.109.114.1",
+];
 const DN_SYNTAXES: [&str; 2] = ["1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"];

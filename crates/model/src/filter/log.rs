@@ -66,14 +66,22 @@ impl LogFilter<'_, '_> {
     /// As it came in, but with the attribute's first name when there is such an attribute.
     fn undefined(&self, item: &Filter<'_>, f: &mut dyn Write) -> fmt::Result {
         let named = |attribute: &[u8]| Cow::Owned(self.name(attribute));
-        let assertion = |a: &Assertion<'_>| Assertion { attribute: named(&a.attribute), value: a.value.to_vec().into() };
+        let assertion = |a: &Assertion<'_>| Assertion {
+            attribute: named(&a.attribute),
+            value: a.value.to_vec().into(),
+        };
         let renamed = match item {
             Filter::Equality(a) => Filter::Equality(assertion(a)),
             Filter::GreaterOrEqual(a) => Filter::GreaterOrEqual(assertion(a)),
             Filter::LessOrEqual(a) => Filter::LessOrEqual(assertion(a)),
             Filter::Approx(a) => Filter::Approx(assertion(a)),
             Filter::Present(attribute) => Filter::Present(named(attribute)),
-            Filter::Substrings { attribute, initial, any, r#final } => Filter::Substrings {
+            Filter::Substrings {
+                attribute,
+                initial,
+                any,
+                r#final,
+            } => Filter::Substrings {
                 attribute: named(attribute),
                 initial: initial.clone(),
                 any: any.clone(),
@@ -105,7 +113,10 @@ impl LogFilter<'_, '_> {
             Filter::Substrings { attribute, .. } => {
                 write_raw(&self.name(attribute), f)?;
                 f.write_char('=')?;
-                let Node::Substrings { initial, any, r#final, .. } = node else {
+                let Node::Substrings {
+                    initial, any, r#final, ..
+                } = node
+                else {
                     return Ok(());
                 };
                 write_escaped(initial.as_ref().map_or(b"", |range| working.value(range)), f)?;
@@ -116,7 +127,12 @@ impl LogFilter<'_, '_> {
                 }
                 write_escaped(r#final.as_ref().map_or(b"", |range| working.value(range)), f)
             }
-            Filter::Extensible { rule, attribute, value, dn_attributes } => {
+            Filter::Extensible {
+                rule,
+                attribute,
+                value,
+                dn_attributes,
+            } => {
                 write_raw(&attribute.as_deref().map(|a| self.name(a)).unwrap_or_default(), f)?;
                 if *dn_attributes {
                     f.write_str(":dn")?;

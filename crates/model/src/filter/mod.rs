@@ -85,7 +85,10 @@ impl<'a> Filter<'a> {
             Cow::Owned(bytes.into_owned())
         }
         fn assertion(assertion: Assertion<'_>) -> Assertion<'static> {
-            Assertion { attribute: own(assertion.attribute), value: own(assertion.value) }
+            Assertion {
+                attribute: own(assertion.attribute),
+                value: own(assertion.value),
+            }
         }
         match self {
             Self::And(filters) => Filter::And(filters.into_iter().map(Filter::into_owned).collect()),
@@ -96,13 +99,23 @@ impl<'a> Filter<'a> {
             Self::LessOrEqual(a) => Filter::LessOrEqual(assertion(a)),
             Self::Approx(a) => Filter::Approx(assertion(a)),
             Self::Present(attribute) => Filter::Present(own(attribute)),
-            Self::Substrings { attribute, initial, any, r#final } => Filter::Substrings {
+            Self::Substrings {
+                attribute,
+                initial,
+                any,
+                r#final,
+            } => Filter::Substrings {
                 attribute: own(attribute),
                 initial: initial.map(own),
                 any: any.into_iter().map(own).collect(),
                 r#final: r#final.map(own),
             },
-            Self::Extensible { rule, attribute, value, dn_attributes } => Filter::Extensible {
+            Self::Extensible {
+                rule,
+                attribute,
+                value,
+                dn_attributes,
+            } => Filter::Extensible {
                 rule: rule.map(own),
                 attribute: attribute.map(own),
                 value: own(value),

@@ -40,7 +40,12 @@ pub(super) fn write_item(item: &Filter<'_>, f: &mut dyn Write) -> fmt::Result {
             write_raw(attribute, f)?;
             f.write_str("=*")
         }
-        Filter::Substrings { attribute, initial, any, r#final } => {
+        Filter::Substrings {
+            attribute,
+            initial,
+            any,
+            r#final,
+        } => {
             write_raw(attribute, f)?;
             f.write_char('=')?;
             write_escaped(initial.as_deref().unwrap_or_default(), f)?;
@@ -51,7 +56,12 @@ pub(super) fn write_item(item: &Filter<'_>, f: &mut dyn Write) -> fmt::Result {
             }
             write_escaped(r#final.as_deref().unwrap_or_default(), f)
         }
-        Filter::Extensible { rule, attribute, value, dn_attributes } => {
+        Filter::Extensible {
+            rule,
+            attribute,
+            value,
+            dn_attributes,
+        } => {
             write_raw(attribute.as_deref().unwrap_or_default(), f)?;
             if *dn_attributes {
                 f.write_str(":dn")?;

@@ -69,7 +69,11 @@ pub(super) fn parse(text: &[u8], max_depth: usize) -> Result<Filter<'_>, FilterE
                     if open.len() >= max_depth {
                         return Err(error(at, FilterErrorKind::TooDeep));
                     }
-                    open.push(Open { connective, at, children: Vec::new() });
+                    open.push(Open {
+                        connective,
+                        at,
+                        children: Vec::new(),
+                    });
                     at += 1;
                     continue;
                 }
@@ -88,7 +92,11 @@ pub(super) fn parse(text: &[u8], max_depth: usize) -> Result<Filter<'_>, FilterE
         };
         let Some(parent) = open.last_mut() else {
             at = skip_spaces(text, at);
-            return if at == text.len() { Ok(done) } else { Err(error(at, FilterErrorKind::Unexpected)) };
+            return if at == text.len() {
+                Ok(done)
+            } else {
+                Err(error(at, FilterErrorKind::Unexpected))
+            };
         };
         parent.children.push(done);
     }
@@ -104,7 +112,11 @@ fn connective(byte: Option<&u8>) -> Option<Connective> {
 }
 
 fn close(open: Open<'_>) -> Result<Filter<'_>, FilterError> {
-    let Open { connective, at, mut children } = open;
+    let Open {
+        connective,
+        at,
+        mut children,
+    } = open;
     match connective {
         Connective::And => Ok(Filter::And(children)),
         Connective::Or => Ok(Filter::Or(children)),
@@ -143,16 +155,26 @@ fn item(text: &[u8], start: usize, end: usize) -> Result<Filter<'_>, FilterError
     let item = text.get(start..end).unwrap_or_default();
     let bad_description = error(start, FilterErrorKind::BadDescription);
     let equals = memchr::memchr(b'=', item).ok_or(bad_description)?;
-    let (left, value) = (item.get(..equals).unwrap_or_default(), item.get(equals + 1..).unwrap_or_default());
+    let (left, value) = (
+        item.get(..equals).unwrap_or_default(),
+        item.get(equals + 1..).unwrap_or_default(),
+    );
     let value_at = start + equals + 1;
     let assertion = |attribute: &'_ [u8]| -> Result<(), FilterError> {
-        if is_description(attribute) { Ok(()) } else { Err(bad_description) }
+        if is_description(attribute) {
+            Ok(())
+        } else {
+            Err(bad_description)
+        }
     };
     match left.split_last() {
         Some((b':', names)) => extensible(names, value, value_at, bad_description),
         Some((operator @ (b'>' | b'<' | b'~'), attribute)) => {
             assertion(attribute)?;
-            let assertion = Assertion { attribute: Cow::Borrowed(attribute), value: unescape(value, value_at)? };
+            let assertion = Assertion {
+                attribute: Cow::Borrowed(attribute),
+                value: unescape(value, value_at)?,
+            };
             Ok(match operator {
                 b'>' => Filter::GreaterOrEqual(assertion),
                 b'<' => Filter::LessOrEqual(assertion),
@@ -173,11 +195,18 @@ fn equality<'a>(attribute: &'a [u8], value: &'a [u8], at: usize) -> Result<Filte
         return Ok(Filter::Present(attribute));
     }
     let Some(first) = asterisk(value) else {
-        return Ok(Filter::Equality(Assertion { attribute, value: unescape(value, at)? }));
+        return Ok(Filter::Equality(Assertion {
+            attribute,
+            value: unescape(value, at)?,
+        }));
     };
     let part = |range: std::ops::Range<usize>| -> Result<Option<Cow<'a, [u8]>>, FilterError> {
         let raw = value.get(range.clone()).unwrap_or_default();
-        Ok(if raw.is_empty() { None } else { Some(unescape(raw, at + range.start)?) })
+        Ok(if raw.is_empty() {
+            None
+        } else {
+            Some(unescape(raw, at + range.start)?)
+        })
     };
     let initial = part(0..first)?;
     let (mut any, mut from) = (Vec::new(), first + 1);
@@ -186,7 +215,12 @@ fn equality<'a>(attribute: &'a [u8], value: &'a [u8], at: usize) -> Result<Filte
         from += next + 1;
     }
     let r#final = part(from..value.len())?;
-    Ok(Filter::Substrings { attribute, initial, any, r#final })
+    Ok(Filter::Substrings {
+        attribute,
+        initial,
+        any,
+        r#final,
+    })
 }
 
 /// The first asterisk that is not escaped.
@@ -209,14 +243,13 @@ fn extensible<'a>(names: &'a [u8], value: &'a [u8], at: usize, bad: FilterError)
     let is_dn = |field: &[u8]| field.eq_ignore_ascii_case(b"dn");
     let (dn_attributes, rule) = match (second, third, fields.next()) {
         (None, None, None) => (false, None),
-        (Some(dn), None, None) if is_dn(dn) && attribute.is_some() => (true, None),
+        (Some(dn), None, None) if is_dn(dn) => (true, None),
         (Some(rule), None, None) => (false, Some(rule)),
         (Some(dn), Some(rule), None) if is_dn(dn) => (true, Some(rule)),
         _ => return Err(bad),
     };
-    let well_formed = attribute.is_none_or(is_description)
-        && rule.is_none_or(|r| is_oid(r))
-        && (attribute.is_some() || rule.is_some());
+    let well_formed =
+        attribute.is_none_or(is_description) && rule.is_none_or(is_oid) && (attribute.is_some() || rule.is_some());
     if !well_formed {
         return Err(bad);
     }
@@ -239,9 +272,9 @@ fn is_description(text: &[u8]) -> bool {
 fn is_oid(text: &[u8]) -> bool {
     match text.first() {
         Some(b) if b.is_ascii_alphabetic() => text.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'-'),
-        Some(b) if b.is_ascii_digit() => {
-            text.split(|&b| b == b'.').all(|arc| !arc.is_empty() && arc.iter().all(u8::is_ascii_digit))
-        }
+        Some(b) if b.is_ascii_digit() => text
+            .split(|&b| b == b'.')
+            .all(|arc| !arc.is_empty() && arc.iter().all(u8::is_ascii_digit)),
         _ => false,
     }
 }

@@ -22,7 +22,10 @@ pub struct Steps<'f, 'a> {
 
 impl<'f, 'a> Steps<'f, 'a> {
     pub(super) fn new(filter: &'f Filter<'a>) -> Self {
-        Self { start: Some(filter), open: SmallVec::new() }
+        Self {
+            start: Some(filter),
+            open: SmallVec::new(),
+        }
     }
     fn enter(&mut self, filter: &'f Filter<'a>) -> Step<'f, 'a> {
         if matches!(filter, Filter::And(_) | Filter::Or(_) | Filter::Not(_)) {

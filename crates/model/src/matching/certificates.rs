@@ -48,11 +48,25 @@ fn certificate(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), I
 }
 
 fn serial_and_issuer(schema: &Schema, serial: &[u8], issuer: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
-    let issuer = issuer::normal_form(schema, &issuer::text(schema, issuer)?);
-    out.extend_from_slice(der::integer_text(serial)?.as_bytes());
-    out.push(b'$');
-    out.extend_from_slice(&issuer);
-    Ok(())
+    let serial = der::integer_text(serial)?;
+    undone_on_error(out, |out| {
+        out.extend_from_slice(serial.as_bytes());
+        out.push(b'$');
+        issuer::of_certificate(schema, issuer, out)
+    })
+}
+
+/// Takes back what a failed step has appended.
+fn undone_on_error(
+    out: &mut Vec<u8>,
+    step: impl FnOnce(&mut Vec<u8>) -> Result<(), InvalidValue>,
+) -> Result<(), InvalidValue> {
+    let start = out.len();
+    let result = step(out);
+    if result.is_err() {
+        out.truncate(start);
+    }
+    result
 }
 
 /// Compare requests and value deletions bring whole certificates too.
@@ -79,11 +93,11 @@ fn certificate_assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Re
 }
 
 fn put(schema: &Schema, first: &str, issuer: &str, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
-    let issuer = issuer::asserted(schema, issuer)?;
-    out.extend_from_slice(first.as_bytes());
-    out.push(b'$');
-    out.extend_from_slice(&issuer);
-    Ok(())
+    undone_on_error(out, |out| {
+        out.extend_from_slice(first.as_bytes());
+        out.push(b'$');
+        issuer::asserted(schema, issuer, out)
+    })
 }
 
 /// A decimal number, or `'0f'H`.
@@ -108,12 +122,12 @@ fn serial_number(text: &str) -> Result<String, InvalidValue> {
 
 fn certificate_list(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     let found = CertificateList::parse(value)?;
-    let issuer = issuer::normal_form(schema, &issuer::text(schema, found.issuer)?);
     let (tag, digits) = found.this_update;
-    put_time(schema, tag == der::UTC_TIME, digits, out)?;
-    out.push(b'$');
-    out.extend_from_slice(&issuer);
-    Ok(())
+    undone_on_error(out, |out| {
+        put_time(schema, tag == der::UTC_TIME, digits, out)?;
+        out.push(b'$');
+        issuer::of_certificate(schema, found.issuer, out)
+    })
 }
 
 /// The time with its century (RFC 5280 §4.1.2.5.1), as generalizedTimeMatch normalizes it.
@@ -151,11 +165,11 @@ fn certificate_list_assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) 
             (text, text.len() == 13)
         }
     };
-    let issuer = issuer::asserted(schema, issuer)?;
-    put_time(schema, short_year, update.as_bytes(), out)?;
-    out.push(b'$');
-    out.extend_from_slice(&issuer);
-    Ok(())
+    undone_on_error(out, |out| {
+        put_time(schema, short_year, update.as_bytes(), out)?;
+        out.push(b'$');
+        issuer::asserted(schema, issuer, out)
+    })
 }
 
 fn attribute_certificate(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {

@@ -1,12 +1,15 @@
 //! Rules of distinguished names: distinguishedNameMatch (RFC 4517 §4.2.15), uniqueMemberMatch (§4.2.31), rdnMatch, in-chain, and
 //! OpenLDAP's dnSubtreeMatch, dnOneLevelMatch, dnSubordinateMatch and dnSuperiorMatch.
 //!
-//! Normal form: `Dn::normalized`, leaf first, in which a superior is what follows an unescaped comma.
+//! Normal form: `Dn::normalized`, leaf first, in which each comma separates RDNs: those in values are written as `\\2C`.
+
+use std::cell::RefCell;
 
 use super::{IN_CHAIN, MatchingRule};
 use crate::{
     Dn, Schema,
-    syntax::{InvalidValue, oid, split_optional_uid},
+    dn::name_and_uid,
+    syntax::{InvalidValue, oid},
 };
 
 const DN: &[&str] = &[oid::DN];
@@ -57,24 +60,39 @@ pub(super) static UNIQUE_MEMBER_ROWS: &[MatchingRule] = &[MatchingRule {
     )
 }];
 
+/// Parses a name of at most `levels` RDNs, in memory that each thread keeps for it.
+fn parsed(schema: &Schema, value: &[u8], levels: usize, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    thread_local! {
+        static SCRATCH: RefCell<Dn> = RefCell::default();
+    }
+    SCRATCH.with(|scratch| {
+        let mut fresh = Dn::root();
+        let mut kept = scratch.try_borrow_mut();
+        // Never borrowed twice, unless a rule comes to parse names while it parses one.
+        let dn = match &mut kept {
+            Ok(kept) => &mut **kept,
+            Err(_) => &mut fresh,
+        };
+        dn.parse_into(schema, value).map_err(|_| InvalidValue)?;
+        if dn.depth() > levels {
+            return Err(InvalidValue);
+        }
+        out.extend_from_slice(dn.normalized());
+        Ok(())
+    })
+}
+
 fn name(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
-    let dn = Dn::parse(schema, value).map_err(|_| InvalidValue)?;
-    out.extend_from_slice(dn.normalized());
-    Ok(())
+    parsed(schema, value, usize::MAX, out)
 }
 
 fn rdn(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
-    let dn = Dn::parse(schema, value).map_err(|_| InvalidValue)?;
-    if dn.depth() > 1 {
-        return Err(InvalidValue);
-    }
-    out.extend_from_slice(dn.normalized());
-    Ok(())
+    parsed(schema, value, 1, out)
 }
 
 /// The name, and `#` with the bit string if there is one.
 fn member(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
-    let (dn, uid) = split_optional_uid(value);
+    let (dn, uid) = name_and_uid::split(value);
     name(schema, dn, out)?;
     if let Some(uid) = uid {
         out.push(b'#');
@@ -88,8 +106,8 @@ fn same_member(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
     if value == assertion {
         return true;
     }
-    let (value_name, _) = split_optional_uid(value);
-    let (_, asserted_uid) = split_optional_uid(assertion);
+    let (value_name, _) = name_and_uid::split(value);
+    let (_, asserted_uid) = name_and_uid::split(assertion);
     asserted_uid.is_none() && value_name == assertion
 }
 
@@ -119,20 +137,13 @@ fn superior(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
 
 /// The RDNs that `low` has before the name `high`; `None` when it is not below it.
 fn above<'a>(low: &'a [u8], high: &[u8]) -> Option<&'a [u8]> {
-    if high.is_empty() {
-        return if low.is_empty() { None } else { Some(low) };
-    }
-    let rdns = low.strip_suffix(high)?.strip_suffix(b",")?;
-    // A comma behind an odd number of backslashes belongs to a value.
-    let backslashes = rdns.iter().rev().take_while(|byte| **byte == b'\\').count();
-    (!rdns.is_empty() && backslashes % 2 == 0).then_some(rdns)
+    let rdns = match high {
+        [] => low,
+        _ => low.strip_suffix(high)?.strip_suffix(b",")?,
+    };
+    (!rdns.is_empty()).then_some(rdns)
 }
 
 fn has_separator(rdns: &[u8]) -> bool {
-    let mut escaped = false;
-    rdns.iter().any(|byte| {
-        let separator = *byte == b',' && !escaped;
-        escaped = *byte == b'\\' && !escaped;
-        separator
-    })
+    memchr::memchr(b',', rdns).is_some()
 }

@@ -1,1 +1,404 @@
-//! Tests of schema.
+//! Reading, resolving, refusing and publishing definitions.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::*;
+
+fn built(text: &str) -> Result<Arc<Schema>, SchemaErrors> {
+    let mut builder = SchemaBuilder::new();
+    file::read(&mut builder, text, &"test.schema".into())?;
+    builder.build()
+}
+
+fn refused(text: &str) -> String {
+    match built(text) {
+        Ok(_) => panic!("accepted: {text}"),
+        Err(errors) => errors.to_string(),
+    }
+}
+
+#[test]
+fn the_system_schema_is_whole() {
+    let schema = Schema::system();
+    for name in [
+        "objectClass",
+        "cn",
+        "commonName",
+        "name",
+        "uid",
+        "userPassword",
+        "entryUUID",
+        "entryCSN",
+        "contextCSN",
+        "entryDN",
+        "ref",
+        "memberOf",
+        "pwdChangedTime",
+        "monitorOpInitiated",
+        "olmMDBPagesUsed",
+        "authzTo",
+        "saslAuthzFrom",
+        "superiorUUID",
+        "collectiveExclusions",
+        "2.5.4.3",
+        "OID.2.5.4.3",
+    ] {
+        assert!(schema.find_attribute_type(name.as_bytes()).is_some(), "{name}");
+    }
+    for name in [
+        "top",
+        "extensibleObject",
+        "alias",
+        "referral",
+        "LDAProotDSE",
+        "subentry",
+        "subschema",
+        "collectiveAttributeSubentry",
+        "dynamicObject",
+        "glue",
+        "syncProviderSubentry",
+        "monitorServer",
+        "olmMDBDatabase",
+        "pwdPolicy",
+    ] {
+        assert!(schema.find_object_class(name.as_bytes()).is_some(), "{name}");
+    }
+    assert!(schema.find_attribute_type(b"mail").is_none());
+    for (position, found) in schema.attribute_types().iter().enumerate() {
+        assert_eq!(found.number.0 as usize, position);
+        assert!(found.built_in);
+    }
+}
+
+#[test]
+fn everything_published_prints_as_it_reads() {
+    let schema = Schema::system();
+    let mut count = 0;
+    for text in schema.attribute_type_definitions() {
+        let parsed = AttributeTypeDefinition::parse(text).expect(text);
+        assert_eq!(parsed.print(&str::to_owned), text);
+        count += 1;
+    }
+    assert!(count > 50);
+    for text in schema.object_class_definitions() {
+        assert_eq!(
+            ObjectClassDefinition::parse(text).expect(text).print(&str::to_owned),
+            text
+        );
+    }
+    for text in schema.syntax_definitions() {
+        assert_eq!(SyntaxDefinition::parse(text).expect(text).print(&str::to_owned), text);
+    }
+    for text in schema.matching_rule_definitions() {
+        let parsed = OtherDefinition::parse(&text, OtherKind::MatchingRule).expect(&text);
+        assert_eq!(parsed.print(&str::to_owned), text);
+    }
+    for text in schema.matching_rule_use_definitions() {
+        let parsed = OtherDefinition::parse(&text, OtherKind::MatchingRuleUse).expect(&text);
+        assert_eq!(parsed.print(&str::to_owned), text);
+    }
+}
+
+#[test]
+fn publication_has_slapds_form() {
+    let schema = Schema::system();
+    let types: Vec<&str> = schema.attribute_type_definitions().collect();
+    assert!(types.contains(&"( 2.5.4.3 NAME ( 'cn' 'commonName' ) DESC 'RFC 4519: common name' SUP name )"));
+    assert!(
+        types.iter().all(|text| !text.contains("'namingCSN'")),
+        "internal types are hidden"
+    );
+    let classes: Vec<&str> = schema.object_class_definitions().collect();
+    assert!(classes.contains(
+        &"( 2.5.17.0 NAME 'subentry' DESC 'RFC 3672: administrative information' SUP top STRUCTURAL MUST ( cn $ subtreeSpecification ) )"
+    ));
+    let syntaxes: Vec<&str> = schema.syntax_definitions().collect();
+    assert!(syntaxes.contains(
+        &"( 1.3.6.1.4.1.1466.115.121.1.8 DESC 'Certificate' X-BINARY-TRANSFER-REQUIRED 'TRUE' X-NOT-HUMAN-READABLE 'TRUE' )"
+    ));
+    assert!(syntaxes.contains(&"( 1.2.840.113549.1.8.1.1 DESC 'PKCS#8 PrivateKeyInfo' )"));
+    let rules: Vec<String> = schema.matching_rule_definitions().collect();
+    assert!(rules.contains(&"( 2.5.13.2 NAME 'caseIgnoreMatch' SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )".to_owned()));
+    let uses: Vec<String> = schema.matching_rule_use_definitions().collect();
+    assert!(uses.contains(
+        &"( 1.3.6.1.4.1.1466.109.114.2 NAME 'caseIgnoreIA5Match' APPLIES ( altServer $ pwdCheckModule ) )".to_owned()
+    ));
+}
+
+const SAMPLE: &str = "\
+# A comment
+  that goes on
+OBJECTIDENTIFIER exampleAttribute example:1
+objectIdentifier example 1.3.6.1.4.1.99999
+objectclass ( example:2.1 NAME 'examplePerson'
+\tSUP exampleBase STRUCTURAL
+    MUST exampleName MAY ( exampleNick $ description ) )
+objectclass ( example:2.2 NAME 'exampleBase' SUP top ABSTRACT MUST cn )
+
+attributetype ( exampleAttribute:2 NAME ( 'exampleNick' 'nick' )
+  SUP exampleName X-ORIGIN ( 'here' 'there' ) X-ORDERED 'VALUES' )
+AttributeType ( exampleAttribute:1 NAME exampleName DESC 'it\\27s a name'
+  EQUALITY caseIgnoreMatch SUBSTR caseIgnoreSubstringsMatch
+  SYNTAX '1.3.6.1.4.1.1466.115.121.1.15{64}' )
+ldapsyntax ( example:3.1 DESC 'Odd strings' X-SUBST '1.3.6.1.4.1.1466.115.121.1.15' )
+attributetype ( exampleAttribute:3 NAME 'odd' EQUALITY caseExactMatch SYNTAX example:3.1 SINGLE-VALUE )
+ditcontentrule ( example:2.1 NAME 'examplePersonRule' AUX exampleExtra MAY odd NOT seeAlso )
+objectclass ( example:2.3 NAME 'exampleExtra' AUXILIARY MAY seeAlso )
+";
+
+#[test]
+fn a_batch_may_refer_forward() {
+    let schema = built(SAMPLE).expect("valid");
+    let nick = schema.find_attribute_type(b"NICK").expect("defined");
+    assert_eq!(&*nick.oid, "1.3.6.1.4.1.99999.1.2");
+    assert_eq!(nick.name(), "exampleNick");
+    assert_eq!(nick.equality.map(|rule| rule.name), Some("caseIgnoreMatch"));
+    assert_eq!(nick.substrings.map(|rule| rule.name), Some("caseIgnoreSubstringsMatch"));
+    assert_eq!(nick.minimum_upper_bound, Some(64));
+    assert_eq!(nick.extension("X-ORDERED"), Some("VALUES"));
+    assert_eq!(
+        &*nick.definition,
+        "( 1.3.6.1.4.1.99999.1.2 NAME ( 'exampleNick' 'nick' ) SUP exampleName X-ORIGIN ( 'here' 'there' ) X-ORDERED 'VALUES' )"
+    );
+    assert!(nick.unexpanded_definition.starts_with("( exampleAttribute:2 NAME"));
+    let name = schema.find_attribute_type(b"exampleName").expect("defined");
+    assert_eq!(
+        &*name.definition,
+        "( 1.3.6.1.4.1.99999.1.1 NAME 'exampleName' DESC 'it\\27s a name' EQUALITY caseIgnoreMatch \
+         SUBSTR caseIgnoreSubstringsMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15{64} )"
+    );
+    assert!(schema.is_subtype(nick.number, name.number));
+    assert!(!schema.is_subtype(name.number, nick.number));
+    assert_eq!(schema.subtypes(name.number), [name.number, nick.number]);
+    let odd = schema.find_attribute_type(b"odd").expect("defined");
+    assert_eq!(odd.syntax.oid, "1.3.6.1.4.1.99999.3.1");
+    assert!((odd.syntax.validate)(&schema, b"x").is_ok());
+    assert!((odd.syntax.validate)(&schema, b"").is_err());
+    let person = schema.find_object_class(b"examplePerson").expect("defined");
+    let above: Vec<&str> = schema
+        .superclasses(person.number)
+        .iter()
+        .map(|number| schema.object_class(*number).name())
+        .collect();
+    assert_eq!(above, ["examplePerson", "exampleBase", "top"]);
+    let required: Vec<&str> = schema
+        .required_types(person.number)
+        .iter()
+        .map(|number| schema.attribute_type(*number).name())
+        .collect();
+    assert_eq!(required, ["objectClass", "cn", "exampleName"]);
+    assert_eq!(
+        schema.dit_content_rule_definitions().collect::<Vec<_>>(),
+        ["( 1.3.6.1.4.1.99999.2.1 NAME 'examplePersonRule' AUX exampleExtra MAY odd NOT seeAlso )"]
+    );
+}
+
+#[test]
+fn numbers_of_the_base_stay_valid() {
+    let base = Schema::system();
+    let schema = built(SAMPLE).expect("valid");
+    for found in base.attribute_types() {
+        assert_eq!(schema.attribute_type(found.number).oid, found.oid);
+    }
+    let again = SchemaBuilder::from_schema(&schema);
+    let again = again.build().expect("nothing added");
+    assert_eq!(again.attribute_types().len(), schema.attribute_types().len());
+}
+
+#[test]
+fn identical_duplicates_are_ignored() {
+    let twice = format!("{SAMPLE}{SAMPLE}");
+    let (once, twice) = (built(SAMPLE).expect("valid"), built(&twice).expect("valid"));
+    assert_eq!(once.attribute_types().len(), twice.attribute_types().len());
+    let mut builder = SchemaBuilder::from_schema(&once);
+    file::read(&mut builder, SAMPLE, &"again.schema".into()).expect("reads");
+    let again = builder.build().expect("repeats itself");
+    assert_eq!(again.object_classes().len(), once.object_classes().len());
+    assert_eq!(again.content_rules().len(), 1);
+}
+
+#[test]
+fn repeating_the_built_in_schema_is_ignored() {
+    let before = Schema::system();
+    let schema = built(
+        "attributetype ( 2.5.4.3 NAME ( 'cn' 'commonName' ) DESC 'other words' SUP name )\n\
+         attributetype ( 1.3.6.1.4.1.42.2.27.8.1.2 NAME 'pwdMinAge' EQUALITY integerMatch \
+         SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 SINGLE-VALUE )\n\
+         objectclass ( 1.3.6.1.4.1.42.2.27.8.2.1 NAME 'pwdPolicy' SUP top AUXILIARY MUST ( pwdAttribute ) \
+         MAY ( pwdMinAge $ pwdMaxAge ) )\n",
+    )
+    .expect("an old ppolicy.schema");
+    assert_eq!(schema.attribute_types().len(), before.attribute_types().len());
+    assert!(refused("attributetype ( 2.5.4.3 NAME 'cn' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )").contains("(built in)"));
+}
+
+#[test]
+fn refusals_name_file_line_element_and_reason() {
+    for (text, expected) in [
+        (
+            "attributetype ( 1.2.3 NAME 'a' SUP nosuch )",
+            "test.schema: line 1: attribute type a: AttributeType not found: \"nosuch\"",
+        ),
+        (
+            "\n\nattributetype ( 1.2.3 NAME 'a' )",
+            "test.schema: line 3: attribute type a: AttributeType SYNTAX or SUPerior required",
+        ),
+        (
+            "attributetype ( 1.2.3 NAME 'a' SYNTAX 1.2.9 )",
+            "Syntax not found: \"1.2.9\"",
+        ),
+        (
+            "attributetype ( 1.2.3 NAME 'a' SYNTAX OMsyn:15 EQUALITY foo )",
+            "MatchingRule not found: \"foo\"",
+        ),
+        (
+            "attributetype ( 1.2.3 NAME 'a' SYNTAX OMsyn:26 EQUALITY caseIgnoreMatch )",
+            "inappropriate matching rule: \"caseIgnoreMatch\"",
+        ),
+        (
+            "attributetype ( 1.2.3 NAME 'a' SYNTAX OMsyn:15 EQUALITY caseIgnoreOrderingMatch )",
+            "inappropriate matching rule",
+        ),
+        (
+            "attributetype ( 1.2.3 NAME 'a' SYNTAX OMsyn:15 ORDERING caseIgnoreOrderingMatch )",
+            "inappropriate matching rule",
+        ),
+        ("attributetype ( 1.2.3 NAME 'a' SUP name COLLECTIVE )", "COLLECTIVE"),
+        (
+            "attributetype ( 1.2.3 NAME 'a' SUP name USAGE dSAOperation )",
+            "inappropriate USAGE",
+        ),
+        (
+            "attributetype ( nomacro:3 NAME 'a' SUP name )",
+            "OID could not be expanded: \"nomacro:3\"",
+        ),
+        (
+            "attributetype ( 1.2.3 NAME 'cn' SUP name )",
+            "name \"cn\" is taken by the attribute type with OID 2.5.4.3",
+        ),
+        (
+            "attributetype ( 1.2.3 NAME 'a' SUP b )\nattributetype ( 1.2.4 NAME 'b' SUP a )",
+            "line 2: attribute type b: superior \"a\"",
+        ),
+        (
+            "attributetype ( 1.2.3 NAME 'a' SUP name )\n\nattributetype ( 1.2.3 NAME 'a' SUP name SINGLE-VALUE )",
+            "test.schema: line 3: attribute type a: inconsistent duplicate of attribute type a (test.schema: line 1)",
+        ),
+        (
+            "objectclass ( 1.2.3 NAME 'a' SUP nosuch )",
+            "line 1: object class a: ObjectClass not found: \"nosuch\"",
+        ),
+        (
+            "objectclass ( 1.2.3 NAME 'a' MUST nosuch )",
+            "object class a: AttributeType not found: \"nosuch\"",
+        ),
+        (
+            "objectclass ( 1.2.3 NAME 'a' SUP alias AUXILIARY )",
+            "inappropriate SUPerior: \"alias\"",
+        ),
+        ("objectclass ( 1.2.3 NAME 'a' SUP a )", "superclass of itself"),
+        ("objectclass ( 1.2.3 NAME 'top' )", "name \"top\" is taken"),
+        ("objectclass ( 1.2.3 NAME 'a' SUP ( top alias ) )", "unexpected token"),
+        ("objectclass ( 1.2.3 NAME 'a_b' )", "is no name"),
+        ("objectclass ( 1.2.3 NAME 'a", "missing closing quote"),
+        ("objectclass ( 1.2.3 NAME 'a' NAME 'b' )", "NAME is given twice"),
+        ("ditcontentrule ( 2.5.6.0 )", "inappropriate ObjectClass: \"2.5.6.0\""),
+        (
+            "ditcontentrule ( 2.5.6.1 MAY nosuch )",
+            "DIT content rule 2.5.6.1: AttributeType not found",
+        ),
+        ("ldapsyntax ( 1.2.3 DESC 'x' )", "no X-SUBST"),
+        (
+            "ldapsyntax ( 1.2.3 DESC 'x' X-SUBST '1.2.4' )",
+            "substitute syntax not found",
+        ),
+        ("objectidentifier a b:1", "OID could not be expanded: \"b:1\""),
+        (
+            "objectidentifier a 1.2\nobjectidentifier a 1.3",
+            "line 2: object identifier a: already stands for 1.2",
+        ),
+        ("objectidentifier a", "a name and an OID expected"),
+        ("nameform ( 1.2.3 OC top MUST cn )", "not enforced"),
+        ("database mdb", "database: not a schema directive"),
+    ] {
+        let error = refused(text);
+        assert!(
+            error.contains(expected),
+            "{text}\n  {error}\n  should hold\n  {expected}"
+        );
+        assert!(error.starts_with("test.schema: line "), "{error}");
+    }
+}
+
+#[test]
+fn all_that_is_wrong_is_reported() {
+    let error = refused("attributetype ( 1.2.3 NAME 'a' SUP x )\nobjectclass ( 1.2.4 NAME 'b' MUST ( y $ z ) )");
+    assert_eq!(error.lines().count(), 3, "{error}");
+}
+
+#[test]
+fn values_of_cn_schema_entries() {
+    let mut builder = SchemaBuilder::new();
+    let source = Source {
+        file: "cn={4}test,cn=schema,cn=config".into(),
+        line: 0,
+    };
+    let mut add = |attribute: &str, value: &str| file::add_value(&mut builder, attribute, value, &source);
+    assert_eq!(add("olcAttributeTypes", "{0}( 1.2.3 NAME 'a' SUP name )"), Ok(true));
+    assert_eq!(add("OLCOBJECTCLASSES", "{12} ( 1.2.4 NAME 'b' MAY a )"), Ok(true));
+    assert_eq!(add("attributeTypes", "( 1.2.5 NAME 'c' SUP name )"), Ok(true));
+    assert_eq!(add("cn", "{4}test"), Ok(false));
+    let error = add("olcAttributeTypes", "{1}( 1.2.3 NAME )").expect_err("no name");
+    assert!(
+        error
+            .to_string()
+            .starts_with("cn={4}test,cn=schema,cn=config: attribute type \"( 1.2.3 NAME )\": "),
+        "{error}"
+    );
+    let schema = builder.build().expect("valid");
+    assert!(schema.find_object_class(b"b").is_some());
+}
+
+#[test]
+fn attributeoptions_of_a_file_are_in_force() {
+    let schema = built("attributeoptions x- lang-").expect("valid");
+    assert!(schema.attribute_description(b"cn;x-foo").is_ok());
+    assert!(refused("attributeoptions binary").contains("attributeoptions"));
+}
+
+proptest! {
+    #[test]
+    fn reading_never_panics(text in "[( )$'A-Za-z0-9.:{}-]{0,60}") {
+        let _ = AttributeTypeDefinition::parse(&text);
+        let _ = ObjectClassDefinition::parse(&format!("( 1.2 {text}"));
+        let _ = ContentRuleDefinition::parse(&format!("( 1.2 AUX {text} )"));
+    }
+
+    #[test]
+    fn classes_print_as_they_read(
+        names in prop::collection::vec("[a-z][a-z0-9-]{0,8}", 0..3),
+        may in prop::collection::vec("[a-z]{1,4}", 0..4),
+        origin in prop::option::of("[ -&(-~]{0,12}"),
+    ) {
+        let mut text = String::from("( 1.2.3");
+        match names.as_slice() {
+            [] => {}
+            [name] => text.push_str(&format!(" NAME '{name}'")),
+            _ => text.push_str(&format!(" NAME ( '{}' )", names.join("' '"))),
+        }
+        text.push_str(" AUXILIARY");
+        match may.as_slice() {
+            [] => {}
+            [name] => text.push_str(&format!(" MAY {name}")),
+            _ => text.push_str(&format!(" MAY ( {} )", may.join(" $ "))),
+        }
+        if let Some(origin) = origin {
+            text.push_str(&format!(" X-ORIGIN '{origin}'"));
+        }
+        text.push_str(" )");
+        let parsed = ObjectClassDefinition::parse(&text).expect("valid");
+        prop_assert_eq!(parsed.print(&str::to_owned), text);
+    }
+}

@@ -63,13 +63,13 @@ pub(super) static ROWS: &[Syntax] = &[
 pub(crate) struct Certificate<'a> {
     /// Content of the INTEGER.
     pub(crate) serial: &'a [u8],
-    /// Content of the Name.
+    /// DER of the Name.
     pub(crate) issuer: &'a [u8],
 }
 
 /// What `certificateListExactMatch` compares.
 pub(crate) struct CertificateList<'a> {
-    /// Content of the Name.
+    /// DER of the Name.
     pub(crate) issuer: &'a [u8],
     /// Tag and content of the Time.
     pub(crate) this_update: (u8, &'a [u8]),
@@ -79,7 +79,7 @@ pub(crate) struct CertificateList<'a> {
 pub(crate) struct AttributeCertificate<'a> {
     /// Content of the INTEGER.
     pub(crate) serial: &'a [u8],
-    /// Content of the issuer's first directory name.
+    /// DER of the issuer's first directory name.
     pub(crate) issuer: &'a [u8],
 }
 
@@ -101,7 +101,7 @@ impl<'a> Certificate<'a> {
         };
         let serial = inner.expect(der::INTEGER)?;
         algorithm(inner.expect(der::SEQUENCE)?)?;
-        let issuer = inner.expect(der::SEQUENCE)?;
+        let issuer = inner.raw(der::SEQUENCE)?;
         let mut validity = Der(inner.expect(der::SEQUENCE)?);
         time(&mut validity)?;
         time(&mut validity)?;
@@ -131,7 +131,7 @@ impl<'a> CertificateList<'a> {
         signature(outer)?;
         inner.optional(der::INTEGER)?;
         algorithm(inner.expect(der::SEQUENCE)?)?;
-        let issuer = inner.expect(der::SEQUENCE)?;
+        let issuer = inner.raw(der::SEQUENCE)?;
         let this_update = time(&mut inner)?;
         if matches!(inner.0.first(), Some(&der::UTC_TIME | &der::GENERALIZED_TIME)) {
             time(&mut inner)?;
@@ -193,7 +193,7 @@ impl<'a> AttributeCertificate<'a> {
         inner.end()?;
         while !issuer.is_empty() {
             if let (0xa4, name) = issuer.element()? {
-                let issuer = Der(name).expect(der::SEQUENCE)?;
+                let issuer = Der(name).raw(der::SEQUENCE)?;
                 return Ok(Self { serial, issuer });
             }
         }

@@ -2,23 +2,13 @@
 
 use super::InvalidValue;
 
-pub(crate) const BOOLEAN: u8 = 0x01;
 pub(crate) const INTEGER: u8 = 0x02;
 pub(crate) const BIT_STRING: u8 = 0x03;
 pub(crate) const OCTET_STRING: u8 = 0x04;
 pub(crate) const OID: u8 = 0x06;
-pub(crate) const ENUMERATED: u8 = 0x0a;
-pub(crate) const UTF8_STRING: u8 = 0x0c;
 pub(crate) const SEQUENCE: u8 = 0x30;
-pub(crate) const SET: u8 = 0x31;
-pub(crate) const PRINTABLE_STRING: u8 = 0x13;
-pub(crate) const T61_STRING: u8 = 0x14;
-pub(crate) const IA5_STRING: u8 = 0x16;
 pub(crate) const UTC_TIME: u8 = 0x17;
 pub(crate) const GENERALIZED_TIME: u8 = 0x18;
-pub(crate) const UNIVERSAL_STRING: u8 = 0x1c;
-pub(crate) const BMP_STRING: u8 = 0x1e;
-pub(crate) const NUMERIC_STRING: u8 = 0x12;
 
 /// A cursor over concatenated elements.
 #[derive(Clone, Copy)]
@@ -57,6 +47,13 @@ impl<'a> Der<'a> {
         }
     }
 
+    /// The next element with its tag and length, which must have this tag.
+    pub(crate) fn raw(&mut self, tag: u8) -> Result<&'a [u8], InvalidValue> {
+        let before = self.0;
+        self.expect(tag)?;
+        before.get(..before.len() - self.0.len()).ok_or(InvalidValue)
+    }
+
     /// The content of the next element if it has this tag.
     pub(crate) fn optional(&mut self, tag: u8) -> Result<Option<&'a [u8]>, InvalidValue> {
         if self.0.first() == Some(&tag) {
@@ -80,31 +77,6 @@ pub(crate) fn whole(value: &[u8], tag: u8) -> Result<Der<'_>, InvalidValue> {
     let content = der.expect(tag)?;
     der.end()?;
     Ok(Der(content))
-}
-
-/// The text of an OBJECT IDENTIFIER's content.
-pub(crate) fn oid_text(content: &[u8]) -> Result<String, InvalidValue> {
-    use std::fmt::Write as _;
-    let mut text = String::new();
-    let mut arc: u64 = 0;
-    let mut first = true;
-    super::require(content.last().is_some_and(|last| last & 0x80 == 0))?;
-    for byte in content {
-        super::require(arc < 1 << 56)?;
-        arc = arc << 7 | u64::from(byte & 0x7f);
-        if byte & 0x80 != 0 {
-            continue;
-        }
-        if first {
-            let root = (arc / 40).min(2);
-            let _ = write!(text, "{root}.{}", arc - root * 40);
-            first = false;
-        } else {
-            let _ = write!(text, ".{arc}");
-        }
-        arc = 0;
-    }
-    Ok(text)
 }
 
 /// The decimal text of an INTEGER's content; at most 64 octets.

@@ -13,12 +13,16 @@ pub(super) static ROWS: &[Syntax] = &[
     Syntax::text("1.3.6.1.4.1.1466.115.121.1.33", "MHS OR Address", mhs_or_address).hidden(),
 ];
 
-/// `type $ mailbox`.
+/// `type $ mailbox`; the type may be missing, as in slapd.
 fn other_mailbox(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    let dollar = memchr::memchr(b'$', value).ok_or(InvalidValue)?;
-    let (kind, mailbox) = value.split_at_checked(dollar).ok_or(InvalidValue)?;
-    require(is_printable_string(kind))?;
-    ia5_string(schema, mailbox)
+    require(!value.is_empty())?;
+    match memchr::memchr(b'$', value).and_then(|dollar| value.split_at_checked(dollar)) {
+        None => ia5_string(schema, value),
+        Some((kind, mailbox)) => {
+            require(is_printable_string(kind))?;
+            ia5_string(schema, mailbox)
+        }
+    }
 }
 
 /// Methods between `$`, the preferred one first.

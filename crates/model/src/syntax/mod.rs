@@ -28,7 +28,6 @@ mod tests;
 
 pub(crate) use binary::OCTET_STRING;
 pub(crate) use certificates::{AttributeCertificate, Certificate, CertificateList};
-pub(crate) use names::split_optional_uid;
 pub(crate) use numbers::integer_parts;
 
 /// One attribute syntax.

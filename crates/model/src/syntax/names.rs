@@ -1,7 +1,7 @@
 //! DN, RDN, Name And Optional UID and OID (RFC 4517 §3.3.9, §3.3.21, §3.3.26).
 
-use super::{InvalidValue, Syntax, numbers::is_bit_string, oid, require, text};
-use crate::{Dn, Schema, schema};
+use super::{InvalidValue, Syntax, oid, require, text};
+use crate::{Dn, Schema, dn::name_and_uid, matching, schema};
 
 pub(super) static ROWS: &[Syntax] = &[
     Syntax::text(oid::DN, "Distinguished Name", distinguished_name),
@@ -11,7 +11,7 @@ pub(super) static ROWS: &[Syntax] = &[
         "Name And Optional UID",
         name_and_optional_uid,
     ),
-    Syntax::text(oid::OID, "OID", object_identifier),
+    Syntax::text(oid::OID, "OID", known_object_identifier),
 ];
 
 fn distinguished_name(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
@@ -24,18 +24,18 @@ fn relative_distinguished_name(schema: &Schema, value: &[u8]) -> Result<(), Inva
 }
 
 fn name_and_optional_uid(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    distinguished_name(schema, split_optional_uid(value).0)
+    name_and_uid::parse(schema, value).map(|_| ()).map_err(|_| InvalidValue)
 }
 
-/// The name and the bit string behind the last `#`, if what stands there is one.
-pub(crate) fn split_optional_uid(value: &[u8]) -> (&[u8], Option<&[u8]>) {
-    if let Some(position) = memchr::memrchr(b'#', value)
-        && let Some((name, [_, uid @ ..])) = value.split_at_checked(position)
-        && is_bit_string(uid)
-    {
-        return (name, Some(uid));
-    }
-    (value, None)
+/// A numeric OID, or the descriptor of something that the schema knows: slapd refuses others.
+fn known_object_identifier(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    object_identifier(schema, value)?;
+    require(
+        value.first().is_some_and(u8::is_ascii_digit)
+            || schema.find_object_class(value).is_some()
+            || schema.find_attribute_type(value).is_some()
+            || matching::find(value).is_some(),
+    )
 }
 
 /// A numeric OID or a descriptor (RFC 4512 §1.4), whether or not the schema knows it.

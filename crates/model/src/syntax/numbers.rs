@@ -38,14 +38,10 @@ fn boolean(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     require(matches!(value, b"TRUE" | b"FALSE"))
 }
 
-fn bit_string(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    require(is_bit_string(value))
-}
-
 /// `'0101'B`.
-pub(super) fn is_bit_string(value: &[u8]) -> bool {
+fn bit_string(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     match value {
-        [b'\'', bits @ .., b'\'', b'B'] => bits.iter().all(|bit| matches!(bit, b'0' | b'1')),
-        _ => false,
+        [b'\'', bits @ .., b'\'', b'B'] => require(bits.iter().all(|bit| matches!(bit, b'0' | b'1'))),
+        _ => Err(InvalidValue),
     }
 }

@@ -36,13 +36,10 @@ fn numeric_string(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     require(!value.is_empty() && value.iter().all(|byte| byte.is_ascii_digit() || *byte == b' '))
 }
 
-/// Lines between `$`, in which `$` is `\24` and `\` is `\5C`.
+/// Lines between `$`, in which `$` is `\24` and `\` is `\5C`. Lines may be empty, as in slapd.
 fn postal_address(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    for line in value.split(|byte| *byte == b'$') {
-        directory_string(schema, line)?;
-        require(has_only_escapes(line, &[b"24", b"5C"]))?;
-    }
-    Ok(())
+    directory_string(schema, value)?;
+    require(has_only_escapes(value, &[b"24", b"5C"]))
 }
 
 /// Whether each backslash is followed by one of the given pairs of hexadecimal digits.

@@ -30,20 +30,9 @@ pub(super) static ROWS: &[Syntax] = &[
     Syntax::text("1.3.6.1.4.1.1466.115.121.1.55", "Modify Rights", directory_string).hidden(),
 ];
 
-/// `number $ parameter $ ...`.
+/// `number $ parameter $ ...`. Any parameter is taken, as in slapd: people write remarks there.
 fn facsimile_telephone_number(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    const PARAMETERS: [&[u8]; 7] = [
-        b"twoDimensional",
-        b"fineResolution",
-        b"unlimitedLength",
-        b"b4Length",
-        b"a3Width",
-        b"b4Width",
-        b"uncompressed",
-    ];
-    let mut parts = value.split(|byte| *byte == b'$');
-    require(parts.next().is_some_and(is_printable_string))?;
-    require(parts.all(|part| PARAMETERS.iter().any(|known| part.eq_ignore_ascii_case(known))))
+    require(value.split(|byte| *byte == b'$').all(is_printable_string))
 }
 
 /// `terminal $ key:value $ ...`.
@@ -60,14 +49,14 @@ fn teletex(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     }))
 }
 
-/// `number $ country code $ answerback`.
+/// `number $ country code $ answerback`; fewer parts are taken, as in slapd.
 fn telex_number(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     let mut parts = 0;
     for part in value.split(|byte| *byte == b'$') {
         require(is_printable_string(part))?;
         parts += 1;
     }
-    require(parts == 3)
+    require(parts <= 3)
 }
 
 /// Selectors with `/`, then network addresses with `_` (RFC 1278 §4).

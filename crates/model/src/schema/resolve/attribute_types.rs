@@ -114,22 +114,23 @@ fn register(
     });
 }
 
+/// Whether a definition says what is known already.
 fn repeats(schema: &Schema, pending: &[Pending], number: usize, base: usize, new: &AttributeTypeDefinition) -> bool {
     let expand = |oid: &str| published(schema, oid);
-    match schema.attribute_types.get(number) {
-        Some(known) => {
-            let strictness = if known.built_in {
-                Strictness::NoContradiction
-            } else {
-                Strictness::Same
-            };
-            AttributeTypeDefinition::parse(&known.definition)
-                .is_ok_and(|known| same_attribute_type(&known, new, strictness, &expand))
-        }
-        None => pending
-            .get(number.wrapping_sub(base))
-            .is_some_and(|known| same_attribute_type(&known.entry.definition, new, Strictness::Same, &expand)),
-    }
+    let Some(known) = schema.attribute_types.get(number) else {
+        let known = pending.get(number.wrapping_sub(base));
+        return known.is_some_and(|known| same_attribute_type(&known.entry.definition, new, Strictness::Same, &expand));
+    };
+    let strictness = if known.built_in {
+        Strictness::NoContradiction
+    } else {
+        Strictness::Same
+    };
+    // What the known type inherits counts as said.
+    let same_syntax = new.syntax.as_deref().is_none_or(|oid| expand(oid) == known.syntax.oid);
+    same_syntax
+        && AttributeTypeDefinition::parse(&known.definition)
+            .is_ok_and(|parsed| same_attribute_type(&parsed, new, strictness, &expand))
 }
 
 fn name_of(schema: &Schema, pending: &[Pending], number: usize, base: usize) -> String {
