@@ -11,6 +11,15 @@ use ironbark_model::{
 };
 use ironbark_store::{BulkBuilder, Database, DatabaseOptions, IndexDefinition, Location, Scope};
 
+/// Processor time of this thread: what other programs take does not count.
+#[allow(unsafe_code, clippy::cast_precision_loss)]
+fn cpu_seconds() -> f64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the structure is one that the kernel fills.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let count: u64 = arguments.next().map_or(200_000, |text| text.parse().expect("a number of entries"));
@@ -127,20 +136,20 @@ fn main() {
         })
         .collect();
     let mut scratch = Vec::new();
-    for round in ["cold", "warm", "warm"] {
-        let (start, mut found) = (Instant::now(), 0u64);
+    for round in ["cold", "warm", "warm", "warm"] {
+        let (start, mut found) = (cpu_seconds(), 0u64);
         for filter in &filters {
             let plan = view.plan(base, Scope::Subtree, filter).unwrap();
             let mut candidates = view.candidates(&plan, 0).unwrap();
             while let Some(id) = candidates.next_id().unwrap() {
                 let record = view.record(id).unwrap().unwrap();
-                if record.evaluate(filter, &mut scratch) == Truth::True && view.in_scope(id, base, Scope::Subtree).unwrap() {
+                if record.evaluate(filter, &mut scratch) == Truth::True && record.is_in_scope(base, Scope::Subtree).unwrap() {
                     found += 1;
                 }
             }
         }
-        let rate = filters.len() as f64 / start.elapsed().as_secs_f64();
-        println!("equality, {round}: {rate:.0} searches/s on one thread, {found} found");
+        let rate = filters.len() as f64 / (cpu_seconds() - start);
+        println!("equality, {round}: {rate:.0} searches per second of processor time, {found} found");
     }
     for text in ["(cn=*ast12*)", "(&(objectClass=inetOrgPerson)(cn=First12 *))", "(objectClass=inetOrgPerson)", "(l=Rome)"] {
         let mut filter = CompiledFilter::default();

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! varint    parent ID, 0 for a topmost entry
-//! byte      flags: 1 alias, 2 referral, 4 subentry, 8 placeholder
+//! byte      flags: 1 alias, 2 referral, 4 subentry, 8 placeholder, 16 some set is external
 //! varint    length of the pretty RDN (topmost entries: of the whole DN), then its bytes
 //! blocks, in the order in which the attributes were added:
 //!   varint  attribute number
@@ -24,6 +24,9 @@ pub(crate) const FLAG_REFERRAL: u8 = 2;
 pub(crate) const FLAG_SUBENTRY: u8 = 4;
 /// No entry yet: keeps the place of a superior that an unordered load has not seen.
 pub(crate) const FLAG_PLACEHOLDER: u8 = 8;
+
+/// Some value set lies in `values`: without it nobody needs to look for one.
+pub(crate) const FLAG_EXTERNAL: u8 = 16;
 
 /// How a value set is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
