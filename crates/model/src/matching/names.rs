@@ -49,8 +49,11 @@ pub(super) static ROWS: &[MatchingRule] = &[
     MatchingRule::extensible(IN_CHAIN, "distinguishedNameInChainMatch", oid::DN, name, equal, DN).hidden(),
 ];
 
+/// OID of uniqueMemberMatch.
+pub(crate) const UNIQUE_MEMBER_MATCH: &str = "2.5.13.23";
+
 pub(super) static UNIQUE_MEMBER_ROWS: &[MatchingRule] = &[MatchingRule::equality(
-    "2.5.13.23",
+    UNIQUE_MEMBER_MATCH,
     "uniqueMemberMatch",
     oid::NAME_AND_OPTIONAL_UID,
     member,
@@ -96,6 +99,24 @@ fn member(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), Invali
         out.extend_from_slice(uid);
     }
     Ok(())
+}
+
+/// `~=` on attributes with uniqueMemberMatch, as slapd has it: a bit string on one side only does not count. Not a rule of its own.
+pub(crate) static UNIQUE_MEMBER_APPROXIMATE: MatchingRule = MatchingRule {
+    evaluate: Some(same_member),
+    ..MatchingRule::equality(
+        "2.5.13.23-approximate",
+        "uniqueMemberMatch",
+        oid::NAME_AND_OPTIONAL_UID,
+        member,
+        &[oid::NAME_AND_OPTIONAL_UID],
+    )
+};
+
+fn same_member(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
+    let (value_name, value_uid) = name_and_uid::split(value);
+    let (asserted_name, asserted_uid) = name_and_uid::split(assertion);
+    value_name == asserted_name && (value_uid.is_none() || asserted_uid.is_none() || value_uid == asserted_uid)
 }
 
 fn equal(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
