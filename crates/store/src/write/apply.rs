@@ -25,24 +25,31 @@ impl WriteTransaction<'_> {
     pub(super) fn add(&mut self, text: &str, attributes: &[TextAttribute]) -> Result<EntryId, StoreError> {
         let dn = self.parse_dn(text)?;
         let (location, parent) = self.view().locate_stored(&dn)?;
-        let id = match (location, parent) {
-            (Location::Entry(id), _) => {
-                let bytes = self.view().record_bytes(id)?;
-                let header = bytes.and_then(|mut bytes| codec::take_header(&mut bytes));
-                if header.is_none_or(|header| header.flags & FLAG_PLACEHOLDER == 0) {
-                    return Err(inapplicable(text, "entry exists"));
-                }
-                id
-            }
-            (Location::Missing { .. }, Some(parent)) => self.new_entry(&dn, parent)?,
+        let (id, parent) = match (location, parent) {
+            (Location::Entry(id), _) => match self.placeholder_parent(id)? {
+                Some(parent) => (id, parent),
+                None => return Err(inapplicable(text, "entry exists")),
+            },
+            (Location::Missing { .. }, Some(parent)) => (self.new_entry(&dn, parent)?, parent),
             (Location::Missing { .. }, None) => return Err(inapplicable(text, "parent does not exist")),
         };
         let numbered = attributes
             .iter()
             .map(|(name, values)| Ok((self.number_of_text(name)?, values.as_slice())))
             .collect::<Result<Vec<_>, StoreError>>()?;
-        self.fill(id, &dn, &numbered)?;
+        self.fill(id, parent, &dn, &numbered)?;
         Ok(id)
+    }
+
+    /// The superior of an entry that is a placeholder.
+    pub(super) fn placeholder_parent(&self, id: EntryId) -> Result<Option<EntryId>, StoreError> {
+        let header = self
+            .view()
+            .record_bytes(id)?
+            .and_then(|mut bytes| codec::take_header(&mut bytes));
+        Ok(header
+            .filter(|header| header.flags & FLAG_PLACEHOLDER != 0)
+            .map(|header| header.parent))
     }
 
     /// Gives out an ID and enters the name.
@@ -60,12 +67,14 @@ impl WriteTransaction<'_> {
             .put(&mut self.txn, &self.scratch.name, varint::Key::new(id).bytes())?)
     }
 
-    /// Writes the record and the index keys of a new entry whose name is entered.
-    pub(super) fn fill(&mut self, id: EntryId, dn: &Dn, attributes: &[(u16, &[Vec<u8>])]) -> Result<(), StoreError> {
-        let parent = match self.view().record_bytes(id)?.and_then(codec::parent) {
-            Some(parent) => parent,
-            None => self.parent_of(dn)?,
-        };
+    /// Writes the record and the index keys of a new entry whose name is entered below `parent`.
+    pub(super) fn fill(
+        &mut self,
+        id: EntryId,
+        parent: EntryId,
+        dn: &Dn,
+        attributes: &[(u16, &[Vec<u8>])],
+    ) -> Result<(), StoreError> {
         let mut image = Image {
             parent,
             flags: 0,
@@ -101,18 +110,6 @@ impl WriteTransaction<'_> {
         }
         self.scratch.new_keys = keys;
         Ok(())
-    }
-    /// The ID under which the name of a new entry is entered.
-    fn parent_of(&self, dn: &Dn) -> Result<EntryId, StoreError> {
-        let Some(parent) = dn.parent() else { return Ok(0) };
-        let is_topmost = self.database.options.suffixes.contains(dn);
-        if is_topmost {
-            return Ok(0);
-        }
-        match self.view().locate_stored(&parent)?.0 {
-            Location::Entry(id) => Ok(self.view().name_parent(id)?.0),
-            Location::Missing { .. } => Ok(0),
-        }
     }
 
     pub(super) fn modify(&mut self, text: &str, changes: &[ValueChange]) -> Result<EntryId, StoreError> {
