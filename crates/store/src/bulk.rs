@@ -20,7 +20,7 @@ pub use prepare::{PreparedEntry, Preparer};
 
 use crate::{
     Database, DatabaseOptions, EntryId, StoreError,
-    external::SetKey,
+    external::{Row, SetKey},
     hash, names,
     posting::chunk::Chunker,
     record::{
@@ -55,7 +55,7 @@ pub struct BulkBuilder {
 struct Batch {
     records: Vec<(EntryId, std::ops::Range<usize>)>,
     bytes: Vec<u8>,
-    values: Vec<(Vec<u8>, Vec<u8>)>,
+    values: Vec<Row>,
 }
 
 impl BulkBuilder {
@@ -238,7 +238,7 @@ impl BulkBuilder {
     }
     fn put_record(&mut self, id: EntryId, parent: EntryId, entry: &PreparedEntry) -> Result<(), StoreError> {
         let Some(database) = self.database.as_ref() else {
-            return Ok(());
+            return Err(StoreError::Format("the bulk build is over".into()));
         };
         let mut sets = database.lock_writer();
         let catalog = self.preparer.catalog();

@@ -27,6 +27,7 @@ use crate::{
 
 /// How a database is opened. Names are those of slapd-mdb(5).
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "flags of slapd-mdb(5), each on its own")]
 pub struct DatabaseOptions {
     /// `directory`.
     pub directory: PathBuf,
@@ -56,6 +57,10 @@ pub struct DatabaseOptions {
 
 /// One attribute's line of `index`.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "words of the directive `index`, each on its own"
+)]
 pub struct IndexDefinition {
     /// Attribute type as text (first NAME, or OID).
     pub attribute: Box<str>,

@@ -30,6 +30,9 @@ pub(crate) const BACK_COUNT: u64 = 32;
 const BY_SEQUENCE: u8 = 0;
 const BY_HASH: u8 = 1;
 
+/// A row of `values`: key and value.
+pub(crate) type Row = (Vec<u8>, Vec<u8>);
+
 /// One external set: where it lies.
 #[derive(Clone, Copy)]
 pub(crate) struct SetKey {
@@ -153,11 +156,7 @@ impl SetKey {
         Ok(())
     }
     /// All rows of a new set, in key order: what the bulk build appends.
-    pub(crate) fn rows<'v>(
-        self,
-        catalog: &Catalog,
-        values: impl Iterator<Item = &'v [u8]>,
-    ) -> (External, Vec<(Vec<u8>, Vec<u8>)>) {
+    pub(crate) fn rows<'v>(self, catalog: &Catalog, values: impl Iterator<Item = &'v [u8]>) -> (External, Vec<Row>) {
         let mut set = External::default();
         let (mut rows, mut hashes) = (Vec::new(), Vec::new());
         let mut normal = Vec::new();

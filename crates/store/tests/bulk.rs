@@ -1,5 +1,14 @@
 //! Bulk build: the same database as entry by entry, in any order, and nothing left of a failure.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests"
+)]
+
 mod common;
 
 use common::*;
@@ -19,7 +28,7 @@ fn entries(count: usize) -> Vec<Entry> {
     for n in 0..count {
         let (uid, cn) = (format!("u{n}"), format!("User Number {n}"));
         let name = format!("uid={uid},ou=people,dc=example,dc=com");
-        let uuid = format!("{n:08x}-0000-4000-8000-000000000000");
+        let entry_uuid = format!("{n:08x}-0000-4000-8000-000000000000");
         entries.push(entry(
             &name,
             &[
@@ -27,7 +36,7 @@ fn entries(count: usize) -> Vec<Entry> {
                 ("uid", &uid),
                 ("cn", &cn),
                 ("sn", ["Smith", "Jones"][n % 2]),
-                ("entryUUID", &uuid),
+                ("entryUUID", &entry_uuid),
                 (
                     "description",
                     "a text that all of them have in common, and that is worth sharing",
@@ -98,7 +107,7 @@ fn threads_prepare_and_order_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let mut builder = BulkBuilder::new(options(directory.path()), schema(), 8 << 20).unwrap();
     let preparer = builder.preparer();
-    let prepared: Vec<_> = std::thread::scope(|scope| {
+    let ready: Vec<_> = std::thread::scope(|scope| {
         let parts: Vec<_> = entries
             .chunks(100)
             .map(|part| {
@@ -112,7 +121,7 @@ fn threads_prepare_and_order_is_kept() {
             .collect();
         parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
     });
-    for (prepared, id) in prepared.iter().zip(1..) {
+    for (prepared, id) in ready.iter().zip(1..) {
         assert_eq!(builder.add_prepared(prepared).unwrap(), id);
     }
     builder.finish().unwrap();

@@ -1,5 +1,14 @@
 //! kill -9 in the middle of writes: what was acknowledged is there, indexes and entries agree, no recovery step.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests"
+)]
+
 mod common;
 
 use std::{

@@ -1,10 +1,19 @@
 //! Entries through effects: names, values, renames, external sets, digests, limits.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests"
+)]
+
 mod common;
 
 use common::*;
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{Database, Effect, Location, Scope, StoreError, ValueChange};
+use ironbark_store::{ChangeRecord, Database, Effect, Location, Scope, StoreError, ValueChange};
 
 fn entry_of(store: &Store, name: &str) -> Entry {
     let snapshot = store.database.snapshot().unwrap();
@@ -263,50 +272,61 @@ fn a_big_group_changes_by_the_member() {
     assert_eq!(store.search(all, Scope::Subtree, "(member=*)"), [""; 0]);
 }
 
+/// Additions, a deletion, a subtree rename and a modification, as one record each.
+fn history() -> Vec<ChangeRecord> {
+    let people = (0..50).map(|n| {
+        let (name, cn) = (format!("cn=p{n},ou=people,dc=example,dc=com"), format!("p{n}"));
+        let text = "always the same text";
+        add(
+            &name,
+            &[
+                ("objectClass", "person"),
+                ("cn", &cn),
+                ("sn", "s"),
+                ("description", text),
+            ],
+        )
+    });
+    let changes = [
+        Effect::Delete {
+            dn: "cn=p7,ou=people,dc=example,dc=com".into(),
+            entry_uuid: "".into(),
+        },
+        Effect::Rename {
+            dn: "ou=people,dc=example,dc=com".into(),
+            new_dn: "ou=staff,dc=example,dc=com".into(),
+            changes: vec![],
+        },
+        modify(
+            "cn=p9,ou=staff,dc=example,dc=com",
+            vec![ValueChange::Add {
+                attribute: "telephoneNumber".into(),
+                values: values(&["+1 2"]),
+            }],
+        ),
+    ];
+    let effects = base_tree().into_iter().chain(people).chain(changes);
+    (0..).zip(effects).map(|(n, effect)| record(n, vec![effect])).collect()
+}
+
+fn digest(store: &Store) -> [u8; 32] {
+    store.database.snapshot().unwrap().view().digest().unwrap()
+}
+
+fn replay(store: &Store, records: &[ChangeRecord]) {
+    let mut write = store.database.write().unwrap();
+    for record in records {
+        write.apply(record).unwrap();
+    }
+    write.commit().unwrap();
+}
+
 #[test]
 fn replaying_records_gives_the_same_digest_whatever_the_ids() {
-    let first = store();
-    let records: Vec<_> = base_tree()
-        .into_iter()
-        .chain((0..50).map(|n| {
-            let (name, cn) = (format!("cn=p{n},ou=people,dc=example,dc=com"), format!("p{n}"));
-            add(
-                &name,
-                &[
-                    ("objectClass", "person"),
-                    ("cn", &cn),
-                    ("sn", "s"),
-                    ("description", "always the same text"),
-                ],
-            )
-        }))
-        .chain([
-            Effect::Delete {
-                dn: "cn=p7,ou=people,dc=example,dc=com".into(),
-                entry_uuid: "".into(),
-            },
-            Effect::Rename {
-                dn: "ou=people,dc=example,dc=com".into(),
-                new_dn: "ou=staff,dc=example,dc=com".into(),
-                changes: vec![],
-            },
-            modify(
-                "cn=p9,ou=staff,dc=example,dc=com",
-                vec![ValueChange::Add {
-                    attribute: "telephoneNumber".into(),
-                    values: values(&["+1 2"]),
-                }],
-            ),
-        ])
-        .enumerate()
-        .map(|(n, effect)| record(n as u64, vec![effect]))
-        .collect();
+    let (first, second, records) = (store(), store(), history());
     for record in &records {
-        let mut write = first.database.write().unwrap();
-        write.apply(record).unwrap();
-        write.commit().unwrap();
+        replay(&first, std::slice::from_ref(record));
     }
-    let second = store();
     // Another numbering of entries: one has come and gone before.
     second.apply(&base_tree()[..1]).unwrap();
     second
@@ -315,35 +335,30 @@ fn replaying_records_gives_the_same_digest_whatever_the_ids() {
             entry_uuid: "".into(),
         }])
         .unwrap();
-    let mut write = second.database.write().unwrap();
-    for record in &records {
-        write.apply(record).unwrap();
-    }
-    write.commit().unwrap();
-    let digest = |store: &Store| store.database.snapshot().unwrap().view().digest().unwrap();
+    replay(&second, &records);
     assert_eq!(digest(&first), digest(&second));
-    // Idempotent: what was applied is skipped.
-    let mut write = second.database.write().unwrap();
-    for record in &records {
-        write.apply(record).unwrap();
-    }
-    write.commit().unwrap();
-    assert_eq!(digest(&first), digest(&second));
-    let position = second.database.snapshot().unwrap().view().position().unwrap();
+    let replace = ValueChange::Replace {
+        attribute: "sn".into(),
+        values: values(&["t"]),
+    };
+    second
+        .apply(&[modify("cn=p9,ou=staff,dc=example,dc=com", vec![replace])])
+        .unwrap();
+    assert_ne!(digest(&first), digest(&second));
+}
+
+#[test]
+fn a_record_is_applied_once() {
+    let (store, records) = (store(), history());
+    replay(&store, &records);
+    let before = digest(&store);
+    replay(&store, &records);
+    assert_eq!(digest(&store), before);
+    let position = store.database.snapshot().unwrap().view().position().unwrap();
     assert_eq!(
         position,
         Some((records.last().unwrap().csn.to_string(), records.len() as u64))
     );
-    second
-        .apply(&[modify(
-            "cn=p9,ou=staff,dc=example,dc=com",
-            vec![ValueChange::Replace {
-                attribute: "sn".into(),
-                values: values(&["t"]),
-            }],
-        )])
-        .unwrap();
-    assert_ne!(digest(&first), digest(&second));
 }
 
 #[test]

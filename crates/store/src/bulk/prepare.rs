@@ -82,7 +82,7 @@ impl Preparer {
             let external = external::is_external(attribute.values.len(), range.len());
             let tlvs = prepared.tlvs.get(range.clone()).unwrap_or_default();
             prepared.flags |= u8::from(external) * codec::FLAG_EXTERNAL;
-            prepared.keys.add_values(&catalog, number, None, TlvValues(tlvs));
+            prepared.keys.add_values(&catalog, number, None, &TlvValues(tlvs));
             prepared.blocks.push((number, range, external));
         }
         prepared.keys.sort();

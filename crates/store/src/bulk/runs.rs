@@ -213,6 +213,9 @@ impl RunReader {
     }
 }
 
+/// A key and its entry IDs, ascending.
+pub(super) type Group<'m> = (&'m [u8], &'m [EntryId]);
+
 /// Keys in order, each once, with the IDs of all runs.
 #[derive(Default)]
 pub(super) struct Merge {
@@ -224,7 +227,7 @@ pub(super) struct Merge {
 
 impl Merge {
     /// The next key and its IDs, ascending.
-    pub(super) fn next(&mut self) -> Result<Option<(&[u8], &[EntryId])>, StoreError> {
+    pub(super) fn next(&mut self) -> Result<Option<Group<'_>>, StoreError> {
         self.ids.clear();
         let mut first = true;
         while let Some(Reverse((key, _))) = self.heap.peek() {

@@ -1,10 +1,15 @@
 //! Indexes: their rows in `indexes`, what they mean under a schema, and which attributes feed them.
 //!
-//! Row: key varint(index number); value: byte kind, byte state (0 not built, 1 active), byte flags (1 nolang, 2 nosubtypes), then the
-//! attribute type as text. Kinds: 1 presence, 2 equality by hash, 3 equality in order, 4 substring, 5 approximate.
+//! Row: key varint(index number); value: byte kind, byte state (0 not built, 1 active), byte flags (1 nolang, 2 nosubtypes), varint
+//! length of the attribute type's name, the name, OID of the matching rule that makes the keys (nothing for presence and
+//! approximate). Kinds: 1 presence, 2 equality by hash, 3 equality in order, 4 substring, 5 approximate.
 
 use heed::{RoTxn, RwTxn};
-use ironbark_model::{AttributeDescription, Schema, matching::MatchingRule, schema::TypeNumber};
+use ironbark_model::{
+    AttributeDescription, Schema,
+    matching::MatchingRule,
+    schema::{AttributeType, TypeNumber},
+};
 use smallvec::SmallVec;
 
 use crate::{
@@ -65,6 +70,8 @@ pub(crate) struct StoredIndex {
     pub(crate) no_language: bool,
     pub(crate) no_subtypes: bool,
     pub(crate) attribute: Box<str>,
+    /// OID of the rule: under another one the keys are worthless.
+    pub(crate) rule: Box<str>,
 }
 
 /// An index under the current schema.
@@ -82,13 +89,18 @@ impl StoredIndex {
     fn encode(&self) -> Vec<u8> {
         let flags = u8::from(self.no_language) | (u8::from(self.no_subtypes) << 1);
         let mut row = vec![self.kind as u8, u8::from(self.active), flags];
+        varint::put(&mut row, self.attribute.len() as u64);
         row.extend_from_slice(self.attribute.as_bytes());
+        row.extend_from_slice(self.rule.as_bytes());
         row
     }
     fn decode(key: &[u8], row: &[u8]) -> Option<Self> {
-        let [kind, state, flags, attribute @ ..] = row else {
+        let [kind, state, flags, rest @ ..] = row else {
             return None;
         };
+        let mut rest = rest;
+        let length = usize::try_from(varint::take(&mut rest)?).ok()?;
+        let (attribute, rule) = rest.split_at_checked(length)?;
         Some(Self {
             number: varint::read(key)?,
             kind: IndexKind::from_byte(*kind)?,
@@ -96,6 +108,7 @@ impl StoredIndex {
             no_language: flags & 1 != 0,
             no_subtypes: flags & 2 != 0,
             attribute: std::str::from_utf8(attribute).ok()?.into(),
+            rule: std::str::from_utf8(rule).ok()?.into(),
         })
     }
     /// Writes the row.
@@ -109,6 +122,7 @@ impl StoredIndex {
             && self.no_language == other.no_language
             && self.no_subtypes == other.no_subtypes
             && self.attribute.eq_ignore_ascii_case(&other.attribute)
+            && self.rule == other.rule
     }
 }
 
@@ -150,6 +164,7 @@ fn wanted(schema: &Schema, definitions: &[IndexDefinition]) -> Result<Vec<Stored
                 no_language: definition.no_language,
                 no_subtypes: definition.no_subtypes,
                 attribute: found.names.first().unwrap_or(&found.oid).clone(),
+                rule: rule_of(found, kind).map_or("", |rule| rule.oid).into(),
             };
             if !wanted
                 .iter()
@@ -216,11 +231,10 @@ pub(crate) fn resolve(schema: &Schema, stored: Vec<StoredIndex>) -> Result<Vec<I
         let Some(found) = schema.find_attribute_type(stored.attribute.as_bytes()) else {
             continue;
         };
-        let rule = match stored.kind {
-            IndexKind::Presence | IndexKind::Approximate => None,
-            IndexKind::EqualityHash | IndexKind::EqualityOrdered => found.equality,
-            IndexKind::Substring => found.substrings,
-        };
+        let rule = rule_of(found, stored.kind);
+        let mut stored = stored;
+        // The schema has another rule now: the index is of no use until the database is opened anew and the index built.
+        stored.active &= rule.map_or("", |rule| rule.oid) == &*stored.rule;
         indexes.push(Index {
             prefix: SmallVec::from_slice(varint::Key::new(stored.number).bytes()),
             attribute_type: found.number,
@@ -232,6 +246,15 @@ pub(crate) fn resolve(schema: &Schema, stored: Vec<StoredIndex>) -> Result<Vec<I
         return Err(StoreError::Format("too many indexes".into()));
     }
     Ok(indexes)
+}
+
+/// The rule that makes an index's keys.
+fn rule_of(found: &AttributeType, kind: IndexKind) -> Option<&'static MatchingRule> {
+    match kind {
+        IndexKind::Presence | IndexKind::Approximate => None,
+        IndexKind::EqualityHash | IndexKind::EqualityOrdered => found.equality,
+        IndexKind::Substring => found.substrings,
+    }
 }
 
 /// Positions of the indexes that values of a description go into.

@@ -212,9 +212,14 @@ impl Catalog {
         let is = |special: Option<ClassNumber>| {
             special.is_some_and(|s| s == class.number || self.schema.superclasses(class.number).contains(&s))
         };
-        u8::from(is(self.special.alias)) * FLAG_ALIAS
-            | u8::from(is(self.special.referral)) * FLAG_REFERRAL
-            | u8::from(is(self.special.subentry)) * FLAG_SUBENTRY
+        [
+            (self.special.alias, FLAG_ALIAS),
+            (self.special.referral, FLAG_REFERRAL),
+            (self.special.subentry, FLAG_SUBENTRY),
+        ]
+        .into_iter()
+        .filter(|(special, _)| is(*special))
+        .fold(0, |flags, (_, flag)| flags | flag)
     }
 
     /// Appends the form in which two values of an attribute are compared; the value itself when there is no rule or it does not fit.

@@ -165,7 +165,7 @@ impl Planner<'_, '_> {
             (Some(_), Some(expand)) => {
                 let mut lists = Lists::new();
                 expand(&self.view.catalog.schema, normal, &mut |form| {
-                    lists.push(equality_list(index, form))
+                    lists.push(equality_list(index, form));
                 });
                 if lists.len() > MOST_LISTS {
                     Leaf::Unknown

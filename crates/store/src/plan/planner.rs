@@ -88,7 +88,7 @@ pub(crate) fn plan(view: View<'_>, base: EntryId, scope: Scope, filter: &Compile
     ))
 }
 
-impl<'t> Planner<'_, 't> {
+impl Planner<'_, '_> {
     fn node(&self, at: usize) -> Option<&Node> {
         self.filter.nodes.get(at)
     }
@@ -264,7 +264,7 @@ impl<'t> Planner<'_, 't> {
         }
     }
     fn look_at_and(&mut self, at: usize) -> Result<Looked, StoreError> {
-        let mut found: Vec<(u64, usize, Option<(IdSet, bool)>)> = Vec::new();
+        let mut found: Vec<Operand> = Vec::new();
         let mut everything = true;
         let children: SmallVec<[usize; 8]> = self.children(at).collect();
         for child in children {
@@ -283,7 +283,7 @@ impl<'t> Planner<'_, 't> {
         found.sort_by_key(|child| child.0);
         Ok(Looked::Children(found))
     }
-    fn combine_and(&mut self, children: Vec<(u64, usize, Option<(IdSet, bool)>)>) -> Result<Answer, StoreError> {
+    fn combine_and(&mut self, children: Vec<Operand>) -> Result<Answer, StoreError> {
         let mut result: Option<IdSet> = None;
         for (count, child, set) in children {
             if let Some(result) = &result
@@ -396,9 +396,12 @@ impl<'t> Planner<'_, 't> {
     }
 }
 
+/// An operand of an AND: its size, its node, and its answer if that is there already.
+type Operand = (u64, usize, Option<(IdSet, bool)>);
+
 enum Looked {
     Done(Answer),
-    Children(Vec<(u64, usize, Option<(IdSet, bool)>)>),
+    Children(Vec<Operand>),
 }
 
 /// Whether reading `count` IDs costs less than verifying `candidates`.

@@ -115,11 +115,11 @@ pub(crate) fn remove(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryI
     if row.runs.first() != Some(row.first) {
         table.delete(txn, &chunk_key(list, row.first))?;
     }
-    let Some(last) = row.runs.last() else {
+    let Some(end) = row.runs.last() else {
         return Ok(());
     };
     if row.runs.encoded_length() < SMALL_BYTES
-        && let Some(next) = chunk_after(txn, table, list, last)?
+        && let Some(next) = chunk_after(txn, table, list, end)?
     {
         let mut joined = row.runs.clone();
         for &(from, to) in next.runs.as_slice() {

@@ -209,7 +209,7 @@ mod tests {
         )
     }
 
-    fn form<'a>(kind: u8, bytes: &'a [u8], number: u64) -> Form<'a> {
+    fn form(kind: u8, bytes: &[u8], number: u64) -> Form<'_> {
         match kind {
             0 => Form::Inline(bytes),
             1 => Form::Shared(number),
@@ -264,7 +264,7 @@ mod tests {
         put_value(&[7; 200], &mut out);
         assert_eq!(out[..3], [0x04, 0x81, 200]);
         out.clear();
-        put_value(&[7; 70_000], &mut out);
+        put_value(&vec![7; 70_000], &mut out);
         assert_eq!(out[..5], [0x04, 0x83, 1, 0x11, 0x70]);
     }
 }

@@ -4,6 +4,9 @@ use std::io::Write as _;
 
 use crate::varint;
 
+/// Where a text is restored.
+type Text<'t> = std::io::Cursor<&'t mut [u8]>;
+
 /// The longest text that unpacking yields.
 pub(crate) const MAX_TEXT: usize = 64;
 
@@ -31,7 +34,7 @@ pub(crate) fn pack(text: &[u8], out: &mut Vec<u8>) -> Option<Packing> {
 
 /// Restores a text into `text`; its length. `None`: damaged.
 pub(crate) fn unpack(packing: Packing, bytes: &[u8], text: &mut [u8; MAX_TEXT]) -> Option<usize> {
-    let mut rest = text.as_mut_slice();
+    let mut rest = Text::new(text.as_mut_slice());
     match packing {
         Packing::Uuid => unpack_uuid(bytes, &mut rest)?,
         Packing::Time => {
@@ -40,8 +43,7 @@ pub(crate) fn unpack(packing: Packing, bytes: &[u8], text: &mut [u8; MAX_TEXT]) 
         }
         Packing::Csn => unpack_csn(bytes, &mut rest)?,
     }
-    let left = rest.len();
-    Some(MAX_TEXT - left)
+    usize::try_from(rest.position()).ok()
 }
 
 /// Length of the restored text.
@@ -72,7 +74,7 @@ fn pack_uuid(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-fn unpack_uuid(bytes: &[u8], out: &mut &mut [u8]) -> Option<()> {
+fn unpack_uuid(bytes: &[u8], out: &mut Text<'_>) -> Option<()> {
     let bytes: [u8; 16] = bytes.try_into().ok()?;
     for (at, byte) in bytes.iter().enumerate() {
         if matches!(at, 4 | 6 | 8 | 10) {
@@ -118,7 +120,7 @@ fn days(year: u64, month: u64, day: u64) -> u64 {
 
 fn days_in_month(year: u64, month: u64) -> u64 {
     match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         _ => 31,
@@ -139,7 +141,7 @@ fn time_seconds(text: &[u8]) -> Option<u64> {
     sound.then(|| days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
-fn put_time(seconds: u64, out: &mut &mut [u8]) -> Option<()> {
+fn put_time(seconds: u64, out: &mut Text<'_>) -> Option<()> {
     let day_number = seconds / 86_400;
     let second = seconds % 86_400;
     // 146,097 days are 400 years.
@@ -196,7 +198,7 @@ fn pack_csn(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-fn unpack_csn(bytes: &[u8], out: &mut &mut [u8]) -> Option<()> {
+fn unpack_csn(bytes: &[u8], out: &mut Text<'_>) -> Option<()> {
     let (time, rest) = bytes.split_at_checked(5)?;
     let (micros, mut rest) = rest.split_at_checked(3)?;
     let micros = micros.iter().fold(0u64, |value, &b| (value << 8) | u64::from(b));

@@ -10,7 +10,7 @@ use ironbark_model::{
 
 use super::{Record, RecordAttribute};
 use crate::{
-    Plan,
+    Plan, StoreError,
     record::codec::{self, FLAG_EXTERNAL},
 };
 
@@ -83,10 +83,14 @@ impl<'t> RecordSource<'_, 't> {
             }
         }
     }
-    fn note(&self, result: Result<(), crate::StoreError>) {
-        if result.is_err() {
-            self.failed.set(true);
+    fn note(&self, result: &Result<(), StoreError>) {
+        if let Err(error) = result {
+            self.fail(error);
         }
+    }
+    /// Evaluation cannot return an error: the entry does not match. What is damaged shows when it is read.
+    fn fail(&self, _: &StoreError) {
+        self.failed.set(true);
     }
     /// Values of attributes that are made, not stored; `false`: not such an attribute.
     fn made_values(&self, asked: &AttributeDescription, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> bool {
@@ -97,13 +101,13 @@ impl<'t> RecordSource<'_, 't> {
             match view.has_subordinates(self.record.id) {
                 Ok(true) => drop(visit(b"TRUE")),
                 Ok(false) => drop(visit(b"FALSE")),
-                Err(error) => self.note(Err(error)),
+                Err(error) => self.fail(&error),
             }
         } else if asked_type == special.entry_dn {
             let mut dn = Vec::new();
             match view.pretty_dn(self.record.id, &mut dn) {
                 Ok(()) => drop(visit(&dn)),
-                Err(error) => self.note(Err(error)),
+                Err(error) => self.fail(&error),
             }
         } else {
             return false;
@@ -141,7 +145,7 @@ impl ValueSource for RecordSource<'_, '_> {
         }
         self.for_matching(asked, |attribute| {
             let mut flow = ControlFlow::Continue(());
-            self.note(attribute.for_each(&mut |value| {
+            self.note(&attribute.for_each(&mut |value| {
                 flow = visit(value);
                 flow
             }));
@@ -156,7 +160,7 @@ impl ValueSource for RecordSource<'_, '_> {
             .filter(|a| applies(schema, rule, a.description()))
         {
             let mut broken = false;
-            self.note(attribute.for_each(&mut |value| {
+            self.note(&attribute.for_each(&mut |value| {
                 let flow = visit(value);
                 broken = flow.is_break();
                 flow
@@ -175,7 +179,7 @@ impl ValueSource for RecordSource<'_, '_> {
         let view = self.record.view;
         let dn = match view.dn(self.record.id) {
             Ok(dn) => dn,
-            Err(error) => return self.note(Err(error)),
+            Err(error) => return self.fail(&error),
         };
         let schema = &view.catalog.schema;
         let asked = slot.and_then(|slot| self.description(slot));
@@ -204,7 +208,7 @@ impl ValueSource for RecordSource<'_, '_> {
                 ControlFlow::Continue(())
             }
             Err(error) => {
-                self.note(Err(error));
+                self.fail(&error);
                 ControlFlow::Break(())
             }
         });
@@ -224,7 +228,7 @@ impl ValueSource for RecordSource<'_, '_> {
         match self.record.view.chain_from(self.record, asked, target) {
             Ok(truth) => truth,
             Err(error) => {
-                self.note(Err(error));
+                self.fail(&error);
                 Truth::Undefined
             }
         }

@@ -36,7 +36,7 @@ pub(crate) fn image_keys(
         };
         match &attribute.set {
             ValueSet::Inline(tlvs) => {
-                keys.add_values(catalog, attribute.number, only, TlvValues(tlvs));
+                keys.add_values(catalog, attribute.number, only, &TlvValues(tlvs));
             }
             ValueSet::External(_) => {
                 for at in info.feeds.iter().filter(|at| only.is_none_or(|only| only.contains(at))) {
@@ -150,7 +150,7 @@ impl WriteTransaction<'_> {
         id: EntryId,
         old: &Image,
         new: &Image,
-        touched: Touched,
+        touched: &Touched,
     ) -> Result<(), StoreError> {
         let tables = self.tables();
         if !touched.whole.is_empty() {
@@ -170,7 +170,7 @@ impl WriteTransaction<'_> {
             self.scratch.new_keys = after;
         }
         if touched.is_partial {
-            self.update_partial(id, old, new, &touched)?;
+            self.update_partial(id, old, new, touched)?;
         }
         Ok(())
     }
@@ -256,7 +256,7 @@ impl WriteTransaction<'_> {
         for attribute in &new.attributes {
             match &attribute.set {
                 ValueSet::Inline(tlvs) => {
-                    keys.add_values(catalog, attribute.number, Some(&touched.partial), TlvValues(tlvs));
+                    keys.add_values(catalog, attribute.number, Some(&touched.partial), &TlvValues(tlvs));
                 }
                 // Only the values in question are looked up: the set may be huge.
                 ValueSet::External(_) => {
@@ -269,7 +269,7 @@ impl WriteTransaction<'_> {
                         catalog.normal_form(attribute.number, value, &mut normal);
                         if set.find(&self.txn, &self.tables().values, catalog, &normal)?.is_some() {
                             let one = std::iter::once(value.as_slice());
-                            keys.add_values(catalog, attribute.number, Some(&touched.partial), one);
+                            keys.add_values(catalog, attribute.number, Some(&touched.partial), &one);
                         }
                     }
                 }

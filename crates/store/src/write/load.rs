@@ -22,15 +22,15 @@ impl WriteTransaction<'_> {
     pub fn load(&mut self, entry: &Entry) -> Result<EntryId, StoreError> {
         let dn = &entry.dn;
         let (location, parent) = self.view().locate_stored(dn)?;
-        let id = match (location, parent) {
-            (Location::Entry(id), _) if self.view().record(id)?.is_some() => {
-                return Err(StoreError::Inapplicable(format!("{}: entry exists", dn.pretty())));
-            }
-            (Location::Entry(id), _) => id,
-            (Location::Missing { .. }, Some(parent)) => self.new_entry(dn, parent)?,
+        let (id, parent) = match (location, parent) {
+            (Location::Entry(id), _) => match self.placeholder_parent(id)? {
+                Some(parent) => (id, parent),
+                None => return Err(StoreError::Inapplicable(format!("{}: entry exists", dn.pretty()))),
+            },
+            (Location::Missing { .. }, Some(parent)) => (self.new_entry(dn, parent)?, parent),
             (Location::Missing { .. }, None) => {
                 let parent = self.place_superiors(dn)?;
-                self.new_entry(dn, parent)?
+                (self.new_entry(dn, parent)?, parent)
             }
         };
         let numbered = entry
@@ -38,7 +38,7 @@ impl WriteTransaction<'_> {
             .iter()
             .map(|attribute| Ok((self.number_of(&attribute.description)?, attribute.values.as_slice())))
             .collect::<Result<Vec<_>, StoreError>>()?;
-        self.fill(id, dn, &numbered)?;
+        self.fill(id, parent, dn, &numbered)?;
         Ok(id)
     }
     /// Pretty DNs of placeholders that no entry has taken, at most `limit`.
