@@ -5,7 +5,7 @@ use ironbark_directory::{
     OperationError,
     operation::{Execution, Modification, ModificationKind},
 };
-use ironbark_model::{CompiledFilter, Dn, Entry, Filter, Truth};
+use ironbark_model::{CompiledFilter, Dn, Entry, Filter, Truth, filter::Assertion};
 use ironbark_store::{Location, Scope};
 
 use super::{Memberof, follow::stored};
@@ -26,8 +26,7 @@ pub(super) fn check_new_group(
     for attribute in &mut entry.attributes {
         if overlay.schema.is_description_subtype(&attribute.description, &overlay.member) {
             let kept = existing(overlay, execution, &own, &attribute.values)?;
-            let mut kept = kept.into_iter();
-            attribute.values.retain(|_| kept.next().unwrap_or(true));
+            attribute.values = chosen(std::mem::take(&mut attribute.values), &kept);
         }
     }
     entry.attributes.retain(|attribute| !attribute.values.is_empty());
@@ -52,21 +51,24 @@ pub(super) fn check_changes(
     if !modifications.iter().any(adds_members) || !overlay.is_group(&stored(execution, dn, &overlay.object_class)?) {
         return Ok(());
     }
-    for modification in modifications.iter_mut().filter(|modification| adds_members(modification)) {
-        let kept = existing(overlay, execution, dn, &modification.values)?;
-        let mut for_values = kept.iter();
-        modification.values.retain(|_| *for_values.next().unwrap_or(&true));
-        let mut for_normals = kept.iter();
-        modification.normalized.retain(|_| *for_normals.next().unwrap_or(&true));
+    for mut modification in std::mem::take(modifications) {
+        if adds_members(&modification) {
+            let kept = existing(overlay, execution, dn, &modification.values)?;
+            modification.values = chosen(modification.values, &kept);
+            modification.normalized = chosen(modification.normalized, &kept);
+            // A change that is left with nothing to add is no change; a replacement by nothing would be another one.
+            if modification.values.is_empty() {
+                continue;
+            }
+        }
+        modifications.push(modification);
     }
-    // A change that is left with nothing to add is no change; a replacement by nothing would be another one.
-    modifications.retain(|modification| {
-        !modification.values.is_empty()
-            || modification.kind == ModificationKind::Delete
-            || modification.description != overlay.member
-            || modification.kind == ModificationKind::Replace && modification.normalized.capacity() == 0
-    });
     Ok(())
+}
+
+fn chosen(values: Vec<Vec<u8>>, kept: &[bool]) -> Vec<Vec<u8>> {
+    let chosen = values.into_iter().zip(kept).filter(|(_, kept)| **kept);
+    chosen.map(|(value, _)| value).collect()
 }
 
 /// For each value whether it stays.
@@ -122,7 +124,7 @@ pub(super) fn add_existing_groups(
 ) -> Result<(), OperationError> {
     let schema = &*overlay.schema;
     let member = schema.description_text(&overlay.member);
-    let filter = Filter::Equality { attribute: member.as_bytes(), value: entry.dn.pretty().as_bytes() };
+    let filter = Filter::Equality(Assertion { attribute: member.as_bytes().into(), value: entry.dn.pretty().as_bytes().into() });
     let mut compiled = CompiledFilter::default();
     compiled.compile(schema, &filter);
     let view = execution.view();
