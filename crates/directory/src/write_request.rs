@@ -2,23 +2,20 @@
 
 use std::sync::Arc;
 
-use ironbark_config::Operations;
-use ironbark_ldap_proto::{
-    Operation, Request, RequestMessage,
-    controls::RequestControls,
-};
+use ironbark_config::{Allow, Operations};
+use ironbark_ldap_proto::{Operation, Request, RequestMessage, controls::RequestControls};
 use ironbark_model::{Dn, ResultCode};
-use ironbark_store::{ChangeRecord, WriteTransaction};
+use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
 
 use crate::{
-    Configuration, Context, Directory, OperationError, Started, Submitted,
+    Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
     context::Backend,
-    operation::{Execution, Origin, add, delete, modify, modify_dn, password_modify},
+    operation::{Executed, Execution, Origin, add, delete, modify, modify_dn, password_modify},
     referral,
     respond::Success,
     worker::policy,
-    writer::Job,
+    writer::{Job, Unqueued},
 };
 
 /// A write, owning what it needs.
@@ -46,9 +43,22 @@ pub(crate) fn submit(
     let dn = Dn::parse(&configuration.schema, name)
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
     refuse_frontend_entries(configuration, &dn, kind)?;
+    refuse_anonymous(configuration, origin, &dn)?;
     let context = writable_context(configuration, &dn, kind)?;
     let request = WriteRequest::Message(pdu.into(), message.operation.operation());
     enqueue(configuration, origin, context, request)
+}
+
+/// Anonymous clients change nothing, unless `allow update_anon` says otherwise.
+fn refuse_anonymous(configuration: &Configuration, origin: &Origin, dn: &Dn) -> Result<(), OperationError> {
+    let is_allowed = !origin.identity.is_anonymous() || configuration.settings.allow.contains(Allow::UPDATE_ANON);
+    if is_allowed || configuration.context_of(dn).is_none() {
+        return Ok(());
+    }
+    Err(OperationError::new(
+        ResultCode::STRONGER_AUTH_REQUIRED,
+        "modifications require authentication",
+    ))
 }
 
 /// The root DSE and the subschema subentry are not written to.
@@ -59,17 +69,19 @@ fn refuse_frontend_entries(configuration: &Configuration, dn: &Dn, kind: Operati
         (true, _, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "root DSE already exists"),
         (true, _, Operations::DELETE) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot delete the root DSE"),
         (true, _, Operations::RENAME) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot rename the root DSE"),
-        (true, _, Operations::MODIFY) => {
-            refuse(ResultCode::UNWILLING_TO_PERFORM, "modify upon the root DSE not supported")
-        }
+        (true, _, Operations::MODIFY) => refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "modify upon the root DSE not supported",
+        ),
         (_, true, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "subschema subentry already exists"),
         (_, true, Operations::DELETE) => {
             refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot delete the subschema subentry")
         }
         (_, true, Operations::RENAME) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot rename subschema subentry"),
-        (_, true, Operations::MODIFY) => {
-            refuse(ResultCode::UNWILLING_TO_PERFORM, "modification of subschema subentry not supported")
-        }
+        (_, true, Operations::MODIFY) => refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "modification of subschema subentry not supported",
+        ),
         _ => Ok(()),
     }
 }
@@ -100,18 +112,33 @@ pub(crate) fn enqueue(
     context: &Arc<Context>,
     request: WriteRequest,
 ) -> Result<Started, OperationError> {
-    let Backend::Stored { writer, .. } = &context.backend else {
-        return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "operation not supported within namingContext"));
-    };
     let (reply, receiver) = oneshot::channel();
+    queue(configuration, origin, context, request, reply).map_err(|(error, _)| error)?;
+    Ok(Started::Submitted(Submitted {
+        receiver,
+        blocks_connection: false,
+    }))
+}
+
+/// As [`enqueue`], when someone waits for the completion already.
+pub(crate) fn queue(
+    configuration: &Arc<Configuration>,
+    origin: &Origin,
+    context: &Arc<Context>,
+    request: WriteRequest,
+    reply: oneshot::Sender<Completion>,
+) -> Result<(), Unqueued> {
+    let Backend::Stored { writer, .. } = &context.backend else {
+        let text = "operation not supported within namingContext";
+        return Err((OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text), Some(reply)));
+    };
     writer.submit(Job {
         request,
         origin: origin.clone(),
         configuration: Arc::clone(configuration),
         context: Arc::clone(context),
         reply,
-    })?;
-    Ok(Started::Submitted(Submitted { receiver, blocks_connection: false }))
+    })
 }
 
 impl WriteRequest {
@@ -131,7 +158,7 @@ impl WriteRequest {
         context: &Context,
         origin: &Origin,
         transaction: &mut WriteTransaction<'_>,
-    ) -> Result<(Success, ChangeRecord), (OperationError, bool)> {
+    ) -> Result<(Success, Executed), (OperationError, bool)> {
         let clean = |error| (error, false);
         match self {
             Self::Message(pdu, _) => {
@@ -165,12 +192,15 @@ impl WriteRequest {
 fn run<'w, 'd>(
     mut execution: Execution<'w, 'd>,
     operation: impl FnOnce(&mut Execution<'w, 'd>) -> Result<Success, OperationError>,
-) -> Result<(Success, ChangeRecord), (OperationError, bool)> {
+) -> Result<(Success, Executed), (OperationError, bool)> {
     let context = execution.context;
-    let before = context.overlays.before_write().try_for_each(|overlay| overlay.before_write(&mut execution));
+    let before = context
+        .overlays
+        .before_write()
+        .try_for_each(|overlay| overlay.before_write(&mut execution));
     match before.and_then(|()| operation(&mut execution)) {
         Ok(success) => match execution.finish() {
-            Ok(record) => Ok((success, record)),
+            Ok(executed) => Ok((success, executed)),
             Err(error) => Err((error, true)),
         },
         Err(error) => {

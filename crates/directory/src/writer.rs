@@ -8,12 +8,12 @@ use std::sync::{
 };
 
 use ironbark_model::ResultCode;
-use ironbark_store::{ChangeRecord, Database, StoreError, WriteTransaction};
+use ironbark_store::{Database, StoreError, WriteTransaction};
 use tokio::sync::oneshot;
 
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, change,
-    operation::Origin,
+    operation::{Executed, Origin},
     respond::{self, Success},
     write_request::WriteRequest,
 };
@@ -32,6 +32,9 @@ pub(crate) struct Job {
     pub(crate) reply: oneshot::Sender<Completion>,
 }
 
+/// Why a job was not queued, and the way to answer.
+pub(crate) type Unqueued = (OperationError, Option<oneshot::Sender<Completion>>);
+
 /// The sending side of a writer's queue.
 #[derive(Clone, Debug)]
 pub struct WriterHandle {
@@ -48,11 +51,20 @@ pub(crate) enum Order {
 
 impl WriterHandle {
     /// Queues a write.
-    pub(crate) fn submit(&self, job: Job) -> Result<(), OperationError> {
-        self.queue.try_send(Order::Job(Box::new(job))).map_err(|error| match error {
-            TrySendError::Full(_) => OperationError::new(ResultCode::BUSY, "too many writes are waiting"),
-            TrySendError::Disconnected(_) => OperationError::new(ResultCode::UNAVAILABLE, "server is shutting down"),
-        })
+    ///
+    /// # Errors
+    /// `busy`, `unavailable`; with the way to answer, if the job cannot be queued.
+    pub(crate) fn submit(&self, job: Job) -> Result<(), Unqueued> {
+        let refuse = |code, text, order| match order {
+            Order::Job(job) => (OperationError::new(code, text), Some(job.reply)),
+            Order::Close => (OperationError::new(code, text), None),
+        };
+        self.queue
+            .try_send(Order::Job(Box::new(job)))
+            .map_err(|error| match error {
+                TrySendError::Full(order) => refuse(ResultCode::BUSY, "too many writes are waiting", order),
+                TrySendError::Disconnected(order) => refuse(ResultCode::UNAVAILABLE, "server is shutting down", order),
+            })
     }
 
     /// Ends the writer after what it has been given; waits for room in its queue.
@@ -70,7 +82,7 @@ pub(crate) fn channel() -> (WriterHandle, Receiver<Order>) {
 
 /// How one job of a group ended, before it is known whether the group commits.
 enum Outcome {
-    Done(Success, ChangeRecord),
+    Done(Success, Executed),
     Refused(OperationError),
 }
 
@@ -112,7 +124,12 @@ fn serve_group(directory: &Directory, database: &Database, group: &mut Vec<Job>)
             Attempt::StartOver => {}
         }
     };
-    directory.statistics().record_commit(outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(..))).count());
+    directory.statistics().record_commit(
+        outcomes
+            .iter()
+            .filter(|outcome| matches!(outcome, Outcome::Done(..)))
+            .count(),
+    );
     for (job, outcome) in group.drain(..).zip(outcomes) {
         conclude(directory, job, outcome);
     }
@@ -123,7 +140,12 @@ enum Attempt {
     StartOver,
 }
 
-fn attempt(directory: &Directory, database: &Database, group: &[Job], settled: &mut [Option<OperationError>]) -> Attempt {
+fn attempt(
+    directory: &Directory,
+    database: &Database,
+    group: &[Job],
+    settled: &mut [Option<OperationError>],
+) -> Attempt {
     let refuse_all = |error: &StoreError, settled: &[Option<OperationError>]| {
         let error = OperationError::of_store(error);
         let outcome = |own: &Option<OperationError>| Outcome::Refused(own.clone().unwrap_or_else(|| error.clone()));
@@ -141,9 +163,9 @@ fn attempt(directory: &Directory, database: &Database, group: &[Job], settled: &
             continue;
         }
         match execute(directory, job, &mut transaction) {
-            Ok((success, record)) => {
+            Ok((success, executed)) => {
                 changed = true;
-                outcomes.push(Outcome::Done(success, record));
+                outcomes.push(Outcome::Done(success, executed));
             }
             Err(Refusal { error, dirty: false }) => outcomes.push(Outcome::Refused(error)),
             Err(Refusal { error, dirty: true }) => {
@@ -164,9 +186,16 @@ struct Refusal {
     dirty: bool,
 }
 
-fn execute(directory: &Directory, job: &Job, transaction: &mut WriteTransaction<'_>) -> Result<(Success, ChangeRecord), Refusal> {
+fn execute(
+    directory: &Directory,
+    job: &Job,
+    transaction: &mut WriteTransaction<'_>,
+) -> Result<(Success, Executed), Refusal> {
     if job.origin.stop.stopped().is_some() {
-        return Err(Refusal { error: OperationError::code(ResultCode::CANCELED), dirty: false });
+        return Err(Refusal {
+            error: OperationError::code(ResultCode::CANCELED),
+            dirty: false,
+        });
     }
     job.request
         .execute(directory, &job.configuration, &job.context, &job.origin, transaction)
@@ -176,8 +205,8 @@ fn execute(directory: &Directory, job: &Job, transaction: &mut WriteTransaction<
 /// After the commit: tells the overlays and the client.
 fn conclude(directory: &Directory, job: Job, outcome: Outcome) {
     let result = match outcome {
-        Outcome::Done(success, record) => {
-            change::publish(&job.context, &job.origin, &record);
+        Outcome::Done(success, executed) => {
+            change::publish(directory, &job.context, &job.origin, &executed);
             Ok(success)
         }
         Outcome::Refused(error) => Err(error),

@@ -10,7 +10,8 @@ fn a_warm_name_is_parsed_without_allocating() {
     let schema = Schema::system();
     let mut name = Dn::parse(&schema, b"cn=Some Longer Name,uid=Somebody,cn=Example,cn=Com").unwrap();
     let counted = allocation_counter::measure(|| {
-        name.parse_into(&schema, b"UID=j.doe\\2C jr,cn=People , cn=Example,cn=Com").unwrap();
+        name.parse_into(&schema, b"UID=j.doe\\2C jr,cn=People , cn=Example,cn=Com")
+            .unwrap();
         black_box(&name);
     });
     assert_eq!(counted.count_total, 0);
@@ -20,17 +21,35 @@ fn a_warm_name_is_parsed_without_allocating() {
 fn a_warm_filter_is_compiled_and_evaluated_without_allocating() {
     let schema = Schema::system();
     let mut entry = Entry::new(Dn::parse(&schema, b"uid=jdoe").unwrap());
-    for (name, value) in [("objectClass", "subentry"), ("uid", "jdoe"), ("cn", "John Doe"), ("uidNumber", "5")] {
+    for (name, value) in [
+        ("objectClass", "subentry"),
+        ("uid", "jdoe"),
+        ("cn", "John Doe"),
+        ("uidNumber", "5"),
+    ] {
         let description = schema.attribute_description(name.as_bytes()).unwrap();
         entry.add_value(&schema, &description, value.as_bytes());
     }
-    let filter = Filter::parse(b"(&(objectClass=subentry)(|(uid=x)(cn=jo*d*)(uidNumber>=5)))", 10).unwrap();
-    let (mut compiled, mut scratch) = (CompiledFilter::default(), Vec::with_capacity(64));
-    compiled.compile(&schema, &filter);
-    let counted = allocation_counter::measure(|| {
+    for text in [
+        "(uid=jdoe)",
+        "(objectClass=subentry)",
+        "(objectClass=*)",
+        "(cn=jo*d*)",
+        "(uidNumber>=5)",
+        "(&(objectClass=subentry)(|(uid=x)(cn=jo*d*)(uidNumber>=5))(!(uidNumber=7)))",
+    ] {
+        let filter = Filter::parse(text.as_bytes(), 10).unwrap();
+        let (mut compiled, mut scratch) = (CompiledFilter::default(), Vec::with_capacity(64));
         compiled.compile(&schema, &filter);
-        let source = EntrySource { schema: &schema, filter: &compiled, entry: &entry };
-        assert_eq!(compiled.evaluate(&schema, &source, &mut scratch), Truth::True);
-    });
-    assert_eq!(counted.count_total, 0);
+        let counted = allocation_counter::measure(|| {
+            compiled.compile(&schema, &filter);
+            let source = EntrySource {
+                schema: &schema,
+                filter: &compiled,
+                entry: &entry,
+            };
+            assert_eq!(compiled.evaluate(&schema, &source, &mut scratch), Truth::True);
+        });
+        assert_eq!(counted.count_total, 0, "{text}");
+    }
 }

@@ -1,7 +1,9 @@
 //! Value sets too big for a record, in `values`: adding, removing or testing one value touches two rows.
 //!
-//!     varint entry ID, varint attribute number, 00, varint sequence              -> value
-//!     varint entry ID, varint attribute number, 01, 8 bytes hash, varint sequence -> nothing
+//! ```text
+//! varint entry ID, varint attribute number, 00, varint sequence              -> value
+//! varint entry ID, varint attribute number, 01, 8 bytes hash, varint sequence -> nothing
+//! ```
 //!
 //! The hash is XXH3 of the normal form; values come in the order of their sequence numbers.
 

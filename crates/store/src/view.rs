@@ -142,6 +142,14 @@ impl<'t> Record<'t> {
     pub fn parent(&self) -> EntryId {
         self.header.parent
     }
+    /// As [`View::in_scope`], one look-up cheaper.
+    pub fn is_in_scope(&self, base: EntryId, scope: Scope) -> Result<bool, StoreError> {
+        match scope {
+            Scope::Subtree if self.id == base || self.header.parent == base && base != 0 => Ok(true),
+            Scope::Subtree if self.header.parent != 0 => self.view.in_scope(self.header.parent, base, scope),
+            _ => self.view.in_scope(self.id, base, scope),
+        }
+    }
     /// Pretty RDN (for the topmost entry: the whole DN).
     pub fn rdn(&self) -> &'t str {
         self.header.rdn

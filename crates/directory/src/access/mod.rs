@@ -24,7 +24,10 @@ pub struct Subject<'a> {
 impl<'a> Subject<'a> {
     /// The identity's standing on a database.
     pub fn of(identity: &'a Identity, context: &Context) -> Self {
-        Self { dn: &identity.dn, is_root: context.is_root(&identity.dn) }
+        Self {
+            dn: &identity.dn,
+            is_root: context.is_root(&identity.dn),
+        }
     }
 }
 
@@ -71,7 +74,9 @@ impl<'a> VisibleEntry<'a> {
 
     /// Whether an attribute (with `None`: as a whole), or one value of it, is readable.
     pub(crate) fn may_read(&self, attribute: &AttributeDescription, value: Option<&[u8]>) -> bool {
-        self.check.as_ref().is_none_or(|check| check.permits(Target::Attribute(attribute, value), Privileges::READ))
+        self.check
+            .as_ref()
+            .is_none_or(|check| check.permits(Target::Attribute(attribute, value), Privileges::READ))
     }
 }
 
@@ -94,7 +99,13 @@ pub(crate) fn visible_entry<'a>(
     subject: Subject<'a>,
     entry: &'a Entry,
 ) -> Option<VisibleEntry<'a>> {
-    visible(context, configuration, subject, Source::Memory(entry), entry.dn.pretty())
+    visible(
+        context,
+        configuration,
+        subject,
+        Source::Memory(entry),
+        entry.dn.pretty(),
+    )
 }
 
 fn visible<'a>(
@@ -133,4 +144,39 @@ pub(crate) fn permits(
     privileges: Privileges,
 ) -> bool {
     subject.is_root || Check::new(context, configuration, subject, Source::Memory(entry)).permits(target, privileges)
+}
+
+/// Access rules applied to one subject and one entry that is about to be written.
+pub(crate) struct WriteCheck<'a>(Option<Check<'a>>);
+
+impl<'a> WriteCheck<'a> {
+    /// For a stored entry.
+    pub(crate) fn on_record(
+        context: &'a Context,
+        configuration: &'a Configuration,
+        subject: Subject<'a>,
+        record: &'a Record<'a>,
+        view: View<'a>,
+    ) -> Self {
+        Self::new(context, configuration, subject, Source::Record(record, view))
+    }
+
+    /// For an entry in memory.
+    pub(crate) fn on_entry(
+        context: &'a Context,
+        configuration: &'a Configuration,
+        subject: Subject<'a>,
+        entry: &'a Entry,
+    ) -> Self {
+        Self::new(context, configuration, subject, Source::Memory(entry))
+    }
+
+    fn new(context: &'a Context, configuration: &'a Configuration, subject: Subject<'a>, source: Source<'a>) -> Self {
+        Self((!subject.is_root).then(|| Check::new(context, configuration, subject, source)))
+    }
+
+    /// Whether all of `privileges` are granted.
+    pub(crate) fn permits(&self, target: Target<'_>, privileges: Privileges) -> bool {
+        self.0.as_ref().is_none_or(|check| check.permits(target, privileges))
+    }
 }

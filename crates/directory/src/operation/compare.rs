@@ -72,7 +72,8 @@ fn outcome(
     let mut entry = record.to_entry(view.dn(id)?)?;
     computed::add_all(configuration, &mut entry, has_subordinates(view, id));
     if let Some(assertion) = &controls.assertion {
-        super::check_assertion(configuration, &entry, &assertion.value.0)?;
+        let subject = Subject::of(&origin.identity, context);
+        super::check_assertion(context, configuration, subject, &entry, &assertion.value.0)?;
     }
     compare_memory(configuration, context, origin, &entry, &description, &assertion, request.value)
 }

@@ -6,28 +6,35 @@
 use std::sync::Arc;
 
 use ironbark_ldap_proto::controls::RequestControls;
-use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode, Schema};
-use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, WriteTransaction};
+use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema};
+use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, Record, View, WriteTransaction};
 
 use crate::{
     Configuration, Context, Directory, OperationError,
     access::Subject,
-    overlay::Applied,
+    overlay::{Applied, Asked},
     session::{Identity, Peer, StopFlag},
     stamp::Stamp,
 };
 
 pub mod abandon;
 pub mod add;
+mod assertion;
 pub mod bind;
 pub mod compare;
 pub mod delete;
+mod entry_rules;
 pub mod extended;
+pub mod modification;
 pub mod modify;
 pub mod modify_dn;
 pub mod password_modify;
-mod assertion;
+pub mod pretty;
+mod read_entry;
+mod write_checks;
+
 pub(crate) use assertion::check_assertion;
+pub use modification::{Authority, Modification, ModificationKind};
 
 /// Who asked, and when: what an operation carries from its connection to wherever it executes.
 #[derive(Clone, Debug)]
@@ -50,6 +57,24 @@ pub struct Origin {
     pub received_micros: u64,
 }
 
+/// What a successful write leaves behind for those who follow the database.
+#[derive(Debug)]
+pub(crate) struct Executed {
+    /// The change record.
+    pub(crate) record: ChangeRecord,
+    /// The operation as it was asked for, if some overlay wants it.
+    pub(crate) asked: Vec<Asked>,
+}
+
+/// An entry as it was, as far as overlays want to know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Before<'a> {
+    /// All of it.
+    pub(crate) entry: Option<&'a Entry>,
+    /// Watched attributes.
+    pub(crate) attributes: &'a [Attribute],
+}
+
 /// One write operation under execution.
 pub struct Execution<'w, 'd> {
     /// The server.
@@ -66,10 +91,8 @@ pub struct Execution<'w, 'd> {
     pub stamp: Stamp,
     transaction: &'w mut WriteTransaction<'d>,
     record: ChangeRecord,
-    /// Entry as it was, for pre-read.
-    pub(crate) entry_before: Option<Entry>,
-    /// Entry as it is now, for post-read.
-    pub(crate) entry_after: Option<Entry>,
+    /// The operation as it was asked for, if some overlay wants it.
+    pub(crate) asked: Vec<Asked>,
 }
 
 impl<'w, 'd> Execution<'w, 'd> {
@@ -96,8 +119,7 @@ impl<'w, 'd> Execution<'w, 'd> {
             controls,
             stamp,
             transaction,
-            entry_before: None,
-            entry_after: None,
+            asked: Vec::new(),
         }
     }
 
@@ -129,7 +151,9 @@ impl<'w, 'd> Execution<'w, 'd> {
     /// The entry at a location in memory, with its DN.
     pub fn entry(&self, id: EntryId) -> Result<Entry, OperationError> {
         let view = self.view();
-        let record = view.record(id)?.ok_or_else(|| OperationError::new(ResultCode::OTHER, "entry vanished"))?;
+        let record = view
+            .record(id)?
+            .ok_or_else(|| OperationError::new(ResultCode::OTHER, "entry vanished"))?;
         Ok(record.to_entry(view.dn(id)?)?)
     }
 
@@ -137,26 +161,63 @@ impl<'w, 'd> Execution<'w, 'd> {
     pub fn locate(&self, dn: &Dn) -> Result<EntryId, OperationError> {
         match self.view().locate(dn)? {
             Location::Entry(id) => Ok(id),
-            Location::Missing { ancestor } => Err(crate::referral::missing(self.configuration, self.view(), dn, ancestor)),
+            Location::Missing { ancestor } => {
+                Err(crate::referral::missing(self.configuration, self.view(), dn, ancestor))
+            }
         }
     }
 
-    /// Applies the operation's own effect, then lets the overlays act in the transaction. Call it once, after every check.
+    /// A record of the transaction's current state that is known to be there.
+    pub(crate) fn record_of<'v>(&self, view: View<'v>, id: EntryId) -> Result<Record<'v>, OperationError> {
+        view.record(id)?
+            .ok_or_else(|| OperationError::new(ResultCode::OTHER, "entry vanished"))
+    }
+
+    /// Whether the relax rules control came along.
+    pub fn is_relaxed(&self) -> bool {
+        self.controls.relax_rules.is_some()
+    }
+
+    /// Applies an effect that the operation was asked for, then lets the overlays act in the transaction. Call it after every check,
+    /// once, or for each entry of a deleted subtree.
     ///
     /// With the no-op control this is where the operation ends (`noOperation`).
-    pub fn apply_own(&mut self, kind: ChangeKind, effect: Effect, before: Option<&Entry>) -> Result<EntryId, OperationError> {
+    pub(crate) fn apply_own(
+        &mut self,
+        kind: ChangeKind,
+        effect: Effect,
+        before: Before<'_>,
+    ) -> Result<EntryId, OperationError> {
         if self.controls.no_op.is_some() {
-            return Err(OperationError::new(ResultCode::NO_OPERATION, ""));
+            return Err(OperationError::code(ResultCode::NO_OPERATION));
         }
         self.record.kind = kind;
         let id = self.transaction.apply_effect(&effect);
+        let context = self.context;
+        let mut overlays = context.overlays.in_transaction().peekable();
+        if overlays.peek().is_none() {
+            self.record.effects.push(effect);
+            return Ok(id?);
+        }
         self.record.effects.push(effect.clone());
         let id = id?;
-        let context = self.context;
-        for overlay in context.overlays.in_transaction() {
-            overlay.in_transaction(self, Applied { effect: &effect, before })?;
+        for overlay in overlays {
+            let applied = Applied {
+                effect: &effect,
+                before: before.entry,
+                attributes_before: before.attributes,
+            };
+            overlay.in_transaction(self, applied)?;
         }
         Ok(id)
+    }
+
+    /// Changes an entry on behalf of an overlay: the schema is checked, access is not, time stamps stay as they are.
+    ///
+    /// # Errors
+    /// As a modify request would be refused. Nothing has been changed then, and the overlay may go on.
+    pub fn modify_internally(&mut self, dn: &Dn, modifications: &[Modification]) -> Result<(), OperationError> {
+        modify::run_internal(self, dn, modifications)
     }
 
     /// Applies a further effect: overlays call this from `in_transaction`.
@@ -167,9 +228,12 @@ impl<'w, 'd> Execution<'w, 'd> {
     }
 
     /// Ends the operation: stores the position, gives the record to whoever commits.
-    pub(crate) fn finish(self) -> Result<ChangeRecord, OperationError> {
+    pub(crate) fn finish(self) -> Result<Executed, OperationError> {
         self.transaction.record_position(&self.record)?;
-        Ok(self.record)
+        Ok(Executed {
+            record: self.record,
+            asked: self.asked,
+        })
     }
 
     /// The text of an attribute description.

@@ -5,22 +5,29 @@
 
 use std::sync::Arc;
 
-use ironbark_model::Entry;
+use ironbark_model::{Attribute, AttributeDescription, Dn, Entry};
 use ironbark_store::{ChangeRecord, Effect};
 
-use crate::{OperationError, operation::Execution};
+use crate::{
+    OperationError,
+    operation::{Execution, Modification},
+};
 
 /// Which hooks an overlay uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Hooks {
     /// [`Overlay::before_write`].
     pub before_write: bool,
+    /// [`Overlay::before_add`] and [`Overlay::before_modify`].
+    pub before_content: bool,
     /// [`Overlay::in_transaction`].
     pub in_transaction: bool,
     /// Whether `in_transaction` needs the entry as it was before the effect.
     pub needs_entry_before: bool,
     /// [`Overlay::after_commit`].
     pub after_commit: bool,
+    /// Whether `after_commit` needs the operation as it was asked for.
+    pub wants_request: bool,
 }
 
 /// What an effect did, as overlays in the transaction see it.
@@ -30,6 +37,39 @@ pub struct Applied<'a> {
     pub effect: &'a Effect,
     /// The entry before it, if some overlay asked for it; `None` for an add.
     pub before: Option<&'a Entry>,
+    /// The [watched](Overlay::watched) attributes as they were. For a delete all that the entry had; for changes those that changed,
+    /// a big value set only if it was deleted or replaced as a whole.
+    pub attributes_before: &'a [Attribute],
+}
+
+/// An operation as its client asked for it, after its names and values were checked; operational attributes included.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Asked {
+    /// Add, with the whole entry.
+    Add(Entry),
+    /// Modify; also password modify.
+    Modify {
+        /// The entry's name in the request, pretty form.
+        dn: String,
+        /// The changes in order.
+        modifications: Vec<Modification>,
+    },
+    /// Modify DN.
+    ModifyDn {
+        /// The entry's name in the request, pretty form.
+        dn: String,
+        /// New RDN, pretty form.
+        new_rdn: String,
+        /// `deleteoldrdn`.
+        delete_old_rdn: bool,
+        /// New superior, pretty form.
+        new_superior: Option<String>,
+    },
+    /// Delete: one for each entry of a deleted subtree.
+    Delete {
+        /// The entry's name, pretty form.
+        dn: String,
+    },
 }
 
 /// One overlay instance of one database (or of the frontend). All hooks default to no action.
@@ -43,6 +83,28 @@ pub trait Overlay: Send + Sync {
     /// Sees each write before it is executed and may refuse it. Nothing has been changed yet.
     fn before_write(&self, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
         let _ = execution;
+        Ok(())
+    }
+
+    /// Attributes whose former values `in_transaction` needs; asked for once, when the overlay is configured.
+    fn watched(&self) -> &[AttributeDescription] {
+        &[]
+    }
+
+    /// Sees a new entry before it is checked against the schema; may change it, or refuse.
+    fn before_add(&self, execution: &mut Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
+        let _ = (execution, entry);
+        Ok(())
+    }
+
+    /// Sees the changes of an entry (which need not exist) before they are carried out; may change them, or refuse.
+    fn before_modify(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        dn: &Dn,
+        modifications: &mut Vec<Modification>,
+    ) -> Result<(), OperationError> {
+        let _ = (execution, dn, modifications);
         Ok(())
     }
 
@@ -72,20 +134,37 @@ pub struct AfterCommit<'a> {
     pub peer_name: &'a str,
     /// Connection number.
     pub connection: u64,
+    /// The identity that authenticated, pretty form: another one than `author` under proxied authorization.
+    pub authenticated: &'a str,
+    /// Seconds since 1970.
+    pub unix_seconds: i64,
+    /// The operation as it was asked for, in the order of execution; empty unless [`Hooks::wants_request`].
+    pub asked: &'a [Asked],
 }
 
 /// The overlays of a database in the order in which they act: last configured, first called, as in slapd.
 #[derive(Clone, Default)]
 pub struct Pipeline {
     overlays: Vec<(Hooks, Arc<dyn Overlay>)>,
+    watched: Vec<AttributeDescription>,
 }
 
 impl Pipeline {
     /// From the configured order.
     pub fn new(configured: Vec<Arc<dyn Overlay>>) -> Self {
-        Self {
-            overlays: configured.into_iter().rev().map(|overlay| (overlay.hooks(), overlay)).collect(),
-        }
+        let mut watched: Vec<_> = configured
+            .iter()
+            .flat_map(|overlay| overlay.watched())
+            .cloned()
+            .collect();
+        watched.sort_unstable();
+        watched.dedup();
+        let overlays = configured
+            .into_iter()
+            .rev()
+            .map(|overlay| (overlay.hooks(), overlay))
+            .collect();
+        Self { overlays, watched }
     }
 
     /// Names in calling order.
@@ -98,16 +177,42 @@ impl Pipeline {
         self.overlays.iter().any(|(hooks, _)| hooks.needs_entry_before)
     }
 
+    /// Whether some overlay wants operations as they were asked for.
+    pub(crate) fn wants_request(&self) -> bool {
+        self.overlays.iter().any(|(hooks, _)| hooks.wants_request)
+    }
+
+    /// Attributes whose former values some overlay wants.
+    pub(crate) fn watched(&self) -> &[AttributeDescription] {
+        &self.watched
+    }
+
+    pub(crate) fn before_content(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
+        self.overlays
+            .iter()
+            .filter(|(hooks, _)| hooks.before_content)
+            .map(|(_, overlay)| overlay)
+    }
+
     pub(crate) fn before_write(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
-        self.overlays.iter().filter(|(hooks, _)| hooks.before_write).map(|(_, overlay)| overlay)
+        self.overlays
+            .iter()
+            .filter(|(hooks, _)| hooks.before_write)
+            .map(|(_, overlay)| overlay)
     }
 
     pub(crate) fn in_transaction(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
-        self.overlays.iter().filter(|(hooks, _)| hooks.in_transaction).map(|(_, overlay)| overlay)
+        self.overlays
+            .iter()
+            .filter(|(hooks, _)| hooks.in_transaction)
+            .map(|(_, overlay)| overlay)
     }
 
     pub(crate) fn after_commit(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
-        self.overlays.iter().filter(|(hooks, _)| hooks.after_commit).map(|(_, overlay)| overlay)
+        self.overlays
+            .iter()
+            .filter(|(hooks, _)| hooks.after_commit)
+            .map(|(_, overlay)| overlay)
     }
 
     pub(crate) fn close(&self) {

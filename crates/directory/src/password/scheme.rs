@@ -66,7 +66,7 @@ impl Scheme {
         NAMES.iter().find(|(_, scheme)| *scheme == self).map_or("CLEARTEXT", |(name, _)| name)
     }
 
-    pub(super) fn cost(self) -> Cost {
+    pub(crate) fn cost(self) -> Cost {
         match self {
             Self::Cleartext | Self::Digest(..) => Cost::Cheap,
             Self::Pbkdf2(_) | Self::Argon2 | Self::Crypt => Cost::Slow,

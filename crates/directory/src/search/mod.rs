@@ -26,6 +26,7 @@ use crate::{Configuration, OperationError, operation::Origin, session::Stop, wor
 pub use paged::PagedCursor;
 pub use selection::Selection;
 
+pub(crate) use encode::entry_value;
 pub(crate) use prepare::{Prepared, class_filter, prepare};
 pub(crate) use target::Target;
 

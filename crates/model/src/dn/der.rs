@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use ironbark_ber::Reader;
 use smallvec::SmallVec;
 
 use super::{Dn, InvalidDn, MAX_LENGTH, build, lexer::Bytes};
@@ -11,27 +12,11 @@ const SEQUENCE: u8 = 0x30;
 const SET: u8 = 0x31;
 const OBJECT_IDENTIFIER: u8 = 0x06;
 
-/// One element: identifier octet, content, and what follows it. Only low tag numbers and definite lengths.
+/// One element: identifier octet, content, and what follows it. Tag numbers above 30 have another first octet than any that is read.
 fn element(data: &[u8]) -> Option<(u8, &[u8], &[u8])> {
-    let (&identifier, rest) = data.split_first()?;
-    let (&first, rest) = rest.split_first()?;
-    if identifier & 0x1f == 0x1f {
-        return None;
-    }
-    let (length, rest) = if first < 0x80 {
-        (usize::from(first), rest)
-    } else {
-        let (octets, rest) = rest.split_at_checked(usize::from(first & 0x7f))?;
-        if octets.is_empty() || octets.len() > 4 {
-            return None;
-        }
-        (
-            octets.iter().fold(0, |length, &octet| length << 8 | usize::from(octet)),
-            rest,
-        )
-    };
-    let (content, rest) = rest.split_at_checked(length)?;
-    Some((identifier, content, rest))
+    let mut reader = Reader::new(data);
+    let element = reader.read_any().ok()?;
+    Some((*element.encoded.first()?, element.content, reader.remaining()))
 }
 
 /// The LDAP string of a BER value as `#hex` writes it; `None` for types that have none.

@@ -240,15 +240,13 @@ impl CompiledFilter {
 
     /// Makes one node of the equalities on one attribute among the operands of the `|` at `index`.
     fn gather(&mut self, index: usize) {
-        let mut equalities: Vec<(Slot, &'static MatchingRule, Range<u32>)> = Vec::new();
-        self.operands(index, |_, node| {
-            if let Some(equality) = plain_equality(node) {
-                equalities.push(equality);
-            }
-        });
-        if equalities.len() < ANY_OF_THRESHOLD {
+        let mut count = 0;
+        self.operands(index, |_, node| count += usize::from(plain_equality(node).is_some()));
+        if count < ANY_OF_THRESHOLD {
             return;
         }
+        let mut equalities: Vec<(Slot, &'static MatchingRule, Range<u32>)> = Vec::with_capacity(count);
+        self.operands(index, |_, node| equalities.extend(plain_equality(node)));
         let bytes = std::mem::take(&mut self.bytes);
         let of = |range: &Range<u32>| bytes.get(range.start as usize..range.end as usize).unwrap_or_default();
         equalities.sort_by(|a, b| {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     Assertion, Filter,
-    compiled::{Compiler, Node, Slot, length},
+    compiled::{CompiledFilter, Compiler, Node, Slot, length},
 };
 use crate::{
     matching::{self, IN_CHAIN, MatchingRule, RuleKind, SubstringPart},
@@ -139,18 +139,20 @@ impl<'c> Compiler<'c> {
             let value = self.append(|schema, out| (rule.normalize_value)(schema, oid, out))?;
             self.filter.parts.push(value);
         }
-        let mut parts = self.filter.parts.split_off(start as usize);
-        if let [only] = parts.as_slice() {
+        if self.filter.parts.len() == start as usize + 1 {
+            let value = self.filter.parts.pop()?;
             return Some(Node::Equality {
                 slot,
                 rule,
-                value: only.clone(),
+                value,
                 dn_attributes: false,
             });
         }
-        parts.sort_by(|a, b| self.filter.value(a).cmp(self.filter.value(b)));
-        parts.dedup_by(|a, b| self.filter.value(a) == self.filter.value(b));
-        self.filter.parts.append(&mut parts);
+        let CompiledFilter { parts, bytes, .. } = &mut *self.filter;
+        let value = |part: &Range<u32>| bytes.get(part.start as usize..part.end as usize);
+        if let Some(classes) = parts.get_mut(start as usize..) {
+            classes.sort_unstable_by(|a, b| value(a).cmp(&value(b)));
+        }
         Some(Node::AnyOf {
             slot,
             rule,

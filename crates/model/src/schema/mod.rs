@@ -69,6 +69,7 @@ pub enum ClassKind {
 
 /// An attribute type with everything inherited from its superiors resolved.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a keyword of the definition")]
 pub struct AttributeType {
     /// Position in the schema.
     pub number: TypeNumber,

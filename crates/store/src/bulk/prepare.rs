@@ -76,6 +76,7 @@ impl Preparer {
             let range = start..prepared.tlvs.len();
             let external = external::is_external(attribute.values.len(), range.len());
             let tlvs = prepared.tlvs.get(range.clone()).unwrap_or_default();
+            prepared.flags |= u8::from(external) * codec::FLAG_EXTERNAL;
             prepared.keys.add_values(&catalog, number, None, TlvValues(tlvs));
             prepared.blocks.push((number, range, external));
         }

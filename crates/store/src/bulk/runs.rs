@@ -271,8 +271,8 @@ mod tests {
             let mut merge = sorter.merge().unwrap();
             for (key, ids) in expected {
                 let (merged, found) = merge.next().unwrap().unwrap();
-                prop_assert_eq!(merged, key.as_slice());
-                prop_assert_eq!(found, ids.into_iter().collect::<Vec<_>>().as_slice());
+                prop_assert_eq!(merged.to_vec(), key);
+                prop_assert_eq!(found.to_vec(), ids.into_iter().collect::<Vec<_>>());
             }
             prop_assert!(merge.next().unwrap().is_none());
         }

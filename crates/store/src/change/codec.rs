@@ -1,18 +1,20 @@
 //! The bytes of a change record, for logs and for other servers.
 //!
-//!     byte       version, 1
-//!     byte       kind: 1 add, 2 delete, 3 modify, 4 modify DN
-//!     string     CSN
-//!     string     author
-//!     list       effects, each:
-//!       byte     1 add:    string DN, list of attributes (string description, list of values)
-//!                2 modify: string DN, list of changes
-//!                3 rename: string DN, string new DN, list of changes
-//!                4 delete: string DN, string entryUUID
-//!     change     byte 1 add, 2 delete, 3 replace; string description; list of values
-//!     list       varint count, then the items
-//!     string     varint length, then the bytes (UTF-8)
-//!     value      varint length, then the bytes
+//! ```text
+//! byte       version, 1
+//! byte       kind: 1 add, 2 delete, 3 modify, 4 modify DN
+//! string     CSN
+//! string     author
+//! list       effects, each:
+//!   byte     1 add:    string DN, list of attributes (string description, list of values)
+//!            2 modify: string DN, list of changes
+//!            3 rename: string DN, string new DN, list of changes
+//!            4 delete: string DN, string entryUUID
+//! change     byte 1 add, 2 delete, 3 replace; string description; list of values
+//! list       varint count, then the items
+//! string     varint length, then the bytes (UTF-8)
+//! value      varint length, then the bytes
+//! ```
 //!
 //! Varints are the ordered ones of ARCHITECTURE.md, "Tables". Nothing may follow the last effect.
 

@@ -362,8 +362,12 @@ impl<'t> Planner<'_, 't> {
     fn note(&mut self, at: usize, outcome: Outcome) {
         let (kind, slot) = match self.node(at) {
             Some(Node::Present(slot)) => (TermKind::Presence, *slot),
-            Some(Node::Equality { slot, .. } | Node::InChain { slot, .. }) => (TermKind::Equality, *slot),
-            Some(Node::GreaterOrEqual { slot, .. } | Node::LessOrEqual { slot, .. }) => (TermKind::Inequality, *slot),
+            Some(Node::Equality { slot, .. } | Node::AnyOf { slot, .. } | Node::InChain { slot, .. }) => {
+                (TermKind::Equality, *slot)
+            }
+            Some(Node::GreaterOrEqual { slot, .. } | Node::LessOrEqual { slot, .. } | Node::Less { slot, .. }) => {
+                (TermKind::Inequality, *slot)
+            }
             Some(Node::Approx { slot, .. }) => (TermKind::Approximate, *slot),
             Some(Node::Substrings { slot, .. }) => (TermKind::Substring, *slot),
             _ => return,

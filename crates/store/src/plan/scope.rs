@@ -25,14 +25,13 @@ pub(super) fn narrow(
     scope: Scope,
     set: Option<IdSet>,
 ) -> Result<Narrowed, StoreError> {
+    let of_index = |set: IdSet, way| Narrowed { estimate: set.len(), source: Source::of(set), parent: None, way };
+    let set = match set {
+        Some(set) if set.len() <= FEW => return Ok(of_index(set, Way::Index)),
+        set => set,
+    };
     let total = view.entry_count()?;
     let size = set.as_ref().map_or(total, IdSet::len);
-    let of_index = |set: IdSet, way| Narrowed { estimate: set.len(), source: Source::of(set), parent: None, way };
-    if let Some(set) = &set
-        && set.len() <= FEW
-    {
-        return Ok(of_index(set.clone(), Way::Index));
-    }
     let limit = (size / WALK_PART).max(SHORT_WALK);
     let walked = match scope {
         Scope::Base => None,

@@ -33,10 +33,6 @@ impl IdSet {
             Self::Many(ids) => ids.len(),
         }
     }
-    /// Whether there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
     /// Membership.
     pub(crate) fn contains(&self, id: EntryId) -> bool {
         match self {

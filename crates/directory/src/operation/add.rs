@@ -1,0 +1,292 @@
+//! Add (RFC 4511 §4.7).
+
+use ironbark_config::access::Privileges;
+use ironbark_ldap_proto::AddRequest;
+use ironbark_model::{
+    Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, schema::entry_check::CheckedAttribute,
+};
+use ironbark_store::{ChangeKind, Effect, Location, Record, View};
+
+use super::{
+    Before, Execution, assertion, entry_rules,
+    modification::{self, Modification, ModificationKind, normal_form},
+    modify::is_granted,
+    read_entry, write_checks,
+};
+use crate::{
+    OperationError,
+    access::{Target, WriteCheck},
+    overlay::Asked,
+    referral,
+    respond::Success,
+};
+
+/// Executes an add request.
+pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &AddRequest<'_>) -> Result<Success, OperationError> {
+    let schema = execution.schema();
+    let dn = write_checks::parse_dn(schema, request.entry)?;
+    if request.attributes.is_empty() {
+        return Err(OperationError::new(
+            ResultCode::PROTOCOL_ERROR,
+            "no attributes provided",
+        ));
+    }
+    let mut modifications = request
+        .attributes
+        .iter()
+        .map(|attribute| {
+            Modification::requested(schema, ModificationKind::Add, attribute.description, attribute.values)
+        })
+        .collect::<Result<Vec<_>, _>>()?;
+    let mut entry = entry_of(dn, &modifications);
+    add_naming_values(schema, &mut entry, execution.is_relaxed())?;
+    write_checks::refuse_referral(execution, &entry.dn)?;
+    modification::check_permitted(schema, &mut modifications, execution.is_relaxed())?;
+    refuse_repetition(schema, &modifications)?;
+    let context = execution.context;
+    for overlay in context.overlays.before_content() {
+        overlay.before_add(execution, &mut entry)?;
+    }
+    add_structural_class(execution, &mut entry)?;
+    add_operational(execution, &mut entry)?;
+    place(execution, &mut entry, &modifications)?;
+    apply(execution, entry)
+}
+
+fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, OperationError> {
+    let schema = execution.schema();
+    let dn: Box<str> = entry.dn.pretty().into();
+    if execution.context.overlays.wants_request() {
+        execution.asked.push(Asked::Add(entry.clone()));
+    }
+    let attributes = entry
+        .attributes
+        .into_iter()
+        .map(|attribute| (schema.description_text(&attribute.description).into(), attribute.values))
+        .collect();
+    let id = execution.apply_own(ChangeKind::Add, Effect::Add { dn, attributes }, Before::default())?;
+    Ok(Success {
+        post_read: read_entry::post_read(execution, id)?,
+        ..Success::default()
+    })
+}
+
+/// The entry as requested; the values of an attribute that is named more than once come together.
+fn entry_of(dn: Dn, modifications: &[Modification]) -> Entry {
+    let mut entry = Entry::new(dn);
+    for modification in modifications {
+        match entry.attribute_mut(&modification.description) {
+            Some(attribute) => attribute.values.extend_from_slice(&modification.values),
+            None => entry.attributes.push(Attribute {
+                description: modification.description.clone(),
+                values: modification.values.clone(),
+            }),
+        }
+    }
+    entry
+}
+
+/// slapd merges repeated attributes first and refuses them after its other checks.
+fn refuse_repetition(schema: &Schema, modifications: &[Modification]) -> Result<(), OperationError> {
+    let mut seen: Vec<&AttributeDescription> = modifications
+        .iter()
+        .map(|modification| &modification.description)
+        .collect();
+    seen.sort_unstable();
+    let repeated = seen.windows(2).find_map(|pair| match pair {
+        [first, second] if first == second => Some(*first),
+        _ => None,
+    });
+    match repeated {
+        None => Ok(()),
+        Some(description) => {
+            let text = format!(
+                "attribute '{}' provided more than once",
+                schema.description_text(description)
+            );
+            Err(OperationError::new(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text))
+        }
+    }
+}
+
+/// Values of the RDN that the request leaves out are added (RFC 4511 §4.7).
+fn add_naming_values(schema: &Schema, entry: &mut Entry, relax: bool) -> Result<(), OperationError> {
+    for (description, value) in entry.dn.leaf_assertions(schema) {
+        entry_rules::check_naming_attribute(schema, &description, relax)?;
+        let attribute_type = schema.attribute_type(description.attribute_type);
+        let normal = normal_form(schema, &description, &value);
+        let conflict = match entry.attribute_mut(&description) {
+            None => {
+                entry.attributes.push(Attribute {
+                    description,
+                    values: vec![value],
+                });
+                continue;
+            }
+            Some(attribute) => {
+                let is_there = attribute
+                    .values
+                    .iter()
+                    .any(|known| normal_form(schema, &description, known) == normal);
+                if !is_there && !attribute_type.single_value {
+                    attribute.values.push(value);
+                }
+                !is_there && attribute_type.single_value
+            }
+        };
+        if conflict {
+            let text = format!(
+                "value of single-valued naming attribute '{}' conflicts with value present in entry",
+                schema.description_text(&description)
+            );
+            return Err(OperationError::new(ResultCode::NAMING_VIOLATION, text));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the entry against the schema and adds its structural class.
+fn add_structural_class(execution: &Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
+    let schema = execution.schema();
+    let known = &execution.configuration.well_known;
+    let attributes: Vec<CheckedAttribute<'_>> = entry
+        .attributes
+        .iter()
+        .map(|attribute| CheckedAttribute {
+            description: &attribute.description,
+            value_count: attribute.values.len(),
+        })
+        .collect();
+    let classes = entry
+        .attribute(&known.object_class)
+        .map_or(&[][..], |attribute| &attribute.values);
+    let checked = entry_rules::Checked {
+        name: &entry.dn,
+        classes,
+        attributes: &attributes,
+        former_structural: None,
+        relax: execution.is_relaxed(),
+    };
+    // The values of the name were added just now.
+    let structural = entry_rules::check(schema, &checked, &|_, _| Ok(true))?;
+    let name = schema.object_class(structural).name().as_bytes().to_vec();
+    add_if_absent(entry, &known.structural_object_class, name);
+    Ok(())
+}
+
+/// Adds what the server knows of a new entry; nothing that a manager has set under relaxed rules.
+fn add_operational(execution: &Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
+    if !execution.context.settings.last_modified {
+        return Ok(());
+    }
+    let known = &execution.configuration.well_known;
+    if entry.attribute(&known.entry_uuid).is_none() {
+        let uuid = execution.directory.randomness().uuid_v4().map_err(|error| {
+            tracing::error!(target: "any", "making an entryUUID: {error}");
+            OperationError::new(ResultCode::OTHER, "internal error")
+        })?;
+        add_if_absent(entry, &known.entry_uuid, uuid.to_string().into_bytes());
+    }
+    let author = write_checks::author(execution);
+    let stamp = &execution.stamp;
+    add_if_absent(entry, &known.creators_name, author.into());
+    add_if_absent(entry, &known.create_timestamp, stamp.time.as_str().into());
+    add_if_absent(entry, &known.entry_csn, stamp.csn.as_str().into());
+    add_if_absent(entry, &known.modifiers_name, author.into());
+    add_if_absent(entry, &known.modify_timestamp, stamp.time.as_str().into());
+    Ok(())
+}
+
+fn add_if_absent(entry: &mut Entry, description: &AttributeDescription, value: Vec<u8>) {
+    if entry.attribute(description).is_none() {
+        entry.attributes.push(Attribute {
+            description: description.clone(),
+            values: vec![value],
+        });
+    }
+}
+
+/// Finds the entry's place: it must be free, its superior must exist and may have subordinates, and the access rules must grant it.
+fn place(
+    execution: &Execution<'_, '_>,
+    entry: &mut Entry,
+    modifications: &[Modification],
+) -> Result<(), OperationError> {
+    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    if let Some(control) = &execution.controls.assertion {
+        assertion::check_assertion(context, configuration, subject, entry, &control.value.0)?;
+    }
+    let view = execution.view();
+    let ancestor = match view.locate(&entry.dn)? {
+        Location::Entry(_) => return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS)),
+        Location::Missing { ancestor } => ancestor,
+    };
+    let has_superior = !context.is_suffix(&entry.dn);
+    match ancestor {
+        Some((id, depth)) if has_superior && depth + 1 == entry.dn.depth() => {
+            let record = execution.record_of(view, id)?;
+            let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+            let name = view.dn(id)?;
+            check_superior(execution, &check, (view, &record), (&entry.dn, &name))?;
+            entry.dn = entry.dn.with_new_superior(&name).unwrap_or_default();
+        }
+        _ if !has_superior => {
+            let root = Entry::new(Dn::root());
+            let check = WriteCheck::on_entry(context, configuration, subject, &root);
+            require(
+                check.permits(Target::Children, Privileges::ADD),
+                "no write access to parent",
+            )?;
+        }
+        None => return Err(OperationError::no_such_object(String::new())),
+        Some(_) => return Err(referral::missing(configuration, view, &entry.dn, ancestor)),
+    }
+    let check = WriteCheck::on_entry(context, configuration, subject, entry);
+    require(
+        check.permits(Target::Entry, Privileges::ADD),
+        "no write access to entry",
+    )?;
+    let attributes_granted = !context.settings.add_content_acl
+        || modifications
+            .iter()
+            .all(|modification| is_granted(&check, modification));
+    require(attributes_granted, "no write access to attribute")
+}
+
+fn check_superior(
+    execution: &Execution<'_, '_>,
+    check: &WriteCheck<'_>,
+    (view, record): (View<'_>, &Record<'_>),
+    (dn, name): (&Dn, &Dn),
+) -> Result<(), OperationError> {
+    require(
+        check.permits(Target::Children, Privileges::ADD),
+        "no write access to parent",
+    )?;
+    if record.is_subentry() {
+        return Err(OperationError::new(
+            ResultCode::OBJECT_CLASS_VIOLATION,
+            "parent is a subentry",
+        ));
+    }
+    if record.is_alias() {
+        return Err(OperationError::new(ResultCode::ALIAS_PROBLEM, "parent is an alias"));
+    }
+    if record.is_referral() {
+        return Err(referral::missing(
+            execution.configuration,
+            view,
+            dn,
+            Some((record.id, name.depth())),
+        ));
+    }
+    Ok(())
+}
+
+pub(super) fn require(granted: bool, text: &'static str) -> Result<(), OperationError> {
+    if granted {
+        Ok(())
+    } else {
+        Err(OperationError::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text))
+    }
+}

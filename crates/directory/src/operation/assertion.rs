@@ -1,0 +1,60 @@
+//! The assertion control (RFC 4528): an operation goes on only if its target entry matches a filter.
+
+use ironbark_model::{CompiledFilter, Entry, Filter, ResultCode, Truth, entry::EntrySource};
+use ironbark_store::{Record, View};
+
+use crate::{
+    Configuration, Context, OperationError,
+    access::{self, Source, Subject},
+    computed,
+};
+
+/// Checks the filter on an entry in memory, computed attributes included. What the subject may not search is Undefined.
+///
+/// # Errors
+/// `assertionFailed`.
+pub(crate) fn check_assertion(
+    context: &Context,
+    configuration: &Configuration,
+    subject: Subject<'_>,
+    entry: &Entry,
+    filter: &Filter<'_>,
+) -> Result<(), OperationError> {
+    let compiled = compile(configuration, filter);
+    let visible = access::searchable_filter(context, configuration, subject, Source::Memory(entry), &compiled);
+    let filter = visible.as_ref().unwrap_or(&compiled);
+    let schema = &*configuration.schema;
+    let source = EntrySource { schema, filter, entry };
+    verdict(filter.evaluate(schema, &source, &mut Vec::new()))
+}
+
+/// As [`check_assertion`], on a stored entry, in place where that is possible.
+pub(crate) fn check_assertion_on_record(
+    context: &Context,
+    configuration: &Configuration,
+    subject: Subject<'_>,
+    (view, record): (View<'_>, &Record<'_>),
+    filter: &Filter<'_>,
+) -> Result<(), OperationError> {
+    let compiled = compile(configuration, filter);
+    if computed::is_needed_by(configuration, &compiled) {
+        let mut entry = record.to_entry(view.dn(record.id)?)?;
+        computed::add_all(configuration, &mut entry, view.has_subordinates(record.id));
+        return check_assertion(context, configuration, subject, &entry, filter);
+    }
+    let visible = access::searchable_filter(context, configuration, subject, Source::Record(record, view), &compiled);
+    verdict(record.evaluate(visible.as_ref().unwrap_or(&compiled), &mut Vec::new()))
+}
+
+fn compile(configuration: &Configuration, filter: &Filter<'_>) -> CompiledFilter {
+    let mut compiled = CompiledFilter::default();
+    compiled.compile(&configuration.schema, filter);
+    compiled
+}
+
+fn verdict(truth: Truth) -> Result<(), OperationError> {
+    match truth {
+        Truth::True => Ok(()),
+        Truth::False | Truth::Undefined => Err(OperationError::code(ResultCode::ASSERTION_FAILED)),
+    }
+}

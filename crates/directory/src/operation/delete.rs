@@ -1,0 +1,177 @@
+//! Delete (RFC 4511 §4.8), and with the tree delete control a whole subtree in one transaction.
+
+use ironbark_config::access::Privileges;
+use ironbark_model::{Attribute, Dn, Entry, ResultCode};
+use ironbark_store::{ChangeKind, Effect, EntryId, Record, View};
+
+use super::{Before, Execution, add::require, assertion, modify::watched_attributes, read_entry, write_checks};
+use crate::{
+    OperationError,
+    access::{Target, WriteCheck},
+    overlay::Asked,
+    respond::Success,
+};
+
+/// Entries that one tree delete removes at most; past it the answer is `adminLimitExceeded`.
+const TREE_LIMIT: usize = 100_000;
+
+/// Executes a delete request.
+pub(crate) fn execute(execution: &mut Execution<'_, '_>, name: &[u8]) -> Result<Success, OperationError> {
+    let dn = write_checks::parse_dn(execution.schema(), name)?;
+    write_checks::refuse_referral(execution, &dn)?;
+    let id = execution.locate(&dn)?;
+    let (pre_read, tree) = check(execution, &dn, id)?;
+    for id in tree {
+        remove(execution, id)?;
+    }
+    remove(execution, id)?;
+    Ok(Success {
+        pre_read,
+        ..Success::default()
+    })
+}
+
+/// Everything that can refuse the operation. Gives the pre-read value, and the subordinates to be deleted, leaves first.
+fn check(
+    execution: &Execution<'_, '_>,
+    dn: &Dn,
+    id: EntryId,
+) -> Result<(Option<Vec<u8>>, Vec<EntryId>), OperationError> {
+    let view = execution.view();
+    let record = execution.record_of(view, id)?;
+    check_parent(execution, view, dn, &record)?;
+    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    if let Some(control) = &execution.controls.assertion {
+        assertion::check_assertion_on_record(context, configuration, subject, (view, &record), &control.value.0)?;
+    }
+    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    require(
+        check.permits(Target::Entry, Privileges::DELETE),
+        "no write access to entry",
+    )?;
+    let pre_read = read_entry::pre_read(execution, view, &record)?;
+    let tree = if execution.controls.tree_delete.is_some() {
+        subordinates(execution, view, &check, id)?
+    } else if view.has_subordinates(id)? {
+        return Err(OperationError::new(
+            ResultCode::NOT_ALLOWED_ON_NON_LEAF,
+            "subordinate objects must be deleted first",
+        ));
+    } else {
+        Vec::new()
+    };
+    Ok((pre_read, tree))
+}
+
+/// The subject must be allowed to delete subordinates of the superior; what has none only the rootdn deletes.
+fn check_parent(
+    execution: &Execution<'_, '_>,
+    view: View<'_>,
+    dn: &Dn,
+    record: &Record<'_>,
+) -> Result<(), OperationError> {
+    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    if record.parent() != 0 {
+        let parent = execution.record_of(view, record.parent())?;
+        let check = WriteCheck::on_record(context, configuration, subject, &parent, view);
+        return require(
+            check.permits(Target::Children, Privileges::DELETE),
+            "no write access to parent",
+        );
+    }
+    if subject.is_root {
+        return Ok(());
+    }
+    if !context.is_suffix(&Dn::root()) || dn.is_root() {
+        return require(false, "");
+    }
+    let root = Entry::new(Dn::root());
+    let check = WriteCheck::on_entry(context, configuration, subject, &root);
+    require(
+        check.permits(Target::Children, Privileges::DELETE),
+        "no write access to parent",
+    )
+}
+
+/// All subordinates, each before its superior, if the access rules let each of them go.
+fn subordinates(
+    execution: &Execution<'_, '_>,
+    view: View<'_>,
+    top: &WriteCheck<'_>,
+    id: EntryId,
+) -> Result<Vec<EntryId>, OperationError> {
+    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let refused = "no write access to a subordinate";
+    // Superiors first; turned round at the end.
+    let mut found = Vec::new();
+    let mut open = vec![id];
+    while let Some(superior) = open.pop() {
+        let children = view.children(superior)?.collect::<Result<Vec<_>, _>>()?;
+        if children.is_empty() {
+            continue;
+        }
+        let may_remove_children = if superior == id {
+            top.permits(Target::Children, Privileges::DELETE)
+        } else {
+            let record = execution.record_of(view, superior)?;
+            WriteCheck::on_record(context, configuration, subject, &record, view)
+                .permits(Target::Children, Privileges::DELETE)
+        };
+        require(may_remove_children, refused)?;
+        for child in children {
+            if found.len() == TREE_LIMIT {
+                return Err(OperationError::new(
+                    ResultCode::ADMIN_LIMIT_EXCEEDED,
+                    "too many subordinates",
+                ));
+            }
+            let record = execution.record_of(view, child)?;
+            let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+            require(check.permits(Target::Entry, Privileges::DELETE), refused)?;
+            found.push(child);
+            open.push(child);
+        }
+    }
+    found.reverse();
+    Ok(found)
+}
+
+/// Removes one entry, which has no subordinates any more.
+fn remove(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
+    let (name, entry_uuid, watched) = describe(execution, id)?;
+    let before = if execution.context.overlays.needs_entry_before() {
+        Some(execution.entry(id)?)
+    } else {
+        None
+    };
+    if execution.context.overlays.wants_request() {
+        execution.asked.push(Asked::Delete {
+            dn: name.pretty().to_owned(),
+        });
+    }
+    let effect = Effect::Delete {
+        dn: name.pretty().into(),
+        entry_uuid,
+    };
+    execution.apply_own(
+        ChangeKind::Delete,
+        effect,
+        Before {
+            entry: before.as_ref(),
+            attributes: &watched,
+        },
+    )?;
+    Ok(())
+}
+
+/// Name, entryUUID (empty if it has none) and watched attributes of an entry.
+fn describe(execution: &Execution<'_, '_>, id: EntryId) -> Result<(Dn, Box<str>, Vec<Attribute>), OperationError> {
+    let view = execution.view();
+    let record = execution.record_of(view, id)?;
+    let uuid = super::modify::stored_attribute(&record, &execution.configuration.well_known.entry_uuid)?;
+    let uuid = uuid
+        .and_then(|attribute| attribute.values.into_iter().next())
+        .unwrap_or_default();
+    let watched = watched_attributes(execution, &record)?;
+    Ok((view.dn(id)?, String::from_utf8_lossy(&uuid).into(), watched))
+}

@@ -1,0 +1,232 @@
+//! What the schema demands of a whole entry: its classes and attributes, its name, and attributes that have one place only.
+
+use ironbark_model::{
+    AttributeDescription, Dn, ResultCode, Schema,
+    schema::{
+        ClassNumber,
+        entry_check::{CheckedAttribute, EntryCheck},
+    },
+};
+use ironbark_store::StoreError;
+
+use super::modification::normal_form;
+use crate::OperationError;
+
+/// An entry under check.
+pub(crate) struct Checked<'a> {
+    /// Its name.
+    pub(crate) name: &'a Dn,
+    /// Values of `objectClass`.
+    pub(crate) classes: &'a [Vec<u8>],
+    /// All attributes.
+    pub(crate) attributes: &'a [CheckedAttribute<'a>],
+    /// `None` for a new entry, otherwise the value of `structuralObjectClass`.
+    pub(crate) former_structural: Option<Option<&'a [u8]>>,
+    /// Whether the relax rules control came along.
+    pub(crate) relax: bool,
+}
+
+/// Whether the entry has a value with this normal form.
+pub(crate) type Holds<'a> = dyn Fn(&AttributeDescription, &[u8]) -> Result<bool, StoreError> + 'a;
+
+/// Checks an entry and gives its structural class.
+///
+/// # Errors
+/// `objectClassViolation` as a rule; `namingViolation` where an existing entry lost a value of its name; see [`EntryCheck::check`].
+pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<ClassNumber, OperationError> {
+    check_places(schema, entry)?;
+    let former_class = former_class(schema, entry)?;
+    if entry.former_structural.is_some() {
+        check_name(schema, entry.name, entry, holds)?;
+    }
+    let is_collective_subentry = has_class(schema, entry.classes, "2.5.17.2");
+    let check = EntryCheck {
+        former_class,
+        collective_allowed: is_collective_subentry,
+        relax: entry.relax,
+    };
+    check
+        .check(schema, entry.classes.iter().map(Vec::as_slice), entry.attributes)
+        .map_err(|error| OperationError::new(error.result_code, error.diagnostic_message))
+}
+
+/// The structural class that an existing entry has.
+fn former_class(schema: &Schema, entry: &Checked<'_>) -> Result<Option<ClassNumber>, OperationError> {
+    let Some(former) = entry.former_structural else {
+        return Ok(None);
+    };
+    if entry.classes.is_empty() {
+        return refuse("no objectClass attribute".to_owned());
+    }
+    let name = former
+        .ok_or_else(|| OperationError::new(ResultCode::OTHER, "no structuralObjectClass operational attribute"))?;
+    match schema.find_object_class(name) {
+        Some(class) => Ok(Some(class.number)),
+        None => refuse(format!(
+            "unrecognized structuralObjectClass '{}'",
+            String::from_utf8_lossy(name)
+        )),
+    }
+}
+
+/// Every value of the RDN must be in the entry (RFC 4512 §2.3.1).
+fn check_name(schema: &Schema, name: &Dn, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<(), OperationError> {
+    for (description, value) in name.leaf_assertions(schema) {
+        let text = schema.description_text(&description);
+        check_naming_attribute(schema, &description, entry.relax)?;
+        if !entry
+            .attributes
+            .iter()
+            .any(|attribute| *attribute.description == description)
+        {
+            return naming(format!("naming attribute '{text}' is not present in entry"));
+        }
+        if !holds(&description, &normal_form(schema, &description, &value))? {
+            return naming(format!("value of naming attribute '{text}' is not present in entry"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether an attribute may name entries at all.
+///
+/// # Errors
+/// `namingViolation`.
+pub(crate) fn check_naming_attribute(
+    schema: &Schema,
+    description: &AttributeDescription,
+    relax: bool,
+) -> Result<(), OperationError> {
+    let attribute_type = schema.attribute_type(description.attribute_type);
+    let text = schema.description_text(description);
+    let fault = if attribute_type.is_operational() {
+        "is operational"
+    } else if attribute_type.collective {
+        "is collective"
+    } else if attribute_type.obsolete && !relax {
+        "is obsolete"
+    } else if attribute_type.equality.is_none() {
+        "has no equality matching rule"
+    } else {
+        return Ok(());
+    };
+    naming(format!("naming attribute '{text}' {fault}"))
+}
+
+/// Where an attribute may stand.
+#[derive(Clone, Copy)]
+enum Place {
+    RootDse,
+    Subentry,
+    Alias,
+    Referral,
+    Nowhere,
+    NotServed,
+}
+
+/// Attributes that have one place.
+const PLACES: &[(&str, Place)] = &[
+    ("altServer", Place::RootDse),
+    ("namingContexts", Place::RootDse),
+    ("supportedControl", Place::RootDse),
+    ("supportedExtension", Place::RootDse),
+    ("supportedLDAPVersion", Place::RootDse),
+    ("supportedSASLMechanisms", Place::RootDse),
+    ("supportedFeatures", Place::RootDse),
+    ("monitorContext", Place::RootDse),
+    ("configContext", Place::RootDse),
+    ("vendorName", Place::RootDse),
+    ("vendorVersion", Place::RootDse),
+    ("subtreeSpecification", Place::Subentry),
+    ("dITStructureRules", Place::Subentry),
+    ("dITContentRules", Place::Subentry),
+    ("matchingRules", Place::Subentry),
+    ("attributeTypes", Place::Subentry),
+    ("objectClasses", Place::Subentry),
+    ("nameForms", Place::Subentry),
+    ("matchingRuleUse", Place::Subentry),
+    ("ldapSyntaxes", Place::Subentry),
+    ("aliasedObjectName", Place::Alias),
+    ("ref", Place::Referral),
+    ("administrativeRole", Place::Nowhere),
+    ("entryTtl", Place::NotServed),
+];
+
+const SUBENTRY: &str = "2.5.17.0";
+const ALIAS: &str = "2.5.6.1";
+const REFERRAL: &str = "2.16.840.1.113730.3.2.6";
+const ROOT_DSE: &str = "1.3.6.1.4.1.4203.1.4.1";
+const DYNAMIC_OBJECT: &str = "1.3.6.1.4.1.1466.101.119.2";
+const SUBSCHEMA: &str = "2.5.20.1";
+const COLLECTIVE_SUBENTRY: &str = "2.5.17.2";
+
+fn check_places(schema: &Schema, entry: &Checked<'_>) -> Result<(), OperationError> {
+    let is = |class| has_class(schema, entry.classes, class);
+    for attribute in entry.attributes {
+        let attribute_type = schema.attribute_type(attribute.description.attribute_type);
+        if !attribute_type.built_in {
+            continue;
+        }
+        let Some((_, place)) = PLACES.iter().find(|(name, _)| attribute_type.name() == *name) else {
+            continue;
+        };
+        let fault = match place {
+            Place::RootDse => "only allowed in the root DSE",
+            Place::Subentry if !is(SUBENTRY) => "only allowed in the subentry",
+            Place::Alias if !is(ALIAS) => "only allowed in the alias",
+            Place::Referral if !is(REFERRAL) => "only allowed in the referral",
+            Place::Nowhere => "not supported!",
+            Place::NotServed => "not supported in context",
+            Place::Subentry | Place::Alias | Place::Referral => continue,
+        };
+        return refuse(format!(
+            "attribute \"{}\" {fault}",
+            schema.description_text(attribute.description)
+        ));
+    }
+    let class_fault = |oid: &str, fault: &str| {
+        let name = schema
+            .find_object_class(oid.as_bytes())
+            .map_or(oid, |class| class.name());
+        refuse(format!("objectClass \"{name}\" {fault}"))
+    };
+    if lists_class(schema, entry.classes, ROOT_DSE) {
+        return class_fault(ROOT_DSE, "only allowed in the root DSE");
+    }
+    if lists_class(schema, entry.classes, DYNAMIC_OBJECT) {
+        return class_fault(DYNAMIC_OBJECT, "not supported in context");
+    }
+    for class in [SUBSCHEMA, COLLECTIVE_SUBENTRY] {
+        if lists_class(schema, entry.classes, class) && !is(SUBENTRY) {
+            return class_fault(class, "only allowed in subentries");
+        }
+    }
+    Ok(())
+}
+
+/// Whether a class, or a subclass of it, is among the values.
+pub(crate) fn has_class(schema: &Schema, classes: &[Vec<u8>], oid: &str) -> bool {
+    let Some(wanted) = schema.find_object_class(oid.as_bytes()) else {
+        return false;
+    };
+    classes
+        .iter()
+        .filter_map(|name| schema.find_object_class(name))
+        .any(|class| schema.superclasses(class.number).contains(&wanted.number))
+}
+
+/// Whether exactly this class is among the values.
+fn lists_class(schema: &Schema, classes: &[Vec<u8>], oid: &str) -> bool {
+    classes
+        .iter()
+        .filter_map(|name| schema.find_object_class(name))
+        .any(|class| &*class.oid == oid)
+}
+
+fn refuse<T>(text: String) -> Result<T, OperationError> {
+    Err(OperationError::new(ResultCode::OBJECT_CLASS_VIOLATION, text))
+}
+
+fn naming<T>(text: String) -> Result<T, OperationError> {
+    Err(OperationError::new(ResultCode::NAMING_VIOLATION, text))
+}

@@ -1,0 +1,274 @@
+//! Changes of attributes as a client asks for them, checked against the schema before an entry is looked at.
+
+use ironbark_ldap_proto::{Modifications, ModifyOperation, ValueSet};
+use ironbark_model::{AttributeDescription, ResultCode, Schema, schema::AttributeType, syntax::oid};
+use rustc_hash::FxHashMap;
+
+use super::pretty;
+use crate::OperationError;
+
+/// What a [`Modification`] does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ModificationKind {
+    /// Adds the values.
+    Add,
+    /// Deletes the values, or without values the attribute.
+    Delete,
+    /// Replaces all values, or without values deletes the attribute if it is there.
+    Replace,
+    /// Adds a number to each value (RFC 4525).
+    Increment,
+    /// Adds the values that are not there: those of a new RDN.
+    AddIfAbsent,
+}
+
+/// On whose behalf a change is made: decides which access it needs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Authority {
+    /// The client's; the access rules must grant it.
+    Client,
+    /// The client's, under the relax rules control; the access rules must grant `manage`.
+    Manager,
+    /// The server's own: time stamps, and what overlays do.
+    Server,
+}
+
+/// One change of an attribute.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Modification {
+    /// What is done.
+    pub kind: ModificationKind,
+    /// The attribute.
+    pub description: AttributeDescription,
+    /// The attribute's name as the client wrote it, for diagnostic messages.
+    pub name: String,
+    /// Values in the form in which they are stored.
+    pub values: Vec<Vec<u8>>,
+    /// Their normal forms by the equality rule; copies if there is none.
+    pub normalized: Vec<Vec<u8>>,
+    /// On whose behalf.
+    pub authority: Authority,
+}
+
+impl Modification {
+    /// A change made by the server, whose values are known to conform.
+    pub fn internal(
+        schema: &Schema,
+        kind: ModificationKind,
+        description: &AttributeDescription,
+        values: Vec<Vec<u8>>,
+    ) -> Self {
+        let normalized = values
+            .iter()
+            .map(|value| normal_form(schema, description, value))
+            .collect();
+        Self {
+            kind,
+            description: description.clone(),
+            name: schema.description_text(description),
+            values,
+            normalized,
+            authority: Authority::Server,
+        }
+    }
+
+    /// A change asked for by a client: resolves the attribute, checks its values and brings them into the form that is stored.
+    ///
+    /// # Errors
+    /// `undefinedAttributeType`, `invalidAttributeSyntax`, `constraintViolation`, `attributeOrValueExists`.
+    pub fn requested(
+        schema: &Schema,
+        kind: ModificationKind,
+        name: &[u8],
+        values: ValueSet<'_>,
+    ) -> Result<Self, OperationError> {
+        let name = String::from_utf8_lossy(name).into_owned();
+        let description = resolve(schema, &name)?;
+        let attribute_type = schema.attribute_type(description.attribute_type);
+        if kind == ModificationKind::Increment && attribute_type.syntax.oid != oid::INTEGER {
+            return refuse(
+                ResultCode::CONSTRAINT_VIOLATION,
+                format!("{name}: attribute syntax inappropriate for increment"),
+            );
+        }
+        let mut modification = Self {
+            kind,
+            description,
+            name,
+            values: Vec::with_capacity(values.len()),
+            normalized: Vec::new(),
+            authority: Authority::Client,
+        };
+        modification.take_values(schema, attribute_type, values)?;
+        Ok(modification)
+    }
+
+    fn take_values(
+        &mut self,
+        schema: &Schema,
+        attribute_type: &AttributeType,
+        values: ValueSet<'_>,
+    ) -> Result<(), OperationError> {
+        for (index, value) in values.iter().enumerate() {
+            // A class must be known: slapd counts that as a matter of syntax.
+            let unknown_class = &*attribute_type.oid == OBJECT_CLASS && schema.find_object_class(value).is_none();
+            if unknown_class || (attribute_type.syntax.validate)(schema, value).is_err() {
+                let text = format!("{}: value #{index} invalid per syntax", self.name);
+                return refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, text);
+            }
+            self.values
+                .push(pretty::stored_form(schema, attribute_type.syntax, value));
+        }
+        let adds = matches!(self.kind, ModificationKind::Add | ModificationKind::Replace);
+        if adds && self.values.len() > 1 && attribute_type.single_value {
+            return refuse(
+                ResultCode::CONSTRAINT_VIOLATION,
+                format!("{}: multiple values provided", self.name),
+            );
+        }
+        for (index, value) in self.values.iter().enumerate() {
+            let Some(normal) = try_normal_form(schema, attribute_type, value) else {
+                let text = format!("{}: value #{index} normalization failed", self.name);
+                return refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, text);
+            };
+            self.normalized.push(normal);
+        }
+        if self.kind != ModificationKind::Delete
+            && let Some(index) = first_duplicate(&self.normalized)
+        {
+            let text = format!(
+                "{}: value #{index} provided more than once",
+                schema.description_text(&self.description)
+            );
+            return refuse(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text);
+        }
+        Ok(())
+    }
+
+    /// Whether it only takes away the whole attribute.
+    fn only_removes_attribute(&self) -> bool {
+        matches!(self.kind, ModificationKind::Delete | ModificationKind::Replace) && self.values.is_empty()
+    }
+}
+
+/// The changes of a modify request.
+///
+/// # Errors
+/// As of [`Modification::requested`], for the first one that fails.
+pub(crate) fn of_request(schema: &Schema, changes: Modifications<'_>) -> Result<Vec<Modification>, OperationError> {
+    changes
+        .iter()
+        .map(|change| {
+            let kind = match change.operation {
+                ModifyOperation::Add => ModificationKind::Add,
+                ModifyOperation::Delete => ModificationKind::Delete,
+                ModifyOperation::Replace => ModificationKind::Replace,
+                ModifyOperation::Increment => ModificationKind::Increment,
+            };
+            Modification::requested(schema, kind, change.attribute, change.values)
+        })
+        .collect()
+}
+
+/// Refuses changes of obsolete attributes and of those that no user may modify (RFC 4512 §4.1.2), unless the rules are relaxed.
+///
+/// # Errors
+/// `constraintViolation`.
+pub(crate) fn check_permitted(
+    schema: &Schema,
+    modifications: &mut [Modification],
+    relax: bool,
+) -> Result<(), OperationError> {
+    for modification in modifications.iter() {
+        let attribute_type = schema.attribute_type(modification.description.attribute_type);
+        if !relax && attribute_type.obsolete && !modification.only_removes_attribute() {
+            let text = format!("{}: attribute is obsolete", modification.name);
+            return refuse(ResultCode::CONSTRAINT_VIOLATION, text);
+        }
+    }
+    for modification in modifications {
+        let attribute_type = schema.attribute_type(modification.description.attribute_type);
+        if !attribute_type.no_user_modification || modification.authority == Authority::Server {
+            continue;
+        }
+        if !relax {
+            let text = format!("{}: no user modification allowed", modification.name);
+            return refuse(ResultCode::CONSTRAINT_VIOLATION, text);
+        }
+        if !MANAGEABLE.contains(&&*attribute_type.oid) {
+            let text = format!("{}: no-user-modification attribute not manageable", modification.name);
+            return refuse(ResultCode::CONSTRAINT_VIOLATION, text);
+        }
+        modification.authority = Authority::Manager;
+    }
+    Ok(())
+}
+
+/// What the relax rules control lets a manager set although no user may: timestamps, names, UUID, entryTtl, and the state of the
+/// password policy.
+const MANAGEABLE: &[&str] = &[
+    "2.5.18.1",
+    "2.5.18.2",
+    "2.5.18.3",
+    "2.5.18.4",
+    "1.3.6.1.1.16.4",
+    "1.3.6.1.4.1.1466.101.119.3",
+    "1.3.6.1.4.1.42.2.27.8.1.16",
+    "1.3.6.1.4.1.42.2.27.8.1.17",
+    "1.3.6.1.4.1.42.2.27.8.1.19",
+    "1.3.6.1.4.1.42.2.27.8.1.20",
+    "1.3.6.1.4.1.42.2.27.8.1.21",
+    "1.3.6.1.4.1.42.2.27.8.1.22",
+    "1.3.6.1.4.1.42.2.27.8.1.23",
+    "1.3.6.1.4.1.42.2.27.8.1.29",
+    "1.3.6.1.4.1.42.2.27.8.1.33",
+];
+
+const OBJECT_CLASS: &str = "2.5.4.0";
+
+fn resolve(schema: &Schema, name: &str) -> Result<AttributeDescription, OperationError> {
+    let undefined = |text: &dyn std::fmt::Display| {
+        OperationError::new(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, format!("{name}: {text}"))
+    };
+    let description = schema
+        .attribute_description(name.as_bytes())
+        .map_err(|error| undefined(&error))?;
+    let needs_binary = schema.attribute_type(description.attribute_type).syntax.binary_transfer;
+    if needs_binary && !description.is_binary() {
+        return Err(undefined(&"requires ;binary transfer"));
+    }
+    if description.is_range() {
+        return Err(undefined(&"inappropriate use of tag range option"));
+    }
+    Ok(description)
+}
+
+/// The normal form of a value by the equality rule of its attribute; a copy without a rule, or when the value does not conform.
+pub(crate) fn normal_form(schema: &Schema, description: &AttributeDescription, value: &[u8]) -> Vec<u8> {
+    try_normal_form(schema, schema.attribute_type(description.attribute_type), value).unwrap_or_else(|| value.to_vec())
+}
+
+fn try_normal_form(schema: &Schema, attribute_type: &AttributeType, value: &[u8]) -> Option<Vec<u8>> {
+    let mut normal = Vec::with_capacity(value.len());
+    match attribute_type.equality {
+        Some(rule) => (rule.normalize_value)(schema, value, &mut normal).ok()?,
+        None => normal.extend_from_slice(value),
+    }
+    Some(normal)
+}
+
+/// The index of the first value that comes again.
+fn first_duplicate(normalized: &[Vec<u8>]) -> Option<usize> {
+    if normalized.len() < 2 {
+        return None;
+    }
+    let mut seen: FxHashMap<&[u8], usize> = FxHashMap::default();
+    normalized
+        .iter()
+        .enumerate()
+        .find_map(|(index, normal)| seen.insert(normal, index))
+}
+
+fn refuse<T>(code: ResultCode, text: String) -> Result<T, OperationError> {
+    Err(OperationError::new(code, text))
+}

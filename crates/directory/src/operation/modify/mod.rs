@@ -1,0 +1,210 @@
+//! Modify (RFC 4511 §4.6), with increment (RFC 4525), permissive modify and relaxed rules.
+
+mod draft;
+mod increment;
+mod plan;
+
+use ironbark_config::access::Privileges;
+use ironbark_ldap_proto::ModifyRequest;
+use ironbark_model::{Attribute, Dn, ResultCode};
+use ironbark_store::{ChangeKind, Effect, EntryId, Record};
+
+use super::{
+    Before, Execution, assertion,
+    modification::{self, Authority, Modification, ModificationKind},
+    read_entry, write_checks,
+};
+use crate::{
+    OperationError,
+    access::{Target, WriteCheck},
+    overlay::Asked,
+    respond::Success,
+};
+
+pub(crate) use draft::stored_attribute;
+pub(crate) use plan::{Options, Plan, plan};
+
+/// Executes a modify request.
+pub(crate) fn execute(
+    execution: &mut Execution<'_, '_>,
+    request: &ModifyRequest<'_>,
+) -> Result<Success, OperationError> {
+    let schema = execution.schema();
+    let dn = write_checks::parse_dn(schema, request.object)?;
+    let mut modifications = modification::of_request(schema, request.changes)?;
+    write_checks::refuse_referral(execution, &dn)?;
+    modification::check_permitted(schema, &mut modifications, execution.is_relaxed())?;
+    run(execution, &dn, modifications)
+}
+
+/// Makes changes that were checked: those of a request, or a new password.
+pub(crate) fn run(
+    execution: &mut Execution<'_, '_>,
+    dn: &Dn,
+    mut modifications: Vec<Modification>,
+) -> Result<Success, OperationError> {
+    let context = execution.context;
+    for overlay in context.overlays.before_content() {
+        overlay.before_modify(execution, dn, &mut modifications)?;
+    }
+    write_checks::add_stamps(execution, &mut modifications);
+    let id = execution.locate(dn)?;
+    let Prepared {
+        plan,
+        name,
+        mut success,
+    } = prepare(execution, id, &modifications)?;
+    if context.overlays.wants_request() {
+        execution.asked.push(Asked::Modify {
+            dn: dn.pretty().to_owned(),
+            modifications,
+        });
+    }
+    let before = if context.overlays.needs_entry_before() {
+        Some(execution.entry(id)?)
+    } else {
+        None
+    };
+    let effect = Effect::Modify {
+        dn: name.pretty().into(),
+        changes: plan.changes,
+    };
+    execution.apply_own(
+        ChangeKind::Modify,
+        effect,
+        Before {
+            entry: before.as_ref(),
+            attributes: &plan.before,
+        },
+    )?;
+    success.post_read = read_entry::post_read(execution, id)?;
+    Ok(success)
+}
+
+struct Prepared {
+    plan: Plan,
+    name: Dn,
+    success: Success,
+}
+
+/// Everything that can refuse the operation, on the entry as it is.
+fn prepare(
+    execution: &Execution<'_, '_>,
+    id: EntryId,
+    modifications: &[Modification],
+) -> Result<Prepared, OperationError> {
+    let view = execution.view();
+    let record = execution.record_of(view, id)?;
+    let name = view.dn(id)?;
+    if let Some(control) = &execution.controls.assertion {
+        assertion::check_assertion_on_record(
+            execution.context,
+            execution.configuration,
+            execution.subject(),
+            (view, &record),
+            &control.value.0,
+        )?;
+    }
+    let success = Success {
+        pre_read: read_entry::pre_read(execution, view, &record)?,
+        ..Success::default()
+    };
+    let check = WriteCheck::on_record(
+        execution.context,
+        execution.configuration,
+        execution.subject(),
+        &record,
+        view,
+    );
+    check_access(&check, modifications)?;
+    let options = Options {
+        relax: execution.is_relaxed(),
+        permissive: execution.controls.permissive_modify.is_some(),
+        watched: execution.context.overlays.watched(),
+    };
+    let plan = plan(execution.configuration, &record, &name, modifications, &options)?;
+    Ok(Prepared { plan, name, success })
+}
+
+/// Whether the access rules grant all changes; the server's own need no grant.
+///
+/// # Errors
+/// `insufficientAccessRights`.
+pub(crate) fn check_access(check: &WriteCheck<'_>, modifications: &[Modification]) -> Result<(), OperationError> {
+    if modifications.iter().all(|modification| is_granted(check, modification)) {
+        Ok(())
+    } else {
+        Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+    }
+}
+
+pub(crate) fn is_granted(check: &WriteCheck<'_>, modification: &Modification) -> bool {
+    let needed = |privileges| match modification.authority {
+        Authority::Manager => Privileges::MANAGE,
+        Authority::Client | Authority::Server => privileges,
+    };
+    let whole = |privileges| check.permits(Target::Attribute(&modification.description, None), needed(privileges));
+    let each = |privileges| {
+        modification.values.iter().all(|value| {
+            check.permits(
+                Target::Attribute(&modification.description, Some(value)),
+                needed(privileges),
+            )
+        })
+    };
+    if modification.authority == Authority::Server {
+        return true;
+    }
+    match modification.kind {
+        ModificationKind::AddIfAbsent => true,
+        ModificationKind::Add => each(Privileges::ADD),
+        ModificationKind::Increment => each(Privileges::INCREMENT),
+        ModificationKind::Delete if modification.values.is_empty() => whole(Privileges::DELETE),
+        ModificationKind::Delete => each(Privileges::DELETE),
+        // Both are asked, so that who may only write its own name cannot throw out the others.
+        ModificationKind::Replace => whole(Privileges::DELETE) && each(Privileges::ADD),
+    }
+}
+
+/// Changes an entry on behalf of an overlay, in the transaction: the schema is checked, access is not, time stamps stay.
+///
+/// # Errors
+/// As a modify request would be refused. Nothing has been changed then, and the overlay may go on.
+pub(crate) fn run_internal(
+    execution: &mut Execution<'_, '_>,
+    dn: &Dn,
+    modifications: &[Modification],
+) -> Result<(), OperationError> {
+    let (name, changes) = {
+        let view = execution.view();
+        let id = execution.locate(dn)?;
+        let record = execution.record_of(view, id)?;
+        let name = view.dn(id)?;
+        let options = Options {
+            relax: false,
+            permissive: false,
+            watched: &[],
+        };
+        let plan = plan(execution.configuration, &record, &name, modifications, &options)?;
+        (name, plan.changes)
+    };
+    execution.apply_further(Effect::Modify {
+        dn: name.pretty().into(),
+        changes,
+    })?;
+    Ok(())
+}
+
+/// The watched attributes of a record, all values.
+pub(crate) fn watched_attributes(
+    execution: &Execution<'_, '_>,
+    record: &Record<'_>,
+) -> Result<Vec<Attribute>, OperationError> {
+    let mut found = Vec::new();
+    for description in execution.context.overlays.watched() {
+        if let Some(attribute) = stored_attribute(record, description)? {
+            found.push(attribute);
+        }
+    }
+    Ok(found)
+}

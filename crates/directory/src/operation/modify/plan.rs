@@ -1,0 +1,314 @@
+//! From modifications to the value changes that carry them out on one entry, or to the reason why they cannot be.
+
+use ironbark_model::{Attribute, AttributeDescription, Dn, ResultCode, Schema, schema::entry_check::CheckedAttribute};
+use ironbark_store::{Record, ValueChange};
+
+use super::{draft::Draft, draft::stored_attribute, increment};
+use crate::{
+    Configuration, OperationError,
+    operation::{
+        entry_rules,
+        modification::{Modification, ModificationKind, normal_form},
+    },
+};
+
+/// How modifications are carried out.
+pub(crate) struct Options<'a> {
+    /// The relax rules control.
+    pub(crate) relax: bool,
+    /// The permissive modify control: what is there already may be added, what is not there deleted.
+    pub(crate) permissive: bool,
+    /// Attributes whose old values overlays want to know.
+    pub(crate) watched: &'a [AttributeDescription],
+}
+
+/// Modifications, resolved for one entry.
+pub(crate) struct Plan {
+    pub(crate) changes: Vec<ValueChange>,
+    /// Watched attributes that change, as they were. A big set is among them only if it goes as a whole.
+    pub(crate) before: Vec<Attribute>,
+}
+
+/// Resolves modifications of the entry that `record` holds and whose name is, or will be, `name`; checks the result.
+///
+/// # Errors
+/// `attributeOrValueExists`, `noSuchAttribute`, `inappropriateMatching`, and what the schema says of the result.
+pub(crate) fn plan(
+    configuration: &Configuration,
+    record: &Record<'_>,
+    name: &Dn,
+    modifications: &[Modification],
+    options: &Options<'_>,
+) -> Result<Plan, OperationError> {
+    let schema = &*configuration.schema;
+    let mut planner = Planner {
+        schema,
+        permissive: options.permissive,
+        draft: Draft::new(schema, record),
+        plan: Plan {
+            changes: Vec::new(),
+            before: Vec::new(),
+        },
+    };
+    for modification in modifications {
+        if options.watched.contains(&modification.description) {
+            planner.note_before(record, modification)?;
+        }
+        planner.apply(modification)?;
+    }
+    planner.check(configuration, name, options.relax)?;
+    Ok(planner.plan)
+}
+
+struct Planner<'t, 's> {
+    schema: &'s Schema,
+    permissive: bool,
+    draft: Draft<'t, 's>,
+    plan: Plan,
+}
+
+impl Planner<'_, '_> {
+    fn note_before(&mut self, record: &Record<'_>, modification: &Modification) -> Result<(), OperationError> {
+        let description = &modification.description;
+        if self
+            .plan
+            .before
+            .iter()
+            .any(|attribute| attribute.description == *description)
+        {
+            return Ok(());
+        }
+        let goes_whole = match modification.kind {
+            ModificationKind::Replace => true,
+            ModificationKind::Delete => modification.values.is_empty(),
+            _ => false,
+        };
+        let is_big = record.values(description).is_some_and(|stored| stored.is_external());
+        if (goes_whole || !is_big)
+            && let Some(attribute) = stored_attribute(record, description)?
+        {
+            self.plan.before.push(attribute);
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, modification: &Modification) -> Result<(), OperationError> {
+        match modification.kind {
+            ModificationKind::Add => self.add(modification, self.permissive),
+            ModificationKind::AddIfAbsent => self.add(modification, true),
+            ModificationKind::Delete if modification.values.is_empty() => self.delete_attribute(modification),
+            ModificationKind::Delete => self.delete_values(modification),
+            ModificationKind::Replace => self.replace(modification),
+            ModificationKind::Increment => self.increment(modification),
+        }
+    }
+
+    fn add(&mut self, modification: &Modification, lenient: bool) -> Result<(), OperationError> {
+        let description = &modification.description;
+        let (mut values, mut normals) = (Vec::new(), Vec::new());
+        if self.draft.has(description) {
+            self.require_equality("add", description)?;
+            for (index, (value, normal)) in modification.values.iter().zip(&modification.normalized).enumerate() {
+                if !self.draft.holds(description, normal)? {
+                    values.push(value.clone());
+                    normals.push(normal.clone());
+                } else if !lenient {
+                    let text = format!("modify/add: {}: value #{index} already exists", self.text(description));
+                    return Err(OperationError::new(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS, text));
+                }
+            }
+        } else {
+            values.clone_from(&modification.values);
+            normals.clone_from(&modification.normalized);
+        }
+        if !values.is_empty() {
+            self.draft.add(description, &values, &normals)?;
+            self.plan.changes.push(ValueChange::Add {
+                attribute: self.text(description).into(),
+                values,
+            });
+        }
+        Ok(())
+    }
+
+    fn delete_attribute(&mut self, modification: &Modification) -> Result<(), OperationError> {
+        let description = &modification.description;
+        if self.draft.has(description) {
+            self.draft.remove(description);
+            self.plan.changes.push(ValueChange::Replace {
+                attribute: self.text(description).into(),
+                values: Vec::new(),
+            });
+            return Ok(());
+        }
+        if self.permissive {
+            Ok(())
+        } else {
+            Err(self.missing("delete", description, "no such attribute"))
+        }
+    }
+
+    fn delete_values(&mut self, modification: &Modification) -> Result<(), OperationError> {
+        let description = &modification.description;
+        self.require_equality("delete", description)?;
+        if !self.draft.has(description) {
+            return if self.permissive {
+                Ok(())
+            } else {
+                Err(self.missing("delete", description, "no such attribute"))
+            };
+        }
+        let (mut values, mut normals) = (Vec::new(), Vec::new());
+        for (value, normal) in modification.values.iter().zip(&modification.normalized) {
+            if self.draft.holds(description, normal)? {
+                // Naming a value twice deletes it once.
+                if !normals.contains(normal) {
+                    values.push(value.clone());
+                    normals.push(normal.clone());
+                }
+            } else if !self.permissive {
+                return Err(self.missing("delete", description, "no such value"));
+            }
+        }
+        if !values.is_empty() {
+            self.draft.delete(description, &normals)?;
+            self.plan.changes.push(ValueChange::Delete {
+                attribute: self.text(description).into(),
+                values,
+            });
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, modification: &Modification) -> Result<(), OperationError> {
+        let description = &modification.description;
+        if modification.values.is_empty() && !self.draft.has(description) {
+            return Ok(());
+        }
+        self.draft.remove(description);
+        self.draft
+            .add(description, &modification.values, &modification.normalized)?;
+        let values = modification.values.clone();
+        self.plan.changes.push(ValueChange::Replace {
+            attribute: self.text(description).into(),
+            values,
+        });
+        Ok(())
+    }
+
+    fn increment(&mut self, modification: &Modification) -> Result<(), OperationError> {
+        let description = &modification.description;
+        if !self.draft.has(description) {
+            return if self.permissive {
+                self.add(modification, true)
+            } else {
+                Err(self.missing("increment", description, "no such attribute"))
+            };
+        }
+        let old = self.draft.values(description)?;
+        let step = modification.values.first().map(Vec::as_slice).unwrap_or_default();
+        let Some(new) = increment::incremented(&old, step)? else {
+            return Ok(());
+        };
+        self.exchange(description, &old, &new)
+    }
+
+    /// Puts new values in the place of old ones: added first, so that the attribute keeps its place in the entry.
+    fn exchange(
+        &mut self,
+        description: &AttributeDescription,
+        old: &[Vec<u8>],
+        new: &[Vec<u8>],
+    ) -> Result<(), OperationError> {
+        let normals = |values: &[Vec<u8>]| -> Vec<Vec<u8>> {
+            values
+                .iter()
+                .map(|value| normal_form(self.schema, description, value))
+                .collect()
+        };
+        let (old_normals, new_normals) = (normals(old), normals(new));
+        let only_in = |values: &[Vec<u8>], own: &[Vec<u8>], others: &[Vec<u8>]| -> Vec<Vec<u8>> {
+            values
+                .iter()
+                .zip(own)
+                .filter(|(_, normal)| !others.contains(normal))
+                .map(|(value, _)| value.clone())
+                .collect()
+        };
+        let added = only_in(new, &new_normals, &old_normals);
+        let deleted = only_in(old, &old_normals, &new_normals);
+        let attribute: Box<str> = self.text(description).into();
+        self.draft.remove(description);
+        self.draft.add(description, new, &new_normals)?;
+        if !added.is_empty() {
+            self.plan.changes.push(ValueChange::Add {
+                attribute: attribute.clone(),
+                values: added,
+            });
+        }
+        if !deleted.is_empty() {
+            self.plan.changes.push(ValueChange::Delete {
+                attribute,
+                values: deleted,
+            });
+        }
+        Ok(())
+    }
+
+    /// Checks the entry as it will be, and brings `structuralObjectClass` in line where relaxed rules let it change.
+    fn check(&mut self, configuration: &Configuration, name: &Dn, relax: bool) -> Result<(), OperationError> {
+        let known = &configuration.well_known;
+        let classes = self.draft.values(&known.object_class)?;
+        let former = self.draft.values(&known.structural_object_class)?;
+        let attributes: Vec<CheckedAttribute<'_>> = self
+            .draft
+            .attributes()
+            .map(|(description, value_count)| CheckedAttribute {
+                description,
+                value_count,
+            })
+            .collect();
+        let subject = entry_rules::Checked {
+            name,
+            classes: &classes,
+            attributes: &attributes,
+            former_structural: Some(former.first().map(Vec::as_slice)),
+            relax,
+        };
+        let holds = |description: &AttributeDescription, normal: &[u8]| self.draft.holds(description, normal);
+        let structural = entry_rules::check(self.schema, &subject, &holds)?;
+        let text = self.schema.object_class(structural).name().as_bytes().to_vec();
+        if former.first() != Some(&text) {
+            let is_other = former
+                .first()
+                .and_then(|name| self.schema.find_object_class(name))
+                .is_none_or(|class| class.number != structural);
+            if is_other {
+                self.exchange(&known.structural_object_class, &former, &[text])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn require_equality(&self, what: &str, description: &AttributeDescription) -> Result<(), OperationError> {
+        if self
+            .schema
+            .attribute_type(description.attribute_type)
+            .equality
+            .is_some()
+        {
+            return Ok(());
+        }
+        let text = format!("modify/{what}: {}: no equality matching rule", self.text(description));
+        Err(OperationError::new(ResultCode::INAPPROPRIATE_MATCHING, text))
+    }
+
+    fn missing(&self, what: &str, description: &AttributeDescription, reason: &str) -> OperationError {
+        let text = format!("modify/{what}: {}: {reason}", self.text(description));
+        OperationError::new(ResultCode::NO_SUCH_ATTRIBUTE, text)
+    }
+
+    fn text(&self, description: &AttributeDescription) -> String {
+        self.schema.description_text(description)
+    }
+}

@@ -1,0 +1,302 @@
+//! Modify DN (RFC 4511 §4.9): a new RDN, a new superior, or both.
+
+use std::sync::Arc;
+
+use ironbark_config::access::Privileges;
+use ironbark_ldap_proto::ModifyDnRequest;
+use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode, Schema};
+use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
+
+use super::{
+    Before, Execution,
+    add::require,
+    assertion,
+    modification::{Authority, Modification, ModificationKind, normal_form},
+    modify::{self, Options, Plan, check_access, plan},
+    read_entry, write_checks,
+};
+use crate::{
+    OperationError,
+    access::{Target, WriteCheck},
+    overlay::Asked,
+    referral,
+    respond::Success,
+};
+
+/// A request, with its names parsed.
+struct Rename {
+    dn: Dn,
+    new_rdn: Dn,
+    new_superior: Option<Dn>,
+    /// As far as the request alone tells.
+    new_dn: Dn,
+}
+
+/// Executes a modify DN request.
+pub(crate) fn execute(
+    execution: &mut Execution<'_, '_>,
+    request: &ModifyDnRequest<'_>,
+) -> Result<Success, OperationError> {
+    let schema = execution.schema();
+    let rename = parse(schema, request)?;
+    let mut modifications = modifications_of(schema, &rename, request.delete_old_rdn)?;
+    check_destination(execution, &rename)?;
+    write_checks::add_stamps(execution, &mut modifications);
+    let id = locate(execution, &rename.dn)?;
+    let Prepared {
+        plan,
+        old_name,
+        new_name,
+        pre_read,
+    } = prepare(execution, id, &rename, &modifications)?;
+    let before = if execution.context.overlays.needs_entry_before() {
+        Some(execution.entry(id)?)
+    } else {
+        None
+    };
+    if execution.context.overlays.wants_request() {
+        execution.asked.push(Asked::ModifyDn {
+            dn: rename.dn.pretty().to_owned(),
+            new_rdn: rename.new_rdn.pretty().to_owned(),
+            delete_old_rdn: request.delete_old_rdn,
+            new_superior: rename.new_superior.map(|superior| superior.pretty().to_owned()),
+        });
+    }
+    let effect = Effect::Rename {
+        dn: old_name.pretty().into(),
+        new_dn: new_name.pretty().into(),
+        changes: plan.changes,
+    };
+    execution.apply_own(
+        ChangeKind::ModifyDn,
+        effect,
+        Before {
+            entry: before.as_ref(),
+            attributes: &plan.before,
+        },
+    )?;
+    Ok(Success {
+        pre_read,
+        post_read: read_entry::post_read(execution, id)?,
+        ..Success::default()
+    })
+}
+
+fn parse(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Rename, OperationError> {
+    let invalid = |text| OperationError::new(ResultCode::INVALID_DN_SYNTAX, text);
+    let dn = write_checks::parse_dn(schema, request.entry)?;
+    let new_rdn = Dn::parse(schema, request.new_rdn).map_err(|_| invalid("invalid new RDN"))?;
+    if new_rdn.depth() != 1 {
+        return Err(invalid("invalid new RDN"));
+    }
+    let new_superior = request
+        .new_superior
+        .map(|name| Dn::parse(schema, name).map_err(|_| invalid("invalid newSuperior")))
+        .transpose()?;
+    let parent = dn.parent().unwrap_or_default();
+    let new_dn = new_superior.as_ref().unwrap_or(&parent).child(&new_rdn);
+    Ok(Rename {
+        dn,
+        new_rdn,
+        new_superior,
+        new_dn,
+    })
+}
+
+/// What the new RDN means for the entry's attributes: values of the old one go (if they are to), those of the new one come.
+fn modifications_of(schema: &Schema, rename: &Rename, delete_old: bool) -> Result<Vec<Modification>, OperationError> {
+    let change = |kind, description: &AttributeDescription, value: Vec<u8>| {
+        let normalized = vec![normal_form(schema, description, &value)];
+        Modification {
+            kind,
+            description: description.clone(),
+            name: schema.description_text(description),
+            values: vec![value],
+            normalized,
+            authority: Authority::Client,
+        }
+    };
+    let mut modifications = Vec::new();
+    for (description, value) in rename.new_rdn.leaf_assertions(schema) {
+        if schema.attribute_type(description.attribute_type).equality.is_none() {
+            return Err(OperationError::new(
+                ResultCode::NAMING_VIOLATION,
+                "naming attribute has no equality matching rule",
+            ));
+        }
+        modifications.push(change(ModificationKind::AddIfAbsent, &description, value));
+    }
+    if delete_old {
+        for (description, value) in rename.dn.leaf_assertions(schema) {
+            modifications.push(change(ModificationKind::Delete, &description, value));
+        }
+    }
+    // slapd puts each in front of the ones before.
+    modifications.reverse();
+    Ok(modifications)
+}
+
+/// What the names alone forbid.
+fn check_destination(execution: &Execution<'_, '_>, rename: &Rename) -> Result<(), OperationError> {
+    let refuse = |code, text| Err(OperationError::new(code, text));
+    let (dn, new_dn) = (&rename.dn, &rename.new_dn);
+    if new_dn != dn && new_dn.is_within(dn) {
+        return refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot place an entry below itself");
+    }
+    if new_dn != dn && dn.is_within(new_dn) {
+        return refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot place an entry above itself");
+    }
+    write_checks::refuse_referral(execution, dn)?;
+    let destination = execution
+        .configuration
+        .context_of(new_dn)
+        .map(|context| Arc::as_ref(context).number);
+    if destination != Some(execution.context.number) {
+        return refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, "cannot rename between DSAs");
+    }
+    if execution.context.is_suffix(dn) {
+        return refuse(ResultCode::NAMING_VIOLATION, "cannot rename suffix entry");
+    }
+    Ok(())
+}
+
+/// The entry; where its superior is missing as well, slapd names no matched DN.
+fn locate(execution: &Execution<'_, '_>, dn: &Dn) -> Result<EntryId, OperationError> {
+    match execution.view().locate(dn)? {
+        Location::Entry(id) => Ok(id),
+        Location::Missing {
+            ancestor: Some((_, depth)),
+        } if depth + 1 != dn.depth() => Err(referral::default_referral(execution.configuration, dn, None)),
+        Location::Missing { ancestor } => Err(referral::missing(
+            execution.configuration,
+            execution.view(),
+            dn,
+            ancestor,
+        )),
+    }
+}
+
+struct Prepared {
+    plan: Plan,
+    old_name: Dn,
+    new_name: Dn,
+    pre_read: Option<Vec<u8>>,
+}
+
+/// Everything that can refuse the operation, on the entry as it is.
+fn prepare(
+    execution: &Execution<'_, '_>,
+    id: EntryId,
+    rename: &Rename,
+    modifications: &[Modification],
+) -> Result<Prepared, OperationError> {
+    let view = execution.view();
+    let record = execution.record_of(view, id)?;
+    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let old_name = view.dn(id)?;
+    check_parent(execution, view, &record, rename.new_superior.is_some())?;
+    if let Some(control) = &execution.controls.assertion {
+        assertion::check_assertion_on_record(context, configuration, subject, (view, &record), &control.value.0)?;
+    }
+    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    require(
+        check.permits(Target::Entry, Privileges::WRITE),
+        "no write access to old entry",
+    )?;
+    let superior = destination(execution, view, &old_name, rename)?;
+    let new_name = superior.child(&rename.new_rdn);
+    match view.locate(&new_name)? {
+        Location::Entry(other) if other != id => return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS)),
+        Location::Entry(_) | Location::Missing { .. } => {}
+    }
+    let pre_read = read_entry::pre_read(execution, view, &record)?;
+    if !subject.is_root {
+        // The rules see the entry under its new name.
+        let entry = light_copy(&record, new_name.clone())?;
+        check_access(
+            &WriteCheck::on_entry(context, configuration, subject, &entry),
+            modifications,
+        )?;
+    }
+    let options = Options {
+        relax: execution.is_relaxed(),
+        permissive: false,
+        watched: context.overlays.watched(),
+    };
+    let plan = plan(configuration, &record, &new_name, modifications, &options)?;
+    Ok(Prepared {
+        plan,
+        old_name,
+        new_name,
+        pre_read,
+    })
+}
+
+fn check_parent(
+    execution: &Execution<'_, '_>,
+    view: View<'_>,
+    record: &Record<'_>,
+    moves: bool,
+) -> Result<(), OperationError> {
+    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let needed = if moves { Privileges::DELETE } else { Privileges::WRITE };
+    let granted = if record.parent() == 0 {
+        let root = Entry::new(Dn::root());
+        WriteCheck::on_entry(context, configuration, subject, &root).permits(Target::Children, needed)
+    } else {
+        let parent = execution.record_of(view, record.parent())?;
+        WriteCheck::on_record(context, configuration, subject, &parent, view).permits(Target::Children, needed)
+    };
+    require(granted, "no write access to parent's children")
+}
+
+/// The name of the superior that the entry will have.
+fn destination(
+    execution: &Execution<'_, '_>,
+    view: View<'_>,
+    old_name: &Dn,
+    rename: &Rename,
+) -> Result<Dn, OperationError> {
+    let parent = old_name.parent().unwrap_or_default();
+    let Some(wanted) = rename.new_superior.as_ref().filter(|wanted| **wanted != parent) else {
+        return Ok(parent);
+    };
+    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let refused = "no write access to new superior's children";
+    let Location::Entry(id) = view.locate(wanted)? else {
+        if wanted.is_root() {
+            let root = Entry::new(Dn::root());
+            let check = WriteCheck::on_entry(context, configuration, subject, &root);
+            require(check.permits(Target::Children, Privileges::ADD), refused)?;
+            return Ok(Dn::root());
+        }
+        return Err(OperationError::new(
+            ResultCode::NO_SUCH_OBJECT,
+            "new superior not found",
+        ));
+    };
+    let record = execution.record_of(view, id)?;
+    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    require(check.permits(Target::Children, Privileges::ADD), refused)?;
+    if record.is_alias() {
+        return Err(OperationError::new(
+            ResultCode::ALIAS_PROBLEM,
+            "new superior is an alias",
+        ));
+    }
+    if record.is_referral() {
+        return Err(OperationError::new(ResultCode::OTHER, "new superior is a referral"));
+    }
+    Ok(view.dn(id)?)
+}
+
+/// The entry in memory without its big value sets: enough for access rules.
+fn light_copy(record: &Record<'_>, dn: Dn) -> Result<Entry, OperationError> {
+    let mut entry = Entry::new(dn);
+    for attribute in record.attributes().filter(|attribute| !attribute.is_external()) {
+        if let Some(attribute) = modify::stored_attribute(record, attribute.description())? {
+            entry.attributes.push(attribute);
+        }
+    }
+    Ok(entry)
+}

@@ -1,0 +1,302 @@
+//! Password modify (RFC 3062): finds the user, verifies the old password, hashes the new one, then changes `userPassword`.
+
+use std::sync::Arc;
+
+use ironbark_config::{Operations, access::Privileges};
+use ironbark_ldap_proto::{controls::RequestControls, extended::password_modify::PasswordModifyRequest};
+use ironbark_model::{Dn, ResultCode};
+use ironbark_store::Location;
+use tokio::sync::oneshot;
+
+use super::{
+    Execution, Origin,
+    modification::{Authority, Modification, ModificationKind},
+    modify,
+};
+use crate::{
+    Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
+    access::{self, Subject, Target},
+    context::Backend,
+    password::{self, Cost, Scheme},
+    referral, respond,
+    respond::Success,
+    write_request::{WriteRequest, queue, writable_context},
+};
+
+/// A new password on its way to the writer.
+pub(crate) struct SetPassword {
+    dn: Dn,
+    /// One value for each configured scheme.
+    hashed: Vec<Vec<u8>>,
+    /// The password, if the server made it: the response tells it.
+    generated: Option<Vec<u8>>,
+}
+
+/// Length of a password that the server makes, as slapd has it.
+const GENERATED_LENGTH: usize = 8;
+/// 64 characters, so that six bits choose one.
+const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./";
+
+/// Begins a password modify operation.
+pub(crate) fn start(
+    directory: &Arc<Directory>,
+    configuration: &Arc<Configuration>,
+    origin: &Origin,
+    value: Option<&[u8]>,
+    controls: &RequestControls<'_>,
+) -> Result<Started, OperationError> {
+    if origin.identity.is_anonymous() {
+        return Err(OperationError::new(
+            ResultCode::STRONGER_AUTH_REQUIRED,
+            "only authenticated users may change passwords",
+        ));
+    }
+    let request =
+        PasswordModifyRequest::decode(value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
+    let dn = target(configuration, origin, request.user_identity)?;
+    let context = context_of(configuration, &dn, request.old_password.is_some())?;
+    refuse_referral(configuration, &context, &dn, controls)?;
+    let stored = match request.old_password {
+        Some(_) => old_values(configuration, &context, origin, &dn)?,
+        None => Vec::new(),
+    };
+    let (new, generated) = match request.new_password {
+        Some(new) => (new.to_vec(), None),
+        None => {
+            let made = generate(directory)?;
+            (made.clone(), Some(made))
+        }
+    };
+    let work = Work {
+        directory: Arc::clone(directory),
+        configuration: Arc::clone(configuration),
+        context,
+        origin: origin.clone(),
+        dn,
+        old: request.old_password.map(|old| (old.to_vec(), stored)),
+        new,
+        generated,
+    };
+    work.start()
+}
+
+/// Whose password: a DN, with or without `dn:`; absent or empty, the session's own.
+fn target(configuration: &Configuration, origin: &Origin, identity: Option<&[u8]>) -> Result<Dn, OperationError> {
+    let Some(identity) = identity.filter(|identity| !identity.is_empty()) else {
+        return Ok(origin.identity.dn.clone());
+    };
+    let name = identity.strip_prefix(b"dn:").unwrap_or(identity);
+    let dn = Dn::parse(&configuration.schema, name)
+        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "Invalid DN"))?;
+    if dn.is_root() {
+        return Err(OperationError::new(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "no password is associated with the Root DSE",
+        ));
+    }
+    Ok(dn)
+}
+
+fn context_of(configuration: &Configuration, dn: &Dn, has_old: bool) -> Result<Arc<Context>, OperationError> {
+    if configuration.context_of(dn).is_none() {
+        return Err(if has_old {
+            unverified()
+        } else {
+            OperationError::new(ResultCode::OTHER, "no authz backend")
+        });
+    }
+    Ok(Arc::clone(writable_context(configuration, dn, Operations::MODIFY)?))
+}
+
+fn refuse_referral(
+    configuration: &Configuration,
+    context: &Context,
+    dn: &Dn,
+    controls: &RequestControls<'_>,
+) -> Result<(), OperationError> {
+    let Backend::Stored { database, .. } = &context.backend else {
+        return Err(OperationError::new(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "operation not supported for current user",
+        ));
+    };
+    if controls.manage_dsa_it.is_some() {
+        return Ok(());
+    }
+    let snapshot = database.snapshot()?;
+    let view = snapshot.view();
+    let Location::Entry(id) = view.locate(dn)? else {
+        return Ok(());
+    };
+    match view.record(id)? {
+        Some(record) if record.is_referral() => {
+            let urls = referral::urls_of(configuration, &record, Some((dn, dn)), None);
+            Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The stored passwords that the subject may authenticate with.
+fn old_values(
+    configuration: &Configuration,
+    context: &Context,
+    origin: &Origin,
+    dn: &Dn,
+) -> Result<Vec<Vec<u8>>, OperationError> {
+    let database = context.database().ok_or_else(unverified)?;
+    let snapshot = database.snapshot()?;
+    let view = snapshot.view();
+    let Location::Entry(id) = view.locate(dn)? else {
+        return Err(unverified());
+    };
+    let record = view.record(id)?.ok_or_else(unverified)?;
+    let entry = record.to_entry(view.dn(id)?)?;
+    let description = &configuration.well_known.user_password;
+    let subject = Subject::of(&origin.identity, context);
+    let attribute = entry.attribute(description).ok_or_else(unverified)?;
+    let values = attribute.values.iter().filter(|value| {
+        let target = Target::Attribute(description, Some(value));
+        access::permits(context, configuration, subject, &entry, target, Privileges::AUTH)
+    });
+    Ok(values.cloned().collect())
+}
+
+fn unverified() -> OperationError {
+    OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "unwilling to verify old password")
+}
+
+fn generate(directory: &Directory) -> Result<Vec<u8>, OperationError> {
+    let random: [u8; GENERATED_LENGTH] = directory.randomness().bytes().map_err(|error| {
+        tracing::error!(target: "any", "making a password: {error}");
+        OperationError::new(ResultCode::OTHER, "password generation failed")
+    })?;
+    Ok(random
+        .iter()
+        .filter_map(|byte| ALPHABET.get(usize::from(byte & 63)).copied())
+        .collect())
+}
+
+/// What is left to compute before the writer gets the operation.
+struct Work {
+    directory: Arc<Directory>,
+    configuration: Arc<Configuration>,
+    context: Arc<Context>,
+    origin: Origin,
+    dn: Dn,
+    /// The old password as presented, and the values that it may match.
+    old: Option<(Vec<u8>, Vec<Vec<u8>>)>,
+    new: Vec<u8>,
+    generated: Option<Vec<u8>>,
+}
+
+impl Work {
+    fn schemes(&self) -> &[Scheme] {
+        match &*self.configuration.password_schemes {
+            [] => &[Scheme::DEFAULT],
+            schemes => schemes,
+        }
+    }
+
+    fn is_slow(&self) -> bool {
+        self.schemes().iter().any(|scheme| scheme.cost() == Cost::Slow)
+            || self
+                .old
+                .iter()
+                .any(|(_, stored)| stored.iter().any(|value| password::cost(value) == Cost::Slow))
+    }
+
+    /// Computes here when that is quick, otherwise on the hashing pool.
+    fn start(self) -> Result<Started, OperationError> {
+        let (reply, receiver) = oneshot::channel();
+        let submitted = Started::Submitted(Submitted {
+            receiver,
+            blocks_connection: false,
+        });
+        if !self.is_slow() {
+            let request = self.compute()?;
+            queue(
+                &self.configuration,
+                &self.origin,
+                &self.context,
+                WriteRequest::SetPassword(request),
+                reply,
+            )
+            .map_err(|(error, _)| error)?;
+            return Ok(submitted);
+        }
+        let directory = Arc::clone(&self.directory);
+        if directory.hashing_pool().run(move || self.finish_on_pool(reply)) {
+            Ok(submitted)
+        } else {
+            Err(OperationError::new(ResultCode::BUSY, "too many passwords are waiting"))
+        }
+    }
+
+    fn finish_on_pool(self, reply: oneshot::Sender<Completion>) {
+        let refused = match self.compute() {
+            Ok(request) => {
+                let request = WriteRequest::SetPassword(request);
+                match queue(&self.configuration, &self.origin, &self.context, request, reply) {
+                    Ok(()) => return,
+                    Err((error, Some(reply))) => (error, reply),
+                    Err((_, None)) => return,
+                }
+            }
+            Err(error) => (error, reply),
+        };
+        let (error, reply) = refused;
+        let operation = ironbark_ldap_proto::Operation::Extended;
+        let completion = respond::write_completion(&self.directory, &self.origin, operation, Err(error));
+        // The connection may be gone.
+        let _ = reply.send(completion);
+    }
+
+    /// Verifies the old password and hashes the new one.
+    fn compute(&self) -> Result<SetPassword, OperationError> {
+        if let Some((presented, stored)) = &self.old
+            && !stored.iter().any(|value| password::verify(value, presented))
+        {
+            return Err(unverified());
+        }
+        let mut failed = false;
+        let mut salt = |buffer: &mut [u8]| failed |= self.directory.randomness().fill(buffer).is_err();
+        let mut hashed: Vec<Vec<u8>> = Vec::new();
+        for scheme in self.schemes() {
+            let value = password::hash(*scheme, &self.new, &mut salt)
+                .map_err(|_| OperationError::new(ResultCode::OTHER, "password hash failed"))?;
+            // Two schemes that keep the password bare give one value.
+            if !hashed.contains(&value) {
+                hashed.push(value);
+            }
+        }
+        if failed {
+            return Err(OperationError::new(ResultCode::OTHER, "password hash failed"));
+        }
+        Ok(SetPassword {
+            dn: self.dn.clone(),
+            hashed,
+            generated: self.generated.clone(),
+        })
+    }
+}
+
+/// Puts the new password in the place of the old ones.
+pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &SetPassword) -> Result<Success, OperationError> {
+    let description = &execution.configuration.well_known.user_password;
+    let replace = Modification::internal(
+        execution.schema(),
+        ModificationKind::Replace,
+        description,
+        request.hashed.clone(),
+    );
+    let modifications = vec![Modification {
+        authority: Authority::Client,
+        ..replace
+    }];
+    let success = modify::run(execution, &request.dn, modifications)?;
+    Ok(Success {
+        generated_password: request.generated.clone(),
+        ..success
+    })
+}

@@ -1,0 +1,78 @@
+//! Pre-read and post-read (RFC 4527): the target entry before or after the change, as the client may read it.
+
+use ironbark_ldap_proto::{AttributeSelection, controls::Control};
+use ironbark_model::ResultCode;
+use ironbark_store::{EntryId, Record, View};
+
+use super::Execution;
+use crate::{
+    OperationError, access,
+    search::{Selection, entry_value},
+};
+
+/// The value of the pre-read response, if it was asked for.
+///
+/// # Errors
+/// `insufficientAccessRights` when the control is critical and the entry may not be read.
+pub(crate) fn pre_read(
+    execution: &Execution<'_, '_>,
+    view: View<'_>,
+    record: &Record<'_>,
+) -> Result<Option<Vec<u8>>, OperationError> {
+    match &execution.controls.pre_read {
+        Some(control) => read(execution, view, record, control.critical, control.value.0),
+        None => Ok(None),
+    }
+}
+
+/// The value of the post-read response, if it was asked for: the entry as the transaction now has it.
+///
+/// # Errors
+/// As of [`pre_read`].
+pub(crate) fn post_read(execution: &Execution<'_, '_>, id: EntryId) -> Result<Option<Vec<u8>>, OperationError> {
+    let Some(Control { critical, value }) = &execution.controls.post_read else {
+        return Ok(None);
+    };
+    let view = execution.view();
+    let record = execution.record_of(view, id)?;
+    read(execution, view, &record, *critical, value.0)
+}
+
+fn read(
+    execution: &Execution<'_, '_>,
+    view: View<'_>,
+    record: &Record<'_>,
+    critical: bool,
+    names: AttributeSelection<'_>,
+) -> Result<Option<Vec<u8>>, OperationError> {
+    let configuration = execution.configuration;
+    let dn = view.dn(record.id)?;
+    let visible = access::visible_record(
+        execution.context,
+        configuration,
+        execution.subject(),
+        view,
+        record,
+        dn.pretty(),
+    );
+    let Some(visible) = visible else {
+        return if critical {
+            Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+        } else {
+            Ok(None)
+        };
+    };
+    let mut selection = Selection::default();
+    selection.resolve(&configuration.schema, names.iter());
+    let mut value = Vec::new();
+    let has_subordinates = view.has_subordinates(record.id)?;
+    entry_value(
+        &configuration.schema,
+        configuration,
+        &visible,
+        &selection,
+        has_subordinates,
+        &mut value,
+    )?;
+    Ok(Some(value))
+}

@@ -1,0 +1,87 @@
+//! What write operations share: names, referrals, time stamps.
+
+use ironbark_model::{Dn, ResultCode, Schema};
+use ironbark_store::Location;
+
+use super::{
+    Execution,
+    modification::{Modification, ModificationKind},
+};
+use crate::{OperationError, referral};
+
+/// The name of a request's target.
+///
+/// # Errors
+/// `invalidDNSyntax`.
+pub(crate) fn parse_dn(schema: &Schema, text: &[u8]) -> Result<Dn, OperationError> {
+    Dn::parse(schema, text).map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))
+}
+
+/// Without the `ManageDsaIT` control a write to a referral, or below one, is answered with it (RFC 3296 §5).
+///
+/// # Errors
+/// `referral`.
+pub(crate) fn refuse_referral(execution: &Execution<'_, '_>, dn: &Dn) -> Result<(), OperationError> {
+    if execution.controls.manage_dsa_it.is_some() {
+        return Ok(());
+    }
+    let view = execution.view();
+    let id = match view.locate(dn)? {
+        Location::Entry(id)
+        | Location::Missing {
+            ancestor: Some((id, _)),
+        } => id,
+        Location::Missing { ancestor: None } => return Ok(()),
+    };
+    let record = execution.record_of(view, id)?;
+    if !record.is_referral() {
+        return Ok(());
+    }
+    let matched = view.dn(id)?;
+    let urls = referral::urls_of(execution.configuration, &record, Some((dn, &matched)), None);
+    if urls.is_empty() {
+        return Err(OperationError::new(ResultCode::OTHER, "bad referral object"));
+    }
+    Err(OperationError::referral(matched.pretty().to_owned(), urls))
+}
+
+/// Who makes a change, as `creatorsName` and `modifiersName` have it.
+pub(crate) fn author<'e>(execution: &'e Execution<'_, '_>) -> &'e str {
+    let identity = &execution.origin.identity;
+    if identity.is_anonymous() {
+        "cn=anonymous"
+    } else {
+        identity.dn.pretty()
+    }
+}
+
+/// Appends what records a change: `entryCSN`, `modifiersName`, `modifyTimestamp`; none that a manager sets itself, and none with
+/// `lastmod off`.
+pub(crate) fn add_stamps(execution: &Execution<'_, '_>, modifications: &mut Vec<Modification>) {
+    if !execution.context.settings.last_modified {
+        return;
+    }
+    let known = &execution.configuration.well_known;
+    let stamps = [
+        (&known.entry_csn, execution.stamp.csn.as_str()),
+        (&known.modifiers_name, author(execution)),
+        (&known.modify_timestamp, execution.stamp.time.as_str()),
+    ];
+    for (description, value) in stamps {
+        let is_set = modifications.iter().any(|modification| {
+            modification.description == *description
+                && matches!(
+                    modification.kind,
+                    ModificationKind::Add | ModificationKind::AddIfAbsent | ModificationKind::Replace
+                )
+        });
+        if !is_set {
+            modifications.push(Modification::internal(
+                execution.schema(),
+                ModificationKind::Replace,
+                description,
+                vec![value.as_bytes().to_vec()],
+            ));
+        }
+    }
+}
