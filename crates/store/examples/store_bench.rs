@@ -1,7 +1,13 @@
 //! Orders of magnitude of the store alone: bulk entries a second, equality look-ups a second, file size.
 //!
 //! `cargo run --release -p ironbark-store --example store_bench -- [entries] [directory]`
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::disallowed_methods, clippy::print_stdout, reason = "a measuring program")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "a measuring program"
+)]
 
 use std::{path::PathBuf, time::Instant};
 
@@ -22,8 +28,12 @@ fn cpu_seconds() -> f64 {
 
 fn main() {
     let mut arguments = std::env::args().skip(1);
-    let count: u64 = arguments.next().map_or(200_000, |text| text.parse().expect("a number of entries"));
-    let directory = arguments.next().map_or_else(|| std::env::temp_dir().join("ironbark-store-bench"), PathBuf::from);
+    let count: u64 = arguments
+        .next()
+        .map_or(200_000, |text| text.parse().expect("a number of entries"));
+    let directory = arguments
+        .next()
+        .map_or_else(|| std::env::temp_dir().join("ironbark-store-bench"), PathBuf::from);
     let mut builder = SchemaBuilder::new();
     for name in ["core", "cosine", "inetorgperson"] {
         let path = format!("{}/../../schema/{name}.schema", env!("CARGO_MANIFEST_DIR"));
@@ -53,7 +63,13 @@ fn main() {
         write_map: false,
         map_async: false,
         no_read_ahead: false,
-        indexes: vec![index("objectClass", false), index("uid", false), index("mail", true), index("cn", true), index("entryUUID", false)],
+        indexes: vec![
+            index("objectClass", false),
+            index("uid", false),
+            index("mail", true),
+            index("cn", true),
+            index("entryUUID", false),
+        ],
         read_only: false,
     };
     let entry = |name: &str, lines: &[(&str, &str)]| {
@@ -62,14 +78,27 @@ fn main() {
             let description = schema.attribute_description(text.as_bytes()).unwrap();
             match attributes.iter_mut().find(|known| known.description == description) {
                 Some(known) => known.values.push(value.as_bytes().to_vec()),
-                None => attributes.push(Attribute { description, values: vec![value.as_bytes().to_vec()] }),
+                None => attributes.push(Attribute {
+                    description,
+                    values: vec![value.as_bytes().to_vec()],
+                }),
             }
         }
-        Entry { dn: Dn::parse(&schema, name.as_bytes()).unwrap(), attributes }
+        Entry {
+            dn: Dn::parse(&schema, name.as_bytes()).unwrap(),
+            attributes,
+        }
     };
     let person = |n: u64| {
-        let (uid, cn, mail) = (format!("user{n}"), format!("First{} Last{n}", n % 997), format!("user{n}@example.com"));
-        let (uuid, csn) = (format!("{n:08x}-16a6-1027-98f4-d28b5365dc14"), "20260101000000.000000Z#000000#000#000000");
+        let (uid, cn, mail) = (
+            format!("user{n}"),
+            format!("First{} Last{n}", n % 997),
+            format!("user{n}@example.com"),
+        );
+        let (uuid, csn) = (
+            format!("{n:08x}-16a6-1027-98f4-d28b5365dc14"),
+            "20260101000000.000000Z#000000#000#000000",
+        );
         entry(
             &format!("uid={uid},ou=people,dc=example,dc=com"),
             &[
@@ -81,7 +110,13 @@ fn main() {
                 ("telephoneNumber", &format!("+49 30 {n:07}")),
                 ("title", "Engineer"),
                 ("o", "Example Corporation"),
-                ("l", ["Berlin", "Paris", "Rome"].get((n % 3) as usize).copied().unwrap_or_default()),
+                (
+                    "l",
+                    ["Berlin", "Paris", "Rome"]
+                        .get((n % 3) as usize)
+                        .copied()
+                        .unwrap_or_default(),
+                ),
                 ("userPassword", "{SSHA}0123456789abcdefghijklmnopqrstuv"),
                 ("entryUUID", &uuid),
                 ("entryCSN", csn),
@@ -93,8 +128,16 @@ fn main() {
         )
     };
     let mut bulk = BulkBuilder::new(options.clone(), schema.clone(), 1 << 30).unwrap();
-    bulk.add(&entry("dc=example,dc=com", &[("objectClass", "domain"), ("dc", "example")])).unwrap();
-    bulk.add(&entry("ou=people,dc=example,dc=com", &[("objectClass", "organizationalUnit"), ("ou", "people")])).unwrap();
+    bulk.add(&entry(
+        "dc=example,dc=com",
+        &[("objectClass", "domain"), ("dc", "example")],
+    ))
+    .unwrap();
+    bulk.add(&entry(
+        "ou=people,dc=example,dc=com",
+        &[("objectClass", "organizationalUnit"), ("ou", "people")],
+    ))
+    .unwrap();
     let (mut adding, threads) = (0.0, std::thread::available_parallelism().map_or(1, usize::from) as u64);
     let preparer = bulk.preparer();
     for from in (0..count).step_by(20_000) {
@@ -104,7 +147,13 @@ fn main() {
             let part = entries.len().div_ceil(threads as usize);
             let parts: Vec<_> = entries
                 .chunks(part)
-                .map(|part| scope.spawn(|| part.iter().map(|entry| preparer.prepare(entry).unwrap()).collect::<Vec<_>>()))
+                .map(|part| {
+                    scope.spawn(|| {
+                        part.iter()
+                            .map(|entry| preparer.prepare(entry).unwrap())
+                            .collect::<Vec<_>>()
+                    })
+                })
                 .collect();
             parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
         });
@@ -126,7 +175,9 @@ fn main() {
     let database = Database::open(options, schema.clone()).unwrap();
     let snapshot = database.snapshot().unwrap();
     let view = snapshot.view();
-    let Location::Entry(base) = view.locate(&Dn::parse(&schema, b"dc=example,dc=com").unwrap()).unwrap() else { return };
+    let Location::Entry(base) = view.locate(&Dn::parse(&schema, b"dc=example,dc=com").unwrap()).unwrap() else {
+        return;
+    };
     let filters: Vec<CompiledFilter> = (0..100_000u64)
         .map(|n| {
             let text = format!("(mail=user{}@example.com)", n * 7919 % count);
@@ -143,7 +194,9 @@ fn main() {
             let mut candidates = view.candidates(&plan, 0).unwrap();
             while let Some(id) = candidates.next_id().unwrap() {
                 let record = view.record(id).unwrap().unwrap();
-                if record.evaluate(filter, &mut scratch) == Truth::True && record.is_in_scope(base, Scope::Subtree).unwrap() {
+                if record.evaluate(filter, &mut scratch) == Truth::True
+                    && record.is_in_scope(base, Scope::Subtree).unwrap()
+                {
                     found += 1;
                 }
             }
@@ -151,7 +204,12 @@ fn main() {
         let rate = filters.len() as f64 / (cpu_seconds() - start);
         println!("equality, {round}: {rate:.0} searches per second of processor time, {found} found");
     }
-    for text in ["(cn=*ast12*)", "(&(objectClass=inetOrgPerson)(cn=First12 *))", "(objectClass=inetOrgPerson)", "(l=Rome)"] {
+    for text in [
+        "(cn=*ast12*)",
+        "(&(objectClass=inetOrgPerson)(cn=First12 *))",
+        "(objectClass=inetOrgPerson)",
+        "(l=Rome)",
+    ] {
         let mut filter = CompiledFilter::default();
         filter.compile(&schema, &Filter::parse(text.as_bytes(), 10).unwrap());
         let (start, mut found, mut looked) = (Instant::now(), 0u64, 0u64);

@@ -87,7 +87,9 @@ pub struct Database {
 
 impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Database").field("directory", &self.options.directory).finish_non_exhaustive()
+        f.debug_struct("Database")
+            .field("directory", &self.options.directory)
+            .finish_non_exhaustive()
     }
 }
 
@@ -157,7 +159,11 @@ impl Database {
         }
         // After the transaction has begun: what it can hold was published before its commit.
         let catalog = self.catalog.load_full();
-        Ok(Snapshot { txn, database: self, catalog })
+        Ok(Snapshot {
+            txn,
+            database: self,
+            catalog,
+        })
     }
     /// Begins the write transaction; waits for other processes.
     pub fn write(&self) -> Result<WriteTransaction<'_>, StoreError> {

@@ -115,7 +115,9 @@ impl SetKey {
         catalog.normal_form(self.attribute, value, &mut normal);
         let sequence = set.next;
         tables.values.put(txn, &self.value_key(sequence), value)?;
-        tables.values.put(txn, &self.hash_key(hash::value_hash(&normal), sequence), &[])?;
+        tables
+            .values
+            .put(txn, &self.hash_key(hash::value_hash(&normal), sequence), &[])?;
         set.next += 1;
         set.count += 1;
         set.total += value.len() as u64;
@@ -136,7 +138,9 @@ impl SetKey {
             return Ok(false);
         };
         tables.values.delete(txn, &self.value_key(sequence))?;
-        tables.values.delete(txn, &self.hash_key(hash::value_hash(&normal), sequence))?;
+        tables
+            .values
+            .delete(txn, &self.hash_key(hash::value_hash(&normal), sequence))?;
         set.count = set.count.saturating_sub(1);
         set.total = set.total.saturating_sub(length as u64);
         Ok(true)

@@ -81,10 +81,7 @@ impl SetWriter {
         if let Some(&number) = self.numbers.get(&hash) {
             return (mirror.tlvs(number) == Some(tlvs)).then_some(number);
         }
-        if !self.has_recurred(hash, tlvs.len())
-            || mirror.count() >= MAX_SETS
-            || self.total + tlvs.len() > MAX_TOTAL
-        {
+        if !self.has_recurred(hash, tlvs.len()) || mirror.count() >= MAX_SETS || self.total + tlvs.len() > MAX_TOTAL {
             return None;
         }
         let number = mirror.sets.push(tlvs.into()) as u64;

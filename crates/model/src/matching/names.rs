@@ -49,16 +49,13 @@ pub(super) static ROWS: &[MatchingRule] = &[
     MatchingRule::extensible(IN_CHAIN, "distinguishedNameInChainMatch", oid::DN, name, equal, DN).hidden(),
 ];
 
-pub(super) static UNIQUE_MEMBER_ROWS: &[MatchingRule] = &[MatchingRule {
-    evaluate: Some(same_member),
-    ..MatchingRule::equality(
-        "2.5.13.23",
-        "uniqueMemberMatch",
-        oid::NAME_AND_OPTIONAL_UID,
-        member,
-        &[oid::NAME_AND_OPTIONAL_UID],
-    )
-}];
+pub(super) static UNIQUE_MEMBER_ROWS: &[MatchingRule] = &[MatchingRule::equality(
+    "2.5.13.23",
+    "uniqueMemberMatch",
+    oid::NAME_AND_OPTIONAL_UID,
+    member,
+    &[oid::NAME_AND_OPTIONAL_UID],
+)];
 
 /// Parses a name of at most `levels` RDNs, in memory that each thread keeps for it.
 fn parsed(schema: &Schema, value: &[u8], levels: usize, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
@@ -99,16 +96,6 @@ fn member(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), Invali
         out.extend_from_slice(uid);
     }
     Ok(())
-}
-
-/// Names are equal, and the assertion names no bit string or the same one (RFC 4517 §4.2.31).
-fn same_member(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
-    if value == assertion {
-        return true;
-    }
-    let (value_name, _) = name_and_uid::split(value);
-    let (_, asserted_uid) = name_and_uid::split(assertion);
-    asserted_uid.is_none() && value_name == assertion
 }
 
 fn equal(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {

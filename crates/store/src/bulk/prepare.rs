@@ -46,7 +46,12 @@ impl PreparedEntry {
 impl Preparer {
     pub(super) fn new(database: &Database) -> Self {
         let catalog = ArcSwap::new(database.catalog.load_full());
-        Self { shared: Arc::new(Shared { catalog, registering: Mutex::new(()) }) }
+        Self {
+            shared: Arc::new(Shared {
+                catalog,
+                registering: Mutex::new(()),
+            }),
+        }
     }
     pub(super) fn catalog(&self) -> Arc<Catalog> {
         self.shared.catalog.load_full()

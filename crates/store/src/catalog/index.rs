@@ -31,9 +31,15 @@ pub(crate) enum IndexKind {
 
 impl IndexKind {
     fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Presence, Self::EqualityHash, Self::EqualityOrdered, Self::Substring, Self::Approximate]
-            .into_iter()
-            .find(|kind| *kind as u8 == byte)
+        [
+            Self::Presence,
+            Self::EqualityHash,
+            Self::EqualityOrdered,
+            Self::Substring,
+            Self::Approximate,
+        ]
+        .into_iter()
+        .find(|kind| *kind as u8 == byte)
     }
     /// The word of `index`.
     pub(crate) fn word(self) -> &'static str {
@@ -94,7 +100,9 @@ impl StoredIndex {
     }
     /// Writes the row.
     pub(crate) fn store(&self, txn: &mut RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
-        Ok(tables.indexes.put(txn, varint::Key::new(self.number).bytes(), &self.encode())?)
+        Ok(tables
+            .indexes
+            .put(txn, varint::Key::new(self.number).bytes(), &self.encode())?)
     }
     fn same_definition(&self, other: &Self) -> bool {
         self.kind == other.kind
@@ -120,10 +128,14 @@ pub(crate) fn load(txn: &RoTxn<'_>, tables: &Tables) -> Result<Vec<StoredIndex>,
 fn wanted(schema: &Schema, definitions: &[IndexDefinition]) -> Result<Vec<StoredIndex>, StoreError> {
     let mut wanted: Vec<StoredIndex> = Vec::new();
     for definition in definitions {
-        let found = schema.find_attribute_type(definition.attribute.as_bytes()).ok_or_else(|| {
-            StoreError::Format(format!("index attribute \"{}\" undefined", definition.attribute))
-        })?;
-        let equality = if found.ordering.is_some() { IndexKind::EqualityOrdered } else { IndexKind::EqualityHash };
+        let found = schema
+            .find_attribute_type(definition.attribute.as_bytes())
+            .ok_or_else(|| StoreError::Format(format!("index attribute \"{}\" undefined", definition.attribute)))?;
+        let equality = if found.ordering.is_some() {
+            IndexKind::EqualityOrdered
+        } else {
+            IndexKind::EqualityHash
+        };
         let kinds = [
             (definition.presence, IndexKind::Presence),
             (definition.equality, equality),
@@ -139,7 +151,10 @@ fn wanted(schema: &Schema, definitions: &[IndexDefinition]) -> Result<Vec<Stored
                 no_subtypes: definition.no_subtypes,
                 attribute: found.names.first().unwrap_or(&found.oid).clone(),
             };
-            if !wanted.iter().any(|other| other.kind == kind && other.attribute == index.attribute) {
+            if !wanted
+                .iter()
+                .any(|other| other.kind == kind && other.attribute == index.attribute)
+            {
                 wanted.push(index);
             }
         }
@@ -159,7 +174,10 @@ pub(crate) fn register(
     let wanted = wanted(schema, definitions)?;
     let empty = tables.entries.is_empty(txn)?;
     let mut changed = false;
-    for dropped in stored.iter().filter(|old| !wanted.iter().any(|new| new.same_definition(old))) {
+    for dropped in stored
+        .iter()
+        .filter(|old| !wanted.iter().any(|new| new.same_definition(old)))
+    {
         let key = varint::Key::new(dropped.number);
         changed |= tables.indexes.delete(txn, key.bytes())?;
         Tables::delete_prefix(txn, &tables.index, key.bytes(), usize::MAX)?;
@@ -169,7 +187,10 @@ pub(crate) fn register(
         match stored.iter().find(|old| new.same_definition(old)) {
             Some(old) if old.active || !empty => {}
             Some(old) => {
-                let active = StoredIndex { active: true, ..old.clone() };
+                let active = StoredIndex {
+                    active: true,
+                    ..old.clone()
+                };
                 active.store(txn, tables)?;
                 changed = true;
             }

@@ -168,7 +168,7 @@ impl Catalog {
         asked.options.is_empty()
             || self
                 .attribute(number)
-                .is_some_and(|info| options_answer(&info.description, asked))
+                .is_some_and(|info| info.description.options_include(asked))
     }
     /// The numbers that answer a description.
     pub(crate) fn numbers_of<'a>(&'a self, asked: &'a AttributeDescription) -> impl Iterator<Item = u16> + 'a {
@@ -187,7 +187,9 @@ impl Catalog {
     ) -> Result<(Self, u16), StoreError> {
         let (catalog, number) = self.with(description)?;
         let text = catalog.texts.last().map_or(&[][..], |text| text.as_bytes());
-        tables.attributes.put(txn, varint::Key::new(u64::from(number)).bytes(), text)?;
+        tables
+            .attributes
+            .put(txn, varint::Key::new(u64::from(number)).bytes(), text)?;
         Ok((catalog, number))
     }
 
@@ -223,18 +225,4 @@ impl Catalog {
             out.extend_from_slice(value);
         }
     }
-}
-
-/// Whether all options of `asked` are among those of `stored`; `lang-en-` asks for the range of tags below it.
-fn options_answer(stored: &AttributeDescription, asked: &AttributeDescription) -> bool {
-    asked.options.iter().all(|asked| {
-        stored.options.iter().any(|stored| {
-            stored == asked
-                || asked.strip_suffix('-').is_some_and(|tag| {
-                    asked.starts_with("lang-")
-                        && stored.starts_with(tag)
-                        && stored.as_bytes().get(tag.len()).is_none_or(|&c| c == b'-')
-                })
-        })
-    })
 }

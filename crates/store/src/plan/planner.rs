@@ -44,15 +44,20 @@ pub(super) struct Planner<'p, 't> {
 }
 
 /// See [`View::plan`].
-pub(crate) fn plan(
-    view: View<'_>,
-    base: EntryId,
-    scope: Scope,
-    filter: &CompiledFilter,
-) -> Result<Plan, StoreError> {
-    let mut planner = Planner { view, filter, terms: SmallVec::new(), chains: Vec::new(), probes: 0 };
+pub(crate) fn plan(view: View<'_>, base: EntryId, scope: Scope, filter: &CompiledFilter) -> Result<Plan, StoreError> {
+    let mut planner = Planner {
+        view,
+        filter,
+        terms: SmallVec::new(),
+        chains: Vec::new(),
+        probes: 0,
+    };
     let has_chain = filter.nodes.iter().any(|node| matches!(node, Node::InChain { .. }));
-    let answer = if scope == Scope::Base && !has_chain { Answer::Everything } else { planner.fetch(0)? };
+    let answer = if scope == Scope::Base && !has_chain {
+        Answer::Everything
+    } else {
+        planner.fetch(0)?
+    };
     let (terms, chains) = (planner.terms, planner.chains);
     let finish = |indexed, candidate_estimate, source, parent, way| Plan {
         indexed,
@@ -74,7 +79,13 @@ pub(crate) fn plan(
     };
     let narrowed = scope::narrow(view, base, scope, set)?;
     let indexed = everything || narrowed.way != Way::Scan;
-    Ok(finish(indexed, narrowed.estimate, narrowed.source, narrowed.parent, narrowed.way))
+    Ok(finish(
+        indexed,
+        narrowed.estimate,
+        narrowed.source,
+        narrowed.parent,
+        narrowed.way,
+    ))
 }
 
 impl<'t> Planner<'_, 't> {
@@ -346,9 +357,7 @@ impl<'t> Planner<'_, 't> {
             Answer::Large(count) => *count > total / 2,
             _ => false,
         };
-        if large
-            && let Answer::Set(set, true) = self.fetch(at + 1)?
-        {
+        if large && let Answer::Set(set, true) = self.fetch(at + 1)? {
             let mut rest = IdSet::Nothing;
             rest.insert_run(1, self.view.last_id()?);
             rest.subtract(&set);
@@ -372,8 +381,14 @@ impl<'t> Planner<'_, 't> {
             Some(Node::Substrings { slot, .. }) => (TermKind::Substring, *slot),
             _ => return,
         };
-        let Some(description) = self.filter.slots.get(usize::from(slot.0)) else { return };
-        let term = Term { kind, attribute: description.attribute_type, outcome };
+        let Some(description) = self.filter.slots.get(usize::from(slot.0)) else {
+            return;
+        };
+        let term = Term {
+            kind,
+            attribute: description.attribute_type,
+            outcome,
+        };
         let same = |old: &&mut Term| old.kind == kind && old.attribute == term.attribute && old.outcome == outcome;
         if self.terms.iter_mut().find(same).is_none() && self.terms.len() < super::MAX_TERMS {
             self.terms.push(term);

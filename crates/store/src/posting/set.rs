@@ -155,7 +155,11 @@ impl IdSet {
     pub(crate) fn ids_after(&self, after: EntryId) -> Ids<'_> {
         match self {
             Self::Nothing => Ids::Slice([].iter()),
-            Self::One(id) => Ids::Slice(if *id > after { std::slice::from_ref(id).iter() } else { [].iter() }),
+            Self::One(id) => Ids::Slice(if *id > after {
+                std::slice::from_ref(id).iter()
+            } else {
+                [].iter()
+            }),
             Self::Short(ids) => {
                 let from = ids.partition_point(|&id| id <= after);
                 Ids::Slice(ids.get(from..).unwrap_or_default().iter())

@@ -96,17 +96,23 @@ fn lower_hex(c: u8) -> Option<u8> {
 }
 
 fn decimal(text: &[u8]) -> Option<u64> {
-    text.iter()
-        .try_fold(0u64, |value, c| c.is_ascii_digit().then(|| value * 10 + u64::from(c - b'0')))
+    text.iter().try_fold(0u64, |value, c| {
+        c.is_ascii_digit().then(|| value * 10 + u64::from(c - b'0'))
+    })
 }
 
 fn hexadecimal(text: &[u8]) -> Option<u64> {
-    text.iter().try_fold(0u64, |value, &c| Some(value * 16 + u64::from(lower_hex(c)?)))
+    text.iter()
+        .try_fold(0u64, |value, &c| Some(value * 16 + u64::from(lower_hex(c)?)))
 }
 
 /// Days from 0000-03-01 to the first of the month (proleptic Gregorian calendar).
 fn days(year: u64, month: u64, day: u64) -> u64 {
-    let (year, month) = if month < 3 { (year + 399, month + 9) } else { (year + 400, month - 3) };
+    let (year, month) = if month < 3 {
+        (year + 399, month + 9)
+    } else {
+        (year + 400, month - 3)
+    };
     year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1
 }
 
@@ -143,7 +149,11 @@ fn put_time(seconds: u64, out: &mut &mut [u8]) -> Option<()> {
     let in_year = in_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * in_year + 2) / 153;
     let day = in_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
     let year = (year_of_era + era * 400 + u64::from(month < 3)).checked_sub(400)?;
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     write!(out, "{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}").ok()
@@ -190,7 +200,13 @@ fn unpack_csn(bytes: &[u8], out: &mut &mut [u8]) -> Option<()> {
     let (time, rest) = bytes.split_at_checked(5)?;
     let (micros, mut rest) = rest.split_at_checked(3)?;
     let micros = micros.iter().fold(0u64, |value, &b| (value << 8) | u64::from(b));
-    let mut number = || if rest.is_empty() { Some(0) } else { varint::take(&mut rest) };
+    let mut number = || {
+        if rest.is_empty() {
+            Some(0)
+        } else {
+            varint::take(&mut rest)
+        }
+    };
     let (count, server, modification) = (number()?, number()?, number()?);
     put_time(seconds(time)?, out)?;
     write!(out, ".{micros:06}Z#{count:06x}#{server:03x}#{modification:06x}").ok()

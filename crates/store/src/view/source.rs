@@ -30,7 +30,12 @@ pub(super) fn evaluate(
     plan: Option<&Plan>,
     scratch: &mut Vec<u8>,
 ) -> Truth {
-    let source = RecordSource { record, filter, plan, failed: Cell::new(false) };
+    let source = RecordSource {
+        record,
+        filter,
+        plan,
+        failed: Cell::new(false),
+    };
     let truth = filter.evaluate(&record.view.catalog.schema, &source, scratch);
     if source.failed.get() { Truth::Undefined } else { truth }
 }
@@ -60,7 +65,13 @@ impl<'t> RecordSource<'_, 't> {
             if catalog.answers(number, asked)
                 && let Some(info) = catalog.attribute(number)
             {
-                let attribute = RecordAttribute { info, number, form, id: self.record.id, view: self.record.view };
+                let attribute = RecordAttribute {
+                    info,
+                    number,
+                    form,
+                    id: self.record.id,
+                    view: self.record.view,
+                };
                 if visit(&attribute).is_break() {
                     return;
                 }
@@ -139,7 +150,11 @@ impl ValueSource for RecordSource<'_, '_> {
     }
     fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         let schema = &self.record.view.catalog.schema;
-        for attribute in self.record.attributes().filter(|a| applies(schema, rule, a.description())) {
+        for attribute in self
+            .record
+            .attributes()
+            .filter(|a| applies(schema, rule, a.description()))
+        {
             let mut broken = false;
             self.note(attribute.for_each(&mut |value| {
                 let flow = visit(value);
@@ -197,9 +212,15 @@ impl ValueSource for RecordSource<'_, '_> {
     }
     fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth {
         if let Some(found) = self.plan.and_then(|plan| plan.chain(slot, target)) {
-            return if found.contains(self.record.id) { Truth::True } else { Truth::False };
+            return if found.contains(self.record.id) {
+                Truth::True
+            } else {
+                Truth::False
+            };
         }
-        let Some(asked) = self.description(slot) else { return Truth::Undefined };
+        let Some(asked) = self.description(slot) else {
+            return Truth::Undefined;
+        };
         match self.record.view.chain_from(self.record, asked, target) {
             Ok(truth) => truth,
             Err(error) => {

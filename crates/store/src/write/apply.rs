@@ -55,7 +55,9 @@ impl WriteTransaction<'_> {
     fn put_name(&mut self, dn: &Dn, parent: EntryId, id: EntryId) -> Result<(), StoreError> {
         names::key(parent, name_in(dn, parent), &mut self.scratch.name);
         let tables = self.tables();
-        Ok(tables.names.put(&mut self.txn, &self.scratch.name, varint::Key::new(id).bytes())?)
+        Ok(tables
+            .names
+            .put(&mut self.txn, &self.scratch.name, varint::Key::new(id).bytes())?)
     }
 
     /// Writes the record and the index keys of a new entry whose name is entered.
@@ -64,7 +66,12 @@ impl WriteTransaction<'_> {
             Some(parent) => parent,
             None => self.parent_of(dn)?,
         };
-        let mut image = Image { parent, flags: 0, rdn: pretty_in(dn, parent).to_owned(), attributes: Vec::new() };
+        let mut image = Image {
+            parent,
+            flags: 0,
+            rdn: pretty_in(dn, parent).to_owned(),
+            attributes: Vec::new(),
+        };
         let tables = self.tables();
         for (number, values) in attributes.iter().filter(|(_, values)| !values.is_empty()) {
             if image.get(*number).is_some() {
@@ -166,7 +173,11 @@ impl WriteTransaction<'_> {
         self.scratch.old_keys = keys;
         for attribute in &image.attributes {
             if matches!(attribute.set, ValueSet::External(_)) {
-                SetKey { id, attribute: attribute.number }.clear(&mut self.txn, &tables.values)?;
+                SetKey {
+                    id,
+                    attribute: attribute.number,
+                }
+                .clear(&mut self.txn, &tables.values)?;
             }
         }
         names::key(image.parent, name_in(&dn, image.parent), &mut self.scratch.name);
@@ -214,7 +225,9 @@ impl WriteTransaction<'_> {
         let tables = self.tables();
         self.scratch.record.clear();
         image.encode(&mut self.sets, &self.database.shared, &mut self.scratch.record);
-        Ok(tables.entries.put(&mut self.txn, varint::Key::new(id).bytes(), &self.scratch.record)?)
+        Ok(tables
+            .entries
+            .put(&mut self.txn, varint::Key::new(id).bytes(), &self.scratch.record)?)
     }
     fn flags(&self, image: &Image) -> u8 {
         image_flags(&self.catalog, image)
@@ -223,7 +236,9 @@ impl WriteTransaction<'_> {
 
 /// Record flags that follow from objectClass.
 pub(crate) fn image_flags(catalog: &crate::catalog::Catalog, image: &Image) -> u8 {
-    let Some(object_class) = catalog.special.object_class else { return 0 };
+    let Some(object_class) = catalog.special.object_class else {
+        return 0;
+    };
     let numbers = catalog.numbers_of_type(object_class);
     image
         .attributes
@@ -236,7 +251,11 @@ pub(crate) fn image_flags(catalog: &crate::catalog::Catalog, image: &Image) -> u
 
 /// What `names` holds for an entry below `parent`: the RDN, or of a topmost entry the whole name.
 pub(crate) fn name_in(dn: &Dn, parent: EntryId) -> &[u8] {
-    if parent == 0 { dn.normalized() } else { dn.rdn(0).map_or(&[][..], |rdn| rdn.1) }
+    if parent == 0 {
+        dn.normalized()
+    } else {
+        dn.rdn(0).map_or(&[][..], |rdn| rdn.1)
+    }
 }
 
 /// What the record holds: the pretty RDN, or of a topmost entry the whole name.
@@ -244,5 +263,7 @@ pub(crate) fn pretty_in(dn: &Dn, parent: EntryId) -> &str {
     if parent == 0 {
         return dn.pretty();
     }
-    dn.rdn(0).and_then(|rdn| std::str::from_utf8(rdn.0).ok()).unwrap_or_default()
+    dn.rdn(0)
+        .and_then(|rdn| std::str::from_utf8(rdn.0).ok())
+        .unwrap_or_default()
 }

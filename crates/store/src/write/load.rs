@@ -64,7 +64,10 @@ impl WriteTransaction<'_> {
     fn place_superiors(&mut self, dn: &Dn) -> Result<EntryId, StoreError> {
         let suffixes = &self.database.options.suffixes;
         let Some(suffix) = suffixes.iter().find(|suffix| dn.is_within(suffix)) else {
-            return Err(StoreError::Inapplicable(format!("{}: not in a naming context of this database", dn.pretty())));
+            return Err(StoreError::Inapplicable(format!(
+                "{}: not in a naming context of this database",
+                dn.pretty()
+            )));
         };
         let from = suffix.depth().max(1);
         let mut parent = 0;
@@ -76,7 +79,12 @@ impl WriteTransaction<'_> {
                     let below = below.unwrap_or(parent);
                     let id = self.new_entry(&superior, below)?;
                     let rdn = pretty_in(&superior, below).to_owned();
-                    let image = Image { parent: below, flags: FLAG_PLACEHOLDER, rdn, attributes: Vec::new() };
+                    let image = Image {
+                        parent: below,
+                        flags: FLAG_PLACEHOLDER,
+                        rdn,
+                        attributes: Vec::new(),
+                    };
                     self.put_record(id, &image)?;
                     id
                 }
