@@ -224,7 +224,7 @@ fn place(
     let has_superior = !context.is_suffix(&entry.dn);
     match ancestor {
         Some((id, depth)) if has_superior && depth + 1 == entry.dn.depth() => {
-            let record = execution.record_of(view, id)?;
+            let record = Execution::record_of(view, id)?;
             let check = WriteCheck::on_record(context, configuration, subject, &record, view);
             let name = view.dn(id)?;
             check_superior(execution, &check, (view, &record), (&entry.dn, &name))?;

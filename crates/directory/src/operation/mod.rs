@@ -168,7 +168,7 @@ impl<'w, 'd> Execution<'w, 'd> {
     }
 
     /// A record of the transaction's current state that is known to be there.
-    pub(crate) fn record_of<'v>(&self, view: View<'v>, id: EntryId) -> Result<Record<'v>, OperationError> {
+    pub(crate) fn record_of(view: View<'_>, id: EntryId) -> Result<Record<'_>, OperationError> {
         view.record(id)?
             .ok_or_else(|| OperationError::new(ResultCode::OTHER, "entry vanished"))
     }

@@ -191,7 +191,7 @@ fn prepare(
     modifications: &[Modification],
 ) -> Result<Prepared, OperationError> {
     let view = execution.view();
-    let record = execution.record_of(view, id)?;
+    let record = Execution::record_of(view, id)?;
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
     let old_name = view.dn(id)?;
     check_parent(execution, view, &record, rename.new_superior.is_some())?;
@@ -244,7 +244,7 @@ fn check_parent(
         let root = Entry::new(Dn::root());
         WriteCheck::on_entry(context, configuration, subject, &root).permits(Target::Children, needed)
     } else {
-        let parent = execution.record_of(view, record.parent())?;
+        let parent = Execution::record_of(view, record.parent())?;
         WriteCheck::on_record(context, configuration, subject, &parent, view).permits(Target::Children, needed)
     };
     require(granted, "no write access to parent's children")
@@ -275,7 +275,7 @@ fn destination(
             "new superior not found",
         ));
     };
-    let record = execution.record_of(view, id)?;
+    let record = Execution::record_of(view, id)?;
     let check = WriteCheck::on_record(context, configuration, subject, &record, view);
     require(check.permits(Target::Children, Privileges::ADD), refused)?;
     if record.is_alias() {

@@ -219,7 +219,7 @@ impl Work {
                 &self.configuration,
                 &self.origin,
                 &self.context,
-                WriteRequest::SetPassword(request),
+                WriteRequest::SetPassword(Box::new(request)),
                 reply,
             )
             .map_err(|(error, _)| error)?;
@@ -236,7 +236,7 @@ impl Work {
     fn finish_on_pool(self, reply: oneshot::Sender<Completion>) {
         let refused = match self.compute() {
             Ok(request) => {
-                let request = WriteRequest::SetPassword(request);
+                let request = WriteRequest::SetPassword(Box::new(request));
                 match queue(&self.configuration, &self.origin, &self.context, request, reply) {
                     Ok(()) => return,
                     Err((error, Some(reply))) => (error, reply),

@@ -34,7 +34,7 @@ pub(crate) fn post_read(execution: &Execution<'_, '_>, id: EntryId) -> Result<Op
         return Ok(None);
     };
     let view = execution.view();
-    let record = execution.record_of(view, id)?;
+    let record = Execution::record_of(view, id)?;
     read(execution, view, &record, *critical, value.0)
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn refuse_referral(execution: &Execution<'_, '_>, dn: &Dn) -> Result<
         } => id,
         Location::Missing { ancestor: None } => return Ok(()),
     };
-    let record = execution.record_of(view, id)?;
+    let record = Execution::record_of(view, id)?;
     if !record.is_referral() {
         return Ok(());
     }
