@@ -119,11 +119,13 @@ impl KeySet {
         catalog: &Catalog,
         number: u16,
         only: Option<&[u16]>,
-        values: impl Iterator<Item = &'v [u8]> + Clone,
+        values: &(impl Iterator<Item = &'v [u8]> + Clone),
     ) {
         let Some(info) = catalog.attribute(number) else { return };
         for at in info.feeds.iter().filter(|at| only.is_none_or(|only| only.contains(at))) {
-            let Some(index) = catalog.indexes.get(usize::from(*at)) else { continue };
+            let Some(index) = catalog.indexes.get(usize::from(*at)) else {
+                continue;
+            };
             if index.stored.kind == IndexKind::Presence {
                 self.push(&index.prefix, &[]);
                 continue;

@@ -125,7 +125,9 @@ impl<'t> View<'t> {
                 Record::read(view, id, bytes)
             };
             let record = read();
-            let shown = record.as_ref().map_or(true, |record| record.header.flags & FLAG_PLACEHOLDER == 0);
+            let shown = record
+                .as_ref()
+                .map_or(true, |record| record.header.flags & FLAG_PLACEHOLDER == 0);
             shown.then_some(record)
         }))
     }
@@ -136,7 +138,12 @@ impl<'t> Record<'t> {
     pub(crate) fn read(view: View<'t>, id: EntryId, bytes: &'t [u8]) -> Result<Self, StoreError> {
         let mut blocks = bytes;
         let header = codec::take_header(&mut blocks).ok_or_else(|| StoreError::damaged("the header of a record"))?;
-        Ok(Self { id, header, blocks, view })
+        Ok(Self {
+            id,
+            header,
+            blocks,
+            view,
+        })
     }
     /// Parent entry, 0 for the topmost.
     pub fn parent(&self) -> EntryId {
@@ -172,7 +179,13 @@ impl<'t> Record<'t> {
         std::iter::from_fn(move || {
             let (number, form) = codec::take_block(&mut blocks)?;
             let info = view.catalog.attribute(number)?;
-            Some(RecordAttribute { info, number, form, id, view })
+            Some(RecordAttribute {
+                info,
+                number,
+                form,
+                id,
+                view,
+            })
         })
     }
     /// The values of exactly this description.
@@ -195,7 +208,13 @@ impl<'t> Record<'t> {
         while !blocks.is_empty() {
             let attribute = codec::take_block(&mut blocks).and_then(|(number, form)| {
                 let info = self.view.catalog.attribute(number)?;
-                Some(RecordAttribute { info, number, form, id: self.id, view: self.view })
+                Some(RecordAttribute {
+                    info,
+                    number,
+                    form,
+                    id: self.id,
+                    view: self.view,
+                })
             });
             let attribute = attribute.ok_or_else(|| StoreError::damaged("a record"))?;
             attributes.push(attribute.to_attribute()?);

@@ -1,5 +1,14 @@
 //! kill -9 in the middle of writes: what was acknowledged is there, indexes and entries agree, no recovery step.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests"
+)]
+
 mod common;
 
 use std::{
@@ -14,20 +23,30 @@ const DIRECTORY: &str = "IRONBARK_STORE_CRASH_DIRECTORY";
 const GROUP: &str = "cn=all,ou=groups,dc=example,dc=com";
 
 fn durable(directory: &std::path::Path) -> DatabaseOptions {
-    DatabaseOptions { no_sync: false, ..options(directory) }
+    DatabaseOptions {
+        no_sync: false,
+        ..options(directory)
+    }
 }
 
 /// Not a test of its own: the writer that the test below starts and kills. Says each number after its commit.
 #[test]
 fn crash_writer() {
-    let Some(directory) = std::env::var_os(DIRECTORY) else { return };
+    let Some(directory) = std::env::var_os(DIRECTORY) else {
+        return;
+    };
     let database = Database::open(durable(directory.as_ref()), schema()).unwrap();
     let first = database.snapshot().unwrap().view().entry_count().unwrap();
     for n in first.. {
         let (name, cn) = (format!("cn=p{n},ou=people,dc=example,dc=com"), format!("p{n}"));
         let mut write = database.write().unwrap();
-        write.apply_effect(&add(&name, &[("objectClass", "person"), ("cn", &cn), ("sn", "killed")])).unwrap();
-        let member = ValueChange::Add { attribute: "member".into(), values: vec![name.into_bytes()] };
+        write
+            .apply_effect(&add(&name, &[("objectClass", "person"), ("cn", &cn), ("sn", "killed")]))
+            .unwrap();
+        let member = ValueChange::Add {
+            attribute: "member".into(),
+            values: vec![name.into_bytes()],
+        };
         write.apply_effect(&modify(GROUP, vec![member])).unwrap();
         write.commit().unwrap();
         // Unbuffered enough: one line, one write.
@@ -44,10 +63,12 @@ fn acknowledged_writes_survive_kill() {
         for effect in base_tree() {
             write.apply_effect(&effect).unwrap();
         }
-        write.apply_effect(&Effect::Add {
-            dn: GROUP.into(),
-            attributes: attributes(&[("objectClass", "groupOfNames"), ("cn", "all")]),
-        }).unwrap();
+        write
+            .apply_effect(&Effect::Add {
+                dn: GROUP.into(),
+                attributes: attributes(&[("objectClass", "groupOfNames"), ("cn", "all")]),
+            })
+            .unwrap();
         write.commit().unwrap();
     }
     let mut acknowledged = 3;
@@ -58,7 +79,9 @@ fn acknowledged_writes_survive_kill() {
             .stdout(Stdio::piped())
             .spawn()
             .unwrap();
-        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut lines = BufReader::new(child.stdout.take().unwrap())
+            .lines()
+            .map_while(Result::ok);
         let wanted = acknowledged + 20 * round;
         while acknowledged < wanted {
             let line = lines.next().expect("the writer is alive");
@@ -86,7 +109,11 @@ fn acknowledged_writes_survive_kill() {
         }
         for n in 4..=acknowledged {
             let filter = format!("(member=cn=p{n},ou=people,dc=example,dc=com)");
-            assert_eq!(search(view, "dc=example,dc=com", Scope::Subtree, &filter), [GROUP], "{n}");
+            assert_eq!(
+                search(view, "dc=example,dc=com", Scope::Subtree, &filter),
+                [GROUP],
+                "{n}"
+            );
         }
     }
 }

@@ -1,10 +1,19 @@
 //! Entries through effects: names, values, renames, external sets, digests, limits.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests"
+)]
+
 mod common;
 
 use common::*;
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{Database, Effect, Location, Scope, StoreError, ValueChange};
+use ironbark_store::{ChangeRecord, Database, Effect, Location, Scope, StoreError, ValueChange};
 
 fn entry_of(store: &Store, name: &str) -> Entry {
     let snapshot = store.database.snapshot().unwrap();
@@ -28,7 +37,9 @@ fn an_entry_comes_back_as_it_was_added() {
         ("createTimestamp", "20260101000000Z"),
         ("entryCSN", "20260101000000.000001Z#000000#000#000000"),
     ];
-    store.apply(&[add("uid=anna,ou=people,dc=example,dc=com", &lines)]).unwrap();
+    store
+        .apply(&[add("uid=anna,ou=people,dc=example,dc=com", &lines)])
+        .unwrap();
     let found = entry_of(&store, "UID=Anna, ou=People,dc=example,dc=com");
     assert_eq!(found, entry("uid=anna,ou=people,dc=example,dc=com", &lines));
     assert_eq!(found.dn.pretty(), "uid=anna,ou=people,dc=example,dc=com");
@@ -42,8 +53,16 @@ fn locate_tells_the_closest_superior() {
     let view = snapshot.view();
     let people = locate(view, "ou=people,dc=example,dc=com");
     let missing = view.locate(&dn("cn=a,cn=b,ou=people,dc=example,dc=com")).unwrap();
-    assert_eq!(missing, Location::Missing { ancestor: Some((people, 3)) });
-    assert_eq!(view.locate(&dn("dc=org")).unwrap(), Location::Missing { ancestor: None });
+    assert_eq!(
+        missing,
+        Location::Missing {
+            ancestor: Some((people, 3))
+        }
+    );
+    assert_eq!(
+        view.locate(&dn("dc=org")).unwrap(),
+        Location::Missing { ancestor: None }
+    );
     assert!(view.has_subordinates(locate(view, "dc=example,dc=com")).unwrap());
     assert!(!view.has_subordinates(people).unwrap());
 }
@@ -59,9 +78,18 @@ fn effects_that_do_not_fit_are_refused() {
     refused(add("ou=people,dc=example,dc=com", &[("ou", "people")]));
     refused(add("cn=a,ou=nowhere,dc=example,dc=com", &[("cn", "a")]));
     refused(add("cn=a,dc=org", &[("cn", "a")]));
-    refused(Effect::Delete { dn: "dc=example,dc=com".into(), entry_uuid: "".into() });
-    refused(Effect::Delete { dn: "ou=x,dc=example,dc=com".into(), entry_uuid: "".into() });
-    let delete = ValueChange::Delete { attribute: "ou".into(), values: values(&["other"]) };
+    refused(Effect::Delete {
+        dn: "dc=example,dc=com".into(),
+        entry_uuid: "".into(),
+    });
+    refused(Effect::Delete {
+        dn: "ou=x,dc=example,dc=com".into(),
+        entry_uuid: "".into(),
+    });
+    let delete = ValueChange::Delete {
+        attribute: "ou".into(),
+        values: values(&["other"]),
+    };
     refused(modify("ou=people,dc=example,dc=com", vec![delete]));
     refused(Effect::Rename {
         dn: "ou=people,dc=example,dc=com".into(),
@@ -78,19 +106,48 @@ fn replace_moves_an_attribute_to_the_end_and_delete_removes_by_normal_form() {
     let name = "cn=a,ou=people,dc=example,dc=com";
     store
         .apply(&[
-            add(name, &[("objectClass", "person"), ("cn", "a"), ("sn", "x"), ("description", "One Two")]),
+            add(
+                name,
+                &[
+                    ("objectClass", "person"),
+                    ("cn", "a"),
+                    ("sn", "x"),
+                    ("description", "One Two"),
+                ],
+            ),
             modify(
                 name,
                 vec![
-                    ValueChange::Replace { attribute: "sn".into(), values: values(&["y", "z"]) },
-                    ValueChange::Add { attribute: "cn".into(), values: values(&["b"]) },
-                    ValueChange::Delete { attribute: "description".into(), values: values(&["one  TWO"]) },
-                    ValueChange::Replace { attribute: "seeAlso".into(), values: vec![] },
+                    ValueChange::Replace {
+                        attribute: "sn".into(),
+                        values: values(&["y", "z"]),
+                    },
+                    ValueChange::Add {
+                        attribute: "cn".into(),
+                        values: values(&["b"]),
+                    },
+                    ValueChange::Delete {
+                        attribute: "description".into(),
+                        values: values(&["one  TWO"]),
+                    },
+                    ValueChange::Replace {
+                        attribute: "seeAlso".into(),
+                        values: vec![],
+                    },
                 ],
             ),
         ])
         .unwrap();
-    let expected = entry(name, &[("objectClass", "person"), ("cn", "a"), ("cn", "b"), ("sn", "y"), ("sn", "z")]);
+    let expected = entry(
+        name,
+        &[
+            ("objectClass", "person"),
+            ("cn", "a"),
+            ("cn", "b"),
+            ("sn", "y"),
+            ("sn", "z"),
+        ],
+    );
     assert_eq!(entry_of(&store, name), expected);
     let all = "dc=example,dc=com";
     assert_eq!(store.search(all, Scope::Subtree, "(sn=x)"), [""; 0]);
@@ -102,14 +159,22 @@ fn replace_moves_an_attribute_to_the_end_and_delete_removes_by_normal_form() {
 fn a_subtree_rename_moves_all_and_bumps_the_structure_version() {
     let store = store();
     store.people();
-    store.apply(&[add("cn=a,ou=people,dc=example,dc=com", &[("objectClass", "person"), ("cn", "a")])]).unwrap();
+    store
+        .apply(&[add(
+            "cn=a,ou=people,dc=example,dc=com",
+            &[("objectClass", "person"), ("cn", "a")],
+        )])
+        .unwrap();
     let version = |store: &Store| store.database.snapshot().unwrap().view().structure_version().unwrap();
     let before = version(&store);
     store
         .apply(&[Effect::Rename {
             dn: "ou=people,dc=example,dc=com".into(),
             new_dn: "ou=Staff,ou=groups,dc=example,dc=com".into(),
-            changes: vec![ValueChange::Replace { attribute: "ou".into(), values: values(&["Staff"]) }],
+            changes: vec![ValueChange::Replace {
+                attribute: "ou".into(),
+                values: values(&["Staff"]),
+            }],
         }])
         .unwrap();
     assert_ne!(version(&store), before);
@@ -145,7 +210,12 @@ fn a_big_group_changes_by_the_member() {
     let members: Vec<Vec<u8>> = (0..5000).map(member).collect();
     let mut attributes = attributes(&[("objectClass", "groupOfNames"), ("cn", "all")]);
     attributes.push(("member".into(), members));
-    store.apply(&[Effect::Add { dn: name.into(), attributes }]).unwrap();
+    store
+        .apply(&[Effect::Add {
+            dn: name.into(),
+            attributes,
+        }])
+        .unwrap();
     let all = "dc=example,dc=com";
     let with = |number: u32| format!("(member={})", String::from_utf8(member(number)).unwrap());
     assert_eq!(store.search(all, Scope::Subtree, &with(4999)), [name]);
@@ -154,8 +224,14 @@ fn a_big_group_changes_by_the_member() {
         .apply(&[modify(
             name,
             vec![
-                ValueChange::Delete { attribute: "member".into(), values: vec![member(17)] },
-                ValueChange::Add { attribute: "member".into(), values: vec![member(5000)] },
+                ValueChange::Delete {
+                    attribute: "member".into(),
+                    values: vec![member(17)],
+                },
+                ValueChange::Add {
+                    attribute: "member".into(),
+                    values: vec![member(5000)],
+                },
             ],
         )])
         .unwrap();
@@ -164,79 +240,125 @@ fn a_big_group_changes_by_the_member() {
     let found = entry_of(&store, name);
     let expected: Vec<Vec<u8>> = (0..=5000).filter(|n| *n != 17).map(member).collect();
     assert_eq!(found.attributes[2].values, expected);
-    let missing = ValueChange::Delete { attribute: "member".into(), values: vec![member(17)] };
+    let missing = ValueChange::Delete {
+        attribute: "member".into(),
+        values: vec![member(17)],
+    };
     assert!(store.apply(&[modify(name, vec![missing])]).is_err());
     // Down to a few, they move back into the record; then to none.
     let gone: Vec<Vec<u8>> = (10..=5000).filter(|n| *n != 17).map(member).collect();
     store
-        .apply(&[modify(name, vec![ValueChange::Delete { attribute: "member".into(), values: gone }])])
+        .apply(&[modify(
+            name,
+            vec![ValueChange::Delete {
+                attribute: "member".into(),
+                values: gone,
+            }],
+        )])
         .unwrap();
     assert_eq!(entry_of(&store, name).attributes[2].values.len(), 10);
     assert_eq!(store.search(all, Scope::Subtree, &with(3)), [name]);
     assert_eq!(store.search(all, Scope::Subtree, &with(30)), [""; 0]);
     store
-        .apply(&[modify(name, vec![ValueChange::Replace { attribute: "member".into(), values: vec![] }])])
+        .apply(&[modify(
+            name,
+            vec![ValueChange::Replace {
+                attribute: "member".into(),
+                values: vec![],
+            }],
+        )])
         .unwrap();
     assert_eq!(store.search(all, Scope::Subtree, &with(3)), [""; 0]);
     assert_eq!(store.search(all, Scope::Subtree, "(member=*)"), [""; 0]);
 }
 
+/// Additions, a deletion, a subtree rename and a modification, as one record each.
+fn history() -> Vec<ChangeRecord> {
+    let people = (0..50).map(|n| {
+        let (name, cn) = (format!("cn=p{n},ou=people,dc=example,dc=com"), format!("p{n}"));
+        let text = "always the same text";
+        add(
+            &name,
+            &[
+                ("objectClass", "person"),
+                ("cn", &cn),
+                ("sn", "s"),
+                ("description", text),
+            ],
+        )
+    });
+    let changes = [
+        Effect::Delete {
+            dn: "cn=p7,ou=people,dc=example,dc=com".into(),
+            entry_uuid: "".into(),
+        },
+        Effect::Rename {
+            dn: "ou=people,dc=example,dc=com".into(),
+            new_dn: "ou=staff,dc=example,dc=com".into(),
+            changes: vec![],
+        },
+        modify(
+            "cn=p9,ou=staff,dc=example,dc=com",
+            vec![ValueChange::Add {
+                attribute: "telephoneNumber".into(),
+                values: values(&["+1 2"]),
+            }],
+        ),
+    ];
+    let effects = base_tree().into_iter().chain(people).chain(changes);
+    (0..).zip(effects).map(|(n, effect)| record(n, vec![effect])).collect()
+}
+
+fn digest(store: &Store) -> [u8; 32] {
+    store.database.snapshot().unwrap().view().digest().unwrap()
+}
+
+fn replay(store: &Store, records: &[ChangeRecord]) {
+    let mut write = store.database.write().unwrap();
+    for record in records {
+        write.apply(record).unwrap();
+    }
+    write.commit().unwrap();
+}
+
 #[test]
 fn replaying_records_gives_the_same_digest_whatever_the_ids() {
-    let first = store();
-    let records: Vec<_> = base_tree()
-        .into_iter()
-        .chain((0..50).map(|n| {
-            let (name, cn) = (format!("cn=p{n},ou=people,dc=example,dc=com"), format!("p{n}"));
-            add(&name, &[("objectClass", "person"), ("cn", &cn), ("sn", "s"), ("description", "always the same text")])
-        }))
-        .chain([
-            Effect::Delete { dn: "cn=p7,ou=people,dc=example,dc=com".into(), entry_uuid: "".into() },
-            Effect::Rename {
-                dn: "ou=people,dc=example,dc=com".into(),
-                new_dn: "ou=staff,dc=example,dc=com".into(),
-                changes: vec![],
-            },
-            modify(
-                "cn=p9,ou=staff,dc=example,dc=com",
-                vec![ValueChange::Add { attribute: "telephoneNumber".into(), values: values(&["+1 2"]) }],
-            ),
-        ])
-        .enumerate()
-        .map(|(n, effect)| record(n as u64, vec![effect]))
-        .collect();
+    let (first, second, records) = (store(), store(), history());
     for record in &records {
-        let mut write = first.database.write().unwrap();
-        write.apply(record).unwrap();
-        write.commit().unwrap();
+        replay(&first, std::slice::from_ref(record));
     }
-    let second = store();
     // Another numbering of entries: one has come and gone before.
     second.apply(&base_tree()[..1]).unwrap();
-    second.apply(&[Effect::Delete { dn: "dc=example,dc=com".into(), entry_uuid: "".into() }]).unwrap();
-    let mut write = second.database.write().unwrap();
-    for record in &records {
-        write.apply(record).unwrap();
-    }
-    write.commit().unwrap();
-    let digest = |store: &Store| store.database.snapshot().unwrap().view().digest().unwrap();
-    assert_eq!(digest(&first), digest(&second));
-    // Idempotent: what was applied is skipped.
-    let mut write = second.database.write().unwrap();
-    for record in &records {
-        write.apply(record).unwrap();
-    }
-    write.commit().unwrap();
-    assert_eq!(digest(&first), digest(&second));
-    let position = second.database.snapshot().unwrap().view().position().unwrap();
-    assert_eq!(position, Some((records.last().unwrap().csn.to_string(), records.len() as u64)));
     second
-        .apply(&[modify(
-            "cn=p9,ou=staff,dc=example,dc=com",
-            vec![ValueChange::Replace { attribute: "sn".into(), values: values(&["t"]) }],
-        )])
+        .apply(&[Effect::Delete {
+            dn: "dc=example,dc=com".into(),
+            entry_uuid: "".into(),
+        }])
+        .unwrap();
+    replay(&second, &records);
+    assert_eq!(digest(&first), digest(&second));
+    let replace = ValueChange::Replace {
+        attribute: "sn".into(),
+        values: values(&["t"]),
+    };
+    second
+        .apply(&[modify("cn=p9,ou=staff,dc=example,dc=com", vec![replace])])
         .unwrap();
     assert_ne!(digest(&first), digest(&second));
+}
+
+#[test]
+fn a_record_is_applied_once() {
+    let (store, records) = (store(), history());
+    replay(&store, &records);
+    let before = digest(&store);
+    replay(&store, &records);
+    assert_eq!(digest(&store), before);
+    let position = store.database.snapshot().unwrap().view().position().unwrap();
+    assert_eq!(
+        position,
+        Some((records.last().unwrap().csn.to_string(), records.len() as u64))
+    );
 }
 
 #[test]
@@ -247,11 +369,15 @@ fn a_snapshot_stays_as_it_was_and_a_dropped_transaction_leaves_nothing() {
     let version = store.database.commit_version();
     {
         let mut write = store.database.write().unwrap();
-        write.apply_effect(&add("ou=x,dc=example,dc=com", &[("ou", "x"), ("cn;lang-fr", "y")])).unwrap();
+        write
+            .apply_effect(&add("ou=x,dc=example,dc=com", &[("ou", "x"), ("cn;lang-fr", "y")]))
+            .unwrap();
         assert_eq!(write.view().entry_count().unwrap(), 4);
     }
     assert_eq!(store.database.commit_version(), version);
-    store.apply(&[add("ou=z,dc=example,dc=com", &[("ou", "z"), ("sn;lang-fr", "y")])]).unwrap();
+    store
+        .apply(&[add("ou=z,dc=example,dc=com", &[("ou", "z"), ("sn;lang-fr", "y")])])
+        .unwrap();
     assert!(store.database.commit_version() > version);
     assert_eq!(snapshot.view().entry_count().unwrap(), 3);
     assert_eq!(entry_of(&store, "ou=z,dc=example,dc=com").attributes.len(), 2);
@@ -280,9 +406,16 @@ fn a_full_map_refuses_writes_and_serves_reads() {
     // Room is made by deleting.
     for n in 0..5 {
         let dn = format!("cn=p{n},ou=people,dc=example,dc=com").into();
-        store.apply(&[Effect::Delete { dn, entry_uuid: "".into() }]).unwrap();
+        store
+            .apply(&[Effect::Delete {
+                dn,
+                entry_uuid: "".into(),
+            }])
+            .unwrap();
     }
-    store.apply(&[add("cn=again,ou=people,dc=example,dc=com", &[("cn", "again")])]).unwrap();
+    store
+        .apply(&[add("cn=again,ou=people,dc=example,dc=com", &[("cn", "again")])])
+        .unwrap();
 }
 
 #[test]
@@ -293,9 +426,13 @@ fn a_database_is_reopened_with_all_it_had() {
     let text = "shared by repetition ".repeat(10);
     for n in 0..20 {
         let name = format!("cn=p{n},ou=people,dc=example,dc=com");
-        store.apply(&[add(&name, &[("cn", "p"), ("description", &text)])]).unwrap();
+        store
+            .apply(&[add(&name, &[("cn", "p"), ("description", &text)])])
+            .unwrap();
     }
-    store.apply(&[add(name, &[("cn;lang-de", "a"), ("description", &text)])]).unwrap();
+    store
+        .apply(&[add(name, &[("cn;lang-de", "a"), ("description", &text)])])
+        .unwrap();
     let digest = store.database.snapshot().unwrap().view().digest().unwrap();
     let Store { database, directory } = store;
     drop(database);
@@ -303,7 +440,10 @@ fn a_database_is_reopened_with_all_it_had() {
     let database = Database::open(options.clone(), schema()).unwrap();
     assert_eq!(database.snapshot().unwrap().view().digest().unwrap(), digest);
     drop(database);
-    let read_only = ironbark_store::DatabaseOptions { read_only: true, ..options };
+    let read_only = ironbark_store::DatabaseOptions {
+        read_only: true,
+        ..options
+    };
     let database = Database::open(read_only, schema()).unwrap();
     assert_eq!(database.snapshot().unwrap().view().digest().unwrap(), digest);
     assert!(database.write().is_err());
@@ -319,7 +459,10 @@ fn copies_are_databases() {
         let copy = Database::open(options(target.path()), schema()).unwrap();
         let (a, b) = (store.database.snapshot().unwrap(), copy.snapshot().unwrap());
         assert_eq!(a.view().digest().unwrap(), b.view().digest().unwrap());
-        assert!(store.database.copy_to(target.path(), compact).is_err(), "an existing file is kept");
+        assert!(
+            store.database.copy_to(target.path(), compact).is_err(),
+            "an existing file is kept"
+        );
     }
     assert_eq!(store.database.stat().unwrap().entries, 3);
 }
@@ -350,12 +493,17 @@ fn the_empty_suffix_needs_no_root_entry() {
     store.apply(&[add("", &[("objectClass", "top")])]).unwrap();
     let snapshot = store.database.snapshot().unwrap();
     let view = snapshot.view();
-    let Location::Entry(root) = view.locate(&Dn::root()).unwrap() else { panic!() };
+    let Location::Entry(root) = view.locate(&Dn::root()).unwrap() else {
+        panic!()
+    };
     assert!(view.has_subordinates(root).unwrap());
     assert_eq!(view.children(root).unwrap().count(), 2);
     let com = locate(view, "dc=com");
     assert!(view.in_scope(com, root, Scope::OneLevel).unwrap());
-    assert!(view.in_scope(locate(view, "dc=example,dc=com"), root, Scope::Subtree).unwrap());
+    assert!(
+        view.in_scope(locate(view, "dc=example,dc=com"), root, Scope::Subtree)
+            .unwrap()
+    );
     assert!(!view.in_scope(root, root, Scope::Children).unwrap());
     assert_eq!(view.dn(com).unwrap().pretty(), "dc=com");
 }
@@ -365,15 +513,24 @@ fn superiors_may_come_late_in_a_load() {
     let store = store();
     let mut write = store.database.write().unwrap();
     let load = |write: &mut ironbark_store::WriteTransaction<'_>, name: &str| {
-        write.load(&entry(name, &[("objectClass", "organizationalUnit")])).unwrap()
+        write
+            .load(&entry(name, &[("objectClass", "organizationalUnit")]))
+            .unwrap()
     };
     let leaf = load(&mut write, "ou=c,ou=b,ou=a,dc=example,dc=com");
     assert_eq!(leaf, 4);
     assert_eq!(
         write.missing_superiors(9).unwrap(),
-        ["dc=example,dc=com", "ou=a,dc=example,dc=com", "ou=b,ou=a,dc=example,dc=com"]
+        [
+            "dc=example,dc=com",
+            "ou=a,dc=example,dc=com",
+            "ou=b,ou=a,dc=example,dc=com"
+        ]
     );
-    assert_eq!(write.view().locate(&dn("ou=x,ou=a,dc=example,dc=com")).unwrap(), Location::Missing { ancestor: None });
+    assert_eq!(
+        write.view().locate(&dn("ou=x,ou=a,dc=example,dc=com")).unwrap(),
+        Location::Missing { ancestor: None }
+    );
     assert_eq!(load(&mut write, "ou=a,dc=example,dc=com"), 2);
     assert_eq!(load(&mut write, "dc=example,dc=com"), 1);
     assert_eq!(load(&mut write, "ou=b,ou=a,dc=example,dc=com"), 3);
@@ -387,9 +544,15 @@ fn superiors_may_come_late_in_a_load() {
 fn a_foreign_or_newer_file_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("data.mdb"), vec![7u8; 10_000]).unwrap();
-    assert!(matches!(Database::open(options(directory.path()), schema()), Err(StoreError::Format(_))));
+    assert!(matches!(
+        Database::open(options(directory.path()), schema()),
+        Err(StoreError::Format(_))
+    ));
     let missing = directory.path().join("nowhere");
-    assert!(matches!(Database::open(options(&missing), schema()), Err(StoreError::File { .. })));
+    assert!(matches!(
+        Database::open(options(&missing), schema()),
+        Err(StoreError::File { .. })
+    ));
 }
 
 #[test]
@@ -397,7 +560,10 @@ fn files_get_the_wanted_mode() {
     use std::os::unix::fs::PermissionsExt;
     let store = store_with(|options| options.mode = 0o640);
     for name in ["data.mdb", "lock.mdb"] {
-        let mode = std::fs::metadata(store.directory.path().join(name)).unwrap().permissions().mode();
+        let mode = std::fs::metadata(store.directory.path().join(name))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o777 & !0o022, 0o640 & !0o022);
     }
 }

@@ -1,5 +1,14 @@
 //! The planner: an index answers what a scan of all entries answers.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests"
+)]
+
 mod common;
 
 use common::*;
@@ -13,7 +22,10 @@ fn filled() -> Store {
     store.people();
     let mut effects = Vec::new();
     for n in 0..400 {
-        let (cn, level) = (format!("User {n} {}", ["Smith", "Smyth", "Jones"][n % 3]), format!("{}", n % 50));
+        let (cn, level) = (
+            format!("User {n} {}", ["Smith", "Smyth", "Jones"][n % 3]),
+            format!("{}", n % 50),
+        );
         let name = format!("uid=u{n},ou=people,dc=example,dc=com");
         let uid = format!("u{n}");
         effects.push(add(
@@ -34,16 +46,25 @@ fn filled() -> Store {
 #[test]
 fn equality_goes_straight_to_the_entry() {
     let store = filled();
-    assert_eq!(store.search(ALL, Scope::Subtree, "(uid=U17)"), ["uid=u17,ou=people,dc=example,dc=com"]);
+    assert_eq!(
+        store.search(ALL, Scope::Subtree, "(uid=U17)"),
+        ["uid=u17,ou=people,dc=example,dc=com"]
+    );
     let plan = store.explain(ALL, Scope::Subtree, "(uid=u17)");
     assert_eq!(plan, "way: index\ncandidates: 1\n  uid equality: 1");
-    assert_eq!(store.explain(ALL, Scope::Base, "(uid=u17)"), "way: the base entry alone\ncandidates: 1");
+    assert_eq!(
+        store.explain(ALL, Scope::Base, "(uid=u17)"),
+        "way: the base entry alone\ncandidates: 1"
+    );
 }
 
 #[test]
 fn an_attribute_that_no_entry_has_gives_nothing() {
     let store = filled();
-    assert_eq!(store.explain(ALL, Scope::Subtree, "(seeAlso=cn=x)"), "way: index\ncandidates: 0\n  seeAlso equality: 0");
+    assert_eq!(
+        store.explain(ALL, Scope::Subtree, "(seeAlso=cn=x)"),
+        "way: index\ncandidates: 0\n  seeAlso equality: 0"
+    );
     assert!(store.search(ALL, Scope::Subtree, "(noSuchAttribute=x)").is_empty());
 }
 
@@ -52,23 +73,42 @@ fn unindexed_items_are_named() {
     let store = filled();
     let snapshot = store.database.snapshot().unwrap();
     let view = snapshot.view();
-    let plan = view.plan(locate(view, ALL), Scope::Subtree, &compile("(|(uid=u*)(dc=example)(dc=x)(ou=*))")).unwrap();
+    let plan = view
+        .plan(
+            locate(view, ALL),
+            Scope::Subtree,
+            &compile("(|(uid=u*)(dc=example)(dc=x)(ou=*))"),
+        )
+        .unwrap();
     assert!(!plan.indexed);
     let terms: Vec<_> = plan.unindexed_terms().map(|term| (term.kind, term.attribute)).collect();
     assert_eq!(
         terms,
-        [(TermKind::Substring, "uid"), (TermKind::Equality, "dc"), (TermKind::Presence, "ou")]
+        [
+            (TermKind::Substring, "uid"),
+            (TermKind::Equality, "dc"),
+            (TermKind::Presence, "ou")
+        ]
     );
 }
 
 #[test]
 fn object_classes_answer_for_their_superclasses() {
     let store = filled();
-    for (class, count) in [("inetOrgPerson", 200), ("person", 400), ("top", 403), ("organizationalUnit", 2)] {
+    for (class, count) in [
+        ("inetOrgPerson", 200),
+        ("person", 400),
+        ("top", 403),
+        ("organizationalUnit", 2),
+    ] {
         let filter = format!("(objectClass={class})");
         assert_eq!(store.search(ALL, Scope::Subtree, &filter).len(), count, "{class}");
     }
-    assert!(store.explain(ALL, Scope::Subtree, "(objectClass=inetOrgPerson)").starts_with("way: index\ncandidates: 200"));
+    assert!(
+        store
+            .explain(ALL, Scope::Subtree, "(objectClass=inetOrgPerson)")
+            .starts_with("way: index\ncandidates: 200")
+    );
 }
 
 #[test]
@@ -77,7 +117,10 @@ fn a_small_subtree_is_walked() {
     let plan = store.explain("ou=groups,dc=example,dc=com", Scope::Subtree, "(objectClass=*)");
     assert_eq!(plan, "way: walk of the subtree\ncandidates: 1");
     let plan = store.explain(ALL, Scope::OneLevel, "(description=x*)");
-    assert!(plan.starts_with("way: index\ncandidates: 0") || plan.starts_with("way: walk"), "{plan}");
+    assert!(
+        plan.starts_with("way: index\ncandidates: 0") || plan.starts_with("way: walk"),
+        "{plan}"
+    );
     assert_eq!(store.search(ALL, Scope::OneLevel, "(ou=*)").len(), 2);
     assert_eq!(store.search(ALL, Scope::Children, "(objectClass=*)").len(), 402);
 }
@@ -87,7 +130,13 @@ fn candidates_go_on_after_any_id() {
     let store = filled();
     let snapshot = store.database.snapshot().unwrap();
     let view = snapshot.view();
-    for filter in ["(objectClass=person)", "(sn=jones)", "(l=x)", "(!(sn=jones))", "(uid=u3)"] {
+    for filter in [
+        "(objectClass=person)",
+        "(sn=jones)",
+        "(l=x)",
+        "(!(sn=jones))",
+        "(uid=u3)",
+    ] {
         let plan = view.plan(locate(view, ALL), Scope::Subtree, &compile(filter)).unwrap();
         let all = {
             let (mut all, mut candidates) = (Vec::new(), view.candidates(&plan, 0).unwrap());
@@ -110,14 +159,21 @@ fn made_attributes_can_be_searched() {
     assert_eq!(store.search(ALL, Scope::Subtree, "(hasSubordinates=TRUE)").len(), 2);
     let name = "uid=u5,ou=people,dc=example,dc=com";
     assert_eq!(store.search(ALL, Scope::Subtree, &format!("(entryDN={name})")), [name]);
-    assert_eq!(store.search(ALL, Scope::Subtree, "(ou:dn:=groups)"), ["ou=groups,dc=example,dc=com"]);
+    assert_eq!(
+        store.search(ALL, Scope::Subtree, "(ou:dn:=groups)"),
+        ["ou=groups,dc=example,dc=com"]
+    );
     assert_eq!(store.search(ALL, Scope::Subtree, "(ou:dn:=people)").len(), 401);
 }
 
 #[test]
 fn language_tags_and_subtypes_are_indexed_with_their_type() {
     let store = store_with(|options| {
-        options.indexes = vec![index("name", "eq"), index("cn", "eq,nolang"), index("sn", "eq,nosubtypes")];
+        options.indexes = vec![
+            index("name", "eq"),
+            index("cn", "eq,nolang"),
+            index("sn", "eq,nosubtypes"),
+        ];
     });
     store.people();
     store
@@ -138,7 +194,11 @@ fn language_tags_and_subtypes_are_indexed_with_their_type() {
     assert_eq!(search("(cn;lang-de=x)"), 1);
     assert_eq!(search("(cn;lang-fr=x)"), 0);
     assert_eq!(search("(sn;lang-de-=x)"), 1);
-    assert!(store.explain(ALL, Scope::Subtree, "(name=x)").contains("name equality: 3"));
+    assert!(
+        store
+            .explain(ALL, Scope::Subtree, "(name=x)")
+            .contains("name equality: 3")
+    );
     // `cn` alone has not all values; the index of its superior has.
     assert!(store.explain(ALL, Scope::Subtree, "(cn=x)").contains("cn equality: 3"));
 }
@@ -199,7 +259,11 @@ fn an_index_defined_later_is_built_on_demand() {
     store.database.reindex(&[], &mut |n| done = n).unwrap();
     assert_eq!(done, 403);
     assert!(store.database.inactive_indexes().is_empty());
-    assert!(store.explain(ALL, Scope::Subtree, "(uid=*17)").starts_with("way: index"));
+    assert!(
+        store
+            .explain(ALL, Scope::Subtree, "(uid=*17)")
+            .starts_with("way: index")
+    );
     store.database.reindex(&["cn"], &mut |_| {}).unwrap();
     assert!(store.database.reindex(&["ou"], &mut |_| {}).is_err());
     assert_eq!(store.search(ALL, Scope::Subtree, "(cn=user 8 jones)").len(), 1);
@@ -208,7 +272,15 @@ fn an_index_defined_later_is_built_on_demand() {
 
 /// A random person: attribute values from small pools, so that lists overlap.
 fn person() -> impl Strategy<Value = Vec<(&'static str, String)>> {
-    let word = prop_oneof![Just("Smith"), Just("smyth"), Just("Jones"), Just("jo"), Just("x"), Just("Ann Jones"), Just("")];
+    let word = prop_oneof![
+        Just("Smith"),
+        Just("smyth"),
+        Just("Jones"),
+        Just("jo"),
+        Just("x"),
+        Just("Ann Jones"),
+        Just("")
+    ];
     let attribute = prop_oneof![
         (Just("cn"), word.clone().prop_map(|w| format!("{w}n"))),
         (Just("cn;lang-de"), word.clone().prop_map(|w| format!("d {w}"))),
@@ -226,8 +298,17 @@ fn filter() -> impl Strategy<Value = String> {
         Just("(objectClass=*)".to_owned()),
         prop_oneof![Just("Smithn"), Just("jon"), Just("d x"), Just("zz")].prop_map(|v| format!("(cn={v})")),
         prop_oneof![Just("smith s"), Just(" JO  S "), Just("x s")].prop_map(|v| format!("(sn={v})")),
-        prop_oneof![Just("S*"), Just("*n"), Just("*mi*"), Just("jo*n"), Just("*o*e*"), Just("*e"), Just("d *"), Just("*jon*on*")]
-            .prop_map(|v| format!("(cn={v})")),
+        prop_oneof![
+            Just("S*"),
+            Just("*n"),
+            Just("*mi*"),
+            Just("jo*n"),
+            Just("*o*e*"),
+            Just("*e"),
+            Just("d *"),
+            Just("*jon*on*")
+        ]
+        .prop_map(|v| format!("(cn={v})")),
         (-310i64..310).prop_map(|n| format!("(level>={n})")),
         (-310i64..310).prop_map(|n| format!("(level<={n})")),
         (-310i64..310).prop_map(|n| format!("(level={n})")),
@@ -252,14 +333,20 @@ fn filter() -> impl Strategy<Value = String> {
 
 fn add_person(n: usize, lines: &[(&'static str, String)]) -> Effect {
     let uid = format!("p{n}");
-    let mut all = vec![("objectClass", ["person", "inetOrgPerson"][n % 2]), ("uid", uid.as_str())];
+    let mut all = vec![
+        ("objectClass", ["person", "inetOrgPerson"][n % 2]),
+        ("uid", uid.as_str()),
+    ];
     for (name, value) in lines {
         // Values of one attribute differ, as the operations see to.
-        if !all.iter().any(|(known, other)| known == name && other.eq_ignore_ascii_case(value)) {
+        if !all
+            .iter()
+            .any(|(known, other)| known == name && other.eq_ignore_ascii_case(value))
+        {
             all.push((*name, value));
         }
     }
-    let above = ["ou=people,dc=example,dc=com", "ou=groups,dc=example,dc=com"][usize::from(n % 5 == 0)];
+    let above = ["ou=people,dc=example,dc=com", "ou=groups,dc=example,dc=com"][usize::from(n.is_multiple_of(5))];
     add(&format!("uid={uid},{above}"), &all)
 }
 

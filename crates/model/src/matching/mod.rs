@@ -32,6 +32,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use names::{UNIQUE_MEMBER_APPROXIMATE, UNIQUE_MEMBER_MATCH};
 pub use object_identifiers::OBJECT_SUBCLASS_MATCH;
 
 /// What a rule may be used for (RFC 4512 §4.1.3).

@@ -43,7 +43,6 @@ fn the_system_schema_is_whole() {
         "superiorUUID",
         "collectiveExclusions",
         "2.5.4.3",
-        "OID.2.5.4.3",
     ] {
         assert!(schema.find_attribute_type(name.as_bytes()).is_some(), "{name}");
     }

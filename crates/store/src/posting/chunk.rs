@@ -245,7 +245,11 @@ struct Sizes {
 
 impl Sizes {
     fn of(runs: &Runs) -> Self {
-        let mut sizes = Self { deltas: 0, bitmap: 0, runs: 0 };
+        let mut sizes = Self {
+            deltas: 0,
+            bitmap: 0,
+            runs: 0,
+        };
         let mut previous: Option<EntryId> = None;
         for &(from, to) in runs.as_slice() {
             let inner = usize::try_from(to - from).unwrap_or(usize::MAX);

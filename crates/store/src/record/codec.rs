@@ -201,14 +201,23 @@ mod tests {
     use super::*;
 
     fn forms() -> impl Strategy<Value = (u16, u8, Vec<u8>, u64)> {
-        (any::<u16>(), 0u8..6, proptest::collection::vec(any::<u8>(), 0..40), 0u64..1 << 40)
+        (
+            any::<u16>(),
+            0u8..6,
+            proptest::collection::vec(any::<u8>(), 0..40),
+            0u64..1 << 40,
+        )
     }
 
-    fn form<'a>(kind: u8, bytes: &'a [u8], number: u64) -> Form<'a> {
+    fn form(kind: u8, bytes: &[u8], number: u64) -> Form<'_> {
         match kind {
             0 => Form::Inline(bytes),
             1 => Form::Shared(number),
-            2 => Form::External(External { count: number, total: number * 3, next: number + 1 }),
+            2 => Form::External(External {
+                count: number,
+                total: number * 3,
+                next: number + 1,
+            }),
             3 => Form::Packed(Packing::Uuid, bytes),
             4 => Form::Packed(Packing::Csn, bytes),
             _ => Form::Packed(Packing::Time, bytes),
@@ -255,7 +264,7 @@ mod tests {
         put_value(&[7; 200], &mut out);
         assert_eq!(out[..3], [0x04, 0x81, 200]);
         out.clear();
-        put_value(&[7; 70_000], &mut out);
+        put_value(&vec![7; 70_000], &mut out);
         assert_eq!(out[..5], [0x04, 0x83, 1, 0x11, 0x70]);
     }
 }

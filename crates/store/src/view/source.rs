@@ -10,7 +10,7 @@ use ironbark_model::{
 
 use super::{Record, RecordAttribute};
 use crate::{
-    Plan,
+    Plan, StoreError,
     record::codec::{self, FLAG_EXTERNAL},
 };
 
@@ -30,7 +30,12 @@ pub(super) fn evaluate(
     plan: Option<&Plan>,
     scratch: &mut Vec<u8>,
 ) -> Truth {
-    let source = RecordSource { record, filter, plan, failed: Cell::new(false) };
+    let source = RecordSource {
+        record,
+        filter,
+        plan,
+        failed: Cell::new(false),
+    };
     let truth = filter.evaluate(&record.view.catalog.schema, &source, scratch);
     if source.failed.get() { Truth::Undefined } else { truth }
 }
@@ -60,7 +65,13 @@ impl<'t> RecordSource<'_, 't> {
             if catalog.answers(number, asked)
                 && let Some(info) = catalog.attribute(number)
             {
-                let attribute = RecordAttribute { info, number, form, id: self.record.id, view: self.record.view };
+                let attribute = RecordAttribute {
+                    info,
+                    number,
+                    form,
+                    id: self.record.id,
+                    view: self.record.view,
+                };
                 if visit(&attribute).is_break() {
                     return;
                 }
@@ -72,10 +83,14 @@ impl<'t> RecordSource<'_, 't> {
             }
         }
     }
-    fn note(&self, result: Result<(), crate::StoreError>) {
-        if result.is_err() {
-            self.failed.set(true);
+    fn note(&self, result: &Result<(), StoreError>) {
+        if let Err(error) = result {
+            self.fail(error);
         }
+    }
+    /// Evaluation cannot return an error: the entry does not match. What is damaged shows when it is read.
+    fn fail(&self, _: &StoreError) {
+        self.failed.set(true);
     }
     /// Values of attributes that are made, not stored; `false`: not such an attribute.
     fn made_values(&self, asked: &AttributeDescription, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> bool {
@@ -86,13 +101,13 @@ impl<'t> RecordSource<'_, 't> {
             match view.has_subordinates(self.record.id) {
                 Ok(true) => drop(visit(b"TRUE")),
                 Ok(false) => drop(visit(b"FALSE")),
-                Err(error) => self.note(Err(error)),
+                Err(error) => self.fail(&error),
             }
         } else if asked_type == special.entry_dn {
             let mut dn = Vec::new();
             match view.pretty_dn(self.record.id, &mut dn) {
                 Ok(()) => drop(visit(&dn)),
-                Err(error) => self.note(Err(error)),
+                Err(error) => self.fail(&error),
             }
         } else {
             return false;
@@ -130,7 +145,7 @@ impl ValueSource for RecordSource<'_, '_> {
         }
         self.for_matching(asked, |attribute| {
             let mut flow = ControlFlow::Continue(());
-            self.note(attribute.for_each(&mut |value| {
+            self.note(&attribute.for_each(&mut |value| {
                 flow = visit(value);
                 flow
             }));
@@ -139,9 +154,13 @@ impl ValueSource for RecordSource<'_, '_> {
     }
     fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         let schema = &self.record.view.catalog.schema;
-        for attribute in self.record.attributes().filter(|a| applies(schema, rule, a.description())) {
+        for attribute in self
+            .record
+            .attributes()
+            .filter(|a| applies(schema, rule, a.description()))
+        {
             let mut broken = false;
-            self.note(attribute.for_each(&mut |value| {
+            self.note(&attribute.for_each(&mut |value| {
                 let flow = visit(value);
                 broken = flow.is_break();
                 flow
@@ -160,7 +179,7 @@ impl ValueSource for RecordSource<'_, '_> {
         let view = self.record.view;
         let dn = match view.dn(self.record.id) {
             Ok(dn) => dn,
-            Err(error) => return self.note(Err(error)),
+            Err(error) => return self.fail(&error),
         };
         let schema = &view.catalog.schema;
         let asked = slot.and_then(|slot| self.description(slot));
@@ -189,7 +208,7 @@ impl ValueSource for RecordSource<'_, '_> {
                 ControlFlow::Continue(())
             }
             Err(error) => {
-                self.note(Err(error));
+                self.fail(&error);
                 ControlFlow::Break(())
             }
         });
@@ -197,13 +216,19 @@ impl ValueSource for RecordSource<'_, '_> {
     }
     fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth {
         if let Some(found) = self.plan.and_then(|plan| plan.chain(slot, target)) {
-            return if found.contains(self.record.id) { Truth::True } else { Truth::False };
+            return if found.contains(self.record.id) {
+                Truth::True
+            } else {
+                Truth::False
+            };
         }
-        let Some(asked) = self.description(slot) else { return Truth::Undefined };
+        let Some(asked) = self.description(slot) else {
+            return Truth::Undefined;
+        };
         match self.record.view.chain_from(self.record, asked, target) {
             Ok(truth) => truth,
             Err(error) => {
-                self.note(Err(error));
+                self.fail(&error);
                 Truth::Undefined
             }
         }

@@ -1,5 +1,13 @@
 //! A schema, a database in a temporary directory, and shorthands.
-#![allow(dead_code, missing_docs, unreachable_pub)]
+#![allow(dead_code, missing_docs, unreachable_pub, reason = "each test program uses a part")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests"
+)]
 
 use std::sync::{Arc, LazyLock};
 
@@ -8,8 +16,8 @@ use ironbark_model::{
     schema::{SchemaBuilder, file},
 };
 use ironbark_store::{
-    ChangeKind, ChangeRecord, Database, DatabaseOptions, Effect, EntryId, IndexDefinition, Scope, StoreError, ValueChange,
-    View,
+    ChangeKind, ChangeRecord, Database, DatabaseOptions, Effect, EntryId, IndexDefinition, Scope, StoreError,
+    ValueChange, View,
 };
 
 const EXTRA: &str = "
@@ -94,7 +102,10 @@ pub fn store_with(change: impl FnOnce(&mut DatabaseOptions)) -> Store {
     let directory = tempfile::tempdir().unwrap();
     let mut options = options(directory.path());
     change(&mut options);
-    Store { database: Database::open(options, schema()).unwrap(), directory }
+    Store {
+        database: Database::open(options, schema()).unwrap(),
+        directory,
+    }
 }
 
 /// `cn: a`, `cn;lang-de: b`, ... in the order given.
@@ -110,7 +121,10 @@ pub fn attributes(lines: &[(&str, &str)]) -> Vec<(Box<str>, Vec<Vec<u8>>)> {
 }
 
 pub fn add(dn: &str, lines: &[(&str, &str)]) -> Effect {
-    Effect::Add { dn: dn.into(), attributes: attributes(lines) }
+    Effect::Add {
+        dn: dn.into(),
+        attributes: attributes(lines),
+    }
 }
 
 pub fn values(values: &[&str]) -> Vec<Vec<u8>> {
@@ -149,15 +163,26 @@ impl Store {
     pub fn explain(&self, base: &str, scope: Scope, filter: &str) -> String {
         let snapshot = self.database.snapshot().unwrap();
         let view = snapshot.view();
-        view.plan(locate(view, base), scope, &compile(filter)).unwrap().to_string()
+        view.plan(locate(view, base), scope, &compile(filter))
+            .unwrap()
+            .to_string()
     }
 }
 
 pub fn base_tree() -> Vec<Effect> {
     vec![
-        add("dc=example,dc=com", &[("objectClass", "domain"), ("objectClass", "top"), ("dc", "example")]),
-        add("ou=people,dc=example,dc=com", &[("objectClass", "organizationalUnit"), ("ou", "people")]),
-        add("ou=groups,dc=example,dc=com", &[("objectClass", "organizationalUnit"), ("ou", "groups")]),
+        add(
+            "dc=example,dc=com",
+            &[("objectClass", "domain"), ("objectClass", "top"), ("dc", "example")],
+        ),
+        add(
+            "ou=people,dc=example,dc=com",
+            &[("objectClass", "organizationalUnit"), ("ou", "people")],
+        ),
+        add(
+            "ou=groups,dc=example,dc=com",
+            &[("objectClass", "organizationalUnit"), ("ou", "groups")],
+        ),
     ]
 }
 
@@ -185,7 +210,9 @@ pub fn search(view: View<'_>, base: &str, scope: Scope, filter: &str) -> Vec<Str
     while let Some(id) = candidates.next_id().unwrap() {
         assert!(id > last, "candidates rise");
         last = id;
-        let Some(record) = view.record(id).unwrap() else { continue };
+        let Some(record) = view.record(id).unwrap() else {
+            continue;
+        };
         if view.in_scope(id, base, scope).unwrap()
             && record.evaluate_planned(&plan, &compiled, &mut scratch) == ironbark_model::Truth::True
         {
@@ -218,5 +245,8 @@ pub fn entry(name: &str, lines: &[(&str, &str)]) -> Entry {
             values,
         })
         .collect();
-    Entry { dn: dn(name), attributes }
+    Entry {
+        dn: dn(name),
+        attributes,
+    }
 }

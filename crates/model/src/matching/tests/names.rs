@@ -18,7 +18,7 @@ fn name_rules() {
         ("rdnMatch", "cn=a+uid=b", "UID=B+cn=A", Some(true)),
         ("rdnMatch", "cn=a", "cn=a,cn=b", None),
         ("uniqueMemberMatch", "cn=a#'01'B", "CN=a#'01'B", Some(true)),
-        ("uniqueMemberMatch", "cn=a#'01'B", "cn=a", Some(true)),
+        ("uniqueMemberMatch", "cn=a#'01'B", "cn=a", Some(false)),
         ("uniqueMemberMatch", "cn=a", "cn=a#'01'B", Some(false)),
         ("uniqueMemberMatch", "cn=a#'01'B", "cn=a#'010'B", Some(false)),
         ("dnSubtreeMatch", "cn=a,cn=b", "CN=B", Some(true)),
