@@ -26,7 +26,10 @@ fn naming_values_and_operational_attributes_follow_the_requested_ones() {
 fn without_lastmod_only_the_structural_class_is_added() {
     let mut site = Site::populated("lastmod off");
     let stored = site.read("cn=a,ou=p,dc=ex", &["*", "+"]).expect("there");
-    assert!(stored.starts_with("objectClass: person\nsn: s\ncn: a\nstructuralObjectClass: person\nentryDN: "), "{stored}");
+    assert!(
+        stored.starts_with("objectClass: person\nsn: s\ncn: a\nstructuralObjectClass: person\nentryDN: "),
+        "{stored}"
+    );
 }
 
 #[test]
@@ -35,16 +38,52 @@ fn attributes_are_checked_before_the_entry() {
     for (text, code, diagnostic) in [
         ("nosuch: 1", 17, "nosuch: attribute type undefined"),
         ("objectClass: nosuch", 21, "objectClass: value #0 invalid per syntax"),
-        ("objectClass: person\nsn: a\nsn: b\nsn: A", 20, "sn: value #0 provided more than once"),
-        ("objectClass: person\nSN: a\nuserCertificate: x", 17, "userCertificate: requires ;binary transfer"),
-        ("objectClass: person\nsn: a\nonly: a\nonly: b", 19, "only: multiple values provided"),
-        ("objectClass: person\nsn: a\nmodifyTimestamp: 20200101000000Z", 19, "modifyTimestamp: no user modification allowed"),
-        ("objectClass: person\nobjectClass: oldPerson\nsn: a\noldThing: TRUE", 19, "oldThing: attribute is obsolete"),
-        ("sn: a\nobjectClass: person\nsn: b", 20, "attribute 'sn' provided more than once"),
-        ("objectClass: person", 65, "object class 'person' requires attribute 'sn'"),
+        (
+            "objectClass: person\nsn: a\nsn: b\nsn: A",
+            20,
+            "sn: value #0 provided more than once",
+        ),
+        (
+            "objectClass: person\nSN: a\nuserCertificate: x",
+            17,
+            "userCertificate: requires ;binary transfer",
+        ),
+        (
+            "objectClass: person\nsn: a\nonly: a\nonly: b",
+            19,
+            "only: multiple values provided",
+        ),
+        (
+            "objectClass: person\nsn: a\nmodifyTimestamp: 20200101000000Z",
+            19,
+            "modifyTimestamp: no user modification allowed",
+        ),
+        (
+            "objectClass: person\nobjectClass: oldPerson\nsn: a\noldThing: TRUE",
+            19,
+            "oldThing: attribute is obsolete",
+        ),
+        (
+            "sn: a\nobjectClass: person\nsn: b",
+            20,
+            "attribute 'sn' provided more than once",
+        ),
+        (
+            "objectClass: person",
+            65,
+            "object class 'person' requires attribute 'sn'",
+        ),
         ("sn: x", 65, "no objectClass attribute"),
-        ("objectClass: person\nsn: x\nmail: y", 65, "attribute 'mail' not allowed"),
-        ("objectClass: person\nobjectClass: oldPerson\nsn: x", 65, "objectClass 'oldPerson' is OBSOLETE"),
+        (
+            "objectClass: person\nsn: x\nmail: y",
+            65,
+            "attribute 'mail' not allowed",
+        ),
+        (
+            "objectClass: person\nobjectClass: oldPerson\nsn: x",
+            65,
+            "objectClass 'oldPerson' is OBSOLETE",
+        ),
     ] {
         assert_eq!(site.add("cn=x,ou=p,dc=ex", text).brief(), (code, diagnostic), "{text}");
     }
@@ -56,7 +95,10 @@ fn a_single_valued_naming_attribute_must_not_conflict() {
     let mut site = Site::populated("");
     assert_eq!(
         site.add("c=de,dc=ex", "objectClass: country\nc: us").brief(),
-        (64, "value of single-valued naming attribute 'c' conflicts with value present in entry")
+        (
+            64,
+            "value of single-valued naming attribute 'c' conflicts with value present in entry"
+        )
     );
 }
 
@@ -69,7 +111,10 @@ fn the_place_must_be_free_and_below_an_entry() {
     let mut empty = Site::open("");
     let answer = empty.add("ou=p,dc=ex", "objectClass: organizationalUnit");
     assert_eq!((answer.code, &*answer.matched_dn), (32, ""));
-    assert_eq!(site.add("dc=other", "objectClass: domain").brief(), (53, "no global superior knowledge"));
+    assert_eq!(
+        site.add("dc=other", "objectClass: domain").brief(),
+        (53, "no global superior knowledge")
+    );
     assert_eq!(site.add("", PERSON).brief(), (68, "root DSE already exists"));
 }
 
@@ -87,7 +132,10 @@ fn aliases_and_subentries_have_no_subordinates_and_referrals_refer() {
     let mut site = Site::populated("");
     let alias = "objectClass: alias\nobjectClass: extensibleObject\naliasedObjectName: cn=a,ou=p,dc=ex";
     site.must_add("cn=alias,dc=ex", alias);
-    assert_eq!(site.add("cn=x,cn=alias,dc=ex", PERSON).brief(), (33, "parent is an alias"));
+    assert_eq!(
+        site.add("cn=x,cn=alias,dc=ex", PERSON).brief(),
+        (33, "parent is an alias")
+    );
     let referral = "objectClass: referral\nobjectClass: extensibleObject\nref: ldap://other/dc=far";
     site.must_add("cn=ref,dc=ex", referral);
     let answer = site.add("cn=x,cn=ref,dc=ex", PERSON);
@@ -101,7 +149,10 @@ fn aliases_and_subentries_have_no_subordinates_and_referrals_refer() {
 fn anonymous_clients_add_nothing() {
     let mut site = Site::populated("access to * by * write");
     site.become_("");
-    assert_eq!(site.add("cn=x,ou=p,dc=ex", PERSON).brief(), (8, "modifications require authentication"));
+    assert_eq!(
+        site.add("cn=x,ou=p,dc=ex", PERSON).brief(),
+        (8, "modifications require authentication")
+    );
 }
 
 #[test]
@@ -113,11 +164,20 @@ access to attrs=description by * read
 access to dn.children=ou=p,dc=ex by dn.exact=cn=a,ou=p,dc=ex write by * read";
     let mut site = Site::populated(rules);
     site.become_("cn=b,ou=p,dc=ex");
-    assert_eq!(site.add("cn=x,ou=p,dc=ex", PERSON).brief(), (50, "no write access to parent"));
+    assert_eq!(
+        site.add("cn=x,ou=p,dc=ex", PERSON).brief(),
+        (50, "no write access to parent")
+    );
     site.become_("cn=a,ou=p,dc=ex");
-    assert_eq!(site.add("cn=shut,ou=p,dc=ex", PERSON).brief(), (50, "no write access to entry"));
+    assert_eq!(
+        site.add("cn=shut,ou=p,dc=ex", PERSON).brief(),
+        (50, "no write access to entry")
+    );
     let described = format!("{PERSON}\ndescription: d");
-    assert_eq!(site.add("cn=x,ou=p,dc=ex", &described).brief(), (50, "no write access to attribute"));
+    assert_eq!(
+        site.add("cn=x,ou=p,dc=ex", &described).brief(),
+        (50, "no write access to attribute")
+    );
     assert_eq!(site.add("cn=x,ou=p,dc=ex", PERSON).brief(), (0, ""));
     let creator = site.read("cn=x,ou=p,dc=ex", &["creatorsName"]);
     assert_eq!(creator.as_deref(), Some("creatorsName: cn=a,ou=p,dc=ex\n"));
@@ -139,8 +199,16 @@ fn relaxed_rules_let_operational_attributes_be_set() {
         )
     );
     assert_eq!(
-        site.add_with("cn=y,dc=ex", "objectClass: person\nsn: x\nstructuralObjectClass: person", &[&relax]).brief(),
-        (19, "structuralObjectClass: no-user-modification attribute not manageable")
+        site.add_with(
+            "cn=y,dc=ex",
+            "objectClass: person\nsn: x\nstructuralObjectClass: person",
+            &[&relax]
+        )
+        .brief(),
+        (
+            19,
+            "structuralObjectClass: no-user-modification attribute not manageable"
+        )
     );
 }
 
@@ -158,7 +226,10 @@ fn no_op_and_assertion_leave_nothing_behind() {
 fn names_in_values_are_stored_in_pretty_form() {
     let mut site = Site::populated("");
     site.must_add("cn=g,dc=ex", "objectClass: groupOfNames\nmember: CN=A,  ou=p , DC=ex");
-    assert_eq!(site.read("cn=g,dc=ex", &["member"]).as_deref(), Some("member: cn=A,ou=p,dc=ex\n"));
+    assert_eq!(
+        site.read("cn=g,dc=ex", &["member"]).as_deref(),
+        Some("member: cn=A,ou=p,dc=ex\n")
+    );
 }
 
 #[test]
@@ -167,7 +238,10 @@ fn attributes_with_one_place_stay_there() {
     let text = "objectClass: person\nobjectClass: extensibleObject\nsn: x\n";
     for (line, diagnostic) in [
         ("ref: ldap://x/", "attribute \"ref\" only allowed in the referral"),
-        ("aliasedObjectName: dc=ex", "attribute \"aliasedObjectName\" only allowed in the alias"),
+        (
+            "aliasedObjectName: dc=ex",
+            "attribute \"aliasedObjectName\" only allowed in the alias",
+        ),
         ("vendorName: x", "attribute \"vendorName\" only allowed in the root DSE"),
     ] {
         let answer = site.add("cn=x,dc=ex", &format!("{text}{line}"));

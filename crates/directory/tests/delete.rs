@@ -8,7 +8,10 @@ use ironbark_ldap_proto::controls::{Control, ManageDsaIt, NoOp, PreRead, TreeDel
 #[test]
 fn only_leaves_go_and_missing_entries_have_a_matched_dn() {
     let mut site = Site::populated("");
-    assert_eq!(site.delete("ou=p,dc=ex").brief(), (66, "subordinate objects must be deleted first"));
+    assert_eq!(
+        site.delete("ou=p,dc=ex").brief(),
+        (66, "subordinate objects must be deleted first")
+    );
     let answer = site.delete("cn=x,cn=y,ou=nope,dc=ex");
     assert_eq!((answer.code, &*answer.matched_dn), (32, "dc=ex"));
     assert_eq!(site.delete("cn=A,OU=p,dc=ex").brief(), (0, ""));
@@ -33,7 +36,10 @@ fn tree_delete_takes_all_or_nothing() {
     site.must_add("cn=keep,ou=p,dc=ex", "objectClass: person\nsn: s");
     let tree = Control::critical(TreeDelete);
     site.become_("cn=b,ou=p,dc=ex");
-    assert_eq!(site.delete_with("ou=p,dc=ex", &[&tree]).brief(), (50, "no write access to a subordinate"));
+    assert_eq!(
+        site.delete_with("ou=p,dc=ex", &[&tree]).brief(),
+        (50, "no write access to a subordinate")
+    );
     assert!(site.read("cn=deep,cn=a,ou=p,dc=ex", &["sn"]).is_some());
     site.become_("cn=root,dc=ex");
     let no_op = Control::critical(NoOp);
@@ -51,7 +57,10 @@ access to dn.exact=cn=a,ou=p,dc=ex attrs=entry by * delete
 access to * by * read";
     let mut site = Site::populated(rules);
     site.become_("cn=c,ou=p,dc=ex");
-    assert_eq!(site.delete("cn=a,ou=p,dc=ex").brief(), (50, "no write access to parent"));
+    assert_eq!(
+        site.delete("cn=a,ou=p,dc=ex").brief(),
+        (50, "no write access to parent")
+    );
     site.become_("cn=b,ou=p,dc=ex");
     assert_eq!(site.delete("cn=c,ou=p,dc=ex").brief(), (50, "no write access to entry"));
     assert_eq!(site.delete("cn=a,ou=p,dc=ex").brief(), (0, ""));
@@ -61,7 +70,10 @@ access to * by * read";
 #[test]
 fn referrals_go_only_when_managed() {
     let mut site = Site::populated("");
-    site.must_add("cn=ref,dc=ex", "objectClass: referral\nobjectClass: extensibleObject\nref: ldap://other/dc=far");
+    site.must_add(
+        "cn=ref,dc=ex",
+        "objectClass: referral\nobjectClass: extensibleObject\nref: ldap://other/dc=far",
+    );
     assert_eq!(site.delete("cn=ref,dc=ex").code, 10);
     let manage = Control::critical(ManageDsaIt);
     assert_eq!(site.delete_with("cn=ref,dc=ex", &[&manage]).brief(), (0, ""));

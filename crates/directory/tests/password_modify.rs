@@ -1,4 +1,5 @@
 //! Password modify: whose password, the old one, schemes, generated ones.
+#![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
 mod harness;
 
@@ -14,7 +15,13 @@ const A: &str = "cn=a,ou=p,dc=ex";
 fn change(site: &mut Site, request: &PasswordModifyRequest<'_>) -> Answer {
     let mut value = Vec::new();
     request.encode(&mut value);
-    site.send(&Request::Extended(ExtendedRequest { name: OID.as_bytes(), value: Some(&value) }), &[])
+    site.send(
+        &Request::Extended(ExtendedRequest {
+            name: OID.as_bytes(),
+            value: Some(&value),
+        }),
+        &[],
+    )
 }
 
 fn of<'a>(user: &'a str, old: Option<&'a str>, new: Option<&'a str>) -> PasswordModifyRequest<'a> {
@@ -27,7 +34,10 @@ fn of<'a>(user: &'a str, old: Option<&'a str>, new: Option<&'a str>) -> Password
 
 fn stored(site: &mut Site) -> Vec<Vec<u8>> {
     let text = site.read(A, &["userPassword"]).expect("there");
-    text.lines().filter_map(|line| line.strip_prefix("userPassword: ")).map(|value| value.as_bytes().to_vec()).collect()
+    text.lines()
+        .filter_map(|line| line.strip_prefix("userPassword: "))
+        .map(|value| value.as_bytes().to_vec())
+        .collect()
 }
 
 #[test]
@@ -46,7 +56,10 @@ fn the_old_password_is_verified_when_given() {
     assert_eq!(change(&mut site, &of(A, None, Some("one"))).code, 0);
     let refused = (53, "unwilling to verify old password");
     assert_eq!(change(&mut site, &of(A, Some("wrong"), Some("two"))).brief(), refused);
-    assert_eq!(change(&mut site, &of("cn=b,ou=p,dc=ex", Some("one"), Some("two"))).brief(), refused);
+    assert_eq!(
+        change(&mut site, &of("cn=b,ou=p,dc=ex", Some("one"), Some("two"))).brief(),
+        refused
+    );
     assert_eq!(change(&mut site, &of(A, Some("one"), Some("two"))).brief(), (0, ""));
     assert!(password::verify(&stored(&mut site)[0], b"two"));
 }
@@ -67,7 +80,10 @@ fn users_change_their_own_under_the_access_rules() {
     let mut site = Site::populated("access to attrs=userPassword by self write by * none\naccess to * by * read");
     site.become_(A);
     assert_eq!(change(&mut site, &of("", None, Some("mine"))).brief(), (0, ""));
-    assert_eq!(change(&mut site, &of("cn=b,ou=p,dc=ex", None, Some("x"))).brief(), (50, ""));
+    assert_eq!(
+        change(&mut site, &of("cn=b,ou=p,dc=ex", None, Some("x"))).brief(),
+        (50, "")
+    );
     site.become_("");
     let refused = (8, "only authenticated users may change passwords");
     assert_eq!(change(&mut site, &of(A, None, Some("x"))).brief(), refused);
@@ -76,9 +92,15 @@ fn users_change_their_own_under_the_access_rules() {
 #[test]
 fn names_without_an_entry_are_refused() {
     let mut site = Site::populated("");
-    assert_eq!(change(&mut site, &of("nonsense", None, Some("x"))).brief(), (34, "Invalid DN"));
+    assert_eq!(
+        change(&mut site, &of("nonsense", None, Some("x"))).brief(),
+        (34, "Invalid DN")
+    );
     // The rootdn's password stands in the configuration.
     let answer = change(&mut site, &of("", None, Some("x")));
     assert_eq!((answer.code, &*answer.matched_dn), (32, "dc=ex"));
-    assert_eq!(change(&mut site, &of("dc=other", None, Some("x"))).brief(), (80, "no authz backend"));
+    assert_eq!(
+        change(&mut site, &of("dc=other", None, Some("x"))).brief(),
+        (80, "no authz backend")
+    );
 }

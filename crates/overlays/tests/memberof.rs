@@ -23,7 +23,10 @@ fn groups(site: &mut Site, dn: &str) -> Vec<String> {
 
 fn values(site: &mut Site, dn: &str, name: &str) -> Vec<String> {
     let text = site.read(dn, &[name]).unwrap_or_default();
-    text.lines().filter_map(|line| line.split_once(": ")).map(|(_, value)| value.to_owned()).collect()
+    text.lines()
+        .filter_map(|line| line.split_once(": "))
+        .map(|(_, value)| value.to_owned())
+        .collect()
 }
 
 #[test]
@@ -45,7 +48,11 @@ fn members_that_come_and_go_are_followed() {
     assert_eq!(groups(&mut site, B), [G]);
     assert_eq!(site.modify(G, &format!("delete: member\nm: {A}")).code, 0);
     assert_eq!(groups(&mut site, A), [""; 0]);
-    assert_eq!(site.modify(G, &format!("replace: member\nm: {A}\nm: cn=c,ou=p,dc=ex")).code, 0);
+    assert_eq!(
+        site.modify(G, &format!("replace: member\nm: {A}\nm: cn=c,ou=p,dc=ex"))
+            .code,
+        0
+    );
     assert_eq!(groups(&mut site, A), [G]);
     assert_eq!(groups(&mut site, B), [""; 0]);
     assert_eq!(groups(&mut site, "cn=c,ou=p,dc=ex"), [G]);
@@ -58,7 +65,10 @@ fn members_that_come_and_go_are_followed() {
 #[test]
 fn a_refused_change_of_a_group_changes_no_member() {
     let mut site = site("");
-    assert_eq!(site.modify(G, &format!("add: member\nm: {B}\n-\nadd: mail\nm: x")).code, 65);
+    assert_eq!(
+        site.modify(G, &format!("add: member\nm: {B}\n-\nadd: mail\nm: x")).code,
+        65
+    );
     assert_eq!(groups(&mut site, B), [""; 0]);
 }
 
@@ -112,12 +122,26 @@ fn members_that_do_not_exist_are_kept_dropped_or_refused() {
     assert_eq!(dropping.modify(G, &format!("add: member\nm: {nobody}\nm: {B}")).code, 0);
     assert_eq!(values(&mut dropping, G, "member"), [A, B]);
     let answer = dropping.add("cn=h,dc=ex", &format!("objectClass: groupOfNames\nmember: {nobody}"));
-    assert_eq!(answer.brief(), (65, "object class 'groupOfNames' requires attribute 'member'"));
-    assert_eq!(dropping.add("cn=h,dc=ex", &format!("objectClass: groupOfNames\nmember: {nobody}\nmember: {B}")).code, 0);
+    assert_eq!(
+        answer.brief(),
+        (65, "object class 'groupOfNames' requires attribute 'member'")
+    );
+    assert_eq!(
+        dropping
+            .add(
+                "cn=h,dc=ex",
+                &format!("objectClass: groupOfNames\nmember: {nobody}\nmember: {B}")
+            )
+            .code,
+        0
+    );
     assert_eq!(values(&mut dropping, "cn=h,dc=ex", "member"), [B]);
     let mut refusing = site("memberof-dangling error\nmemberof-dangling-error 32");
     let refused = (32, "adding non-existing object as group member");
-    assert_eq!(refusing.modify(G, &format!("add: member\nm: {nobody}")).brief(), refused);
+    assert_eq!(
+        refusing.modify(G, &format!("add: member\nm: {nobody}")).brief(),
+        refused
+    );
     let group = format!("objectClass: groupOfNames\nmember: {nobody}");
     assert_eq!(refusing.add("cn=h,dc=ex", &group).brief(), refused);
     let relax = Control::critical(RelaxRules);
@@ -127,17 +151,25 @@ fn members_that_do_not_exist_are_kept_dropped_or_refused() {
 #[test]
 fn a_group_may_be_its_own_member() {
     let mut site = site("memberof-dangling error");
-    assert_eq!(site.add("cn=h,dc=ex", "objectClass: groupOfNames\nmember: cn=h,dc=ex").brief(), (0, ""));
+    assert_eq!(
+        site.add("cn=h,dc=ex", "objectClass: groupOfNames\nmember: cn=h,dc=ex")
+            .brief(),
+        (0, "")
+    );
     assert_eq!(groups(&mut site, "cn=h,dc=ex"), [""; 0]);
     assert_eq!(site.delete("cn=h,dc=ex").brief(), (0, ""));
 }
 
 #[test]
 fn class_attributes_and_modifier_are_configured() {
-    let settings = "memberof-group-oc groupOfUniqueNames\nmemberof-member-ad uniqueMember\nmemberof-dn cn=memberof,dc=ex";
+    let settings =
+        "memberof-group-oc groupOfUniqueNames\nmemberof-member-ad uniqueMember\nmemberof-dn cn=memberof,dc=ex";
     let mut site = site(settings);
     assert_eq!(groups(&mut site, A), [""; 0]);
-    site.must_add("cn=u,dc=ex", &format!("objectClass: groupOfUniqueNames\nuniqueMember: {A}"));
+    site.must_add(
+        "cn=u,dc=ex",
+        &format!("objectClass: groupOfUniqueNames\nuniqueMember: {A}"),
+    );
     assert_eq!(groups(&mut site, A), ["cn=u,dc=ex"]);
     assert_eq!(values(&mut site, A, "modifiersName"), ["cn=memberof,dc=ex"]);
 }

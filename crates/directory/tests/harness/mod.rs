@@ -1,16 +1,15 @@
 //! A directory in a temporary folder, driven with encoded requests as a connection would drive it.
-#![allow(dead_code, reason = "each test file uses its part")]
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+#![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 use std::{fmt::Write as _, sync::Arc};
 
 use ironbark_config::{Disk, load};
-use ironbark_directory::{
-    Directory, Identity, OpenOptions, OverlayFactory, Peer, Progress, Session, Started, Worker,
-};
+use ironbark_directory::{Directory, Identity, OpenOptions, OverlayFactory, Peer, Progress, Session, Started, Worker};
 use ironbark_ldap_proto::{
     AddRequest, Attribute, DecodeLimits, DerefAliases, EncodeControl, MessageId, Modification, ModifyDnRequest,
-    ModifyOperation, ModifyRequest, Request, Response, ResponseMessage, Scope, SearchRequest, controls,
-    frame, message::encode_request,
+    ModifyOperation, ModifyRequest, Request, Response, ResponseMessage, Scope, SearchRequest, controls, frame,
+    message::encode_request,
 };
 use ironbark_model::{Dn, Filter};
 use ironbark_runtime::{ManualClock, Randomness, WallTime};
@@ -57,7 +56,7 @@ impl Site {
     }
 
     /// As [`Site::open`], with overlays. `DIR` in the lines stands for the temporary folder.
-    pub fn open_with(lines: &str, overlays: &OverlayFactory) -> Self {
+    pub fn open_with(lines: &str, overlays: &OverlayFactory<'_>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().display().to_string();
         std::fs::create_dir(folder.path().join("db")).expect("a folder");
@@ -66,7 +65,7 @@ impl Site {
         for name in ["core", "cosine", "inetorgperson", "nis"] {
             writeln!(text, "include {schema}/{name}.schema").expect("writes");
         }
-        writeln!(text, "{}", SCHEMA).expect("writes");
+        writeln!(text, "{SCHEMA}").expect("writes");
         writeln!(
             text,
             "database mdb\nsuffix dc=ex\nrootdn cn=root,dc=ex\nrootpw secret\ndirectory {path}/db\n{}",
@@ -94,8 +93,14 @@ impl Site {
             credentials: None,
         };
         let worker = Worker::new(Arc::clone(&directory));
-        let mut site =
-            Self { directory, clock, folder, worker: Some(worker), session: Session::new(7, Arc::new(peer)), next_id: 0 };
+        let mut site = Self {
+            directory,
+            clock,
+            folder,
+            worker: Some(worker),
+            session: Session::new(7, Arc::new(peer)),
+            next_id: 0,
+        };
         site.become_("cn=root,dc=ex");
         site
     }
@@ -119,13 +124,21 @@ impl Site {
     pub fn become_(&mut self, dn: &str) {
         let schema = &self.directory.configuration().schema;
         let dn = Dn::parse(schema, dn.as_bytes()).expect("a DN");
-        self.session.identity = Arc::new(Identity { dn, authentication_dn: None });
+        self.session.identity = Arc::new(Identity {
+            dn,
+            authentication_dn: None,
+        });
     }
 
     pub fn send(&mut self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Answer {
         self.next_id += 1;
         let mut pdu = Vec::new();
-        encode_request(&mut pdu, MessageId::new(self.next_id).expect("in range"), request, controls);
+        encode_request(
+            &mut pdu,
+            MessageId::new(self.next_id).expect("in range"),
+            request,
+            controls,
+        );
         let mut out = Vec::new();
         let worker = self.worker.as_mut().expect("open");
         match worker.start(&mut self.session, &pdu, &mut out) {
@@ -155,9 +168,15 @@ impl Site {
         }
         let attributes: Vec<Attribute<'_>> = grouped
             .iter()
-            .map(|(name, values)| Attribute { description: name.as_bytes(), values: values.as_slice().into() })
+            .map(|(name, values)| Attribute {
+                description: name.as_bytes(),
+                values: values.as_slice().into(),
+            })
             .collect();
-        let request = AddRequest { entry: dn.as_bytes(), attributes: attributes.as_slice().into() };
+        let request = AddRequest {
+            entry: dn.as_bytes(),
+            attributes: attributes.as_slice().into(),
+        };
         self.send(&Request::Add(request), controls)
     }
 
@@ -202,7 +221,10 @@ impl Site {
                 values: values.as_slice().into(),
             })
             .collect();
-        let request = ModifyRequest { object: dn.as_bytes(), changes: changes.as_slice().into() };
+        let request = ModifyRequest {
+            object: dn.as_bytes(),
+            changes: changes.as_slice().into(),
+        };
         self.send(&Request::Modify(request), controls)
     }
 
@@ -239,14 +261,23 @@ impl Site {
     /// The values of some attributes of an entry, a line each, as the rootdn sees them; `None` if there is no such entry.
     pub fn read(&mut self, dn: &str, names: &[&str]) -> Option<String> {
         let mut found = self.search(dn, Scope::BaseObject, "(objectClass=*)", names);
-        found.pop().map(|entry| entry.split_once('\n').map(|(_, rest)| rest.to_owned()).unwrap_or_default())
+        found.pop().map(|entry| {
+            entry
+                .split_once('\n')
+                .map(|(_, rest)| rest.to_owned())
+                .unwrap_or_default()
+        })
     }
 
     /// All attributes that are stored, without the ones that differ from run to run.
     pub fn stored(&mut self, dn: &str) -> Option<String> {
         let all = self.read(dn, &["*", "+"])?;
         let volatile = ["entryUUID", "entryDN", "subschemaSubentry", "hasSubordinates"];
-        Some(all.lines().filter(|line| !volatile.contains(&split_line(line).0)).fold(String::new(), |text, line| text + line + "\n"))
+        Some(
+            all.lines()
+                .filter(|line| !volatile.contains(&split_line(line).0))
+                .fold(String::new(), |text, line| text + line + "\n"),
+        )
     }
 
     pub fn search(&mut self, base: &str, scope: Scope, filter: &str, names: &[&str]) -> Vec<String> {

@@ -229,9 +229,15 @@ impl Planner<'_, '_> {
         for (value, normal) in new.iter().zip(&new_normals) {
             let values = vec![value.clone()];
             if old_normals.contains(normal) {
-                changes.push(ValueChange::Delete { attribute: attribute.clone(), values: values.clone() });
+                changes.push(ValueChange::Delete {
+                    attribute: attribute.clone(),
+                    values: values.clone(),
+                });
             }
-            changes.push(ValueChange::Add { attribute: attribute.clone(), values });
+            changes.push(ValueChange::Add {
+                attribute: attribute.clone(),
+                values,
+            });
         }
         let gone: Vec<_> = old
             .iter()
@@ -240,7 +246,10 @@ impl Planner<'_, '_> {
             .map(|(value, _)| value.clone())
             .collect();
         if !gone.is_empty() {
-            changes.push(ValueChange::Delete { attribute, values: gone });
+            changes.push(ValueChange::Delete {
+                attribute,
+                values: gone,
+            });
         }
         self.draft.remove(description);
         self.draft.add(description, new, &new_normals)?;
@@ -265,7 +274,7 @@ impl Planner<'_, '_> {
             name,
             classes: &classes,
             attributes: &attributes,
-            former_structural: Some(former.first().map(Vec::as_slice)),
+            former: entry_rules::Former::Entry(former.first().map(Vec::as_slice)),
             relax,
         };
         let holds = |description: &AttributeDescription, normal: &[u8]| self.draft.holds(description, normal);
