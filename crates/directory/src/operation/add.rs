@@ -164,7 +164,7 @@ fn add_structural_class(execution: &Execution<'_, '_>, entry: &mut Entry) -> Res
         name: &entry.dn,
         classes,
         attributes: &attributes,
-        former_structural: None,
+        former: entry_rules::Former::Nothing,
         relax: execution.is_relaxed(),
     };
     // The values of the name were added just now.
@@ -224,7 +224,7 @@ fn place(
     let has_superior = !context.is_suffix(&entry.dn);
     match ancestor {
         Some((id, depth)) if has_superior && depth + 1 == entry.dn.depth() => {
-            let record = Execution::record_of(view, id)?;
+            let record = write_checks::record_of(view, id)?;
             let check = WriteCheck::on_record(context, configuration, subject, &record, view);
             let name = view.dn(id)?;
             check_superior(execution, &check, (view, &record), (&entry.dn, &name))?;
