@@ -13,7 +13,7 @@ mod dse;
 mod error;
 mod hashing_pool;
 mod log;
-mod open;
+pub mod open;
 pub mod operation;
 pub mod overlay;
 pub mod password;
