@@ -57,23 +57,19 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 
 /// slapd itself, or the tool of its `-T`.
 fn run_slapd(arguments: Vec<OsString>) -> ExitCode {
-    match tool_word(&arguments) {
-        None => slapd::run(arguments),
-        Some(word) => match tool::name_of_word(&word) {
-            Some(name) => {
-                let mut rest = without_tool_option(arguments);
-                if let Some(first) = rest.first_mut() {
-                    *first = OsString::from(name);
-                }
-                tool::run(name, rest)
-            }
-            None => {
-                eprintln!("program name \"slap{word}\" unrecognized; aborting...");
-                slapd::print_usage();
-                ExitCode::FAILURE
-            }
-        },
+    let Some(word) = tool_word(&arguments) else {
+        return slapd::run(arguments);
+    };
+    let Some(name) = tool::name_of_word(&word) else {
+        eprintln!("program name \"slap{word}\" unrecognized; aborting...");
+        slapd::print_usage();
+        return ExitCode::FAILURE;
+    };
+    let mut rest = without_tool_option(arguments);
+    if let Some(first) = rest.first_mut() {
+        *first = OsString::from(name);
     }
+    tool::run(name, rest)
 }
 
 /// The value of `-T`, which may stand behind other options of slapd; a mistake before it is slapd's to complain about.

@@ -130,7 +130,9 @@ pub fn base_name(path: &OsStr) -> String {
 mod tests {
     use super::*;
 
-    fn parse(words: &[&str]) -> (Vec<Result<(char, String), OptError>>, Vec<OsString>) {
+    type Read = Vec<Result<(char, String), OptError>>;
+
+    fn parse(words: &[&str]) -> (Read, Vec<OsString>) {
         let mut options = GetOpt::new("46d:f:qs:V", words.iter().map(OsString::from));
         let read = options
             .by_ref()

@@ -33,9 +33,17 @@ pub(crate) fn is_needed_by(configuration: &Configuration, filter: &CompiledFilte
 pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subordinates: Result<bool, StoreError>) {
     let dn = entry.dn.pretty().to_owned();
     let attributes = &mut entry.attributes;
-    for_each(configuration, &dn, has_subordinates.unwrap_or_default(), &mut |description, _, value| {
-        attributes.push(Attribute { description: description.clone(), values: vec![value.to_vec()] });
-    });
+    for_each(
+        configuration,
+        &dn,
+        has_subordinates.unwrap_or_default(),
+        &mut |description, _, value| {
+            attributes.push(Attribute {
+                description: description.clone(),
+                values: vec![value.to_vec()],
+            });
+        },
+    );
 }
 
 /// Adds them to the entries of a virtual context that lack them.
@@ -43,14 +51,22 @@ pub(crate) fn complete(configuration: &Configuration, mut entries: Vec<Entry>) -
     let names: Vec<_> = entries.iter().map(|entry| entry.dn.clone()).collect();
     for entry in &mut entries {
         let depth = entry.dn.depth() + 1;
-        let has_subordinates = names.iter().any(|name| name.depth() == depth && name.is_within(&entry.dn));
+        let has_subordinates = names
+            .iter()
+            .any(|name| name.depth() == depth && name.is_within(&entry.dn));
         let missing = |entry: &Entry, description: &AttributeDescription| {
-            !entry.attributes.iter().any(|attribute| attribute.description == *description)
+            !entry
+                .attributes
+                .iter()
+                .any(|attribute| attribute.description == *description)
         };
         let dn = entry.dn.pretty().to_owned();
         for_each(configuration, &dn, has_subordinates, &mut |description, _, value| {
             if missing(entry, description) {
-                entry.attributes.push(Attribute { description: description.clone(), values: vec![value.to_vec()] });
+                entry.attributes.push(Attribute {
+                    description: description.clone(),
+                    values: vec![value.to_vec()],
+                });
             }
         });
     }

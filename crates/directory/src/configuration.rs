@@ -50,7 +50,11 @@ impl Configuration {
         context.settings.subordinate?;
         let suffix = context.suffixes().first()?;
         let mut best: Option<(usize, &Arc<Context>)> = None;
-        for other in self.contexts.iter().filter(|other| other.settings.subordinate.is_none() && !other.settings.hidden) {
+        for other in self
+            .contexts
+            .iter()
+            .filter(|other| other.settings.subordinate.is_none() && !other.settings.hidden)
+        {
             if let Some(found) = other.suffix_of(suffix)
                 && found != suffix
                 && best.is_none_or(|(depth, _)| found.depth() > depth)
@@ -63,9 +67,10 @@ impl Configuration {
 
     /// The databases glued into `context`, in configuration order.
     pub fn subordinates_of<'a>(&'a self, context: &'a Context) -> impl DoubleEndedIterator<Item = &'a Arc<Context>> {
-        self.contexts
-            .iter()
-            .filter(move |other| self.glue_root_of(other).is_some_and(|root| root.number == context.number))
+        self.contexts.iter().filter(move |other| {
+            self.glue_root_of(other)
+                .is_some_and(|root| root.number == context.number)
+        })
     }
 
     /// The `namingContexts` of the root DSE.

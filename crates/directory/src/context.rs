@@ -106,12 +106,18 @@ impl Context {
 
     /// Whether `dn` is the rootdn of this database.
     pub fn is_root(&self, dn: &Dn) -> bool {
-        self.settings.root_dn.as_ref().is_some_and(|root| root == dn && root.depth() > 0)
+        self.settings
+            .root_dn
+            .as_ref()
+            .is_some_and(|root| root == dn && root.depth() > 0)
     }
 
     /// The suffix that holds `dn`: the longest one.
     pub fn suffix_of(&self, dn: &Dn) -> Option<&Dn> {
-        self.suffixes().iter().filter(|suffix| dn.is_within(suffix)).max_by_key(|suffix| suffix.depth())
+        self.suffixes()
+            .iter()
+            .filter(|suffix| dn.is_within(suffix))
+            .max_by_key(|suffix| suffix.depth())
     }
 
     /// Whether `dn` is one of the suffixes.
@@ -126,7 +132,11 @@ impl Context {
     pub(crate) fn check_restrictions(&self, operation: Operations) -> Result<(), OperationError> {
         let read_only = self.settings.read_only && Operations::WRITE.contains(operation);
         if read_only || self.settings.restrict.operations.contains(operation) {
-            let text = if read_only { "operation restricted" } else { restricted_text(operation) };
+            let text = if read_only {
+                "operation restricted"
+            } else {
+                restricted_text(operation)
+            };
             return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
         }
         Ok(())
@@ -135,5 +145,9 @@ impl Context {
 
 /// slapd names reading operations when it refuses them.
 fn restricted_text(operation: Operations) -> &'static str {
-    if Operations::READ.contains(operation) { "read operations restricted" } else { "operation restricted" }
+    if Operations::READ.contains(operation) {
+        "read operations restricted"
+    } else {
+        "operation restricted"
+    }
 }

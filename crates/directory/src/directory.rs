@@ -28,7 +28,8 @@ use crate::{
 };
 
 /// Makes the overlays of a database from its configuration.
-pub type OverlayFactory<'a> = dyn Fn(&ironbark_config::OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> + 'a;
+pub type OverlayFactory<'a> =
+    dyn Fn(&ironbark_config::OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> + 'a;
 
 /// Makes the tree of a `database monitor`.
 pub type MonitorFactory<'a> = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>> + 'a;
@@ -76,12 +77,18 @@ impl Directory {
                     let database = Arc::new(open::database(settings, &schema)?);
                     let (writer, jobs) = writer::channel();
                     queues.push((Arc::clone(&database), jobs, index + 1));
-                    Backend::Stored { database, writer, referrals: ReferralPresence::default() }
+                    Backend::Stored {
+                        database,
+                        writer,
+                        referrals: ReferralPresence::default(),
+                    }
                 }
-                DatabaseKind::Monitor | DatabaseKind::Config | DatabaseKind::Frontend => match (options.monitor)(settings) {
-                    Some(tree) => Backend::Virtual(tree),
-                    None => continue,
-                },
+                DatabaseKind::Monitor | DatabaseKind::Config | DatabaseKind::Frontend => {
+                    match (options.monitor)(settings) {
+                        Some(tree) => Backend::Virtual(tree),
+                        None => continue,
+                    }
+                }
             };
             contexts.push(Arc::new(Context {
                 number: index + 1,
@@ -104,9 +111,15 @@ impl Directory {
         });
         for (database, jobs, number) in queues {
             let for_writer = Arc::clone(&directory);
-            let writer = spawn_named(&format!("writer-{number}"), move || writer::run(&for_writer, &database, &jobs))
-                .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
-            directory.writers.lock().unwrap_or_else(PoisonError::into_inner).push(writer);
+            let writer = spawn_named(&format!("writer-{number}"), move || {
+                writer::run(&for_writer, &database, &jobs)
+            })
+            .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
+            directory
+                .writers
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(writer);
         }
         Ok(directory)
     }
@@ -184,7 +197,10 @@ fn pipeline(options: &OpenOptions<'_>, settings: &DatabaseConfig, schema: &Arc<S
     Ok(Pipeline::new(overlays))
 }
 
-fn configuration(read: ironbark_config::Configuration, contexts: Vec<Arc<Context>>) -> Result<Configuration, OpenError> {
+fn configuration(
+    read: ironbark_config::Configuration,
+    contexts: Vec<Arc<Context>>,
+) -> Result<Configuration, OpenError> {
     let schema = read.schema;
     let well_known = WellKnown::of(&schema)
         .ok_or_else(|| OpenError::Configuration("the schema lacks the built-in definitions".to_owned()))?;

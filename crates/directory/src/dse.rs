@@ -35,17 +35,34 @@ impl Builder<'_> {
 
 /// The root DSE. Everything it lists is there.
 pub(crate) fn root(configuration: &Configuration) -> Entry {
-    let mut entry = Builder { schema: &configuration.schema, attributes: Vec::new() };
+    let mut entry = Builder {
+        schema: &configuration.schema,
+        attributes: Vec::new(),
+    };
     let of_kind = |kind: DatabaseKind| {
-        let contexts = configuration.contexts.iter().filter(move |context| context.settings.kind == kind);
-        contexts.flat_map(|context| context.suffixes()).map(|suffix| suffix.pretty().to_owned())
+        let contexts = configuration
+            .contexts
+            .iter()
+            .filter(move |context| context.settings.kind == kind);
+        contexts
+            .flat_map(|context| context.suffixes())
+            .map(|suffix| suffix.pretty().to_owned())
     };
     entry.add("objectClass", ["top", "OpenLDAProotDSE"]);
     entry.add("structuralObjectClass", ["OpenLDAProotDSE"]);
     entry.add("configContext", of_kind(DatabaseKind::Config));
     entry.add("monitorContext", of_kind(DatabaseKind::Monitor));
-    entry.add("namingContexts", configuration.naming_contexts().map(|dn| dn.pretty().to_owned()));
-    entry.add("supportedControl", controls::REGISTRY.iter().filter(|row| row.advertised).map(|row| row.oid));
+    entry.add(
+        "namingContexts",
+        configuration.naming_contexts().map(|dn| dn.pretty().to_owned()),
+    );
+    entry.add(
+        "supportedControl",
+        controls::REGISTRY
+            .iter()
+            .filter(|row| row.advertised)
+            .map(|row| row.oid),
+    );
     let advertised = extended::REGISTRY.iter().filter(|row| {
         // StartTLS is listed where TLS is configured, which it cannot be yet.
         row.advertised && row.operation != extended::ExtendedOperation::StartTls
@@ -61,14 +78,23 @@ pub(crate) fn root(configuration: &Configuration) -> Entry {
     entry.add("vendorName", ["Ironbark"]);
     entry.add("vendorVersion", [concat!("Ironbark ", env!("CARGO_PKG_VERSION"))]);
     entry.add("entryDN", [""]);
-    entry.add("subschemaSubentry", configuration.subschema_dn().map(|dn| dn.pretty().to_owned()));
-    Entry { dn: Dn::root(), attributes: entry.attributes }
+    entry.add(
+        "subschemaSubentry",
+        configuration.subschema_dn().map(|dn| dn.pretty().to_owned()),
+    );
+    Entry {
+        dn: Dn::root(),
+        attributes: entry.attributes,
+    }
 }
 
 /// The subschema subentry.
 pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
     let schema = &*configuration.schema;
-    let mut entry = Builder { schema, attributes: Vec::new() };
+    let mut entry = Builder {
+        schema,
+        attributes: Vec::new(),
+    };
     entry.add("objectClass", ["top", "subentry", "subschema", "extensibleObject"]);
     entry.add("structuralObjectClass", ["subentry"]);
     let name = dn.leaf_assertions(schema).into_iter().map(|(_, value)| value);
@@ -81,5 +107,8 @@ pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
     entry.add("dITContentRules", schema.dit_content_rule_definitions());
     entry.add("entryDN", [dn.pretty()]);
     entry.add("subschemaSubentry", [dn.pretty()]);
-    Entry { dn, attributes: entry.attributes }
+    Entry {
+        dn,
+        attributes: entry.attributes,
+    }
 }

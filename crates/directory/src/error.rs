@@ -66,7 +66,9 @@ impl OperationError {
     /// What a client hears of a storage failure; the log hears the rest.
     pub(crate) fn of_store(error: &StoreError) -> Self {
         match error {
-            StoreError::Full(reason) => Self::new(ResultCode::UNWILLING_TO_PERFORM, format!("database is full: {reason}")),
+            StoreError::Full(reason) => {
+                Self::new(ResultCode::UNWILLING_TO_PERFORM, format!("database is full: {reason}"))
+            }
             StoreError::Lmdb(_) | StoreError::File { .. } | StoreError::Format(_) | StoreError::Inapplicable(_) => {
                 tracing::error!(target: "any", "storage failure: {error}");
                 Self::new(ResultCode::OTHER, "internal error")

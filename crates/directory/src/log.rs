@@ -48,14 +48,23 @@ pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &
         Request::Search(request) => search(configuration, origin, request),
         Request::Modify(request) => {
             stats!(origin, "MOD dn=\"{}\"", Text(request.object));
-            let names: Vec<_> = request.changes.iter().map(|change| String::from_utf8_lossy(change.attribute)).collect();
+            let names: Vec<_> = request
+                .changes
+                .iter()
+                .map(|change| String::from_utf8_lossy(change.attribute))
+                .collect();
             stats!(origin, "MOD attr={}", names.join(" "));
         }
         Request::Add(request) => stats!(origin, "ADD dn=\"{}\"", Text(request.entry)),
         Request::Delete(name) => stats!(origin, "DEL dn=\"{}\"", Text(name)),
         Request::ModifyDn(request) => stats!(origin, "MODRDN dn=\"{}\"", Text(request.entry)),
         Request::Compare(request) => {
-            stats!(origin, "CMP dn=\"{}\" attr=\"{}\"", Text(request.entry), Text(request.attribute));
+            stats!(
+                origin,
+                "CMP dn=\"{}\" attr=\"{}\"",
+                Text(request.entry),
+                Text(request.attribute)
+            );
         }
         Request::Extended(request) => {
             stats!(origin, "EXT oid={}", Text(request.name));
@@ -85,7 +94,9 @@ fn extended(origin: &Origin, request: &ironbark_ldap_proto::ExtendedRequest<'_>)
         Some(ExtendedOperation::WhoAmI) => stats!(origin, "WHOAMI"),
         Some(ExtendedOperation::StartTls) => stats!(origin, "STARTTLS"),
         Some(ExtendedOperation::PasswordModify) => {
-            let Ok(request) = PasswordModifyRequest::decode(request.value) else { return };
+            let Ok(request) = PasswordModifyRequest::decode(request.value) else {
+                return;
+            };
             let old = if request.old_password.is_some() { " old" } else { "" };
             let new = if request.new_password.is_some() { " new" } else { "" };
             match request.user_identity {
@@ -122,7 +133,11 @@ pub(crate) fn result(directory: &Directory, origin: &Origin, operation: Operatio
     }
     let tag = operation.response_tag().unwrap_or_default();
     let (queued, elapsed) = times(directory, origin);
-    stats!(origin, "RESULT tag={tag} err={} qtime={queued} etime={elapsed} text={text}", code.0);
+    stats!(
+        origin,
+        "RESULT tag={tag} err={} qtime={queued} etime={elapsed} text={text}",
+        code.0
+    );
 }
 
 /// The line of a search result.
@@ -131,7 +146,11 @@ pub(crate) fn search_result(directory: &Directory, origin: &Origin, code: Result
         return;
     }
     let (queued, elapsed) = times(directory, origin);
-    stats!(origin, "SEARCH RESULT tag=101 err={} qtime={queued} etime={elapsed} nentries={entries} text={text}", code.0);
+    stats!(
+        origin,
+        "SEARCH RESULT tag=101 err={} qtime={queued} etime={elapsed} nentries={entries} text={text}",
+        code.0
+    );
 }
 
 /// Seconds since the PDU was complete; requests do not queue before they are begun.

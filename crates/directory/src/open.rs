@@ -11,7 +11,10 @@ use crate::OpenError;
 /// Opens the store of a database. Tools use it too, so that a database is opened in one way only.
 pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, OpenError> {
     Database::open(options(settings), Arc::clone(schema)).map_err(|source| OpenError::Store {
-        suffix: settings.suffixes.first().map_or_else(String::new, |suffix| suffix.pretty().to_owned()),
+        suffix: settings
+            .suffixes
+            .first()
+            .map_or_else(String::new, |suffix| suffix.pretty().to_owned()),
         source,
     })
 }
@@ -43,7 +46,10 @@ fn indexes(settings: &DatabaseConfig) -> Vec<IndexDefinition> {
         .map(|setting| definition(&setting.attribute, setting.kinds))
         .collect();
     // As in slapd, objectClass always has an equality index.
-    match definitions.iter_mut().find(|definition| definition.attribute.eq_ignore_ascii_case("objectClass")) {
+    match definitions
+        .iter_mut()
+        .find(|definition| definition.attribute.eq_ignore_ascii_case("objectClass"))
+    {
         Some(definition) => definition.equality = true,
         None => definitions.push(definition("objectClass", IndexKinds::EQUALITY)),
     }

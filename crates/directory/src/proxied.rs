@@ -16,7 +16,9 @@ pub(crate) fn authorize(
     origin: &mut Origin,
     controls: &RequestControls<'_>,
 ) -> Result<(), OperationError> {
-    let Some(control) = &controls.proxied_authorization else { return Ok(()) };
+    let Some(control) = &controls.proxied_authorization else {
+        return Ok(());
+    };
     let denied = || OperationError::new(ResultCode::AUTHORIZATION_DENIED, "not authorized to assume identity");
     let dn = match control.value.0 {
         b"" => Dn::root(),
@@ -32,6 +34,9 @@ pub(crate) fn authorize(
     if *own != dn && !configuration.contexts.iter().any(|context| context.is_root(own)) {
         return Err(denied());
     }
-    origin.identity = Arc::new(Identity { dn, authentication_dn: Some(own.clone()) });
+    origin.identity = Arc::new(Identity {
+        dn,
+        authentication_dn: Some(own.clone()),
+    });
     Ok(())
 }

@@ -50,12 +50,18 @@ pub(crate) fn missing_for_search(
 
 /// The DN as stored, which is how matchedDN is printed.
 fn matched_text(view: View<'_>, id: EntryId, fallback: &Dn) -> String {
-    view.dn(id).map_or_else(|_| fallback.pretty().to_owned(), |dn| dn.pretty().to_owned())
+    view.dn(id)
+        .map_or_else(|_| fallback.pretty().to_owned(), |dn| dn.pretty().to_owned())
 }
 
 /// The answer for a name that no naming context holds: the global `referral`, or noSuchObject.
 pub(crate) fn default_referral(configuration: &Configuration, dn: &Dn, scope: Option<Scope>) -> OperationError {
-    let urls = configuration.settings.referrals.iter().map(|url| rewrite(configuration, url, dn, None, scope)).collect();
+    let urls = configuration
+        .settings
+        .referrals
+        .iter()
+        .map(|url| rewrite(configuration, url, dn, None, scope))
+        .collect();
     OperationError::referral(String::new(), urls)
 }
 
@@ -70,7 +76,9 @@ pub(crate) fn urls_of(
     scope: Option<Scope>,
 ) -> Vec<String> {
     let mut urls = Vec::new();
-    let Some(values) = record.values(&configuration.well_known.r#ref) else { return urls };
+    let Some(values) = record.values(&configuration.well_known.r#ref) else {
+        return urls;
+    };
     let collected = values.for_each(&mut |value| {
         // RFC 3296 §2.2: a value may carry a label after the URI.
         let uri = value.split(|byte| *byte == b' ').next().unwrap_or_default();
@@ -90,14 +98,19 @@ pub(crate) fn urls_of(
 
 /// Puts the target's name into an LDAP URL: as it is when the URL has no DN, otherwise the part below `base` joined to the URL's DN.
 fn rewrite(configuration: &Configuration, url: &str, target: &Dn, base: Option<&Dn>, scope: Option<Scope>) -> String {
-    let Ok(mut parsed) = LdapUrl::parse(url) else { return url.to_owned() };
+    let Ok(mut parsed) = LdapUrl::parse(url) else {
+        return url.to_owned();
+    };
     match base {
         _ if parsed.dn.is_empty() => target.pretty().clone_into(&mut parsed.dn),
         Some(base) => {
             if let Ok(own) = Dn::parse(&configuration.schema, parsed.dn.as_bytes()) {
                 let mut name = own;
                 for level in (0..target.depth().saturating_sub(base.depth())).rev() {
-                    let Some(rdn) = target.rdn(level).and_then(|(pretty, _)| Dn::parse(&configuration.schema, pretty).ok()) else {
+                    let Some(rdn) = target
+                        .rdn(level)
+                        .and_then(|(pretty, _)| Dn::parse(&configuration.schema, pretty).ok())
+                    else {
                         continue;
                     };
                     name = name.child(&rdn);
@@ -112,7 +125,9 @@ fn rewrite(configuration: &Configuration, url: &str, target: &Dn, base: Option<&
 }
 
 fn rewrite_scope(url: &str, scope: Option<Scope>) -> String {
-    let Ok(mut parsed) = LdapUrl::parse(url) else { return url.to_owned() };
+    let Ok(mut parsed) = LdapUrl::parse(url) else {
+        return url.to_owned();
+    };
     set_scope(&mut parsed, scope);
     parsed.to_string()
 }

@@ -25,7 +25,13 @@ pub(crate) fn result(out: &mut Vec<u8>, message_id: i32, operation: Operation, e
         diagnostic_message: error.diagnostic_message.as_bytes(),
         referrals: List::new(&referrals),
     };
-    encode_result(out, MessageId::new(message_id).unwrap_or_default(), operation, &result, &[]);
+    encode_result(
+        out,
+        MessageId::new(message_id).unwrap_or_default(),
+        operation,
+        &result,
+        &[],
+    );
 }
 
 /// The end of a write: encoded response, log line, counters.
@@ -48,7 +54,11 @@ pub(crate) fn write_completion(
     };
     crate::log::result(directory, origin, operation, code, &text);
     directory.statistics().record_completed(operation);
-    Completion { message_id: origin.message_id, response, identity: None }
+    Completion {
+        message_id: origin.message_id,
+        response,
+        identity: None,
+    }
 }
 
 fn succeed(out: &mut Vec<u8>, message_id: i32, operation: Operation, success: &Success) {
@@ -66,12 +76,21 @@ fn succeed(out: &mut Vec<u8>, message_id: i32, operation: Operation, success: &S
             password_modify::encode_generated_password(&mut value, password);
             value
         });
-        let response =
-            ExtendedResponse { result: LdapResult::new(ResultCode::SUCCESS), name: None, value: value.as_deref() };
+        let response = ExtendedResponse {
+            result: LdapResult::new(ResultCode::SUCCESS),
+            name: None,
+            value: value.as_deref(),
+        };
         return encode_extended_response(out, id, &response, &[]);
     }
-    let pre_read = success.pre_read.as_deref().map(|entry| Control::optional(PreReadResponse(entry)));
-    let post_read = success.post_read.as_deref().map(|entry| Control::optional(PostReadResponse(entry)));
+    let pre_read = success
+        .pre_read
+        .as_deref()
+        .map(|entry| Control::optional(PreReadResponse(entry)));
+    let post_read = success
+        .post_read
+        .as_deref()
+        .map(|entry| Control::optional(PostReadResponse(entry)));
     let mut controls: Vec<&dyn EncodeControl> = Vec::new();
     if let Some(control) = &pre_read {
         controls.push(control);

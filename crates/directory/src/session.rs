@@ -58,7 +58,8 @@ pub enum Stop {
 impl StopFlag {
     /// Asks the operation to end.
     pub fn stop(&self, why: Stop) {
-        self.0.store(if why == Stop::Abandoned { 1 } else { 2 }, Ordering::Release);
+        self.0
+            .store(if why == Stop::Abandoned { 1 } else { 2 }, Ordering::Release);
     }
 
     /// Whether and why the operation was asked to end.

@@ -26,7 +26,10 @@ pub struct StampGenerator {
 impl StampGenerator {
     /// `server_id` is slapd's `serverID`, 0 to 4095.
     pub fn new(server_id: u16) -> Self {
-        Self { server_id, last: Mutex::new((0, 0)) }
+        Self {
+            server_id,
+            last: Mutex::new((0, 0)),
+        }
     }
 
     /// The next stamp. Microseconds never go back; equal ones are told apart by the change count.
@@ -40,7 +43,10 @@ impl StampGenerator {
         let utc = WallTime::from_unix_micros(micros).utc();
         let seconds = generalized_time(utc);
         Stamp {
-            csn: format!("{seconds}.{:06}Z#{count:06x}#{:03x}#000000", utc.microsecond, self.server_id),
+            csn: format!(
+                "{seconds}.{:06}Z#{count:06x}#{:03x}#000000",
+                utc.microsecond, self.server_id
+            ),
             time: format!("{seconds}Z"),
         }
     }
@@ -48,7 +54,15 @@ impl StampGenerator {
 
 /// `YYYYmmddHHMMSS`, without a zone.
 fn generalized_time(utc: UtcTime) -> String {
-    let UtcTime { year, month, day, hour, minute, second, .. } = utc;
+    let UtcTime {
+        year,
+        month,
+        day,
+        hour,
+        minute,
+        second,
+        ..
+    } = utc;
     format!("{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}")
 }
 

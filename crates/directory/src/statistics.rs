@@ -25,7 +25,10 @@ pub struct Statistics {
 }
 
 fn index(operation: Operation) -> usize {
-    Operation::ALL.iter().position(|known| *known == operation).unwrap_or_default()
+    Operation::ALL
+        .iter()
+        .position(|known| *known == operation)
+        .unwrap_or_default()
 }
 
 impl Statistics {
@@ -44,7 +47,8 @@ impl Statistics {
     pub(crate) fn record_search(&self, entries: u32, references: u32) {
         self.entries.fetch_add(u64::from(entries), Relaxed);
         self.references.fetch_add(u64::from(references), Relaxed);
-        self.pdus_sent.fetch_add(u64::from(entries) + u64::from(references), Relaxed);
+        self.pdus_sent
+            .fetch_add(u64::from(entries) + u64::from(references), Relaxed);
     }
 
     pub(crate) fn record_unindexed_search(&self) {
@@ -60,12 +64,16 @@ impl Statistics {
 
     /// Requests begun, of one kind.
     pub fn initiated(&self, operation: Operation) -> u64 {
-        self.initiated.get(index(operation)).map_or(0, |counter| counter.load(Relaxed))
+        self.initiated
+            .get(index(operation))
+            .map_or(0, |counter| counter.load(Relaxed))
     }
 
     /// Requests ended, of one kind.
     pub fn completed(&self, operation: Operation) -> u64 {
-        self.completed.get(index(operation)).map_or(0, |counter| counter.load(Relaxed))
+        self.completed
+            .get(index(operation))
+            .map_or(0, |counter| counter.load(Relaxed))
     }
 
     /// Entries returned by searches.

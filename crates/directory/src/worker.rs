@@ -79,7 +79,11 @@ impl Scratch {
 
     /// The cache, the buffer for a DN, and working memory, borrowed apart.
     pub(crate) fn dn_parts(&mut self, context_number: usize) -> (&mut DnCache, &mut String, &mut Vec<u8>) {
-        (self.dn_caches.entry(context_number).or_default(), &mut self.dn, &mut self.normalized)
+        (
+            self.dn_caches.entry(context_number).or_default(),
+            &mut self.dn,
+            &mut self.normalized,
+        )
     }
 }
 
@@ -154,7 +158,12 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Started {
         let kind = message.operation.operation();
-        let controls = match RequestControls::decode(&message.controls, &message.operation, &policy(configuration), &configuration.decode_limits) {
+        let controls = match RequestControls::decode(
+            &message.controls,
+            &message.operation,
+            &policy(configuration),
+            &configuration.decode_limits,
+        ) {
             Ok(controls) => controls,
             Err(fault) => {
                 crate::log::request(configuration, &origin, &message.operation);
@@ -210,7 +219,13 @@ impl Worker {
             Ok(search::Prepared::Run(run)) => run,
             Err(error) => {
                 respond::result(out, origin.message_id, Operation::Search, &error);
-                crate::log::search_result(&self.directory, &origin, error.result_code, &error.diagnostic_message, 0);
+                crate::log::search_result(
+                    &self.directory,
+                    &origin,
+                    error.result_code,
+                    &error.diagnostic_message,
+                    0,
+                );
                 self.directory.statistics().record_completed(Operation::Search);
                 return Started::Answered;
             }
@@ -247,7 +262,13 @@ impl Worker {
     /// Answers with a result, logs it, counts it.
     fn answer(&self, origin: &Origin, kind: Operation, error: &OperationError, out: &mut Vec<u8>) -> Started {
         respond::result(out, origin.message_id, kind, error);
-        crate::log::result(&self.directory, origin, kind, error.result_code, &error.diagnostic_message);
+        crate::log::result(
+            &self.directory,
+            origin,
+            kind,
+            error.result_code,
+            &error.diagnostic_message,
+        );
         self.directory.statistics().record_completed(kind);
         Started::Answered
     }
@@ -281,5 +302,8 @@ pub(crate) fn policy(configuration: &Configuration) -> ControlPolicy {
     if disallow.contains(Disallow::DONTUSECOPY_NON_CRITICAL) {
         must_be_critical = must_be_critical.with(ControlKind::DontUseCopy);
     }
-    ControlPolicy { must_be_critical, ..ControlPolicy::default() }
+    ControlPolicy {
+        must_be_critical,
+        ..ControlPolicy::default()
+    }
 }

@@ -120,9 +120,10 @@ impl Schema {
             ),
         };
         let Some(found) = self.find_attribute_type(name) else {
-            return Err(match is_type_name(name) {
-                true => DescriptionError::UndefinedType,
-                false => DescriptionError::Malformed,
+            return Err(if is_type_name(name) {
+                DescriptionError::UndefinedType
+            } else {
+                DescriptionError::Malformed
             });
         };
         let mut description = AttributeDescription::plain(found.number);

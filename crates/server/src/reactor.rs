@@ -142,7 +142,7 @@ impl Reactor {
     /// Serves a new connection.
     fn admit(self: &Rc<Self>, accepted: Accepted) {
         let number = accepted.number;
-        match self.register(accepted) {
+        match register(accepted) {
             Ok((stream, peer)) => {
                 let descriptor = stream.descriptor();
                 let Peer { name, socket_name, .. } = &peer;
@@ -161,35 +161,6 @@ impl Reactor {
                 self.counters.ended();
             }
         }
-    }
-
-    fn register(&self, accepted: Accepted) -> io::Result<(Stream, Peer)> {
-        let Accepted {
-            socket,
-            address,
-            socket_name,
-            listener_url,
-            ..
-        } = accepted;
-        let mut peer = Peer {
-            name: Box::from(&*socket_name),
-            socket_name: Box::from(&*socket_name),
-            listener_url: Box::from(&*listener_url),
-            address: address.map(|address| address.ip()),
-            credentials: None,
-        };
-        let stream = if let Some(address) = address {
-            socket.set_tcp_nodelay(true)?;
-            socket.set_tcp_keepalive(&TcpKeepalive::new())?;
-            peer.name = address_name(address).into_boxed_str();
-            Stream::Tcp(TcpStream::from_std(socket.into())?)
-        } else {
-            let stream = UnixStream::from_std(socket.into())?;
-            // A kernel that does not tell leaves SASL EXTERNAL without an identity.
-            peer.credentials = stream.peer_cred().ok().map(|who| (who.uid(), who.gid()));
-            Stream::Local(stream)
-        };
-        Ok((stream, peer))
     }
 
     /// Closes connections that are idle or do not take what they are sent.
@@ -278,6 +249,36 @@ impl Reactor {
         }
         self.counters.ended();
     }
+}
+
+/// Registers the socket with this thread's runtime, and learns who the peer is.
+fn register(accepted: Accepted) -> io::Result<(Stream, Peer)> {
+    let Accepted {
+        socket,
+        address,
+        socket_name,
+        listener_url,
+        ..
+    } = accepted;
+    let mut peer = Peer {
+        name: Box::from(&*socket_name),
+        socket_name: Box::from(&*socket_name),
+        listener_url: Box::from(&*listener_url),
+        address: address.map(|address| address.ip()),
+        credentials: None,
+    };
+    let stream = if let Some(address) = address {
+        socket.set_tcp_nodelay(true)?;
+        socket.set_tcp_keepalive(&TcpKeepalive::new())?;
+        peer.name = address_name(address).into_boxed_str();
+        Stream::Tcp(TcpStream::from_std(socket.into())?)
+    } else {
+        let stream = UnixStream::from_std(socket.into())?;
+        // A kernel that does not tell leaves SASL EXTERNAL without an identity.
+        peer.credentials = stream.peer_cred().ok().map(|who| (who.uid(), who.gid()));
+        Stream::Local(stream)
+    };
+    Ok((stream, peer))
 }
 
 impl Counters {

@@ -26,9 +26,9 @@ use crate::{
 /// Serves until a signal ends the server. The order is slapd's:
 ///
 /// 1. listeners are opened, with the privileges of the caller;
-/// 2. `-r` and `-u`, `-g` are obeyed;
-/// 3. the configuration is read, so that its paths are those inside the chroot;
-/// 4. the process detaches, unless `-d` was given (no thread may exist before);
+/// 2. the process detaches, unless `-d` was given (no thread may exist before);
+/// 3. `-r` and `-u`, `-g` are obeyed;
+/// 4. the configuration is read, so that its paths are those inside the chroot;
 /// 5. `pidfile` and `argsfile` are written, the log's thread is started, databases are opened, reactors are started;
 /// 6. the caller is told: exit status 0 means that the server listens, 1 that it does not, and stderr says why.
 pub fn serve(options: &ServeOptions) -> ExitCode {
@@ -49,10 +49,10 @@ pub fn serve(options: &ServeOptions) -> ExitCode {
 
 type Failure = Box<dyn Error>;
 
-/// What is ready before there are threads.
+/// What needs the privileges and the file system of the caller.
 struct Prepared {
     listeners: Listeners,
-    config: ironbark_config::Configuration,
+    identity: Identity,
     max_descriptors: u64,
 }
 
@@ -62,22 +62,11 @@ impl Prepared {
         let max_descriptors = process::raise_open_files_limit().map_or(0, |limit| limit.now);
         let urls = ListenerUrl::parse_list(options.urls.as_deref())?;
         let listeners = Listeners::open(&urls, options.family)?;
-        // Both are out of reach in a chroot.
         let identity = Identity::look_up(options.user.as_deref(), options.group.as_deref())?;
         log.connect_syslog();
-        if let Some(directory) = &options.chroot {
-            process::enter_chroot(directory)
-                .map_err(|error| format!("cannot change root to {}: {error}", directory.display()))?;
-        }
-        identity.assume()?;
-        let config = read_configuration(options.config_file.as_deref())?;
-        configure_log(log, options, &config.global);
-        for notice in &config.notices {
-            tracing::warn!(target: "any", "{notice}");
-        }
         Ok(Self {
             listeners,
-            config,
+            identity,
             max_descriptors,
         })
     }
@@ -126,9 +115,19 @@ impl Running {
     fn start(prepared: Prepared, options: &ServeOptions, log: &Log, clock: &Clock) -> Result<Self, Failure> {
         let Prepared {
             listeners,
-            config,
+            identity,
             max_descriptors,
         } = prepared;
+        if let Some(directory) = &options.chroot {
+            process::enter_chroot(directory)
+                .map_err(|error| format!("cannot change root to {}: {error}", directory.display()))?;
+        }
+        identity.assume()?;
+        let config = read_configuration(options.config_file.as_deref())?;
+        configure_log(log, options, &config.global);
+        for notice in &config.notices {
+            tracing::warn!(target: "any", "{notice}");
+        }
         let state_files = state_files(&config.global, options)?;
         log.start_writer()
             .map_err(|error| format!("cannot start the log: {error}"))?;
@@ -153,32 +152,10 @@ impl Running {
             max_descriptors,
             overlays: built_in_overlays(),
         };
-        let monitors = Rc::<RefCell<Vec<Arc<Monitor>>>>::default();
-        let (made, its_log, its_clock) = (Rc::clone(&monitors), log.clone(), clock.clone());
-        let make_monitor = move |settings: &DatabaseConfig| -> Option<Arc<dyn VirtualContext>> {
-            let suffix = settings
-                .suffixes
-                .first()
-                .filter(|_| settings.kind == DatabaseKind::Monitor)?;
-            let monitor = Arc::new(Monitor::new(
-                suffix.clone(),
-                its_log.clone(),
-                its_clock.clone(),
-                facts.clone(),
-            ));
-            made.borrow_mut().push(Arc::clone(&monitor));
-            Some(monitor)
-        };
-        let directory = Directory::open(OpenOptions {
-            server_id: server_id(&config.global, &listeners),
-            configuration: config,
-            clock: clock.clone(),
-            randomness: Randomness::system(),
-            overlays: &make_overlay,
-            monitor: &make_monitor,
-        })?;
+        let server_id = server_id(&config.global, &listeners);
+        let (directory, monitors) = open_directory(config, server_id, facts, log, clock)?;
         let pool = Arc::new(Pool::start(reactors, &directory, clock)?);
-        for monitor in monitors.take() {
+        for monitor in monitors {
             monitor.attach(&directory, Arc::clone(&pool));
         }
         Ok(Self {
@@ -240,6 +217,41 @@ async fn accept_until_stopped(
             }
         }
     }
+}
+
+/// Opens the databases, and makes the tree of each `database monitor`.
+fn open_directory(
+    configuration: ironbark_config::Configuration,
+    server_id: u16,
+    facts: Facts,
+    log: &Log,
+    clock: &Clock,
+) -> Result<(Arc<Directory>, Vec<Arc<Monitor>>), Failure> {
+    let monitors = Rc::<RefCell<Vec<Arc<Monitor>>>>::default();
+    let (made, its_log, its_clock) = (Rc::clone(&monitors), log.clone(), clock.clone());
+    let make_monitor = move |settings: &DatabaseConfig| -> Option<Arc<dyn VirtualContext>> {
+        let suffix = settings
+            .suffixes
+            .first()
+            .filter(|_| settings.kind == DatabaseKind::Monitor)?;
+        let monitor = Arc::new(Monitor::new(
+            suffix.clone(),
+            its_log.clone(),
+            its_clock.clone(),
+            facts.clone(),
+        ));
+        made.borrow_mut().push(Arc::clone(&monitor));
+        Some(monitor)
+    };
+    let directory = Directory::open(OpenOptions {
+        configuration,
+        clock: clock.clone(),
+        randomness: Randomness::system(),
+        overlays: &make_overlay,
+        monitor: &make_monitor,
+        server_id,
+    })?;
+    Ok((directory, monitors.take()))
 }
 
 fn log_options(options: &ServeOptions) -> LogOptions {

@@ -20,7 +20,7 @@ pub use prepare::{PreparedEntry, Preparer};
 
 use crate::{
     Database, DatabaseOptions, EntryId, StoreError,
-    external::SetKey,
+    external::{Row, SetKey},
     hash, names,
     posting::chunk::Chunker,
     record::{
@@ -55,7 +55,7 @@ pub struct BulkBuilder {
 struct Batch {
     records: Vec<(EntryId, std::ops::Range<usize>)>,
     bytes: Vec<u8>,
-    values: Vec<(Vec<u8>, Vec<u8>)>,
+    values: Vec<Row>,
 }
 
 impl BulkBuilder {
@@ -186,25 +186,37 @@ impl BulkBuilder {
     }
 
     fn database(&self) -> Result<&Database, StoreError> {
-        self.database.as_ref().ok_or_else(|| StoreError::Format("the bulk build is over".into()))
+        self.database
+            .as_ref()
+            .ok_or_else(|| StoreError::Format("the bulk build is over".into()))
     }
     fn suffixes(&self) -> &[Dn] {
-        self.database.as_ref().map_or(&[], |database| &database.options.suffixes)
+        self.database
+            .as_ref()
+            .map_or(&[], |database| &database.options.suffixes)
     }
     /// The ID of a normalized DN, found by a 64-bit hash and 32 bits of another.
     fn find(&self, normalized: &[u8]) -> Option<EntryId> {
         let (hash, check) = name_hash(normalized);
-        self.ids.get(&hash).filter(|found| found.0 == check).map(|found| found.1)
+        self.ids
+            .get(&hash)
+            .filter(|found| found.0 == check)
+            .map(|found| found.1)
     }
     fn check_context(&self, dn: &Dn) -> Result<(), StoreError> {
         if self.suffixes().iter().any(|suffix| dn.is_within(suffix)) {
             return Ok(());
         }
-        Err(StoreError::Inapplicable(format!("{}: not in a naming context of this database", dn.pretty())))
+        Err(StoreError::Inapplicable(format!(
+            "{}: not in a naming context of this database",
+            dn.pretty()
+        )))
     }
     /// Whether the entry is entered in `names` below 0.
     fn is_topmost(&self, dn: &Dn) -> bool {
-        self.suffixes().iter().any(|suffix| suffix == dn || (suffix.depth() == 0 && dn.depth() == 1))
+        self.suffixes()
+            .iter()
+            .any(|suffix| suffix == dn || (suffix.depth() == 0 && dn.depth() == 1))
     }
     fn parent(&self, dn: &Dn) -> EntryId {
         if self.is_topmost(dn) {
@@ -216,7 +228,10 @@ impl BulkBuilder {
     fn new_name(&mut self, dn: &Dn) -> Result<EntryId, StoreError> {
         let (hash, check) = name_hash(dn.normalized());
         if self.ids.contains_key(&hash) {
-            return Err(StoreError::Inapplicable(format!("{}: its name's hash is taken; add it online", dn.pretty())));
+            return Err(StoreError::Inapplicable(format!(
+                "{}: its name's hash is taken; add it online",
+                dn.pretty()
+            )));
         }
         let parent = self.parent(dn);
         let id = self.next;
@@ -244,13 +259,22 @@ impl BulkBuilder {
         Ok(())
     }
     fn put_record(&mut self, id: EntryId, parent: EntryId, entry: &PreparedEntry) -> Result<(), StoreError> {
-        let Some(database) = self.database.as_ref() else { return Ok(()) };
+        let Some(database) = self.database.as_ref() else {
+            return Err(StoreError::Format("the bulk build is over".into()));
+        };
         let mut sets = database.lock_writer();
         let catalog = self.preparer.catalog();
         let start = self.batch.bytes.len();
         let out = &mut self.batch.bytes;
         let rdn = pretty_in(&entry.dn, parent);
-        codec::put_header(&Header { parent, flags: entry.flags & !FLAG_PLACEHOLDER, rdn }, out);
+        codec::put_header(
+            &Header {
+                parent,
+                flags: entry.flags & !FLAG_PLACEHOLDER,
+                rdn,
+            },
+            out,
+        );
         for (number, tlvs, external) in entry.blocks() {
             if external {
                 let key = SetKey { id, attribute: number };
@@ -269,13 +293,21 @@ impl BulkBuilder {
         let mut batch = std::mem::take(&mut self.batch);
         let database = self.database()?;
         let mut txn = database.env.write_txn()?;
-        let mut last = database.tables.entries.last(&txn)?.and_then(|(key, _)| varint::read(key)).unwrap_or(0);
+        let mut last = database
+            .tables
+            .entries
+            .last(&txn)?
+            .and_then(|(key, _)| varint::read(key))
+            .unwrap_or(0);
         for (id, range) in &batch.records {
             let bytes = batch.bytes.get(range.clone()).unwrap_or_default();
             let key = varint::Key::new(*id);
             // Superiors that came late have IDs among those that are there.
             if *id > last {
-                database.tables.entries.put_with_flags(&mut txn, PutFlags::APPEND, key.bytes(), bytes)?;
+                database
+                    .tables
+                    .entries
+                    .put_with_flags(&mut txn, PutFlags::APPEND, key.bytes(), bytes)?;
                 last = *id;
             } else {
                 database.tables.entries.put(&mut txn, key.bytes(), bytes)?;
@@ -335,7 +367,10 @@ impl BulkBuilder {
         let database = self.database()?;
         let mut txn = database.env.write_txn()?;
         for (number, text) in (0u64..).zip(self.preparer.catalog().texts()) {
-            database.tables.attributes.put(&mut txn, varint::Key::new(number).bytes(), text.as_bytes())?;
+            database
+                .tables
+                .attributes
+                .put(&mut txn, varint::Key::new(number).bytes(), text.as_bytes())?;
         }
         database.shared.store(&mut txn, &database.tables)?;
         database.tables.put_number(&mut txn, MetaRow::NextEntry, self.next)?;

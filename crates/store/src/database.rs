@@ -27,6 +27,7 @@ use crate::{
 
 /// How a database is opened. Names are those of slapd-mdb(5).
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "flags of slapd-mdb(5), each on its own")]
 pub struct DatabaseOptions {
     /// `directory`.
     pub directory: PathBuf,
@@ -56,6 +57,10 @@ pub struct DatabaseOptions {
 
 /// One attribute's line of `index`.
 #[derive(Clone, PartialEq, Eq, Debug)]
+#[allow(
+    clippy::struct_excessive_bools,
+    reason = "words of the directive `index`, each on its own"
+)]
 pub struct IndexDefinition {
     /// Attribute type as text (first NAME, or OID).
     pub attribute: Box<str>,
@@ -87,7 +92,9 @@ pub struct Database {
 
 impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Database").field("directory", &self.options.directory).finish_non_exhaustive()
+        f.debug_struct("Database")
+            .field("directory", &self.options.directory)
+            .finish_non_exhaustive()
     }
 }
 
@@ -157,7 +164,11 @@ impl Database {
         }
         // After the transaction has begun: what it can hold was published before its commit.
         let catalog = self.catalog.load_full();
-        Ok(Snapshot { txn, database: self, catalog })
+        Ok(Snapshot {
+            txn,
+            database: self,
+            catalog,
+        })
     }
     /// Begins the write transaction; waits for other processes.
     pub fn write(&self) -> Result<WriteTransaction<'_>, StoreError> {

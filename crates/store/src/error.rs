@@ -41,7 +41,10 @@ impl StoreError {
         if is_out_of_space(&source) {
             return Self::Full(format!("{}: {source}", path.display()));
         }
-        Self::File { path: path.to_owned(), source }
+        Self::File {
+            path: path.to_owned(),
+            source,
+        }
     }
     /// Bytes in a table are not what was written there.
     pub(crate) fn damaged(what: &str) -> Self {
@@ -50,7 +53,10 @@ impl StoreError {
 }
 
 fn is_out_of_space(error: &std::io::Error) -> bool {
-    matches!(error.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded)
+    matches!(
+        error.kind(),
+        std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
+    )
 }
 
 #[cfg(test)]

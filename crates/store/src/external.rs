@@ -1,7 +1,9 @@
 //! Value sets too big for a record, in `values`: adding, removing or testing one value touches two rows.
 //!
-//!     varint entry ID, varint attribute number, 00, varint sequence              -> value
-//!     varint entry ID, varint attribute number, 01, 8 bytes hash, varint sequence -> nothing
+//! ```text
+//! varint entry ID, varint attribute number, 00, varint sequence              -> value
+//! varint entry ID, varint attribute number, 01, 8 bytes hash, varint sequence -> nothing
+//! ```
 //!
 //! The hash is XXH3 of the normal form; values come in the order of their sequence numbers.
 
@@ -27,6 +29,9 @@ pub(crate) const BACK_COUNT: u64 = 32;
 
 const BY_SEQUENCE: u8 = 0;
 const BY_HASH: u8 = 1;
+
+/// A row of `values`: key and value.
+pub(crate) type Row = (Vec<u8>, Vec<u8>);
 
 /// One external set: where it lies.
 #[derive(Clone, Copy)]
@@ -113,7 +118,9 @@ impl SetKey {
         catalog.normal_form(self.attribute, value, &mut normal);
         let sequence = set.next;
         tables.values.put(txn, &self.value_key(sequence), value)?;
-        tables.values.put(txn, &self.hash_key(hash::value_hash(&normal), sequence), &[])?;
+        tables
+            .values
+            .put(txn, &self.hash_key(hash::value_hash(&normal), sequence), &[])?;
         set.next += 1;
         set.count += 1;
         set.total += value.len() as u64;
@@ -134,7 +141,9 @@ impl SetKey {
             return Ok(false);
         };
         tables.values.delete(txn, &self.value_key(sequence))?;
-        tables.values.delete(txn, &self.hash_key(hash::value_hash(&normal), sequence))?;
+        tables
+            .values
+            .delete(txn, &self.hash_key(hash::value_hash(&normal), sequence))?;
         set.count = set.count.saturating_sub(1);
         set.total = set.total.saturating_sub(length as u64);
         Ok(true)
@@ -147,11 +156,7 @@ impl SetKey {
         Ok(())
     }
     /// All rows of a new set, in key order: what the bulk build appends.
-    pub(crate) fn rows<'v>(
-        self,
-        catalog: &Catalog,
-        values: impl Iterator<Item = &'v [u8]>,
-    ) -> (External, Vec<(Vec<u8>, Vec<u8>)>) {
+    pub(crate) fn rows<'v>(self, catalog: &Catalog, values: impl Iterator<Item = &'v [u8]>) -> (External, Vec<Row>) {
         let mut set = External::default();
         let (mut rows, mut hashes) = (Vec::new(), Vec::new());
         let mut normal = Vec::new();

@@ -10,8 +10,8 @@ pub(crate) fn value_hash(bytes: &[u8]) -> u64 {
 
 /// The six low bytes of the hash, big-endian: equality and approximate index keys. Hits are verified.
 pub(crate) fn index_hash(bytes: &[u8]) -> [u8; 6] {
-    let [_, _, a, b, c, d, e, f] = xxh3_64(bytes).to_be_bytes();
-    [a, b, c, d, e, f]
+    let [_, _, low @ ..] = xxh3_64(bytes).to_be_bytes();
+    low
 }
 
 /// A hash that stands for its input: long names, digests.

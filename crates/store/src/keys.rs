@@ -1,11 +1,13 @@
 //! Index keys: what each kind of index makes of a value (ARCHITECTURE.md, "Index").
 //!
-//!     varint     index number
-//!     presence   nothing
-//!     equality   six bytes of XXH3 of the normal form; or, in order: the normal form, cut after 200 bytes, 00 written as 00 FF, and
-//!                a closing 00 00
-//!     substring  three bytes: a trigram of FE, normal form, FF
-//!     approx     six bytes of XXH3 of the phonetic code of one word
+//! ```text
+//! varint     index number
+//! presence   nothing
+//! equality   six bytes of XXH3 of the normal form; or, in order: the normal form, cut after 200 bytes, 00 written as 00 FF, and
+//!            a closing 00 00
+//! substring  three bytes: a trigram of FE, normal form, FF
+//! approx     six bytes of XXH3 of the phonetic code of one word
+//! ```
 //!
 //! The entry ID (the first of a chunk) follows.
 
@@ -117,11 +119,13 @@ impl KeySet {
         catalog: &Catalog,
         number: u16,
         only: Option<&[u16]>,
-        values: impl Iterator<Item = &'v [u8]> + Clone,
+        values: &(impl Iterator<Item = &'v [u8]> + Clone),
     ) {
         let Some(info) = catalog.attribute(number) else { return };
         for at in info.feeds.iter().filter(|at| only.is_none_or(|only| only.contains(at))) {
-            let Some(index) = catalog.indexes.get(usize::from(*at)) else { continue };
+            let Some(index) = catalog.indexes.get(usize::from(*at)) else {
+                continue;
+            };
             if index.stored.kind == IndexKind::Presence {
                 self.push(&index.prefix, &[]);
                 continue;

@@ -1,8 +1,10 @@
 //! Keys of `names`: parent ID, then the normalized RDN; long ones are replaced by a hash that stands for them.
 //!
-//!     varint     parent ID (0: the rest is the whole normalized DN of a topmost entry)
-//!     0..=400    normalized RDN, or, when it is longer,
-//!     401        its first 369 bytes and the 32 bytes of its SHA-256
+//! ```text
+//! varint     parent ID (0: the rest is the whole normalized DN of a topmost entry)
+//! 0..=400    normalized RDN, or, when it is longer,
+//! 401        its first 369 bytes and the 32 bytes of its SHA-256
+//! ```
 
 use crate::{EntryId, hash, varint};
 

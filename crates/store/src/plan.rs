@@ -128,12 +128,18 @@ impl Plan {
         let unindexed = |term: &Term| term.outcome == Outcome::NotIndexed;
         self.terms.iter().enumerate().filter_map(move |(at, term)| {
             let first = !self.terms.iter().take(at).any(|earlier| earlier == term);
-            (unindexed(term) && first).then(|| UnindexedTerm { kind: term.kind, attribute: self.attribute_name(term) })
+            (unindexed(term) && first).then(|| UnindexedTerm {
+                kind: term.kind,
+                attribute: self.attribute_name(term),
+            })
         })
     }
     /// The entries from which a chain's target is reached, if the plan has followed it.
     pub(crate) fn chain(&self, slot: Slot, target: &[u8]) -> Option<&IdSet> {
-        let chain = self.chains.iter().find(|chain| chain.slot == slot && *chain.target == *target)?;
+        let chain = self
+            .chains
+            .iter()
+            .find(|chain| chain.slot == slot && *chain.target == *target)?;
         Some(&chain.found)
     }
     fn attribute_name(&self, term: &Term) -> &str {

@@ -81,10 +81,7 @@ impl SetWriter {
         if let Some(&number) = self.numbers.get(&hash) {
             return (mirror.tlvs(number) == Some(tlvs)).then_some(number);
         }
-        if !self.has_recurred(hash, tlvs.len())
-            || mirror.count() >= MAX_SETS
-            || self.total + tlvs.len() > MAX_TOTAL
-        {
+        if !self.has_recurred(hash, tlvs.len()) || mirror.count() >= MAX_SETS || self.total + tlvs.len() > MAX_TOTAL {
             return None;
         }
         let number = mirror.sets.push(tlvs.into()) as u64;
@@ -96,9 +93,9 @@ impl SetWriter {
         if self.costs.is_empty() {
             self.costs = vec![(0, 0); SLOTS];
         }
-        let [a, b, c, d, _, _, e, f] = hash.to_be_bytes();
-        let tag = u32::from_be_bytes([a, b, c, d]) | 1;
-        let Some(slot) = self.costs.get_mut(usize::from(u16::from_be_bytes([e, f]))) else {
+        let [tag @ .., _, _, high, low] = hash.to_be_bytes();
+        let tag = u32::from_be_bytes(tag) | 1;
+        let Some(slot) = self.costs.get_mut(usize::from(u16::from_be_bytes([high, low]))) else {
             return false;
         };
         let cost = u32::try_from(length.saturating_sub(REFERENCE)).unwrap_or(u32::MAX);

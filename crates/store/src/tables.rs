@@ -28,7 +28,16 @@ pub(crate) struct Tables {
 /// Number of tables, for `max_dbs`.
 pub(crate) const TABLE_COUNT: u32 = 8;
 
-const NAMES: [&str; 8] = ["meta", "attributes", "entries", "names", "values", "sets", "index", "indexes"];
+const NAMES: [&str; 8] = [
+    "meta",
+    "attributes",
+    "entries",
+    "names",
+    "values",
+    "sets",
+    "index",
+    "indexes",
+];
 
 impl Tables {
     /// Creates what is missing.
@@ -94,7 +103,16 @@ impl Tables {
     ) -> Result<Self, StoreError> {
         let (meta, attributes, entries, names, values, sets, index, indexes) =
             tables.ok_or_else(|| StoreError::damaged("tables cannot be opened"))?;
-        Ok(Self { meta, attributes, entries, names, values, sets, index, indexes })
+        Ok(Self {
+            meta,
+            attributes,
+            entries,
+            names,
+            values,
+            sets,
+            index,
+            indexes,
+        })
     }
 }
 
@@ -141,7 +159,9 @@ impl Tables {
         match self.meta.get(txn, row.key())? {
             None => Ok(0),
             Some(bytes) => {
-                let bytes: [u8; 8] = bytes.try_into().map_err(|_| StoreError::damaged("a number in `meta`"))?;
+                let bytes: [u8; 8] = bytes
+                    .try_into()
+                    .map_err(|_| StoreError::damaged("a number in `meta`"))?;
                 Ok(u64::from_be_bytes(bytes))
             }
         }

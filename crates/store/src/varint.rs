@@ -55,7 +55,11 @@ pub(crate) fn take(input: &mut &[u8]) -> Option<u64> {
 fn take_long<'a>(first: u8, rest: &'a [u8], input: &mut &'a [u8]) -> Option<u64> {
     let further = first.leading_ones() as usize;
     let (bytes, rest) = rest.split_at_checked(further)?;
-    let top = if further >= 7 { 0 } else { u64::from(first & (0x7f >> further)) };
+    let top = if further >= 7 {
+        0
+    } else {
+        u64::from(first & (0x7f >> further))
+    };
     let value = bytes.iter().fold(top, |value, &byte| (value << 8) | u64::from(byte));
     if length(value) != further + 1 {
         return None;

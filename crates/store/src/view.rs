@@ -125,7 +125,9 @@ impl<'t> View<'t> {
                 Record::read(view, id, bytes)
             };
             let record = read();
-            let shown = record.as_ref().map_or(true, |record| record.header.flags & FLAG_PLACEHOLDER == 0);
+            let shown = record
+                .as_ref()
+                .map_or(true, |record| record.header.flags & FLAG_PLACEHOLDER == 0);
             shown.then_some(record)
         }))
     }
@@ -136,11 +138,24 @@ impl<'t> Record<'t> {
     pub(crate) fn read(view: View<'t>, id: EntryId, bytes: &'t [u8]) -> Result<Self, StoreError> {
         let mut blocks = bytes;
         let header = codec::take_header(&mut blocks).ok_or_else(|| StoreError::damaged("the header of a record"))?;
-        Ok(Self { id, header, blocks, view })
+        Ok(Self {
+            id,
+            header,
+            blocks,
+            view,
+        })
     }
     /// Parent entry, 0 for the topmost.
     pub fn parent(&self) -> EntryId {
         self.header.parent
+    }
+    /// As [`View::in_scope`], one look-up cheaper.
+    pub fn is_in_scope(&self, base: EntryId, scope: Scope) -> Result<bool, StoreError> {
+        match scope {
+            Scope::Subtree if self.id == base || self.header.parent == base && base != 0 => Ok(true),
+            Scope::Subtree if self.header.parent != 0 => self.view.in_scope(self.header.parent, base, scope),
+            _ => self.view.in_scope(self.id, base, scope),
+        }
     }
     /// Pretty RDN (for the topmost entry: the whole DN).
     pub fn rdn(&self) -> &'t str {
@@ -164,7 +179,13 @@ impl<'t> Record<'t> {
         std::iter::from_fn(move || {
             let (number, form) = codec::take_block(&mut blocks)?;
             let info = view.catalog.attribute(number)?;
-            Some(RecordAttribute { info, number, form, id, view })
+            Some(RecordAttribute {
+                info,
+                number,
+                form,
+                id,
+                view,
+            })
         })
     }
     /// The values of exactly this description.
@@ -187,7 +208,13 @@ impl<'t> Record<'t> {
         while !blocks.is_empty() {
             let attribute = codec::take_block(&mut blocks).and_then(|(number, form)| {
                 let info = self.view.catalog.attribute(number)?;
-                Some(RecordAttribute { info, number, form, id: self.id, view: self.view })
+                Some(RecordAttribute {
+                    info,
+                    number,
+                    form,
+                    id: self.id,
+                    view: self.view,
+                })
             });
             let attribute = attribute.ok_or_else(|| StoreError::damaged("a record"))?;
             attributes.push(attribute.to_attribute()?);

@@ -1,5 +1,12 @@
 //! The server as a process: start, detaching, exit status, connections, log lines, the end.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test fails by panicking"
+)]
+
 mod server;
 
 use std::{fs, net::Shutdown};

@@ -13,19 +13,19 @@ use std::{
 use tempfile::TempDir;
 
 /// A folder with a link named slapd and a configuration.
-pub struct Place {
+pub(crate) struct Place {
     folder: TempDir,
 }
 
 /// A server in the foreground, stopped on drop.
-pub struct Running {
-    pub place: Place,
+pub(crate) struct Running {
+    pub(crate) place: Place,
     child: Child,
 }
 
 impl Place {
     /// `settings` come before `database monitor`.
-    pub fn new(settings: &str) -> Self {
+    pub(crate) fn new(settings: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         symlink(env!("CARGO_BIN_EXE_ironbark"), folder.path().join("slapd")).unwrap();
         let place = Self { folder };
@@ -38,12 +38,12 @@ impl Place {
         place
     }
 
-    pub fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
     }
 
     /// The URL of a socket in the folder.
-    pub fn local_url(&self) -> String {
+    pub(crate) fn local_url(&self) -> String {
         format!(
             "ldapi://{}/",
             self.path("ldapi").display().to_string().replace('/', "%2F")
@@ -51,7 +51,7 @@ impl Place {
     }
 
     /// slapd with the configuration, some URLs, and no syslog.
-    pub fn slapd(&self, urls: &str) -> Command {
+    pub(crate) fn slapd(&self, urls: &str) -> Command {
         let mut command = Command::new(self.path("slapd"));
         command
             .current_dir(self.folder.path())
@@ -61,14 +61,14 @@ impl Place {
     }
 
     /// The process number that the server has written.
-    pub fn pid(&self) -> u32 {
+    pub(crate) fn pid(&self) -> u32 {
         fs::read_to_string(self.path("pid")).unwrap().trim().parse().unwrap()
     }
 }
 
 impl Running {
     /// Starts a server with `-d 256`, listening on a local socket and on a TCP port that the system chooses.
-    pub fn start(settings: &str) -> Self {
+    pub(crate) fn start(settings: &str) -> Self {
         let place = Place::new(settings);
         let log = fs::File::create(place.path("log")).unwrap();
         let urls = format!("ldap://127.0.0.1:0/ {}", place.local_url());
@@ -78,12 +78,12 @@ impl Running {
         running
     }
 
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         fs::read_to_string(self.place.path("log")).unwrap()
     }
 
     /// Waits until the log has a line that contains `text`.
-    pub fn wait_for_line(&mut self, text: &str) -> String {
+    pub(crate) fn wait_for_line(&mut self, text: &str) -> String {
         wait_until(|| {
             let log = self.log();
             let line = log.lines().find(|line| line.contains(text)).map(str::to_owned);
@@ -97,20 +97,20 @@ impl Running {
         .unwrap_or_else(|| panic!("slapd did not say {text:?}:\n{}", self.log()))
     }
 
-    pub fn connect(&self) -> UnixStream {
+    pub(crate) fn connect(&self) -> UnixStream {
         let stream = UnixStream::connect(self.place.path("ldapi")).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
 
     /// A TCP connection, by the port that cn=Monitor would name: the log has it in the first ACCEPT line.
-    pub fn connect_tcp(&self) -> TcpStream {
+    pub(crate) fn connect_tcp(&self) -> TcpStream {
         let sockets = fs::read_to_string("/proc/net/tcp").unwrap();
         let inodes = socket_inodes(self.child.id());
         let port = sockets
             .lines()
             .skip(1)
-            .filter_map(|line| {
+            .find_map(|line| {
                 let mut columns = line.split_whitespace().skip(1);
                 let (local, state) = (columns.next()?, columns.nth(1)?);
                 let inode = columns.nth(5)?;
@@ -118,19 +118,18 @@ impl Running {
                     .then(|| u16::from_str_radix(local.rsplit(':').next()?, 16).ok())
                     .flatten()
             })
-            .next()
             .unwrap();
         let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream
     }
 
-    pub fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         signal(self.child.id(), name);
     }
 
     /// Waits for the end; the exit status.
-    pub fn wait(&mut self) -> Option<i32> {
+    pub(crate) fn wait(&mut self) -> Option<i32> {
         wait_until(|| self.child.try_wait().unwrap())
             .unwrap_or_else(|| panic!("slapd goes on:\n{}", self.log()))
             .code()
@@ -156,7 +155,7 @@ fn socket_inodes(pid: u32) -> Vec<String> {
         .collect()
 }
 
-pub fn signal(pid: u32, name: &str) {
+pub(crate) fn signal(pid: u32, name: &str) {
     let status = Command::new("kill")
         .args(["-s", name, &pid.to_string()])
         .status()
@@ -165,16 +164,16 @@ pub fn signal(pid: u32, name: &str) {
 }
 
 /// Runs a command that is expected to end soon.
-pub fn run(command: &mut Command) -> Output {
+pub(crate) fn run(command: &mut Command) -> Output {
     command.output().unwrap()
 }
 
-pub fn stderr(output: &Output) -> String {
+pub(crate) fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Asks again and again, up to the patience of a slow machine.
-pub fn wait_until<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+pub(crate) fn wait_until<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     for _ in 0..PATIENCE.as_millis() / 10 {
         if let Some(answer) = ask() {
             return Some(answer);
@@ -184,12 +183,12 @@ pub fn wait_until<T>(mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     None
 }
 
-pub fn exists(path: &Path) -> bool {
+pub(crate) fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }
 
 /// A search for the root DSE.
-pub fn search(id: u16) -> Vec<u8> {
+pub(crate) fn search(id: u16) -> Vec<u8> {
     let [high, low] = id.to_be_bytes();
     let mut message = vec![0x30, 0x26, 0x02, 0x02, high, low, 0x63, 0x20];
     message.extend([
@@ -201,7 +200,7 @@ pub fn search(id: u16) -> Vec<u8> {
 }
 
 /// Reads one whole message: its ID and the tag of its operation. `None` at the end of the stream.
-pub fn read_message(stream: &mut impl Read) -> Option<(u16, u8)> {
+pub(crate) fn read_message(stream: &mut impl Read) -> Option<(u16, u8)> {
     let mut header = [0; 2];
     match stream.read(&mut header[..1]).unwrap() {
         0 => return None,
@@ -224,7 +223,7 @@ pub fn read_message(stream: &mut impl Read) -> Option<(u16, u8)> {
 }
 
 /// Reads to the end; the OID of the notice of disconnection must be in what came.
-pub fn read_notice(stream: &mut impl Read) -> Vec<u8> {
+pub(crate) fn read_notice(stream: &mut impl Read) -> Vec<u8> {
     let mut bytes = Vec::new();
     stream.read_to_end(&mut bytes).unwrap();
     let oid = b"1.3.6.1.4.1.1466.20036";
@@ -232,10 +231,10 @@ pub fn read_notice(stream: &mut impl Read) -> Vec<u8> {
     bytes
 }
 
-pub fn write(stream: &mut impl Write, bytes: &[u8]) {
+pub(crate) fn write(stream: &mut impl Write, bytes: &[u8]) {
     stream.write_all(bytes).unwrap();
 }
 
 /// How long a test waits for what must come.
 const PATIENCE: Duration = Duration::from_secs(30);
-pub const SEARCH_DONE: u8 = 0x65;
+pub(crate) const SEARCH_DONE: u8 = 0x65;

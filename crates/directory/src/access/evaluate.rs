@@ -39,7 +39,14 @@ impl<'a> Check<'a> {
         let frontend_rules = &configuration.frontend.settings.access;
         let is_frontend = context.number == configuration.frontend.number;
         let own_rules = if is_frontend { &[][..] } else { &context.settings.access };
-        Self { configuration, own_rules, frontend_rules, subject, source, dn: OnceCell::new() }
+        Self {
+            configuration,
+            own_rules,
+            frontend_rules,
+            subject,
+            source,
+            dn: OnceCell::new(),
+        }
     }
 
     /// `None` if the subject may read everything: the rootdn, or nobody wrote a rule.
@@ -97,7 +104,10 @@ impl<'a> Check<'a> {
 
     fn is_about(&self, what: &What, target: Target<'_>) -> bool {
         (what.attributes.is_empty() || what.attributes.iter().any(|attribute| self.names(attribute, target)))
-            && what.dn.as_ref().is_none_or(|name| name.scope.holds(&name.dn, self.dn()))
+            && what
+                .dn
+                .as_ref()
+                .is_none_or(|name| name.scope.holds(&name.dn, self.dn()))
             && what.filter.as_deref().is_none_or(|filter| self.matches(filter))
     }
 
@@ -106,8 +116,7 @@ impl<'a> Check<'a> {
         match (attribute, target) {
             (AttributeTarget::Entry, Target::Entry) | (AttributeTarget::Children, Target::Children) => true,
             (AttributeTarget::Attribute(named), Target::Attribute(description, _)) => {
-                schema.is_subtype(description.attribute_type, named.attribute_type)
-                    && named.options.iter().all(|option| description.options.contains(option))
+                schema.is_description_subtype(description, named)
             }
             (AttributeTarget::Class(class), Target::Attribute(description, _)) => {
                 is_of_class(schema, *class, description.attribute_type)
@@ -129,14 +138,20 @@ impl<'a> Check<'a> {
     /// Whether the entry matches a rule's `filter=`. The text was checked when the configuration was read.
     fn matches(&self, text: &str) -> bool {
         let schema = &*self.configuration.schema;
-        let Ok(filter) = Filter::parse(text.as_bytes(), RULE_FILTER_DEPTH) else { return false };
+        let Ok(filter) = Filter::parse(text.as_bytes(), RULE_FILTER_DEPTH) else {
+            return false;
+        };
         let mut compiled = CompiledFilter::default();
         compiled.compile(schema, &filter);
         let mut scratch = Vec::new();
         let truth = match self.source {
             Source::Record(record, _) => record.evaluate(&compiled, &mut scratch),
             Source::Memory(entry) => {
-                let source = EntrySource { schema, filter: &compiled, entry };
+                let source = EntrySource {
+                    schema,
+                    filter: &compiled,
+                    entry,
+                };
                 compiled.evaluate(schema, &source, &mut scratch)
             }
         };
@@ -164,10 +179,9 @@ impl<'a> Check<'a> {
                 .is_some_and(|values| holds_name(&values, self.subject.dn)),
             Source::Memory(entry) => entry.attributes.iter().any(|held| {
                 held.description == *attribute
-                    && held
-                        .values
-                        .iter()
-                        .any(|value| Dn::parse(&self.configuration.schema, value).is_ok_and(|dn| dn == *self.subject.dn))
+                    && held.values.iter().any(|value| {
+                        Dn::parse(&self.configuration.schema, value).is_ok_and(|dn| dn == *self.subject.dn)
+                    })
             }),
         }
     }
@@ -178,19 +192,28 @@ impl<'a> Check<'a> {
             let database = self.configuration.context_of(group)?.database()?;
             let snapshot = database.snapshot().ok()?;
             let view = snapshot.view();
-            let Location::Entry(id) = view.locate(group).ok()? else { return None };
+            let Location::Entry(id) = view.locate(group).ok()? else {
+                return None;
+            };
             let record = view.record(id).ok()??;
             let is_of_class = record
                 .values(&self.configuration.well_known.object_class)
                 .is_some_and(|classes| holds_class(&self.configuration.schema, &classes, class));
-            Some(is_of_class && record.values(attribute).is_some_and(|members| holds_name(&members, self.subject.dn)))
+            Some(
+                is_of_class
+                    && record
+                        .values(attribute)
+                        .is_some_and(|members| holds_name(&members, self.subject.dn)),
+            )
         };
         lookup().unwrap_or_default()
     }
 
     /// `self` before a level: the value that is accessed must be the subject's own name.
     fn is_own_name(&self, target: Target<'_>) -> bool {
-        let Target::Attribute(_, Some(value)) = target else { return false };
+        let Target::Attribute(_, Some(value)) = target else {
+            return false;
+        };
         Dn::parse(&self.configuration.schema, value).is_ok_and(|dn| dn == *self.subject.dn)
     }
 }
@@ -214,8 +237,14 @@ fn holds_name(values: &ironbark_store::RecordAttribute<'_>, dn: &Dn) -> bool {
 fn holds_class(schema: &Schema, values: &ironbark_store::RecordAttribute<'_>, wanted: ClassNumber) -> bool {
     let mut found = false;
     let read = values.for_each(&mut |value| {
-        found = schema.find_object_class(value).is_some_and(|class| schema.superclasses(class.number).contains(&wanted));
-        if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        found = schema
+            .find_object_class(value)
+            .is_some_and(|class| schema.superclasses(class.number).contains(&wanted));
+        if found {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     });
     read.is_ok() && found
 }
@@ -228,7 +257,10 @@ pub(super) fn hide_unsearchable(check: &Check<'_>, filter: &CompiledFilter) -> O
         .map(|description| check.permits(Target::Attribute(description, None), Privileges::SEARCH))
         .collect();
     // An item without an attribute could be about any of them.
-    let has_any_attribute = filter.nodes.iter().any(|node| matches!(node, Node::AnyAttribute { .. }));
+    let has_any_attribute = filter
+        .nodes
+        .iter()
+        .any(|node| matches!(node, Node::AnyAttribute { .. }));
     if permitted.iter().all(|permitted| *permitted) && !has_any_attribute {
         return None;
     }

@@ -35,13 +35,22 @@ pub(crate) fn start(
     let password = match request.authentication {
         Authentication::Simple(password) => password,
         Authentication::Sasl { mechanism: b"", .. } => {
-            return Err(OperationError::new(ResultCode::AUTH_METHOD_NOT_SUPPORTED, "no SASL mechanism requested"));
+            return Err(OperationError::new(
+                ResultCode::AUTH_METHOD_NOT_SUPPORTED,
+                "no SASL mechanism requested",
+            ));
         }
         Authentication::Sasl { .. } => {
-            return Err(OperationError::new(ResultCode::AUTH_METHOD_NOT_SUPPORTED, "SASL(-4): no mechanism available: "));
+            return Err(OperationError::new(
+                ResultCode::AUTH_METHOD_NOT_SUPPORTED,
+                "SASL(-4): no mechanism available: ",
+            ));
         }
         Authentication::Other { .. } => {
-            return Err(OperationError::new(ResultCode::AUTH_METHOD_NOT_SUPPORTED, "unknown authentication method"));
+            return Err(OperationError::new(
+                ResultCode::AUTH_METHOD_NOT_SUPPORTED,
+                "unknown authentication method",
+            ));
         }
     };
     if dn.depth() == 0 || password.is_empty() {
@@ -94,7 +103,10 @@ fn anonymous(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<
         return Err(OperationError::code(ResultCode::INVALID_CREDENTIALS));
     }
     if settings.disallow.contains(Disallow::BIND_ANON) {
-        return Err(OperationError::new(ResultCode::INAPPROPRIATE_AUTHENTICATION, "anonymous bind disallowed"));
+        return Err(OperationError::new(
+            ResultCode::INAPPROPRIATE_AUTHENTICATION,
+            "anonymous bind disallowed",
+        ));
     }
     Ok(())
 }
@@ -103,17 +115,24 @@ fn anonymous(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<
 fn check_name(configuration: &Configuration, dn: Dn, password: &[u8]) -> Result<Verdict, OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     if configuration.settings.disallow.contains(Disallow::BIND_SIMPLE) {
-        return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "unwilling to perform simple authentication"));
+        return Err(OperationError::new(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "unwilling to perform simple authentication",
+        ));
     }
     if let Some(verdict) = root_verdict(configuration, &dn, password) {
         return verdict;
     }
     let context = configuration.context_of(&dn).ok_or_else(invalid)?;
     context.check_restrictions(Operations::BIND)?;
-    let Backend::Stored { database, .. } = &context.backend else { return Err(invalid()) };
+    let Backend::Stored { database, .. } = &context.backend else {
+        return Err(invalid());
+    };
     let snapshot = database.snapshot()?;
     let view = snapshot.view();
-    let Location::Entry(id) = view.locate(&dn)? else { return Err(invalid()) };
+    let Location::Entry(id) = view.locate(&dn)? else {
+        return Err(invalid());
+    };
     let record = view.record(id)?.ok_or_else(invalid)?;
     if record.is_alias() || record.is_subentry() || record.is_referral() {
         return Err(invalid());
@@ -125,21 +144,33 @@ fn check_name(configuration: &Configuration, dn: Dn, password: &[u8]) -> Result<
 
 /// Checks against the `rootpw` of the database whose rootdn this is.
 fn root_verdict(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Option<Result<Verdict, OperationError>> {
-    let context = configuration.contexts.iter().find(|context| context.is_root(dn) && context.settings.root_password.is_some())?;
+    let context = configuration
+        .contexts
+        .iter()
+        .find(|context| context.is_root(dn) && context.settings.root_password.is_some())?;
     let stored = context.settings.root_password.as_ref()?.0.clone();
     let name = context.settings.root_dn.clone()?;
     Some(decide(name, vec![stored], password))
 }
 
 fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, OperationError> {
-    let (cheap, slow): (Vec<_>, Vec<_>) = stored.into_iter().partition(|value| password::cost(value) == Cost::Cheap);
+    let (cheap, slow): (Vec<_>, Vec<_>) = stored
+        .into_iter()
+        .partition(|value| password::cost(value) == Cost::Cheap);
     if cheap.iter().any(|value| password::verify(value, password)) {
-        return Ok(Verdict::Accepted(Identity { dn, authentication_dn: None }));
+        return Ok(Verdict::Accepted(Identity {
+            dn,
+            authentication_dn: None,
+        }));
     }
     if slow.is_empty() {
         return Err(OperationError::code(ResultCode::INVALID_CREDENTIALS));
     }
-    Ok(Verdict::Slow(SlowCheck { dn, stored: slow, presented: password.to_vec() }))
+    Ok(Verdict::Slow(SlowCheck {
+        dn,
+        stored: slow,
+        presented: password.to_vec(),
+    }))
 }
 
 /// The userPassword values that the access rules let anonymous authenticate with.
@@ -171,7 +202,13 @@ fn usable_passwords(
     Ok(values)
 }
 
-fn succeed(directory: &Directory, session: &mut Session, origin: &Origin, identity: Identity, out: &mut Vec<u8>) -> Started {
+fn succeed(
+    directory: &Directory,
+    session: &mut Session,
+    origin: &Origin,
+    identity: Identity,
+    out: &mut Vec<u8>,
+) -> Started {
     session.identity = Arc::new(identity);
     let success = OperationError::code(ResultCode::SUCCESS);
     respond::result(out, origin.message_id, Operation::Bind, &success);
@@ -185,21 +222,48 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Resu
     let origin = origin.clone();
     let for_pool = Arc::clone(directory);
     let accepted = directory.hashing_pool().run(move || {
-        let accepted = check.stored.iter().any(|stored| password::verify(stored, &check.presented));
-        let outcome = if accepted { ResultCode::SUCCESS } else { ResultCode::INVALID_CREDENTIALS };
-        let identity = accepted.then(|| Arc::new(Identity { dn: check.dn, authentication_dn: None }));
+        let accepted = check
+            .stored
+            .iter()
+            .any(|stored| password::verify(stored, &check.presented));
+        let outcome = if accepted {
+            ResultCode::SUCCESS
+        } else {
+            ResultCode::INVALID_CREDENTIALS
+        };
+        let identity = accepted.then(|| {
+            Arc::new(Identity {
+                dn: check.dn,
+                authentication_dn: None,
+            })
+        });
         if let Some(identity) = &identity {
             crate::log::bound(&origin, identity.dn.pretty());
         }
         let mut response = Vec::new();
-        respond::result(&mut response, origin.message_id, Operation::Bind, &OperationError::code(outcome));
+        respond::result(
+            &mut response,
+            origin.message_id,
+            Operation::Bind,
+            &OperationError::code(outcome),
+        );
         crate::log::result(&for_pool, &origin, Operation::Bind, outcome, "");
         for_pool.statistics().record_completed(Operation::Bind);
         // The connection may be gone.
-        let _ = reply.send(Completion { message_id: origin.message_id, response, identity });
+        let _ = reply.send(Completion {
+            message_id: origin.message_id,
+            response,
+            identity,
+        });
     });
     if !accepted {
-        return Err(OperationError::new(ResultCode::BUSY, "too many password checks are waiting"));
+        return Err(OperationError::new(
+            ResultCode::BUSY,
+            "too many password checks are waiting",
+        ));
     }
-    Ok(Started::Submitted(Submitted { receiver, blocks_connection: true }))
+    Ok(Started::Submitted(Submitted {
+        receiver,
+        blocks_connection: true,
+    }))
 }

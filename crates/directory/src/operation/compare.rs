@@ -1,6 +1,6 @@
 //! Compare (RFC 4511 §4.10).
 
-use ironbark_config::{access::Privileges, Operations};
+use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::{CompareRequest, controls::RequestControls};
 use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{Location, View};
@@ -42,9 +42,19 @@ fn outcome(
         .map_err(|error| OperationError::new(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, error.to_string()))?;
     let assertion = normalized_assertion(schema, &description, request.value)?;
     if let Some(entry) = frontend_entry(configuration, &dn) {
-        return compare_memory(configuration, &configuration.frontend, origin, entry, &description, &assertion, request.value);
+        return compare_memory(
+            configuration,
+            &configuration.frontend,
+            origin,
+            entry,
+            &description,
+            &assertion,
+            request.value,
+        );
     }
-    let context = configuration.context_of(&dn).ok_or_else(|| referral::default_referral(configuration, &dn, None))?;
+    let context = configuration
+        .context_of(&dn)
+        .ok_or_else(|| referral::default_referral(configuration, &dn, None))?;
     context.check_restrictions(Operations::COMPARE)?;
     let database = match &context.backend {
         Backend::Stored { database, .. } => database,
@@ -55,7 +65,15 @@ fn outcome(
                 .iter()
                 .find(|entry| entry.dn == dn)
                 .ok_or_else(|| OperationError::no_such_object(String::new()))?;
-            return compare_memory(configuration, context, origin, entry, &description, &assertion, request.value);
+            return compare_memory(
+                configuration,
+                context,
+                origin,
+                entry,
+                &description,
+                &assertion,
+                request.value,
+            );
         }
     };
     let snapshot = database.snapshot()?;
@@ -64,7 +82,9 @@ fn outcome(
         Location::Entry(id) => id,
         Location::Missing { ancestor } => return Err(referral::missing(configuration, view, &dn, ancestor)),
     };
-    let record = view.record(id)?.ok_or_else(|| OperationError::code(ResultCode::NO_SUCH_OBJECT))?;
+    let record = view
+        .record(id)?
+        .ok_or_else(|| OperationError::code(ResultCode::NO_SUCH_OBJECT))?;
     if record.is_referral() && controls.manage_dsa_it.is_none() {
         let urls = referral::urls_of(configuration, &record, Some((&dn, &dn)), None);
         return Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls));
@@ -75,7 +95,15 @@ fn outcome(
         let subject = Subject::of(&origin.identity, context);
         super::check_assertion(context, configuration, subject, &entry, &assertion.value.0)?;
     }
-    compare_memory(configuration, context, origin, &entry, &description, &assertion, request.value)
+    compare_memory(
+        configuration,
+        context,
+        origin,
+        &entry,
+        &description,
+        &assertion,
+        request.value,
+    )
 }
 
 fn has_subordinates(view: View<'_>, id: ironbark_store::EntryId) -> Result<bool, ironbark_store::StoreError> {
@@ -83,18 +111,30 @@ fn has_subordinates(view: View<'_>, id: ironbark_store::EntryId) -> Result<bool,
 }
 
 fn frontend_entry<'a>(configuration: &'a Configuration, dn: &Dn) -> Option<&'a Entry> {
-    configuration.root_dse.iter().chain(configuration.subschema.iter()).find(|entry| entry.dn == *dn)
+    configuration
+        .root_dse
+        .iter()
+        .chain(configuration.subschema.iter())
+        .find(|entry| entry.dn == *dn)
 }
 
 /// The assertion value in normal form.
-fn normalized_assertion(schema: &Schema, description: &AttributeDescription, value: &[u8]) -> Result<Vec<u8>, OperationError> {
+fn normalized_assertion(
+    schema: &Schema,
+    description: &AttributeDescription,
+    value: &[u8],
+) -> Result<Vec<u8>, OperationError> {
     let rule = schema
         .attribute_type(description.attribute_type)
         .equality
         .ok_or_else(|| OperationError::new(ResultCode::INAPPROPRIATE_MATCHING, "inappropriate matching request"))?;
     let mut normalized = Vec::new();
-    (rule.normalize_assertion)(schema, value, &mut normalized)
-        .map_err(|_| OperationError::new(ResultCode::INVALID_ATTRIBUTE_SYNTAX, "value does not conform to assertion syntax"))?;
+    (rule.normalize_assertion)(schema, value, &mut normalized).map_err(|_| {
+        OperationError::new(
+            ResultCode::INVALID_ATTRIBUTE_SYNTAX,
+            "value does not conform to assertion syntax",
+        )
+    })?;
     Ok(normalized)
 }
 
@@ -112,20 +152,31 @@ fn compare_memory(
     let target = Target::Attribute(description, Some(value));
     if !access::permits(context, configuration, subject, entry, target, Privileges::COMPARE) {
         // Without disclose the entry does not exist for this subject.
-        let disclosed = access::permits(context, configuration, subject, entry, Target::Entry, Privileges::DISCLOSE);
-        let code = if disclosed { ResultCode::INSUFFICIENT_ACCESS_RIGHTS } else { ResultCode::NO_SUCH_OBJECT };
+        let disclosed = access::permits(
+            context,
+            configuration,
+            subject,
+            entry,
+            Target::Entry,
+            Privileges::DISCLOSE,
+        );
+        let code = if disclosed {
+            ResultCode::INSUFFICIENT_ACCESS_RIGHTS
+        } else {
+            ResultCode::NO_SUCH_OBJECT
+        };
         return Err(OperationError::code(code));
     }
     let mut found = false;
     let mut normalized = Vec::new();
     for attribute in &entry.attributes {
-        let of_type = schema.is_subtype(attribute.description.attribute_type, description.attribute_type);
-        let has_options = description.options.iter().all(|option| attribute.description.options.contains(option));
-        if !of_type || !has_options {
+        if !schema.is_description_subtype(&attribute.description, description) {
             continue;
         }
         found = true;
-        let Some(rule) = schema.attribute_type(attribute.description.attribute_type).equality else { continue };
+        let Some(rule) = schema.attribute_type(attribute.description.attribute_type).equality else {
+            continue;
+        };
         for value in &attribute.values {
             normalized.clear();
             if (rule.normalize_value)(schema, value, &mut normalized).is_err() {
@@ -140,5 +191,9 @@ fn compare_memory(
             }
         }
     }
-    if found { Ok(false) } else { Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE)) }
+    if found {
+        Ok(false)
+    } else {
+        Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE))
+    }
 }

@@ -28,14 +28,15 @@ pub(crate) fn start(
         .ok_or_else(|| OperationError::new(ResultCode::PROTOCOL_ERROR, "unsupported extended operation"))?;
     let restrict = &configuration.frontend.settings.restrict;
     if restrict.operations.contains(Operations::EXTENDED) || restrict.extended.iter().any(|oid| oid == row.oid) {
-        return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "extended operation restricted"));
+        return Err(OperationError::new(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "extended operation restricted",
+        ));
     }
     match row.operation {
         ExtendedOperation::WhoAmI => who_am_i(directory, origin, request, out),
         ExtendedOperation::Cancel => cancel(directory, session, origin, request, out),
-        ExtendedOperation::StartTls => {
-            Err(OperationError::new(ResultCode::UNAVAILABLE, "Could not initialize TLS"))
-        }
+        ExtendedOperation::StartTls => Err(OperationError::new(ResultCode::UNAVAILABLE, "Could not initialize TLS")),
         ExtendedOperation::PasswordModify => {
             password_modify::start(directory, configuration, origin, request.value, controls)
         }
@@ -49,16 +50,28 @@ fn who_am_i(
     out: &mut Vec<u8>,
 ) -> Result<Started, OperationError> {
     if request.value.is_some() {
-        return Err(OperationError::new(ResultCode::PROTOCOL_ERROR, "no request data expected"));
+        return Err(OperationError::new(
+            ResultCode::PROTOCOL_ERROR,
+            "no request data expected",
+        ));
     }
     let identity = &origin.identity;
-    let authorization_id = if identity.is_anonymous() { String::new() } else { format!("dn:{}", identity.dn.pretty()) };
+    let authorization_id = if identity.is_anonymous() {
+        String::new()
+    } else {
+        format!("dn:{}", identity.dn.pretty())
+    };
     let response = ExtendedResponse {
         result: LdapResult::new(ResultCode::SUCCESS),
         name: None,
         value: Some(authorization_id.as_bytes()),
     };
-    encode_extended_response(out, MessageId::new(origin.message_id).unwrap_or_default(), &response, &[]);
+    encode_extended_response(
+        out,
+        MessageId::new(origin.message_id).unwrap_or_default(),
+        &response,
+        &[],
+    );
     crate::log::result(directory, origin, Operation::Extended, ResultCode::SUCCESS, "");
     Ok(Started::Answered)
 }
@@ -71,17 +84,30 @@ fn cancel(
     request: &ExtendedRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Started, OperationError> {
-    let target = cancel::decode_request(request.value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
+    let target =
+        cancel::decode_request(request.value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
     let flag = session
         .in_flight
         .get(&target.value())
         .ok_or_else(|| OperationError::new(ResultCode::NO_SUCH_OPERATION, "message ID not found"))?;
     if flag.stopped().is_some() {
-        return Err(OperationError::new(ResultCode::OPERATIONS_ERROR, "message ID already being cancelled"));
+        return Err(OperationError::new(
+            ResultCode::OPERATIONS_ERROR,
+            "message ID already being cancelled",
+        ));
     }
     flag.stop(Stop::Canceled);
-    let response = ExtendedResponse { result: LdapResult::new(ResultCode::SUCCESS), name: None, value: None };
-    encode_extended_response(out, MessageId::new(origin.message_id).unwrap_or_default(), &response, &[]);
+    let response = ExtendedResponse {
+        result: LdapResult::new(ResultCode::SUCCESS),
+        name: None,
+        value: None,
+    };
+    encode_extended_response(
+        out,
+        MessageId::new(origin.message_id).unwrap_or_default(),
+        &response,
+        &[],
+    );
     crate::log::result(directory, origin, Operation::Extended, ResultCode::SUCCESS, "");
     Ok(Started::Answered)
 }

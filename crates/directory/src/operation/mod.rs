@@ -214,9 +214,15 @@ impl<'w, 'd> Execution<'w, 'd> {
 
     /// Changes an entry on behalf of an overlay: the schema is checked, access is not, time stamps stay as they are.
     ///
+    /// Gives the reason if a modify request would be refused: nothing has been changed then, and the overlay may go on.
+    ///
     /// # Errors
-    /// As a modify request would be refused. Nothing has been changed then, and the overlay may go on.
-    pub fn modify_internally(&mut self, dn: &Dn, modifications: &[Modification]) -> Result<(), OperationError> {
+    /// The storage failed.
+    pub fn modify_internally(
+        &mut self,
+        dn: &Dn,
+        modifications: &[Modification],
+    ) -> Result<Option<OperationError>, OperationError> {
         modify::run_internal(self, dn, modifications)
     }
 

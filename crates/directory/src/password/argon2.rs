@@ -60,11 +60,19 @@ fn parse(text: &str) -> Option<Stored> {
         return None;
     }
     let params = Params::new(memory, passes, lanes, Some(key.len())).ok()?;
-    Some(Stored { algorithm, version, params, salt, key })
+    Some(Stored {
+        algorithm,
+        version,
+        params,
+        salt,
+        key,
+    })
 }
 
 pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
-    let Some(stored) = std::str::from_utf8(hash).ok().and_then(parse) else { return false };
+    let Some(stored) = std::str::from_utf8(hash).ok().and_then(parse) else {
+        return false;
+    };
     let mut key = vec![0; stored.key.len()];
     let argon2 = Argon2::new(stored.algorithm, stored.version, stored.params);
     argon2.hash_password_into(presented, &stored.salt, &mut key).is_ok() && bool::from(key.ct_eq(&stored.key))
@@ -73,7 +81,8 @@ pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
 pub(super) fn hash(presented: &[u8], random: &mut dyn FnMut(&mut [u8]), out: &mut Vec<u8>) -> Result<(), HashError> {
     let mut salt = [0; NEW_SALT_LENGTH];
     random(&mut salt);
-    let params = Params::new(NEW_MEMORY_KIB, NEW_PASSES, NEW_LANES, Some(NEW_KEY_LENGTH)).map_err(|_| HashError::Failed)?;
+    let params =
+        Params::new(NEW_MEMORY_KIB, NEW_PASSES, NEW_LANES, Some(NEW_KEY_LENGTH)).map_err(|_| HashError::Failed)?;
     let mut key = [0; NEW_KEY_LENGTH];
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
         .hash_password_into(presented, &salt, &mut key)

@@ -26,7 +26,9 @@ fn within_limits(text: &str) -> bool {
 }
 
 pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(hash) else { return false };
+    let Ok(text) = std::str::from_utf8(hash) else {
+        return false;
+    };
     let text = text.trim();
     if !within_limits(text) {
         tracing::warn!(target: "any", "a {{CRYPT}} password asks for more time than is allowed and was not verified");
@@ -56,7 +58,8 @@ pub(super) fn hash(presented: &[u8], random: &mut dyn FnMut(&mut [u8]), out: &mu
         .filter_map(|octet| NEW_SALT.get(usize::from(octet % 64)))
         .map(|character| char::from(*character))
         .collect();
-    let text = pwhash::sha512_crypt::hash_with(format!("$6${salt}").as_str(), presented).map_err(|_| HashError::Failed)?;
+    let text =
+        pwhash::sha512_crypt::hash_with(format!("$6${salt}").as_str(), presented).map_err(|_| HashError::Failed)?;
     out.extend_from_slice(text.as_bytes());
     Ok(())
 }

@@ -59,8 +59,12 @@ impl Algorithm {
 }
 
 pub(super) fn verify(algorithm: Algorithm, salting: Salting, hash: &[u8], presented: &[u8]) -> bool {
-    let Some(decoded) = decode_base64(hash) else { return false };
-    let Some((digest, salt)) = decoded.split_at_checked(algorithm.length()) else { return false };
+    let Some(decoded) = decode_base64(hash) else {
+        return false;
+    };
+    let Some((digest, salt)) = decoded.split_at_checked(algorithm.length()) else {
+        return false;
+    };
     if salting == Salting::Plain && !salt.is_empty() {
         return false;
     }

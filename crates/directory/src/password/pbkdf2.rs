@@ -47,13 +47,23 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 }
 
 pub(super) fn verify(prf: Prf, hash: &[u8], presented: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(hash) else { return false };
-    let mut parts = text.trim().splitn(3, '$');
-    let (Some(rounds), Some(salt), Some(key)) = (parts.next(), parts.next(), parts.next()) else { return false };
-    let Some(rounds) = rounds.parse::<u32>().ok().filter(|rounds| (1..=MAX_ROUNDS).contains(rounds)) else {
+    let Ok(text) = std::str::from_utf8(hash) else {
         return false;
     };
-    let (Some(salt), Some(key)) = (decode(salt), decode(key)) else { return false };
+    let mut parts = text.trim().splitn(3, '$');
+    let (Some(rounds), Some(salt), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
+        return false;
+    };
+    let Some(rounds) = rounds
+        .parse::<u32>()
+        .ok()
+        .filter(|rounds| (1..=MAX_ROUNDS).contains(rounds))
+    else {
+        return false;
+    };
+    let (Some(salt), Some(key)) = (decode(salt), decode(key)) else {
+        return false;
+    };
     prf.derive(presented, &salt, rounds).as_slice().ct_eq(&key).into()
 }
 

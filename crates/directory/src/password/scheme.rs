@@ -58,12 +58,18 @@ impl Scheme {
 
     /// A scheme by name, any case, without braces.
     pub fn from_name(name: &[u8]) -> Option<Self> {
-        NAMES.iter().find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name)).map(|(_, scheme)| *scheme)
+        NAMES
+            .iter()
+            .find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name))
+            .map(|(_, scheme)| *scheme)
     }
 
     /// The name, without braces.
     pub fn name(self) -> &'static str {
-        NAMES.iter().find(|(_, scheme)| *scheme == self).map_or("CLEARTEXT", |(name, _)| name)
+        NAMES
+            .iter()
+            .find(|(_, scheme)| *scheme == self)
+            .map_or("CLEARTEXT", |(name, _)| name)
     }
 
     pub(crate) fn cost(self) -> Cost {

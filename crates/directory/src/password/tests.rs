@@ -13,7 +13,11 @@ fn known_values_of_each_scheme_verify() {
         "{SHA256}K7gNU3sdo+OL0wNhqoVWhr3g6s1xYv72ol/pe/Unols=",
         "{CRYPT}xOAFZqRz5RduI",
     ] {
-        let password: &[u8] = if stored.contains("xOAF") { b"password" } else { b"secret" };
+        let password: &[u8] = if stored.contains("xOAF") {
+            b"password"
+        } else {
+            b"secret"
+        };
         assert!(verify(stored.as_bytes(), password), "{stored}");
         assert!(!verify(stored.as_bytes(), b"Secret"), "{stored}");
     }
@@ -29,8 +33,22 @@ fn a_new_hash_verifies_its_password_and_no_other() {
         }
     };
     for name in [
-        "SSHA", "SHA", "SMD5", "MD5", "SSHA256", "SHA256", "SSHA384", "SHA384", "SSHA512", "SHA512", "PBKDF2",
-        "PBKDF2-SHA256", "PBKDF2-SHA512", "ARGON2", "CRYPT", "CLEARTEXT",
+        "SSHA",
+        "SHA",
+        "SMD5",
+        "MD5",
+        "SSHA256",
+        "SHA256",
+        "SSHA384",
+        "SHA384",
+        "SSHA512",
+        "SHA512",
+        "PBKDF2",
+        "PBKDF2-SHA256",
+        "PBKDF2-SHA512",
+        "ARGON2",
+        "CRYPT",
+        "CLEARTEXT",
     ] {
         let scheme = Scheme::from_name(name.as_bytes()).unwrap();
         let stored = hash(scheme, b"pass word", &mut random).unwrap();
@@ -49,8 +67,18 @@ fn an_unknown_scheme_is_a_cleartext_password() {
 #[test]
 fn malformed_hashes_verify_nothing() {
     for stored in [
-        "{SSHA}", "{SSHA}!!!", "{SHA}AAAA", "{PBKDF2}", "{PBKDF2}0$AA$AA", "{PBKDF2}4294967295$AAAA$AAAA", "{ARGON2}",
-        "{ARGON2}$argon2id$v=19$m=4294967295,t=1,p=1$AAAAAAAAAAA$AAAA", "{CRYPT}", "{CRYPT}$2b$31$", "{CRYPT}$y$", "{CRYPT}$6$rounds=999999999$a$b",
+        "{SSHA}",
+        "{SSHA}!!!",
+        "{SHA}AAAA",
+        "{PBKDF2}",
+        "{PBKDF2}0$AA$AA",
+        "{PBKDF2}4294967295$AAAA$AAAA",
+        "{ARGON2}",
+        "{ARGON2}$argon2id$v=19$m=4294967295,t=1,p=1$AAAAAAAAAAA$AAAA",
+        "{CRYPT}",
+        "{CRYPT}$2b$31$",
+        "{CRYPT}$y$",
+        "{CRYPT}$6$rounds=999999999$a$b",
     ] {
         assert!(!verify(stored.as_bytes(), b""), "{stored}");
         assert!(!verify(stored.as_bytes(), b"secret"), "{stored}");

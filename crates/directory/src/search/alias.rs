@@ -22,7 +22,12 @@ pub(crate) struct AliasBase {
 ///
 /// # Errors
 /// `aliasProblem` for a loop or more than `maxderefdepth` aliases, `aliasDereferencingProblem` for an alias that leads nowhere.
-pub(super) fn find_base(configuration: &Configuration, context: &Context, view: View<'_>, dn: &Dn) -> Result<Option<Dn>, OperationError> {
+pub(super) fn find_base(
+    configuration: &Configuration,
+    context: &Context,
+    view: View<'_>,
+    dn: &Dn,
+) -> Result<Option<Dn>, OperationError> {
     let mut current: Option<Dn> = None;
     for _ in 0..=context.settings.max_dereference_depth {
         let name = current.as_ref().unwrap_or(dn);
@@ -41,18 +46,30 @@ pub(super) fn find_base(configuration: &Configuration, context: &Context, view: 
         // What lies below the alias in the name is carried over to where the alias leads.
         let mut followed = target;
         for level in (0..name.depth().saturating_sub(depth)).rev() {
-            if let Some(rdn) = name.rdn(level).and_then(|(pretty, _)| Dn::parse(&configuration.schema, pretty).ok()) {
+            if let Some(rdn) = name
+                .rdn(level)
+                .and_then(|(pretty, _)| Dn::parse(&configuration.schema, pretty).ok())
+            {
                 followed = followed.child(&rdn);
             }
         }
         current = Some(followed);
     }
-    Err(OperationError::new(ResultCode::ALIAS_PROBLEM, "maximum deref depth exceeded"))
+    Err(OperationError::new(
+        ResultCode::ALIAS_PROBLEM,
+        "maximum deref depth exceeded",
+    ))
 }
 
 /// Where an entry leads if it is an alias: `Some(None)` for an alias without a usable target.
-fn alias_target(configuration: &Configuration, view: View<'_>, id: EntryId) -> Result<Option<Option<Dn>>, OperationError> {
-    let Some(record) = view.record(id)?.filter(ironbark_store::Record::is_alias) else { return Ok(None) };
+fn alias_target(
+    configuration: &Configuration,
+    view: View<'_>,
+    id: EntryId,
+) -> Result<Option<Option<Dn>>, OperationError> {
+    let Some(record) = view.record(id)?.filter(ironbark_store::Record::is_alias) else {
+        return Ok(None);
+    };
     let mut target = None;
     if let Some(values) = record.values(&configuration.well_known.aliased_object_name) {
         values.for_each(&mut |value| {
@@ -81,7 +98,10 @@ pub(super) fn expand(
     scope: Scope,
     targets: &mut VecDeque<Target>,
 ) -> Result<Vec<AliasBase>, OperationError> {
-    let mut bases = vec![AliasBase { dn: base.1.clone(), scope }];
+    let mut bases = vec![AliasBase {
+        dn: base.1.clone(),
+        scope,
+    }];
     let mut open = VecDeque::from([(base.0, scope)]);
     let mut followed = 0;
     let mut alias_filter = CompiledFilter::default();
@@ -98,15 +118,30 @@ pub(super) fn expand(
             }
             followed += 1;
             if followed > ALIAS_LIMIT {
-                return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "too many aliases"));
+                return Err(OperationError::new(
+                    ResultCode::ADMIN_LIMIT_EXCEEDED,
+                    "too many aliases",
+                ));
             }
-            let Some(target) = resolve(configuration, context, view, alias)? else { continue };
+            let Some(target) = resolve(configuration, context, view, alias)? else {
+                continue;
+            };
             // Below a one-level base an alias stands for the entry it names; below a subtree, for the subtree there.
-            let scope = if scope == Scope::OneLevel { Scope::Base } else { Scope::Subtree };
+            let scope = if scope == Scope::OneLevel {
+                Scope::Base
+            } else {
+                Scope::Subtree
+            };
             if bases.iter().any(|known| covers(known, &target.1, scope)) {
                 continue;
             }
-            targets.push_back(Target::of_alias(Arc::clone(context), target.0, target.1.clone(), scope, bases.len()));
+            targets.push_back(Target::of_alias(
+                Arc::clone(context),
+                target.0,
+                target.1.clone(),
+                scope,
+                bases.len(),
+            ));
             bases.push(AliasBase { dn: target.1, scope });
             open.push_back((target.0, scope));
         }
@@ -121,7 +156,9 @@ fn resolve(
     view: View<'_>,
     alias: EntryId,
 ) -> Result<Option<(EntryId, Dn)>, OperationError> {
-    let Some(Some(target)) = alias_target(configuration, view, alias)? else { return Ok(None) };
+    let Some(Some(target)) = alias_target(configuration, view, alias)? else {
+        return Ok(None);
+    };
     let target = match find_base(configuration, context, view, &target) {
         Ok(further) => further.unwrap_or(target),
         Err(_) => return Ok(None),

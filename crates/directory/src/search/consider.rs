@@ -28,10 +28,18 @@ impl SearchRun {
     ) -> Result<Walked, OperationError> {
         let context = target.context.clone();
         match &mut target.walk {
-            Walk::Stored { base, scope, plan, position } => {
-                self.walk_stored(&context, base, *scope, plan, position, scratch, slice, out)
-            }
-            Walk::Memory { entries, base, scope, position } => {
+            Walk::Stored {
+                base,
+                scope,
+                plan,
+                position,
+            } => self.walk_stored(&context, base, *scope, plan, position, scratch, slice, out),
+            Walk::Memory {
+                entries,
+                base,
+                scope,
+                position,
+            } => {
                 while let Some(entry) = entries.get(*position) {
                     if slice.is_used_up(out) {
                         return Ok(Walked::SliceEnd);
@@ -60,7 +68,9 @@ impl SearchRun {
         slice: &mut Slice,
         out: &mut Vec<u8>,
     ) -> Result<Walked, OperationError> {
-        let Some(database) = context.database() else { return Ok(Walked::Through) };
+        let Some(database) = context.database() else {
+            return Ok(Walked::Through);
+        };
         let snapshot = database.snapshot()?;
         let view = snapshot.view();
         scratch.dn_cache(context.number).refresh(view)?;
@@ -68,7 +78,12 @@ impl SearchRun {
             Some(plan) => plan,
             None => plan.insert(self.plan(view, base, scope, scratch)?),
         };
-        if self.limits.unchecked.is_some_and(|limit| plan.candidate_estimate > limit) && *position == 0 {
+        if self
+            .limits
+            .unchecked
+            .is_some_and(|limit| plan.candidate_estimate > limit)
+            && *position == 0
+        {
             return Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED));
         }
         let mut candidates = view.candidates(plan, *position)?;
@@ -88,13 +103,7 @@ impl SearchRun {
     }
 
     /// Plans a target. Where there are referral entries they are candidates whatever the filter says.
-    fn plan(
-        &self,
-        view: View<'_>,
-        base: &Base,
-        scope: Scope,
-        scratch: &Scratch,
-    ) -> Result<Plan, OperationError> {
+    fn plan(&self, view: View<'_>, base: &Base, scope: Scope, scratch: &Scratch) -> Result<Plan, OperationError> {
         let plan = view.plan(base.id, scope, self.referral_filter.as_ref().unwrap_or(&self.filter))?;
         if !plan.indexed {
             scratch.directory().statistics().record_unindexed_search();
@@ -121,7 +130,9 @@ impl SearchRun {
         out: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
         // A candidate may have been deleted or moved since the plan was made.
-        let Some(record) = view.record(id)? else { return Ok(None) };
+        let Some(record) = view.record(id)? else {
+            return Ok(None);
+        };
         if id != base.id && record.is_referral() && !self.options.manage_dsa_it {
             if view.in_scope(id, base.id, scope)? {
                 self.send_reference(view, &record, scope, out);
@@ -148,7 +159,12 @@ impl SearchRun {
         if let Some(end) = self.size_is_reached() {
             return Ok(Some(end));
         }
-        if let Some(sorting) = self.extras.as_mut().and_then(|extras| extras.sort.as_mut()).filter(|sorting| sorting.is_active()) {
+        if let Some(sorting) = self
+            .extras
+            .as_mut()
+            .and_then(|extras| extras.sort.as_mut())
+            .filter(|sorting| sorting.is_active())
+        {
             return sorting.collect(&self.configuration.schema, context, &record, work);
         }
         encode::entry(self, &entry, work, out)?;
@@ -160,7 +176,11 @@ impl SearchRun {
     fn was_covered(&self, view: View<'_>, id: EntryId, earlier_bases: usize) -> Result<bool, OperationError> {
         let Some(extras) = &self.extras else { return Ok(false) };
         let dn = view.dn(id)?;
-        Ok(extras.alias_bases.iter().take(earlier_bases).any(|base| alias::covers(base, &dn, Scope::Base)))
+        Ok(extras
+            .alias_bases
+            .iter()
+            .take(earlier_bases)
+            .any(|base| alias::covers(base, &dn, Scope::Base)))
     }
 
     /// Subentries, aliases and glue are not for every search.
@@ -183,8 +203,13 @@ impl SearchRun {
         subject: Subject<'_>,
         scratch: &mut Scratch,
     ) -> Result<bool, OperationError> {
-        let permitted: Option<CompiledFilter> =
-            access::searchable_filter(context, &self.configuration, subject, Source::Record(record, view), &self.filter);
+        let permitted: Option<CompiledFilter> = access::searchable_filter(
+            context,
+            &self.configuration,
+            subject,
+            Source::Record(record, view),
+            &self.filter,
+        );
         let filter = permitted.as_ref().unwrap_or(&self.filter);
         if computed::is_needed_by(&self.configuration, filter) {
             let mut entry = record.to_entry(view.dn(record.id)?)?;
@@ -207,7 +232,9 @@ impl SearchRun {
         if self.options.subentries == Some(true) || !evaluate_memory(self, &self.filter, entry, scratch) {
             return Ok(None);
         }
-        let Some(visible) = access::visible_entry(context, &configuration, subject, entry) else { return Ok(None) };
+        let Some(visible) = access::visible_entry(context, &configuration, subject, entry) else {
+            return Ok(None);
+        };
         if let Some(end) = self.size_is_reached() {
             return Ok(Some(end));
         }
@@ -217,7 +244,11 @@ impl SearchRun {
     }
 
     fn size_is_reached(&mut self) -> Option<Walked> {
-        let collected = self.extras.as_ref().and_then(|extras| extras.sort.as_ref()).map_or(0, sort::Sorting::collected);
+        let collected = self
+            .extras
+            .as_ref()
+            .and_then(|extras| extras.sort.as_ref())
+            .map_or(0, sort::Sorting::collected);
         (self.limits.size.is_some_and(|limit| self.sent + collected >= limit))
             .then(|| self.stop_with(ResultCode::SIZE_LIMIT_EXCEEDED, ""))
     }

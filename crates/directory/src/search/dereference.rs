@@ -41,7 +41,13 @@ impl EncodeControl for Dereferenced {
         let values: Vec<Vec<Vec<&[u8]>>> = self
             .entries
             .iter()
-            .map(|entry| entry.attributes.iter().map(|(_, values)| values.iter().map(Vec::as_slice).collect()).collect())
+            .map(|entry| {
+                entry
+                    .attributes
+                    .iter()
+                    .map(|(_, values)| values.iter().map(Vec::as_slice).collect())
+                    .collect()
+            })
             .collect();
         let attributes: Vec<Vec<Attribute<'_>>> = self
             .entries
@@ -49,7 +55,12 @@ impl EncodeControl for Dereferenced {
             .zip(&values)
             .map(|(entry, values)| {
                 let named = entry.attributes.iter().zip(values);
-                named.map(|((name, _), values)| Attribute { description: name, values: List::new(values) }).collect()
+                named
+                    .map(|((name, _), values)| Attribute {
+                        description: name,
+                        values: List::new(values),
+                    })
+                    .collect()
             })
             .collect();
         let results: Vec<DereferenceResult<'_>> = self
@@ -72,10 +83,14 @@ pub(super) fn response(
     entry: &VisibleEntry<'_>,
     specifications: &[DereferenceSpecification],
 ) -> Result<Option<Dereferenced>, OperationError> {
-    let Source::Record(record, _) = entry.source() else { return Ok(None) };
+    let Source::Record(record, _) = entry.source() else {
+        return Ok(None);
+    };
     let mut response = Dereferenced::default();
     for specification in specifications {
-        let Some(attribute) = record.values(&specification.attribute) else { continue };
+        let Some(attribute) = record.values(&specification.attribute) else {
+            continue;
+        };
         let mut failure = None;
         let mut looked_up = 0;
         attribute.for_each(&mut |value| {
@@ -110,25 +125,36 @@ fn dereference(
     value: &[u8],
 ) -> Result<Option<DereferencedEntry>, OperationError> {
     let configuration = &run.configuration;
-    let Ok(dn) = Dn::parse(&configuration.schema, value) else { return Ok(None) };
+    let Ok(dn) = Dn::parse(&configuration.schema, value) else {
+        return Ok(None);
+    };
     let mut result = DereferencedEntry {
         attribute: specification.name.to_vec(),
         value: value.to_vec(),
         attributes: Vec::new(),
     };
-    let Some(context) = configuration.context_of(&dn) else { return Ok(Some(result)) };
-    let Some(database) = context.database() else { return Ok(Some(result)) };
+    let Some(context) = configuration.context_of(&dn) else {
+        return Ok(Some(result));
+    };
+    let Some(database) = context.database() else {
+        return Ok(Some(result));
+    };
     let snapshot = database.snapshot()?;
     let view = snapshot.view();
-    let Location::Entry(id) = view.locate(&dn)? else { return Ok(Some(result)) };
-    let Some(record) = view.record(id)? else { return Ok(Some(result)) };
+    let Location::Entry(id) = view.locate(&dn)? else {
+        return Ok(Some(result));
+    };
+    let Some(record) = view.record(id)? else {
+        return Ok(Some(result));
+    };
     let subject = Subject::of(&run.origin.identity, context);
     let Some(visible) = access::visible_record(context, configuration, subject, view, &record, dn.pretty()) else {
         return Ok(Some(result));
     };
     for attribute in record.attributes() {
         let description = attribute.description();
-        if !specification.selection.selects(&configuration.schema, description) || !visible.may_read(description, None) {
+        if !specification.selection.selects(&configuration.schema, description) || !visible.may_read(description, None)
+        {
             continue;
         }
         let mut values = Vec::new();

@@ -22,16 +22,28 @@ pub(crate) struct DereferenceSpecification {
 }
 
 /// Appends a search result entry with what the selection, the access rules and the matched-values control leave of it.
-pub(super) fn entry(run: &SearchRun, entry: &VisibleEntry<'_>, work: &mut Vec<u8>, out: &mut Vec<u8>) -> Result<(), OperationError> {
+pub(super) fn entry(
+    run: &SearchRun,
+    entry: &VisibleEntry<'_>,
+    work: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+) -> Result<(), OperationError> {
     let id = MessageId::new(run.origin.message_id).unwrap_or_default();
     let extras = run.extras.as_deref();
     let dereferenced = match extras {
-        Some(extras) if !extras.dereference.is_empty() => super::dereference::response(run, entry, &extras.dereference)?,
+        Some(extras) if !extras.dereference.is_empty() => {
+            super::dereference::response(run, entry, &extras.dereference)?
+        }
         _ => None,
     };
     let matched_values = extras.map_or(&[][..], |extras| &extras.matched_values);
     let mut writer = SearchEntryWriter::begin(out, id, entry.dn().as_bytes());
-    let mut body = Body { schema: &run.configuration.schema, types_only: run.options.types_only, matched_values, work };
+    let mut body = Body {
+        schema: &run.configuration.schema,
+        types_only: run.options.types_only,
+        matched_values,
+        work,
+    };
     body.write(run, entry, &run.selection, &mut writer)?;
     match &dereferenced {
         Some(control) => writer.finish(&[control as &dyn EncodeControl]),
@@ -51,7 +63,12 @@ pub(crate) fn entry_value(
 ) -> Result<(), OperationError> {
     let mut work = Vec::new();
     let mut writer = SearchEntryWriter::begin_value(out, entry.dn().as_bytes());
-    let mut body = Body { schema, types_only: false, matched_values: &[], work: &mut work };
+    let mut body = Body {
+        schema,
+        types_only: false,
+        matched_values: &[],
+        work: &mut work,
+    };
     body.stored(entry, selection, &mut writer)?;
     body.computed(configuration, entry, selection, has_subordinates, &mut writer);
     writer.finish(&[]);
@@ -145,7 +162,12 @@ impl Body<'_> {
         Ok(())
     }
 
-    fn memory_attribute(&mut self, entry: &VisibleEntry<'_>, attribute: &Attribute, writer: &mut SearchEntryWriter<'_>) {
+    fn memory_attribute(
+        &mut self,
+        entry: &VisibleEntry<'_>,
+        attribute: &Attribute,
+        writer: &mut SearchEntryWriter<'_>,
+    ) {
         let description = &attribute.description;
         if !entry.is_unrestricted() && !entry.may_read(description, None) {
             return;
@@ -177,22 +199,30 @@ impl Body<'_> {
             // Entries in memory bring theirs along.
             return;
         }
-        computed::for_each(configuration, entry.dn(), has_subordinates, &mut |description, name, value| {
-            if !selection.selects(self.schema, description) || !entry.may_read(description, Some(value)) {
-                return;
-            }
-            if self.types_only {
-                writer.attribute_type(name);
-            } else if self.shows_value(entry, description, value) {
-                writer.attribute(name, [value]);
-            }
-        });
+        computed::for_each(
+            configuration,
+            entry.dn(),
+            has_subordinates,
+            &mut |description, name, value| {
+                if !selection.selects(self.schema, description) || !entry.may_read(description, Some(value)) {
+                    return;
+                }
+                if self.types_only {
+                    writer.attribute_type(name);
+                } else if self.shows_value(entry, description, value) {
+                    writer.attribute(name, [value]);
+                }
+            },
+        );
     }
 
     /// Whether the access rules and the matched-values control leave a value.
     fn shows_value(&mut self, entry: &VisibleEntry<'_>, description: &AttributeDescription, value: &[u8]) -> bool {
         (entry.is_unrestricted() || entry.may_read(description, Some(value)))
             && (self.matched_values.is_empty()
-                || self.matched_values.iter().any(|filter| filter.matches_value(self.schema, description, value, self.work)))
+                || self
+                    .matched_values
+                    .iter()
+                    .any(|filter| filter.matches_value(self.schema, description, value, self.work)))
     }
 }

@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use ironbark_config::limits::{DnPattern, HardLimit, LimitsRule, LimitsSelector, PageTotal, SearchLimits, UncheckedLimit};
+use ironbark_config::limits::{
+    DnPattern, HardLimit, LimitsRule, LimitsSelector, PageTotal, SearchLimits, UncheckedLimit,
+};
 use ironbark_model::{Dn, ResultCode};
 use ironbark_store::Location;
 
@@ -20,7 +22,11 @@ pub(crate) fn of<'a>(
     if context.is_root(&identity.dn) {
         return None;
     }
-    let rule = context.settings.limits.iter().find(|rule| applies(configuration, rule, identity, base));
+    let rule = context
+        .settings
+        .limits
+        .iter()
+        .find(|rule| applies(configuration, rule, identity, base));
     Some(rule.map_or(&context.settings.search_limits, |rule| &rule.limits))
 }
 
@@ -33,9 +39,11 @@ fn applies(configuration: &Configuration, rule: &LimitsRule, identity: &Identity
             let dn = if *is_base { base } else { &identity.dn };
             (*is_base || !identity.is_anonymous()) && matches(pattern, dn)
         }
-        LimitsSelector::Group { class: _, attribute, dn } => {
-            !identity.is_anonymous() && is_member(configuration, dn, attribute, identity).unwrap_or_default()
-        }
+        LimitsSelector::Group {
+            class: _,
+            attribute,
+            dn,
+        } => !identity.is_anonymous() && is_member(configuration, dn, attribute, identity).unwrap_or_default(),
     }
 }
 
@@ -45,13 +53,11 @@ fn matches(pattern: &DnPattern, dn: &Dn) -> bool {
         DnPattern::OneLevel(name) => dn.depth() == name.depth() + 1 && dn.is_within(name),
         DnPattern::Subtree(name) => dn.is_within(name),
         DnPattern::Children(name) => dn.depth() > name.depth() && dn.is_within(name),
-        DnPattern::Regex(expression) => {
-            regex::RegexBuilder::new(expression)
-                .case_insensitive(true)
-                .size_limit(1 << 20)
-                .build()
-                .is_ok_and(|expression| expression.is_match(&String::from_utf8_lossy(dn.normalized())))
-        }
+        DnPattern::Regex(expression) => regex::RegexBuilder::new(expression)
+            .case_insensitive(true)
+            .size_limit(1 << 20)
+            .build()
+            .is_ok_and(|expression| expression.is_match(&String::from_utf8_lossy(dn.normalized()))),
     }
 }
 
@@ -62,15 +68,25 @@ fn is_member(
     attribute: &ironbark_model::AttributeDescription,
     identity: &Identity,
 ) -> Result<bool, OperationError> {
-    let Some(database) = configuration.context_of(group).and_then(|context| context.database()) else { return Ok(false) };
+    let Some(database) = configuration.context_of(group).and_then(|context| context.database()) else {
+        return Ok(false);
+    };
     let snapshot = database.snapshot()?;
     let view = snapshot.view();
-    let Location::Entry(id) = view.locate(group)? else { return Ok(false) };
-    let Some(members) = view.record(id)?.and_then(|record| record.values(attribute)) else { return Ok(false) };
+    let Location::Entry(id) = view.locate(group)? else {
+        return Ok(false);
+    };
+    let Some(members) = view.record(id)?.and_then(|record| record.values(attribute)) else {
+        return Ok(false);
+    };
     let mut found = false;
     members.for_each(&mut |value| {
         found = Dn::parse(&configuration.schema, value).is_ok_and(|member| member == identity.dn);
-        if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if found {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     })?;
     Ok(found)
 }
@@ -80,7 +96,9 @@ fn is_member(
 /// # Errors
 /// `adminLimitExceeded` when the client asks for more than the hard limit.
 pub(crate) fn size(limits: Option<&SearchLimits>, requested: u32) -> Result<Option<u32>, OperationError> {
-    limits.map_or(Ok(positive(requested)), |limits| effective(requested, limits.size_soft, limits.size_hard))
+    limits.map_or(Ok(positive(requested)), |limits| {
+        effective(requested, limits.size_soft, limits.size_hard)
+    })
 }
 
 /// Seconds that a search may take.
@@ -88,7 +106,9 @@ pub(crate) fn size(limits: Option<&SearchLimits>, requested: u32) -> Result<Opti
 /// # Errors
 /// As for [`size`].
 pub(crate) fn time(limits: Option<&SearchLimits>, requested: u32) -> Result<Option<u32>, OperationError> {
-    limits.map_or(Ok(positive(requested)), |limits| effective(requested, limits.time_soft_s, limits.time_hard_s))
+    limits.map_or(Ok(positive(requested)), |limits| {
+        effective(requested, limits.time_soft_s, limits.time_hard_s)
+    })
 }
 
 /// Candidates that a search may have.
@@ -107,15 +127,22 @@ pub(crate) fn unchecked(limits: Option<&SearchLimits>) -> Result<Option<u64>, Op
 ///
 /// # Errors
 /// `unwillingToPerform` when paging is refused to this identity, `adminLimitExceeded` when the page is too big.
-pub(crate) fn page_total(limits: Option<&SearchLimits>, page: u32, requested: u32) -> Result<Option<u32>, OperationError> {
-    let Some(limits) = limits else { return Ok(positive(requested)) };
+pub(crate) fn page_total(
+    limits: Option<&SearchLimits>,
+    page: u32,
+    requested: u32,
+) -> Result<Option<u32>, OperationError> {
+    let Some(limits) = limits else {
+        return Ok(positive(requested));
+    };
     if limits.page_size.is_some_and(|most| page > most) {
         return Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED));
     }
     match limits.page_total {
-        PageTotal::Disabled => {
-            Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "pagedResults control not allowed"))
-        }
+        PageTotal::Disabled => Err(OperationError::new(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "pagedResults control not allowed",
+        )),
         PageTotal::Unlimited => Ok(positive(requested)),
         PageTotal::At(most) => Ok(Some(positive(requested).map_or(most, |requested| requested.min(most)))),
         PageTotal::Hard => effective(requested, limits.size_soft, limits.size_hard),
@@ -150,10 +177,17 @@ mod tests {
         assert_eq!(size(Some(&limits), 0), Ok(Some(500)));
         assert_eq!(size(Some(&limits), 7), Ok(Some(7)));
         assert_eq!(size(Some(&limits), 501), Ok(Some(500)));
-        let limits = SearchLimits { size_soft: Some(10), size_hard: HardLimit::At(20), ..SearchLimits::default() };
+        let limits = SearchLimits {
+            size_soft: Some(10),
+            size_hard: HardLimit::At(20),
+            ..SearchLimits::default()
+        };
         assert_eq!(size(Some(&limits), 20), Ok(Some(20)));
         assert!(size(Some(&limits), 21).is_err());
-        let limits = SearchLimits { size_hard: HardLimit::Unlimited, ..SearchLimits::default() };
+        let limits = SearchLimits {
+            size_hard: HardLimit::Unlimited,
+            ..SearchLimits::default()
+        };
         assert_eq!(size(Some(&limits), 100_000), Ok(Some(100_000)));
         assert_eq!(size(None, 0), Ok(None));
     }

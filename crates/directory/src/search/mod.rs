@@ -113,7 +113,10 @@ enum Walked {
 impl SearchRun {
     /// Goes on for one slice; appends entries, and at the end the result, to `out`.
     pub(crate) fn step(&mut self, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
-        let mut slice = Slice { end: out.len() + SLICE_OCTETS, candidates: SLICE_CANDIDATES };
+        let mut slice = Slice {
+            end: out.len() + SLICE_OCTETS,
+            candidates: SLICE_CANDIDATES,
+        };
         match self.origin.stop.stopped() {
             None => {}
             Some(Stop::Abandoned) => return Progress::Done,
@@ -154,8 +157,12 @@ impl SearchRun {
         self.conclude_page();
         let id = MessageId::new(self.origin.message_id).unwrap_or_default();
         let extras = self.extras.as_deref();
-        let sorted = extras.and_then(|extras| extras.sort.as_ref()).map(|sorting| Control::optional(sorting.response()));
-        let page = extras.and_then(|extras| extras.paged.as_ref()).map(|page| Control::optional(page.response()));
+        let sorted = extras
+            .and_then(|extras| extras.sort.as_ref())
+            .map(|sorting| Control::optional(sorting.response()));
+        let page = extras
+            .and_then(|extras| extras.paged.as_ref())
+            .map(|page| Control::optional(page.response()));
         let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
         if let Some(control) = &sorted {
             controls.push(control);
@@ -165,7 +172,13 @@ impl SearchRun {
         }
         let (code, text) = match &self.verdict {
             None => {
-                encode_result(out, id, Operation::Search, &LdapResult::new(ResultCode::SUCCESS), &controls);
+                encode_result(
+                    out,
+                    id,
+                    Operation::Search,
+                    &LdapResult::new(ResultCode::SUCCESS),
+                    &controls,
+                );
                 (ResultCode::SUCCESS, "")
             }
             Some(error) => {

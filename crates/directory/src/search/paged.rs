@@ -31,7 +31,11 @@ impl Page {
     /// The first page, of `size` entries.
     pub(crate) fn first(session: &Session, size: u32) -> Self {
         // The operation number is unique on the connection, which is all a cookie has to be.
-        Self { left: size, cookie: session.next_operation, ..Self::default() }
+        Self {
+            left: size,
+            cookie: session.next_operation,
+            ..Self::default()
+        }
     }
 
     /// Counts an entry that was sent; whether the page is full.
@@ -43,7 +47,10 @@ impl Page {
 
     /// The response control.
     pub(super) fn response(&self) -> PagedResults<'_> {
-        PagedResults { size: 0, cookie: self.next.as_ref().map_or(&[], |cookie| cookie) }
+        PagedResults {
+            size: 0,
+            cookie: self.next.as_ref().map_or(&[], |cookie| cookie),
+        }
     }
 
     pub(super) fn is_full(&self) -> bool {
@@ -59,7 +66,9 @@ impl Page {
 impl SearchRun {
     /// After the last step: if the page is full and the search is not, keeps the run for the next page.
     pub(crate) fn put_aside(&mut self, session: &mut Session) {
-        let Some(page) = self.extras.as_ref().and_then(|extras| extras.paged.as_ref()) else { return };
+        let Some(page) = self.extras.as_ref().and_then(|extras| extras.paged.as_ref()) else {
+            return;
+        };
         if page.next.is_none() {
             return;
         }
@@ -100,10 +109,18 @@ impl SearchRun {
 ///
 /// # Errors
 /// `protocolError` (slapd's texts) for a cookie that this connection does not know.
-pub(crate) fn resume(session: &mut Session, cookie: &[u8], size: u32) -> Result<Option<Box<SearchRun>>, OperationError> {
+pub(crate) fn resume(
+    session: &mut Session,
+    cookie: &[u8],
+    size: u32,
+) -> Result<Option<Box<SearchRun>>, OperationError> {
     let unknown = || OperationError::new(ResultCode::PROTOCOL_ERROR, "paged results cookie is invalid or old");
     let cookie = u64::from_be_bytes(cookie.try_into().map_err(|_| unknown())?);
-    let place = session.paged.iter().position(|cursor| cursor.cookie == cookie).ok_or_else(unknown)?;
+    let place = session
+        .paged
+        .iter()
+        .position(|cursor| cursor.cookie == cookie)
+        .ok_or_else(unknown)?;
     let mut run = session.paged.remove(place).run;
     if size == 0 {
         // The client gives the rest up (RFC 2696 §3).

@@ -11,8 +11,8 @@ use ironbark_model::{CompiledFilter, Dn, Filter, ResultCode, filter::Assertion};
 use ironbark_store::{Location, Scope};
 
 use super::{
-    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias, encode::DereferenceSpecification, limits, paged,
-    sort::Sorting, target::Target,
+    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias, encode::DereferenceSpecification, limits,
+    paged, sort::Sorting, target::Target,
 };
 use crate::{
     Configuration, Context, Directory, OperationError, Session, computed, context::Backend, operation::Origin, referral,
@@ -63,7 +63,9 @@ pub(crate) fn prepare(
             deref_in_searching: matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always),
             manage_dsa_it: controls.manage_dsa_it.is_some(),
             domain_scope: controls.domain_scope.is_some()
-                || controls.search_options.is_some_and(|options| options.value.domain_scope()),
+                || controls
+                    .search_options
+                    .is_some_and(|options| options.value.domain_scope()),
             subentries: controls.subentries.map(|control| control.value.visible),
         },
         limits: RunLimits {
@@ -81,11 +83,17 @@ pub(crate) fn prepare(
         references: 0,
         verdict: None,
     });
-    let deref_base = matches!(request.deref_aliases, DerefAliases::FindingBaseObject | DerefAliases::Always);
+    let deref_base = matches!(
+        request.deref_aliases,
+        DerefAliases::FindingBaseObject | DerefAliases::Always
+    );
     add_targets(&mut run, configuration, &context, base, scope, deref_base)?;
     if scope != Scope::Base && !run.options.manage_dsa_it && run.has_referral_entries()? {
         let mut filter = CompiledFilter::default();
-        filter.compile(&configuration.schema, &Filter::Or(vec![request.filter.clone(), class_filter(b"referral")]));
+        filter.compile(
+            &configuration.schema,
+            &Filter::Or(vec![request.filter.clone(), class_filter(b"referral")]),
+        );
         run.referral_filter = Some(filter);
     }
     Ok(Prepared::Run(run))
@@ -108,7 +116,9 @@ fn resume(
 /// The naming context of a base object; the frontend for the root DSE and the subschema subentry.
 fn choose(configuration: &Configuration, base: &Dn, scope: Scope) -> Result<Arc<Context>, OperationError> {
     let is_frontend_entry = |entries: &[ironbark_model::Entry]| entries.first().is_some_and(|entry| entry.dn == *base);
-    if scope == Scope::Base && (is_frontend_entry(&configuration.root_dse) || is_frontend_entry(&configuration.subschema)) {
+    if scope == Scope::Base
+        && (is_frontend_entry(&configuration.root_dse) || is_frontend_entry(&configuration.subschema))
+    {
         return Ok(Arc::clone(&configuration.frontend));
     }
     configuration
@@ -144,7 +154,10 @@ fn extras(
     if let Some(control) = &controls.dereference {
         for specification in &control.value.0 {
             let attribute = schema.attribute_description(specification.attribute).map_err(|_| {
-                OperationError::new(ResultCode::PROTOCOL_ERROR, "Dereference control: derefAttr must be a known attribute")
+                OperationError::new(
+                    ResultCode::PROTOCOL_ERROR,
+                    "Dereference control: derefAttr must be a known attribute",
+                )
             })?;
             let mut selection = Selection::default();
             selection.resolve(schema, specification.attributes.iter());
@@ -169,18 +182,29 @@ fn add_targets(
     deref_base: bool,
 ) -> Result<(), OperationError> {
     if context.number == configuration.frontend.number {
-        let entries = if base.depth() == 0 { &configuration.root_dse } else { &configuration.subschema };
-        run.targets.push_back(Target::memory(Arc::clone(context), Arc::clone(entries), base, scope));
+        let entries = if base.depth() == 0 {
+            &configuration.root_dse
+        } else {
+            &configuration.subschema
+        };
+        run.targets
+            .push_back(Target::memory(Arc::clone(context), Arc::clone(entries), base, scope));
         return Ok(());
     }
     let database = match &context.backend {
         Backend::Virtual(tree) => {
             let entries: Arc<[_]> = computed::complete(configuration, tree.entries(configuration)).into();
             if !entries.iter().any(|entry| entry.dn == base) {
-                let matched = entries.iter().filter(|entry| base.is_within(&entry.dn)).max_by_key(|entry| entry.dn.depth());
-                return Err(OperationError::no_such_object(matched.map(|entry| entry.dn.pretty().to_owned()).unwrap_or_default()));
+                let matched = entries
+                    .iter()
+                    .filter(|entry| base.is_within(&entry.dn))
+                    .max_by_key(|entry| entry.dn.depth());
+                return Err(OperationError::no_such_object(
+                    matched.map(|entry| entry.dn.pretty().to_owned()).unwrap_or_default(),
+                ));
             }
-            run.targets.push_back(Target::memory(Arc::clone(context), entries, base, scope));
+            run.targets
+                .push_back(Target::memory(Arc::clone(context), entries, base, scope));
             return Ok(());
         }
         Backend::Stored { database, .. } => Arc::clone(database),
@@ -201,7 +225,13 @@ fn add_targets(
             if glued {
                 None
             } else {
-                return Err(referral::missing_for_search(configuration, view, &base, ancestor, scope));
+                return Err(referral::missing_for_search(
+                    configuration,
+                    view,
+                    &base,
+                    ancestor,
+                    scope,
+                ));
             }
         }
     };
@@ -213,7 +243,8 @@ fn add_targets(
         let urls = referral::urls_of(configuration, &record, Some((&base, &base)), Some(scope));
         return Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls));
     }
-    run.targets.push_back(Target::stored(Arc::clone(context), id, base.clone(), scope));
+    run.targets
+        .push_back(Target::stored(Arc::clone(context), id, base.clone(), scope));
     if run.options.deref_in_searching && scope != Scope::Base {
         let bases = alias::expand(configuration, context, view, (id, &base), scope, &mut run.targets)?;
         if bases.len() > 1 {
@@ -237,7 +268,9 @@ fn glued_targets(
     }
     let mut found = false;
     for subordinate in configuration.subordinates_of(context) {
-        let Some(database) = subordinate.database() else { continue };
+        let Some(database) = subordinate.database() else {
+            continue;
+        };
         for suffix in subordinate.suffixes() {
             let below = suffix.depth() > base.depth() && suffix.is_within(base);
             let (included, scope) = match scope {
@@ -250,7 +283,8 @@ fn glued_targets(
             }
             let snapshot = database.snapshot()?;
             if let Location::Entry(id) = snapshot.view().locate(suffix)? {
-                run.targets.push_back(Target::stored(Arc::clone(subordinate), id, suffix.clone(), scope));
+                run.targets
+                    .push_back(Target::stored(Arc::clone(subordinate), id, suffix.clone(), scope));
                 found = true;
             }
         }
@@ -260,14 +294,19 @@ fn glued_targets(
 
 /// `(objectClass=name)`.
 pub(crate) fn class_filter(name: &'static [u8]) -> Filter<'static> {
-    Filter::Equality(Assertion { attribute: b"objectClass".as_slice().into(), value: name.into() })
+    Filter::Equality(Assertion {
+        attribute: b"objectClass".as_slice().into(),
+        value: name.into(),
+    })
 }
 
 impl SearchRun {
     /// Whether some database of the search holds referral entries.
     fn has_referral_entries(&self) -> Result<bool, OperationError> {
         for target in &self.targets {
-            if let Backend::Stored { database, referrals, .. } = &target.context.backend
+            if let Backend::Stored {
+                database, referrals, ..
+            } = &target.context.backend
                 && referrals.exist(database, &self.configuration.schema)?
             {
                 return Ok(true);
@@ -289,7 +328,10 @@ impl SearchRun {
             options: SearchOptions::default(),
             limits: RunLimits::default(),
             targets: VecDeque::new(),
-            extras: Some(Box::new(SearchExtras { paged: Some(page), ..SearchExtras::default() })),
+            extras: Some(Box::new(SearchExtras {
+                paged: Some(page),
+                ..SearchExtras::default()
+            })),
             sent: 0,
             references: 0,
             verdict: None,

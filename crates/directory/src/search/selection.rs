@@ -14,26 +14,20 @@ pub struct Selection {
     /// `+`.
     pub all_operational: bool,
     /// Named descriptions; each also selects its subtypes and option supersets.
-    pub named: SmallVec<[Named; 8]>,
+    pub named: SmallVec<[AttributeDescription; 8]>,
     /// `@class`: attributes of these classes and their superclasses.
     pub types_of_classes: Vec<TypeNumber>,
     /// `@extensibleObject` selects every user attribute, like `*`; others are resolved into `types_of_classes`.
     pub(crate) everything_of_class: bool,
 }
 
-/// One name of the list.
-#[derive(Clone, Debug)]
-pub struct Named {
-    /// Type and plain options.
-    pub description: AttributeDescription,
-    /// A language range such as `lang-en-`: some option of the attribute begins with it.
-    pub range: Option<Box<str>>,
-}
-
 impl Selection {
     /// Resolves a list, reusing memory.
     pub fn resolve<'a>(&mut self, schema: &Schema, names: impl Iterator<Item = &'a [u8]>) {
-        *self = Self { named: std::mem::take(&mut self.named), ..Self::default() };
+        *self = Self {
+            named: std::mem::take(&mut self.named),
+            ..Self::default()
+        };
         self.named.clear();
         let mut empty = true;
         for name in names {
@@ -61,7 +55,11 @@ impl Selection {
     /// Whether an attribute is selected.
     pub fn selects(&self, schema: &Schema, description: &AttributeDescription) -> bool {
         let operational = schema.attribute_type(description.attribute_type).usage != Usage::UserApplications;
-        if if operational { self.all_operational } else { self.all_user || self.everything_of_class } {
+        if if operational {
+            self.all_operational
+        } else {
+            self.all_user || self.everything_of_class
+        } {
             return true;
         }
         self.names(schema, description) || self.types_of_classes.contains(&description.attribute_type)
@@ -69,12 +67,20 @@ impl Selection {
 
     /// Whether an attribute is selected by its name (not by `*` or `+`).
     pub fn names(&self, schema: &Schema, description: &AttributeDescription) -> bool {
-        self.named.iter().any(|named| named.covers(schema, description))
+        self.named
+            .iter()
+            .any(|named| schema.is_description_subtype(description, named))
     }
 
     fn add_class(&mut self, schema: &Schema, name: &[u8]) {
-        let Some(class) = schema.find_object_class(name) else { return };
-        if class.names.iter().any(|name| name.eq_ignore_ascii_case("extensibleObject")) {
+        let Some(class) = schema.find_object_class(name) else {
+            return;
+        };
+        if class
+            .names
+            .iter()
+            .any(|name| name.eq_ignore_ascii_case("extensibleObject"))
+        {
             self.everything_of_class = true;
             return;
         }
@@ -88,28 +94,7 @@ impl Selection {
 
     fn add_name(&mut self, schema: &Schema, name: &[u8]) {
         if let Ok(description) = schema.attribute_description(name) {
-            self.named.push(Named { description, range: None });
-            return;
+            self.named.push(description);
         }
-        // A language range ends in `-`: resolve the rest and keep the range apart.
-        let Some(start) = name.iter().rposition(|byte| *byte == b';') else { return };
-        let (Some(base), Some(option)) = (name.get(..start), name.get(start + 1..)) else { return };
-        let Ok(option) = std::str::from_utf8(option) else { return };
-        if let Ok(description) = schema.attribute_description(base)
-            && option.ends_with('-')
-        {
-            self.named.push(Named { description, range: Some(option.to_ascii_lowercase().into()) });
-        }
-    }
-}
-
-impl Named {
-    fn covers(&self, schema: &Schema, candidate: &AttributeDescription) -> bool {
-        schema.is_subtype(candidate.attribute_type, self.description.attribute_type)
-            && self.description.options.iter().all(|option| candidate.options.contains(option))
-            && self.range.as_deref().is_none_or(|range| {
-                let tag = range.trim_end_matches('-');
-                candidate.options.iter().any(|option| option.starts_with(range) || &**option == tag)
-            })
     }
 }

@@ -3,11 +3,18 @@
 use std::cmp::Ordering;
 
 use ironbark_ldap_proto::controls::{Control, SortKey, SortKeys, SortResponse};
-use ironbark_model::{AttributeDescription, ResultCode, Schema, matching::{self, MatchingRule, RuleKind}};
+use ironbark_model::{
+    AttributeDescription, ResultCode, Schema,
+    matching::{self, MatchingRule, RuleKind},
+};
 use ironbark_store::{EntryId, Record};
 
 use super::{Progress, SearchRun, Slice, Walked, encode};
-use crate::{Context, OperationError, access::{self, Subject}, worker::Scratch};
+use crate::{
+    Context, OperationError,
+    access::{self, Subject},
+    worker::Scratch,
+};
 
 /// Entries that one search may have sorted; past it the result is adminLimitExceeded.
 const COLLECT_LIMIT: usize = 1_000_000;
@@ -46,8 +53,13 @@ impl Sorting {
     /// # Errors
     /// When a critical sort cannot be done. An uncritical one is then passed over, and the response control says why.
     pub(crate) fn resolve(schema: &Schema, control: &Control<SortKeys<'_>>) -> Result<Self, OperationError> {
-        let mut sorting =
-            Self { keys: Vec::new(), collected: Vec::new(), next: 0, sorted: false, refused: None };
+        let mut sorting = Self {
+            keys: Vec::new(),
+            collected: Vec::new(),
+            next: 0,
+            sorted: false,
+            refused: None,
+        };
         for key in &control.value.0 {
             match resolve_key(schema, key) {
                 Ok(key) => sorting.keys.push(key),
@@ -70,8 +82,14 @@ impl Sorting {
     /// The response control.
     pub(super) fn response(&self) -> SortResponse<'_> {
         match &self.refused {
-            None => SortResponse { code: ResultCode::SUCCESS, attribute: None },
-            Some((code, attribute)) => SortResponse { code: *code, attribute: Some(attribute) },
+            None => SortResponse {
+                code: ResultCode::SUCCESS,
+                attribute: None,
+            },
+            Some((code, attribute)) => SortResponse {
+                code: *code,
+                attribute: Some(attribute),
+            },
         }
     }
 
@@ -99,13 +117,20 @@ impl Sorting {
         work: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
         if self.collected.len() >= COLLECT_LIMIT {
-            return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "too many entries to sort"));
+            return Err(OperationError::new(
+                ResultCode::ADMIN_LIMIT_EXCEEDED,
+                "too many entries to sort",
+            ));
         }
         let mut keys = Vec::with_capacity(self.keys.len());
         for key in &self.keys {
             keys.push(smallest(schema, record, key, work)?);
         }
-        self.collected.push(Collected { keys: keys.into(), context: context.number, id: record.id });
+        self.collected.push(Collected {
+            keys: keys.into(),
+            context: context.number,
+            id: record.id,
+        });
         Ok(None)
     }
 
@@ -139,24 +164,37 @@ fn resolve_key(schema: &Schema, key: SortKey<'_>) -> Result<Key, OperationError>
         // Attributes without an ordering rule sort by the normal form of their equality rule.
         None => attribute_type.ordering.or(attribute_type.equality),
     };
-    let rule = rule
-        .ok_or_else(|| OperationError::new(ResultCode::INAPPROPRIATE_MATCHING, "serverSort control: No ordering rule"))?;
-    Ok(Key { attribute, rule, reverse: key.reverse })
+    let rule = rule.ok_or_else(|| {
+        OperationError::new(
+            ResultCode::INAPPROPRIATE_MATCHING,
+            "serverSort control: No ordering rule",
+        )
+    })?;
+    Ok(Key {
+        attribute,
+        rule,
+        reverse: key.reverse,
+    })
 }
 
 /// The normal form of the smallest value of a key.
-fn smallest(schema: &Schema, record: &Record<'_>, key: &Key, work: &mut Vec<u8>) -> Result<Option<Box<[u8]>>, OperationError> {
+fn smallest(
+    schema: &Schema,
+    record: &Record<'_>,
+    key: &Key,
+    work: &mut Vec<u8>,
+) -> Result<Option<Box<[u8]>>, OperationError> {
     let mut best: Option<Box<[u8]>> = None;
     for attribute in record.attributes() {
         let description = attribute.description();
-        if !schema.is_subtype(description.attribute_type, key.attribute.attribute_type)
-            || !key.attribute.options.iter().all(|option| description.options.contains(option))
-        {
+        if !schema.is_description_subtype(description, &key.attribute) {
             continue;
         }
         attribute.for_each(&mut |value| {
             work.clear();
-            if (key.rule.normalize_value)(schema, value, work).is_ok() && best.as_deref().is_none_or(|best| work.as_slice() < best) {
+            if (key.rule.normalize_value)(schema, value, work).is_ok()
+                && best.as_deref().is_none_or(|best| work.as_slice() < best)
+            {
                 best = Some(work.as_slice().into());
             }
             std::ops::ControlFlow::Continue(())
@@ -176,20 +214,32 @@ pub(super) fn emit(run: &mut SearchRun, scratch: &mut Scratch, slice: &mut Slice
     }
 }
 
-fn emit_all(run: &mut SearchRun, scratch: &mut Scratch, slice: &mut Slice, out: &mut Vec<u8>) -> Result<Progress, OperationError> {
-    let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) else { return Ok(Progress::Done) };
+fn emit_all(
+    run: &mut SearchRun,
+    scratch: &mut Scratch,
+    slice: &mut Slice,
+    out: &mut Vec<u8>,
+) -> Result<Progress, OperationError> {
+    let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) else {
+        return Ok(Progress::Done);
+    };
     if !sorting.sorted {
         sorting.sort();
     }
     while let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut())
-        && let Some((number, id)) = sorting.collected.get(sorting.next).map(|found| (found.context, found.id))
+        && let Some((number, id)) = sorting
+            .collected
+            .get(sorting.next)
+            .map(|found| (found.context, found.id))
     {
         if slice.is_used_up(out) {
             return Ok(Progress::More);
         }
         sorting.next += 1;
         let configuration = run.configuration.clone();
-        let Some(context) = configuration.contexts.iter().find(|context| context.number == number) else { continue };
+        let Some(context) = configuration.contexts.iter().find(|context| context.number == number) else {
+            continue;
+        };
         let Some(database) = context.database() else { continue };
         let snapshot = database.snapshot()?;
         let view = snapshot.view();
@@ -198,10 +248,17 @@ fn emit_all(run: &mut SearchRun, scratch: &mut Scratch, slice: &mut Slice, out: 
         let subject = Subject::of(&run.origin.identity, context);
         let (dn_cache, dn, work) = scratch.dn_parts(number);
         dn_cache.write_dn(view, &record, dn)?;
-        let Some(entry) = access::visible_record(context, &configuration, subject, view, &record, dn) else { continue };
+        let Some(entry) = access::visible_record(context, &configuration, subject, view, &record, dn) else {
+            continue;
+        };
         encode::entry(run, &entry, work, out)?;
         run.sent += 1;
-        if run.extras.as_mut().and_then(|extras| extras.paged.as_mut()).is_some_and(super::paged::Page::count) {
+        if run
+            .extras
+            .as_mut()
+            .and_then(|extras| extras.paged.as_mut())
+            .is_some_and(super::paged::Page::count)
+        {
             return Ok(Progress::Done);
         }
     }

@@ -25,7 +25,12 @@ pub(crate) enum Walk {
         position: EntryId,
     },
     /// Entries computed for this search.
-    Memory { entries: Arc<[Entry]>, base: Dn, scope: Scope, position: usize },
+    Memory {
+        entries: Arc<[Entry]>,
+        base: Dn,
+        scope: Scope,
+        position: usize,
+    },
 }
 
 /// The base of a stored walk.
@@ -39,18 +44,46 @@ pub(crate) struct Base {
 
 impl Target {
     pub(crate) fn stored(context: Arc<Context>, id: EntryId, dn: Dn, scope: Scope) -> Self {
-        let base = Base { id, dn, earlier_bases: 0 };
-        Self { context, walk: Walk::Stored { base, scope, plan: None, position: 0 } }
+        let base = Base {
+            id,
+            dn,
+            earlier_bases: 0,
+        };
+        Self {
+            context,
+            walk: Walk::Stored {
+                base,
+                scope,
+                plan: None,
+                position: 0,
+            },
+        }
     }
 
     /// A subtree to which an alias led, after `earlier_bases` others.
     pub(crate) fn of_alias(context: Arc<Context>, id: EntryId, dn: Dn, scope: Scope, earlier_bases: usize) -> Self {
         let base = Base { id, dn, earlier_bases };
-        Self { context, walk: Walk::Stored { base, scope, plan: None, position: 0 } }
+        Self {
+            context,
+            walk: Walk::Stored {
+                base,
+                scope,
+                plan: None,
+                position: 0,
+            },
+        }
     }
 
     pub(crate) fn memory(context: Arc<Context>, entries: Arc<[Entry]>, base: Dn, scope: Scope) -> Self {
-        Self { context, walk: Walk::Memory { entries, base, scope, position: 0 } }
+        Self {
+            context,
+            walk: Walk::Memory {
+                entries,
+                base,
+                scope,
+                position: 0,
+            },
+        }
     }
 }
 

@@ -127,13 +127,6 @@ impl<'a> Lexer<'a> {
 
     /// An attribute type. Options may follow, and are dropped as slapd does.
     fn name(&mut self) -> Result<&'a [u8], InvalidDn> {
-        if self
-            .rest
-            .get(..4)
-            .is_some_and(|prefix| prefix.eq_ignore_ascii_case(b"oid."))
-        {
-            self.take(4);
-        }
         let name = match self.rest.first() {
             Some(b) if b.is_ascii_digit() => self.take_while(|b| b.is_ascii_digit() || b == b'.'),
             Some(b) if b.is_ascii_alphabetic() => self.take_while(|b| b.is_ascii_alphanumeric() || b == b'-'),

@@ -76,7 +76,7 @@ impl Dn {
     }
     /// Parses an RFC 4514 string (RFC 2253 and LDAPv2 leniencies as slapd: `;`, spaces round separators, quotes).
     ///
-    /// Beyond slapd it takes `OID.` before a numeric type and `#hex` values (RFC 4514 §2.4) whose BER is a string, an integer, a
+    /// Beyond slapd it takes `#hex` values (RFC 4514 §2.4) whose BER is a string, an integer, a
     /// boolean, an OID or a bit string. Refused: undefined attribute types, values that their syntax or UTF-8 forbid, empty
     /// values, a type twice in one RDN, more than [`MAX_LENGTH`] bytes.
     pub fn parse(schema: &Schema, text: &[u8]) -> Result<Self, InvalidDn> {

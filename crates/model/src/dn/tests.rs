@@ -143,8 +143,8 @@ fn normal_forms_are_lower_cased_sorted_and_unambiguous() {
 }
 
 #[test]
-fn beyond_slapd_oid_prefix_and_ber_values() {
-    assert_eq!(dn("OID.2.5.4.3=x"), dn("cn=x"));
+fn beyond_slapd_ber_values() {
+    assert!(Dn::parse(&schema(), b"OID.2.5.4.3=x").is_err());
     assert_eq!(dn("cn=#0403616263").pretty(), "cn=abc");
     assert_eq!(dn("cn=#1e0400e92030 ,c=US").pretty(), "cn=é\u{2030},c=US");
     assert_eq!(dn("uidNumber=#02020100").pretty(), "uidNumber=256");

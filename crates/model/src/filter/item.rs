@@ -163,7 +163,16 @@ impl<'c> Compiler<'c> {
     /// Approximate match is by sound for text, and equality for all else and for what has no sound.
     fn approx(&mut self, slot: Slot, attribute: &AttributeType, value: &[u8]) -> Option<Node> {
         let rule = attribute.equality?;
-        self.assertion(attribute, rule, value)?;
+        let asserted = self.assertion(attribute, rule, value)?;
+        if rule.oid == matching::UNIQUE_MEMBER_MATCH {
+            let rule = &matching::UNIQUE_MEMBER_APPROXIMATE;
+            return Some(Node::Equality {
+                slot,
+                rule,
+                value: asserted,
+                dn_attributes: false,
+            });
+        }
         let start = length(&self.filter.bytes);
         if TEXT_RULES.contains(&rule.oid) {
             matching::approx::codes(value, &mut self.filter.bytes);

@@ -42,13 +42,11 @@ fn normalize(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), Inv
         out.extend_from_slice(body);
         return Ok(());
     }
-    match Dn::parse(schema, body) {
-        Ok(dn) => out.extend_from_slice(dn.normalized()),
-        Err(_) => {
-            out.truncate(start);
-            return Err(InvalidValue);
-        }
-    }
+    let Ok(dn) = Dn::parse(schema, body) else {
+        out.truncate(start);
+        return Err(InvalidValue);
+    };
+    out.extend_from_slice(dn.normalized());
     Ok(())
 }
 

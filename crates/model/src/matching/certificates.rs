@@ -36,16 +36,11 @@ pub(super) static ROWS: &[MatchingRule] = &[
         "2.5.13.34",
         "certificateExactMatch",
         oid::CERTIFICATE_EXACT_ASSERTION,
-        certificate,
-        &[oid::CERTIFICATE],
-    )
-    .with_assertion(certificate_assertion),
+        certificate_or_assertion,
+        // Attributes of the assertion syntax hold serial number and issuer of a certificate that is elsewhere.
+        &[oid::CERTIFICATE, oid::CERTIFICATE_EXACT_ASSERTION],
+    ),
 ];
-
-fn certificate(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
-    let found = Certificate::parse(value)?;
-    serial_and_issuer(schema, found.serial, found.issuer, out)
-}
 
 fn serial_and_issuer(schema: &Schema, serial: &[u8], issuer: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     let serial = der::integer_text(serial)?;
@@ -69,8 +64,8 @@ fn undone_on_error(
     result
 }
 
-/// Compare requests and value deletions bring whole certificates too.
-fn certificate_assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+/// Values are certificates or assertions, and so are the assertions of compare requests and value deletions.
+fn certificate_or_assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     if value.first() == Some(&der::SEQUENCE)
         && let Ok(found) = Certificate::parse(value)
     {

@@ -4,7 +4,7 @@
 //! substring runs over the end of a line.
 
 use super::{
-    MatchingRule, SubstringPart,
+    MatchingRule, Normalize, SubstringPart,
     strings::{ignore_assertion, ignore_value, part_spaces},
 };
 use crate::{
@@ -29,26 +29,22 @@ pub(super) static ROWS: &[MatchingRule] = &[
 ];
 
 fn value(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
-    lines(value, out, &mut |line, out| ignore_value(schema, line, out))
+    lines(schema, value, ignore_value, out)
 }
 
 fn assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
-    lines(value, out, &mut |line, out| ignore_assertion(schema, line, out))
+    lines(schema, value, ignore_assertion, out)
 }
 
-fn lines(
-    value: &[u8],
-    out: &mut Vec<u8>,
-    normalize: &mut dyn FnMut(&[u8], &mut Vec<u8>) -> Result<(), InvalidValue>,
-) -> Result<(), InvalidValue> {
+fn lines(schema: &Schema, value: &[u8], normalize: Normalize, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     let start = out.len();
     for (position, line) in value.split(|byte| *byte == b'$').enumerate() {
         if position > 0 {
             out.push(0);
         }
         let result = match memchr::memchr(b'\\', line) {
-            None => normalize(line, out),
-            Some(_) => normalize(&unescaped(line), out),
+            None => normalize(schema, line, out),
+            Some(_) => normalize(schema, &unescaped(line), out),
         };
         if result.is_err() {
             out.truncate(start);

@@ -32,6 +32,7 @@ mod words;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use names::{UNIQUE_MEMBER_APPROXIMATE, UNIQUE_MEMBER_MATCH};
 pub use object_identifiers::OBJECT_SUBCLASS_MATCH;
 
 /// What a rule may be used for (RFC 4512 §4.1.3).
@@ -52,6 +53,12 @@ pub type Normalize = fn(&Schema, &[u8], &mut Vec<u8>) -> Result<(), InvalidValue
 
 /// As [`Normalize`], for one part of a substring assertion.
 pub type NormalizePart = fn(&Schema, &[u8], SubstringPart, &mut Vec<u8>) -> Result<(), InvalidValue>;
+
+/// Decides from the normal forms of a value and of an assertion.
+pub type Evaluate = fn(&Schema, &[u8], &[u8]) -> bool;
+
+/// Calls back with each normal form of a value that matches the normal form of an assertion.
+pub type Expand = fn(&Schema, &[u8], &mut dyn FnMut(&[u8]));
 
 /// Where in a substring assertion a part stands: space handling of RFC 4518 §2.6.1 depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -81,7 +88,7 @@ pub struct MatchingRule {
     /// Substrings rules only: normal form of one part of an assertion.
     pub normalize_part: Option<NormalizePart>,
     /// `None`: equality (or order) of the normal forms decides. Otherwise given the normal forms of value and assertion.
-    pub evaluate: Option<fn(&Schema, &[u8], &[u8]) -> bool>,
+    pub evaluate: Option<Evaluate>,
     /// OIDs of the syntaxes whose attributes the rule may be applied to (for `matchingRuleUse` and extensible match).
     pub applies_to: &'static [&'static str],
     /// Whether extensible match may name the rule and `matchingRuleUse` lists it.
@@ -90,7 +97,7 @@ pub struct MatchingRule {
     pub hidden: bool,
     /// Rules with `evaluate` only: calls back with each normal form of a value that matches the assertion's normal form, when they
     /// can be counted up, so that an equality index serves the rule.
-    pub expand: Option<fn(&Schema, &[u8], &mut dyn FnMut(&[u8]))>,
+    pub expand: Option<Expand>,
 }
 
 impl std::fmt::Debug for MatchingRule {
@@ -167,7 +174,7 @@ impl MatchingRule {
         name: &'static str,
         assertion_syntax: &'static str,
         normalize: Normalize,
-        evaluate: fn(&Schema, &[u8], &[u8]) -> bool,
+        evaluate: Evaluate,
         applies_to: &'static [&'static str],
     ) -> Self {
         Self {

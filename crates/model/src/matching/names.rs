@@ -49,16 +49,16 @@ pub(super) static ROWS: &[MatchingRule] = &[
     MatchingRule::extensible(IN_CHAIN, "distinguishedNameInChainMatch", oid::DN, name, equal, DN).hidden(),
 ];
 
-pub(super) static UNIQUE_MEMBER_ROWS: &[MatchingRule] = &[MatchingRule {
-    evaluate: Some(same_member),
-    ..MatchingRule::equality(
-        "2.5.13.23",
-        "uniqueMemberMatch",
-        oid::NAME_AND_OPTIONAL_UID,
-        member,
-        &[oid::NAME_AND_OPTIONAL_UID],
-    )
-}];
+/// OID of uniqueMemberMatch.
+pub(crate) const UNIQUE_MEMBER_MATCH: &str = "2.5.13.23";
+
+pub(super) static UNIQUE_MEMBER_ROWS: &[MatchingRule] = &[MatchingRule::equality(
+    UNIQUE_MEMBER_MATCH,
+    "uniqueMemberMatch",
+    oid::NAME_AND_OPTIONAL_UID,
+    member,
+    &[oid::NAME_AND_OPTIONAL_UID],
+)];
 
 /// Parses a name of at most `levels` RDNs, in memory that each thread keeps for it.
 fn parsed(schema: &Schema, value: &[u8], levels: usize, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
@@ -101,14 +101,22 @@ fn member(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), Invali
     Ok(())
 }
 
-/// Names are equal, and the assertion names no bit string or the same one (RFC 4517 §4.2.31).
+/// `~=` on attributes with uniqueMemberMatch, as slapd has it: a bit string on one side only does not count. Not a rule of its own.
+pub(crate) static UNIQUE_MEMBER_APPROXIMATE: MatchingRule = MatchingRule {
+    evaluate: Some(same_member),
+    ..MatchingRule::equality(
+        "2.5.13.23-approximate",
+        "uniqueMemberMatch",
+        oid::NAME_AND_OPTIONAL_UID,
+        member,
+        &[oid::NAME_AND_OPTIONAL_UID],
+    )
+};
+
 fn same_member(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
-    if value == assertion {
-        return true;
-    }
-    let (value_name, _) = name_and_uid::split(value);
-    let (_, asserted_uid) = name_and_uid::split(assertion);
-    asserted_uid.is_none() && value_name == assertion
+    let (value_name, value_uid) = name_and_uid::split(value);
+    let (asserted_name, asserted_uid) = name_and_uid::split(assertion);
+    value_name == asserted_name && (value_uid.is_none() || asserted_uid.is_none() || value_uid == asserted_uid)
 }
 
 fn equal(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {

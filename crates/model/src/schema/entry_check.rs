@@ -136,13 +136,11 @@ fn resolve_classes<'s, 'a>(
 ) -> Result<Vec<&'s ObjectClass>, EntryError> {
     let mut found = Vec::new();
     for name in classes {
-        match schema.find_object_class(name) {
-            Some(class) => found.push(class),
-            None => {
-                let name = String::from_utf8_lossy(name);
-                return Err(violation(format!("unrecognized objectClass '{name}'")));
-            }
-        }
+        let Some(class) = schema.find_object_class(name) else {
+            let name = String::from_utf8_lossy(name);
+            return Err(violation(format!("unrecognized objectClass '{name}'")));
+        };
+        found.push(class);
     }
     if found.is_empty() {
         return Err(violation("no objectClass attribute"));

@@ -69,6 +69,7 @@ pub enum ClassKind {
 
 /// An attribute type with everything inherited from its superiors resolved.
 #[derive(Clone, Debug)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a keyword of the definition")]
 pub struct AttributeType {
     /// Position in the schema.
     pub number: TypeNumber,
@@ -254,13 +255,13 @@ impl Schema {
 
     /// An attribute type by NAME (any case) or OID.
     pub fn find_attribute_type(&self, name: &[u8]) -> Option<&AttributeType> {
-        let number = self.type_names.find(without_oid_prefix(name))?;
+        let number = self.type_names.find(name)?;
         self.attribute_types.get(number as usize)
     }
 
     /// An object class by NAME (any case) or OID.
     pub fn find_object_class(&self, name: &[u8]) -> Option<&ObjectClass> {
-        let number = self.class_names.find(without_oid_prefix(name))?;
+        let number = self.class_names.find(name)?;
         self.object_classes.get(number as usize)
     }
 
@@ -325,14 +326,6 @@ impl Schema {
             Some(suffix) => format!("{}.{suffix}", found.oid),
             None => found.oid.to_string(),
         })
-    }
-}
-
-/// `OID.2.5.4.3` is how LDAPv2 wrote an OID (RFC 2253 §4).
-fn without_oid_prefix(name: &[u8]) -> &[u8] {
-    match name.split_at_checked(4) {
-        Some((prefix, oid)) if prefix.eq_ignore_ascii_case(b"oid.") => oid,
-        _ => name,
     }
 }
 

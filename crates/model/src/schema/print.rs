@@ -85,7 +85,12 @@ impl ContentRuleDefinition {
 impl SyntaxDefinition {
     /// The text, OIDs through `oid_text`.
     pub fn print(&self, oid_text: OidText<'_>) -> String {
-        tail(head(&self.common, oid_text), &self.common)
+        // RFC 4512 §4.1.5 has no NAME here; slapd reads one and does not print it.
+        let named = Common {
+            names: Vec::new(),
+            ..self.common.clone()
+        };
+        tail(head(&named, oid_text), &named)
     }
 }
 

@@ -43,7 +43,6 @@ fn the_system_schema_is_whole() {
         "superiorUUID",
         "collectiveExclusions",
         "2.5.4.3",
-        "OID.2.5.4.3",
     ] {
         assert!(schema.find_attribute_type(name.as_bytes()).is_some(), "{name}");
     }
@@ -81,7 +80,7 @@ fn everything_published_prints_as_it_reads() {
         assert_eq!(parsed.print(&str::to_owned), text);
         count += 1;
     }
-    assert!(count > 50);
+    assert!(count > 40);
     for text in schema.object_class_definitions() {
         assert_eq!(
             ObjectClassDefinition::parse(text).expect(text).print(&str::to_owned),
@@ -122,9 +121,7 @@ fn publication_has_slapds_form() {
     let rules: Vec<String> = schema.matching_rule_definitions().collect();
     assert!(rules.contains(&"( 2.5.13.2 NAME 'caseIgnoreMatch' SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )".to_owned()));
     let uses: Vec<String> = schema.matching_rule_use_definitions().collect();
-    assert!(uses.contains(
-        &"( 1.3.6.1.4.1.1466.109.114.2 NAME 'caseIgnoreIA5Match' APPLIES ( altServer $ pwdCheckModule ) )".to_owned()
-    ));
+    assert!(uses.contains(&"( 1.3.6.1.4.1.1466.109.114.2 NAME 'caseIgnoreIA5Match' APPLIES altServer )".to_owned()));
 }
 
 const SAMPLE: &str = "\
@@ -234,95 +231,121 @@ fn repeating_the_built_in_schema_is_ignored() {
     assert!(refused("attributetype ( 2.5.4.3 NAME 'cn' SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )").contains("(built in)"));
 }
 
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "attributetype ( 1.2.3 NAME 'a' SUP nosuch )",
+        "test.schema: line 1: attribute type a: AttributeType not found: \"nosuch\"",
+    ),
+    (
+        "\n\nattributetype ( 1.2.3 NAME 'a' )",
+        "test.schema: line 3: attribute type a: AttributeType SYNTAX or SUPerior required",
+    ),
+    (
+        "attributetype ( 1.2.3 NAME 'a' SYNTAX 1.2.9 )",
+        "Syntax not found: \"1.2.9\"",
+    ),
+    (
+        "attributetype ( 1.2.3 NAME 'a' SYNTAX OMsyn:15 EQUALITY foo )",
+        "MatchingRule not found: \"foo\"",
+    ),
+    (
+        "attributetype ( 1.2.3 NAME 'a' SYNTAX OMsyn:26 EQUALITY caseIgnoreMatch )",
+        "inappropriate matching rule: \"caseIgnoreMatch\"",
+    ),
+    (
+        "attributetype ( 1.2.3 NAME 'a' SYNTAX OMsyn:15 EQUALITY caseIgnoreOrderingMatch )",
+        "inappropriate matching rule",
+    ),
+    (
+        "attributetype ( 1.2.3 NAME 'a' SYNTAX OMsyn:15 ORDERING caseIgnoreOrderingMatch )",
+        "inappropriate matching rule",
+    ),
+    (
+        "attributetype ( 1.2.3 NAME 'a' SUP c )\nattributetype ( 1.2.4 NAME 'c' SUP name COLLECTIVE )",
+        "COLLECTIVE",
+    ),
+    (
+        "attributetype ( 1.2.3 NAME 'a' SUP name USAGE dSAOperation )",
+        "inappropriate USAGE",
+    ),
+    (
+        "attributetype ( nomacro:3 NAME 'a' SUP name )",
+        "OID could not be expanded: \"nomacro:3\"",
+    ),
+    (
+        "attributetype ( 1.2.3 NAME 'cn' SUP name )",
+        "name \"cn\" is taken by the attribute type with OID 2.5.4.3",
+    ),
+    (
+        "attributetype ( 1.2.3 NAME 'a' SUP b )\nattributetype ( 1.2.4 NAME 'b' SUP a )",
+        "line 2: attribute type b: superior \"a\"",
+    ),
+    (
+        "attributetype ( 1.2.3 NAME 'a' SUP name )\n\nattributetype ( 1.2.3 NAME 'a' SUP name SINGLE-VALUE )",
+        "test.schema: line 3: attribute type a: inconsistent duplicate of attribute type a (test.schema: line 1)",
+    ),
+    (
+        "objectclass ( 1.2.3 NAME 'a' SUP nosuch )",
+        "line 1: object class a: ObjectClass not found: \"nosuch\"",
+    ),
+    (
+        "objectclass ( 1.2.3 NAME 'a' MUST nosuch )",
+        "object class a: AttributeType not found: \"nosuch\"",
+    ),
+    (
+        "objectclass ( 1.2.3 NAME 'a' SUP alias AUXILIARY )",
+        "inappropriate SUPerior: \"alias\"",
+    ),
+    ("objectclass ( 1.2.3 NAME 'a' SUP a )", "superclass of itself"),
+    ("objectclass ( 1.2.3 NAME 'top' )", "name \"top\" is taken"),
+    ("objectclass ( 1.2.3 NAME 'a' SUP ( top alias ) )", "unexpected token"),
+    ("objectclass ( 1.2.3 NAME 'a_b' )", "is no name"),
+    ("objectclass ( 1.2.3 NAME 'a", "missing closing quote"),
+    ("objectclass ( 1.2.3 NAME 'a' NAME 'b' )", "NAME is given twice"),
+    ("ditcontentrule ( 2.5.6.0 )", "inappropriate ObjectClass: \"2.5.6.0\""),
+    (
+        "ditcontentrule ( 2.5.6.1 MAY nosuch )",
+        "DIT content rule 2.5.6.1: AttributeType not found",
+    ),
+    ("ldapsyntax ( 1.2.3 DESC 'x' )", "no X-SUBST"),
+    (
+        "ldapsyntax ( 1.2.3 DESC 'x' X-SUBST '1.2.4' )",
+        "substitute syntax not found",
+    ),
+    ("objectidentifier a b:1", "OID could not be expanded: \"b:1\""),
+    (
+        "objectidentifier a 1.2\nobjectidentifier a 1.3",
+        "line 2: object identifier a: already stands for 1.2",
+    ),
+    ("objectidentifier a", "a name and an OID expected"),
+    ("nameform ( 1.2.3 OC top MUST cn )", "not enforced"),
+    ("database mdb", "database: not a schema directive"),
+];
+
+#[test]
+fn hidden_types_are_published_once_somebody_asks() {
+    let published = |schema: &Schema| {
+        schema
+            .attribute_type_definitions()
+            .any(|text| text.contains("'pwdMinAge'"))
+    };
+    assert!(!published(&Schema::system()));
+    let repeated = "attributetype ( 1.3.6.1.4.1.42.2.27.8.1.2 NAME 'pwdMinAge' EQUALITY integerMatch SYNTAX OMsInteger SINGLE-VALUE )";
+    assert!(published(&built(repeated).expect("valid")));
+    let mut builder = SchemaBuilder::new();
+    builder.reveal(["pwdMinAge", "pwdPolicy", "nosuch"]);
+    let schema = builder.build().expect("valid");
+    assert!(published(&schema));
+    assert!(
+        schema
+            .object_class_definitions()
+            .any(|text| text.contains("'pwdPolicy'"))
+    );
+}
+
 #[test]
 fn refusals_name_file_line_element_and_reason() {
-    for (text, expected) in [
-        (
-            "attributetype ( 1.2.3 NAME 'a' SUP nosuch )",
-            "test.schema: line 1: attribute type a: AttributeType not found: \"nosuch\"",
-        ),
-        (
-            "\n\nattributetype ( 1.2.3 NAME 'a' )",
-            "test.schema: line 3: attribute type a: AttributeType SYNTAX or SUPerior required",
-        ),
-        (
-            "attributetype ( 1.2.3 NAME 'a' SYNTAX 1.2.9 )",
-            "Syntax not found: \"1.2.9\"",
-        ),
-        (
-            "attributetype ( 1.2.3 NAME 'a' SYNTAX OMsyn:15 EQUALITY foo )",
-            "MatchingRule not found: \"foo\"",
-        ),
-        (
-            "attributetype ( 1.2.3 NAME 'a' SYNTAX OMsyn:26 EQUALITY caseIgnoreMatch )",
-            "inappropriate matching rule: \"caseIgnoreMatch\"",
-        ),
-        (
-            "attributetype ( 1.2.3 NAME 'a' SYNTAX OMsyn:15 EQUALITY caseIgnoreOrderingMatch )",
-            "inappropriate matching rule",
-        ),
-        (
-            "attributetype ( 1.2.3 NAME 'a' SYNTAX OMsyn:15 ORDERING caseIgnoreOrderingMatch )",
-            "inappropriate matching rule",
-        ),
-        ("attributetype ( 1.2.3 NAME 'a' SUP name COLLECTIVE )", "COLLECTIVE"),
-        (
-            "attributetype ( 1.2.3 NAME 'a' SUP name USAGE dSAOperation )",
-            "inappropriate USAGE",
-        ),
-        (
-            "attributetype ( nomacro:3 NAME 'a' SUP name )",
-            "OID could not be expanded: \"nomacro:3\"",
-        ),
-        (
-            "attributetype ( 1.2.3 NAME 'cn' SUP name )",
-            "name \"cn\" is taken by the attribute type with OID 2.5.4.3",
-        ),
-        (
-            "attributetype ( 1.2.3 NAME 'a' SUP b )\nattributetype ( 1.2.4 NAME 'b' SUP a )",
-            "line 2: attribute type b: superior \"a\"",
-        ),
-        (
-            "attributetype ( 1.2.3 NAME 'a' SUP name )\n\nattributetype ( 1.2.3 NAME 'a' SUP name SINGLE-VALUE )",
-            "test.schema: line 3: attribute type a: inconsistent duplicate of attribute type a (test.schema: line 1)",
-        ),
-        (
-            "objectclass ( 1.2.3 NAME 'a' SUP nosuch )",
-            "line 1: object class a: ObjectClass not found: \"nosuch\"",
-        ),
-        (
-            "objectclass ( 1.2.3 NAME 'a' MUST nosuch )",
-            "object class a: AttributeType not found: \"nosuch\"",
-        ),
-        (
-            "objectclass ( 1.2.3 NAME 'a' SUP alias AUXILIARY )",
-            "inappropriate SUPerior: \"alias\"",
-        ),
-        ("objectclass ( 1.2.3 NAME 'a' SUP a )", "superclass of itself"),
-        ("objectclass ( 1.2.3 NAME 'top' )", "name \"top\" is taken"),
-        ("objectclass ( 1.2.3 NAME 'a' SUP ( top alias ) )", "unexpected token"),
-        ("objectclass ( 1.2.3 NAME 'a_b' )", "is no name"),
-        ("objectclass ( 1.2.3 NAME 'a", "missing closing quote"),
-        ("objectclass ( 1.2.3 NAME 'a' NAME 'b' )", "NAME is given twice"),
-        ("ditcontentrule ( 2.5.6.0 )", "inappropriate ObjectClass: \"2.5.6.0\""),
-        (
-            "ditcontentrule ( 2.5.6.1 MAY nosuch )",
-            "DIT content rule 2.5.6.1: AttributeType not found",
-        ),
-        ("ldapsyntax ( 1.2.3 DESC 'x' )", "no X-SUBST"),
-        (
-            "ldapsyntax ( 1.2.3 DESC 'x' X-SUBST '1.2.4' )",
-            "substitute syntax not found",
-        ),
-        ("objectidentifier a b:1", "OID could not be expanded: \"b:1\""),
-        (
-            "objectidentifier a 1.2\nobjectidentifier a 1.3",
-            "line 2: object identifier a: already stands for 1.2",
-        ),
-        ("objectidentifier a", "a name and an OID expected"),
-        ("nameform ( 1.2.3 OC top MUST cn )", "not enforced"),
-        ("database mdb", "database: not a schema directive"),
-    ] {
+    for &(text, expected) in REFUSED {
         let error = refused(text);
         assert!(
             error.contains(expected),
@@ -382,22 +405,18 @@ proptest! {
         may in prop::collection::vec("[a-z]{1,4}", 0..4),
         origin in prop::option::of("[ -&(-~]{0,12}"),
     ) {
-        let mut text = String::from("( 1.2.3");
-        match names.as_slice() {
-            [] => {}
-            [name] => text.push_str(&format!(" NAME '{name}'")),
-            _ => text.push_str(&format!(" NAME ( '{}' )", names.join("' '"))),
-        }
-        text.push_str(" AUXILIARY");
-        match may.as_slice() {
-            [] => {}
-            [name] => text.push_str(&format!(" MAY {name}")),
-            _ => text.push_str(&format!(" MAY ( {} )", may.join(" $ "))),
-        }
-        if let Some(origin) = origin {
-            text.push_str(&format!(" X-ORIGIN '{origin}'"));
-        }
-        text.push_str(" )");
+        let names = match names.as_slice() {
+            [] => String::new(),
+            [name] => format!(" NAME '{name}'"),
+            _ => format!(" NAME ( '{}' )", names.join("' '")),
+        };
+        let may = match may.as_slice() {
+            [] => String::new(),
+            [name] => format!(" MAY {name}"),
+            _ => format!(" MAY ( {} )", may.join(" $ ")),
+        };
+        let origin = origin.map_or_else(String::new, |origin| format!(" X-ORIGIN '{origin}'"));
+        let text = format!("( 1.2.3{names} AUXILIARY{may}{origin} )");
         let parsed = ObjectClassDefinition::parse(&text).expect("valid");
         prop_assert_eq!(parsed.print(&str::to_owned), text);
     }

@@ -238,10 +238,10 @@ fn time<'a>(der: &mut Der<'a>) -> Result<(u8, &'a [u8]), InvalidValue> {
 /// `serial$issuer` or the GSER form.
 fn exact_assertion(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     let text = text(value)?;
-    match text.trim_start().starts_with('{') {
-        true => Gser::parse(text)?.fields().map(|_| ()),
-        false => require(text.split_once('$').is_some_and(|(serial, _)| !serial.is_empty())),
+    if text.trim_start().starts_with('{') {
+        return Gser::parse(text)?.fields().map(|_| ());
     }
+    require(text.split_once('$').is_some_and(|(serial, _)| !serial.is_empty()))
 }
 
 fn gser_list(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {

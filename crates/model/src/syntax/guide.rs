@@ -13,6 +13,7 @@ const MAXIMUM_DEPTH: usize = 64;
 
 /// `class # criteria # subset`.
 fn enhanced_guide(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
+    const SUBSETS: [&[u8]; 3] = [b"baseobject", b"oneLevel", b"wholeSubtree"];
     let mut parts = value.split(|byte| *byte == b'#');
     let (Some(class), Some(found), Some(subset), None) = (parts.next(), parts.next(), parts.next(), parts.next())
     else {
@@ -20,7 +21,6 @@ fn enhanced_guide(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     };
     object_identifier(schema, class.trim_ascii())?;
     require(criteria(found.trim_ascii()))?;
-    const SUBSETS: [&[u8]; 3] = [b"baseobject", b"oneLevel", b"wholeSubtree"];
     let subset = subset.trim_ascii();
     require(SUBSETS.iter().any(|known| subset.eq_ignore_ascii_case(known)))
 }

@@ -5,7 +5,7 @@ use crate::Schema;
 
 pub(super) static ROWS: &[Syntax] = &[
     Syntax::text(oid::GENERALIZED_TIME, "Generalized Time", generalized_time),
-    Syntax::text("1.3.6.1.4.1.1466.115.121.1.53", "UTC Time", utc_time),
+    Syntax::text("1.3.6.1.4.1.1466.115.121.1.53", "UTC Time", utc_time).hidden(),
 ];
 
 /// A point in time as written in a Generalized Time, zone applied.

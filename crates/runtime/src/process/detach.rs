@@ -24,7 +24,15 @@ use nix::unistd::{ForkResult, dup2_stderr, dup2_stdin, dup2_stdout, fork, pipe, 
 #[must_use = "the starting process waits for the report"]
 pub struct Readiness {
     /// `None` in the foreground, where nobody waits.
-    report: Option<File>,
+    waiting: Option<Waiting>,
+}
+
+#[derive(Debug)]
+struct Waiting {
+    /// Where the report is written to.
+    report: File,
+    /// /dev/null, opened early: a chroot may not have it.
+    null: File,
 }
 
 /// Why a process could not become a daemon.
@@ -50,6 +58,7 @@ pub fn detach() -> Result<Readiness, DetachError> {
     require_single_thread()?;
     // What is still buffered would be written once by each process.
     io::stdout().flush()?;
+    let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
     let (reader, writer) = pipe().map_err(io::Error::from)?;
     if let ForkResult::Parent { child } = fork_single_threaded()? {
         drop(writer);
@@ -58,8 +67,9 @@ pub fn detach() -> Result<Readiness, DetachError> {
         exit(await_report(&mut File::from(reader), &mut io::stderr()));
     }
     drop(reader);
+    let report = File::from(writer);
     let readiness = Readiness {
-        report: Some(File::from(writer)),
+        waiting: Some(Waiting { report, null }),
     };
     // From here on we are not the process that the caller's error would be seen in.
     if let Err(error) = setsid() {
@@ -79,21 +89,22 @@ pub fn detach() -> Result<Readiness, DetachError> {
 impl Readiness {
     /// For a server that stays in the foreground: every report is a no-op.
     pub fn foreground() -> Self {
-        Self { report: None }
+        Self { waiting: None }
     }
 
     /// True when a process is waiting for the report.
     pub fn is_detached(&self) -> bool {
-        self.report.is_some()
+        self.waiting.is_some()
     }
 
     /// Reports that the server listens; from here on stdin, stdout and stderr are /dev/null.
     ///
     /// # Errors
-    /// /dev/null cannot be opened. A waiting process that has been killed meanwhile is no error.
+    /// The descriptors cannot be replaced. A waiting process that has been killed meanwhile is no error.
     pub fn ready(self) -> io::Result<()> {
-        let Some(mut report) = self.report else { return Ok(()) };
-        let null = OpenOptions::new().read(true).write(true).open("/dev/null")?;
+        let Some(Waiting { mut report, null }) = self.waiting else {
+            return Ok(());
+        };
         dup2_stdin(&null)?;
         dup2_stdout(&null)?;
         dup2_stderr(&null)?;
@@ -104,7 +115,7 @@ impl Readiness {
     /// Reports that the server will not listen, and why: one line without a line feed. In the foreground the caller has to
     /// say it himself.
     pub fn failed(self, message: &str) {
-        if let Some(mut report) = self.report {
+        if let Some(Waiting { mut report, .. }) = self.waiting {
             // An empty report would read as a silent death.
             let text = if message.is_empty() {
                 "the server could not start"

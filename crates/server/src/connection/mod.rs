@@ -124,25 +124,26 @@ impl Connection {
         self.flush(cx);
         self.step_search(work);
         let mut goes_on = self.start_buffered(work);
+        let mut has_read = false;
         loop {
             // After starting, so that what was handed over just now can wake the task.
             let has_finished = self.poll_completions(work, cx);
             self.drain_if_asked();
             self.flush(cx);
-            match self.state {
-                State::Closing(reason) if self.output.is_empty() => {
-                    self.stream.finish(&mut work.input);
-                    self.state = State::Closed(reason);
-                    return Poll::Ready(Turn::Closed);
-                }
-                State::Closed(_) => return Poll::Ready(Turn::Closed),
-                _ => {}
+            if self.has_ended(work) {
+                return Poll::Ready(Turn::Closed);
             }
-            if goes_on || self.can_step() {
+            if goes_on {
                 return Poll::Ready(Turn::Yield);
             }
-            if !self.may_start() {
-                return Poll::Pending;
+            let rest = if self.can_step() {
+                Poll::Ready(Turn::Yield)
+            } else {
+                Poll::Pending
+            };
+            // Searches do not keep the connection from being read, nor the other way round.
+            if !self.may_start() || (has_read && rest.is_ready()) {
+                return rest;
             }
             if has_finished && !self.input.is_empty() {
                 goes_on = self.start_buffered(work);
@@ -150,8 +151,9 @@ impl Connection {
             }
             let limit = self.message_limit();
             match self.input.poll_read(&mut self.stream, &mut work.input, limit, cx) {
-                Poll::Pending => return Poll::Pending,
+                Poll::Pending => return rest,
                 Poll::Ready(Ok(1..)) => {
+                    has_read = true;
                     increment(&self.status.reads);
                     self.touch();
                     goes_on = self.start_received(work);
@@ -159,6 +161,17 @@ impl Connection {
                 Poll::Ready(Ok(0) | Err(_)) => self.lose("connection lost"),
             }
         }
+    }
+
+    /// Whether everything that has to be sent is sent, or cannot be.
+    fn has_ended(&mut self, work: &mut Work) -> bool {
+        if let State::Closing(reason) = self.state
+            && self.output.is_empty()
+        {
+            self.stream.finish(&mut work.input);
+            self.state = State::Closed(reason);
+        }
+        matches!(self.state, State::Closed(_))
     }
 
     /// Brings the counters of the server up to date, once a turn.

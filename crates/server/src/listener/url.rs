@@ -140,17 +140,17 @@ fn tcp_endpoint(authority: &str) -> Result<Endpoint, &'static str> {
 
 /// The permissions in the extensions of a URL: `x-mod=0770`, `x-mod=770` or `x-mod=-rwxrwx---`.
 fn permissions(extensions: &str) -> Result<Option<u32>, &'static str> {
+    let mut permissions = None;
     for extension in extensions.split(',').filter(|extension| !extension.is_empty()) {
         let extension = extension.strip_prefix('!').unwrap_or(extension);
         let (name, value) = extension.split_once('=').ok_or("unknown URL extension")?;
         if !name.eq_ignore_ascii_case("x-mod") {
             return Err("unknown URL extension");
         }
-        return mode(&percent_decode(value)?)
-            .ok_or("x-mod must be octal digits or of the form -rwxrwxrwx")
-            .map(Some);
+        let mode = mode(&percent_decode(value)?).ok_or("x-mod must be octal digits or of the form -rwxrwxrwx")?;
+        permissions = Some(mode);
     }
-    Ok(None)
+    Ok(permissions)
 }
 
 fn mode(text: &str) -> Option<u32> {

@@ -1,8 +1,9 @@
 //! `logfile`, `logfile-format` and `logfile-rotate`.
 
 use std::{
+    fmt::Write as _,
     fs::{self, File, OpenOptions},
-    io::{self, Write},
+    io::{self, Write as _},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -64,7 +65,6 @@ impl LogFile {
             LogFileFormat::Rfc3339Utc => push_rfc3339_stamp(lines, time.utc()),
         }
         if self.options.format != LogFileFormat::Debug {
-            use std::fmt::Write as _;
             let _ = write!(
                 lines,
                 " {} {}[{}]: ",
@@ -104,8 +104,7 @@ impl LogFile {
             Ok(()) => self.rotation_failed = false,
             Err(error) if !self.rotation_failed => {
                 self.rotation_failed = true;
-                self.lines
-                    .push_str(&format!("ERROR! logfile rotate failure: {error}\n"));
+                let _ = writeln!(self.lines, "ERROR! logfile rotate failure: {error}");
             }
             Err(_) => {}
         }

@@ -1,5 +1,7 @@
 //! The log levels of slapd.conf(5): bits and their names.
 
+use ironbark_config::LogLevel;
+
 /// A set of log levels, as `-d`, `-s` and `loglevel` give it.
 pub type LevelMask = u32;
 
@@ -68,19 +70,15 @@ pub const LEVELS: [Level; 15] = [
 #[error("unrecognized log level \"{0}\"")]
 pub struct UnknownLevel(pub String);
 
-/// Adds what `-d` or `-s` says to `mask`: one number (decimal, `0x`, leading 0 for octal, or negative), or names joined by
-/// commas. A number of zero clears the mask, as slapd's options do.
+/// Adds what `-d` or `-s` says to `mask`: one number (decimal, `0x`, leading 0 for octal, or -1), or names joined by commas. A
+/// number of zero clears the mask, as slapd's options do.
 pub fn add_levels(mask: LevelMask, text: &str) -> Result<LevelMask, UnknownLevel> {
-    if text.starts_with(|first: char| first == '-' || first.is_ascii_digit()) {
-        let number = number(text).ok_or_else(|| UnknownLevel(text.to_owned()))?;
-        return Ok(if number == 0 { 0 } else { mask | number });
-    }
     text.split(',')
-        .filter(|name| !name.is_empty())
-        .try_fold(mask, |mask, name| {
-            named(name)
-                .map(|level| mask | level)
-                .ok_or_else(|| UnknownLevel(name.to_owned()))
+        .filter(|word| !word.is_empty())
+        .try_fold(mask, |mask, word| match LogLevel::parse(word) {
+            Some(LogLevel(0)) => Ok(0),
+            Some(LogLevel(level)) => Ok(mask | level),
+            None => Err(UnknownLevel(word.to_owned())),
         })
 }
 
@@ -127,24 +125,6 @@ pub fn list() -> String {
     text
 }
 
-fn number(text: &str) -> Option<LevelMask> {
-    if let Some(positive) = text.strip_prefix('-') {
-        let value = i64::from(unsigned(positive)?);
-        return i32::try_from(-value).ok().map(i32::cast_unsigned);
-    }
-    unsigned(text)
-}
-
-fn unsigned(text: &str) -> Option<u32> {
-    if let Some(hex) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        return u32::from_str_radix(hex, 16).ok();
-    }
-    match text.strip_prefix('0') {
-        Some(octal) if !octal.is_empty() => u32::from_str_radix(octal, 8).ok(),
-        _ => text.parse().ok(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -160,6 +140,13 @@ mod tests {
         assert_eq!(add_levels(0, "any"), Ok(ANY));
         assert_eq!(add_levels(0, "stats,foo"), Err(UnknownLevel("foo".to_owned())));
         assert_eq!(add_levels(0, "12x"), Err(UnknownLevel("12x".to_owned())));
+    }
+
+    #[test]
+    fn names_are_those_of_loglevel() {
+        for level in &LEVELS {
+            assert_eq!(LogLevel::word(level.name), Some(LogLevel(level.mask)), "{}", level.name);
+        }
     }
 
     #[test]

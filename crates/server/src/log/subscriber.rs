@@ -100,7 +100,7 @@ impl Visit for Text<'_> {
 
 fn escape_controls(text: &mut String, from: usize) {
     let is_control = |byte: &u8| *byte < b' ' && *byte != b'\t' || *byte == 0x7f;
-    if !text.as_bytes().iter().skip(from).any(|byte| is_control(byte)) {
+    if !text.as_bytes().iter().skip(from).any(is_control) {
         return;
     }
     let tail = text.split_off(from);

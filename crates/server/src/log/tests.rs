@@ -1,3 +1,5 @@
+//! Tests of the routing of levels.
+
 use std::sync::MutexGuard;
 
 use super::*;

@@ -22,7 +22,7 @@ pub(super) fn add(tree: &mut Tree<'_>, pool: &Pool, max_descriptors: u64) {
         ("Current", pool.current() as u64),
     ] {
         tree.add(&[name, "Connections"], "monitorCounterObject", |node| {
-            node.count("monitorCounter", value)
+            node.count("monitorCounter", value);
         });
     }
 }

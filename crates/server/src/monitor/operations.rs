@@ -41,7 +41,7 @@ pub(super) fn add_statistics(tree: &mut Tree<'_>, statistics: &Statistics) {
         ("Referrals", statistics.references()),
     ] {
         tree.add(&[name, "Statistics"], "monitorCounterObject", |node| {
-            node.count("monitorCounter", value)
+            node.count("monitorCounter", value);
         });
     }
 }

@@ -41,7 +41,7 @@ pub(super) fn add(tree: &mut Tree<'_>, pool: &Pool) {
         ),
     ] {
         tree.add(&[name, "Threads"], "monitoredObject", |node| {
-            node.set("description", description)
+            node.set("description", description);
         });
     }
 }
@@ -59,7 +59,7 @@ pub(super) fn add_waiters(tree: &mut Tree<'_>, pool: &Pool) {
     );
     for (name, value) in [("Read", connections.len() - writing), ("Write", writing)] {
         tree.add(&[name, "Waiters"], "monitorCounterObject", |node| {
-            node.count("monitorCounter", value as u64)
+            node.count("monitorCounter", value as u64);
         });
     }
 }

@@ -46,7 +46,12 @@ impl PreparedEntry {
 impl Preparer {
     pub(super) fn new(database: &Database) -> Self {
         let catalog = ArcSwap::new(database.catalog.load_full());
-        Self { shared: Arc::new(Shared { catalog, registering: Mutex::new(()) }) }
+        Self {
+            shared: Arc::new(Shared {
+                catalog,
+                registering: Mutex::new(()),
+            }),
+        }
     }
     pub(super) fn catalog(&self) -> Arc<Catalog> {
         self.shared.catalog.load_full()
@@ -76,7 +81,8 @@ impl Preparer {
             let range = start..prepared.tlvs.len();
             let external = external::is_external(attribute.values.len(), range.len());
             let tlvs = prepared.tlvs.get(range.clone()).unwrap_or_default();
-            prepared.keys.add_values(&catalog, number, None, TlvValues(tlvs));
+            prepared.flags |= u8::from(external) * codec::FLAG_EXTERNAL;
+            prepared.keys.add_values(&catalog, number, None, &TlvValues(tlvs));
             prepared.blocks.push((number, range, external));
         }
         prepared.keys.sort();

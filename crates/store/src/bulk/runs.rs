@@ -36,7 +36,9 @@ struct Item {
 impl Item {
     fn rest<'a>(&self, arena: &'a [u8]) -> &'a [u8] {
         let offset = self.offset as usize;
-        arena.get(offset..offset + (self.length as usize).saturating_sub(8)).unwrap_or_default()
+        arena
+            .get(offset..offset + (self.length as usize).saturating_sub(8))
+            .unwrap_or_default()
     }
     fn compare(&self, other: &Self, arena: &[u8]) -> std::cmp::Ordering {
         self.prefix
@@ -74,7 +76,12 @@ impl RunSorter {
         let offset = u32::try_from(self.arena.len()).unwrap_or(u32::MAX);
         self.arena.extend_from_slice(key.get(8..).unwrap_or_default());
         let length = u32::try_from(key.len()).unwrap_or(u32::MAX);
-        self.items.push(Item { prefix: u64::from_be_bytes(prefix), id, offset, length });
+        self.items.push(Item {
+            prefix: u64::from_be_bytes(prefix),
+            id,
+            offset,
+            length,
+        });
         if self.arena.len() + self.items.len() * size_of::<Item>() > self.limit {
             self.spill()?;
         }
@@ -98,7 +105,9 @@ impl RunSorter {
             handles
                 .into_iter()
                 .map(|handle| {
-                    handle.join().unwrap_or_else(|_| Err(StoreError::Format("a sorting thread has failed".into())))
+                    handle
+                        .join()
+                        .unwrap_or_else(|_| Err(StoreError::Format("a sorting thread has failed".into())))
                 })
                 .collect::<Result<Vec<()>, StoreError>>()
         });
@@ -115,7 +124,12 @@ impl RunSorter {
         let mut merge = Merge::default();
         for (path, at) in std::mem::take(&mut self.runs).into_iter().zip(0..) {
             let file = File::open(&path).map_err(|error| StoreError::file(&path, error))?;
-            let mut run = RunReader { input: BufReader::with_capacity(256 << 10, file), path, key: Vec::new(), ids: Vec::new() };
+            let mut run = RunReader {
+                input: BufReader::with_capacity(256 << 10, file),
+                path,
+                key: Vec::new(),
+                ids: Vec::new(),
+            };
             if run.next()? {
                 merge.heap.push(Reverse((run.key.clone(), at)));
             }
@@ -164,9 +178,12 @@ impl RunReader {
         let length = self.number()?;
         self.key.truncate(usize::try_from(shared).unwrap_or(usize::MAX));
         let start = self.key.len();
-        self.key.resize(start + usize::try_from(length).unwrap_or(0).min(1024), 0);
+        self.key
+            .resize(start + usize::try_from(length).unwrap_or(0).min(1024), 0);
         let rest = self.key.get_mut(start..).unwrap_or_default();
-        self.input.read_exact(rest).map_err(|error| StoreError::file(&self.path, error))?;
+        self.input
+            .read_exact(rest)
+            .map_err(|error| StoreError::file(&self.path, error))?;
         self.ids.clear();
         let mut last = 0;
         for _ in 0..self.number()? {
@@ -176,7 +193,8 @@ impl RunReader {
         Ok(true)
     }
     fn number(&mut self) -> Result<u64, StoreError> {
-        self.varint()?.ok_or_else(|| StoreError::Format(format!("{}: cut off", self.path.display())))
+        self.varint()?
+            .ok_or_else(|| StoreError::Format(format!("{}: cut off", self.path.display())))
     }
     fn varint(&mut self) -> Result<Option<u64>, StoreError> {
         let failed = |error| StoreError::file(&self.path, error);
@@ -195,6 +213,9 @@ impl RunReader {
     }
 }
 
+/// A key and its entry IDs, ascending.
+pub(super) type Group<'m> = (&'m [u8], &'m [EntryId]);
+
 /// Keys in order, each once, with the IDs of all runs.
 #[derive(Default)]
 pub(super) struct Merge {
@@ -206,14 +227,16 @@ pub(super) struct Merge {
 
 impl Merge {
     /// The next key and its IDs, ascending.
-    pub(super) fn next(&mut self) -> Result<Option<(&[u8], &[EntryId])>, StoreError> {
+    pub(super) fn next(&mut self) -> Result<Option<Group<'_>>, StoreError> {
         self.ids.clear();
         let mut first = true;
         while let Some(Reverse((key, _))) = self.heap.peek() {
             if !first && *key != self.key {
                 break;
             }
-            let Some(Reverse((mut key, at))) = self.heap.pop() else { break };
+            let Some(Reverse((mut key, at))) = self.heap.pop() else {
+                break;
+            };
             let Some(run) = self.runs.get_mut(at) else { break };
             self.ids.extend_from_slice(&run.ids);
             let more = run.next()?;
@@ -271,8 +294,8 @@ mod tests {
             let mut merge = sorter.merge().unwrap();
             for (key, ids) in expected {
                 let (merged, found) = merge.next().unwrap().unwrap();
-                prop_assert_eq!(merged, key.as_slice());
-                prop_assert_eq!(found, ids.into_iter().collect::<Vec<_>>().as_slice());
+                prop_assert_eq!(merged.to_vec(), key);
+                prop_assert_eq!(found.to_vec(), ids.into_iter().collect::<Vec<_>>());
             }
             prop_assert!(merge.next().unwrap().is_none());
         }

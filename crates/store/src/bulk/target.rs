@@ -27,9 +27,18 @@ impl Target {
         let data = directory.join("data.mdb");
         if fs::metadata(&data).is_ok_and(|found| found.len() > 0) {
             refuse_if_in_use(&directory)?;
-            let existing = Database::open(DatabaseOptions { read_only: false, ..options.clone() }, schema.clone())?;
+            let existing = Database::open(
+                DatabaseOptions {
+                    read_only: false,
+                    ..options.clone()
+                },
+                schema.clone(),
+            )?;
             if existing.snapshot()?.view().entry_count()? > 0 {
-                return Err(StoreError::Format(format!("{}: the database has entries already", data.display())));
+                return Err(StoreError::Format(format!(
+                    "{}: the database has entries already",
+                    data.display()
+                )));
             }
         }
         let temporary = directory.join(TEMPORARY);

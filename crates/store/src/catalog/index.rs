@@ -1,10 +1,15 @@
 //! Indexes: their rows in `indexes`, what they mean under a schema, and which attributes feed them.
 //!
-//! Row: key varint(index number); value: byte kind, byte state (0 not built, 1 active), byte flags (1 nolang, 2 nosubtypes), then the
-//! attribute type as text. Kinds: 1 presence, 2 equality by hash, 3 equality in order, 4 substring, 5 approximate.
+//! Row: key varint(index number); value: byte kind, byte state (0 not built, 1 active), byte flags (1 nolang, 2 nosubtypes), varint
+//! length of the attribute type's name, the name, OID of the matching rule that makes the keys (nothing for presence and
+//! approximate). Kinds: 1 presence, 2 equality by hash, 3 equality in order, 4 substring, 5 approximate.
 
 use heed::{RoTxn, RwTxn};
-use ironbark_model::{AttributeDescription, Schema, matching::MatchingRule, schema::TypeNumber};
+use ironbark_model::{
+    AttributeDescription, Schema,
+    matching::MatchingRule,
+    schema::{AttributeType, TypeNumber},
+};
 use smallvec::SmallVec;
 
 use crate::{
@@ -31,9 +36,15 @@ pub(crate) enum IndexKind {
 
 impl IndexKind {
     fn from_byte(byte: u8) -> Option<Self> {
-        [Self::Presence, Self::EqualityHash, Self::EqualityOrdered, Self::Substring, Self::Approximate]
-            .into_iter()
-            .find(|kind| *kind as u8 == byte)
+        [
+            Self::Presence,
+            Self::EqualityHash,
+            Self::EqualityOrdered,
+            Self::Substring,
+            Self::Approximate,
+        ]
+        .into_iter()
+        .find(|kind| *kind as u8 == byte)
     }
     /// The word of `index`.
     pub(crate) fn word(self) -> &'static str {
@@ -59,6 +70,8 @@ pub(crate) struct StoredIndex {
     pub(crate) no_language: bool,
     pub(crate) no_subtypes: bool,
     pub(crate) attribute: Box<str>,
+    /// OID of the rule: under another one the keys are worthless.
+    pub(crate) rule: Box<str>,
 }
 
 /// An index under the current schema.
@@ -76,13 +89,18 @@ impl StoredIndex {
     fn encode(&self) -> Vec<u8> {
         let flags = u8::from(self.no_language) | (u8::from(self.no_subtypes) << 1);
         let mut row = vec![self.kind as u8, u8::from(self.active), flags];
+        varint::put(&mut row, self.attribute.len() as u64);
         row.extend_from_slice(self.attribute.as_bytes());
+        row.extend_from_slice(self.rule.as_bytes());
         row
     }
     fn decode(key: &[u8], row: &[u8]) -> Option<Self> {
-        let [kind, state, flags, attribute @ ..] = row else {
+        let [kind, state, flags, rest @ ..] = row else {
             return None;
         };
+        let mut rest = rest;
+        let length = usize::try_from(varint::take(&mut rest)?).ok()?;
+        let (attribute, rule) = rest.split_at_checked(length)?;
         Some(Self {
             number: varint::read(key)?,
             kind: IndexKind::from_byte(*kind)?,
@@ -90,17 +108,21 @@ impl StoredIndex {
             no_language: flags & 1 != 0,
             no_subtypes: flags & 2 != 0,
             attribute: std::str::from_utf8(attribute).ok()?.into(),
+            rule: std::str::from_utf8(rule).ok()?.into(),
         })
     }
     /// Writes the row.
     pub(crate) fn store(&self, txn: &mut RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
-        Ok(tables.indexes.put(txn, varint::Key::new(self.number).bytes(), &self.encode())?)
+        Ok(tables
+            .indexes
+            .put(txn, varint::Key::new(self.number).bytes(), &self.encode())?)
     }
     fn same_definition(&self, other: &Self) -> bool {
         self.kind == other.kind
             && self.no_language == other.no_language
             && self.no_subtypes == other.no_subtypes
             && self.attribute.eq_ignore_ascii_case(&other.attribute)
+            && self.rule == other.rule
     }
 }
 
@@ -120,10 +142,14 @@ pub(crate) fn load(txn: &RoTxn<'_>, tables: &Tables) -> Result<Vec<StoredIndex>,
 fn wanted(schema: &Schema, definitions: &[IndexDefinition]) -> Result<Vec<StoredIndex>, StoreError> {
     let mut wanted: Vec<StoredIndex> = Vec::new();
     for definition in definitions {
-        let found = schema.find_attribute_type(definition.attribute.as_bytes()).ok_or_else(|| {
-            StoreError::Format(format!("index attribute \"{}\" undefined", definition.attribute))
-        })?;
-        let equality = if found.ordering.is_some() { IndexKind::EqualityOrdered } else { IndexKind::EqualityHash };
+        let found = schema
+            .find_attribute_type(definition.attribute.as_bytes())
+            .ok_or_else(|| StoreError::Format(format!("index attribute \"{}\" undefined", definition.attribute)))?;
+        let equality = if found.ordering.is_some() {
+            IndexKind::EqualityOrdered
+        } else {
+            IndexKind::EqualityHash
+        };
         let kinds = [
             (definition.presence, IndexKind::Presence),
             (definition.equality, equality),
@@ -138,8 +164,12 @@ fn wanted(schema: &Schema, definitions: &[IndexDefinition]) -> Result<Vec<Stored
                 no_language: definition.no_language,
                 no_subtypes: definition.no_subtypes,
                 attribute: found.names.first().unwrap_or(&found.oid).clone(),
+                rule: rule_of(found, kind).map_or("", |rule| rule.oid).into(),
             };
-            if !wanted.iter().any(|other| other.kind == kind && other.attribute == index.attribute) {
+            if !wanted
+                .iter()
+                .any(|other| other.kind == kind && other.attribute == index.attribute)
+            {
                 wanted.push(index);
             }
         }
@@ -159,7 +189,10 @@ pub(crate) fn register(
     let wanted = wanted(schema, definitions)?;
     let empty = tables.entries.is_empty(txn)?;
     let mut changed = false;
-    for dropped in stored.iter().filter(|old| !wanted.iter().any(|new| new.same_definition(old))) {
+    for dropped in stored
+        .iter()
+        .filter(|old| !wanted.iter().any(|new| new.same_definition(old)))
+    {
         let key = varint::Key::new(dropped.number);
         changed |= tables.indexes.delete(txn, key.bytes())?;
         Tables::delete_prefix(txn, &tables.index, key.bytes(), usize::MAX)?;
@@ -169,7 +202,10 @@ pub(crate) fn register(
         match stored.iter().find(|old| new.same_definition(old)) {
             Some(old) if old.active || !empty => {}
             Some(old) => {
-                let active = StoredIndex { active: true, ..old.clone() };
+                let active = StoredIndex {
+                    active: true,
+                    ..old.clone()
+                };
                 active.store(txn, tables)?;
                 changed = true;
             }
@@ -195,11 +231,10 @@ pub(crate) fn resolve(schema: &Schema, stored: Vec<StoredIndex>) -> Result<Vec<I
         let Some(found) = schema.find_attribute_type(stored.attribute.as_bytes()) else {
             continue;
         };
-        let rule = match stored.kind {
-            IndexKind::Presence | IndexKind::Approximate => None,
-            IndexKind::EqualityHash | IndexKind::EqualityOrdered => found.equality,
-            IndexKind::Substring => found.substrings,
-        };
+        let rule = rule_of(found, stored.kind);
+        let mut stored = stored;
+        // The schema has another rule now: the index is of no use until the database is opened anew and the index built.
+        stored.active &= rule.map_or("", |rule| rule.oid) == &*stored.rule;
         indexes.push(Index {
             prefix: SmallVec::from_slice(varint::Key::new(stored.number).bytes()),
             attribute_type: found.number,
@@ -211,6 +246,15 @@ pub(crate) fn resolve(schema: &Schema, stored: Vec<StoredIndex>) -> Result<Vec<I
         return Err(StoreError::Format("too many indexes".into()));
     }
     Ok(indexes)
+}
+
+/// The rule that makes an index's keys.
+fn rule_of(found: &AttributeType, kind: IndexKind) -> Option<&'static MatchingRule> {
+    match kind {
+        IndexKind::Presence | IndexKind::Approximate => None,
+        IndexKind::EqualityHash | IndexKind::EqualityOrdered => found.equality,
+        IndexKind::Substring => found.substrings,
+    }
 }
 
 /// Positions of the indexes that values of a description go into.

@@ -168,7 +168,7 @@ impl Catalog {
         asked.options.is_empty()
             || self
                 .attribute(number)
-                .is_some_and(|info| options_answer(&info.description, asked))
+                .is_some_and(|info| info.description.options_include(asked))
     }
     /// The numbers that answer a description.
     pub(crate) fn numbers_of<'a>(&'a self, asked: &'a AttributeDescription) -> impl Iterator<Item = u16> + 'a {
@@ -187,7 +187,9 @@ impl Catalog {
     ) -> Result<(Self, u16), StoreError> {
         let (catalog, number) = self.with(description)?;
         let text = catalog.texts.last().map_or(&[][..], |text| text.as_bytes());
-        tables.attributes.put(txn, varint::Key::new(u64::from(number)).bytes(), text)?;
+        tables
+            .attributes
+            .put(txn, varint::Key::new(u64::from(number)).bytes(), text)?;
         Ok((catalog, number))
     }
 
@@ -210,9 +212,14 @@ impl Catalog {
         let is = |special: Option<ClassNumber>| {
             special.is_some_and(|s| s == class.number || self.schema.superclasses(class.number).contains(&s))
         };
-        u8::from(is(self.special.alias)) * FLAG_ALIAS
-            | u8::from(is(self.special.referral)) * FLAG_REFERRAL
-            | u8::from(is(self.special.subentry)) * FLAG_SUBENTRY
+        [
+            (self.special.alias, FLAG_ALIAS),
+            (self.special.referral, FLAG_REFERRAL),
+            (self.special.subentry, FLAG_SUBENTRY),
+        ]
+        .into_iter()
+        .filter(|(special, _)| is(*special))
+        .fold(0, |flags, (_, flag)| flags | flag)
     }
 
     /// Appends the form in which two values of an attribute are compared; the value itself when there is no rule or it does not fit.
@@ -223,18 +230,4 @@ impl Catalog {
             out.extend_from_slice(value);
         }
     }
-}
-
-/// Whether all options of `asked` are among those of `stored`; `lang-en-` asks for the range of tags below it.
-fn options_answer(stored: &AttributeDescription, asked: &AttributeDescription) -> bool {
-    asked.options.iter().all(|asked| {
-        stored.options.iter().any(|stored| {
-            stored == asked
-                || asked.strip_suffix('-').is_some_and(|tag| {
-                    asked.starts_with("lang-")
-                        && stored.starts_with(tag)
-                        && stored.as_bytes().get(tag.len()).is_none_or(|&c| c == b'-')
-                })
-        })
-    })
 }

@@ -1,18 +1,20 @@
 //! The bytes of a change record, for logs and for other servers.
 //!
-//!     byte       version, 1
-//!     byte       kind: 1 add, 2 delete, 3 modify, 4 modify DN
-//!     string     CSN
-//!     string     author
-//!     list       effects, each:
-//!       byte     1 add:    string DN, list of attributes (string description, list of values)
-//!                2 modify: string DN, list of changes
-//!                3 rename: string DN, string new DN, list of changes
-//!                4 delete: string DN, string entryUUID
-//!     change     byte 1 add, 2 delete, 3 replace; string description; list of values
-//!     list       varint count, then the items
-//!     string     varint length, then the bytes (UTF-8)
-//!     value      varint length, then the bytes
+//! ```text
+//! byte       version, 1
+//! byte       kind: 1 add, 2 delete, 3 modify, 4 modify DN
+//! string     CSN
+//! string     author
+//! list       effects, each:
+//!   byte     1 add:    string DN, list of attributes (string description, list of values)
+//!            2 modify: string DN, list of changes
+//!            3 rename: string DN, string new DN, list of changes
+//!            4 delete: string DN, string entryUUID
+//! change     byte 1 add, 2 delete, 3 replace; string description; list of values
+//! list       varint count, then the items
+//! string     varint length, then the bytes (UTF-8)
+//! value      varint length, then the bytes
+//! ```
 //!
 //! Varints are the ordered ones of ARCHITECTURE.md, "Tables". Nothing may follow the last effect.
 
@@ -47,7 +49,9 @@ impl ChangeRecord {
         if bytes.first().is_some_and(|&version| version > VERSION) {
             return Err(StoreError::Format("change record of a later version".into()));
         }
-        Reader(bytes).record().ok_or_else(|| StoreError::Format("malformed change record".into()))
+        Reader(bytes)
+            .record()
+            .ok_or_else(|| StoreError::Format("malformed change record".into()))
     }
 }
 
@@ -124,7 +128,12 @@ impl<'b> Reader<'b> {
         };
         let (csn, author) = (self.string()?, self.string()?);
         let effects = self.list(Self::effect)?;
-        self.0.is_empty().then_some(ChangeRecord { csn, author, kind, effects })
+        self.0.is_empty().then_some(ChangeRecord {
+            csn,
+            author,
+            kind,
+            effects,
+        })
     }
     fn byte(&mut self) -> Option<u8> {
         let (&byte, rest) = self.0.split_first()?;
@@ -168,9 +177,19 @@ impl<'b> Reader<'b> {
                 let attributes = self.list(|reader| Some((reader.string()?, reader.values()?)))?;
                 Some(Effect::Add { dn, attributes })
             }
-            2 => Some(Effect::Modify { dn, changes: self.list(Self::change)? }),
-            3 => Some(Effect::Rename { dn, new_dn: self.string()?, changes: self.list(Self::change)? }),
-            4 => Some(Effect::Delete { dn, entry_uuid: self.string()? }),
+            2 => Some(Effect::Modify {
+                dn,
+                changes: self.list(Self::change)?,
+            }),
+            3 => Some(Effect::Rename {
+                dn,
+                new_dn: self.string()?,
+                changes: self.list(Self::change)?,
+            }),
+            4 => Some(Effect::Delete {
+                dn,
+                entry_uuid: self.string()?,
+            }),
             _ => None,
         }
     }
@@ -237,7 +256,10 @@ mod tests {
             kind: ChangeKind::Modify,
             effects: vec![Effect::Modify {
                 dn: "dc=a".into(),
-                changes: vec![ValueChange::Replace { attribute: "cn".into(), values: vec![b"x".to_vec()] }],
+                changes: vec![ValueChange::Replace {
+                    attribute: "cn".into(),
+                    values: vec![b"x".to_vec()],
+                }],
             }],
         };
         let mut bytes = Vec::new();
@@ -247,6 +269,11 @@ mod tests {
 
     #[test]
     fn a_later_version_is_told_apart() {
-        assert!(ChangeRecord::decode(&[2, 1]).unwrap_err().to_string().contains("later version"));
+        assert!(
+            ChangeRecord::decode(&[2, 1])
+                .unwrap_err()
+                .to_string()
+                .contains("later version")
+        );
     }
 }

@@ -63,7 +63,11 @@ impl Database {
             .mode(self.options.mode)
             .open(&path)
             .map_err(|error| StoreError::file(&path, error))?;
-        let option = if compact { CompactionOption::Enabled } else { CompactionOption::Disabled };
+        let option = if compact {
+            CompactionOption::Enabled
+        } else {
+            CompactionOption::Disabled
+        };
         let copied = self
             .env
             .copy_to_file(&mut file, option)
@@ -120,12 +124,20 @@ impl Database {
         }
         let mut chosen = Vec::new();
         for attribute in attributes {
-            let wanted = catalog.schema.find_attribute_type(attribute.as_bytes()).map(|found| found.number);
+            let wanted = catalog
+                .schema
+                .find_attribute_type(attribute.as_bytes())
+                .map(|found| found.number);
             let before = chosen.len();
-            let of_type = catalog.indexes.iter().filter(|index| Some(index.attribute_type) == wanted);
+            let of_type = catalog
+                .indexes
+                .iter()
+                .filter(|index| Some(index.attribute_type) == wanted);
             chosen.extend(of_type.map(|index| index.stored.number));
             if chosen.len() == before {
-                return Err(StoreError::Format(format!("no index is defined for attribute \"{attribute}\"")));
+                return Err(StoreError::Format(format!(
+                    "no index is defined for attribute \"{attribute}\""
+                )));
             }
         }
         chosen.sort_unstable();
@@ -136,7 +148,11 @@ impl Database {
     fn set_index_state(&self, chosen: &[u64], active: bool) -> Result<(), StoreError> {
         let mut write = self.write()?;
         let mut catalog = (*write.catalog).clone();
-        for index in catalog.indexes.iter_mut().filter(|index| chosen.contains(&index.stored.number)) {
+        for index in catalog
+            .indexes
+            .iter_mut()
+            .filter(|index| chosen.contains(&index.stored.number))
+        {
             index.stored.active = active;
             index.stored.store(&mut write.txn, &self.tables)?;
         }
@@ -169,7 +185,15 @@ fn build_step(
         let id = crate::varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"))?;
         let image = Image::decode(bytes, write.shared()).ok_or_else(|| StoreError::damaged("a record"))?;
         keys.clear();
-        write::index::image_keys(&write.txn, write.tables(), &catalog, id, &image, Some(&positions), &mut keys)?;
+        write::index::image_keys(
+            &write.txn,
+            write.tables(),
+            &catalog,
+            id,
+            &image,
+            Some(&positions),
+            &mut keys,
+        )?;
         keys.sort();
         pairs.extend(keys.iter().map(|key| (key.into(), id)));
         last = id;

@@ -37,7 +37,10 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
     refuse_foreign_file(&env, &options.directory)?;
     let tables = if options.read_only {
         Tables::open(&env)?.ok_or_else(|| {
-            StoreError::Format(format!("{}: no database has been made here yet", options.directory.display()))
+            StoreError::Format(format!(
+                "{}: no database has been made here yet",
+                options.directory.display()
+            ))
         })?
     } else {
         Tables::create(&env)?
@@ -81,7 +84,11 @@ fn prepare_files(options: &DatabaseOptions) -> Result<(), StoreError> {
         return Ok(());
     }
     for path in [data, options.directory.join("lock.mdb")] {
-        let made = OpenOptions::new().write(true).create_new(true).mode(options.mode).open(&path);
+        let made = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(options.mode)
+            .open(&path);
         match made {
             Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
                 return Err(StoreError::file(&path, error));
@@ -106,7 +113,11 @@ fn open_environment(options: &DatabaseOptions) -> Result<Environment, StoreError
         flags |= flag;
     }
     let default = if options.write_map { WRITE_MAP_RESERVE } else { RESERVE };
-    let mut size = options.max_size.unwrap_or(default).max(1 << 20).next_multiple_of(ROUNDING);
+    let mut size = options
+        .max_size
+        .unwrap_or(default)
+        .max(1 << 20)
+        .next_multiple_of(ROUNDING);
     loop {
         let mut env = EnvOpenOptions::new().read_txn_without_tls();
         env.map_size(usize::try_from(size).unwrap_or(usize::MAX & !0xffff))
@@ -172,7 +183,10 @@ fn check_format(env: &Environment, tables: &Tables, options: &DatabaseOptions) -
         return Ok(());
     }
     if options.read_only {
-        return Err(StoreError::Format(format!("{}: no database has been made here yet", path.display())));
+        return Err(StoreError::Format(format!(
+            "{}: no database has been made here yet",
+            path.display()
+        )));
     }
     let mut txn = env.write_txn()?;
     mark_new(&mut txn, tables)?;

@@ -17,8 +17,15 @@ pub struct Candidates<'t> {
 
 enum Inner<'t> {
     Short(smallvec::IntoIter<[EntryId; 16]>),
-    Many { ids: std::sync::Arc<roaring::RoaringTreemap>, buffer: std::vec::IntoIter<EntryId>, after: EntryId },
-    Rows { rows: RoRange<'t, Bytes, Bytes>, parent: Option<EntryId> },
+    Many {
+        ids: std::sync::Arc<roaring::RoaringTreemap>,
+        buffer: std::vec::IntoIter<EntryId>,
+        after: EntryId,
+    },
+    Rows {
+        rows: RoRange<'t, Bytes, Bytes>,
+        parent: Option<EntryId>,
+    },
 }
 
 /// IDs that are taken from a bitmap at a time.
@@ -34,11 +41,18 @@ impl<'t> Candidates<'t> {
                 let from = ids.partition_point(|&id| id <= after);
                 Inner::Short(SmallVec::from_slice(ids.get(from..).unwrap_or_default()).into_iter())
             }
-            Source::Many(ids) => Inner::Many { ids: ids.clone(), buffer: Vec::new().into_iter(), after },
+            Source::Many(ids) => Inner::Many {
+                ids: ids.clone(),
+                buffer: Vec::new().into_iter(),
+                after,
+            },
             Source::All => {
                 let start = varint::Key::new(after);
                 let range = (std::ops::Bound::Excluded(start.bytes()), std::ops::Bound::Unbounded);
-                Inner::Rows { rows: view.tables().entries.range(view.txn, &range)?, parent: plan.parent }
+                Inner::Rows {
+                    rows: view.tables().entries.range(view.txn, &range)?,
+                    parent: plan.parent,
+                }
             }
         };
         Ok(Self { inner })
@@ -51,7 +65,9 @@ impl<'t> Candidates<'t> {
                 if let Some(id) = buffer.next() {
                     return Ok(Some(id));
                 }
-                let Some(from) = after.checked_add(1) else { return Ok(None) };
+                let Some(from) = after.checked_add(1) else {
+                    return Ok(None);
+                };
                 let mut rest = ids.iter();
                 rest.advance_to(from);
                 let next: Vec<EntryId> = rest.take(BUFFER).collect();
@@ -62,8 +78,8 @@ impl<'t> Candidates<'t> {
             Inner::Rows { rows, parent } => {
                 for row in rows {
                     let (key, mut bytes) = row?;
-                    let header = codec::take_header(&mut bytes)
-                        .ok_or_else(|| StoreError::damaged("the header of a record"))?;
+                    let header =
+                        codec::take_header(&mut bytes).ok_or_else(|| StoreError::damaged("the header of a record"))?;
                     if header.flags & FLAG_PLACEHOLDER != 0 || parent.is_some_and(|parent| parent != header.parent) {
                         continue;
                     }

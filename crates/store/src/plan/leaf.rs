@@ -28,6 +28,9 @@ pub(super) struct ListKey {
 /// Lists.
 pub(super) type Lists = SmallVec<[ListKey; 1]>;
 
+/// Lists that one item may ask for; reading more costs about as much as a scan.
+const MOST_LISTS: usize = 16_384;
+
 /// What one item asks of the indexes.
 pub(super) enum Leaf {
     /// Any of the lists; `true`: all IDs match.
@@ -77,10 +80,14 @@ impl Planner<'_, '_> {
     }
 
     pub(super) fn leaf(&mut self, at: usize) -> Result<Leaf, StoreError> {
-        let Some(node) = self.filter.nodes.get(at) else { return Ok(Leaf::Unknown) };
+        let Some(node) = self.filter.nodes.get(at) else {
+            return Ok(Leaf::Unknown);
+        };
         let slot = match node {
             Node::Present(slot)
             | Node::Equality { slot, .. }
+            | Node::AnyOf { slot, .. }
+            | Node::Less { slot, .. }
             | Node::GreaterOrEqual { slot, .. }
             | Node::LessOrEqual { slot, .. }
             | Node::Approx { slot, .. }
@@ -89,10 +96,21 @@ impl Planner<'_, '_> {
             _ => return Ok(Leaf::Unknown),
         };
         // The DN of an entry is not in the index of its attributes (a value may be in the name of a superior).
-        if matches!(node, Node::Equality { dn_attributes: true, .. }) {
+        if matches!(
+            node,
+            Node::Equality {
+                dn_attributes: true,
+                ..
+            } | Node::Less {
+                dn_attributes: true,
+                ..
+            }
+        ) {
             return Ok(Leaf::Unknown);
         }
-        let Some(asked) = self.description(slot) else { return Ok(Leaf::Unknown) };
+        let Some(asked) = self.description(slot) else {
+            return Ok(Leaf::Unknown);
+        };
         if let Some(leaf) = self.without_index(asked) {
             return Ok(leaf);
         }
@@ -100,11 +118,18 @@ impl Planner<'_, '_> {
             Node::Present(_) => self.presence(asked),
             Node::Equality { rule, value, .. } => self.equality(asked, rule, value),
             Node::GreaterOrEqual { rule, value, .. } => self.inequality(asked, rule, value, true),
-            Node::LessOrEqual { rule, value, .. } => self.inequality(asked, rule, value, false),
-            Node::Approx { value, .. } => self.approximate(asked, value),
-            Node::Substrings { rule, initial, any, r#final, .. } => {
-                self.substrings(asked, rule, initial.as_ref(), any, r#final.as_ref())
+            Node::AnyOf { rule, values, .. } => self.any_of(asked, rule, values),
+            Node::LessOrEqual { rule, value, .. } | Node::Less { rule, value, .. } => {
+                self.inequality(asked, rule, value, false)
             }
+            Node::Approx { value, .. } => self.approximate(asked, value),
+            Node::Substrings {
+                rule,
+                initial,
+                any,
+                r#final,
+                ..
+            } => self.substrings(asked, rule, initial.as_ref(), any, r#final.as_ref()),
             Node::InChain { value, .. } => return self.chain(slot, value),
             _ => Leaf::Unknown,
         })
@@ -123,62 +148,49 @@ impl Planner<'_, '_> {
     }
 
     fn equality(&self, asked: &AttributeDescription, rule: &MatchingRule, value: &Range<u32>) -> Leaf {
-        if Some(asked.attribute_type) == self.view.catalog.special.object_class {
-            return self.object_class(asked, value);
-        }
         let kinds = [IndexKind::EqualityHash, IndexKind::EqualityOrdered];
         let Some(index) = self.index(asked, &kinds).filter(|index| index.rule == Some(rule)) else {
             return Leaf::Unknown;
         };
-        // A rule that decides by its own function is no equality of normal forms.
-        if rule.evaluate.is_some() {
-            return Leaf::Unknown;
-        }
         let normal = self.filter.value(value);
-        let exact = index.stored.kind == IndexKind::EqualityOrdered
-            && normal.len() <= ORDERED_LIMIT
-            && index.attribute_type == asked.attribute_type
-            && asked.options.is_empty();
-        Leaf::Union(SmallVec::from_elem(equality_list(index, normal), 1), exact)
+        match (rule.evaluate, rule.expand) {
+            (None, _) => {
+                let exact = index.stored.kind == IndexKind::EqualityOrdered
+                    && normal.len() <= ORDERED_LIMIT
+                    && index.attribute_type == asked.attribute_type
+                    && asked.options.is_empty();
+                Leaf::Union(SmallVec::from_elem(equality_list(index, normal), 1), exact)
+            }
+            // Explicit values are indexed; all that match are asked for (a class and its subclasses).
+            (Some(_), Some(expand)) => {
+                let mut lists = Lists::new();
+                expand(&self.view.catalog.schema, normal, &mut |form| {
+                    lists.push(equality_list(index, form));
+                });
+                if lists.len() > MOST_LISTS {
+                    Leaf::Unknown
+                } else {
+                    Leaf::Union(lists, false)
+                }
+            }
+            // Decided by a function that an index knows nothing of.
+            (Some(_), None) => Leaf::Unknown,
+        }
     }
 
-    /// objectClass: the explicit values are indexed; those of subclasses answer too.
-    fn object_class(&self, asked: &AttributeDescription, value: &Range<u32>) -> Leaf {
-        let Some(index) = self.index(asked, &[IndexKind::EqualityHash, IndexKind::EqualityOrdered]) else {
+    fn any_of(&self, asked: &AttributeDescription, rule: &MatchingRule, values: &Range<u32>) -> Leaf {
+        let kinds = [IndexKind::EqualityHash, IndexKind::EqualityOrdered];
+        let Some(index) = self.index(asked, &kinds).filter(|index| index.rule == Some(rule)) else {
             return Leaf::Unknown;
         };
-        let Some(rule) = index.rule else { return Leaf::Unknown };
-        let schema = &self.view.catalog.schema;
-        let normal = self.filter.value(value);
-        let mut lists = Lists::new();
-        let mut form = Vec::new();
-        let wanted = schema.object_classes().iter().find(|class| {
-            form.clear();
-            (rule.normalize_value)(schema, class.oid.as_bytes(), &mut form).is_ok() && form == normal
-        });
-        let Some(wanted) = wanted else {
-            lists.push(equality_list(index, normal));
-            return Leaf::Union(lists, false);
-        };
-        for class in schema.object_classes() {
-            if class.number != wanted.number && !schema.superclasses(class.number).contains(&wanted.number) {
-                continue;
-            }
-            form.clear();
-            if (rule.normalize_value)(schema, class.oid.as_bytes(), &mut form).is_ok() {
-                lists.push(equality_list(index, &form));
-            }
+        let values = self.filter.part_values(values);
+        if values.len() > MOST_LISTS {
+            return Leaf::Unknown;
         }
-        Leaf::Union(lists, false)
+        Leaf::Union(values.map(|value| equality_list(index, value)).collect(), false)
     }
 
-    fn inequality(
-        &self,
-        asked: &AttributeDescription,
-        rule: &MatchingRule,
-        value: &Range<u32>,
-        greater: bool,
-    ) -> Leaf {
+    fn inequality(&self, asked: &AttributeDescription, rule: &MatchingRule, value: &Range<u32>, greater: bool) -> Leaf {
         let Some(index) = self.index(asked, &[IndexKind::EqualityOrdered]) else {
             return Leaf::Unknown;
         };
@@ -188,16 +200,31 @@ impl Planner<'_, '_> {
         }
         let mut bound = index.prefix.to_vec();
         keys::put_ordered_open(self.filter.value(value), &mut bound);
-        Leaf::Range(if greater { KeyRange::from(index, bound) } else { KeyRange::up_to(index, bound) })
+        Leaf::Range(if greater {
+            KeyRange::from(index, bound)
+        } else {
+            KeyRange::up_to(index, bound)
+        })
     }
 
     fn approximate(&self, asked: &AttributeDescription, value: &Range<u32>) -> Leaf {
         let Some(index) = self.index(asked, &[IndexKind::Approximate]) else {
             return Leaf::Unknown;
         };
-        let codes = self.filter.value(value).split(|&c| c == b' ').filter(|code| !code.is_empty());
-        let lists: Lists = codes.take(16).map(|code| list(index, &hash::index_hash(code), 0)).collect();
-        if lists.is_empty() { Leaf::Unknown } else { Leaf::Intersection(lists) }
+        let codes = self
+            .filter
+            .value(value)
+            .split(|&c| c == b' ')
+            .filter(|code| !code.is_empty());
+        let lists: Lists = codes
+            .take(16)
+            .map(|code| list(index, &hash::index_hash(code), 0))
+            .collect();
+        if lists.is_empty() {
+            Leaf::Unknown
+        } else {
+            Leaf::Intersection(lists)
+        }
     }
 
     fn substrings(
@@ -208,12 +235,19 @@ impl Planner<'_, '_> {
         any: &Range<u32>,
         last: Option<&Range<u32>>,
     ) -> Leaf {
-        let Some(index) = self.index(asked, &[IndexKind::Substring]).filter(|index| index.rule == Some(rule)) else {
+        let Some(index) = self
+            .index(asked, &[IndexKind::Substring])
+            .filter(|index| index.rule == Some(rule))
+        else {
             return Leaf::Unknown;
         };
         let mut lists = Lists::new();
         let mut framed = Vec::new();
-        let any = self.filter.parts.get(any.start as usize..any.end as usize).unwrap_or_default();
+        let any = self
+            .filter
+            .parts
+            .get(any.start as usize..any.end as usize)
+            .unwrap_or_default();
         let parts = initial
             .map(|part| (part, true, false))
             .into_iter()
@@ -224,25 +258,42 @@ impl Planner<'_, '_> {
             framed.extend(starts.then_some(START));
             framed.extend_from_slice(self.filter.value(part));
             framed.extend(ends.then_some(END));
-            push_trigrams(index, &framed, &mut lists);
+            // One byte before the end mark is the end of trigrams, not the beginning of any.
+            if framed.len() > 2 || !ends {
+                push_trigrams(index, &framed, &mut lists);
+            }
         }
-        if lists.is_empty() { Leaf::Unknown } else { Leaf::Intersection(lists) }
+        if lists.is_empty() {
+            Leaf::Unknown
+        } else {
+            Leaf::Intersection(lists)
+        }
     }
 
     fn chain(&mut self, slot: Slot, value: &Range<u32>) -> Result<Leaf, StoreError> {
         let target = self.filter.value(value);
-        if let Some(chain) = self.chains.iter().find(|chain| chain.slot == slot && *chain.target == *target) {
+        if let Some(chain) = self
+            .chains
+            .iter()
+            .find(|chain| chain.slot == slot && *chain.target == *target)
+        {
             return Ok(Leaf::Set((*chain.found).clone(), true));
         }
         let kinds = [IndexKind::EqualityHash, IndexKind::EqualityOrdered];
-        let Some(asked) = self.description(slot) else { return Ok(Leaf::Unknown) };
+        let Some(asked) = self.description(slot) else {
+            return Ok(Leaf::Unknown);
+        };
         let Some(index) = self.index(asked, &kinds) else {
             return Ok(Leaf::Unknown);
         };
         let Some(found) = self.view.chain_to(index, asked, target)? else {
             return Ok(Leaf::Unknown);
         };
-        let chain = Chain { slot, target: target.into(), found: Arc::new(found.clone()) };
+        let chain = Chain {
+            slot,
+            target: target.into(),
+            found: Arc::new(found.clone()),
+        };
         self.chains.push(chain);
         Ok(Leaf::Set(found, true))
     }
@@ -284,5 +335,8 @@ fn equality_list(index: &Index, normal: &[u8]) -> ListKey {
     let mut keys = KeySet::default();
     keys.add_normal(index, normal);
     let key = keys.iter().next().unwrap_or_default();
-    ListKey { key: SmallVec::from_slice(key), tail: 0 }
+    ListKey {
+        key: SmallVec::from_slice(key),
+        tail: 0,
+    }
 }

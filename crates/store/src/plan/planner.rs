@@ -44,15 +44,20 @@ pub(super) struct Planner<'p, 't> {
 }
 
 /// See [`View::plan`].
-pub(crate) fn plan(
-    view: View<'_>,
-    base: EntryId,
-    scope: Scope,
-    filter: &CompiledFilter,
-) -> Result<Plan, StoreError> {
-    let mut planner = Planner { view, filter, terms: SmallVec::new(), chains: Vec::new(), probes: 0 };
+pub(crate) fn plan(view: View<'_>, base: EntryId, scope: Scope, filter: &CompiledFilter) -> Result<Plan, StoreError> {
+    let mut planner = Planner {
+        view,
+        filter,
+        terms: SmallVec::new(),
+        chains: Vec::new(),
+        probes: 0,
+    };
     let has_chain = filter.nodes.iter().any(|node| matches!(node, Node::InChain { .. }));
-    let answer = if scope == Scope::Base && !has_chain { Answer::Everything } else { planner.fetch(0)? };
+    let answer = if scope == Scope::Base && !has_chain {
+        Answer::Everything
+    } else {
+        planner.fetch(0)?
+    };
     let (terms, chains) = (planner.terms, planner.chains);
     let finish = |indexed, candidate_estimate, source, parent, way| Plan {
         indexed,
@@ -74,10 +79,16 @@ pub(crate) fn plan(
     };
     let narrowed = scope::narrow(view, base, scope, set)?;
     let indexed = everything || narrowed.way != Way::Scan;
-    Ok(finish(indexed, narrowed.estimate, narrowed.source, narrowed.parent, narrowed.way))
+    Ok(finish(
+        indexed,
+        narrowed.estimate,
+        narrowed.source,
+        narrowed.parent,
+        narrowed.way,
+    ))
 }
 
-impl<'t> Planner<'_, 't> {
+impl Planner<'_, '_> {
     fn node(&self, at: usize) -> Option<&Node> {
         self.filter.nodes.get(at)
     }
@@ -253,7 +264,7 @@ impl<'t> Planner<'_, 't> {
         }
     }
     fn look_at_and(&mut self, at: usize) -> Result<Looked, StoreError> {
-        let mut found: Vec<(u64, usize, Option<(IdSet, bool)>)> = Vec::new();
+        let mut found: Vec<Operand> = Vec::new();
         let mut everything = true;
         let children: SmallVec<[usize; 8]> = self.children(at).collect();
         for child in children {
@@ -272,7 +283,7 @@ impl<'t> Planner<'_, 't> {
         found.sort_by_key(|child| child.0);
         Ok(Looked::Children(found))
     }
-    fn combine_and(&mut self, children: Vec<(u64, usize, Option<(IdSet, bool)>)>) -> Result<Answer, StoreError> {
+    fn combine_and(&mut self, children: Vec<Operand>) -> Result<Answer, StoreError> {
         let mut result: Option<IdSet> = None;
         for (count, child, set) in children {
             if let Some(result) = &result
@@ -346,9 +357,7 @@ impl<'t> Planner<'_, 't> {
             Answer::Large(count) => *count > total / 2,
             _ => false,
         };
-        if large
-            && let Answer::Set(set, true) = self.fetch(at + 1)?
-        {
+        if large && let Answer::Set(set, true) = self.fetch(at + 1)? {
             let mut rest = IdSet::Nothing;
             rest.insert_run(1, self.view.last_id()?);
             rest.subtract(&set);
@@ -362,14 +371,24 @@ impl<'t> Planner<'_, 't> {
     fn note(&mut self, at: usize, outcome: Outcome) {
         let (kind, slot) = match self.node(at) {
             Some(Node::Present(slot)) => (TermKind::Presence, *slot),
-            Some(Node::Equality { slot, .. } | Node::InChain { slot, .. }) => (TermKind::Equality, *slot),
-            Some(Node::GreaterOrEqual { slot, .. } | Node::LessOrEqual { slot, .. }) => (TermKind::Inequality, *slot),
+            Some(Node::Equality { slot, .. } | Node::AnyOf { slot, .. } | Node::InChain { slot, .. }) => {
+                (TermKind::Equality, *slot)
+            }
+            Some(Node::GreaterOrEqual { slot, .. } | Node::LessOrEqual { slot, .. } | Node::Less { slot, .. }) => {
+                (TermKind::Inequality, *slot)
+            }
             Some(Node::Approx { slot, .. }) => (TermKind::Approximate, *slot),
             Some(Node::Substrings { slot, .. }) => (TermKind::Substring, *slot),
             _ => return,
         };
-        let Some(description) = self.filter.slots.get(usize::from(slot.0)) else { return };
-        let term = Term { kind, attribute: description.attribute_type, outcome };
+        let Some(description) = self.filter.slots.get(usize::from(slot.0)) else {
+            return;
+        };
+        let term = Term {
+            kind,
+            attribute: description.attribute_type,
+            outcome,
+        };
         let same = |old: &&mut Term| old.kind == kind && old.attribute == term.attribute && old.outcome == outcome;
         if self.terms.iter_mut().find(same).is_none() && self.terms.len() < super::MAX_TERMS {
             self.terms.push(term);
@@ -377,9 +396,12 @@ impl<'t> Planner<'_, 't> {
     }
 }
 
+/// An operand of an AND: its size, its node, and its answer if that is there already.
+type Operand = (u64, usize, Option<(IdSet, bool)>);
+
 enum Looked {
     Done(Answer),
-    Children(Vec<(u64, usize, Option<(IdSet, bool)>)>),
+    Children(Vec<Operand>),
 }
 
 /// Whether reading `count` IDs costs less than verifying `candidates`.

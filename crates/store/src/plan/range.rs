@@ -18,14 +18,22 @@ const PROBE_CHUNKS: usize = 64;
 impl KeyRange {
     /// Values at or above the normal form whose open key is `bound`.
     pub(super) fn from(index: &Index, bound: Vec<u8>) -> Self {
-        Self { prefix: index.prefix.len(), from: bound, to: successor(&index.prefix) }
+        Self {
+            prefix: index.prefix.len(),
+            from: bound,
+            to: successor(&index.prefix),
+        }
     }
     /// Values at or below it, cut ones that begin like it included.
     pub(super) fn up_to(index: &Index, bound: Vec<u8>) -> Self {
         // An equal value's key goes on with 00 00 and an ID; with 00 FF or anything else a greater value begins.
         let mut to = bound;
         to.extend_from_slice(&[0x00, 0x01]);
-        Self { prefix: index.prefix.len(), from: index.prefix.to_vec(), to: Some(to) }
+        Self {
+            prefix: index.prefix.len(),
+            from: index.prefix.to_vec(),
+            to: Some(to),
+        }
     }
 }
 
@@ -81,7 +89,8 @@ pub(super) fn probe(view: View<'_>, range: &KeyRange) -> Result<(u64, bool), Sto
 pub(super) fn fetch(view: View<'_>, range: &KeyRange) -> Result<IdSet, StoreError> {
     let mut set = IdSet::Nothing;
     walk(view, range, |first, value| {
-        set.insert_chunk(first, value).ok_or_else(|| StoreError::damaged("a posting chunk"))?;
+        set.insert_chunk(first, value)
+            .ok_or_else(|| StoreError::damaged("a posting chunk"))?;
         Ok(true)
     })?;
     Ok(set)

@@ -19,20 +19,19 @@ pub(super) struct Narrowed {
 }
 
 /// Chooses between the index answer (`None`: no index) and the scope.
-pub(super) fn narrow(
-    view: View<'_>,
-    base: EntryId,
-    scope: Scope,
-    set: Option<IdSet>,
-) -> Result<Narrowed, StoreError> {
+pub(super) fn narrow(view: View<'_>, base: EntryId, scope: Scope, set: Option<IdSet>) -> Result<Narrowed, StoreError> {
+    let of_index = |set: IdSet, way| Narrowed {
+        estimate: set.len(),
+        source: Source::of(set),
+        parent: None,
+        way,
+    };
+    let set = match set {
+        Some(set) if set.len() <= FEW => return Ok(of_index(set, Way::Index)),
+        set => set,
+    };
     let total = view.entry_count()?;
     let size = set.as_ref().map_or(total, IdSet::len);
-    let of_index = |set: IdSet, way| Narrowed { estimate: set.len(), source: Source::of(set), parent: None, way };
-    if let Some(set) = &set
-        && set.len() <= FEW
-    {
-        return Ok(of_index(set.clone(), Way::Index));
-    }
     let limit = (size / WALK_PART).max(SHORT_WALK);
     let walked = match scope {
         Scope::Base => None,
@@ -40,7 +39,11 @@ pub(super) fn narrow(
         Scope::Subtree | Scope::Children if view.is_everything(base)? => None,
         Scope::Subtree | Scope::Children => subtree(view, base, scope, limit)?,
     };
-    let way = if scope == Scope::OneLevel { Way::Children } else { Way::Subtree };
+    let way = if scope == Scope::OneLevel {
+        Way::Children
+    } else {
+        Way::Subtree
+    };
     Ok(match (walked, set) {
         (Some(mut walked), Some(set)) => {
             walked.intersect(&set);
@@ -49,8 +52,17 @@ pub(super) fn narrow(
         (Some(walked), None) => of_index(walked, way),
         (None, Some(set)) => of_index(set, Way::Index),
         (None, None) => {
-            let parent = if scope == Scope::OneLevel { Some(view.name_parent(base)?.0) } else { None };
-            Narrowed { source: Source::All, estimate: total, parent, way: Way::Scan }
+            let parent = if scope == Scope::OneLevel {
+                Some(view.name_parent(base)?.0)
+            } else {
+                None
+            };
+            Narrowed {
+                source: Source::All,
+                estimate: total,
+                parent,
+                way: Way::Scan,
+            }
         }
     })
 }
@@ -95,11 +107,18 @@ impl View<'_> {
         if base == 0 {
             return Ok(true);
         }
-        let header = self.record_bytes(base)?.and_then(|mut bytes| codec::take_header(&mut bytes));
+        let header = self
+            .record_bytes(base)?
+            .and_then(|mut bytes| codec::take_header(&mut bytes));
         let Some(header) = header.filter(|header| header.parent == 0) else {
             return Ok(false);
         };
-        let topmost = self.tables().names.prefix_iter(self.txn, varint::Key::new(0).bytes())?.take(2).count();
+        let topmost = self
+            .tables()
+            .names
+            .prefix_iter(self.txn, varint::Key::new(0).bytes())?
+            .take(2)
+            .count();
         Ok(topmost == 1 || header.rdn.is_empty())
     }
     /// The largest entry ID in use; 0 when there is none.

@@ -3,11 +3,13 @@
 //! The first ID is the end of the chunk's key and not repeated in the value. An empty value means that the whole list is that one
 //! ID. Otherwise:
 //!
-//!     byte 0         form: 1 deltas, 2 bitmap, 3 runs
-//!     varint         number of IDs, the first included
-//!     deltas         for each further ID: varint(distance to the one before - 1)
-//!     bitmap         bit i (of byte i / 8, least significant first) stands for first + 1 + i; the last byte is not zero
-//!     runs           varint(length of the first run - 1), then for each further run varint(gap - 1), varint(length - 1)
+//! ```text
+//! byte 0         form: 1 deltas, 2 bitmap, 3 runs
+//! varint         number of IDs, the first included
+//! deltas         for each further ID: varint(distance to the one before - 1)
+//! bitmap         bit i (of byte i / 8, least significant first) stands for first + 1 + i; the last byte is not zero
+//! runs           varint(length of the first run - 1), then for each further run varint(gap - 1), varint(length - 1)
+//! ```
 
 use crate::{EntryId, varint};
 
@@ -243,7 +245,11 @@ struct Sizes {
 
 impl Sizes {
     fn of(runs: &Runs) -> Self {
-        let mut sizes = Self { deltas: 0, bitmap: 0, runs: 0 };
+        let mut sizes = Self {
+            deltas: 0,
+            bitmap: 0,
+            runs: 0,
+        };
         let mut previous: Option<EntryId> = None;
         for &(from, to) in runs.as_slice() {
             let inner = usize::try_from(to - from).unwrap_or(usize::MAX);

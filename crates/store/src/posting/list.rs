@@ -115,11 +115,11 @@ pub(crate) fn remove(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryI
     if row.runs.first() != Some(row.first) {
         table.delete(txn, &chunk_key(list, row.first))?;
     }
-    let Some(last) = row.runs.last() else {
+    let Some(end) = row.runs.last() else {
         return Ok(());
     };
     if row.runs.encoded_length() < SMALL_BYTES
-        && let Some(next) = chunk_after(txn, table, list, last)?
+        && let Some(next) = chunk_after(txn, table, list, end)?
     {
         let mut joined = row.runs.clone();
         for &(from, to) in next.runs.as_slice() {
@@ -186,7 +186,10 @@ pub(crate) fn read_prefix(
 ) -> Result<(), StoreError> {
     for row in table.prefix_iter(txn, prefix)? {
         let (key, value) = row?;
-        let first = key.get(prefix.len() + tail..).and_then(varint::read).ok_or_else(damaged)?;
+        let first = key
+            .get(prefix.len() + tail..)
+            .and_then(varint::read)
+            .ok_or_else(damaged)?;
         set.insert_chunk(first, value).ok_or_else(damaged)?;
     }
     Ok(())
@@ -211,7 +214,10 @@ pub(crate) fn estimate(txn: &RoTxn<'_>, table: &Table, list: &[u8], tail: usize)
     let mut reached = 0;
     for (seen, row) in table.prefix_iter(txn, list)?.enumerate() {
         let (key, value) = row?;
-        let first = key.get(list.len() + tail..).and_then(varint::read).ok_or_else(damaged)?;
+        let first = key
+            .get(list.len() + tail..)
+            .and_then(varint::read)
+            .ok_or_else(damaged)?;
         begin.get_or_insert(first);
         if seen == ESTIMATE_CHUNKS {
             let end = last_chunk(txn, table, list, tail)?.unwrap_or(first);
@@ -219,8 +225,15 @@ pub(crate) fn estimate(txn: &RoTxn<'_>, table: &Table, list: &[u8], tail: usize)
             let span = end.saturating_sub(begin.unwrap_or(0)).max(covered);
             let scaled = u128::from(count) * u128::from(span) / u128::from(covered);
             // Lists of a prefix overlap: their spans say nothing, the count so far is the floor.
-            let scaled = if tail == 0 { u64::try_from(scaled).unwrap_or(u64::MAX) } else { count.saturating_mul(8) };
-            return Ok(Estimate { count: scaled.max(count), complete: false });
+            let scaled = if tail == 0 {
+                u64::try_from(scaled).unwrap_or(u64::MAX)
+            } else {
+                count.saturating_mul(8)
+            };
+            return Ok(Estimate {
+                count: scaled.max(count),
+                complete: false,
+            });
         }
         count += chunk::count(value).ok_or_else(damaged)?;
         reached = reached.max(first);

@@ -33,10 +33,6 @@ impl IdSet {
             Self::Many(ids) => ids.len(),
         }
     }
-    /// Whether there is none.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
     /// Membership.
     pub(crate) fn contains(&self, id: EntryId) -> bool {
         match self {
@@ -64,7 +60,7 @@ impl IdSet {
                 if ids.len() < SHORT {
                     ids.insert(at, id);
                 } else {
-                    self.to_many().insert(id);
+                    self.become_many().insert(id);
                 }
                 true
             }
@@ -78,14 +74,14 @@ impl IdSet {
                 self.insert(id);
             }
         } else {
-            self.to_many().insert_range(from..=to);
+            self.become_many().insert_range(from..=to);
         }
     }
     /// Adds the IDs of a posting chunk. `None`: damaged.
     pub(crate) fn insert_chunk(&mut self, first: EntryId, value: &[u8]) -> Option<()> {
         chunk::visit(first, value, |from, to| self.insert_run(from, to))
     }
-    fn to_many(&mut self) -> &mut RoaringTreemap {
+    fn become_many(&mut self) -> &mut RoaringTreemap {
         loop {
             match self {
                 Self::Many(ids) => return ids,
@@ -107,7 +103,7 @@ impl IdSet {
                     self.insert(id);
                 }
             }
-            Self::Many(ids) => *self.to_many() |= ids,
+            Self::Many(ids) => *self.become_many() |= ids,
         }
     }
     /// Intersection.
@@ -120,18 +116,17 @@ impl IdSet {
                 }
             }
             Self::Short(ids) => ids.retain(|id| other.contains(*id)),
-            Self::Many(ids) => match other {
-                Self::Many(other) => *ids &= other,
-                _ => {
+            Self::Many(ids) => {
+                if let Self::Many(other) = other {
+                    *ids &= other;
+                } else {
                     let mut kept = Self::Nothing;
-                    for id in other.ids_after(0) {
-                        if ids.contains(id) {
-                            kept.insert(id);
-                        }
+                    for id in other.ids_after(0).filter(|id| ids.contains(*id)) {
+                        kept.insert(id);
                     }
                     *self = kept;
                 }
-            },
+            }
         }
     }
     /// Removes IDs.
@@ -159,7 +154,11 @@ impl IdSet {
     pub(crate) fn ids_after(&self, after: EntryId) -> Ids<'_> {
         match self {
             Self::Nothing => Ids::Slice([].iter()),
-            Self::One(id) => Ids::Slice(if *id > after { std::slice::from_ref(id).iter() } else { [].iter() }),
+            Self::One(id) => Ids::Slice(if *id > after {
+                std::slice::from_ref(id).iter()
+            } else {
+                [].iter()
+            }),
             Self::Short(ids) => {
                 let from = ids.partition_point(|&id| id <= after);
                 Ids::Slice(ids.get(from..).unwrap_or_default().iter())

@@ -1,15 +1,17 @@
 //! The bytes of a record (ARCHITECTURE.md, "Record").
 //!
-//!     varint    parent ID, 0 for a topmost entry
-//!     byte      flags: 1 alias, 2 referral, 4 subentry, 8 placeholder
-//!     varint    length of the pretty RDN (topmost entries: of the whole DN), then its bytes
-//!     blocks, in the order in which the attributes were added:
-//!       varint  attribute number
-//!       varint  head = value * 8 + form
-//!       form 0  inline: value = number of bytes; the concatenated `04 len value` TLVs of the set
-//!       form 1  shared: value = number of the set in `sets`; nothing follows
-//!       form 2  external: value = number of bytes: varint count, varint total length of the values, varint next sequence
-//!       form 3  UUID, form 4 CSN, form 5 time: value = number of bytes: one packed value (`packed.rs`)
+//! ```text
+//! varint    parent ID, 0 for a topmost entry
+//! byte      flags: 1 alias, 2 referral, 4 subentry, 8 placeholder, 16 some set is external
+//! varint    length of the pretty RDN (topmost entries: of the whole DN), then its bytes
+//! blocks, in the order in which the attributes were added:
+//!   varint  attribute number
+//!   varint  head = value * 8 + form
+//!   form 0  inline: value = number of bytes; the concatenated `04 len value` TLVs of the set
+//!   form 1  shared: value = number of the set in `sets`; nothing follows
+//!   form 2  external: value = number of bytes: varint count, varint total length of the values, varint next sequence
+//!   form 3  UUID, form 4 CSN, form 5 time: value = number of bytes: one packed value (`packed.rs`)
+//! ```
 
 use super::packed::Packing;
 use crate::{EntryId, varint};
@@ -22,6 +24,9 @@ pub(crate) const FLAG_REFERRAL: u8 = 2;
 pub(crate) const FLAG_SUBENTRY: u8 = 4;
 /// No entry yet: keeps the place of a superior that an unordered load has not seen.
 pub(crate) const FLAG_PLACEHOLDER: u8 = 8;
+
+/// Some value set lies in `values`: without it nobody needs to look for one.
+pub(crate) const FLAG_EXTERNAL: u8 = 16;
 
 /// How a value set is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -196,14 +201,23 @@ mod tests {
     use super::*;
 
     fn forms() -> impl Strategy<Value = (u16, u8, Vec<u8>, u64)> {
-        (any::<u16>(), 0u8..6, proptest::collection::vec(any::<u8>(), 0..40), 0u64..1 << 40)
+        (
+            any::<u16>(),
+            0u8..6,
+            proptest::collection::vec(any::<u8>(), 0..40),
+            0u64..1 << 40,
+        )
     }
 
-    fn form<'a>(kind: u8, bytes: &'a [u8], number: u64) -> Form<'a> {
+    fn form(kind: u8, bytes: &[u8], number: u64) -> Form<'_> {
         match kind {
             0 => Form::Inline(bytes),
             1 => Form::Shared(number),
-            2 => Form::External(External { count: number, total: number * 3, next: number + 1 }),
+            2 => Form::External(External {
+                count: number,
+                total: number * 3,
+                next: number + 1,
+            }),
             3 => Form::Packed(Packing::Uuid, bytes),
             4 => Form::Packed(Packing::Csn, bytes),
             _ => Form::Packed(Packing::Time, bytes),
@@ -250,7 +264,7 @@ mod tests {
         put_value(&[7; 200], &mut out);
         assert_eq!(out[..3], [0x04, 0x81, 200]);
         out.clear();
-        put_value(&[7; 70_000], &mut out);
+        put_value(&vec![7; 70_000], &mut out);
         assert_eq!(out[..5], [0x04, 0x83, 1, 0x11, 0x70]);
     }
 }

@@ -78,11 +78,28 @@ impl Image {
             };
             attributes.push(ImageAttribute { number, set });
         }
-        Some(Self { parent: header.parent, flags: header.flags, rdn: header.rdn.to_owned(), attributes })
+        Some(Self {
+            parent: header.parent,
+            flags: header.flags,
+            rdn: header.rdn.to_owned(),
+            attributes,
+        })
     }
     /// Appends the record.
     pub(crate) fn encode(&self, sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
-        codec::put_header(&Header { parent: self.parent, flags: self.flags, rdn: &self.rdn }, out);
+        let external = self
+            .attributes
+            .iter()
+            .any(|attribute| matches!(attribute.set, ValueSet::External(_)));
+        let flags = (self.flags & !codec::FLAG_EXTERNAL) | (u8::from(external) * codec::FLAG_EXTERNAL);
+        codec::put_header(
+            &Header {
+                parent: self.parent,
+                flags,
+                rdn: &self.rdn,
+            },
+            out,
+        );
         for attribute in &self.attributes {
             match &attribute.set {
                 ValueSet::External(set) => codec::put_block(attribute.number, Form::External(*set), out),
@@ -128,13 +145,29 @@ mod tests {
         let long = [b'x'; 300];
         let image = Image {
             parent: 3,
-            flags: codec::FLAG_ALIAS,
+            flags: codec::FLAG_ALIAS | codec::FLAG_EXTERNAL,
             rdn: "cn=a".into(),
             attributes: vec![
-                ImageAttribute { number: 0, set: ValueSet::inline([&b"person"[..], b"top"].into_iter()) },
-                ImageAttribute { number: 300, set: ValueSet::inline([&b"20261121214300Z"[..]].into_iter()) },
-                ImageAttribute { number: 7, set: ValueSet::inline([&long[..]].into_iter()) },
-                ImageAttribute { number: 9, set: ValueSet::External(External { count: 9, total: 90, next: 12 }) },
+                ImageAttribute {
+                    number: 0,
+                    set: ValueSet::inline([&b"person"[..], b"top"].into_iter()),
+                },
+                ImageAttribute {
+                    number: 300,
+                    set: ValueSet::inline([&b"20261121214300Z"[..]].into_iter()),
+                },
+                ImageAttribute {
+                    number: 7,
+                    set: ValueSet::inline([&long[..]].into_iter()),
+                },
+                ImageAttribute {
+                    number: 9,
+                    set: ValueSet::External(External {
+                        count: 9,
+                        total: 90,
+                        next: 12,
+                    }),
+                },
             ],
         };
         let mut lengths = Vec::new();

@@ -4,6 +4,9 @@ use std::io::Write as _;
 
 use crate::varint;
 
+/// Where a text is restored.
+type Text<'t> = std::io::Cursor<&'t mut [u8]>;
+
 /// The longest text that unpacking yields.
 pub(crate) const MAX_TEXT: usize = 64;
 
@@ -31,7 +34,7 @@ pub(crate) fn pack(text: &[u8], out: &mut Vec<u8>) -> Option<Packing> {
 
 /// Restores a text into `text`; its length. `None`: damaged.
 pub(crate) fn unpack(packing: Packing, bytes: &[u8], text: &mut [u8; MAX_TEXT]) -> Option<usize> {
-    let mut rest = text.as_mut_slice();
+    let mut rest = Text::new(text.as_mut_slice());
     match packing {
         Packing::Uuid => unpack_uuid(bytes, &mut rest)?,
         Packing::Time => {
@@ -40,8 +43,7 @@ pub(crate) fn unpack(packing: Packing, bytes: &[u8], text: &mut [u8; MAX_TEXT]) 
         }
         Packing::Csn => unpack_csn(bytes, &mut rest)?,
     }
-    let left = rest.len();
-    Some(MAX_TEXT - left)
+    usize::try_from(rest.position()).ok()
 }
 
 /// Length of the restored text.
@@ -72,7 +74,7 @@ fn pack_uuid(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-fn unpack_uuid(bytes: &[u8], out: &mut &mut [u8]) -> Option<()> {
+fn unpack_uuid(bytes: &[u8], out: &mut Text<'_>) -> Option<()> {
     let bytes: [u8; 16] = bytes.try_into().ok()?;
     for (at, byte) in bytes.iter().enumerate() {
         if matches!(at, 4 | 6 | 8 | 10) {
@@ -96,23 +98,29 @@ fn lower_hex(c: u8) -> Option<u8> {
 }
 
 fn decimal(text: &[u8]) -> Option<u64> {
-    text.iter()
-        .try_fold(0u64, |value, c| c.is_ascii_digit().then(|| value * 10 + u64::from(c - b'0')))
+    text.iter().try_fold(0u64, |value, c| {
+        c.is_ascii_digit().then(|| value * 10 + u64::from(c - b'0'))
+    })
 }
 
 fn hexadecimal(text: &[u8]) -> Option<u64> {
-    text.iter().try_fold(0u64, |value, &c| Some(value * 16 + u64::from(lower_hex(c)?)))
+    text.iter()
+        .try_fold(0u64, |value, &c| Some(value * 16 + u64::from(lower_hex(c)?)))
 }
 
 /// Days from 0000-03-01 to the first of the month (proleptic Gregorian calendar).
 fn days(year: u64, month: u64, day: u64) -> u64 {
-    let (year, month) = if month < 3 { (year + 399, month + 9) } else { (year + 400, month - 3) };
+    let (year, month) = if month < 3 {
+        (year + 399, month + 9)
+    } else {
+        (year + 400, month - 3)
+    };
     year * 365 + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day - 1
 }
 
 fn days_in_month(year: u64, month: u64) -> u64 {
     match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 if year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400)) => 29,
         2 => 28,
         4 | 6 | 9 | 11 => 30,
         _ => 31,
@@ -133,7 +141,7 @@ fn time_seconds(text: &[u8]) -> Option<u64> {
     sound.then(|| days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
-fn put_time(seconds: u64, out: &mut &mut [u8]) -> Option<()> {
+fn put_time(seconds: u64, out: &mut Text<'_>) -> Option<()> {
     let day_number = seconds / 86_400;
     let second = seconds % 86_400;
     // 146,097 days are 400 years.
@@ -143,7 +151,11 @@ fn put_time(seconds: u64, out: &mut &mut [u8]) -> Option<()> {
     let in_year = in_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let shifted_month = (5 * in_year + 2) / 153;
     let day = in_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
+    let month = if shifted_month < 10 {
+        shifted_month + 3
+    } else {
+        shifted_month - 9
+    };
     let year = (year_of_era + era * 400 + u64::from(month < 3)).checked_sub(400)?;
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     write!(out, "{year:04}{month:02}{day:02}{hour:02}{minute:02}{second:02}").ok()
@@ -186,11 +198,17 @@ fn pack_csn(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-fn unpack_csn(bytes: &[u8], out: &mut &mut [u8]) -> Option<()> {
+fn unpack_csn(bytes: &[u8], out: &mut Text<'_>) -> Option<()> {
     let (time, rest) = bytes.split_at_checked(5)?;
     let (micros, mut rest) = rest.split_at_checked(3)?;
     let micros = micros.iter().fold(0u64, |value, &b| (value << 8) | u64::from(b));
-    let mut number = || if rest.is_empty() { Some(0) } else { varint::take(&mut rest) };
+    let mut number = || {
+        if rest.is_empty() {
+            Some(0)
+        } else {
+            varint::take(&mut rest)
+        }
+    };
     let (count, server, modification) = (number()?, number()?, number()?);
     put_time(seconds(time)?, out)?;
     write!(out, ".{micros:06}Z#{count:06x}#{server:03x}#{modification:06x}").ok()

@@ -56,7 +56,9 @@ impl<'t> RecordAttribute<'t> {
     /// The values, in the order in which they were added.
     pub fn for_each(&self, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), StoreError> {
         match self.form {
-            Form::External(_) => self.set_key().for_each(self.view.txn, &self.view.tables().values, visit),
+            Form::External(_) => self
+                .set_key()
+                .for_each(self.view.txn, &self.view.tables().values, visit),
             Form::Packed(packing, bytes) => {
                 let mut text = [0; packed::MAX_TEXT];
                 let value = packed::unpack(packing, bytes, &mut text)
@@ -66,7 +68,9 @@ impl<'t> RecordAttribute<'t> {
                 Ok(())
             }
             Form::Inline(_) | Form::Shared(_) => {
-                let tlvs = self.encoded_values().ok_or_else(|| StoreError::damaged("a shared set"))?;
+                let tlvs = self
+                    .encoded_values()
+                    .ok_or_else(|| StoreError::damaged("a shared set"))?;
                 let _ = codec::values(tlvs).try_for_each(visit);
                 Ok(())
             }
@@ -92,7 +96,9 @@ impl<'t> RecordAttribute<'t> {
     pub fn holds_normalized(&self, normalized: &[u8]) -> Result<bool, StoreError> {
         if self.is_external() {
             let table = &self.view.tables().values;
-            let found = self.set_key().find(self.view.txn, table, self.view.catalog, normalized)?;
+            let found = self
+                .set_key()
+                .find(self.view.txn, table, self.view.catalog, normalized)?;
             return Ok(found.is_some());
         }
         let (mut scratch, mut found) = (Vec::new(), false);
@@ -100,7 +106,11 @@ impl<'t> RecordAttribute<'t> {
             scratch.clear();
             self.view.catalog.normal_form(self.number, value, &mut scratch);
             found = scratch == normalized;
-            if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            if found {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
         })?;
         Ok(found)
     }
@@ -111,9 +121,15 @@ impl<'t> RecordAttribute<'t> {
             values.push(value.to_vec());
             ControlFlow::Continue(())
         })?;
-        Ok(Attribute { description: self.info.description.clone(), values })
+        Ok(Attribute {
+            description: self.info.description.clone(),
+            values,
+        })
     }
     fn set_key(&self) -> SetKey {
-        SetKey { id: self.id, attribute: self.number }
+        SetKey {
+            id: self.id,
+            attribute: self.number,
+        }
     }
 }

@@ -67,7 +67,9 @@ impl<'t> View<'t> {
         if dn.normalized() == target {
             return Ok(Step::Target);
         }
-        let Location::Entry(id) = self.locate(dn)? else { return Ok(Step::Elsewhere) };
+        let Location::Entry(id) = self.locate(dn)? else {
+            return Ok(Step::Elsewhere);
+        };
         Ok(self.record(id)?.map_or(Step::Elsewhere, Step::Entry))
     }
 
@@ -107,7 +109,9 @@ impl<'t> View<'t> {
 
     /// Whether an entry has a value with this normal form in one of the attributes.
     fn holds(&self, id: EntryId, numbers: &[u16], normal: &[u8]) -> Result<bool, StoreError> {
-        let Some(record) = self.record(id)? else { return Ok(false) };
+        let Some(record) = self.record(id)? else {
+            return Ok(false);
+        };
         for attribute in record.attributes().filter(|a| numbers.contains(&a.number)) {
             if attribute.holds_normalized(normal)? {
                 return Ok(true);

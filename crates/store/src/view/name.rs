@@ -18,7 +18,9 @@ impl<'t> View<'t> {
         let (location, _) = self.locate_stored(dn)?;
         match location {
             Location::Entry(id) if self.is_placeholder(id)? => self.missing(id, dn.depth()),
-            Location::Missing { ancestor: Some((id, depth)) } if self.is_placeholder(id)? => self.missing(id, depth),
+            Location::Missing {
+                ancestor: Some((id, depth)),
+            } if self.is_placeholder(id)? => self.missing(id, depth),
             other => Ok(other),
         }
     }
@@ -31,10 +33,14 @@ impl<'t> View<'t> {
                 return Ok(Location::Missing { ancestor: None });
             }
         }
-        Ok(Location::Missing { ancestor: Some((id, depth)) })
+        Ok(Location::Missing {
+            ancestor: Some((id, depth)),
+        })
     }
     fn is_placeholder(&self, id: EntryId) -> Result<bool, StoreError> {
-        let header = self.record_bytes(id)?.and_then(|mut bytes| codec::take_header(&mut bytes));
+        let header = self
+            .record_bytes(id)?
+            .and_then(|mut bytes| codec::take_header(&mut bytes));
         Ok(header.is_some_and(|header| header.flags & FLAG_PLACEHOLDER != 0))
     }
     /// As [`View::locate`], placeholders included; with the parent ID under which the first missing RDN would be entered.
@@ -50,7 +56,10 @@ impl<'t> View<'t> {
         if suffix.depth() > 0 || dn.depth() == 0 {
             at = self.child(0, suffix.normalized(), &mut key)?;
             if at.is_none() {
-                return Ok((Location::Missing { ancestor: None }, (dn.depth() == suffix.depth()).then_some(0)));
+                return Ok((
+                    Location::Missing { ancestor: None },
+                    (dn.depth() == suffix.depth()).then_some(0),
+                ));
             }
             level -= suffix.depth();
         }
@@ -100,7 +109,9 @@ impl<'t> View<'t> {
         if id == 0 {
             return Ok((0, true));
         }
-        let header = self.record_bytes(id)?.and_then(|mut bytes| codec::take_header(&mut bytes));
+        let header = self
+            .record_bytes(id)?
+            .and_then(|mut bytes| codec::take_header(&mut bytes));
         let is_root = header.is_some_and(|header| header.parent == 0 && header.rdn.is_empty());
         Ok(if is_root { (0, true) } else { (id, false) })
     }

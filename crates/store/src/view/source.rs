@@ -3,13 +3,16 @@
 use std::{cell::Cell, ops::ControlFlow};
 
 use ironbark_model::{
-    AttributeDescription, CompiledFilter, Dn, Truth,
-    filter::{Slot, ValueSource},
+    AttributeDescription, CompiledFilter, Dn, Schema, Truth,
+    filter::{Slot, ValueSource, rule_applies},
     matching::MatchingRule,
 };
 
 use super::{Record, RecordAttribute};
-use crate::Plan;
+use crate::{
+    Plan, StoreError,
+    record::codec::{self, FLAG_EXTERNAL},
+};
 
 /// A record as a source of values.
 struct RecordSource<'r, 't> {
@@ -27,7 +30,12 @@ pub(super) fn evaluate(
     plan: Option<&Plan>,
     scratch: &mut Vec<u8>,
 ) -> Truth {
-    let source = RecordSource { record, filter, plan, failed: Cell::new(false) };
+    let source = RecordSource {
+        record,
+        filter,
+        plan,
+        failed: Cell::new(false),
+    };
     let truth = filter.evaluate(&record.view.catalog.schema, &source, scratch);
     if source.failed.get() { Truth::Undefined } else { truth }
 }
@@ -36,23 +44,56 @@ impl<'t> RecordSource<'_, 't> {
     fn description(&self, slot: Slot) -> Option<&AttributeDescription> {
         self.filter.slots.get(usize::from(slot.0))
     }
-    /// Attributes that answer a slot.
-    fn matching<'a>(&'a self, asked: &'a AttributeDescription) -> impl Iterator<Item = RecordAttribute<'t>> + 'a {
+    /// Calls `visit` with each attribute that answers a slot.
+    #[inline]
+    fn for_matching(
+        &self,
+        asked: &AttributeDescription,
+        mut visit: impl FnMut(&RecordAttribute<'t>) -> ControlFlow<()>,
+    ) {
         let catalog = self.record.view.catalog;
         let numbers = catalog.numbers_of_type(asked.attribute_type);
-        let attributes = (!numbers.is_empty()).then(|| self.record.attributes());
-        attributes
-            .into_iter()
-            .flatten()
-            .filter(move |attribute| numbers.contains(&attribute.number) && catalog.answers(attribute.number, asked))
-    }
-    fn note(&self, result: Result<(), crate::StoreError>) {
-        if result.is_err() {
-            self.failed.set(true);
+        let mut left = numbers.len();
+        if left == 0 {
+            return;
+        }
+        let mut blocks = self.record.blocks;
+        while let Some((number, form)) = codec::take_block(&mut blocks) {
+            if !numbers.contains(&number) {
+                continue;
+            }
+            if catalog.answers(number, asked)
+                && let Some(info) = catalog.attribute(number)
+            {
+                let attribute = RecordAttribute {
+                    info,
+                    number,
+                    form,
+                    id: self.record.id,
+                    view: self.record.view,
+                };
+                if visit(&attribute).is_break() {
+                    return;
+                }
+            }
+            // An attribute is in an entry once.
+            left -= 1;
+            if left == 0 {
+                return;
+            }
         }
     }
+    fn note(&self, result: &Result<(), StoreError>) {
+        if let Err(error) = result {
+            self.fail(error);
+        }
+    }
+    /// Evaluation cannot return an error: the entry does not match. What is damaged shows when it is read.
+    fn fail(&self, _: &StoreError) {
+        self.failed.set(true);
+    }
     /// Values of attributes that are made, not stored; `false`: not such an attribute.
-    fn virtual_values(&self, asked: &AttributeDescription, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> bool {
+    fn made_values(&self, asked: &AttributeDescription, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> bool {
         let view = self.record.view;
         let special = &view.catalog.special;
         let asked_type = Some(asked.attribute_type);
@@ -60,13 +101,13 @@ impl<'t> RecordSource<'_, 't> {
             match view.has_subordinates(self.record.id) {
                 Ok(true) => drop(visit(b"TRUE")),
                 Ok(false) => drop(visit(b"FALSE")),
-                Err(error) => self.note(Err(error)),
+                Err(error) => self.fail(&error),
             }
         } else if asked_type == special.entry_dn {
             let mut dn = Vec::new();
             match view.pretty_dn(self.record.id, &mut dn) {
                 Ok(()) => drop(visit(&dn)),
-                Err(error) => self.note(Err(error)),
+                Err(error) => self.fail(&error),
             }
         } else {
             return false;
@@ -92,34 +133,34 @@ impl<'t> RecordSource<'_, 't> {
 }
 
 /// Whether a rule may be applied to values of an attribute.
-fn applies(schema: &ironbark_model::Schema, rule: &MatchingRule, description: &AttributeDescription) -> bool {
-    let found = schema.attribute_type(description.attribute_type);
-    rule.applies_to.contains(&found.syntax.oid)
+fn applies(schema: &Schema, rule: &'static MatchingRule, description: &AttributeDescription) -> bool {
+    rule_applies(rule, schema.attribute_type(description.attribute_type))
 }
 
 impl ValueSource for RecordSource<'_, '_> {
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         let Some(asked) = self.description(slot) else { return };
-        if self.virtual_values(asked, visit) {
+        if self.made_values(asked, visit) {
             return;
         }
-        for attribute in self.matching(asked) {
-            let mut broken = false;
-            self.note(attribute.for_each(&mut |value| {
-                let flow = visit(value);
-                broken = flow.is_break();
+        self.for_matching(asked, |attribute| {
+            let mut flow = ControlFlow::Continue(());
+            self.note(&attribute.for_each(&mut |value| {
+                flow = visit(value);
                 flow
             }));
-            if broken {
-                return;
-            }
-        }
+            flow
+        });
     }
     fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         let schema = &self.record.view.catalog.schema;
-        for attribute in self.record.attributes().filter(|a| applies(schema, rule, a.description())) {
+        for attribute in self
+            .record
+            .attributes()
+            .filter(|a| applies(schema, rule, a.description()))
+        {
             let mut broken = false;
-            self.note(attribute.for_each(&mut |value| {
+            self.note(&attribute.for_each(&mut |value| {
                 let flow = visit(value);
                 broken = flow.is_break();
                 flow
@@ -138,7 +179,7 @@ impl ValueSource for RecordSource<'_, '_> {
         let view = self.record.view;
         let dn = match view.dn(self.record.id) {
             Ok(dn) => dn,
-            Err(error) => return self.note(Err(error)),
+            Err(error) => return self.fail(&error),
         };
         let schema = &view.catalog.schema;
         let asked = slot.and_then(|slot| self.description(slot));
@@ -149,28 +190,45 @@ impl ValueSource for RecordSource<'_, '_> {
         self.visit_dn(dn, &wanted, visit);
     }
     fn holds_normalized(&self, slot: Slot, normalized: &[u8]) -> Option<bool> {
-        let asked = self.description(slot)?;
-        if !self.matching(asked).any(|attribute| attribute.is_external()) {
+        if self.record.header.flags & FLAG_EXTERNAL == 0 {
             return None;
         }
-        let mut held = false;
-        for attribute in self.matching(asked) {
-            match attribute.holds_normalized(normalized) {
-                Ok(holds) => held |= holds,
-                Err(error) => self.note(Err(error)),
-            }
+        let asked = self.description(slot)?;
+        let (mut external, mut held) = (false, false);
+        self.for_matching(asked, |attribute| {
+            external |= attribute.is_external();
+            ControlFlow::Continue(())
+        });
+        if !external {
+            return None;
         }
+        self.for_matching(asked, |attribute| match attribute.holds_normalized(normalized) {
+            Ok(holds) => {
+                held |= holds;
+                ControlFlow::Continue(())
+            }
+            Err(error) => {
+                self.fail(&error);
+                ControlFlow::Break(())
+            }
+        });
         Some(held)
     }
     fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth {
         if let Some(found) = self.plan.and_then(|plan| plan.chain(slot, target)) {
-            return if found.contains(self.record.id) { Truth::True } else { Truth::False };
+            return if found.contains(self.record.id) {
+                Truth::True
+            } else {
+                Truth::False
+            };
         }
-        let Some(asked) = self.description(slot) else { return Truth::Undefined };
+        let Some(asked) = self.description(slot) else {
+            return Truth::Undefined;
+        };
         match self.record.view.chain_from(self.record, asked, target) {
             Ok(truth) => truth,
             Err(error) => {
-                self.note(Err(error));
+                self.fail(&error);
                 Truth::Undefined
             }
         }

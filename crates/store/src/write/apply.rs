@@ -25,24 +25,31 @@ impl WriteTransaction<'_> {
     pub(super) fn add(&mut self, text: &str, attributes: &[TextAttribute]) -> Result<EntryId, StoreError> {
         let dn = self.parse_dn(text)?;
         let (location, parent) = self.view().locate_stored(&dn)?;
-        let id = match (location, parent) {
-            (Location::Entry(id), _) => {
-                let bytes = self.view().record_bytes(id)?;
-                let header = bytes.and_then(|mut bytes| codec::take_header(&mut bytes));
-                if header.is_none_or(|header| header.flags & FLAG_PLACEHOLDER == 0) {
-                    return Err(inapplicable(text, "entry exists"));
-                }
-                id
-            }
-            (Location::Missing { .. }, Some(parent)) => self.new_entry(&dn, parent)?,
+        let (id, parent) = match (location, parent) {
+            (Location::Entry(id), _) => match self.placeholder_parent(id)? {
+                Some(parent) => (id, parent),
+                None => return Err(inapplicable(text, "entry exists")),
+            },
+            (Location::Missing { .. }, Some(parent)) => (self.new_entry(&dn, parent)?, parent),
             (Location::Missing { .. }, None) => return Err(inapplicable(text, "parent does not exist")),
         };
         let numbered = attributes
             .iter()
             .map(|(name, values)| Ok((self.number_of_text(name)?, values.as_slice())))
             .collect::<Result<Vec<_>, StoreError>>()?;
-        self.fill(id, &dn, &numbered)?;
+        self.fill(id, parent, &dn, &numbered)?;
         Ok(id)
+    }
+
+    /// The superior of an entry that is a placeholder.
+    pub(super) fn placeholder_parent(&self, id: EntryId) -> Result<Option<EntryId>, StoreError> {
+        let header = self
+            .view()
+            .record_bytes(id)?
+            .and_then(|mut bytes| codec::take_header(&mut bytes));
+        Ok(header
+            .filter(|header| header.flags & FLAG_PLACEHOLDER != 0)
+            .map(|header| header.parent))
     }
 
     /// Gives out an ID and enters the name.
@@ -55,16 +62,25 @@ impl WriteTransaction<'_> {
     fn put_name(&mut self, dn: &Dn, parent: EntryId, id: EntryId) -> Result<(), StoreError> {
         names::key(parent, name_in(dn, parent), &mut self.scratch.name);
         let tables = self.tables();
-        Ok(tables.names.put(&mut self.txn, &self.scratch.name, varint::Key::new(id).bytes())?)
+        Ok(tables
+            .names
+            .put(&mut self.txn, &self.scratch.name, varint::Key::new(id).bytes())?)
     }
 
-    /// Writes the record and the index keys of a new entry whose name is entered.
-    pub(super) fn fill(&mut self, id: EntryId, dn: &Dn, attributes: &[(u16, &[Vec<u8>])]) -> Result<(), StoreError> {
-        let parent = match self.view().record_bytes(id)?.and_then(codec::parent) {
-            Some(parent) => parent,
-            None => self.parent_of(dn)?,
+    /// Writes the record and the index keys of a new entry whose name is entered below `parent`.
+    pub(super) fn fill(
+        &mut self,
+        id: EntryId,
+        parent: EntryId,
+        dn: &Dn,
+        attributes: &[(u16, &[Vec<u8>])],
+    ) -> Result<(), StoreError> {
+        let mut image = Image {
+            parent,
+            flags: 0,
+            rdn: pretty_in(dn, parent).to_owned(),
+            attributes: Vec::new(),
         };
-        let mut image = Image { parent, flags: 0, rdn: pretty_in(dn, parent).to_owned(), attributes: Vec::new() };
         let tables = self.tables();
         for (number, values) in attributes.iter().filter(|(_, values)| !values.is_empty()) {
             if image.get(*number).is_some() {
@@ -95,24 +111,12 @@ impl WriteTransaction<'_> {
         self.scratch.new_keys = keys;
         Ok(())
     }
-    /// The ID under which the name of a new entry is entered.
-    fn parent_of(&self, dn: &Dn) -> Result<EntryId, StoreError> {
-        let Some(parent) = dn.parent() else { return Ok(0) };
-        let is_topmost = self.database.options.suffixes.contains(dn);
-        if is_topmost {
-            return Ok(0);
-        }
-        match self.view().locate_stored(&parent)?.0 {
-            Location::Entry(id) => Ok(self.view().name_parent(id)?.0),
-            Location::Missing { .. } => Ok(0),
-        }
-    }
 
     pub(super) fn modify(&mut self, text: &str, changes: &[ValueChange]) -> Result<EntryId, StoreError> {
         let dn = self.parse_dn(text)?;
         let id = self.existing(&dn)?;
         let image = self.image(id)?;
-        self.change_entry(id, image.clone(), image, changes)?;
+        self.change_entry(id, &image, image.clone(), changes)?;
         Ok(id)
     }
 
@@ -140,11 +144,11 @@ impl WriteTransaction<'_> {
             self.put_name(&new_dn, parent, id)?;
             new.parent = parent;
         }
-        new.rdn = pretty_in(&new_dn, new.parent).to_owned();
+        pretty_in(&new_dn, new.parent).clone_into(&mut new.rdn);
         if new.rdn != old.rdn || new.parent != old.parent {
             self.structure_changed |= self.view().has_subordinates(id)?;
         }
-        self.change_entry(id, old, new, changes)?;
+        self.change_entry(id, &old, new, changes)?;
         Ok(id)
     }
 
@@ -166,7 +170,11 @@ impl WriteTransaction<'_> {
         self.scratch.old_keys = keys;
         for attribute in &image.attributes {
             if matches!(attribute.set, ValueSet::External(_)) {
-                SetKey { id, attribute: attribute.number }.clear(&mut self.txn, &tables.values)?;
+                SetKey {
+                    id,
+                    attribute: attribute.number,
+                }
+                .clear(&mut self.txn, &tables.values)?;
             }
         }
         names::key(image.parent, name_in(&dn, image.parent), &mut self.scratch.name);
@@ -179,7 +187,7 @@ impl WriteTransaction<'_> {
     fn change_entry(
         &mut self,
         id: EntryId,
-        old: Image,
+        old: &Image,
         mut new: Image,
         changes: &[ValueChange],
     ) -> Result<(), StoreError> {
@@ -189,13 +197,13 @@ impl WriteTransaction<'_> {
             .iter()
             .map(|change| self.number_of_text(change.attribute()))
             .collect::<Result<Vec<_>, StoreError>>()?;
-        touched.prepare(&self.txn, self.tables(), &self.catalog, id, &old, &numbers)?;
+        touched.prepare(&self.txn, self.tables(), &self.catalog, id, old, &numbers)?;
         for (change, &number) in changes.iter().zip(&numbers) {
             self.change_values(id, &mut new, number, change, &mut touched)?;
         }
         new.flags = self.flags(&new);
         self.put_record(id, &new)?;
-        self.update_index(id, &old, &new, touched)
+        self.update_index(id, old, &new, &touched)
     }
 
     fn existing(&self, dn: &Dn) -> Result<EntryId, StoreError> {
@@ -214,7 +222,9 @@ impl WriteTransaction<'_> {
         let tables = self.tables();
         self.scratch.record.clear();
         image.encode(&mut self.sets, &self.database.shared, &mut self.scratch.record);
-        Ok(tables.entries.put(&mut self.txn, varint::Key::new(id).bytes(), &self.scratch.record)?)
+        Ok(tables
+            .entries
+            .put(&mut self.txn, varint::Key::new(id).bytes(), &self.scratch.record)?)
     }
     fn flags(&self, image: &Image) -> u8 {
         image_flags(&self.catalog, image)
@@ -223,7 +233,9 @@ impl WriteTransaction<'_> {
 
 /// Record flags that follow from objectClass.
 pub(crate) fn image_flags(catalog: &crate::catalog::Catalog, image: &Image) -> u8 {
-    let Some(object_class) = catalog.special.object_class else { return 0 };
+    let Some(object_class) = catalog.special.object_class else {
+        return 0;
+    };
     let numbers = catalog.numbers_of_type(object_class);
     image
         .attributes
@@ -236,7 +248,11 @@ pub(crate) fn image_flags(catalog: &crate::catalog::Catalog, image: &Image) -> u
 
 /// What `names` holds for an entry below `parent`: the RDN, or of a topmost entry the whole name.
 pub(crate) fn name_in(dn: &Dn, parent: EntryId) -> &[u8] {
-    if parent == 0 { dn.normalized() } else { dn.rdn(0).map_or(&[][..], |rdn| rdn.1) }
+    if parent == 0 {
+        dn.normalized()
+    } else {
+        dn.rdn(0).map_or(&[][..], |rdn| rdn.1)
+    }
 }
 
 /// What the record holds: the pretty RDN, or of a topmost entry the whole name.
@@ -244,5 +260,7 @@ pub(crate) fn pretty_in(dn: &Dn, parent: EntryId) -> &str {
     if parent == 0 {
         return dn.pretty();
     }
-    dn.rdn(0).and_then(|rdn| std::str::from_utf8(rdn.0).ok()).unwrap_or_default()
+    dn.rdn(0)
+        .and_then(|rdn| std::str::from_utf8(rdn.0).ok())
+        .unwrap_or_default()
 }

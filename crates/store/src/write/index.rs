@@ -36,12 +36,17 @@ pub(crate) fn image_keys(
         };
         match &attribute.set {
             ValueSet::Inline(tlvs) => {
-                keys.add_values(catalog, attribute.number, only, TlvValues(tlvs));
+                keys.add_values(catalog, attribute.number, only, &TlvValues(tlvs));
             }
             ValueSet::External(_) => {
                 for at in info.feeds.iter().filter(|at| only.is_none_or(|only| only.contains(at))) {
-                    let Some(index) = catalog.indexes.get(usize::from(*at)) else { continue };
-                    let set = SetKey { id, attribute: attribute.number };
+                    let Some(index) = catalog.indexes.get(usize::from(*at)) else {
+                        continue;
+                    };
+                    let set = SetKey {
+                        id,
+                        attribute: attribute.number,
+                    };
                     set.for_each(txn, &tables.values, &mut |value| {
                         keys.add_value(&catalog.schema, index, value);
                         match index.stored.kind {
@@ -96,11 +101,15 @@ impl Touched {
                 if self.whole.contains(&at) || self.partial.contains(&at) {
                     continue;
                 }
-                let Some(index) = catalog.indexes.get(usize::from(at)) else { continue };
+                let Some(index) = catalog.indexes.get(usize::from(at)) else {
+                    continue;
+                };
                 let simple = index.stored.kind.is_equality() || index.stored.kind == IndexKind::Presence;
                 let external = old.attributes.iter().any(|attribute| {
                     matches!(attribute.set, ValueSet::External(_))
-                        && catalog.attribute(attribute.number).is_some_and(|info| info.feeds.contains(&at))
+                        && catalog
+                            .attribute(attribute.number)
+                            .is_some_and(|info| info.feeds.contains(&at))
                 });
                 if simple && external {
                     self.partial.push(at);
@@ -128,7 +137,8 @@ impl Touched {
     }
     pub(super) fn removed_tlvs(&mut self, number: u16, tlvs: &[u8]) {
         if self.is_partial {
-            self.removed.extend(TlvValues(tlvs).map(|value| (number, value.to_vec())));
+            self.removed
+                .extend(TlvValues(tlvs).map(|value| (number, value.to_vec())));
         }
     }
 }
@@ -140,19 +150,27 @@ impl WriteTransaction<'_> {
         id: EntryId,
         old: &Image,
         new: &Image,
-        touched: Touched,
+        touched: &Touched,
     ) -> Result<(), StoreError> {
         let tables = self.tables();
         if !touched.whole.is_empty() {
             let mut after = std::mem::take(&mut self.scratch.new_keys);
             after.clear();
-            image_keys(&self.txn, tables, &self.catalog, id, new, Some(&touched.whole), &mut after)?;
+            image_keys(
+                &self.txn,
+                tables,
+                &self.catalog,
+                id,
+                new,
+                Some(&touched.whole),
+                &mut after,
+            )?;
             after.sort();
             self.write_difference(id, &touched.before, &after)?;
             self.scratch.new_keys = after;
         }
         if touched.is_partial {
-            self.update_partial(id, old, new, &touched)?;
+            self.update_partial(id, old, new, touched)?;
         }
         Ok(())
     }
@@ -181,18 +199,14 @@ impl WriteTransaction<'_> {
         }
     }
     /// Keys of the changed values alone; a key goes only when no value that is left makes it.
-    fn update_partial(
-        &mut self,
-        id: EntryId,
-        old: &Image,
-        new: &Image,
-        touched: &Touched,
-    ) -> Result<(), StoreError> {
+    fn update_partial(&mut self, id: EntryId, old: &Image, new: &Image, touched: &Touched) -> Result<(), StoreError> {
         let table = self.tables().index;
         let catalog = self.catalog.clone();
         let (mut gone, mut come) = (KeySet::default(), KeySet::default());
         for &at in &touched.partial {
-            let Some(index) = catalog.indexes.get(usize::from(at)) else { continue };
+            let Some(index) = catalog.indexes.get(usize::from(at)) else {
+                continue;
+            };
             let feeds = |number: u16| catalog.attribute(number).is_some_and(|info| info.feeds.contains(&at));
             if index.stored.kind == IndexKind::Presence {
                 let has = |image: &Image| image.attributes.iter().any(|attribute| feeds(attribute.number));
@@ -242,17 +256,20 @@ impl WriteTransaction<'_> {
         for attribute in &new.attributes {
             match &attribute.set {
                 ValueSet::Inline(tlvs) => {
-                    keys.add_values(catalog, attribute.number, Some(&touched.partial), TlvValues(tlvs));
+                    keys.add_values(catalog, attribute.number, Some(&touched.partial), &TlvValues(tlvs));
                 }
                 // Only the values in question are looked up: the set may be huge.
                 ValueSet::External(_) => {
-                    let set = SetKey { id, attribute: attribute.number };
+                    let set = SetKey {
+                        id,
+                        attribute: attribute.number,
+                    };
                     for (_, value) in touched.removed.iter().chain(&touched.added) {
                         let mut normal = Vec::new();
                         catalog.normal_form(attribute.number, value, &mut normal);
                         if set.find(&self.txn, &self.tables().values, catalog, &normal)?.is_some() {
                             let one = std::iter::once(value.as_slice());
-                            keys.add_values(catalog, attribute.number, Some(&touched.partial), one);
+                            keys.add_values(catalog, attribute.number, Some(&touched.partial), &one);
                         }
                     }
                 }

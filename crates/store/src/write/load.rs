@@ -22,15 +22,15 @@ impl WriteTransaction<'_> {
     pub fn load(&mut self, entry: &Entry) -> Result<EntryId, StoreError> {
         let dn = &entry.dn;
         let (location, parent) = self.view().locate_stored(dn)?;
-        let id = match (location, parent) {
-            (Location::Entry(id), _) if self.view().record(id)?.is_some() => {
-                return Err(StoreError::Inapplicable(format!("{}: entry exists", dn.pretty())));
-            }
-            (Location::Entry(id), _) => id,
-            (Location::Missing { .. }, Some(parent)) => self.new_entry(dn, parent)?,
+        let (id, parent) = match (location, parent) {
+            (Location::Entry(id), _) => match self.placeholder_parent(id)? {
+                Some(parent) => (id, parent),
+                None => return Err(StoreError::Inapplicable(format!("{}: entry exists", dn.pretty()))),
+            },
+            (Location::Missing { .. }, Some(parent)) => (self.new_entry(dn, parent)?, parent),
             (Location::Missing { .. }, None) => {
                 let parent = self.place_superiors(dn)?;
-                self.new_entry(dn, parent)?
+                (self.new_entry(dn, parent)?, parent)
             }
         };
         let numbered = entry
@@ -38,7 +38,7 @@ impl WriteTransaction<'_> {
             .iter()
             .map(|attribute| Ok((self.number_of(&attribute.description)?, attribute.values.as_slice())))
             .collect::<Result<Vec<_>, StoreError>>()?;
-        self.fill(id, dn, &numbered)?;
+        self.fill(id, parent, dn, &numbered)?;
         Ok(id)
     }
     /// Pretty DNs of placeholders that no entry has taken, at most `limit`.
@@ -64,7 +64,10 @@ impl WriteTransaction<'_> {
     fn place_superiors(&mut self, dn: &Dn) -> Result<EntryId, StoreError> {
         let suffixes = &self.database.options.suffixes;
         let Some(suffix) = suffixes.iter().find(|suffix| dn.is_within(suffix)) else {
-            return Err(StoreError::Inapplicable(format!("{}: not in a naming context of this database", dn.pretty())));
+            return Err(StoreError::Inapplicable(format!(
+                "{}: not in a naming context of this database",
+                dn.pretty()
+            )));
         };
         let from = suffix.depth().max(1);
         let mut parent = 0;
@@ -76,7 +79,12 @@ impl WriteTransaction<'_> {
                     let below = below.unwrap_or(parent);
                     let id = self.new_entry(&superior, below)?;
                     let rdn = pretty_in(&superior, below).to_owned();
-                    let image = Image { parent: below, flags: FLAG_PLACEHOLDER, rdn, attributes: Vec::new() };
+                    let image = Image {
+                        parent: below,
+                        flags: FLAG_PLACEHOLDER,
+                        rdn,
+                        attributes: Vec::new(),
+                    };
                     self.put_record(id, &image)?;
                     id
                 }

@@ -53,10 +53,15 @@ impl WriteTransaction<'_> {
             return Ok(());
         }
         let at = image.position(key.attribute).unwrap_or_else(|| {
-            image.attributes.push(ImageAttribute { number: key.attribute, set: ValueSet::Inline(Vec::new()) });
+            image.attributes.push(ImageAttribute {
+                number: key.attribute,
+                set: ValueSet::Inline(Vec::new()),
+            });
             image.attributes.len() - 1
         });
-        let Some(attribute) = image.attributes.get_mut(at) else { return Ok(()) };
+        let Some(attribute) = image.attributes.get_mut(at) else {
+            return Ok(());
+        };
         let tables = self.tables();
         match &mut attribute.set {
             ValueSet::External(set) => {
@@ -92,7 +97,9 @@ impl WriteTransaction<'_> {
     ) -> Result<(), StoreError> {
         let missing = || StoreError::Inapplicable(format!("attribute \"{text}\": no such value"));
         let at = image.position(key.attribute).ok_or_else(missing)?;
-        let Some(attribute) = image.attributes.get_mut(at) else { return Err(missing()) };
+        let Some(attribute) = image.attributes.get_mut(at) else {
+            return Err(missing());
+        };
         match &mut attribute.set {
             ValueSet::External(set) => {
                 let tables = self.database.tables;
@@ -129,7 +136,9 @@ impl WriteTransaction<'_> {
     }
 
     fn remove_attribute(&mut self, key: SetKey, image: &mut Image, touched: &mut Touched) -> Result<(), StoreError> {
-        let Some(at) = image.position(key.attribute) else { return Ok(()) };
+        let Some(at) = image.position(key.attribute) else {
+            return Ok(());
+        };
         let attribute = image.attributes.remove(at);
         if matches!(attribute.set, ValueSet::External(_)) {
             let tlvs = self.take_back(key)?;

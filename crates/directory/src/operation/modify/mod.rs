@@ -166,33 +166,40 @@ pub(crate) fn is_granted(check: &WriteCheck<'_>, modification: &Modification) ->
     }
 }
 
-/// Changes an entry on behalf of an overlay, in the transaction: the schema is checked, access is not, time stamps stay.
+/// Changes an entry on behalf of an overlay; gives the reason if that is refused, and then nothing has been changed.
 ///
 /// # Errors
-/// As a modify request would be refused. Nothing has been changed then, and the overlay may go on.
+/// The storage failed.
 pub(crate) fn run_internal(
     execution: &mut Execution<'_, '_>,
     dn: &Dn,
     modifications: &[Modification],
-) -> Result<(), OperationError> {
-    let (name, changes) = {
-        let view = execution.view();
-        let id = execution.locate(dn)?;
-        let record = execution.record_of(view, id)?;
-        let name = view.dn(id)?;
-        let options = Options {
-            relax: false,
-            permissive: false,
-            watched: &[],
-        };
-        let plan = plan(execution.configuration, &record, &name, modifications, &options)?;
-        (name, plan.changes)
+) -> Result<Option<OperationError>, OperationError> {
+    match plan_internal(execution, dn, modifications) {
+        Ok(effect) => execution.apply_further(effect).map(|_| None),
+        Err(refusal) => Ok(Some(refusal)),
+    }
+}
+
+fn plan_internal(
+    execution: &Execution<'_, '_>,
+    dn: &Dn,
+    modifications: &[Modification],
+) -> Result<Effect, OperationError> {
+    let view = execution.view();
+    let id = execution.locate(dn)?;
+    let record = execution.record_of(view, id)?;
+    let name = view.dn(id)?;
+    let options = Options {
+        relax: false,
+        permissive: false,
+        watched: &[],
     };
-    execution.apply_further(Effect::Modify {
+    let plan = plan(execution.configuration, &record, &name, modifications, &options)?;
+    Ok(Effect::Modify {
         dn: name.pretty().into(),
-        changes,
-    })?;
-    Ok(())
+        changes: plan.changes,
+    })
 }
 
 /// The watched attributes of a record, all values.

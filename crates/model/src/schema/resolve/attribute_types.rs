@@ -34,14 +34,19 @@ pub(super) fn add(
     loop {
         let mut progress = false;
         for position in 0..pending.len() {
-            let Some(step) = attempt(schema, &pending, position, base, built_in, refusals) else {
+            let outcome = attempt(schema, &pending, position, base, built_in);
+            let Some(slot) = pending.get_mut(position) else {
                 continue;
             };
-            if let Some(slot) = pending.get_mut(position) {
-                progress = true;
-                slot.failed = step.is_none();
-                slot.built = step;
+            match outcome {
+                Outcome::Waiting => continue,
+                Outcome::Built(built) => slot.built = Some(*built),
+                Outcome::Refused(reason) => {
+                    slot.failed = true;
+                    refusals.add(&slot.entry.source, element(&slot.entry.definition), reason);
+                }
             }
+            progress = true;
         }
         if !progress {
             break;
@@ -88,6 +93,9 @@ fn register(
                 name_of(schema, pending, number as usize, base)
             );
             refusals.add(&entry.source, element(definition), reason);
+        } else if let Some(known) = schema.attribute_types.get_mut(number as usize) {
+            // A file that defines it wants it seen.
+            known.hidden = false;
         }
         return;
     }
@@ -163,46 +171,38 @@ fn type_number(schema: &Schema, name: &str) -> Option<u32> {
     direct.or_else(|| schema.type_names.find(expand(schema, name)?.as_bytes()))
 }
 
-/// Builds the type at `position`. `None`: done before, or its superior is not there yet; `Some(None)`: refused.
-fn attempt(
-    schema: &Schema,
-    pending: &[Pending],
-    position: usize,
-    base: usize,
-    built_in: bool,
-    refusals: &mut Refusals,
-) -> Option<Option<AttributeType>> {
-    let slot = pending.get(position)?;
-    if slot.failed || slot.built.is_some() {
-        return None;
-    }
-    let definition = &slot.entry.definition;
-    let superior = match &definition.superior {
-        None => None,
-        Some(name) => {
-            let Some(number) = type_number(schema, name) else {
-                refusals.add(
-                    &slot.entry.source,
-                    element(definition),
-                    format!("AttributeType not found: \"{name}\""),
-                );
-                return Some(None);
-            };
-            let number = number as usize;
-            let built = match schema.attribute_types.get(number) {
-                Some(known) => known,
-                None => pending.get(number.wrapping_sub(base))?.built.as_ref()?,
-            };
-            Some(built)
-        }
+/// What became of a definition in one round.
+enum Outcome {
+    /// Done before, or its superior is not there yet.
+    Waiting,
+    Built(Box<AttributeType>),
+    Refused(String),
+}
+
+/// Builds the type at `position` if its superior is there.
+fn attempt(schema: &Schema, pending: &[Pending], position: usize, base: usize, built_in: bool) -> Outcome {
+    let Some(slot) = pending
+        .get(position)
+        .filter(|slot| !slot.failed && slot.built.is_none())
+    else {
+        return Outcome::Waiting;
     };
+    let mut superior = None;
+    if let Some(name) = &slot.entry.definition.superior {
+        let Some(number) = type_number(schema, name) else {
+            return Outcome::Refused(format!("AttributeType not found: \"{name}\""));
+        };
+        let number = number as usize;
+        let known = schema.attribute_types.get(number);
+        superior = known.or_else(|| pending.get(number.wrapping_sub(base))?.built.as_ref());
+        if superior.is_none() {
+            return Outcome::Waiting;
+        }
+    }
     let number = TypeNumber(u32::try_from(base + position).unwrap_or(u32::MAX));
     match build(schema, slot, number, superior, built_in) {
-        Ok(built) => Some(Some(built)),
-        Err(reason) => {
-            refusals.add(&slot.entry.source, element(definition), reason);
-            Some(None)
-        }
+        Ok(built) => Outcome::Built(Box::new(built)),
+        Err(reason) => Outcome::Refused(reason),
     }
 }
 
@@ -221,11 +221,8 @@ fn build(
                 superior.name()
             ));
         }
-        if superior.collective != definition.collective {
-            return Err(format!(
-                "is COLLECTIVE or not unlike its superior \"{}\"",
-                superior.name()
-            ));
+        if superior.collective && !definition.collective {
+            return Err(format!("is not COLLECTIVE unlike its superior \"{}\"", superior.name()));
         }
     }
     if definition.collective && definition.usage != Usage::UserApplications {

@@ -124,17 +124,18 @@ fn add_syntax(schema: &mut Schema, entry: &Sourced<SyntaxDefinition>, refusals: 
     let text: Box<str> = definition.print(&|oid| published(schema, oid)).into();
     let substitute = match definition.extension("X-SUBST") {
         None => None,
-        Some(substitute) => match expand(schema, substitute).and_then(|oid| schema.find_syntax(&oid)) {
-            Some(found) => Some(found),
-            None => {
+        Some(name) => {
+            let found = expand(schema, name).and_then(|oid| schema.find_syntax(&oid));
+            if found.is_none() {
                 refusals.add(
                     &entry.source,
                     element,
-                    format!("substitute syntax not found: \"{substitute}\""),
+                    format!("substitute syntax not found: \"{name}\""),
                 );
                 return;
             }
-        },
+            found
+        }
     };
     if let Some(known) = schema.syntaxes.iter().find(|row| row.syntax.oid == oid) {
         if !known.built_in && known.definition != text {

@@ -57,6 +57,9 @@ fn register(
         if let Err(known) = repeats(schema, pending, number as usize, base, definition) {
             let reason = format!("inconsistent duplicate of object class {known}");
             refusals.add(&entry.source, element(definition), reason);
+        } else if let Some(known) = schema.object_classes.get_mut(number as usize) {
+            // A file that defines it wants it seen.
+            known.hidden = false;
         }
         return;
     }
@@ -90,9 +93,10 @@ fn repeats(
     new: &ObjectClassDefinition,
 ) -> Result<(), String> {
     if let Some(known) = schema.object_classes.get(number) {
-        let (strictness, origin) = match known.built_in {
-            true => (Strictness::NoContradiction, " (built in)"),
-            false => (Strictness::Same, ""),
+        let (strictness, origin) = if known.built_in {
+            (Strictness::NoContradiction, " (built in)")
+        } else {
+            (Strictness::Same, "")
         };
         return match ObjectClassDefinition::parse(&known.definition) {
             Ok(parsed) if same_object_class(&parsed, new, strictness) => Ok(()),

@@ -70,7 +70,10 @@ fn lists_with_one_id_and_neighbouring_keys_keep_apart() {
     insert(&mut txn, &tables.index, b"kb", 6).unwrap();
     insert(&mut txn, &tables.index, b"kc", 6).unwrap();
     assert!(matches!(sole(&txn, &tables.index, b"kb").unwrap(), Some(IdSet::One(6))));
-    assert!(matches!(sole(&txn, &tables.index, b"kbb").unwrap(), Some(IdSet::Nothing)));
+    assert!(matches!(
+        sole(&txn, &tables.index, b"kbb").unwrap(),
+        Some(IdSet::Nothing)
+    ));
     remove(&mut txn, &tables.index, b"kb", 5).unwrap();
     assert_eq!(ids(&txn, &tables.index, b"kb").len(), 1);
     let mut set = IdSet::Nothing;

@@ -1,0 +1,74 @@
+//! slapo-auditlog(5): the changes of a database, appended to a file as LDIF.
+//!
+//! The file is opened for each operation, so that it may be rotated at any time, or be a pipe.
+
+mod record;
+
+use std::{
+    fs::OpenOptions,
+    io::{self, Write},
+    os::unix::fs::OpenOptionsExt,
+    sync::Arc,
+};
+
+use ironbark_config::overlay::AuditlogConfig;
+use ironbark_directory::overlay::{AfterCommit, Hooks, Overlay};
+use ironbark_model::Schema;
+use ironbark_store::ChangeRecord;
+
+/// The overlay.
+pub struct Auditlog {
+    settings: AuditlogConfig,
+    schema: Arc<Schema>,
+}
+
+impl Auditlog {
+    /// From its settings. The file is not opened yet.
+    pub fn new(settings: &AuditlogConfig, schema: &Arc<Schema>) -> Self {
+        Self {
+            settings: settings.clone(),
+            schema: Arc::clone(schema),
+        }
+    }
+
+    fn append(&self, text: &[u8]) -> io::Result<()> {
+        let Some(path) = &self.settings.file else {
+            return Ok(());
+        };
+        let mut options = OpenOptions::new();
+        options.append(true).create(true).mode(0o666);
+        if self.settings.non_blocking {
+            options.custom_flags(libc::O_NONBLOCK);
+        }
+        options.open(path)?.write_all(text)
+    }
+}
+
+impl Overlay for Auditlog {
+    fn name(&self) -> &'static str {
+        "auditlog"
+    }
+
+    fn hooks(&self) -> Hooks {
+        let is_used = self.settings.file.is_some();
+        Hooks {
+            after_commit: is_used,
+            wants_request: is_used,
+            ..Hooks::default()
+        }
+    }
+
+    fn after_commit(&self, _: &ChangeRecord, context: &AfterCommit<'_>) {
+        let mut text = Vec::new();
+        for asked in context.asked {
+            record::write(&self.schema, asked, context, &mut text);
+        }
+        if text.is_empty() {
+            return;
+        }
+        if let Err(error) = self.append(&text) {
+            // The change stands: it is committed. A pipe that nobody reads is no fault when the file may not block.
+            tracing::warn!(target: "any", "auditlog: writing the changes: {error}");
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! One operation in the form of the audit log: a comment, an LDIF change record, a comment.
+
+use ironbark_directory::{
+    operation::{Modification, ModificationKind},
+    overlay::{AfterCommit, Asked},
+};
+use ironbark_ldif::Writer;
+use ironbark_model::{Entry, Schema};
+
+/// Appends the record of an operation.
+pub(super) fn write(schema: &Schema, asked: &Asked, context: &AfterCommit<'_>, out: &mut Vec<u8>) {
+    let (what, dn) = match asked {
+        Asked::Add(entry) => ("add", entry.dn.pretty()),
+        Asked::Modify { dn, .. } => ("modify", dn.as_str()),
+        Asked::ModifyDn { dn, .. } => ("modrdn", dn.as_str()),
+        Asked::Delete { dn } => ("delete", dn.as_str()),
+    };
+    let recorded = recorded_author(schema, asked);
+    let who = recorded.as_deref().unwrap_or(context.author);
+    let suffix = if context.suffix.is_empty() { "global" } else { context.suffix };
+    let (seconds, peer, connection) = (context.unix_seconds, context.peer_name, context.connection);
+    line(out, &format!("# {what} {seconds} {suffix} {who} {peer} conn={connection}"));
+    if !context.authenticated.is_empty() && !context.authenticated.eq_ignore_ascii_case(who) {
+        line(out, &format!("# realdn: {}", context.authenticated));
+    }
+    line(out, &format!("dn: {dn}"));
+    line(out, &format!("changetype: {what}"));
+    match asked {
+        Asked::Add(entry) => attributes(schema, entry, out),
+        Asked::Modify { modifications, .. } => modifications.iter().for_each(|change| modification(schema, change, out)),
+        Asked::ModifyDn {
+            new_rdn,
+            delete_old_rdn,
+            new_superior,
+            ..
+        } => {
+            line(out, &format!("newrdn: {new_rdn}"));
+            line(out, if *delete_old_rdn { "deleteoldrdn: 1" } else { "deleteoldrdn: 0" });
+            if let Some(superior) = new_superior {
+                line(out, &format!("newsuperior: {superior}"));
+            }
+        }
+        Asked::Delete { .. } => {}
+    }
+    line(out, &format!("# end {what} {seconds}"));
+    line(out, "");
+}
+
+/// The modifiersName that the operation leaves, which under relaxed rules need not be the client's name.
+fn recorded_author(schema: &Schema, asked: &Asked) -> Option<String> {
+    let known = schema.attribute_description(b"modifiersName").ok()?;
+    let values = match asked {
+        Asked::Add(entry) => &entry.attribute(&known)?.values,
+        Asked::Modify { modifications, .. } => {
+            let sets = |change: &&Modification| {
+                change.description == known && matches!(change.kind, ModificationKind::Add | ModificationKind::Replace)
+            };
+            &modifications.iter().find(sets)?.values
+        }
+        Asked::ModifyDn { .. } | Asked::Delete { .. } => return None,
+    };
+    Some(String::from_utf8_lossy(values.first()?).into_owned())
+}
+
+fn attributes(schema: &Schema, entry: &Entry, out: &mut Vec<u8>) {
+    let writer = Writer::default();
+    for attribute in &entry.attributes {
+        let name = schema.description_text(&attribute.description);
+        for value in &attribute.values {
+            writer.attribute(out, name.as_bytes(), value);
+        }
+    }
+}
+
+fn modification(schema: &Schema, change: &Modification, out: &mut Vec<u8>) {
+    let what = match change.kind {
+        ModificationKind::Add | ModificationKind::AddIfAbsent => "add",
+        ModificationKind::Delete => "delete",
+        ModificationKind::Replace => "replace",
+        ModificationKind::Increment => "increment",
+    };
+    let name = schema.description_text(&change.description);
+    line(out, &format!("{what}: {name}"));
+    for value in &change.values {
+        Writer::default().attribute(out, name.as_bytes(), value);
+    }
+    line(out, "-");
+}
+
+fn line(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(text.as_bytes());
+    out.push(b'\n');
+}

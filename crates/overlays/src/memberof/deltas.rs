@@ -1,0 +1,79 @@
+//! What a series of value changes does to a value set in the end: which values are new and which are gone.
+
+use rustc_hash::FxHashMap;
+
+/// The net effect, by normal form.
+#[derive(Debug, Default)]
+pub(super) struct Deltas {
+    /// Values with their place in the order of changes.
+    added: FxHashMap<Vec<u8>, (usize, Vec<u8>)>,
+    deleted: FxHashMap<Vec<u8>, (usize, Vec<u8>)>,
+    next: usize,
+}
+
+impl Deltas {
+    pub(super) fn add(&mut self, normal: Vec<u8>, value: &[u8]) {
+        self.next += 1;
+        if self.deleted.remove(&normal).is_none() {
+            self.added.insert(normal, (self.next, value.to_vec()));
+        }
+    }
+
+    pub(super) fn delete(&mut self, normal: Vec<u8>, value: &[u8]) {
+        self.next += 1;
+        if self.added.remove(&normal).is_none() {
+            self.deleted.insert(normal, (self.next, value.to_vec()));
+        }
+    }
+
+    /// Everything goes that was there before the first change.
+    pub(super) fn clear(&mut self, before: impl Iterator<Item = (Vec<u8>, Vec<u8>)>) {
+        self.added.clear();
+        self.deleted.clear();
+        for (normal, value) in before {
+            self.next += 1;
+            self.deleted.insert(normal, (self.next, value));
+        }
+    }
+
+    /// Deleted values and added values, each in the order of the changes.
+    pub(super) fn finish(self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+        (in_order(self.deleted), in_order(self.added))
+    }
+}
+
+fn in_order(values: FxHashMap<Vec<u8>, (usize, Vec<u8>)>) -> Vec<Vec<u8>> {
+    let mut values: Vec<_> = values.into_values().collect();
+    values.sort_unstable_by_key(|(place, _)| *place);
+    values.into_iter().map(|(_, value)| value).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Deltas;
+
+    fn bytes(text: &str) -> Vec<u8> {
+        text.as_bytes().to_vec()
+    }
+
+    #[test]
+    fn a_replacement_is_what_it_leaves_different() {
+        let mut deltas = Deltas::default();
+        deltas.add(bytes("d"), b"D");
+        deltas.clear(["a", "b", "c"].map(|name| (bytes(name), bytes(name))).into_iter());
+        for name in ["c", "x", "a"] {
+            deltas.add(bytes(name), name.as_bytes());
+        }
+        assert_eq!(deltas.finish(), (vec![bytes("b")], vec![bytes("x")]));
+    }
+
+    #[test]
+    fn what_comes_and_goes_leaves_nothing() {
+        let mut deltas = Deltas::default();
+        deltas.add(bytes("a"), b"a");
+        deltas.delete(bytes("a"), b"A");
+        deltas.delete(bytes("b"), b"b");
+        deltas.add(bytes("b"), b"B");
+        assert_eq!(deltas.finish(), (vec![], vec![]));
+    }
+}

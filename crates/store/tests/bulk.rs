@@ -1,0 +1,184 @@
+//! Bulk build: the same database as entry by entry, in any order, and nothing left of a failure.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests"
+)]
+
+mod common;
+
+use common::*;
+use ironbark_model::Entry;
+use ironbark_store::{BulkBuilder, Database, Scope, StoreError};
+
+const ALL: &str = "dc=example,dc=com";
+
+fn entries(count: usize) -> Vec<Entry> {
+    let mut entries = vec![
+        entry(ALL, &[("objectClass", "domain"), ("dc", "example")]),
+        entry(
+            "ou=people,dc=example,dc=com",
+            &[("objectClass", "organizationalUnit"), ("ou", "people")],
+        ),
+    ];
+    for n in 0..count {
+        let (uid, cn) = (format!("u{n}"), format!("User Number {n}"));
+        let name = format!("uid={uid},ou=people,dc=example,dc=com");
+        let entry_uuid = format!("{n:08x}-0000-4000-8000-000000000000");
+        entries.push(entry(
+            &name,
+            &[
+                ("objectClass", "inetOrgPerson"),
+                ("uid", &uid),
+                ("cn", &cn),
+                ("sn", ["Smith", "Jones"][n % 2]),
+                ("entryUUID", &entry_uuid),
+                (
+                    "description",
+                    "a text that all of them have in common, and that is worth sharing",
+                ),
+            ],
+        ));
+    }
+    let members: Vec<String> = (0..200)
+        .map(|n| format!("uid=u{n},ou=people,dc=example,dc=com"))
+        .collect();
+    let mut lines = vec![("objectClass", "groupOfNames"), ("cn", "all")];
+    lines.extend(members.iter().map(|member| ("member", member.as_str())));
+    entries.push(entry("cn=all,dc=example,dc=com", &lines));
+    entries
+}
+
+#[test]
+fn a_bulk_build_equals_single_additions() {
+    let entries = entries(3000);
+    let single = store();
+    let mut write = single.database.write().unwrap();
+    for entry in &entries {
+        write.load(entry).unwrap();
+    }
+    write.commit().unwrap();
+
+    let directory = tempfile::tempdir().unwrap();
+    let mut builder = BulkBuilder::new(options(directory.path()), schema(), 3 << 20).unwrap();
+    for entry in &entries {
+        builder.add(entry).unwrap();
+    }
+    builder.finish().unwrap();
+    let bulk = Store {
+        database: Database::open(options(directory.path()), schema()).unwrap(),
+        directory,
+    };
+    let (a, b) = (single.database.snapshot().unwrap(), bulk.database.snapshot().unwrap());
+    assert_eq!(a.view().digest().unwrap(), b.view().digest().unwrap());
+    for filter in [
+        "(uid=u2999)",
+        "(cn=*ber 17*)",
+        "(sn=jones)",
+        "(cn~=numbar)",
+        "(member=uid=u5,ou=people,dc=example,dc=com)",
+    ] {
+        assert_eq!(
+            bulk.search(ALL, Scope::Subtree, filter),
+            single.search(ALL, Scope::Subtree, filter),
+            "{filter}"
+        );
+        assert_eq!(
+            bulk.explain(ALL, Scope::Subtree, filter),
+            single.explain(ALL, Scope::Subtree, filter),
+            "{filter}"
+        );
+    }
+    drop((a, b));
+    // It is an ordinary database.
+    bulk.apply(&[add("cn=later,dc=example,dc=com", &[("cn", "later")])])
+        .unwrap();
+    assert_eq!(bulk.search(ALL, Scope::Subtree, "(cn=later)").len(), 1);
+    assert!(!bulk.directory.path().join("bulk-build.tmp").exists());
+}
+
+#[test]
+fn threads_prepare_and_order_is_kept() {
+    let entries = entries(500);
+    let directory = tempfile::tempdir().unwrap();
+    let mut builder = BulkBuilder::new(options(directory.path()), schema(), 8 << 20).unwrap();
+    let preparer = builder.preparer();
+    let ready: Vec<_> = std::thread::scope(|scope| {
+        let parts: Vec<_> = entries
+            .chunks(100)
+            .map(|part| {
+                let preparer = preparer.clone();
+                scope.spawn(move || {
+                    part.iter()
+                        .map(|entry| preparer.prepare(entry).unwrap())
+                        .collect::<Vec<_>>()
+                })
+            })
+            .collect();
+        parts.into_iter().flat_map(|part| part.join().unwrap()).collect()
+    });
+    for (prepared, id) in ready.iter().zip(1..) {
+        assert_eq!(builder.add_prepared(prepared).unwrap(), id);
+    }
+    builder.finish().unwrap();
+    let database = Database::open(options(directory.path()), schema()).unwrap();
+    assert_eq!(
+        database.snapshot().unwrap().view().entry_count().unwrap(),
+        entries.len() as u64
+    );
+}
+
+#[test]
+fn superiors_may_come_late() {
+    let mut entries = entries(50);
+    let digest_of = |entries: &[Entry]| {
+        let directory = tempfile::tempdir().unwrap();
+        let mut builder = BulkBuilder::new(options(directory.path()), schema(), 8 << 20).unwrap();
+        for entry in entries {
+            builder.add(entry).unwrap();
+        }
+        builder.finish().unwrap();
+        let database = Database::open(options(directory.path()), schema()).unwrap();
+        let snapshot = database.snapshot().unwrap();
+        assert_eq!(search(snapshot.view(), ALL, Scope::Subtree, "(uid=*)").len(), 50);
+        snapshot.view().digest().unwrap()
+    };
+    let ordered = digest_of(&entries);
+    entries.reverse();
+    assert_eq!(digest_of(&entries), ordered);
+}
+
+#[test]
+fn errors_name_the_entry_and_the_build_goes_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut builder = BulkBuilder::new(options(directory.path()), schema(), 8 << 20).unwrap();
+    let entries = entries(3);
+    builder.add(&entries[0]).unwrap();
+    let again = builder.add(&entries[0]).unwrap_err();
+    assert!(again.to_string().contains("dc=example,dc=com: entry exists"), "{again}");
+    assert!(builder.add(&entry("dc=org", &[("dc", "org")])).is_err());
+    builder.add(&entries[2]).unwrap();
+    assert_eq!(builder.missing_superiors(5), ["ou=people,dc=example,dc=com"]);
+    let error = builder.finish().unwrap_err();
+    assert!(error.to_string().contains("ou=people,dc=example,dc=com"), "{error}");
+    let left: Vec<_> = std::fs::read_dir(directory.path()).unwrap().collect();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_database_with_entries_is_not_built_over() {
+    let store = store();
+    store.people();
+    let Store { database, directory } = store;
+    drop(database);
+    let error = BulkBuilder::new(options(directory.path()), schema(), 1 << 20)
+        .err()
+        .unwrap();
+    assert!(matches!(error, StoreError::Format(_)));
+    let database = Database::open(options(directory.path()), schema()).unwrap();
+    assert_eq!(database.snapshot().unwrap().view().entry_count().unwrap(), 3);
+}

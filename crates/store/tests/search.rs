@@ -1,0 +1,406 @@
+//! The planner: an index answers what a scan of all entries answers.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "tests"
+)]
+
+mod common;
+
+use common::*;
+use ironbark_store::{Effect, Scope, TermKind, ValueChange};
+use proptest::prelude::*;
+
+const ALL: &str = "dc=example,dc=com";
+
+fn filled() -> Store {
+    let store = store();
+    store.people();
+    let mut effects = Vec::new();
+    for n in 0..400 {
+        let (cn, level) = (
+            format!("User {n} {}", ["Smith", "Smyth", "Jones"][n % 3]),
+            format!("{}", n % 50),
+        );
+        let name = format!("uid=u{n},ou=people,dc=example,dc=com");
+        let uid = format!("u{n}");
+        effects.push(add(
+            &name,
+            &[
+                ("objectClass", ["person", "inetOrgPerson"][n % 2]),
+                ("uid", &uid),
+                ("cn", &cn),
+                ("sn", ["Smith", "Smyth", "Jones"][n % 3]),
+                ("level", &level),
+            ],
+        ));
+    }
+    store.apply(&effects).unwrap();
+    store
+}
+
+#[test]
+fn equality_goes_straight_to_the_entry() {
+    let store = filled();
+    assert_eq!(
+        store.search(ALL, Scope::Subtree, "(uid=U17)"),
+        ["uid=u17,ou=people,dc=example,dc=com"]
+    );
+    let plan = store.explain(ALL, Scope::Subtree, "(uid=u17)");
+    assert_eq!(plan, "way: index\ncandidates: 1\n  uid equality: 1");
+    assert_eq!(
+        store.explain(ALL, Scope::Base, "(uid=u17)"),
+        "way: the base entry alone\ncandidates: 1"
+    );
+}
+
+#[test]
+fn an_attribute_that_no_entry_has_gives_nothing() {
+    let store = filled();
+    assert_eq!(
+        store.explain(ALL, Scope::Subtree, "(seeAlso=cn=x)"),
+        "way: index\ncandidates: 0\n  seeAlso equality: 0"
+    );
+    assert!(store.search(ALL, Scope::Subtree, "(noSuchAttribute=x)").is_empty());
+}
+
+#[test]
+fn unindexed_items_are_named() {
+    let store = filled();
+    let snapshot = store.database.snapshot().unwrap();
+    let view = snapshot.view();
+    let plan = view
+        .plan(
+            locate(view, ALL),
+            Scope::Subtree,
+            &compile("(|(uid=u*)(dc=example)(dc=x)(ou=*))"),
+        )
+        .unwrap();
+    assert!(!plan.indexed);
+    let terms: Vec<_> = plan.unindexed_terms().map(|term| (term.kind, term.attribute)).collect();
+    assert_eq!(
+        terms,
+        [
+            (TermKind::Substring, "uid"),
+            (TermKind::Equality, "dc"),
+            (TermKind::Presence, "ou")
+        ]
+    );
+}
+
+#[test]
+fn object_classes_answer_for_their_superclasses() {
+    let store = filled();
+    for (class, count) in [
+        ("inetOrgPerson", 200),
+        ("person", 400),
+        ("top", 403),
+        ("organizationalUnit", 2),
+    ] {
+        let filter = format!("(objectClass={class})");
+        assert_eq!(store.search(ALL, Scope::Subtree, &filter).len(), count, "{class}");
+    }
+    assert!(
+        store
+            .explain(ALL, Scope::Subtree, "(objectClass=inetOrgPerson)")
+            .starts_with("way: index\ncandidates: 200")
+    );
+}
+
+#[test]
+fn a_small_subtree_is_walked() {
+    let store = filled();
+    let plan = store.explain("ou=groups,dc=example,dc=com", Scope::Subtree, "(objectClass=*)");
+    assert_eq!(plan, "way: walk of the subtree\ncandidates: 1");
+    let plan = store.explain(ALL, Scope::OneLevel, "(description=x*)");
+    assert!(
+        plan.starts_with("way: index\ncandidates: 0") || plan.starts_with("way: walk"),
+        "{plan}"
+    );
+    assert_eq!(store.search(ALL, Scope::OneLevel, "(ou=*)").len(), 2);
+    assert_eq!(store.search(ALL, Scope::Children, "(objectClass=*)").len(), 402);
+}
+
+#[test]
+fn candidates_go_on_after_any_id() {
+    let store = filled();
+    let snapshot = store.database.snapshot().unwrap();
+    let view = snapshot.view();
+    for filter in [
+        "(objectClass=person)",
+        "(sn=jones)",
+        "(l=x)",
+        "(!(sn=jones))",
+        "(uid=u3)",
+    ] {
+        let plan = view.plan(locate(view, ALL), Scope::Subtree, &compile(filter)).unwrap();
+        let all = {
+            let (mut all, mut candidates) = (Vec::new(), view.candidates(&plan, 0).unwrap());
+            while let Some(id) = candidates.next_id().unwrap() {
+                all.push(id);
+            }
+            all
+        };
+        for after in [0, 1, 5, 100, 402, 403, 404, u64::MAX] {
+            let mut candidates = view.candidates(&plan, after).unwrap();
+            let next = candidates.next_id().unwrap();
+            assert_eq!(next, all.iter().copied().find(|&id| id > after), "{filter} {after}");
+        }
+    }
+}
+
+#[test]
+fn made_attributes_can_be_searched() {
+    let store = filled();
+    assert_eq!(store.search(ALL, Scope::Subtree, "(hasSubordinates=TRUE)").len(), 2);
+    let name = "uid=u5,ou=people,dc=example,dc=com";
+    assert_eq!(store.search(ALL, Scope::Subtree, &format!("(entryDN={name})")), [name]);
+    assert_eq!(
+        store.search(ALL, Scope::Subtree, "(ou:dn:=groups)"),
+        ["ou=groups,dc=example,dc=com"]
+    );
+    assert_eq!(store.search(ALL, Scope::Subtree, "(ou:dn:=people)").len(), 401);
+}
+
+#[test]
+fn language_tags_and_subtypes_are_indexed_with_their_type() {
+    let store = store_with(|options| {
+        options.indexes = vec![
+            index("name", "eq"),
+            index("cn", "eq,nolang"),
+            index("sn", "eq,nosubtypes"),
+        ];
+    });
+    store.people();
+    store
+        .apply(&[
+            add("uid=a,dc=example,dc=com", &[("uid", "a"), ("cn", "x")]),
+            add("uid=b,dc=example,dc=com", &[("uid", "b"), ("cn;lang-de", "x")]),
+            add("uid=c,dc=example,dc=com", &[("uid", "c"), ("sn;lang-de-ch", "x")]),
+        ])
+        .unwrap();
+    let search = |filter: &str| {
+        let snapshot = store.database.snapshot().unwrap();
+        let found = search(snapshot.view(), ALL, Scope::Subtree, filter);
+        assert_eq!(found, scan(snapshot.view(), ALL, Scope::Subtree, filter), "{filter}");
+        found.len()
+    };
+    assert_eq!(search("(name=x)"), 3);
+    assert_eq!(search("(cn=x)"), 2);
+    assert_eq!(search("(cn;lang-de=x)"), 1);
+    assert_eq!(search("(cn;lang-fr=x)"), 0);
+    assert_eq!(search("(sn;lang-de-=x)"), 1);
+    assert!(
+        store
+            .explain(ALL, Scope::Subtree, "(name=x)")
+            .contains("name equality: 3")
+    );
+    // `cn` alone has not all values; the index of its superior has.
+    assert!(store.explain(ALL, Scope::Subtree, "(cn=x)").contains("cn equality: 3"));
+}
+
+#[test]
+fn chains_are_followed_through_the_index_and_without_it() {
+    for indexed in [true, false] {
+        let store = store_with(|options| {
+            if !indexed {
+                options.indexes.clear();
+            }
+        });
+        store.people();
+        let group = |n: &str, of: &[&str]| {
+            let mut lines = vec![("objectClass", "groupOfNames"), ("cn", n)];
+            lines.extend(of.iter().map(|of| ("memberOfGroup", *of)));
+            add(&format!("cn={n},ou=groups,dc=example,dc=com"), &lines)
+        };
+        let name = |n: &str| format!("cn={n},ou=groups,dc=example,dc=com");
+        store
+            .apply(&[
+                group("a", &[&name("b")]),
+                group("b", &[&name("C"), &name("nowhere")]),
+                group("c", &[&name("a")]),
+                group("d", &[&name("d")]),
+                group("e", &[&name("d"), &name("b")]),
+            ])
+            .unwrap();
+        let chain = |target: &str| {
+            let filter = format!("(memberOfGroup:1.2.840.113556.1.4.1941:={})", name(target));
+            let found = store.search(ALL, Scope::Subtree, &filter);
+            let snapshot = store.database.snapshot().unwrap();
+            assert_eq!(found, scan(snapshot.view(), ALL, Scope::Subtree, &filter), "{filter}");
+            found
+        };
+        assert_eq!(chain("c"), [name("a"), name("b"), name("c"), name("e")]);
+        assert_eq!(chain("d"), [name("d"), name("e")]);
+        assert_eq!(chain("nowhere").len(), 4);
+        assert!(chain("f").is_empty());
+    }
+}
+
+#[test]
+fn an_index_defined_later_is_built_on_demand() {
+    let mut store = filled();
+    let Store { database, directory } = store;
+    drop(database);
+    let mut later = options(directory.path());
+    later.indexes.push(index("description", "eq"));
+    later.indexes.push(index("uid", "sub"));
+    later.indexes.retain(|index| &*index.attribute != "sn");
+    let database = ironbark_store::Database::open(later, schema()).unwrap();
+    assert_eq!(database.inactive_indexes(), ["description eq", "uid sub"]);
+    store = Store { database, directory };
+    assert!(store.explain(ALL, Scope::Subtree, "(uid=*7)").starts_with("way: scan"));
+    assert!(store.explain(ALL, Scope::Subtree, "(sn=smith)").contains("not indexed"));
+    let mut done = 0;
+    store.database.reindex(&[], &mut |n| done = n).unwrap();
+    assert_eq!(done, 403);
+    assert!(store.database.inactive_indexes().is_empty());
+    assert!(
+        store
+            .explain(ALL, Scope::Subtree, "(uid=*17)")
+            .starts_with("way: index")
+    );
+    store.database.reindex(&["cn"], &mut |_| {}).unwrap();
+    assert!(store.database.reindex(&["ou"], &mut |_| {}).is_err());
+    assert_eq!(store.search(ALL, Scope::Subtree, "(cn=user 8 jones)").len(), 1);
+    assert_eq!(store.search(ALL, Scope::Subtree, "(uid=*17)").len(), 4);
+}
+
+/// A random person: attribute values from small pools, so that lists overlap.
+fn person() -> impl Strategy<Value = Vec<(&'static str, String)>> {
+    let word = prop_oneof![
+        Just("Smith"),
+        Just("smyth"),
+        Just("Jones"),
+        Just("jo"),
+        Just("x"),
+        Just("Ann Jones"),
+        Just("")
+    ];
+    let attribute = prop_oneof![
+        (Just("cn"), word.clone().prop_map(|w| format!("{w}n"))),
+        (Just("cn;lang-de"), word.clone().prop_map(|w| format!("d {w}"))),
+        (Just("sn"), word.prop_map(|w| format!("{w} s"))),
+        (Just("level"), (-300i64..300).prop_map(|n| n.to_string())),
+        (Just("born"), (1u32..13).prop_map(|m| format!("2001{m:02}01000000Z"))),
+        (Just("description"), (0u8..4).prop_map(|n| format!("d{n}"))),
+    ];
+    proptest::collection::vec(attribute, 0..8)
+}
+
+fn filter() -> impl Strategy<Value = String> {
+    let item = prop_oneof![
+        Just("(objectClass=person)".to_owned()),
+        Just("(objectClass=*)".to_owned()),
+        prop_oneof![Just("Smithn"), Just("jon"), Just("d x"), Just("zz")].prop_map(|v| format!("(cn={v})")),
+        prop_oneof![Just("smith s"), Just(" JO  S "), Just("x s")].prop_map(|v| format!("(sn={v})")),
+        prop_oneof![
+            Just("S*"),
+            Just("*n"),
+            Just("*mi*"),
+            Just("jo*n"),
+            Just("*o*e*"),
+            Just("*e"),
+            Just("d *"),
+            Just("*jon*on*")
+        ]
+        .prop_map(|v| format!("(cn={v})")),
+        (-310i64..310).prop_map(|n| format!("(level>={n})")),
+        (-310i64..310).prop_map(|n| format!("(level<={n})")),
+        (-310i64..310).prop_map(|n| format!("(level={n})")),
+        (1u32..13).prop_map(|m| format!("(born>=2001{m:02}01000000Z)")),
+        Just("(born=*)".to_owned()),
+        Just("(cn=*)".to_owned()),
+        prop_oneof![Just("smit"), Just("jonz"), Just("ann")].prop_map(|v| format!("(cn~={v})")),
+        (0u8..4).prop_map(|n| format!("(description=d{n})")),
+        Just("(seeAlso=*)".to_owned()),
+        Just("(nonsense=1)".to_owned()),
+        Just("(cn;lang-de=d x)".to_owned()),
+        Just("(name=x s)".to_owned()),
+    ];
+    item.prop_recursive(3, 12, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(|f| format!("(&{})", f.concat())),
+            proptest::collection::vec(inner.clone(), 0..4).prop_map(|f| format!("(|{})", f.concat())),
+            inner.prop_map(|f| format!("(!{f})")),
+        ]
+    })
+}
+
+fn add_person(n: usize, lines: &[(&'static str, String)]) -> Effect {
+    let uid = format!("p{n}");
+    let mut all = vec![
+        ("objectClass", ["person", "inetOrgPerson"][n % 2]),
+        ("uid", uid.as_str()),
+    ];
+    for (name, value) in lines {
+        // Values of one attribute differ, as the operations see to.
+        if !all
+            .iter()
+            .any(|(known, other)| known == name && other.eq_ignore_ascii_case(value))
+        {
+            all.push((*name, value));
+        }
+    }
+    let above = ["ou=people,dc=example,dc=com", "ou=groups,dc=example,dc=com"][usize::from(n.is_multiple_of(5))];
+    add(&format!("uid={uid},{above}"), &all)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn an_index_answers_as_a_scan(
+        people in proptest::collection::vec(person(), 1..120),
+        changes in proptest::collection::vec((any::<prop::sample::Index>(), person()), 0..20),
+        filters in proptest::collection::vec(filter(), 12),
+    ) {
+        let store = store();
+        store.people();
+        let adds: Vec<_> = people.iter().enumerate().map(|(n, person)| add_person(n, person)).collect();
+        store.apply(&adds).unwrap();
+        for (which, person) in &changes {
+            let Effect::Add { dn, .. } = &adds[which.index(adds.len())] else { unreachable!() };
+            let Effect::Add { attributes, .. } = add_person(0, person) else { unreachable!() };
+            let replace = attributes
+                .into_iter()
+                .skip(2)
+                .map(|(attribute, values)| ValueChange::Replace { attribute, values })
+                .chain([ValueChange::Replace { attribute: "sn".into(), values: vec![] }])
+                .collect();
+            store.apply(&[Effect::Modify { dn: dn.clone(), changes: replace }]).unwrap();
+        }
+        let snapshot = store.database.snapshot().unwrap();
+        for filter in &filters {
+            for (base, scope) in [
+                (ALL, Scope::Subtree),
+                ("ou=groups,dc=example,dc=com", Scope::OneLevel),
+                ("ou=people,dc=example,dc=com", Scope::Children),
+            ] {
+                let found = search(snapshot.view(), base, scope, filter);
+                prop_assert_eq!(found, scan(snapshot.view(), base, scope, filter), "{} {:?}", filter, scope);
+            }
+        }
+    }
+    #[test]
+    fn deleting_all_leaves_no_key(people in proptest::collection::vec(person(), 1..40)) {
+        let store = store();
+        store.people();
+        let adds: Vec<_> = people.iter().enumerate().map(|(n, person)| add_person(n, person)).collect();
+        store.apply(&adds).unwrap();
+        let deletes: Vec<_> = adds.iter().map(|effect| {
+            let Effect::Add { dn, .. } = effect else { unreachable!() };
+            Effect::Delete { dn: dn.clone(), entry_uuid: "".into() }
+        }).collect();
+        store.apply(&deletes).unwrap();
+        let snapshot = store.database.snapshot().unwrap();
+        let view = snapshot.view();
+        for filter in ["(cn=*)", "(born=*)", "(level>=-99999)", "(cn~=smith)"] {
+            let plan = view.plan(locate(view, ALL), Scope::Subtree, &compile(filter)).unwrap();
+            prop_assert_eq!(plan.candidate_estimate, 0, "{}", filter);
+        }
+    }
+}
