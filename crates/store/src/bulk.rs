@@ -146,13 +146,35 @@ impl BulkBuilder {
     ///
     /// # Errors
     /// A superior is missing (the message names the first); the disk is full. Nothing is left behind.
-    pub fn finish(mut self) -> Result<(), StoreError> {
+    pub fn finish(self) -> Result<(), StoreError> {
         if let Some(first) = self.missing_superiors(1).first() {
             return Err(StoreError::Inapplicable(format!(
                 "{first}: missing, and {} more; entries below it were given",
                 self.missing.len().saturating_sub(1)
             )));
         }
+        self.write_out()
+    }
+    /// As [`BulkBuilder::finish`], but the places of superiors that have not come are kept (`slapadd -c`), as
+    /// [`WriteTransaction::load`](crate::WriteTransaction::load) keeps them.
+    ///
+    /// # Errors
+    /// The disk is full. Nothing is left behind.
+    pub fn finish_with_places(mut self) -> Result<(), StoreError> {
+        for (id, text) in std::mem::take(&mut self.missing) {
+            let schema = self.database()?.schema();
+            let dn = Dn::parse(&schema, text.as_bytes())
+                .map_err(|_| StoreError::Inapplicable(format!("{text}: no name in this schema")))?;
+            let parent = self.parent(&dn);
+            let start = self.batch.bytes.len();
+            let header = Header { parent, flags: FLAG_PLACEHOLDER, rdn: pretty_in(&dn, parent) };
+            codec::put_header(&header, &mut self.batch.bytes);
+            self.batch.records.push((id, start..self.batch.bytes.len()));
+        }
+        self.write_out()
+    }
+
+    fn write_out(mut self) -> Result<(), StoreError> {
         self.flush()?;
         self.append_names()?;
         self.append_keys()?;

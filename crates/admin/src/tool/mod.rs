@@ -1,5 +1,17 @@
 //! The slap* tools: one file each, one row in [`TOOLS`].
 
+mod chosen;
+mod filter;
+mod options;
+mod owner;
+mod progress;
+mod slapadd;
+mod slapcat;
+mod slapdn;
+mod slapindex;
+mod slappasswd;
+mod slaptest;
+
 use std::{ffi::OsString, process::ExitCode};
 
 /// A tool that OpenLDAP's users call by name, or as `slapd -T<word>`.
@@ -12,7 +24,14 @@ pub struct Tool {
 }
 
 /// The tools that are built, in the order in which slapd looks for a prefix: `-Ta` is slapadd, not slapacl.
-pub const TOOLS: &[Tool] = &[];
+pub const TOOLS: &[Tool] = &[
+    Tool { name: "slapadd", run: slapadd::run },
+    Tool { name: "slapcat", run: slapcat::run },
+    Tool { name: "slapdn", run: slapdn::run },
+    Tool { name: "slapindex", run: slapindex::run },
+    Tool { name: "slappasswd", run: slappasswd::run },
+    Tool { name: "slaptest", run: slaptest::run },
+];
 
 /// The names of all tools of OpenLDAP, in the same order.
 pub const NAMES: [&str; 10] = [

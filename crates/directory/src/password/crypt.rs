@@ -40,6 +40,15 @@ pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
     pwhash::unix::verify(presented, text)
 }
 
+/// Hashes with a salt in the form of crypt(3), which names the algorithm.
+pub(super) fn hash_with_salt(presented: &[u8], salt: &str) -> Result<Vec<u8>, HashError> {
+    if !within_limits(salt) {
+        return Err(HashError::Failed);
+    }
+    let text = pwhash::unix::crypt(presented, salt).map_err(|_| HashError::Failed)?;
+    Ok(format!("{{CRYPT}}{text}").into_bytes())
+}
+
 /// New values are SHA-512 crypt with the default 5,000 rounds, which every crypt(3) of the last decade verifies.
 pub(super) fn hash(presented: &[u8], random: &mut dyn FnMut(&mut [u8]), out: &mut Vec<u8>) -> Result<(), HashError> {
     let mut octets = [0; 16];

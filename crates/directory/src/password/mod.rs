@@ -45,6 +45,14 @@ pub fn hash(scheme: Scheme, presented: &[u8], salt: &mut dyn FnMut(&mut [u8])) -
     scheme.hash(presented, salt)
 }
 
+/// Hashes a new password as `{CRYPT}` with a given salt, `$6$abcdefgh` or two characters for DES.
+///
+/// # Errors
+/// The salt is none that crypt(3) knows, or asks for more work than a stored hash may.
+pub fn hash_crypt(presented: &[u8], salt: &str) -> Result<Vec<u8>, HashError> {
+    crypt::hash_with_salt(presented, salt)
+}
+
 /// The scheme of a stored value, if its prefix is a known one, and the rest.
 pub fn split(stored: &[u8]) -> (Option<Scheme>, &[u8]) {
     if stored.first() == Some(&b'{')

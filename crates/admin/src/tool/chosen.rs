@@ -1,0 +1,167 @@
+//! Which databases of the configuration a tool works on: `-n`, `-b`, the first one, and what is glued to it.
+
+use std::sync::Arc;
+
+use ironbark_config::{Configuration, DatabaseConfig, DatabaseKind};
+use ironbark_model::{Dn, Schema};
+
+use super::options::Options;
+
+/// A configuration and the databases that were chosen of it.
+#[derive(Debug)]
+pub(crate) struct Chosen {
+    /// Everything that was configured.
+    pub(crate) configuration: Configuration,
+    /// Positions in `configuration.databases`: the chosen one, then those glued to it in the order of the file.
+    pub(crate) positions: Vec<usize>,
+}
+
+/// Reads the configuration that `-f` names, or the default one.
+///
+/// # Errors
+/// The message for the user, without the program's name.
+pub(crate) fn read_configuration(options: &Options) -> Result<Configuration, String> {
+    if let Some(directory) = &options.config_directory {
+        let directory = directory.display();
+        return Err(match options.config_file {
+            Some(_) => format!("-F {directory}: a slapd.conf cannot be converted to a configuration directory (cn=config) yet"),
+            None => format!("-F {directory}: configuration directories (cn=config) are not available yet; give a slapd.conf with -f"),
+        });
+    }
+    ironbark_server::read_configuration(options.config_file.as_deref()).map_err(|error| error.to_string())
+}
+
+impl Chosen {
+    /// Reads the configuration and chooses as slapd's tools do.
+    ///
+    /// # Errors
+    /// The message for the user has been printed.
+    pub(crate) fn new(options: &Options) -> Result<Self, ()> {
+        let program = options.program;
+        let configuration = read_configuration(options).map_err(|error| {
+            eprintln!("{error}\n{program}: bad configuration file!");
+        })?;
+        let positions = choose(&configuration, options).map_err(|error| eprintln!("{error}"))?;
+        Ok(Self { configuration, positions })
+    }
+
+    /// The settings of the chosen databases, the one that was asked for first.
+    pub(crate) fn databases(&self) -> impl Iterator<Item = (usize, &DatabaseConfig)> {
+        let all = &self.configuration.databases;
+        self.positions.iter().filter_map(move |&at| Some((at, all.get(at)?)))
+    }
+
+    /// The schema.
+    pub(crate) fn schema(&self) -> &Arc<Schema> {
+        &self.configuration.schema
+    }
+}
+
+/// The position of the database that holds a name: the one with the longest suffix.
+pub(crate) fn database_of(configuration: &Configuration, dn: &Dn) -> Option<usize> {
+    let mut best: Option<(usize, usize)> = None;
+    for (at, database) in configuration.databases.iter().enumerate().filter(|(_, database)| !database.hidden) {
+        for suffix in database.suffixes.iter().filter(|suffix| dn.is_within(suffix)) {
+            if best.is_none_or(|(depth, _)| suffix.depth() > depth) {
+                best = Some((suffix.depth(), at));
+            }
+        }
+    }
+    best.map(|(_, at)| at)
+}
+
+/// The database into which another is glued: the nearest above it that is not itself glued.
+pub(crate) fn glue_root(configuration: &Configuration, position: usize) -> Option<usize> {
+    let database = configuration.databases.get(position)?;
+    database.subordinate?;
+    let suffix = database.suffixes.first()?;
+    let above = |other: &DatabaseConfig| {
+        let holding = other.suffixes.iter().filter(|above| suffix.is_within(above) && *above != suffix);
+        holding.map(Dn::depth).max()
+    };
+    let others = configuration.databases.iter().enumerate();
+    let roots = others.filter(|(_, other)| other.subordinate.is_none() && !other.hidden);
+    roots.filter_map(|(at, other)| Some((above(other)?, at))).max_by_key(|(depth, _)| *depth).map(|(_, at)| at)
+}
+
+fn choose(configuration: &Configuration, options: &Options) -> Result<Vec<usize>, String> {
+    let program = options.program;
+    let databases = &configuration.databases;
+    let stored = |at: usize| databases.get(at).is_some_and(|database| database.kind == DatabaseKind::Mdb);
+    let no_config = || format!("{program}: cn=config is not available yet: the configuration is the slapd.conf itself");
+    let chosen = match (options.number, &options.suffix) {
+        (Some(0), _) => return Err(no_config()),
+        (Some(number), _) if number <= databases.len() => number - 1,
+        (Some(_), _) => {
+            return Err(format!(
+                "Database number selected via -n is out of range\nMust be in the range 0 to {} (the number of configured databases)",
+                databases.len()
+            ));
+        }
+        (None, Some(text)) => {
+            let dn = Dn::parse(&configuration.schema, text.as_bytes())
+                .map_err(|_| format!("{program}: invalid suffix (\"{text}\")"))?;
+            if dn.normalized() == b"cn=config" {
+                return Err(no_config());
+            }
+            let found = database_of(configuration, &dn);
+            found.ok_or_else(|| format!("{program}: slap_init no backend for \"{text}\""))?
+        }
+        (None, None) => {
+            let first = (0..databases.len()).find(|&at| stored(at));
+            let first = first.ok_or_else(|| format!("Available database(s) do not allow {program}"))?;
+            glue_root(configuration, first).unwrap_or(first)
+        }
+    };
+    if !stored(chosen) {
+        return Err(format!("{program}: database doesn't support necessary operations."));
+    }
+    let glued = (0..databases.len()).filter(|&at| !options.unglued && stored(at) && glue_root(configuration, at) == Some(chosen));
+    Ok(std::iter::once(chosen).chain(glued).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ironbark_config::Memory;
+
+    fn configuration() -> Configuration {
+        let text = "database mdb\nsuffix ou=a,dc=x\nsubordinate\ndirectory a\n\
+            database monitor\n\
+            database mdb\nsuffix ou=b,dc=x\nsubordinate\ndirectory b\n\
+            database mdb\nsuffix dc=x\ndirectory c\n\
+            database mdb\nsuffix dc=y\ndirectory d\n";
+        ironbark_config::load("slapd.conf", &Memory::file("slapd.conf", text)).unwrap()
+    }
+
+    fn chosen(options: Options) -> Result<Vec<usize>, String> {
+        choose(&configuration(), &Options { program: "slapcat", ..options })
+    }
+
+    #[test]
+    fn databases_are_counted_as_slapd_counts() {
+        let number = |number| chosen(Options { number: Some(number), ..Options::default() });
+        assert_eq!(number(1), Ok(vec![0]));
+        assert_eq!(number(4), Ok(vec![3, 0, 2]), "what is glued comes behind, in the order of the file");
+        assert_eq!(number(5), Ok(vec![4]));
+        assert!(number(0).unwrap_err().contains("cn=config"));
+        assert!(number(2).unwrap_err().contains("doesn't support"));
+        assert!(number(6).unwrap_err().contains("in the range 0 to 5"));
+    }
+
+    #[test]
+    fn the_first_database_stands_for_the_one_it_is_glued_to() {
+        assert_eq!(chosen(Options::default()), Ok(vec![3, 0, 2]));
+        assert_eq!(chosen(Options { unglued: true, ..Options::default() }), Ok(vec![3]));
+    }
+
+    #[test]
+    fn a_suffix_chooses_the_database_that_holds_it() {
+        let suffix = |text: &str| chosen(Options { suffix: Some(text.to_owned()), ..Options::default() });
+        assert_eq!(suffix("DC=y"), Ok(vec![4]));
+        assert_eq!(suffix("ou=sub,ou=a,dc=x"), Ok(vec![0]));
+        assert!(suffix("cn=config").unwrap_err().contains("not available yet"));
+        assert_eq!(suffix("dc=z").unwrap_err(), "slapcat: slap_init no backend for \"dc=z\"");
+        assert!(suffix("z").unwrap_err().contains("invalid suffix"));
+    }
+}

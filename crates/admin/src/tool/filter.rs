@@ -1,0 +1,148 @@
+//! Which entries slapcat and slapschema look at: `-a`, `-s`, `-H`.
+
+use ironbark_config::Configuration;
+use ironbark_model::{
+    Attribute, AttributeDescription, CompiledFilter, Dn, Entry, Filter, Truth, entry::EntrySource,
+    ldap_url::{LdapUrl, UrlScope},
+};
+use ironbark_store::{Location, Record, Scope, StoreError, View};
+
+use super::options::Options;
+
+/// A selection of entries.
+#[derive(Debug, Default)]
+pub(crate) struct Selection {
+    base: Option<(Dn, Scope)>,
+    filter: Option<CompiledFilter>,
+    /// entryDN, which is not stored, if the filter asks for it.
+    entry_dn: Option<AttributeDescription>,
+}
+
+/// What a selection means in one database.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Part {
+    /// Nothing of it.
+    Nothing,
+    /// All of it.
+    All,
+    /// What is in the scope of that entry.
+    Below(u64, Scope),
+}
+
+impl Selection {
+    /// Reads `-a`, `-s` and `-H`. Sets `-b` from the base when neither it nor `-n` was given.
+    ///
+    /// # Errors
+    /// The message for the user.
+    pub(crate) fn base_of(options: &mut Options) -> Result<(), String> {
+        let mut base = None;
+        for opt in &options.own {
+            let text = opt.text().map_err(|error| error.to_string())?;
+            match opt.letter {
+                's' => base = Some(text.to_owned()),
+                'H' => base = Some(url(text)?.dn).filter(|dn| !dn.is_empty()).or(base),
+                _ => {}
+            }
+        }
+        if options.number.is_none() && options.suffix.is_none() {
+            options.suffix = base;
+        }
+        Ok(())
+    }
+
+    /// Reads `-a`, `-s` and `-H` with the schema of a configuration.
+    ///
+    /// # Errors
+    /// The message for the user.
+    pub(crate) fn new(options: &Options, configuration: &Configuration) -> Result<Self, String> {
+        let mut selection = Self::default();
+        for opt in &options.own {
+            let text = opt.text().map_err(|error| error.to_string())?;
+            match opt.letter {
+                'a' => selection.set_filter(text, configuration)?,
+                's' => selection.set_base(text, Scope::Subtree, configuration)?,
+                'H' => {
+                    let url = url(text)?;
+                    let scope = match url.scope {
+                        None | Some(UrlScope::Subtree) => Scope::Subtree,
+                        Some(UrlScope::Base) => Scope::Base,
+                        Some(UrlScope::OneLevel) => Scope::OneLevel,
+                        Some(UrlScope::Children) => Scope::Children,
+                    };
+                    if !url.dn.is_empty() || scope != Scope::Subtree {
+                        selection.set_base(&url.dn, scope, configuration)?;
+                    }
+                    if let Some(filter) = &url.filter {
+                        selection.set_filter(filter, configuration)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(selection)
+    }
+
+    fn set_base(&mut self, text: &str, scope: Scope, configuration: &Configuration) -> Result<(), String> {
+        let dn = Dn::parse(&configuration.schema, text.as_bytes()).map_err(|_| format!("Invalid subtree DN '{text}'"))?;
+        self.base = Some((dn, scope));
+        Ok(())
+    }
+
+    fn set_filter(&mut self, text: &str, configuration: &Configuration) -> Result<(), String> {
+        let schema = &configuration.schema;
+        let depth = usize::try_from(configuration.global.max_filter_depth).unwrap_or(usize::MAX);
+        let filter = Filter::parse(text.as_bytes(), depth).map_err(|_| format!("Invalid filter '{text}'"))?;
+        let mut compiled = CompiledFilter::default();
+        compiled.compile(schema, &filter);
+        let entry_dn = schema.attribute_description(b"entryDN").ok();
+        self.entry_dn = entry_dn.filter(|name| compiled.slots.contains(name));
+        self.filter = Some(compiled);
+        Ok(())
+    }
+
+    /// What of a database is selected. `suffixes` are its own.
+    pub(crate) fn part(&self, view: &View<'_>, suffixes: &[Dn]) -> Result<Part, StoreError> {
+        let Some((base, scope)) = &self.base else { return Ok(Part::All) };
+        if suffixes.iter().any(|suffix| base.is_within(suffix)) {
+            return Ok(match view.locate(base)? {
+                Location::Entry(id) => Part::Below(id, *scope),
+                // The root above the topmost entries of a database with the empty suffix.
+                Location::Missing { .. } if base.is_root() && *scope != Scope::Base => Part::All,
+                Location::Missing { .. } => Part::Nothing,
+            });
+        }
+        // A base above the database, glued in: its entries are all below.
+        let below = suffixes.iter().any(|suffix| suffix.is_within(base));
+        Ok(if below && matches!(scope, Scope::Subtree | Scope::Children) { Part::All } else { Part::Nothing })
+    }
+
+    /// Whether an entry is selected.
+    pub(crate) fn holds(
+        &self,
+        view: &View<'_>,
+        part: Part,
+        record: &Record<'_>,
+        scratch: &mut Vec<u8>,
+    ) -> Result<bool, StoreError> {
+        let in_part = match part {
+            Part::Nothing => false,
+            Part::All => true,
+            Part::Below(base, scope) => view.in_scope(record.id, base, scope)?,
+        };
+        let Some(filter) = self.filter.as_ref().filter(|_| in_part) else { return Ok(in_part) };
+        scratch.clear();
+        let Some(description) = &self.entry_dn else {
+            return Ok(record.evaluate(filter, scratch) == Truth::True);
+        };
+        let mut entry: Entry = record.to_entry(view.dn(record.id)?)?;
+        let values = vec![entry.dn.pretty().as_bytes().to_vec()];
+        entry.attributes.push(Attribute { description: description.clone(), values });
+        let schema = view.schema();
+        let source = EntrySource { schema, filter, entry: &entry };
+        Ok(filter.evaluate(schema, &source, scratch) == Truth::True)
+    }
+}
+
+fn url(text: &str) -> Result<LdapUrl, String> {
+    LdapUrl::parse(text).map_err(|error| format!("Invalid URL '{text}': {error}"))
+}

@@ -1,0 +1,40 @@
+//! Whose files a tool leaves behind: the owner of the database directory gets them when root has run the tool.
+//!
+//! A database that the server's user cannot open is the best known trap of slapadd.
+
+use std::{
+    fs, io,
+    os::unix::fs::{MetadataExt, lchown},
+    path::Path,
+};
+
+/// Gives the database files in `directory` to its owner and group. Does nothing unless root runs the tool.
+///
+/// Links are not followed, and a file with further names is left alone: the owner of the directory, who may be anyone, must not be
+/// able to have root give away another file.
+///
+/// # Errors
+/// Of the file system.
+pub(crate) fn adopt(directory: &Path) -> io::Result<()> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let owner = fs::metadata(directory)?;
+    for name in ["data.mdb", "lock.mdb"] {
+        give(&directory.join(name), &owner)?;
+    }
+    Ok(())
+}
+
+fn give(path: &Path, owner: &fs::Metadata) -> io::Result<()> {
+    let found = match fs::symlink_metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    let ours = found.is_file() && found.nlink() == 1;
+    if ours && (found.uid(), found.gid()) != (owner.uid(), owner.gid()) {
+        lchown(path, Some(owner.uid()), Some(owner.gid()))?;
+    }
+    Ok(())
+}

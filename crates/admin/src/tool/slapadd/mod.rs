@@ -1,0 +1,413 @@
+//! slapadd: LDIF into a database, offline.
+//!
+//! An empty database is built in bulk, in order and on all cores; one that has entries is added to in transactions. Without `-c`
+//! nothing is left of a load that fails.
+
+mod entry;
+mod pipeline;
+mod record;
+mod sink;
+mod stamp;
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, Read},
+    process::ExitCode,
+    sync::Arc,
+};
+
+use ironbark_directory::open;
+use ironbark_ldif::{FileResolver, Reader, Resolver as _};
+use ironbark_model::Dn;
+use ironbark_runtime::available_cores;
+use ironbark_store::{Database, Effect, Location, StoreError, ValueChange};
+
+use self::{
+    entry::{Refused, Rules, unparsable},
+    pipeline::{ItemBatch, Pipeline},
+    record::{Item, Plan, Ready, RecordReader},
+    sink::{Opened, Sink},
+    stamp::{BlockStamp, ContextCsns},
+};
+use super::{
+    chosen::Chosen,
+    options::{Grammar, Options, Told},
+    owner,
+    progress::Progress,
+};
+
+const GRAMMAR: Grammar = Grammar {
+    program: "slapadd",
+    letters: "b:cd:f:F:gj:l:n:o:qsS:uvw",
+    usage: "slapadd [-v] [-d debuglevel] [-f configfile] [-F configdir] [-o <name>[=<value>]] [-c]\n\
+        \t[-g] [-n databasenumber | -b suffix]\n\
+        \t[-l ldiffile] [-j linenumber] [-q] [-u] [-s] [-S serverid] [-w]\n\
+        \t-o schema-check={yes|no}, value-check={yes|no}, remove-sids=<sid>[,<sid>...], memory-limit=<bytes>[K|M|G]",
+    generic: &["schema-check", "value-check", "remove-sids", "memory-limit"],
+    operands: false,
+};
+
+/// Bytes of index keys that a bulk build holds in memory unless it is told otherwise.
+const MEMORY_LIMIT: usize = 512 << 20;
+/// Missing superiors that are named.
+const NAMED_MISSING: usize = 20;
+
+/// slapadd's own options.
+struct Settings {
+    rules: Rules,
+    first_line: u64,
+    server_id: u16,
+    writes_context_csn: bool,
+    memory_limit: usize,
+}
+
+/// Runs slapadd; `arguments` begin with the program's name.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let options = match Options::read(&GRAMMAR, arguments) {
+        Ok(options) => options,
+        Err(Told(code)) => return code,
+    };
+    let settings = match Settings::new(&options) {
+        Ok(settings) => settings,
+        Err(text) => return options.usage(&GRAMMAR, &text).0,
+    };
+    options.start_log();
+    match load(&options, settings) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(text) => {
+            if !text.is_empty() {
+                eprintln!("{text}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Settings {
+    fn new(options: &Options) -> Result<Self, String> {
+        let mut settings = Self {
+            rules: Rules {
+                schema_check: options.switch("schema-check")?.unwrap_or(true),
+                value_check: options.switch("value-check")?.unwrap_or(false),
+                removed_sids: Vec::new(),
+            },
+            first_line: 0,
+            server_id: 0,
+            writes_context_csn: false,
+            memory_limit: MEMORY_LIMIT,
+        };
+        for opt in &options.own {
+            let text = opt.text().map_err(|error| error.to_string())?;
+            match opt.letter {
+                'j' => settings.first_line = text.parse().map_err(|_| format!("-j {text}: no line number"))?,
+                's' => settings.rules.schema_check = false,
+                'S' => settings.server_id = parse_sid(text).ok_or_else(|| format!("-S {text}: no server ID"))?,
+                'w' => settings.writes_context_csn = true,
+                _ => {}
+            }
+        }
+        if let Some(list) = options.generic_value("remove-sids") {
+            let sids = list.split(',').map(parse_sid).collect::<Option<_>>();
+            settings.rules.removed_sids = sids.ok_or_else(|| format!("-o remove-sids={list}: server IDs are expected"))?;
+            settings.writes_context_csn = true;
+        }
+        if let Some(text) = options.generic_value("memory-limit") {
+            settings.memory_limit = parse_bytes(text).ok_or_else(|| format!("-o memory-limit={text}: bytes are expected"))?;
+        }
+        if options.quick && settings.rules.value_check {
+            return Err("value-check incompatible with quick mode".to_owned());
+        }
+        Ok(settings)
+    }
+}
+
+/// A server ID: 0 to 4095.
+fn parse_sid(text: &str) -> Option<u16> {
+    text.parse().ok().filter(|sid| *sid <= 0xfff)
+}
+
+/// Bytes, with `K`, `M` or `G` for powers of 1024.
+fn parse_bytes(text: &str) -> Option<usize> {
+    let (digits, factor) = match text.as_bytes().last()?.to_ascii_uppercase() {
+        b'K' => (text.get(..text.len() - 1)?, 1 << 10),
+        b'M' => (text.get(..text.len() - 1)?, 1 << 20),
+        b'G' => (text.get(..text.len() - 1)?, 1 << 30),
+        _ => (text, 1),
+    };
+    digits.parse::<usize>().ok()?.checked_mul(factor)
+}
+
+/// Loads; false when something was refused though the load went on. The text of an error is empty when it has been printed.
+fn load(options: &Options, settings: Settings) -> Result<bool, String> {
+    let chosen = Chosen::new(options).map_err(|()| String::new())?;
+    let (input, total) = open_input(options)?;
+    let mut opened = Vec::new();
+    let mut preparers = Vec::new();
+    for (_, database) in chosen.databases() {
+        let one = if options.dry_run {
+            Opened::Nothing
+        } else {
+            let made = Opened::new(database, chosen.schema(), settings.memory_limit, options.quick);
+            adopt(database);
+            made.map_err(|error| format!("slapadd: could not open database: {error}"))?
+        };
+        preparers.push(match &one {
+            Opened::Bulk(builder) => Some(builder.preparer()),
+            Opened::Database(_) | Opened::Nothing => None,
+        });
+        opened.push(one);
+    }
+    let threads = chosen.configuration.global.tool_threads.map_or(available_cores(), |count| usize::try_from(count).unwrap_or(1));
+    let plan = Arc::new(Plan {
+        chosen,
+        rules: settings.rules,
+        first_line: settings.first_line,
+        preparers,
+        collects_csns: settings.writes_context_csn,
+    });
+    let pipeline = Pipeline::start(input, &plan, threads, settings.server_id).map_err(|error| format!("slapadd: {error}"))?;
+    let result = {
+        let (builders, databases) = sinks(opened);
+        let sinks = builders.into_iter().zip(databases.iter()).map(|(builder, database)| sink(builder, database.as_deref()));
+        let mut load = Load {
+            options,
+            plan: Arc::clone(&plan),
+            sinks: sinks.collect(),
+            csns: ContextCsns::default(),
+            progress: Progress::bytes(total),
+            added: 0,
+            clean: true,
+        };
+        load.run(pipeline).and_then(|()| load.finish())
+    };
+    for (_, database) in plan.chosen.databases().filter(|_| !options.dry_run) {
+        adopt(database);
+    }
+    let (clean, csns) = result?;
+    if settings.writes_context_csn && !options.dry_run {
+        write_context_csns(&plan.chosen, csns).map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
+    }
+    Ok(clean)
+}
+
+type Builders = Vec<Option<Box<ironbark_store::BulkBuilder>>>;
+type Databases = Vec<Option<Box<Database>>>;
+
+/// Builders move, databases are borrowed.
+fn sinks(opened: Vec<Opened>) -> (Builders, Databases) {
+    let split = opened.into_iter().map(|one| match one {
+        Opened::Bulk(builder) => (Some(builder), None),
+        Opened::Database(database) => (None, Some(database)),
+        Opened::Nothing => (None, None),
+    });
+    split.unzip()
+}
+
+fn sink(bulk: Option<Box<ironbark_store::BulkBuilder>>, database: Option<&Database>) -> Sink<'_> {
+    match (bulk, database) {
+        (Some(builder), _) => Sink::Bulk(builder),
+        (None, Some(database)) => Sink::Transaction { database, open: None, pending: 0 },
+        (None, None) => Sink::Nothing,
+    }
+}
+
+/// The input, and its length when it is a file.
+fn open_input(options: &Options) -> Result<(Box<dyn Read + Send>, Option<u64>), String> {
+    match &options.file {
+        None => Ok((Box::new(io::stdin()), None)),
+        Some(path) => {
+            let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
+            let total = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|found| found.len());
+            Ok((Box::new(file), total))
+        }
+    }
+}
+
+fn adopt(database: &ironbark_config::DatabaseConfig) {
+    let directory = &database.mdb.directory;
+    if let Err(error) = owner::adopt(directory) {
+        eprintln!("slapadd: {}: the files could not be given to the owner of the directory: {error}", directory.display());
+    }
+}
+
+/// A load under way.
+struct Load<'a> {
+    options: &'a Options,
+    plan: Arc<Plan>,
+    sinks: Vec<Sink<'a>>,
+    csns: ContextCsns,
+    progress: Progress,
+    added: u64,
+    /// Nothing was refused.
+    clean: bool,
+}
+
+impl Load<'_> {
+    fn run(&mut self, mut pipeline: Pipeline) -> Result<(), String> {
+        while let Some(batch) = pipeline.next() {
+            match batch {
+                Ok(batch) => self.batch(batch)?,
+                Err(error) => return Err(format!("slapadd: {error}")),
+            }
+        }
+        pipeline.finish().map_err(|text| format!("slapadd: {text}"))
+    }
+
+    fn batch(&mut self, batch: ItemBatch) -> Result<(), String> {
+        for item in batch.items {
+            match item {
+                Item::Include { url, line, count } => self.include(&url, line, &batch.stamp, count)?,
+                other => self.item(other)?,
+            }
+        }
+        self.progress.set(batch.end);
+        self.progress.message(format!("{} entries", self.added));
+        Ok(())
+    }
+
+    fn item(&mut self, item: Item) -> Result<(), String> {
+        match item {
+            Item::Entry(ready) => self.entry(*ready),
+            Item::Refused(refused) => self.refuse(&refused),
+            Item::Include { .. } => Ok(()),
+        }
+    }
+
+    fn entry(&mut self, ready: Ready) -> Result<(), String> {
+        let keep_going = self.options.keep_going > 0;
+        let Some(sink) = self.sinks.get_mut(ready.target) else { return Ok(()) };
+        match sink.put(&ready, keep_going) {
+            Ok(id) => {
+                self.added += 1;
+                if let Some(csn) = &ready.csn {
+                    self.csns.add(csn);
+                }
+                if self.options.verbose > 0 {
+                    let id = id.map(|id| format!(" ({id:08x})")).unwrap_or_default();
+                    self.progress.line(&format!("added: \"{}\"{id}", ready.dn));
+                }
+                Ok(())
+            }
+            Err(error) => {
+                let refused = |reason: &str| Refused {
+                    details: String::new(),
+                    message: format!("could not add entry dn=\"{}\" (line={}): {reason}", ready.dn, ready.line),
+                };
+                match error {
+                    StoreError::Inapplicable(reason) => {
+                        let prefix = format!("{}: ", ready.dn);
+                        self.refuse(&refused(reason.strip_prefix(&prefix).unwrap_or(&reason)))
+                    }
+                    other => Err(format!("slapadd: {}", refused(&other.to_string()).message)),
+                }
+            }
+        }
+    }
+
+    /// Says what is wrong, and goes on if that is wanted.
+    fn refuse(&mut self, refused: &Refused) -> Result<(), String> {
+        self.clean = false;
+        let details = if refused.details.is_empty() { String::new() } else { format!("{}\n", refused.details) };
+        let text = format!("{details}slapadd: {}", refused.message);
+        if self.options.keep_going > 0 {
+            self.progress.line(&text);
+            Ok(())
+        } else {
+            Err(text)
+        }
+    }
+
+    /// The records of a file that the input includes.
+    fn include(&mut self, url: &str, line: u64, stamp: &BlockStamp, count: u32) -> Result<(), String> {
+        let file = match FileResolver::default().open(url) {
+            Ok(file) => file,
+            Err(reason) => return self.refuse(&unparsable(&format!("include: {url}: {reason}"), &line.to_string())),
+        };
+        let mut records = Reader::new(file, FileResolver::default());
+        let mut reader = RecordReader::new(&self.plan).map_err(|error| format!("slapadd: {error}"))?;
+        let mut inner = 0;
+        loop {
+            inner += 1;
+            match records.read() {
+                Ok(None) => return Ok(()),
+                Ok(Some(record)) => self.item(reader.read_included(&record, url, stamp, count, inner))?,
+                Err(error) => self.refuse(&unparsable(&error.to_string(), &format!("{} of {url}", error.line)))?,
+            }
+        }
+    }
+
+    /// Puts everything in place; whether nothing was refused, and the CSNs.
+    fn finish(&mut self) -> Result<(bool, ContextCsns), String> {
+        let failed = |error: StoreError| format!("slapadd: {error}");
+        let mut missing = Vec::new();
+        for sink in &self.sinks {
+            missing.extend(sink.missing_superiors(NAMED_MISSING).map_err(failed)?);
+        }
+        if !missing.is_empty() {
+            self.clean = false;
+            let names: String = missing.iter().map(|name| format!("\n  entry: {name}")).collect();
+            let text = format!("Error, entries missing!{names}");
+            if self.options.keep_going == 0 {
+                return Err(format!("{text}\nslapadd: nothing has been added"));
+            }
+            self.progress.line(&text);
+        }
+        for sink in std::mem::take(&mut self.sinks) {
+            sink.finish().map_err(failed)?;
+        }
+        Ok((self.clean, std::mem::take(&mut self.csns)))
+    }
+}
+
+/// `-w`: the greatest CSN of each server becomes the `contextCSN` of the suffix entry.
+fn write_context_csns(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String> {
+    let Some((_, settings)) = chosen.databases().next() else { return Ok(()) };
+    let Some(suffix) = settings.suffixes.first() else { return Ok(()) };
+    let database = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
+    let mut transaction = database.write().map_err(|error| error.to_string())?;
+    add_known_csns(&transaction.view(), suffix, &mut csns).map_err(|error| error.to_string())?;
+    let values = csns.values();
+    if values.is_empty() {
+        return Ok(());
+    }
+    let change = ValueChange::Replace { attribute: "contextCSN".into(), values };
+    let effect = Effect::Modify { dn: suffix.pretty().into(), changes: vec![change] };
+    transaction.apply_effect(&effect).map_err(|error| error.to_string())?;
+    transaction.commit().map_err(|error| error.to_string())
+}
+
+/// What the suffix entry has already, of servers that the loaded entries do not name.
+fn add_known_csns(view: &ironbark_store::View<'_>, suffix: &Dn, csns: &mut ContextCsns) -> Result<(), StoreError> {
+    let Location::Entry(id) = view.locate(suffix)? else { return Ok(()) };
+    let (Some(record), Ok(name)) = (view.record(id)?, view.schema().attribute_description(b"contextCSN")) else {
+        return Ok(());
+    };
+    let Some(known) = record.values(&name) else { return Ok(()) };
+    known.for_each(&mut |value| {
+        csns.add(value);
+        std::ops::ControlFlow::Continue(())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_have_suffixes() {
+        assert_eq!(parse_bytes("1000"), Some(1000));
+        assert_eq!(parse_bytes("64M"), Some(64 << 20));
+        assert_eq!(parse_bytes("1g"), Some(1 << 30));
+        assert_eq!(parse_bytes(""), None);
+        assert_eq!(parse_bytes("1T"), None);
+    }
+
+    #[test]
+    fn server_ids_have_twelve_bits() {
+        assert_eq!(parse_sid("4095"), Some(4095));
+        assert_eq!(parse_sid("4096"), None);
+        assert_eq!(parse_sid("x"), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! Where entries go: a bulk build of an empty database, transactions on one that has entries, or nowhere.
+
+use std::sync::Arc;
+
+use ironbark_config::DatabaseConfig;
+use ironbark_directory::open;
+use ironbark_model::Schema;
+use ironbark_store::{BulkBuilder, Database, StoreError, WriteTransaction};
+
+use super::record::{Content, Ready};
+
+/// A chosen database, before the load.
+pub(super) enum Opened {
+    /// It is empty, and not in use.
+    Bulk(Box<BulkBuilder>),
+    /// It has entries, or is in use.
+    Database(Box<Database>),
+    /// `-u`.
+    Nothing,
+}
+
+/// A chosen database, during the load.
+pub(super) enum Sink<'d> {
+    Bulk(Box<BulkBuilder>),
+    Transaction { database: &'d Database, open: Option<Box<WriteTransaction<'d>>>, pending: usize },
+    Nothing,
+}
+
+/// Entries of a transaction when what is loaded may be kept though others fail.
+const BATCH: usize = 1000;
+
+impl Opened {
+    /// Opens a database for a load. `memory` bounds what a bulk build holds.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub(super) fn new(settings: &DatabaseConfig, schema: &Arc<Schema>, memory: usize, quick: bool) -> Result<Self, StoreError> {
+        let mut options = open::options(settings);
+        options.no_sync |= quick;
+        match BulkBuilder::new(options.clone(), Arc::clone(schema), memory) {
+            Ok(builder) => Ok(Self::Bulk(Box::new(builder))),
+            // It has entries or is in use; what else may be wrong is told by the usual way of opening.
+            Err(StoreError::Format(_)) => Ok(Self::Database(Box::new(Database::open(options, Arc::clone(schema))?))),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+impl<'d> Sink<'d> {
+    /// Stores an entry; its ID, if it has got one.
+    pub(super) fn put(&mut self, ready: &Ready, keep_going: bool) -> Result<Option<u64>, StoreError> {
+        match (self, &ready.content) {
+            (Self::Bulk(builder), Content::Prepared(entry)) => builder.add_prepared(entry).map(Some),
+            (Self::Bulk(builder), Content::Plain(entry)) => builder.add(entry).map(Some),
+            (Self::Transaction { database, open, pending }, Content::Plain(entry)) => {
+                let mut transaction = match open.take() {
+                    Some(transaction) => transaction,
+                    None => Box::new(database.write()?),
+                };
+                let result = transaction.load(entry);
+                // A refusal leaves the transaction as it was; after anything else it must not be committed.
+                if matches!(result, Ok(_) | Err(StoreError::Inapplicable(_))) {
+                    *pending += 1;
+                    if keep_going && *pending >= BATCH {
+                        transaction.commit()?;
+                        *pending = 0;
+                    } else {
+                        *open = Some(transaction);
+                    }
+                }
+                result.map(Some)
+            }
+            (Self::Transaction { .. }, Content::Prepared(_)) | (Self::Nothing, _) => Ok(None),
+        }
+    }
+
+    /// Superiors that have not come.
+    pub(super) fn missing_superiors(&self, limit: usize) -> Result<Vec<String>, StoreError> {
+        match self {
+            Self::Bulk(builder) => Ok(builder.missing_superiors(limit).into_iter().map(str::to_owned).collect()),
+            Self::Transaction { open: Some(transaction), .. } => transaction.missing_superiors(limit),
+            Self::Transaction { database, open: None, .. } => database.write()?.missing_superiors(limit),
+            Self::Nothing => Ok(Vec::new()),
+        }
+    }
+
+    /// Makes what was loaded durable and visible. Places of missing superiors are kept.
+    pub(super) fn finish(self) -> Result<(), StoreError> {
+        match self {
+            Self::Bulk(builder) => builder.finish_with_places(),
+            Self::Transaction { database, open, .. } => {
+                if let Some(transaction) = open {
+                    transaction.commit()?;
+                }
+                database.sync()
+            }
+            Self::Nothing => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,92 @@
+//! slapindex: builds indexes anew, in steps between which a running server goes on.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use ironbark_config::DatabaseConfig;
+use ironbark_directory::open;
+
+use super::{
+    chosen::Chosen,
+    options::{Grammar, Options, Told},
+    owner,
+    progress::Progress,
+};
+
+const GRAMMAR: Grammar = Grammar {
+    program: "slapindex",
+    letters: "b:cd:f:F:gn:o:qtv",
+    usage: "slapindex [-v] [-d debuglevel] [-f configfile] [-F configdir] [-o <name>[=<value>]] [-c]\n\
+        \t[-g] [-n databasenumber | -b suffix] [attr ...] [-q] [-t]",
+    generic: &[],
+    operands: true,
+};
+
+/// Runs slapindex; `arguments` begin with the program's name.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let options = match Options::read(&GRAMMAR, arguments) {
+        Ok(options) => options,
+        Err(Told(code)) => return code,
+    };
+    options.start_log();
+    match index_all(&options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            if !text.is_empty() {
+                eprintln!("{text}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn index_all(options: &Options) -> Result<(), String> {
+    let chosen = Chosen::new(options).map_err(|()| String::new())?;
+    for attribute in &options.operands {
+        if chosen.schema().find_attribute_type(attribute.as_bytes()).is_none() {
+            return Err(format!("slap_str2ad({attribute}) failed 17 (Undefined attribute type)"));
+        }
+    }
+    for (_, settings) in chosen.databases() {
+        match index(options, &chosen, settings) {
+            Err(error) if options.keep_going > 0 => eprintln!("{error}"),
+            other => other?,
+        }
+    }
+    Ok(())
+}
+
+/// All that are defined, or those of the attributes that were named and are indexed in this database. An index is always emptied
+/// before it is built (`-t`), and its steps are transactions even with `-q`.
+fn index(options: &Options, chosen: &Chosen, settings: &DatabaseConfig) -> Result<(), String> {
+    let failed = |error: &dyn std::fmt::Display| format!("slapindex: {error}");
+    let directory = &settings.mdb.directory;
+    let mut database_options = open::options(settings);
+    database_options.no_sync |= options.quick;
+    let defined: Vec<String> = database_options.indexes.iter().map(|index| index.attribute.to_string()).collect();
+    let database = ironbark_store::Database::open(database_options, chosen.schema().clone());
+    owner::adopt(directory).map_err(|error| failed(&format!("{}: {error}", directory.display())))?;
+    let database = database.map_err(|error| failed(&format!("could not open database: {error}")))?;
+    let type_of = |name: &str| chosen.schema().find_attribute_type(name.as_bytes()).map(|found| found.number);
+    let wanted = |name: &&String| {
+        options.operands.is_empty() || options.operands.iter().any(|operand| type_of(operand) == type_of(name))
+    };
+    let attributes: Vec<&str> = defined.iter().filter(wanted).map(String::as_str).collect();
+    for operand in &options.operands {
+        if !defined.iter().any(|name| type_of(name) == type_of(operand)) {
+            eprintln!("slapindex: {operand}: no index is defined in database \"{}\"", suffix(settings));
+        }
+    }
+    if !attributes.is_empty() {
+        let total = database.stat().map_err(|error| failed(&error))?.entries;
+        let progress = Progress::entries(Some(total));
+        if options.verbose > 0 {
+            progress.line(&format!("indexing \"{}\": {}", suffix(settings), attributes.join(" ")));
+        }
+        database.reindex(&attributes, &mut |done| progress.set(done)).map_err(|error| failed(&error))?;
+    }
+    database.sync().map_err(|error| failed(&error))
+}
+
+fn suffix(settings: &DatabaseConfig) -> &str {
+    settings.suffixes.first().map_or("", ironbark_model::Dn::pretty)
+}

@@ -1,0 +1,237 @@
+//! slappasswd: makes values of userPassword.
+
+use std::{
+    ffi::OsString,
+    io::{self, BufRead, IsTerminal, Write},
+    os::unix::fs::MetadataExt,
+    process::ExitCode,
+};
+
+use ironbark_config::parts;
+use ironbark_directory::password::{self, Scheme};
+use ironbark_runtime::Randomness;
+
+use super::options::{Grammar, Options, Told};
+
+const GRAMMAR: Grammar = Grammar {
+    program: "slappasswd",
+    letters: "c:d:gh:no:s:T:uv",
+    usage: "slappasswd [options]\n\
+        \x20 -c format\tcrypt(3) salt format\n\
+        \x20 -g\t\tgenerate random password\n\
+        \x20 -h hash\tpassword scheme\n\
+        \x20 -n\t\tomit trailing newline\n\
+        \x20 -o <opt>[=val] specify an option with a(n optional) value\n\
+        \x20 \tmodule-path=<pathspec>\n\
+        \x20 \tmodule-load=<filename>\n\
+        \x20 -s secret\tnew password\n\
+        \x20 -u\t\tgenerate RFC2307 values (default)\n\
+        \x20 -v\t\tincrease verbosity\n\
+        \x20 -T file\tread file for new password",
+    generic: &["module-path", "module-load"],
+    operands: false,
+};
+
+/// What the options ask for.
+#[derive(Debug, Default)]
+struct Request {
+    secret: Option<Vec<u8>>,
+    file: Option<OsString>,
+    generate: bool,
+    schemes: Option<String>,
+    salt_format: Option<String>,
+    no_newline: bool,
+}
+
+/// Characters of a generated password.
+const GENERATED_LENGTH: usize = 8;
+const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789./";
+
+/// Runs slappasswd; `arguments` begin with the program's name.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let options = match Options::read(&GRAMMAR, arguments) {
+        Ok(options) => options,
+        Err(Told(code)) => return code,
+    };
+    options.start_log();
+    let request = match Request::new(&options) {
+        Ok(request) => request,
+        Err(text) => return options.usage(&GRAMMAR, &text).0,
+    };
+    match request.values() {
+        Ok(text) => {
+            let newline: &[u8] = if request.no_newline { b"" } else { b"\n" };
+            let mut out = io::stdout().lock();
+            match out.write_all(&text).and_then(|()| out.write_all(newline)).and_then(|()| out.flush()) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(_) => ExitCode::FAILURE,
+            }
+        }
+        Err(text) => {
+            eprintln!("{text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+impl Request {
+    fn new(options: &Options) -> Result<Self, String> {
+        let mut request = Self::default();
+        for opt in &options.own {
+            let text = || opt.text().map(str::to_owned).map_err(|error| error.to_string());
+            match opt.letter {
+                'c' => request.salt_format = Some(text()?),
+                'g' => request.generate = true,
+                'h' => request.schemes = Some(text()?),
+                'n' => request.no_newline = true,
+                's' => request.secret = Some(opt.value.as_encoded_bytes().to_vec()),
+                'T' => request.file = Some(opt.value.clone()),
+                // -u is how it is.
+                _ => {}
+            }
+        }
+        let sources = [request.secret.is_some(), request.file.is_some(), request.generate];
+        if sources.iter().filter(|given| **given).count() > 1 {
+            return Err("Options -s, -g and -T are mutually exclusive".to_owned());
+        }
+        let clear = |schemes: &String| schemes.eq_ignore_ascii_case("{CLEARTEXT}");
+        if request.generate && request.schemes.as_ref().is_some_and(|schemes| !clear(schemes)) {
+            return Err("Option -g incompatible with -h".to_owned());
+        }
+        for (name, value) in &options.generic {
+            let known = value.as_deref().and_then(|value| parts::module(value.split(' ').next()?));
+            match (name.as_str(), value) {
+                ("module-path", Some(_)) => {}
+                ("module-load", Some(_)) if known.is_some_and(parts::is_built) => {}
+                _ => return Err(format!("-o {name}={}: no such module", value.as_deref().unwrap_or_default())),
+            }
+        }
+        if let Some(format) = &request.salt_format
+            && format.matches('%').count() != 1
+        {
+            return Err(format!("-c {format}: one %s or %.<n>s is expected"));
+        }
+        Ok(request)
+    }
+
+    /// The values, one a line.
+    fn values(&self) -> Result<Vec<u8>, String> {
+        let randomness = Randomness::system();
+        if self.generate {
+            return generate(&randomness, GENERATED_LENGTH);
+        }
+        let secret = self.secret()?;
+        let wanted = self.schemes.as_deref().unwrap_or("{SSHA}");
+        let mut text = Vec::new();
+        for name in wanted.split(' ').filter(|name| !name.is_empty()) {
+            let inner = name.strip_prefix('{').and_then(|name| name.strip_suffix('}'));
+            let scheme = inner.and_then(|inner| Scheme::from_name(inner.as_bytes()));
+            let failed = |why: &str| format!("Password generation failed for scheme {name}: {why}");
+            let scheme = scheme.ok_or_else(|| failed("scheme not recognized"))?;
+            if !text.is_empty() {
+                text.push(b'\n');
+            }
+            text.extend(self.hash(scheme, &secret, &randomness).map_err(|error| failed(&error))?);
+        }
+        Ok(text)
+    }
+
+    fn hash(&self, scheme: Scheme, secret: &[u8], randomness: &Randomness) -> Result<Vec<u8>, String> {
+        if scheme == Scheme::Crypt
+            && let Some(format) = &self.salt_format
+        {
+            return password::hash_crypt(secret, &crypt_salt(format, randomness)?).map_err(|error| error.to_string());
+        }
+        let mut failure = None;
+        let mut salt = |buffer: &mut [u8]| {
+            if let Err(error) = randomness.fill(buffer) {
+                failure = Some(error.to_string());
+            }
+        };
+        let hashed = password::hash(scheme, secret, &mut salt).map_err(|error| error.to_string())?;
+        failure.map_or(Ok(hashed), Err)
+    }
+
+    fn secret(&self) -> Result<Vec<u8>, String> {
+        if let Some(secret) = &self.secret {
+            return Ok(secret.clone());
+        }
+        if let Some(path) = &self.file {
+            let shown = path.display();
+            let found = std::fs::metadata(path).map_err(|error| format!("{shown}: {error}"))?;
+            if found.mode() & 0o006 != 0 {
+                eprintln!("Warning: Password file {shown} is publicly readable/writeable");
+            }
+            return std::fs::read(path).map_err(|error| format!("{shown}: {error}"));
+        }
+        let first = prompt("New password: ")?;
+        if first != prompt("Re-enter new password: ")? {
+            return Err("Password values do not match".to_owned());
+        }
+        if first.is_empty() {
+            return Err("No password".to_owned());
+        }
+        Ok(first)
+    }
+}
+
+/// Asks without echo on a terminal; reads a line of another input.
+fn prompt(text: &str) -> Result<Vec<u8>, String> {
+    if io::stdin().is_terminal() {
+        return rpassword::prompt_password(text).map(String::into_bytes).map_err(|error| error.to_string());
+    }
+    eprint!("{text}");
+    let mut line = Vec::new();
+    io::stdin().lock().read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
+    while line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
+        line.pop();
+    }
+    Ok(line)
+}
+
+/// A random password of that many characters.
+pub(crate) fn generate(randomness: &Randomness, length: usize) -> Result<Vec<u8>, String> {
+    let mut bytes = vec![0; length];
+    randomness.fill(&mut bytes).map_err(|error| error.to_string())?;
+    Ok(bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte % 64)).copied()).collect())
+}
+
+/// The salt of a `%s` or `%.<n>s` format.
+fn crypt_salt(format: &str, randomness: &Randomness) -> Result<String, String> {
+    let wrong = || format!("-c {format}: one %s or %.<n>s is expected");
+    let (before, rest) = format.split_once('%').ok_or_else(wrong)?;
+    let (width, after) = rest.split_once('s').ok_or_else(wrong)?;
+    let length = match width.strip_prefix('.') {
+        Some(digits) => digits.parse().ok().filter(|length: &usize| *length <= 64).ok_or_else(wrong)?,
+        None if width.is_empty() => 31,
+        None => return Err(wrong()),
+    };
+    let salt = generate(randomness, length)?;
+    Ok(format!("{before}{}{after}", String::from_utf8_lossy(&salt)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn salt_formats_are_those_of_printf() {
+        let randomness = Randomness::seeded(1);
+        assert_eq!(crypt_salt("%.2s", &randomness).unwrap().len(), 2);
+        assert!(crypt_salt("$6$%.8s$", &randomness).unwrap().starts_with("$6$"));
+        assert_eq!(crypt_salt("%s", &randomness).unwrap().len(), 31);
+        for wrong in ["x", "%d", "%.99999s", "%5s"] {
+            assert!(crypt_salt(wrong, &randomness).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn every_scheme_makes_values_that_verify() {
+        for scheme in ["{SSHA}", "{SHA}", "{MD5}", "{SMD5}", "{SSHA512}", "{CRYPT}", "{PBKDF2}", "{ARGON2}", "{CLEARTEXT}"] {
+            let request = Request { secret: Some(b"secret".to_vec()), schemes: Some(scheme.to_owned()), ..Request::default() };
+            let value = request.values().unwrap();
+            assert!(password::verify(&value, b"secret"), "{scheme}");
+            assert!(!password::verify(&value, b"Secret"), "{scheme}");
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! slaptest: reads the configuration, opens the databases, and says whether that went well.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_store::Database;
+
+use super::{
+    chosen::{Chosen, read_configuration},
+    options::{Grammar, Options, Told},
+    owner,
+};
+
+const GRAMMAR: Grammar = Grammar {
+    program: "slaptest",
+    letters: "d:f:F:n:o:Quv",
+    usage: "slaptest [-v] [-d debuglevel] [-f configfile] [-F configdir] [-o <name>[=<value>]] [-n databasenumber] [-u] [-Q]",
+    generic: &[],
+    operands: false,
+};
+
+/// Runs slaptest; `arguments` begin with the program's name.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let options = match Options::read(&GRAMMAR, arguments) {
+        Ok(options) => options,
+        Err(Told(code)) => return code,
+    };
+    options.start_log();
+    let quiet = options.own.iter().any(|opt| opt.letter == 'Q');
+    let say = |text: &str| {
+        if !quiet {
+            eprintln!("{text}");
+        }
+    };
+    match test(&options, &say) {
+        Ok(()) => {
+            say("config file testing succeeded");
+            ExitCode::SUCCESS
+        }
+        Err(text) => {
+            say(&text);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
+    let configuration =
+        read_configuration(options).map_err(|error| format!("{error}\nslaptest: bad configuration file!"))?;
+    for notice in configuration.notices.iter().filter(|_| options.verbose > 0) {
+        say(&notice.to_string());
+    }
+    let count = configuration.databases.len();
+    if options.number.is_some_and(|number| number > count) {
+        return Err(format!(
+            "Database number selected via -n is out of range\nMust be in the range 0 to {count} (the number of configured databases)"
+        ));
+    }
+    let positions = match options.number {
+        Some(0) => Vec::new(),
+        Some(number) => vec![number - 1],
+        None => (0..count).collect(),
+    };
+    let chosen = Chosen { configuration, positions };
+    for (at, settings) in chosen.databases().filter(|(_, settings)| settings.kind == DatabaseKind::Mdb) {
+        match open(settings, &chosen) {
+            Ok(()) => {}
+            Err(error) if options.dry_run => say(&format!("slaptest: database #{}: {error}", at + 1)),
+            Err(error) => return Err(format!("slaptest: database #{}: {error}\nslaptest: bad configuration file!", at + 1)),
+        }
+    }
+    Ok(())
+}
+
+/// A database that has been made is opened; of one that has not, the directory must be there. Nothing is made.
+fn open(settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
+    let directory = &settings.mdb.directory;
+    std::fs::read_dir(directory).map_err(|error| format!("directory {}: {error}", directory.display()))?;
+    if !directory.join("data.mdb").exists() {
+        return Ok(());
+    }
+    let mut options = ironbark_directory::open::options(settings);
+    options.read_only = true;
+    let opened = Database::open(options, chosen.schema().clone());
+    owner::adopt(directory).map_err(|error| error.to_string())?;
+    opened.map(drop).map_err(|error| error.to_string())
+}
