@@ -32,6 +32,11 @@ pub(crate) struct SetPassword {
     generated: Option<Vec<u8>>,
 }
 
+/// The `password-crypt-salt-format` that leaves the algorithm to the server.
+const ANY_SALT: &str = "%s";
+/// Characters of `%s`, and of `%.<n>s` at most.
+const DEFAULT_SALT: usize = 31;
+const MAX_SALT: usize = 64;
 /// Length of a password that the server makes, as slapd has it.
 const GENERATED_LENGTH: usize = 8;
 /// 64 characters, so that six bits choose one.
@@ -87,7 +92,7 @@ fn target(configuration: &Configuration, origin: &Origin, identity: Option<&[u8]
     };
     let name = identity.strip_prefix(b"dn:").unwrap_or(identity);
     let dn = Dn::parse(&configuration.schema, name)
-        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "Invalid DN"))?;
+        .map_err(|_| OperationError::new(ResultCode::INVALID_ATTRIBUTE_SYNTAX, "Invalid DN"))?;
     if dn.is_root() {
         return Err(OperationError::new(
             ResultCode::UNWILLING_TO_PERFORM,
@@ -263,7 +268,13 @@ impl Work {
         let mut salt = |buffer: &mut [u8]| failed |= self.directory.randomness().fill(buffer).is_err();
         let mut hashed: Vec<Vec<u8>> = Vec::new();
         for scheme in self.schemes() {
-            let value = password::hash(*scheme, &self.new, &mut salt)
+            let format = &*self.configuration.settings.crypt_salt_format;
+            let made = if *scheme == Scheme::Crypt && format != ANY_SALT {
+                password::hash_crypt(&self.new, &crypt_salt(format, &mut salt))
+            } else {
+                password::hash(*scheme, &self.new, &mut salt)
+            };
+            let value = made
                 .map_err(|_| OperationError::new(ResultCode::OTHER, "password hash failed"))?;
             // Two schemes that keep the password bare give one value.
             if !hashed.contains(&value) {
@@ -281,6 +292,19 @@ impl Work {
     }
 }
 
+/// The salt that a `password-crypt-salt-format` describes: `%s` is 31 random characters, `%.<n>s` is n of them.
+fn crypt_salt(format: &str, random: &mut dyn FnMut(&mut [u8])) -> String {
+    let (before, rest) = format.split_once('%').unwrap_or((format, "s"));
+    let (width, after) = rest.split_once('s').unwrap_or_default();
+    let length = width.strip_prefix('.').and_then(|digits| digits.parse().ok());
+    let mut octets = [0; MAX_SALT];
+    random(&mut octets);
+    let characters = octets.iter().take(length.unwrap_or(DEFAULT_SALT));
+    let salt = characters.filter_map(|octet| ALPHABET.get(usize::from(octet & 63)));
+    let salt: String = salt.copied().map(char::from).collect();
+    format!("{before}{salt}{after}")
+}
+
 /// Puts the new password in the place of the old ones.
 pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &SetPassword) -> Result<Success, OperationError> {
     let description = &execution.configuration.well_known.user_password;
@@ -294,7 +318,12 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &SetPassword) 
         authority: Authority::Client,
         ..replace
     }];
-    let success = modify::run(execution, &request.dn, modifications)?;
+    // As slapd: the answer to this operation names no superior.
+    let without_matched_dn = |error: OperationError| OperationError {
+        matched_dn: String::new(),
+        ..error
+    };
+    let success = modify::run(execution, &request.dn, modifications).map_err(without_matched_dn)?;
     Ok(Success {
         generated_password: request.generated.clone(),
         ..success

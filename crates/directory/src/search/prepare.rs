@@ -33,8 +33,14 @@ pub(crate) fn prepare(
     request: &SearchRequest<'_>,
     controls: &RequestControls<'_>,
 ) -> Result<Box<SearchRun>, OperationError> {
-    let base = Dn::parse(&configuration.schema, request.base)
+    let mut base = Dn::parse(&configuration.schema, request.base)
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
+    if base.is_root()
+        && request.scope != WireScope::BaseObject
+        && let Some(default) = &configuration.settings.default_search_base
+    {
+        base.clone_from(default);
+    }
     let scope = match request.scope {
         WireScope::BaseObject => Scope::Base,
         WireScope::SingleLevel => Scope::OneLevel,
