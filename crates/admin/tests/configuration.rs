@@ -44,9 +44,11 @@ fn a_wrong_line_is_refused_by_file_and_line() {
         format!("{database}rootdn\n"),
         format!("{database}readonly perhaps\n"),
     ] {
-        let answers = Flavor::ALL.map(|flavor| refusal(flavor, &config));
-        assert_eq!(answers[1], "Some(1), line named", "{config}");
-        assert!(answers[0].starts_with("Some(1)"), "slapd takes {config}: {}", answers[0]);
+        assert_eq!(refusal(Flavor::Ironbark, &config), "Some(1), line named", "{config}");
+        // slapd passes over a word that it does not know before the first database.
+        if config != "nonsense on\n" {
+            assert!(refusal(Flavor::OpenLdap, &config).starts_with("Some(1)"), "slapd takes {config}");
+        }
     }
 }
 
@@ -126,10 +128,11 @@ fn matrix(transcript: &mut Transcript<'_>) -> Result<(), TestkitError> {
         for assertion in ["sn:lee", "mail:ann@example.com", "userPassword:annspass"] {
             transcript.client("ldapcompare", &who, &[ANN, assertion], "")?;
         }
+        let owner = if dn.is_empty() { "o=x" } else { dn };
         for change in [
             format!("dn: {ANN}\nchangetype: modify\nadd: title\ntitle: x\n-\ndelete: title\ntitle: x\n"),
             format!("dn: {ANN}\nchangetype: modify\nadd: mail\nmail: x@example.com\n-\ndelete: mail\nmail: x@example.com\n"),
-            format!("dn: cn=staff,ou=Groups,dc=example,dc=com\nchangetype: modify\nadd: member\nmember: {dn},o=x\n-\ndelete: member\nmember: {dn},o=x\n"),
+            format!("dn: cn=staff,ou=Groups,dc=example,dc=com\nchangetype: modify\nadd: member\nmember: uid=x,{owner}\n-\ndelete: member\nmember: uid=x,{owner}\n"),
             "dn: cn=new,ou=People,dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: new\nsn: new\n".to_owned(),
             "dn: cn=new,ou=People,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=newer\ndeleteoldrdn: 1\n".to_owned(),
             "dn: cn=newer,ou=People,dc=example,dc=com\nchangetype: delete\n".to_owned(),

@@ -5,11 +5,11 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use ironbark_config::{DatabaseConfig, Operations};
+use ironbark_config::{DatabaseConfig, Operations, Require};
 use ironbark_model::{CompiledFilter, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{Database, Scope, StoreError};
 
-use crate::{Configuration, OperationError, overlay::Pipeline, writer::WriterHandle};
+use crate::{Configuration, OperationError, operation::Origin, overlay::Pipeline, writer::WriterHandle};
 
 /// A database of the configuration and what serves it.
 #[derive(Debug)]
@@ -125,6 +125,33 @@ impl Context {
         self.suffixes().contains(dn)
     }
 
+    /// Refuses what does not meet the conditions of `require`. Binds and StartTLS need not.
+    ///
+    /// # Errors
+    /// `strongerAuthRequired`, `unwillingToPerform` or `operationsError`, as slapd has them.
+    pub(crate) fn check_requirements(&self, origin: &Origin) -> Result<(), OperationError> {
+        let require = self.settings.require;
+        let is_anonymous = origin.identity.is_anonymous();
+        let refuse = |code, text| Err(OperationError::new(code, text));
+        if require.contains(Require::STRONG) && is_anonymous {
+            return refuse(ResultCode::STRONGER_AUTH_REQUIRED, "strong(er) authentication required");
+        }
+        // Nobody binds by SASL as long as no mechanism is offered.
+        if require.contains(Require::SASL) {
+            return refuse(ResultCode::STRONGER_AUTH_REQUIRED, "SASL authentication required");
+        }
+        if require.contains(Require::AUTHENTICATION) && is_anonymous {
+            return refuse(ResultCode::UNWILLING_TO_PERFORM, "authentication required");
+        }
+        if require.contains(Require::BIND) && origin.bound_version == 0 {
+            return refuse(ResultCode::OPERATIONS_ERROR, "BIND required");
+        }
+        if require.contains(Require::LDAP_V3) && origin.bound_version == 2 {
+            return refuse(ResultCode::OPERATIONS_ERROR, "operation restricted to LDAPv3 clients");
+        }
+        Ok(())
+    }
+
     /// Refuses what `restrict` and `readonly` forbid.
     ///
     /// # Errors
@@ -135,7 +162,7 @@ impl Context {
             let text = if read_only {
                 "operation restricted"
             } else {
-                restricted_text(operation)
+                restricted_text(self.settings.restrict.operations)
             };
             return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
         }
@@ -143,9 +170,9 @@ impl Context {
     }
 }
 
-/// slapd names reading operations when it refuses them.
-fn restricted_text(operation: Operations) -> &'static str {
-    if Operations::READ.contains(operation) {
+/// slapd names reading operations when they are what is refused.
+fn restricted_text(restricted: Operations) -> &'static str {
+    if restricted == Operations::READ {
         "read operations restricted"
     } else {
         "operation restricted"

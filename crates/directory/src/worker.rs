@@ -118,6 +118,7 @@ impl Worker {
             identity: Arc::clone(&session.identity),
             peer: Arc::clone(&session.peer),
             ssf: session.ssf,
+            bound_version: session.bound_version,
             stop: StopFlag::default(),
             received_micros,
         };

@@ -45,6 +45,7 @@ pub(crate) fn submit(
     refuse_frontend_entries(configuration, &dn, kind)?;
     refuse_anonymous(configuration, origin, &dn)?;
     let context = writable_context(configuration, &dn, kind)?;
+    context.check_requirements(origin)?;
     let request = WriteRequest::Message(pdu.into(), message.operation.operation());
     enqueue(configuration, origin, context, request)
 }

@@ -87,6 +87,7 @@ fn check_version(session: &mut Session, configuration: &Configuration, version: 
         2 => return refuse("historical protocol version requested, use LDAPv3 instead"),
         _ => return refuse("requested protocol version not supported"),
     };
+    session.bound_version = session.protocol_version;
     Ok(())
 }
 

@@ -42,6 +42,7 @@ fn outcome(
         .map_err(|_| OperationError::code(ResultCode::UNDEFINED_ATTRIBUTE_TYPE))?;
     let assertion = normalized_assertion(schema, &description, request.value)?;
     if let Some(entry) = frontend_entry(configuration, &dn) {
+        configuration.frontend.check_requirements(origin)?;
         return compare_memory(
             configuration,
             &configuration.frontend,
@@ -55,6 +56,7 @@ fn outcome(
     let context = configuration
         .context_of(&dn)
         .ok_or_else(|| referral::default_referral(configuration, &dn, None))?;
+    context.check_requirements(origin)?;
     context.check_restrictions(Operations::COMPARE)?;
     let database = match &context.backend {
         Backend::Stored { database, .. } => database,
@@ -80,7 +82,11 @@ fn outcome(
     let view = snapshot.view();
     let id = match view.locate(&dn)? {
         Location::Entry(id) => id,
-        Location::Missing { ancestor } => return Err(referral::missing(configuration, view, &dn, ancestor)),
+        Location::Missing { ancestor } => {
+            let error = referral::missing(configuration, view, &dn, ancestor);
+            let subject = Subject::of(&origin.identity, context);
+            return Err(access::undisclosed(context, configuration, subject, (view, ancestor), error));
+        }
     };
     let record = view
         .record(id)?
