@@ -17,21 +17,20 @@ use std::{
     sync::Arc,
 };
 
-use ironbark_directory::open;
 use ironbark_ldif::{FileResolver, Reader, Resolver as _};
-use ironbark_model::Dn;
 use ironbark_runtime::available_cores;
-use ironbark_store::{Database, Effect, Location, StoreError, ValueChange};
+use ironbark_store::{Database, StoreError};
 
 use self::{
     entry::{Refused, Rules, unparsable},
     pipeline::{ItemBatch, Pipeline},
     record::{Item, Plan, Ready, RecordReader},
     sink::{Opened, Sink},
-    stamp::{BlockStamp, ContextCsns},
+    stamp::BlockStamp,
 };
 use super::{
     chosen::Chosen,
+    context_csn::{self, ContextCsns},
     options::{Grammar, Options, Told},
     owner,
     progress::Progress,
@@ -187,7 +186,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
     }
     let (clean, csns) = result?;
     if settings.writes_context_csn && !options.dry_run {
-        write_context_csns(&plan.chosen, csns).map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
+        context_csn::write(&plan.chosen, csns).map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
     }
     Ok(clean)
 }
@@ -359,36 +358,6 @@ impl Load<'_> {
         }
         Ok((self.clean, std::mem::take(&mut self.csns)))
     }
-}
-
-/// `-w`: the greatest CSN of each server becomes the `contextCSN` of the suffix entry.
-fn write_context_csns(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String> {
-    let Some((_, settings)) = chosen.databases().next() else { return Ok(()) };
-    let Some(suffix) = settings.suffixes.first() else { return Ok(()) };
-    let database = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
-    let mut transaction = database.write().map_err(|error| error.to_string())?;
-    add_known_csns(&transaction.view(), suffix, &mut csns).map_err(|error| error.to_string())?;
-    let values = csns.values();
-    if values.is_empty() {
-        return Ok(());
-    }
-    let change = ValueChange::Replace { attribute: "contextCSN".into(), values };
-    let effect = Effect::Modify { dn: suffix.pretty().into(), changes: vec![change] };
-    transaction.apply_effect(&effect).map_err(|error| error.to_string())?;
-    transaction.commit().map_err(|error| error.to_string())
-}
-
-/// What the suffix entry has already, of servers that the loaded entries do not name.
-fn add_known_csns(view: &ironbark_store::View<'_>, suffix: &Dn, csns: &mut ContextCsns) -> Result<(), StoreError> {
-    let Location::Entry(id) = view.locate(suffix)? else { return Ok(()) };
-    let (Some(record), Ok(name)) = (view.record(id)?, view.schema().attribute_description(b"contextCSN")) else {
-        return Ok(());
-    };
-    let Some(known) = record.values(&name) else { return Ok(()) };
-    known.for_each(&mut |value| {
-        csns.add(value);
-        std::ops::ControlFlow::Continue(())
-    })
 }
 
 #[cfg(test)]
