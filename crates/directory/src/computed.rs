@@ -5,13 +5,11 @@ use ironbark_store::StoreError;
 
 use crate::Configuration;
 
+/// Takes description, name and value of a computed attribute.
+pub(crate) type Visit<'a> = dyn FnMut(&AttributeDescription, &[u8], &[u8]) + 'a;
+
 /// Calls `visit` with description, name and value of each, in slapd's order.
-pub(crate) fn for_each(
-    configuration: &Configuration,
-    dn: &str,
-    has_subordinates: bool,
-    visit: &mut dyn FnMut(&AttributeDescription, &[u8], &[u8]),
-) {
+pub(crate) fn for_each(configuration: &Configuration, dn: &str, has_subordinates: bool, visit: &mut Visit<'_>) {
     let known = &configuration.well_known;
     visit(&known.entry_dn, b"entryDN", dn.as_bytes());
     let subschema = configuration.subschema.first().map_or("", |entry| entry.dn.pretty());

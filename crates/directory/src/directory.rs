@@ -112,7 +112,7 @@ impl Directory {
         for (database, jobs, number) in queues {
             let for_writer = Arc::clone(&directory);
             let writer = spawn_named(&format!("writer-{number}"), move || {
-                writer::run(&for_writer, &database, &jobs)
+                writer::run(&for_writer, &database, &jobs);
             })
             .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
             directory

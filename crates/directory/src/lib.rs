@@ -22,7 +22,7 @@ mod referral;
 mod respond;
 mod search;
 mod session;
-mod stamp;
+pub mod stamp;
 mod statistics;
 mod well_known;
 mod worker;

@@ -99,10 +99,10 @@ fn extended(origin: &Origin, request: &ironbark_ldap_proto::ExtendedRequest<'_>)
             };
             let old = if request.old_password.is_some() { " old" } else { "" };
             let new = if request.new_password.is_some() { " new" } else { "" };
-            match request.user_identity {
-                Some(id) => stats!(origin, "PASSMOD id=\"{}\"{old}{new}", Text(id)),
-                None => stats!(origin, "PASSMOD{old}{new}"),
-            }
+            let name = request
+                .user_identity
+                .map_or_else(String::new, |id| format!(" id=\"{}\"", Text(id)));
+            stats!(origin, "PASSMOD{name}{old}{new}");
         }
         Some(ExtendedOperation::Cancel) => {
             if let Ok(id) = ironbark_ldap_proto::extended::cancel::decode_request(request.value) {

@@ -89,7 +89,7 @@ pub struct Session {
     /// Operations under way by message ID, for Abandon and Cancel.
     pub in_flight: FxHashMap<i32, StopFlag>,
     /// Paged searches under way (RFC 2696), most recent last.
-    pub paged: Vec<crate::search::PagedCursor>,
+    pub(crate) paged: Vec<crate::search::PagedCursor>,
 }
 
 impl Session {

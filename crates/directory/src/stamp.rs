@@ -17,7 +17,7 @@ pub struct Stamp {
 
 /// Gives out CSNs.
 #[derive(Debug)]
-pub struct StampGenerator {
+pub(crate) struct StampGenerator {
     server_id: u16,
     /// Microseconds since 1970 and the change count of the last CSN.
     last: Mutex<(i64, u32)>,
@@ -25,7 +25,7 @@ pub struct StampGenerator {
 
 impl StampGenerator {
     /// `server_id` is slapd's `serverID`, 0 to 4095.
-    pub fn new(server_id: u16) -> Self {
+    pub(crate) fn new(server_id: u16) -> Self {
         Self {
             server_id,
             last: Mutex::new((0, 0)),
@@ -33,7 +33,7 @@ impl StampGenerator {
     }
 
     /// The next stamp. Microseconds never go back; equal ones are told apart by the change count.
-    pub fn next(&self, clock: &Clock) -> Stamp {
+    pub(crate) fn next(&self, clock: &Clock) -> Stamp {
         let now = clock.now().unix_micros();
         let (micros, count) = {
             let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);

@@ -28,7 +28,7 @@ pub struct Worker {
 }
 
 /// Reused memory and caches of one reactor.
-pub struct Scratch {
+pub(crate) struct Scratch {
     directory: Arc<Directory>,
     /// Working memory of normalization.
     pub(crate) normalized: Vec<u8>,
@@ -177,7 +177,7 @@ impl Worker {
         let directory = &self.directory;
         let result = match &message.operation {
             Request::Search(request) => {
-                return self.start_search(session, configuration, origin, request, &controls, out);
+                return self.start_search(session, configuration, &origin, request, &controls, out);
             }
             Request::Bind(request) => bind::start(directory, session, configuration, &origin, request, out),
             Request::Compare(request) => {
@@ -209,23 +209,17 @@ impl Worker {
         &mut self,
         session: &mut Session,
         configuration: &Arc<Configuration>,
-        origin: Origin,
+        origin: &Origin,
         request: &ironbark_ldap_proto::SearchRequest<'_>,
         controls: &RequestControls<'_>,
         out: &mut Vec<u8>,
     ) -> Started {
-        let prepared = search::prepare(&self.directory, session, configuration, &origin, request, controls);
+        let prepared = search::prepare(&self.directory, session, configuration, origin, request, controls);
         let mut run = match prepared {
-            Ok(search::Prepared::Run(run)) => run,
+            Ok(run) => run,
             Err(error) => {
                 respond::result(out, origin.message_id, Operation::Search, &error);
-                crate::log::search_result(
-                    &self.directory,
-                    &origin,
-                    error.result_code,
-                    &error.diagnostic_message,
-                    0,
-                );
+                crate::log::search_result(&self.directory, origin, error.result_code, &error.diagnostic_message, 0);
                 self.directory.statistics().record_completed(Operation::Search);
                 return Started::Answered;
             }

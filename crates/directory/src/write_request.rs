@@ -23,7 +23,7 @@ pub(crate) enum WriteRequest {
     /// The PDU as it came in; the writer decodes it again, which is cheaper than owning every part of it.
     Message(Box<[u8]>, Operation),
     /// A password modify operation whose new password is hashed already.
-    SetPassword(password_modify::SetPassword),
+    SetPassword(Box<password_modify::SetPassword>),
 }
 
 /// Sends a write to the writer of its database.

@@ -3,11 +3,10 @@
 use std::{cell::RefCell, error::Error, io, path::Path, process::ExitCode, rc::Rc, sync::Arc};
 
 use ironbark_config::{
-    ConfigError, DatabaseConfig, DatabaseKind, Disk, GlobalConfig, OverlayConfig,
+    ConfigError, DatabaseConfig, DatabaseKind, Disk, GlobalConfig,
     parts::{PARTS, PartKind},
 };
-use ironbark_directory::{Directory, OpenOptions, VirtualContext, overlay::Overlay};
-use ironbark_model::Schema;
+use ironbark_directory::{Directory, OpenOptions, VirtualContext};
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
     process::{self, Identity, Readiness, StateFile},
@@ -247,7 +246,7 @@ fn open_directory(
         configuration,
         clock: clock.clone(),
         randomness: Randomness::system(),
-        overlays: &make_overlay,
+        overlays: &ironbark_overlays::make,
         monitor: &make_monitor,
         server_id,
     })?;
@@ -340,11 +339,6 @@ fn complain(log: Option<&Log>, message: &str) -> ExitCode {
         eprintln!("slapd: {message}");
     }
     ExitCode::FAILURE
-}
-
-/// Overlays are made by the crate `overlays`; one that it does not have is refused.
-fn make_overlay(settings: &OverlayConfig, _: &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> {
-    Err(format!("overlay {} is not built", settings.kind().name()))
 }
 
 /// The overlays that are built in.

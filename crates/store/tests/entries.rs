@@ -11,6 +11,8 @@
 
 mod common;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use common::*;
 use ironbark_model::{Dn, Entry};
 use ironbark_store::{ChangeRecord, Database, Effect, Location, Scope, StoreError, ValueChange};
@@ -566,4 +568,80 @@ fn files_get_the_wanted_mode() {
             .mode();
         assert_eq!(mode & 0o777 & !0o022, 0o640 & !0o022);
     }
+}
+
+/// Sets the flag when the writer is done, also when it fails.
+struct Set<'f>(&'f AtomicBool);
+
+impl Drop for Set<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+#[test]
+fn readers_see_whole_transactions_while_a_writer_works() {
+    let store = store();
+    store.people();
+    let done = AtomicBool::new(false);
+    let group = "ou=groups,dc=example,dc=com";
+    std::thread::scope(|scope| {
+        let _readers_end = Set(&done);
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let (mut last, description) = (0, schema().attribute_description(b"description").unwrap());
+                while !done.load(Ordering::Acquire) {
+                    let snapshot = store.database.snapshot().unwrap();
+                    let view = snapshot.view();
+                    let record = view.record(locate(view, group)).unwrap().unwrap();
+                    let number = record.values(&description).map_or(0, |attribute| {
+                        let value = attribute.to_attribute().unwrap().values.remove(0);
+                        String::from_utf8(value).unwrap().parse::<u64>().unwrap()
+                    });
+                    assert_eq!(view.entry_count().unwrap(), 3 + number);
+                    let found = search(view, "dc=example,dc=com", Scope::Subtree, &format!("(cn=p{number})"));
+                    assert_eq!(found.len() as u64, number.min(1));
+                    assert!(number >= last);
+                    last = number;
+                }
+            });
+        }
+        for n in 1..=150 {
+            // New descriptions and shared sets come while readers read.
+            let (name, cn, option) = (
+                format!("cn=p{n},ou=people,dc=example,dc=com"),
+                format!("p{n}"),
+                format!("sn;lang-x{n}"),
+            );
+            let text = "a text that is worth sharing, as it comes again and again";
+            let number = ValueChange::Replace {
+                attribute: "description".into(),
+                values: values(&[&n.to_string()]),
+            };
+            store
+                .apply(&[
+                    add(&name, &[("cn", &cn), (&option, "y"), ("title", text)]),
+                    modify(group, vec![number]),
+                ])
+                .unwrap();
+        }
+    });
+}
+
+#[test]
+fn another_schema_takes_effect_at_once() {
+    let store = store();
+    store.people();
+    store.database.set_schema(schema()).unwrap();
+    assert_eq!(
+        store.search("dc=example,dc=com", Scope::Subtree, "(ou=people)").len(),
+        1
+    );
+    // The bare system schema lacks attributes that entries have.
+    let error = store.database.set_schema(ironbark_model::Schema::system()).unwrap_err();
+    assert!(matches!(error, StoreError::Format(_)));
+    assert_eq!(
+        store.search("dc=example,dc=com", Scope::Subtree, "(ou=people)").len(),
+        1
+    );
 }

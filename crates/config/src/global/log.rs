@@ -43,7 +43,7 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["stats sync", "0x101"])
         .obeyed(Handler::Global {
             set: set_level,
-            get: |config, _| config.log_level.iter().map(|level| level.text().join(" ")).collect(),
+            get: |config, _| vec![config.log_level.unwrap_or(LogLevel::STATS).text().join(" ")],
         }),
     Setting::new(Global, &["logfile"], &["olcLogFile"])
         .takes("<file>", "")

@@ -54,7 +54,7 @@ fn a_plain_server_loads() {
     let global = &configuration.global;
     assert_eq!(global.pid_file, Some(PathBuf::from("./run/slapd.1.pid")));
     assert_eq!(global.max_incoming, 4_194_303);
-    assert_eq!(global.log_level, LogLevel::STATS.with(LogLevel::SYNC));
+    assert_eq!(global.log_level, Some(LogLevel::STATS.with(LogLevel::SYNC)));
     assert_eq!(global.modules, ["back_mdb.la"]);
     let [mdb, monitor] = &configuration.databases[..] else {
         panic!("two databases")

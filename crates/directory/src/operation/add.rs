@@ -164,7 +164,7 @@ fn add_structural_class(execution: &Execution<'_, '_>, entry: &mut Entry) -> Res
         name: &entry.dn,
         classes,
         attributes: &attributes,
-        former_structural: None,
+        former: entry_rules::Former::Nothing,
         relax: execution.is_relaxed(),
     };
     // The values of the name were added just now.
@@ -221,10 +221,12 @@ fn place(
         Location::Entry(_) => return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS)),
         Location::Missing { ancestor } => ancestor,
     };
-    let has_superior = !context.is_suffix(&entry.dn);
+    // The root entry of a database of the empty suffix need not exist.
+    let is_below_absent_root = ancestor.is_none() && entry.dn.depth() == 1 && context.is_suffix(&Dn::root());
+    let has_superior = !context.is_suffix(&entry.dn) && !is_below_absent_root;
     match ancestor {
         Some((id, depth)) if has_superior && depth + 1 == entry.dn.depth() => {
-            let record = execution.record_of(view, id)?;
+            let record = write_checks::record_of(view, id)?;
             let check = WriteCheck::on_record(context, configuration, subject, &record, view);
             let name = view.dn(id)?;
             check_superior(execution, &check, (view, &record), (&entry.dn, &name))?;

@@ -57,7 +57,7 @@ pub(crate) fn start(
         anonymous(configuration, &dn, password)?;
         return Ok(succeed(directory, session, origin, Identity::default(), out));
     }
-    match check_name(configuration, dn, password)? {
+    match check_name(configuration, &dn, password)? {
         Verdict::Accepted(identity) => {
             crate::log::bound(origin, identity.dn.pretty());
             Ok(succeed(directory, session, origin, identity, out))
@@ -112,7 +112,7 @@ fn anonymous(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<
 }
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
-fn check_name(configuration: &Configuration, dn: Dn, password: &[u8]) -> Result<Verdict, OperationError> {
+fn check_name(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<Verdict, OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     if configuration.settings.disallow.contains(Disallow::BIND_SIMPLE) {
         return Err(OperationError::new(
@@ -120,17 +120,17 @@ fn check_name(configuration: &Configuration, dn: Dn, password: &[u8]) -> Result<
             "unwilling to perform simple authentication",
         ));
     }
-    if let Some(verdict) = root_verdict(configuration, &dn, password) {
+    if let Some(verdict) = root_verdict(configuration, dn, password) {
         return verdict;
     }
-    let context = configuration.context_of(&dn).ok_or_else(invalid)?;
+    let context = configuration.context_of(dn).ok_or_else(invalid)?;
     context.check_restrictions(Operations::BIND)?;
     let Backend::Stored { database, .. } = &context.backend else {
         return Err(invalid());
     };
     let snapshot = database.snapshot()?;
     let view = snapshot.view();
-    let Location::Entry(id) = view.locate(&dn)? else {
+    let Location::Entry(id) = view.locate(dn)? else {
         return Err(invalid());
     };
     let record = view.record(id)?.ok_or_else(invalid)?;

@@ -38,7 +38,7 @@ fn check(
     id: EntryId,
 ) -> Result<(Option<Vec<u8>>, Vec<EntryId>), OperationError> {
     let view = execution.view();
-    let record = execution.record_of(view, id)?;
+    let record = write_checks::record_of(view, id)?;
     check_parent(execution, view, dn, &record)?;
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
     if let Some(control) = &execution.controls.assertion {
@@ -72,7 +72,7 @@ fn check_parent(
 ) -> Result<(), OperationError> {
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
     if record.parent() != 0 {
-        let parent = execution.record_of(view, record.parent())?;
+        let parent = write_checks::record_of(view, record.parent())?;
         let check = WriteCheck::on_record(context, configuration, subject, &parent, view);
         return require(
             check.permits(Target::Children, Privileges::DELETE),
@@ -113,7 +113,7 @@ fn subordinates(
         let may_remove_children = if superior == id {
             top.permits(Target::Children, Privileges::DELETE)
         } else {
-            let record = execution.record_of(view, superior)?;
+            let record = write_checks::record_of(view, superior)?;
             WriteCheck::on_record(context, configuration, subject, &record, view)
                 .permits(Target::Children, Privileges::DELETE)
         };
@@ -125,7 +125,7 @@ fn subordinates(
                     "too many subordinates",
                 ));
             }
-            let record = execution.record_of(view, child)?;
+            let record = write_checks::record_of(view, child)?;
             let check = WriteCheck::on_record(context, configuration, subject, &record, view);
             require(check.permits(Target::Entry, Privileges::DELETE), refused)?;
             found.push(child);
@@ -167,7 +167,7 @@ fn remove(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), Operatio
 /// Name, entryUUID (empty if it has none) and watched attributes of an entry.
 fn describe(execution: &Execution<'_, '_>, id: EntryId) -> Result<(Dn, Box<str>, Vec<Attribute>), OperationError> {
     let view = execution.view();
-    let record = execution.record_of(view, id)?;
+    let record = write_checks::record_of(view, id)?;
     let uuid = super::modify::stored_attribute(&record, &execution.configuration.well_known.entry_uuid)?;
     let uuid = uuid
         .and_then(|attribute| attribute.values.into_iter().next())

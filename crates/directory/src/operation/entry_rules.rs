@@ -20,10 +20,19 @@ pub(crate) struct Checked<'a> {
     pub(crate) classes: &'a [Vec<u8>],
     /// All attributes.
     pub(crate) attributes: &'a [CheckedAttribute<'a>],
-    /// `None` for a new entry, otherwise the value of `structuralObjectClass`.
-    pub(crate) former_structural: Option<Option<&'a [u8]>>,
+    /// What it was.
+    pub(crate) former: Former<'a>,
     /// Whether the relax rules control came along.
     pub(crate) relax: bool,
+}
+
+/// What the entry under check was before.
+#[derive(Clone, Copy)]
+pub(crate) enum Former<'a> {
+    /// It is new, and the values of its name are in it.
+    Nothing,
+    /// An entry with this `structuralObjectClass`.
+    Entry(Option<&'a [u8]>),
 }
 
 /// Whether the entry has a value with this normal form.
@@ -36,7 +45,7 @@ pub(crate) type Holds<'a> = dyn Fn(&AttributeDescription, &[u8]) -> Result<bool,
 pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<ClassNumber, OperationError> {
     check_places(schema, entry)?;
     let former_class = former_class(schema, entry)?;
-    if entry.former_structural.is_some() {
+    if let Former::Entry(_) = entry.former {
         check_name(schema, entry.name, entry, holds)?;
     }
     let is_collective_subentry = has_class(schema, entry.classes, "2.5.17.2");
@@ -52,7 +61,7 @@ pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> 
 
 /// The structural class that an existing entry has.
 fn former_class(schema: &Schema, entry: &Checked<'_>) -> Result<Option<ClassNumber>, OperationError> {
-    let Some(former) = entry.former_structural else {
+    let Former::Entry(former) = entry.former else {
         return Ok(None);
     };
     if entry.classes.is_empty() {

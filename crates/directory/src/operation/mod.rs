@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use ironbark_ldap_proto::controls::RequestControls;
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema};
-use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, Record, View, WriteTransaction};
+use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, WriteTransaction};
 
 use crate::{
     Configuration, Context, Directory, OperationError,
@@ -165,12 +165,6 @@ impl<'w, 'd> Execution<'w, 'd> {
                 Err(crate::referral::missing(self.configuration, self.view(), dn, ancestor))
             }
         }
-    }
-
-    /// A record of the transaction's current state that is known to be there.
-    pub(crate) fn record_of<'v>(&self, view: View<'v>, id: EntryId) -> Result<Record<'v>, OperationError> {
-        view.record(id)?
-            .ok_or_else(|| OperationError::new(ResultCode::OTHER, "entry vanished"))
     }
 
     /// Whether the relax rules control came along.

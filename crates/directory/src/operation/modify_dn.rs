@@ -29,7 +29,7 @@ struct Rename {
     new_rdn: Dn,
     new_superior: Option<Dn>,
     /// As far as the request alone tells.
-    new_dn: Dn,
+    target: Dn,
 }
 
 /// Executes a modify DN request.
@@ -94,12 +94,12 @@ fn parse(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Rename, Opera
         .map(|name| Dn::parse(schema, name).map_err(|_| invalid("invalid newSuperior")))
         .transpose()?;
     let parent = dn.parent().unwrap_or_default();
-    let new_dn = new_superior.as_ref().unwrap_or(&parent).child(&new_rdn);
+    let target = new_superior.as_ref().unwrap_or(&parent).child(&new_rdn);
     Ok(Rename {
         dn,
         new_rdn,
         new_superior,
-        new_dn,
+        target,
     })
 }
 
@@ -139,17 +139,17 @@ fn modifications_of(schema: &Schema, rename: &Rename, delete_old: bool) -> Resul
 /// What the names alone forbid.
 fn check_destination(execution: &Execution<'_, '_>, rename: &Rename) -> Result<(), OperationError> {
     let refuse = |code, text| Err(OperationError::new(code, text));
-    let (dn, new_dn) = (&rename.dn, &rename.new_dn);
-    if new_dn != dn && new_dn.is_within(dn) {
+    let (dn, target) = (&rename.dn, &rename.target);
+    if target != dn && target.is_within(dn) {
         return refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot place an entry below itself");
     }
-    if new_dn != dn && dn.is_within(new_dn) {
+    if target != dn && dn.is_within(target) {
         return refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot place an entry above itself");
     }
     write_checks::refuse_referral(execution, dn)?;
     let destination = execution
         .configuration
-        .context_of(new_dn)
+        .context_of(target)
         .map(|context| Arc::as_ref(context).number);
     if destination != Some(execution.context.number) {
         return refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, "cannot rename between DSAs");
@@ -191,7 +191,7 @@ fn prepare(
     modifications: &[Modification],
 ) -> Result<Prepared, OperationError> {
     let view = execution.view();
-    let record = execution.record_of(view, id)?;
+    let record = write_checks::record_of(view, id)?;
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
     let old_name = view.dn(id)?;
     check_parent(execution, view, &record, rename.new_superior.is_some())?;
@@ -244,7 +244,7 @@ fn check_parent(
         let root = Entry::new(Dn::root());
         WriteCheck::on_entry(context, configuration, subject, &root).permits(Target::Children, needed)
     } else {
-        let parent = execution.record_of(view, record.parent())?;
+        let parent = write_checks::record_of(view, record.parent())?;
         WriteCheck::on_record(context, configuration, subject, &parent, view).permits(Target::Children, needed)
     };
     require(granted, "no write access to parent's children")
@@ -275,7 +275,7 @@ fn destination(
             "new superior not found",
         ));
     };
-    let record = execution.record_of(view, id)?;
+    let record = write_checks::record_of(view, id)?;
     let check = WriteCheck::on_record(context, configuration, subject, &record, view);
     require(check.permits(Target::Children, Privileges::ADD), refused)?;
     if record.is_alias() {

@@ -56,16 +56,16 @@ pub(crate) fn start(
     let dn = target(configuration, origin, request.user_identity)?;
     let context = context_of(configuration, &dn, request.old_password.is_some())?;
     refuse_referral(configuration, &context, &dn, controls)?;
-    let stored = match request.old_password {
-        Some(_) => old_values(configuration, &context, origin, &dn)?,
-        None => Vec::new(),
+    let stored = if request.old_password.is_some() {
+        old_values(configuration, &context, origin, &dn)?
+    } else {
+        Vec::new()
     };
-    let (new, generated) = match request.new_password {
-        Some(new) => (new.to_vec(), None),
-        None => {
-            let made = generate(directory)?;
-            (made.clone(), Some(made))
-        }
+    let (new, generated) = if let Some(new) = request.new_password {
+        (new.to_vec(), None)
+    } else {
+        let made = generate(directory)?;
+        (made.clone(), Some(made))
     };
     let work = Work {
         directory: Arc::clone(directory),
@@ -219,7 +219,7 @@ impl Work {
                 &self.configuration,
                 &self.origin,
                 &self.context,
-                WriteRequest::SetPassword(request),
+                WriteRequest::SetPassword(Box::new(request)),
                 reply,
             )
             .map_err(|(error, _)| error)?;
@@ -236,7 +236,7 @@ impl Work {
     fn finish_on_pool(self, reply: oneshot::Sender<Completion>) {
         let refused = match self.compute() {
             Ok(request) => {
-                let request = WriteRequest::SetPassword(request);
+                let request = WriteRequest::SetPassword(Box::new(request));
                 match queue(&self.configuration, &self.origin, &self.context, request, reply) {
                     Ok(()) => return,
                     Err((error, Some(reply))) => (error, reply),

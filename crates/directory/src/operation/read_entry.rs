@@ -4,7 +4,7 @@ use ironbark_ldap_proto::{AttributeSelection, controls::Control};
 use ironbark_model::ResultCode;
 use ironbark_store::{EntryId, Record, View};
 
-use super::Execution;
+use super::{Execution, write_checks};
 use crate::{
     OperationError, access,
     search::{Selection, entry_value},
@@ -34,7 +34,7 @@ pub(crate) fn post_read(execution: &Execution<'_, '_>, id: EntryId) -> Result<Op
         return Ok(None);
     };
     let view = execution.view();
-    let record = execution.record_of(view, id)?;
+    let record = write_checks::record_of(view, id)?;
     read(execution, view, &record, *critical, value.0)
 }
 

@@ -1,7 +1,7 @@
 //! What write operations share: names, referrals, time stamps.
 
 use ironbark_model::{Dn, ResultCode, Schema};
-use ironbark_store::Location;
+use ironbark_store::{EntryId, Location, Record, View};
 
 use super::{
     Execution,
@@ -33,7 +33,7 @@ pub(crate) fn refuse_referral(execution: &Execution<'_, '_>, dn: &Dn) -> Result<
         } => id,
         Location::Missing { ancestor: None } => return Ok(()),
     };
-    let record = execution.record_of(view, id)?;
+    let record = record_of(view, id)?;
     if !record.is_referral() {
         return Ok(());
     }
@@ -84,4 +84,10 @@ pub(crate) fn add_stamps(execution: &Execution<'_, '_>, modifications: &mut Vec<
             ));
         }
     }
+}
+
+/// A record of the transaction's current state that is known to be there.
+pub(crate) fn record_of(view: View<'_>, id: EntryId) -> Result<Record<'_>, OperationError> {
+    view.record(id)?
+        .ok_or_else(|| OperationError::new(ResultCode::OTHER, "entry vanished"))
 }

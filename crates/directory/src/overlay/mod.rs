@@ -15,6 +15,7 @@ use crate::{
 
 /// Which hooks an overlay uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a hook of its own")]
 pub struct Hooks {
     /// [`Overlay::before_write`].
     pub before_write: bool,

@@ -36,10 +36,11 @@ pub(super) fn find_base(
             Location::Missing { ancestor: Some(found) } => found,
             Location::Missing { ancestor: None } => return Ok(current),
         };
-        let Some(target) = alias_target(configuration, view, id)? else {
-            return Ok(current);
+        let target = match look_at(configuration, view, id)? {
+            Found::Entry => return Ok(current),
+            Found::Alias(target) => target,
+            Found::BrokenAlias => return Err(problem(view, id, "alias dereferences to an invalid name")),
         };
-        let target = target.ok_or_else(|| problem(view, id, "alias dereferences to an invalid name"))?;
         if name.is_within(&target) && name.depth() == depth && *name == target {
             return Err(problem(view, id, "circular alias"));
         }
@@ -61,14 +62,17 @@ pub(super) fn find_base(
     ))
 }
 
-/// Where an entry leads if it is an alias: `Some(None)` for an alias without a usable target.
-fn alias_target(
-    configuration: &Configuration,
-    view: View<'_>,
-    id: EntryId,
-) -> Result<Option<Option<Dn>>, OperationError> {
+/// What an entry is on the way to another.
+enum Found {
+    Entry,
+    Alias(Dn),
+    /// An alias without a usable name.
+    BrokenAlias,
+}
+
+fn look_at(configuration: &Configuration, view: View<'_>, id: EntryId) -> Result<Found, OperationError> {
     let Some(record) = view.record(id)?.filter(ironbark_store::Record::is_alias) else {
-        return Ok(None);
+        return Ok(Found::Entry);
     };
     let mut target = None;
     if let Some(values) = record.values(&configuration.well_known.aliased_object_name) {
@@ -77,7 +81,7 @@ fn alias_target(
             ControlFlow::Break(())
         })?;
     }
-    Ok(Some(target))
+    Ok(target.map_or(Found::BrokenAlias, Found::Alias))
 }
 
 fn problem(view: View<'_>, id: EntryId, text: &'static str) -> OperationError {
@@ -135,13 +139,7 @@ pub(super) fn expand(
             if bases.iter().any(|known| covers(known, &target.1, scope)) {
                 continue;
             }
-            targets.push_back(Target::of_alias(
-                Arc::clone(context),
-                target.0,
-                target.1.clone(),
-                scope,
-                bases.len(),
-            ));
+            targets.push_back(Target::of_alias(Arc::clone(context), target.0, scope, bases.len()));
             bases.push(AliasBase { dn: target.1, scope });
             open.push_back((target.0, scope));
         }
@@ -156,7 +154,7 @@ fn resolve(
     view: View<'_>,
     alias: EntryId,
 ) -> Result<Option<(EntryId, Dn)>, OperationError> {
-    let Some(Some(target)) = alias_target(configuration, view, alias)? else {
+    let Found::Alias(target) = look_at(configuration, view, alias)? else {
         return Ok(None);
     };
     let target = match find_base(configuration, context, view, &target) {

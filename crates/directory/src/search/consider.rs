@@ -62,7 +62,7 @@ impl SearchRun {
         context: &Context,
         base: &Base,
         scope: Scope,
-        plan: &mut Option<Plan>,
+        plan: &mut Option<Box<Plan>>,
         position: &mut EntryId,
         scratch: &mut Scratch,
         slice: &mut Slice,
@@ -76,7 +76,7 @@ impl SearchRun {
         scratch.dn_cache(context.number).refresh(view)?;
         let plan = match plan {
             Some(plan) => plan,
-            None => plan.insert(self.plan(view, base, scope, scratch)?),
+            None => plan.insert(Box::new(self.plan(view, base, scope, scratch)?)),
         };
         if self
             .limits

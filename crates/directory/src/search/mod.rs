@@ -8,10 +8,10 @@ mod consider;
 mod dereference;
 pub(crate) mod dn_cache;
 mod encode;
-pub mod limits;
+mod limits;
 mod paged;
 mod prepare;
-pub mod selection;
+mod selection;
 mod sort;
 mod target;
 
@@ -23,11 +23,11 @@ use smallvec::SmallVec;
 
 use crate::{Configuration, OperationError, operation::Origin, session::Stop, worker::Scratch};
 
-pub use paged::PagedCursor;
-pub use selection::Selection;
+pub(crate) use paged::PagedCursor;
+pub(crate) use selection::Selection;
 
 pub(crate) use encode::entry_value;
-pub(crate) use prepare::{Prepared, class_filter, prepare};
+pub(crate) use prepare::{class_filter, prepare};
 pub(crate) use target::Target;
 
 /// Output of one step before others get their turn.

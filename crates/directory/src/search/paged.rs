@@ -22,7 +22,7 @@ pub(crate) struct Page {
 }
 
 /// A paged search between two pages.
-pub struct PagedCursor {
+pub(crate) struct PagedCursor {
     cookie: u64,
     run: Box<SearchRun>,
 }

@@ -8,7 +8,7 @@ use ironbark_ldap_proto::{
     controls::{PagedResults, RequestControls},
 };
 use ironbark_model::{CompiledFilter, Dn, Filter, ResultCode, filter::Assertion};
-use ironbark_store::{Location, Scope};
+use ironbark_store::{Location, Scope, View};
 
 use super::{
     RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias, encode::DereferenceSpecification, limits,
@@ -18,12 +18,6 @@ use crate::{
     Configuration, Context, Directory, OperationError, Session, computed, context::Backend, operation::Origin, referral,
 };
 
-/// A search that is ready to run.
-pub(crate) enum Prepared {
-    /// Step it.
-    Run(Box<SearchRun>),
-}
-
 /// Checks a request and makes its run. Nothing has been read but what leads to the base object.
 pub(crate) fn prepare(
     directory: &Directory,
@@ -32,7 +26,7 @@ pub(crate) fn prepare(
     origin: &Origin,
     request: &SearchRequest<'_>,
     controls: &RequestControls<'_>,
-) -> Result<Prepared, OperationError> {
+) -> Result<Box<SearchRun>, OperationError> {
     let base = Dn::parse(&configuration.schema, request.base)
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
     let scope = match request.scope {
@@ -96,7 +90,7 @@ pub(crate) fn prepare(
         );
         run.referral_filter = Some(filter);
     }
-    Ok(Prepared::Run(run))
+    Ok(run)
 }
 
 fn resume(
@@ -104,13 +98,13 @@ fn resume(
     configuration: &Arc<Configuration>,
     origin: &Origin,
     page: PagedResults<'_>,
-) -> Result<Prepared, OperationError> {
+) -> Result<Box<SearchRun>, OperationError> {
     let mut run = match paged::resume(session, page.cookie, page.size)? {
         Some(run) => run,
         None => SearchRun::empty_page(session, configuration, origin),
     };
     run.origin = origin.clone();
-    Ok(Prepared::Run(run))
+    Ok(run)
 }
 
 /// The naming context of a base object; the frontend for the root DSE and the subschema subentry.
@@ -181,61 +175,70 @@ fn add_targets(
     scope: Scope,
     deref_base: bool,
 ) -> Result<(), OperationError> {
-    if context.number == configuration.frontend.number {
-        let entries = if base.depth() == 0 {
-            &configuration.root_dse
-        } else {
-            &configuration.subschema
-        };
-        run.targets
-            .push_back(Target::memory(Arc::clone(context), Arc::clone(entries), base, scope));
-        return Ok(());
-    }
-    let database = match &context.backend {
+    match &context.backend {
+        Backend::Frontend => {
+            let is_root = base.is_root();
+            let entries = if is_root {
+                &configuration.root_dse
+            } else {
+                &configuration.subschema
+            };
+            let target = Target::memory(Arc::clone(context), Arc::clone(entries), base, scope);
+            run.targets.push_back(target);
+            Ok(())
+        }
         Backend::Virtual(tree) => {
             let entries: Arc<[_]> = computed::complete(configuration, tree.entries(configuration)).into();
             if !entries.iter().any(|entry| entry.dn == base) {
-                let matched = entries
-                    .iter()
-                    .filter(|entry| base.is_within(&entry.dn))
-                    .max_by_key(|entry| entry.dn.depth());
-                return Err(OperationError::no_such_object(
-                    matched.map(|entry| entry.dn.pretty().to_owned()).unwrap_or_default(),
-                ));
+                let superiors = entries.iter().filter(|entry| base.is_within(&entry.dn));
+                let matched = superiors.max_by_key(|entry| entry.dn.depth());
+                let matched = matched.map(|entry| entry.dn.pretty().to_owned());
+                return Err(OperationError::no_such_object(matched.unwrap_or_default()));
             }
             run.targets
                 .push_back(Target::memory(Arc::clone(context), entries, base, scope));
-            return Ok(());
+            Ok(())
         }
-        Backend::Stored { database, .. } => Arc::clone(database),
-        Backend::Frontend => return Ok(()),
+        Backend::Stored { database, .. } => {
+            let snapshot = database.snapshot()?;
+            add_stored_targets(run, configuration, context, snapshot.view(), base, scope, deref_base)
+        }
+    }
+}
+
+fn add_stored_targets(
+    run: &mut SearchRun,
+    configuration: &Configuration,
+    context: &Arc<Context>,
+    view: View<'_>,
+    base: Dn,
+    scope: Scope,
+    deref_base: bool,
+) -> Result<(), OperationError> {
+    let followed = if deref_base {
+        alias::find_base(configuration, context, view, &base)?
+    } else {
+        None
     };
-    let snapshot = database.snapshot()?;
-    let view = snapshot.view();
-    let base = match deref_base {
-        true => alias::find_base(configuration, context, view, &base)?.unwrap_or(base),
-        false => base,
-    };
+    let base = followed.unwrap_or(base);
     let id = match view.locate(&base)? {
-        Location::Entry(id) => Some(id),
+        Location::Entry(id) => id,
         // A database of the empty suffix need not have a root entry: searches below it walk from the top.
-        Location::Missing { ancestor: None } if base.depth() == 0 && scope != Scope::Base => Some(0),
+        Location::Missing { ancestor: None } if base.is_root() && scope != Scope::Base => 0,
         Location::Missing { ancestor } => {
-            let glued = glued_targets(run, configuration, context, &base, scope)?;
-            if glued {
-                None
-            } else {
-                return Err(referral::missing_for_search(
-                    configuration,
-                    view,
-                    &base,
-                    ancestor,
-                    scope,
-                ));
+            // The superior of glued databases need not exist either.
+            if glued_targets(run, configuration, context, &base, scope)? {
+                return Ok(());
             }
+            return Err(referral::missing_for_search(
+                configuration,
+                view,
+                &base,
+                ancestor,
+                scope,
+            ));
         }
     };
-    let Some(id) = id else { return Ok(()) };
     if !run.options.manage_dsa_it
         && let Some(record) = view.record(id)?
         && record.is_referral()
@@ -243,8 +246,7 @@ fn add_targets(
         let urls = referral::urls_of(configuration, &record, Some((&base, &base)), Some(scope));
         return Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls));
     }
-    run.targets
-        .push_back(Target::stored(Arc::clone(context), id, base.clone(), scope));
+    run.targets.push_back(Target::stored(Arc::clone(context), id, scope));
     if run.options.deref_in_searching && scope != Scope::Base {
         let bases = alias::expand(configuration, context, view, (id, &base), scope, &mut run.targets)?;
         if bases.len() > 1 {
@@ -284,7 +286,7 @@ fn glued_targets(
             let snapshot = database.snapshot()?;
             if let Location::Entry(id) = snapshot.view().locate(suffix)? {
                 run.targets
-                    .push_back(Target::stored(Arc::clone(subordinate), id, suffix.clone(), scope));
+                    .push_back(Target::stored(Arc::clone(subordinate), id, scope));
                 found = true;
             }
         }

@@ -8,22 +8,22 @@ use smallvec::SmallVec;
 
 /// A resolved attribute list. Unknown names select nothing and are no error.
 #[derive(Clone, Debug, Default)]
-pub struct Selection {
+pub(crate) struct Selection {
     /// `*`, or an empty list.
-    pub all_user: bool,
+    pub(crate) all_user: bool,
     /// `+`.
-    pub all_operational: bool,
+    pub(crate) all_operational: bool,
     /// Named descriptions; each also selects its subtypes and option supersets.
-    pub named: SmallVec<[AttributeDescription; 8]>,
+    pub(crate) named: SmallVec<[AttributeDescription; 8]>,
     /// `@class`: attributes of these classes and their superclasses.
-    pub types_of_classes: Vec<TypeNumber>,
+    pub(crate) types_of_classes: Vec<TypeNumber>,
     /// `@extensibleObject` selects every user attribute, like `*`; others are resolved into `types_of_classes`.
     pub(crate) everything_of_class: bool,
 }
 
 impl Selection {
     /// Resolves a list, reusing memory.
-    pub fn resolve<'a>(&mut self, schema: &Schema, names: impl Iterator<Item = &'a [u8]>) {
+    pub(crate) fn resolve<'a>(&mut self, schema: &Schema, names: impl Iterator<Item = &'a [u8]>) {
         *self = Self {
             named: std::mem::take(&mut self.named),
             ..Self::default()
@@ -44,7 +44,7 @@ impl Selection {
     }
 
     /// Whether nothing can be selected: the entry's name alone is asked for.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         !self.all_user
             && !self.all_operational
             && !self.everything_of_class
@@ -53,7 +53,7 @@ impl Selection {
     }
 
     /// Whether an attribute is selected.
-    pub fn selects(&self, schema: &Schema, description: &AttributeDescription) -> bool {
+    pub(crate) fn selects(&self, schema: &Schema, description: &AttributeDescription) -> bool {
         let operational = schema.attribute_type(description.attribute_type).usage != Usage::UserApplications;
         if if operational {
             self.all_operational
@@ -66,7 +66,7 @@ impl Selection {
     }
 
     /// Whether an attribute is selected by its name (not by `*` or `+`).
-    pub fn names(&self, schema: &Schema, description: &AttributeDescription) -> bool {
+    pub(crate) fn names(&self, schema: &Schema, description: &AttributeDescription) -> bool {
         self.named
             .iter()
             .any(|named| schema.is_description_subtype(description, named))

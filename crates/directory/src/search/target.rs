@@ -20,7 +20,7 @@ pub(crate) enum Walk {
         base: Base,
         scope: Scope,
         /// Chosen at the first step.
-        plan: Option<Plan>,
+        plan: Option<Box<Plan>>,
         /// The last entry that was considered.
         position: EntryId,
     },
@@ -34,35 +34,21 @@ pub(crate) enum Walk {
 }
 
 /// The base of a stored walk.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Base {
     pub(crate) id: EntryId,
-    pub(crate) dn: Dn,
     /// How many subtrees of the search came before this one through aliases; what they hold is not returned again.
     pub(crate) earlier_bases: usize,
 }
 
 impl Target {
-    pub(crate) fn stored(context: Arc<Context>, id: EntryId, dn: Dn, scope: Scope) -> Self {
-        let base = Base {
-            id,
-            dn,
-            earlier_bases: 0,
-        };
-        Self {
-            context,
-            walk: Walk::Stored {
-                base,
-                scope,
-                plan: None,
-                position: 0,
-            },
-        }
+    pub(crate) fn stored(context: Arc<Context>, id: EntryId, scope: Scope) -> Self {
+        Self::of_alias(context, id, scope, 0)
     }
 
     /// A subtree to which an alias led, after `earlier_bases` others.
-    pub(crate) fn of_alias(context: Arc<Context>, id: EntryId, dn: Dn, scope: Scope, earlier_bases: usize) -> Self {
-        let base = Base { id, dn, earlier_bases };
+    pub(crate) fn of_alias(context: Arc<Context>, id: EntryId, scope: Scope, earlier_bases: usize) -> Self {
+        let base = Base { id, earlier_bases };
         Self {
             context,
             walk: Walk::Stored {

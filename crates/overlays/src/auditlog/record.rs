@@ -17,9 +17,16 @@ pub(super) fn write(schema: &Schema, asked: &Asked, context: &AfterCommit<'_>, o
     };
     let recorded = recorded_author(schema, asked);
     let who = recorded.as_deref().unwrap_or(context.author);
-    let suffix = if context.suffix.is_empty() { "global" } else { context.suffix };
+    let suffix = if context.suffix.is_empty() {
+        "global"
+    } else {
+        context.suffix
+    };
     let (seconds, peer, connection) = (context.unix_seconds, context.peer_name, context.connection);
-    line(out, &format!("# {what} {seconds} {suffix} {who} {peer} conn={connection}"));
+    line(
+        out,
+        &format!("# {what} {seconds} {suffix} {who} {peer} conn={connection}"),
+    );
     if !context.authenticated.is_empty() && !context.authenticated.eq_ignore_ascii_case(who) {
         line(out, &format!("# realdn: {}", context.authenticated));
     }
@@ -27,7 +34,9 @@ pub(super) fn write(schema: &Schema, asked: &Asked, context: &AfterCommit<'_>, o
     line(out, &format!("changetype: {what}"));
     match asked {
         Asked::Add(entry) => attributes(schema, entry, out),
-        Asked::Modify { modifications, .. } => modifications.iter().for_each(|change| modification(schema, change, out)),
+        Asked::Modify { modifications, .. } => modifications
+            .iter()
+            .for_each(|change| modification(schema, change, out)),
         Asked::ModifyDn {
             new_rdn,
             delete_old_rdn,
@@ -35,7 +44,14 @@ pub(super) fn write(schema: &Schema, asked: &Asked, context: &AfterCommit<'_>, o
             ..
         } => {
             line(out, &format!("newrdn: {new_rdn}"));
-            line(out, if *delete_old_rdn { "deleteoldrdn: 1" } else { "deleteoldrdn: 0" });
+            line(
+                out,
+                if *delete_old_rdn {
+                    "deleteoldrdn: 1"
+                } else {
+                    "deleteoldrdn: 0"
+                },
+            );
             if let Some(superior) = new_superior {
                 line(out, &format!("newsuperior: {superior}"));
             }

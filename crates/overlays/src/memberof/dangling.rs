@@ -24,7 +24,10 @@ pub(super) fn check_new_group(
     }
     let own = entry.dn.clone();
     for attribute in &mut entry.attributes {
-        if overlay.schema.is_description_subtype(&attribute.description, &overlay.member) {
+        if overlay
+            .schema
+            .is_description_subtype(&attribute.description, &overlay.member)
+        {
             let kept = existing(overlay, execution, &own, &attribute.values)?;
             attribute.values = chosen(std::mem::take(&mut attribute.values), &kept);
         }
@@ -46,7 +49,9 @@ pub(super) fn check_changes(
     let adds_members = |modification: &Modification| {
         modification.kind != ModificationKind::Delete
             && !modification.values.is_empty()
-            && overlay.schema.is_description_subtype(&modification.description, &overlay.member)
+            && overlay
+                .schema
+                .is_description_subtype(&modification.description, &overlay.member)
     };
     if !modifications.iter().any(adds_members) || !overlay.is_group(&stored(execution, dn, &overlay.object_class)?) {
         return Ok(());
@@ -108,7 +113,10 @@ fn is_there(execution: &Execution<'_, '_>, dn: &Dn) -> Result<bool, OperationErr
     if let Location::Entry(_) = execution.view().locate(dn)? {
         return Ok(true);
     }
-    let other = execution.configuration.context_of(dn).filter(|other| other.number != execution.context.number);
+    let other = execution
+        .configuration
+        .context_of(dn)
+        .filter(|other| other.number != execution.context.number);
     let Some(database) = other.and_then(|other| other.database()) else {
         return Ok(false);
     };
@@ -124,7 +132,10 @@ pub(super) fn add_existing_groups(
 ) -> Result<(), OperationError> {
     let schema = &*overlay.schema;
     let member = schema.description_text(&overlay.member);
-    let filter = Filter::Equality(Assertion { attribute: member.as_bytes().into(), value: entry.dn.pretty().as_bytes().into() });
+    let filter = Filter::Equality(Assertion {
+        attribute: member.as_bytes().into(),
+        value: entry.dn.pretty().as_bytes().into(),
+    });
     let mut compiled = CompiledFilter::default();
     compiled.compile(schema, &filter);
     let view = execution.view();
@@ -141,7 +152,7 @@ pub(super) fn add_existing_groups(
         let Some(record) = view.record(id)? else { continue };
         if view.in_scope(id, base, Scope::Subtree)? && record.evaluate(&compiled, &mut scratch) == Truth::True {
             let group = view.dn(id)?;
-            entry.add_value(schema, &overlay.memberof, group.pretty().as_bytes());
+            entry.add_value(schema, &overlay.reverse, group.pretty().as_bytes());
         }
     }
     Ok(())

@@ -48,7 +48,7 @@ fn added(
         for member in values.iter().filter_map(|value| overlay.name_in(value)) {
             // A group that is its own member does not name itself.
             if member != group {
-                overlay.link(execution, &member, &overlay.memberof, Link::Add(&group))?;
+                overlay.link(execution, &member, &overlay.reverse, Link::Add(&group))?;
             }
         }
     }
@@ -68,12 +68,12 @@ fn deleted(
     if overlay.is_group(values_of(before, &overlay.object_class)) {
         for member in names(overlay, values_of(before, &overlay.member)) {
             if member != gone {
-                overlay.link(execution, &member, &overlay.memberof, Link::Delete(&gone))?;
+                overlay.link(execution, &member, &overlay.reverse, Link::Delete(&gone))?;
             }
         }
     }
     if overlay.referential_integrity {
-        for group in names(overlay, values_of(before, &overlay.memberof)) {
+        for group in names(overlay, values_of(before, &overlay.reverse)) {
             if group != gone {
                 overlay.link(execution, &group, &overlay.member, Link::Delete(&gone))?;
             }
@@ -116,10 +116,10 @@ fn modified(
     }
     let (gone, new) = deltas.finish();
     for member in names(overlay, &gone) {
-        overlay.link(execution, &member, &overlay.memberof, Link::Delete(&group))?;
+        overlay.link(execution, &member, &overlay.reverse, Link::Delete(&group))?;
     }
     for member in names(overlay, &new) {
-        overlay.link(execution, &member, &overlay.memberof, Link::Add(&group))?;
+        overlay.link(execution, &member, &overlay.reverse, Link::Add(&group))?;
     }
     Ok(())
 }
@@ -138,7 +138,12 @@ fn was_group(
     Ok(overlay.is_group(&stored(execution, group, &overlay.object_class)?))
 }
 
-fn renamed(overlay: &Memberof, execution: &mut Execution<'_, '_>, dn: &str, new_dn: &str) -> Result<(), OperationError> {
+fn renamed(
+    overlay: &Memberof,
+    execution: &mut Execution<'_, '_>,
+    dn: &str,
+    new_dn: &str,
+) -> Result<(), OperationError> {
     let (Some(old), Some(new)) = (overlay.name_in(dn.as_bytes()), overlay.name_in(new_dn.as_bytes())) else {
         return Ok(());
     };
@@ -148,11 +153,11 @@ fn renamed(overlay: &Memberof, execution: &mut Execution<'_, '_>, dn: &str, new_
     if overlay.is_group(&stored(execution, &new, &overlay.object_class)?) {
         let members = stored(execution, &new, &overlay.member)?;
         for member in names(overlay, &members) {
-            exchange(overlay, execution, &member, &overlay.memberof, (&old, &new))?;
+            exchange(overlay, execution, &member, &overlay.reverse, (&old, &new))?;
         }
     }
     if overlay.referential_integrity {
-        let groups = stored(execution, &new, &overlay.memberof)?;
+        let groups = stored(execution, &new, &overlay.reverse)?;
         for group in names(overlay, &groups) {
             exchange(overlay, execution, &group, &overlay.member, (&old, &new))?;
         }
@@ -195,11 +200,7 @@ fn names(overlay: &Memberof, values: &[Vec<u8>]) -> impl Iterator<Item = Dn> {
     values.iter().filter_map(|value| overlay.name_in(value))
 }
 
-fn each(
-    values: &[Vec<u8>],
-    normal: impl Fn(&[u8]) -> Option<Vec<u8>>,
-    mut visit: impl FnMut(Vec<u8>, &[u8]),
-) {
+fn each(values: &[Vec<u8>], normal: impl Fn(&[u8]) -> Option<Vec<u8>>, mut visit: impl FnMut(Vec<u8>, &[u8])) {
     for value in values {
         if let Some(normal) = normal(value) {
             visit(normal, value);

@@ -25,7 +25,8 @@ pub struct Memberof {
     schema: Arc<Schema>,
     group_class: ClassNumber,
     member: AttributeDescription,
-    memberof: AttributeDescription,
+    /// The attribute of a member that names its groups.
+    reverse: AttributeDescription,
     object_class: AttributeDescription,
     modifiers_name: AttributeDescription,
     modifier: Option<Dn>,
@@ -59,13 +60,13 @@ impl Memberof {
             .ok_or_else(|| format!("unable to find group objectClass=\"{}\"", settings.group_class))?
             .number;
         let member = attribute(&settings.member_attribute)?;
-        let memberof = attribute(&settings.memberof_attribute)?;
+        let reverse = attribute(&settings.memberof_attribute)?;
         let object_class = attribute("objectClass")?;
         Ok(Self {
             group_class,
-            watched: vec![member.clone(), memberof.clone(), object_class.clone()],
+            watched: vec![member.clone(), reverse.clone(), object_class.clone()],
             member,
-            memberof,
+            reverse,
             object_class,
             modifiers_name: attribute("modifiersName")?,
             modifier: settings.modifier.clone(),
@@ -169,6 +170,8 @@ impl Overlay for Memberof {
 
 /// The values of one attribute among some.
 fn values_of<'a>(attributes: &'a [Attribute], description: &AttributeDescription) -> &'a [Vec<u8>] {
-    let found = attributes.iter().find(|attribute| attribute.description == *description);
+    let found = attributes
+        .iter()
+        .find(|attribute| attribute.description == *description);
     found.map_or(&[], |attribute| &attribute.values)
 }

@@ -110,6 +110,20 @@ impl Planner<'_, '_> {
             })
         })
     }
+    /// Equality by one look-up; not of objectClass, whose lists are long.
+    fn is_plain_equality(&self, at: usize) -> bool {
+        let Some(Node::Equality {
+            slot,
+            rule,
+            dn_attributes: false,
+            ..
+        }) = self.node(at)
+        else {
+            return false;
+        };
+        let asked = self.filter.slot(*slot).map(|description| description.attribute_type);
+        rule.evaluate.is_none() && asked != self.view.catalog.special.object_class
+    }
     /// A cheap look: the answer itself if it is small or costs nothing, an estimate otherwise.
     fn probe(&mut self, at: usize) -> Result<Answer, StoreError> {
         match self.node(at) {
@@ -266,7 +280,9 @@ impl Planner<'_, '_> {
     fn look_at_and(&mut self, at: usize) -> Result<Looked, StoreError> {
         let mut found: Vec<Operand> = Vec::new();
         let mut everything = true;
-        let children: SmallVec<[usize; 8]> = self.children(at).collect();
+        let mut children: SmallVec<[usize; 8]> = self.children(at).collect();
+        // What costs one look and often decides alone comes first: `(&(objectClass=person)(uid=x))` looks at uid only.
+        children.sort_by_key(|&child| !self.is_plain_equality(child));
         for child in children {
             match self.probe(child)? {
                 Answer::Set(set, _) if set.len() <= FEW => return Ok(Looked::Done(Answer::Set(set, false))),

@@ -94,7 +94,7 @@ fn prepare(
     modifications: &[Modification],
 ) -> Result<Prepared, OperationError> {
     let view = execution.view();
-    let record = execution.record_of(view, id)?;
+    let record = write_checks::record_of(view, id)?;
     let name = view.dn(id)?;
     if let Some(control) = &execution.controls.assertion {
         assertion::check_assertion_on_record(
@@ -188,7 +188,7 @@ fn plan_internal(
 ) -> Result<Effect, OperationError> {
     let view = execution.view();
     let id = execution.locate(dn)?;
-    let record = execution.record_of(view, id)?;
+    let record = write_checks::record_of(view, id)?;
     let name = view.dn(id)?;
     let options = Options {
         relax: false,

@@ -213,45 +213,47 @@ impl Planner<'_, '_> {
         self.exchange(description, &old, &new)
     }
 
-    /// Puts new values in the place of old ones: added first, so that the attribute keeps its place in the entry.
+    /// Puts new values in the place of old ones, in their order. The attribute never becomes empty, so that it keeps its place in the
+    /// entry.
     fn exchange(
         &mut self,
         description: &AttributeDescription,
         old: &[Vec<u8>],
         new: &[Vec<u8>],
     ) -> Result<(), OperationError> {
-        let normals = |values: &[Vec<u8>]| -> Vec<Vec<u8>> {
-            values
-                .iter()
-                .map(|value| normal_form(self.schema, description, value))
-                .collect()
-        };
-        let (old_normals, new_normals) = (normals(old), normals(new));
-        let only_in = |values: &[Vec<u8>], own: &[Vec<u8>], others: &[Vec<u8>]| -> Vec<Vec<u8>> {
-            values
-                .iter()
-                .zip(own)
-                .filter(|(_, normal)| !others.contains(normal))
-                .map(|(value, _)| value.clone())
-                .collect()
-        };
-        let added = only_in(new, &new_normals, &old_normals);
-        let deleted = only_in(old, &old_normals, &new_normals);
+        let normal = |value: &Vec<u8>| normal_form(self.schema, description, value);
+        let old_normals: Vec<_> = old.iter().map(normal).collect();
+        let new_normals: Vec<_> = new.iter().map(normal).collect();
         let attribute: Box<str> = self.text(description).into();
+        let mut changes = Vec::new();
+        for (value, normal) in new.iter().zip(&new_normals) {
+            let values = vec![value.clone()];
+            if old_normals.contains(normal) {
+                changes.push(ValueChange::Delete {
+                    attribute: attribute.clone(),
+                    values: values.clone(),
+                });
+            }
+            changes.push(ValueChange::Add {
+                attribute: attribute.clone(),
+                values,
+            });
+        }
+        let gone: Vec<_> = old
+            .iter()
+            .zip(&old_normals)
+            .filter(|(_, normal)| !new_normals.contains(normal))
+            .map(|(value, _)| value.clone())
+            .collect();
+        if !gone.is_empty() {
+            changes.push(ValueChange::Delete {
+                attribute,
+                values: gone,
+            });
+        }
         self.draft.remove(description);
         self.draft.add(description, new, &new_normals)?;
-        if !added.is_empty() {
-            self.plan.changes.push(ValueChange::Add {
-                attribute: attribute.clone(),
-                values: added,
-            });
-        }
-        if !deleted.is_empty() {
-            self.plan.changes.push(ValueChange::Delete {
-                attribute,
-                values: deleted,
-            });
-        }
+        self.plan.changes.append(&mut changes);
         Ok(())
     }
 
@@ -272,7 +274,7 @@ impl Planner<'_, '_> {
             name,
             classes: &classes,
             attributes: &attributes,
-            former_structural: Some(former.first().map(Vec::as_slice)),
+            former: entry_rules::Former::Entry(former.first().map(Vec::as_slice)),
             relax,
         };
         let holds = |description: &AttributeDescription, normal: &[u8]| self.draft.holds(description, normal);

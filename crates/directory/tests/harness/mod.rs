@@ -1,0 +1,378 @@
+//! A directory in a temporary folder, driven with encoded requests as a connection would drive it.
+#![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
+#![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::{fmt::Write as _, sync::Arc};
+
+use ironbark_config::{Disk, load};
+use ironbark_directory::{Directory, Identity, OpenOptions, OverlayFactory, Peer, Progress, Session, Started, Worker};
+use ironbark_ldap_proto::{
+    AddRequest, Attribute, DecodeLimits, DerefAliases, EncodeControl, MessageId, Modification, ModifyDnRequest,
+    ModifyOperation, ModifyRequest, Request, Response, ResponseMessage, Scope, SearchRequest, controls, frame,
+    message::encode_request,
+};
+use ironbark_model::{Dn, Filter};
+use ironbark_runtime::{ManualClock, Randomness, WallTime};
+
+/// 2026-01-02T03:04:05Z.
+const NOW_MICROS: i64 = 1_767_323_045_000_000;
+
+/// A running directory and one session, which begins as the rootdn.
+pub struct Site {
+    pub directory: Arc<Directory>,
+    pub clock: ManualClock,
+    pub folder: tempfile::TempDir,
+    worker: Option<Worker>,
+    pub session: Session,
+    next_id: i32,
+}
+
+/// What came back for one request.
+#[derive(Debug, PartialEq)]
+pub struct Answer {
+    pub code: u32,
+    pub matched_dn: String,
+    pub text: String,
+    pub referrals: Vec<String>,
+    /// Entries, each as `dn: ...` and a line for each value, in order.
+    pub entries: Vec<String>,
+    /// The entry of a pre-read or post-read response control.
+    pub read_entry: Option<String>,
+    /// Value of an extended response.
+    pub value: Option<Vec<u8>>,
+}
+
+impl Answer {
+    /// Result code and diagnostic message.
+    pub fn brief(&self) -> (u32, &str) {
+        (self.code, &self.text)
+    }
+}
+
+impl Site {
+    /// Opens one database `dc=ex` with the given lines in its part of the configuration.
+    pub fn open(lines: &str) -> Self {
+        Self::open_with(lines, &|_, _| Err("no overlays here".to_owned()))
+    }
+
+    /// As [`Site::open`], with overlays. `DIR` in the lines stands for the temporary folder.
+    pub fn open_with(lines: &str, overlays: &OverlayFactory<'_>) -> Self {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().display().to_string();
+        std::fs::create_dir(folder.path().join("db")).expect("a folder");
+        let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema");
+        let mut text = String::new();
+        for name in ["core", "cosine", "inetorgperson", "nis"] {
+            writeln!(text, "include {schema}/{name}.schema").expect("writes");
+        }
+        writeln!(text, "{SCHEMA}").expect("writes");
+        writeln!(
+            text,
+            "database mdb\nsuffix dc=ex\nrootdn cn=root,dc=ex\nrootpw secret\ndirectory {path}/db\n{}",
+            lines.replace("DIR", &path)
+        )
+        .expect("writes");
+        let file = folder.path().join("slapd.conf");
+        std::fs::write(&file, text).expect("written");
+        let configuration = load(file.to_str().expect("a name"), &Disk).expect("a good configuration");
+        let clock = ManualClock::new(WallTime::from_unix_micros(NOW_MICROS));
+        let directory = Directory::open(OpenOptions {
+            configuration,
+            clock: clock.clock(),
+            randomness: Randomness::seeded(1),
+            overlays,
+            monitor: &|_| None,
+            server_id: 0,
+        })
+        .expect("opens");
+        let peer = Peer {
+            name: "IP=192.0.2.1:4711".into(),
+            socket_name: "IP=192.0.2.2:389".into(),
+            listener_url: "ldap://".into(),
+            address: None,
+            credentials: None,
+        };
+        let worker = Worker::new(Arc::clone(&directory));
+        let mut site = Self {
+            directory,
+            clock,
+            folder,
+            worker: Some(worker),
+            session: Session::new(7, Arc::new(peer)),
+            next_id: 0,
+        };
+        site.become_("cn=root,dc=ex");
+        site
+    }
+
+    /// With `dc=ex`, `ou=p,dc=ex` and people `a`, `b`, `c` in it.
+    pub fn populated(lines: &str) -> Self {
+        let mut site = Self::open(lines);
+        site.populate();
+        site
+    }
+
+    pub fn populate(&mut self) {
+        self.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+        self.must_add("ou=p,dc=ex", "objectClass: organizationalUnit");
+        for name in ["a", "b", "c"] {
+            self.must_add(&format!("cn={name},ou=p,dc=ex"), "objectClass: person\nsn: s");
+        }
+    }
+
+    /// Speaks for someone; the empty name is anonymous.
+    pub fn become_(&mut self, dn: &str) {
+        let schema = &self.directory.configuration().schema;
+        let dn = Dn::parse(schema, dn.as_bytes()).expect("a DN");
+        self.session.identity = Arc::new(Identity {
+            dn,
+            authentication_dn: None,
+        });
+    }
+
+    pub fn send(&mut self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Answer {
+        self.next_id += 1;
+        let mut pdu = Vec::new();
+        encode_request(
+            &mut pdu,
+            MessageId::new(self.next_id).expect("in range"),
+            request,
+            controls,
+        );
+        let mut out = Vec::new();
+        let worker = self.worker.as_mut().expect("open");
+        match worker.start(&mut self.session, &pdu, &mut out) {
+            Started::Answered => {}
+            Started::Search(mut run) => while worker.step(&mut self.session, &mut run, &mut out) == Progress::More {},
+            Started::Submitted(submitted) => {
+                let completion = submitted.receiver.blocking_recv().expect("completes");
+                worker.finish(&mut self.session, completion, &mut out);
+            }
+            Started::Disconnect(reason) => panic!("disconnected: {reason}"),
+        }
+        read_answer(&out)
+    }
+
+    /// `text` has a line `name: value` for each value.
+    pub fn add(&mut self, dn: &str, text: &str) -> Answer {
+        self.add_with(dn, text, &[])
+    }
+
+    pub fn add_with(&mut self, dn: &str, text: &str, controls: &[&dyn EncodeControl]) -> Answer {
+        let mut grouped: Vec<(&str, Vec<&[u8]>)> = Vec::new();
+        for (name, value) in text.lines().map(split_line) {
+            match grouped.last_mut() {
+                Some((last, values)) if *last == name => values.push(value.as_bytes()),
+                _ => grouped.push((name, vec![value.as_bytes()])),
+            }
+        }
+        let attributes: Vec<Attribute<'_>> = grouped
+            .iter()
+            .map(|(name, values)| Attribute {
+                description: name.as_bytes(),
+                values: values.as_slice().into(),
+            })
+            .collect();
+        let request = AddRequest {
+            entry: dn.as_bytes(),
+            attributes: attributes.as_slice().into(),
+        };
+        self.send(&Request::Add(request), controls)
+    }
+
+    pub fn must_add(&mut self, dn: &str, text: &str) {
+        let answer = self.add(dn, text);
+        assert_eq!(answer.brief(), (0, ""), "adding {dn}");
+    }
+
+    /// `text` has changes as LDIF has them: `add: name`, lines of values, `-`.
+    pub fn modify(&mut self, dn: &str, text: &str) -> Answer {
+        self.modify_with(dn, text, &[])
+    }
+
+    pub fn modify_with(&mut self, dn: &str, text: &str, controls: &[&dyn EncodeControl]) -> Answer {
+        let mut parts: Vec<(ModifyOperation, &str, Vec<&[u8]>)> = Vec::new();
+        let mut open = false;
+        for line in text.lines() {
+            if line == "-" {
+                open = false;
+                continue;
+            }
+            let (name, value) = split_line(line);
+            if open {
+                parts.last_mut().expect("open").2.push(value.as_bytes());
+                continue;
+            }
+            let operation = match name {
+                "add" => ModifyOperation::Add,
+                "delete" => ModifyOperation::Delete,
+                "replace" => ModifyOperation::Replace,
+                "increment" => ModifyOperation::Increment,
+                other => panic!("no change: {other}"),
+            };
+            parts.push((operation, value, Vec::new()));
+            open = true;
+        }
+        let changes: Vec<Modification<'_>> = parts
+            .iter()
+            .map(|(operation, name, values)| Modification {
+                operation: *operation,
+                attribute: name.as_bytes(),
+                values: values.as_slice().into(),
+            })
+            .collect();
+        let request = ModifyRequest {
+            object: dn.as_bytes(),
+            changes: changes.as_slice().into(),
+        };
+        self.send(&Request::Modify(request), controls)
+    }
+
+    pub fn delete(&mut self, dn: &str) -> Answer {
+        self.delete_with(dn, &[])
+    }
+
+    pub fn delete_with(&mut self, dn: &str, controls: &[&dyn EncodeControl]) -> Answer {
+        self.send(&Request::Delete(dn.as_bytes()), controls)
+    }
+
+    /// Renames, deleting the old RDN.
+    pub fn rename(&mut self, dn: &str, new_rdn: &str, new_superior: Option<&str>) -> Answer {
+        self.rename_with(dn, new_rdn, true, new_superior, &[])
+    }
+
+    pub fn rename_with(
+        &mut self,
+        dn: &str,
+        new_rdn: &str,
+        delete_old_rdn: bool,
+        new_superior: Option<&str>,
+        controls: &[&dyn EncodeControl],
+    ) -> Answer {
+        let request = ModifyDnRequest {
+            entry: dn.as_bytes(),
+            new_rdn: new_rdn.as_bytes(),
+            delete_old_rdn,
+            new_superior: new_superior.map(str::as_bytes),
+        };
+        self.send(&Request::ModifyDn(request), controls)
+    }
+
+    /// The values of some attributes of an entry, a line each, as the rootdn sees them; `None` if there is no such entry.
+    pub fn read(&mut self, dn: &str, names: &[&str]) -> Option<String> {
+        let mut found = self.search(dn, Scope::BaseObject, "(objectClass=*)", names);
+        found.pop().map(|entry| {
+            entry
+                .split_once('\n')
+                .map(|(_, rest)| rest.to_owned())
+                .unwrap_or_default()
+        })
+    }
+
+    /// All attributes that are stored, without the ones that differ from run to run.
+    pub fn stored(&mut self, dn: &str) -> Option<String> {
+        let all = self.read(dn, &["*", "+"])?;
+        let volatile = ["entryUUID", "entryDN", "subschemaSubentry", "hasSubordinates"];
+        Some(
+            all.lines()
+                .filter(|line| !volatile.contains(&split_line(line).0))
+                .fold(String::new(), |text, line| text + line + "\n"),
+        )
+    }
+
+    pub fn search(&mut self, base: &str, scope: Scope, filter: &str, names: &[&str]) -> Vec<String> {
+        let identity = Arc::clone(&self.session.identity);
+        self.become_("cn=root,dc=ex");
+        let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
+        let request = SearchRequest {
+            base: base.as_bytes(),
+            scope,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit: 0,
+            types_only: false,
+            filter: Filter::parse(filter.as_bytes(), 10).expect("a filter"),
+            attributes: names.as_slice().into(),
+        };
+        let manage = controls::Control::critical(controls::ManageDsaIt);
+        let answer = self.send(&Request::Search(request), &[&manage]);
+        self.session.identity = identity;
+        answer.entries
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        self.worker = None;
+        self.directory.close();
+    }
+}
+
+fn split_line(line: &str) -> (&str, &str) {
+    let (name, value) = line.split_once(':').expect("a line `name: value`");
+    (name, value.trim_start())
+}
+
+fn read_answer(mut out: &[u8]) -> Answer {
+    let mut answer = Answer {
+        code: u32::MAX,
+        matched_dn: String::new(),
+        text: String::new(),
+        referrals: Vec::new(),
+        entries: Vec::new(),
+        read_entry: None,
+        value: None,
+    };
+    while let Some(length) = frame(out, 1 << 24).expect("frames") {
+        let (pdu, rest) = out.split_at(length);
+        out = rest;
+        let message = ResponseMessage::decode(pdu, &DecodeLimits::default()).expect("decodes");
+        let result = match message.operation {
+            Response::SearchEntry(entry) => {
+                answer.entries.push(entry_text(&entry));
+                continue;
+            }
+            Response::Done(_, result) => result,
+            Response::Extended(response) => {
+                answer.value = response.value.map(<[u8]>::to_vec);
+                response.result
+            }
+            _ => continue,
+        };
+        answer.code = result.code.0;
+        answer.matched_dn = text(result.matched_dn);
+        answer.text = text(result.diagnostic_message);
+        answer.referrals = result.referrals.iter().map(text).collect();
+        for control in &message.controls {
+            let value = control.value.unwrap_or_default();
+            let entry = controls::PostReadResponse(value).entry().expect("an entry");
+            answer.read_entry = Some(entry_text(&entry));
+        }
+    }
+    answer
+}
+
+fn entry_text(entry: &ironbark_ldap_proto::SearchResultEntry<'_>) -> String {
+    let mut lines = format!("dn: {}\n", text(entry.dn));
+    for attribute in &entry.attributes {
+        for value in &attribute.values {
+            writeln!(lines, "{}: {}", text(attribute.description), text(value)).expect("writes");
+        }
+    }
+    lines
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Definitions for what the standard schema files lack: obsolete things, numbers.
+const SCHEMA: &str = "
+attributetype ( 1.3.6.1.4.1.4203.666.999.1 NAME 'oldThing' OBSOLETE EQUALITY booleanMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.7 )
+attributetype ( 1.3.6.1.4.1.4203.666.999.2 NAME 'count' EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )
+attributetype ( 1.3.6.1.4.1.4203.666.999.3 NAME 'blob' SYNTAX 1.3.6.1.4.1.1466.115.121.1.40 )
+attributetype ( 1.3.6.1.4.1.4203.666.999.4 NAME 'only' EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE )
+objectclass ( 1.3.6.1.4.1.4203.666.999.11 NAME 'oldPerson' OBSOLETE AUXILIARY MAY oldThing )
+objectclass ( 1.3.6.1.4.1.4203.666.999.12 NAME 'counter' AUXILIARY MAY ( count $ blob $ only ) )
+objectclass ( 1.3.6.1.4.1.4203.666.999.13 NAME 'otherPerson' SUP person STRUCTURAL )
+";

@@ -1,0 +1,102 @@
+//! The auditlog overlay: the file as slapd writes it.
+#![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
+
+#[path = "../../directory/tests/harness/mod.rs"]
+mod harness;
+
+use harness::Site;
+
+fn site() -> Site {
+    let mut site = Site::open_with("overlay auditlog\nauditlog DIR/audit.ldif", &ironbark_overlays::make);
+    site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+    std::fs::remove_file(site.folder.path().join("audit.ldif")).expect("was written");
+    site
+}
+
+fn log(site: &Site) -> String {
+    std::fs::read_to_string(site.folder.path().join("audit.ldif")).expect("was written")
+}
+
+fn header(what: &str) -> String {
+    format!("# {what} 1767323045 dc=ex cn=root,dc=ex IP=192.0.2.1:4711 conn=7\n")
+}
+
+#[test]
+fn an_added_entry_is_logged_whole() {
+    let mut site = site();
+    site.must_add("CN=x, dc=ex", "objectClass: person\nsn: s \nuserPassword: secret");
+    let text = log(&site);
+    let uuid = text
+        .lines()
+        .find(|line| line.starts_with("entryUUID: "))
+        .expect("logged")
+        .to_owned();
+    assert_eq!(
+        text,
+        format!(
+            "{}dn: cn=x,dc=ex\nchangetype: add\nobjectClass: person\nsn:: cyA=\nuserPassword:: c2VjcmV0\ncn: x\n\
+             structuralObjectClass: person\n{uuid}\ncreatorsName: cn=root,dc=ex\ncreateTimestamp: 20260102030405Z\n\
+             entryCSN: 20260102030405.000000Z#000001#000#000000\nmodifiersName: cn=root,dc=ex\n\
+             modifyTimestamp: 20260102030405Z\n# end add 1767323045\n\n",
+            header("add")
+        )
+    );
+}
+
+#[test]
+fn changes_are_logged_as_asked_for_with_their_stamps() {
+    let mut site = site();
+    assert_eq!(
+        site.modify("DC=EX", "add: description\nd: one\nd: two\n-\nreplace: o\no: ex")
+            .code,
+        0
+    );
+    assert_eq!(site.modify("dc=ex", "delete: description").code, 0);
+    let stamps = |count: u32| {
+        format!(
+            "replace: entryCSN\nentryCSN: 20260102030405.000000Z#{count:06x}#000#000000\n-\nreplace: modifiersName\n\
+             modifiersName: cn=root,dc=ex\n-\nreplace: modifyTimestamp\nmodifyTimestamp: 20260102030405Z\n-\n\
+             # end modify 1767323045\n\n"
+        )
+    };
+    assert_eq!(
+        log(&site),
+        format!(
+            "{0}dn: dc=EX\nchangetype: modify\nadd: description\ndescription: one\ndescription: two\n-\nreplace: o\no: ex\n-\n{1}\
+             {0}dn: dc=ex\nchangetype: modify\ndelete: description\n-\n{2}",
+            header("modify"),
+            stamps(1),
+            stamps(2)
+        )
+    );
+}
+
+#[test]
+fn renames_and_deletes_are_logged() {
+    let mut site = site();
+    site.must_add("cn=x,dc=ex", "objectClass: person\nsn: s");
+    std::fs::remove_file(site.folder.path().join("audit.ldif")).expect("was written");
+    assert_eq!(site.rename("cn=x,dc=ex", "cn=y", Some("dc=ex")).code, 0);
+    assert_eq!(site.delete("cn=y,dc=ex").code, 0);
+    assert_eq!(site.delete("cn=y,dc=ex").code, 32);
+    assert_eq!(
+        log(&site),
+        format!(
+            "{}dn: cn=x,dc=ex\nchangetype: modrdn\nnewrdn: cn=y\ndeleteoldrdn: 1\nnewsuperior: dc=ex\n# end modrdn 1767323045\n\n\
+             {}dn: cn=y,dc=ex\nchangetype: delete\n# end delete 1767323045\n\n",
+            header("modrdn"),
+            header("delete")
+        )
+    );
+}
+
+#[test]
+fn a_pipe_without_a_reader_does_not_hold_up_the_server() {
+    let lines = "overlay auditlog\nauditlog DIR/pipe\nauditlognonblocking on";
+    let mut site = Site::open_with(lines, &ironbark_overlays::make);
+    let pipe = site.folder.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("runs");
+    assert!(made.success());
+    site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+    assert!(site.read("dc=ex", &["o"]).is_some());
+}

@@ -1,0 +1,183 @@
+//! The memberof overlay, in a directory: each operation on groups and members.
+
+#[path = "../../directory/tests/harness/mod.rs"]
+mod harness;
+
+use harness::Site;
+use ironbark_ldap_proto::controls::{Control, RelaxRules, TreeDelete};
+
+const A: &str = "cn=a,ou=p,dc=ex";
+const B: &str = "cn=b,ou=p,dc=ex";
+const G: &str = "cn=g,dc=ex";
+
+fn site(settings: &str) -> Site {
+    let mut site = Site::open_with(&format!("overlay memberof\n{settings}"), &ironbark_overlays::make);
+    site.populate();
+    site.must_add(G, &format!("objectClass: groupOfNames\nmember: {A}"));
+    site
+}
+
+fn groups(site: &mut Site, dn: &str) -> Vec<String> {
+    values(site, dn, "memberOf")
+}
+
+fn values(site: &mut Site, dn: &str, name: &str) -> Vec<String> {
+    let text = site.read(dn, &[name]).unwrap_or_default();
+    text.lines()
+        .filter_map(|line| line.split_once(": "))
+        .map(|(_, value)| value.to_owned())
+        .collect()
+}
+
+#[test]
+fn a_new_group_is_named_by_its_members() {
+    let mut site = site("");
+    assert_eq!(groups(&mut site, A), [G]);
+    assert_eq!(groups(&mut site, B), [""; 0]);
+    let stored = site.stored(A).expect("there");
+    assert!(
+        stored.ends_with("modifyTimestamp: 20260102030405Z\nmemberOf: cn=g,dc=ex\nmodifiersName: cn=root,dc=ex\n"),
+        "as slapd: memberOf and modifiersName are written, the timestamps stay: {stored}"
+    );
+}
+
+#[test]
+fn members_that_come_and_go_are_followed() {
+    let mut site = site("");
+    assert_eq!(site.modify(G, &format!("add: member\nm: {B}")).code, 0);
+    assert_eq!(groups(&mut site, B), [G]);
+    assert_eq!(site.modify(G, &format!("delete: member\nm: {A}")).code, 0);
+    assert_eq!(groups(&mut site, A), [""; 0]);
+    assert_eq!(
+        site.modify(G, &format!("replace: member\nm: {A}\nm: cn=c,ou=p,dc=ex"))
+            .code,
+        0
+    );
+    assert_eq!(groups(&mut site, A), [G]);
+    assert_eq!(groups(&mut site, B), [""; 0]);
+    assert_eq!(groups(&mut site, "cn=c,ou=p,dc=ex"), [G]);
+    let text = format!("delete: member\n-\nadd: member\nm: {B}\nm: {A}");
+    assert_eq!(site.modify(G, &text).code, 0);
+    assert_eq!(groups(&mut site, A), [G]);
+    assert_eq!(groups(&mut site, "cn=c,ou=p,dc=ex"), [""; 0]);
+}
+
+#[test]
+fn a_refused_change_of_a_group_changes_no_member() {
+    let mut site = site("");
+    assert_eq!(
+        site.modify(G, &format!("add: member\nm: {B}\n-\nadd: mail\nm: x")).code,
+        65
+    );
+    assert_eq!(groups(&mut site, B), [""; 0]);
+}
+
+#[test]
+fn a_group_that_is_renamed_or_deleted_is_followed() {
+    let mut site = site("");
+    assert_eq!(site.rename(G, "cn=h", Some("ou=p,dc=ex")).code, 0);
+    assert_eq!(groups(&mut site, A), ["cn=h,ou=p,dc=ex"]);
+    assert_eq!(site.delete("cn=h,ou=p,dc=ex").code, 0);
+    assert_eq!(groups(&mut site, A), [""; 0]);
+}
+
+#[test]
+fn without_referential_integrity_a_group_keeps_what_is_stale() {
+    let mut site = site("");
+    assert_eq!(site.rename(A, "cn=x", None).code, 0);
+    assert_eq!(values(&mut site, G, "member"), [A]);
+    assert_eq!(site.delete("cn=x,ou=p,dc=ex").code, 0);
+    assert_eq!(values(&mut site, G, "member"), [A]);
+}
+
+#[test]
+fn with_referential_integrity_groups_follow_their_members() {
+    let mut site = site("memberof-refint TRUE");
+    assert_eq!(site.modify(G, &format!("add: member\nm: {B}")).code, 0);
+    assert_eq!(site.rename(A, "cn=x", None).code, 0);
+    assert_eq!(values(&mut site, G, "member"), [B, "cn=x,ou=p,dc=ex"]);
+    assert_eq!(site.delete("cn=x,ou=p,dc=ex").code, 0);
+    assert_eq!(values(&mut site, G, "member"), [B]);
+    // A group must have a member: the last one stays, as in slapd.
+    assert_eq!(site.delete(B).code, 0);
+    assert_eq!(values(&mut site, G, "member"), [B]);
+}
+
+#[test]
+fn tree_delete_unlinks_every_entry() {
+    let mut site = site("memberof-refint TRUE");
+    assert_eq!(site.modify(G, "add: member\nm: dc=ex").code, 0);
+    let tree = Control::critical(TreeDelete);
+    assert_eq!(site.delete_with("ou=p,dc=ex", &[&tree]).brief(), (0, ""));
+    assert_eq!(values(&mut site, G, "member"), ["dc=ex"]);
+}
+
+#[test]
+fn members_that_do_not_exist_are_kept_dropped_or_refused() {
+    let nobody = "cn=nobody,dc=ex";
+    let mut ignoring = site("");
+    assert_eq!(ignoring.modify(G, &format!("add: member\nm: {nobody}")).code, 0);
+    assert_eq!(values(&mut ignoring, G, "member"), [A, nobody]);
+    let mut dropping = site("memberof-dangling drop");
+    assert_eq!(dropping.modify(G, &format!("add: member\nm: {nobody}\nm: {B}")).code, 0);
+    assert_eq!(values(&mut dropping, G, "member"), [A, B]);
+    let answer = dropping.add("cn=h,dc=ex", &format!("objectClass: groupOfNames\nmember: {nobody}"));
+    assert_eq!(
+        answer.brief(),
+        (65, "object class 'groupOfNames' requires attribute 'member'")
+    );
+    assert_eq!(
+        dropping
+            .add(
+                "cn=h,dc=ex",
+                &format!("objectClass: groupOfNames\nmember: {nobody}\nmember: {B}")
+            )
+            .code,
+        0
+    );
+    assert_eq!(values(&mut dropping, "cn=h,dc=ex", "member"), [B]);
+    let mut refusing = site("memberof-dangling error\nmemberof-dangling-error 32");
+    let refused = (32, "adding non-existing object as group member");
+    assert_eq!(
+        refusing.modify(G, &format!("add: member\nm: {nobody}")).brief(),
+        refused
+    );
+    let group = format!("objectClass: groupOfNames\nmember: {nobody}");
+    assert_eq!(refusing.add("cn=h,dc=ex", &group).brief(), refused);
+    let relax = Control::critical(RelaxRules);
+    assert_eq!(refusing.add_with("cn=h,dc=ex", &group, &[&relax]).code, 0);
+}
+
+#[test]
+fn a_group_may_be_its_own_member() {
+    let mut site = site("memberof-dangling error");
+    assert_eq!(
+        site.add("cn=h,dc=ex", "objectClass: groupOfNames\nmember: cn=h,dc=ex")
+            .brief(),
+        (0, "")
+    );
+    assert_eq!(groups(&mut site, "cn=h,dc=ex"), [""; 0]);
+    assert_eq!(site.delete("cn=h,dc=ex").brief(), (0, ""));
+}
+
+#[test]
+fn class_attributes_and_modifier_are_configured() {
+    let settings =
+        "memberof-group-oc groupOfUniqueNames\nmemberof-member-ad uniqueMember\nmemberof-dn cn=memberof,dc=ex";
+    let mut site = site(settings);
+    assert_eq!(groups(&mut site, A), [""; 0]);
+    site.must_add(
+        "cn=u,dc=ex",
+        &format!("objectClass: groupOfUniqueNames\nuniqueMember: {A}"),
+    );
+    assert_eq!(groups(&mut site, A), ["cn=u,dc=ex"]);
+    assert_eq!(values(&mut site, A, "modifiersName"), ["cn=memberof,dc=ex"]);
+}
+
+#[test]
+fn a_new_entry_finds_the_groups_that_name_it() {
+    let mut site = site("memberof-addcheck TRUE");
+    assert_eq!(site.modify(G, "add: member\nm: cn=late,ou=p,dc=ex").code, 0);
+    site.must_add("cn=late,ou=p,dc=ex", "objectClass: person\nsn: s");
+    assert_eq!(groups(&mut site, "cn=late,ou=p,dc=ex"), [G]);
+}
