@@ -7,12 +7,16 @@ use std::{
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     process::ExitCode,
+    sync::Arc,
 };
 
 use clap::Args;
 use ironbark_directory::password::{self, Scheme};
 use ironbark_ldif::Writer;
-use ironbark_model::{Dn, Schema};
+use ironbark_model::{
+    Dn, Schema,
+    schema::{SchemaBuilder, file},
+};
 use ironbark_runtime::Randomness;
 
 use crate::tool::{self, slappasswd};
@@ -78,7 +82,7 @@ struct Suffix {
 
 impl Suffix {
     fn new(text: &str, organization: Option<&str>) -> Result<Self, String> {
-        let schema = Schema::system();
+        let schema = schema()?;
         let wrong = || format!("{text}: a suffix begins with dc, o, ou, c or l");
         let dn = Dn::parse(&schema, text.as_bytes()).map_err(|_| format!("{text}: no DN"))?;
         let (first, _) = dn.rdn(0).ok_or_else(wrong)?;
@@ -128,6 +132,15 @@ impl Suffix {
         }
         out
     }
+}
+
+/// The schema of the new directory.
+fn schema() -> Result<Arc<Schema>, String> {
+    let mut builder = SchemaBuilder::new();
+    for (name, text) in SCHEMA {
+        file::read(&mut builder, text, &Arc::from(*name)).map_err(|errors| errors.to_string())?;
+    }
+    builder.build().map_err(|errors| errors.to_string())
 }
 
 fn make_directory(path: &Path) -> Result<PathBuf, String> {

@@ -131,6 +131,8 @@ fn modify(options: &Options, settings: &Settings) -> Result<bool, String> {
     let result = changes.all(Reader::new(input, FileResolver::default()), settings.first_line);
     drop(changes);
     directory.close();
+    // A file is open once in a process: it is opened again for the CSNs.
+    drop(directory);
     let clean = result?;
     if settings.writes_context_csn && !options.dry_run {
         let written = context_csn::collect(&chosen).and_then(|csns| context_csn::write(&chosen, csns));

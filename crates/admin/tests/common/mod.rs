@@ -6,7 +6,7 @@ use std::process::Command;
 use ironbark_testkit::{Flavor, NormalizedLdif, Server, Tool};
 
 /// The suffix entry, and people in an order that is not superior first.
-pub const PEOPLE: &str = "\
+pub(crate) const PEOPLE: &str = "\
 dn: dc=example,dc=com
 objectClass: dcObject
 objectClass: organization
@@ -14,7 +14,7 @@ dc: example
 o: Example
 
 # a comment
-dn: cn=Ann Lee, ou=People,dc=example,dc=com
+dn: cn=Ann Lee, ou=people,dc=example,dc=com
 objectClass: inetOrgPerson
 cn: Ann Lee
 sn: Lee
@@ -29,32 +29,32 @@ objectClass: organizationalUnit
 
 dn: cn=staff,dc=example,dc=com
 objectClass: groupOfNames
-member: CN=Ann Lee,  ou=People,dc=example,dc=com
+member: CN=Ann Lee,  ou=people,dc=example,dc=com
 createTimestamp: 20200101000000Z
 entryCSN: 20200101000000.000000Z#000000#003#000000
 ";
 
 /// What differs between two loads of the same LDIF.
-pub const VOLATILE: [&str; 4] = ["entryUUID", "createTimestamp", "modifyTimestamp", "entryCSN"];
+pub(crate) const VOLATILE: [&str; 4] = ["entryUUID", "createTimestamp", "modifyTimestamp", "entryCSN"];
 
 /// A prepared server that does not run, with the usual configuration.
-pub fn prepared(flavor: Flavor) -> Server {
+pub(crate) fn prepared(flavor: Flavor) -> Server {
     Server::prepare(flavor, Server::PEOPLE_CONFIG).unwrap()
 }
 
 /// What slapcat shows, without what differs from load to load.
-pub fn dump(server: &Server) -> String {
+pub(crate) fn dump(server: &Server) -> String {
     let text = server.tool(Tool::Cat, &["-o", "ldif-wrap=no"], "").unwrap().success().unwrap().stdout;
     NormalizedLdif::new(&text).without(&VOLATILE).to_string()
 }
 
 /// `ironbark` with arguments.
-pub fn ironbark(arguments: &[&str]) -> std::process::Output {
+pub(crate) fn ironbark(arguments: &[&str]) -> std::process::Output {
     Command::new(Flavor::Ironbark.program().unwrap()).args(arguments).output().unwrap()
 }
 
 /// `ironbark` with arguments that must succeed; its stdout.
-pub fn succeed(arguments: &[&str]) -> String {
+pub(crate) fn succeed(arguments: &[&str]) -> String {
     let output = ironbark(arguments);
     let shown = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{arguments:?}: {shown}");

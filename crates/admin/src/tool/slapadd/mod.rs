@@ -116,7 +116,8 @@ impl Settings {
             settings.memory_limit = parse_bytes(text).ok_or_else(|| format!("-o memory-limit={text}: bytes are expected"))?;
         }
         if options.quick && settings.rules.value_check {
-            return Err("value-check incompatible with quick mode".to_owned());
+            eprintln!("slapadd: -q switches value-check off");
+            settings.rules.value_check = false;
         }
         Ok(settings)
     }
@@ -138,7 +139,8 @@ fn parse_bytes(text: &str) -> Option<usize> {
     digits.parse::<usize>().ok()?.checked_mul(factor)
 }
 
-/// Loads; false when something was refused though the load went on. The text of an error is empty when it has been printed.
+/// Loads; false when superiors are missing though the load went on (what else `-c` passes over does not count, as with slapd). The text
+/// of an error is empty when it has been printed.
 fn load(options: &Options, settings: Settings) -> Result<bool, String> {
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
     let (input, total) = open_input(options)?;
@@ -177,18 +179,17 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
             csns: ContextCsns::default(),
             progress: Progress::bytes(total),
             added: 0,
-            clean: true,
         };
         load.run(pipeline).and_then(|()| load.finish())
     };
     for (_, database) in plan.chosen.databases().filter(|_| !options.dry_run) {
         adopt(database);
     }
-    let (clean, csns) = result?;
+    let (complete, csns) = result?;
     if settings.writes_context_csn && !options.dry_run {
         context_csn::write(&plan.chosen, csns).map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
     }
-    Ok(clean)
+    Ok(complete)
 }
 
 type Builders = Vec<Option<Box<ironbark_store::BulkBuilder>>>;
@@ -239,8 +240,6 @@ struct Load<'a> {
     csns: ContextCsns,
     progress: Progress,
     added: u64,
-    /// Nothing was refused.
-    clean: bool,
 }
 
 impl Load<'_> {
@@ -307,7 +306,6 @@ impl Load<'_> {
 
     /// Says what is wrong, and goes on if that is wanted.
     fn refuse(&mut self, refused: &Refused) -> Result<(), String> {
-        self.clean = false;
         let details = if refused.details.is_empty() { String::new() } else { format!("{}\n", refused.details) };
         let text = format!("{details}slapadd: {}", refused.message);
         if self.options.keep_going > 0 {
@@ -337,7 +335,7 @@ impl Load<'_> {
         }
     }
 
-    /// Puts everything in place; whether nothing was refused, and the CSNs.
+    /// Puts everything in place; whether nothing is missing, and the CSNs.
     fn finish(&mut self) -> Result<(bool, ContextCsns), String> {
         let failed = |error: StoreError| format!("slapadd: {error}");
         let mut missing = Vec::new();
@@ -345,7 +343,6 @@ impl Load<'_> {
             missing.extend(sink.missing_superiors(NAMED_MISSING).map_err(failed)?);
         }
         if !missing.is_empty() {
-            self.clean = false;
             let names: String = missing.iter().map(|name| format!("\n  entry: {name}")).collect();
             let text = format!("Error, entries missing!{names}");
             if self.options.keep_going == 0 {
@@ -356,7 +353,7 @@ impl Load<'_> {
         for sink in std::mem::take(&mut self.sinks) {
             sink.finish().map_err(failed)?;
         }
-        Ok((self.clean, std::mem::take(&mut self.csns)))
+        Ok((missing.is_empty(), std::mem::take(&mut self.csns)))
     }
 }
 
