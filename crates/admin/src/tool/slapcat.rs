@@ -96,7 +96,7 @@ fn output(options: &Options) -> Result<Box<dyn Write>, String> {
 }
 
 /// Opens a database for reading; `None` when none has been made yet.
-pub(super) fn open_to_read(settings: &DatabaseConfig, chosen: &Chosen, program: &str) -> Result<Option<Database>, String> {
+pub(crate) fn open_to_read(settings: &DatabaseConfig, chosen: &Chosen, program: &str) -> Result<Option<Database>, String> {
     let mut options = open::options(settings);
     options.read_only = true;
     let data = options.directory.join("data.mdb");

@@ -69,13 +69,14 @@ impl RecordReader {
     /// The record that `lines` holds. Appends one item, none for a record of comments, more around an `include:`.
     pub(super) fn read(&mut self, mut lines: RecordLines<'_>, stamp: &BlockStamp, count: &mut u32, out: &mut Vec<Item>) {
         loop {
+            // As slapd counts: comments before the name belong to the record.
             let line = lines.line();
             *count += 1;
             match lines.start() {
                 Ok(Start::Empty) => return,
-                Ok(Start::Dn(dn)) if dn.number < self.plan.first_line => return,
+                Ok(Start::Dn(_)) if line < self.plan.first_line => return,
                 Ok(Start::Dn(dn)) => {
-                    out.push(match self.entry(dn, &mut lines, stamp, *count) {
+                    out.push(match self.entry(dn, &mut lines, line, stamp, *count) {
                         Ok(ready) => Item::Entry(Box::new(ready)),
                         Err(refused) => Item::Refused(refused),
                     });
@@ -90,7 +91,7 @@ impl RecordReader {
                 }
                 Err(_) if line < self.plan.first_line => return,
                 Err(error) => {
-                    out.push(Item::Refused(unparsable(&error.to_string(), &error.line.to_string())));
+                    out.push(Item::Refused(unparsable(&error.to_string(), &line.to_string())));
                     return;
                 }
             }
@@ -121,8 +122,15 @@ impl RecordReader {
         Ok(entry)
     }
 
-    fn entry(&mut self, dn: Line<'_>, lines: &mut RecordLines<'_>, stamp: &BlockStamp, count: u32) -> Result<Ready, Refused> {
-        let line = dn.number.to_string();
+    fn entry(
+        &mut self,
+        dn: Line<'_>,
+        lines: &mut RecordLines<'_>,
+        line: u64,
+        stamp: &BlockStamp,
+        count: u32,
+    ) -> Result<Ready, Refused> {
+        let line = line.to_string();
         let (Value::Plain(text) | Value::Url(text)) = dn.value;
         let name = self.assembler.name(text, &line)?;
         let entry = self.assembler.attributes(name, lines, &line)?;
