@@ -5,11 +5,11 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use ironbark_config::{DatabaseConfig, Operations};
+use ironbark_config::{DatabaseConfig, Operations, Require};
 use ironbark_model::{CompiledFilter, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{Database, Scope, StoreError};
 
-use crate::{Configuration, OperationError, overlay::Pipeline, writer::WriterHandle};
+use crate::{Configuration, OperationError, operation::Origin, overlay::Pipeline, writer::WriterHandle};
 
 /// A database of the configuration and what serves it.
 #[derive(Debug)]
@@ -125,11 +125,14 @@ impl Context {
         self.suffixes().contains(dn)
     }
 
-    /// Refuses what `restrict` and `readonly` forbid.
+    /// Refuses what `require`, `restrict` and `readonly` forbid.
     ///
     /// # Errors
-    /// `unwillingToPerform`.
-    pub(crate) fn check_restrictions(&self, operation: Operations) -> Result<(), OperationError> {
+    /// `unwillingToPerform`; `operationsError`, `protocolError` or `strongerAuthRequired` for what the connection lacks.
+    pub(crate) fn check_restrictions(&self, operation: Operations, origin: &Origin) -> Result<(), OperationError> {
+        if operation != Operations::BIND {
+            self.check_requirements(origin)?;
+        }
         let read_only = self.settings.read_only && Operations::WRITE.contains(operation);
         if read_only || self.settings.restrict.operations.contains(operation) {
             let text = if read_only {
@@ -138,6 +141,32 @@ impl Context {
                 restricted_text(operation)
             };
             return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
+        }
+        Ok(())
+    }
+}
+
+/// What `require` asks, in slapd's order, and how its lack is answered. No mechanism of SASL and no strong authentication is built.
+const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
+    (Require::STRONG, ResultCode::STRONGER_AUTH_REQUIRED, "strong(er) authentication required"),
+    (Require::SASL, ResultCode::STRONGER_AUTH_REQUIRED, "SASL authentication required"),
+    (Require::AUTHENTICATION, ResultCode::STRONGER_AUTH_REQUIRED, "authentication required"),
+    (Require::BIND, ResultCode::OPERATIONS_ERROR, "BIND required"),
+    (Require::LDAP_V3, ResultCode::PROTOCOL_ERROR, "operation restricted to LDAPv3 clients"),
+];
+
+impl Context {
+    fn check_requirements(&self, origin: &Origin) -> Result<(), OperationError> {
+        for (requirement, code, text) in REQUIREMENTS {
+            let is_met = match requirement {
+                Require::AUTHENTICATION => !origin.identity.is_anonymous(),
+                Require::BIND => origin.has_bound,
+                Require::LDAP_V3 => origin.protocol_version >= 3,
+                _ => false,
+            };
+            if self.settings.require.contains(requirement) && !is_met {
+                return Err(OperationError::new(code, text));
+            }
         }
         Ok(())
     }

@@ -14,6 +14,7 @@ use ironbark_runtime::{
 use tokio::runtime::Runtime;
 
 use crate::{
+    root_dse,
     VERSION,
     listener::{Listeners, url::ListenerUrl},
     log::{FileOptions, Log, LogOptions, SyslogOptions, level},
@@ -242,6 +243,7 @@ fn open_directory(
         made.borrow_mut().push(Arc::clone(&monitor));
         Some(monitor)
     };
+    let root_dse = root_dse::read(&configuration.global.root_dse_files)?;
     let directory = Directory::open(OpenOptions {
         configuration,
         clock: clock.clone(),
@@ -249,6 +251,7 @@ fn open_directory(
         overlays: &ironbark_overlays::make,
         monitor: &make_monitor,
         server_id,
+        root_dse,
     })?;
     Ok((directory, monitors.take()))
 }

@@ -29,6 +29,7 @@ pub(crate) fn start(
 ) -> Result<Started, OperationError> {
     session.stop_all();
     session.identity = Arc::default();
+    session.has_bound = false;
     check_version(session, configuration, request.version)?;
     let dn = Dn::parse(&configuration.schema, request.name)
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
@@ -57,7 +58,7 @@ pub(crate) fn start(
         anonymous(configuration, &dn, password)?;
         return Ok(succeed(directory, session, origin, Identity::default(), out));
     }
-    match check_name(configuration, &dn, password)? {
+    match check_name(configuration, origin, &dn, password)? {
         Verdict::Accepted(identity) => {
             crate::log::bound(origin, identity.dn.pretty());
             Ok(succeed(directory, session, origin, identity, out))
@@ -112,7 +113,7 @@ fn anonymous(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<
 }
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
-fn check_name(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<Verdict, OperationError> {
+fn check_name(configuration: &Configuration, origin: &Origin, dn: &Dn, password: &[u8]) -> Result<Verdict, OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     if configuration.settings.disallow.contains(Disallow::BIND_SIMPLE) {
         return Err(OperationError::new(
@@ -124,7 +125,7 @@ fn check_name(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result
         return verdict;
     }
     let context = configuration.context_of(dn).ok_or_else(invalid)?;
-    context.check_restrictions(Operations::BIND)?;
+    context.check_restrictions(Operations::BIND, origin)?;
     let Backend::Stored { database, .. } = &context.backend else {
         return Err(invalid());
     };
@@ -210,6 +211,7 @@ fn succeed(
     out: &mut Vec<u8>,
 ) -> Started {
     session.identity = Arc::new(identity);
+    session.has_bound = true;
     let success = OperationError::code(ResultCode::SUCCESS);
     respond::result(out, origin.message_id, Operation::Bind, &success);
     crate::log::result(directory, origin, Operation::Bind, ResultCode::SUCCESS, "");

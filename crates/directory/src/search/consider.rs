@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Context, OperationError,
     access::{self, Source, Subject},
-    computed, log, referral,
+    log, referral,
     worker::Scratch,
 };
 
@@ -211,11 +211,6 @@ impl SearchRun {
             &self.filter,
         );
         let filter = permitted.as_ref().unwrap_or(&self.filter);
-        if computed::is_needed_by(&self.configuration, filter) {
-            let mut entry = record.to_entry(view.dn(record.id)?)?;
-            computed::add_all(&self.configuration, &mut entry, view.has_subordinates(record.id));
-            return Ok(evaluate_memory(self, filter, &entry, scratch));
-        }
         Ok(record.evaluate(filter, &mut scratch.normalized) == Truth::True)
     }
 

@@ -27,7 +27,7 @@ pub(crate) fn prepare(
     request: &SearchRequest<'_>,
     controls: &RequestControls<'_>,
 ) -> Result<Box<SearchRun>, OperationError> {
-    let base = Dn::parse(&configuration.schema, request.base)
+    let mut base = Dn::parse(&configuration.schema, request.base)
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
     let scope = match request.scope {
         WireScope::BaseObject => Scope::Base,
@@ -35,12 +35,18 @@ pub(crate) fn prepare(
         WireScope::WholeSubtree => Scope::Subtree,
         WireScope::SubordinateSubtree => Scope::Children,
     };
+    if base.is_root()
+        && scope != Scope::Base
+        && let Some(default) = &configuration.settings.default_search_base
+    {
+        base = default.clone();
+    }
     let page = controls.paged_results.map(|control| control.value);
     if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
         return resume(session, configuration, origin, page);
     }
     let context = choose(configuration, &base, scope)?;
-    context.check_restrictions(Operations::SEARCH)?;
+    context.check_restrictions(Operations::SEARCH, origin)?;
     let bounds = limits::of(configuration, &context, &origin.identity, &base);
     let mut filter = CompiledFilter::default();
     filter.compile(&configuration.schema, &request.filter);
