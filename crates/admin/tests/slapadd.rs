@@ -65,7 +65,10 @@ fn a_dump_is_loaded_and_dumped_byte_for_byte_by_either() {
         let theirs = debian.tool(Tool::Cat, wrap, "").unwrap().success().unwrap().stdout;
         let ours = prepared(Flavor::Ironbark);
         ours.slapadd(&theirs).unwrap();
-        assert_eq!(ours.tool(Tool::Cat, wrap, "").unwrap().success().unwrap().stdout, theirs);
+        assert_eq!(
+            ours.tool(Tool::Cat, wrap, "").unwrap().success().unwrap().stdout,
+            theirs
+        );
     }
 }
 
@@ -82,7 +85,11 @@ fn parts_of_a_database_are_those_of_slapd() {
             let server = prepared(flavor);
             server.slapadd(PEOPLE)?;
             let text = server.tool(Tool::Cat, arguments, "")?.success()?.stdout;
-            Ok(text.lines().filter(|line| line.starts_with("dn:")).collect::<Vec<_>>().join("\n"))
+            Ok(text
+                .lines()
+                .filter(|line| line.starts_with("dn:"))
+                .collect::<Vec<_>>()
+                .join("\n"))
         });
     }
 }
@@ -92,9 +99,20 @@ fn parts_of_a_database_are_those_of_slapd() {
 fn a_subtree_is_dumped() {
     let server = prepared(Flavor::Ironbark);
     server.slapadd(PEOPLE).unwrap();
-    let text = server.tool(Tool::Cat, &["-s", "ou=people,dc=example,dc=com"], "").unwrap().success().unwrap().stdout;
+    let text = server
+        .tool(Tool::Cat, &["-s", "ou=people,dc=example,dc=com"], "")
+        .unwrap()
+        .success()
+        .unwrap()
+        .stdout;
     let names: Vec<_> = text.lines().filter(|line| line.starts_with("dn:")).collect();
-    assert_eq!(names, ["dn: ou=people,dc=example,dc=com", "dn: cn=Ann Lee,ou=people,dc=example,dc=com"]);
+    assert_eq!(
+        names,
+        [
+            "dn: ou=people,dc=example,dc=com",
+            "dn: cn=Ann Lee,ou=people,dc=example,dc=com"
+        ]
+    );
 }
 
 #[test]
@@ -104,14 +122,19 @@ fn glued_databases_are_loaded_and_dumped_together() {
             let server = glued(flavor)?;
             server.tool(Tool::Add, &[], GLUED_LDIF)?.success()?;
             let text = server.tool(Tool::Cat, arguments, "")?.success()?.stdout;
-            Ok(text.lines().filter(|line| line.starts_with("dn:")).collect::<Vec<_>>().join("\n"))
+            Ok(text
+                .lines()
+                .filter(|line| line.starts_with("dn:"))
+                .collect::<Vec<_>>()
+                .join("\n"))
         });
     }
 }
 
 #[test]
 fn refusals_have_slapds_words_lines_and_exit_status() {
-    let base = "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example\n\n# x\n";
+    let base =
+        "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example\n\n# x\n";
     for record in [
         "dn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\nsn: x\nmail: x\n",
         "dn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\n",
@@ -140,7 +163,11 @@ fn refusals_have_slapds_words_lines_and_exit_status() {
 fn a_number_out_of_range_is_refused_as_slapd_does() {
     assert_same(|flavor| {
         let outcome = prepared(flavor).tool(Tool::Cat, &["-n", "9"], "")?;
-        Ok(format!("{:?} {}", outcome.code(), outcome.stderr.contains("Must be in the range 0 to 1")))
+        Ok(format!(
+            "{:?} {}",
+            outcome.code(),
+            outcome.stderr.contains("Must be in the range 0 to 1")
+        ))
     });
 }
 
@@ -155,10 +182,21 @@ fn nothing_is_left_of_a_load_that_fails() {
     let more = "dn: cn=new,dc=example,dc=com\nobjectClass: person\nsn: x\n\ndn: cn=staff,dc=example,dc=com\nobjectClass: person\nsn: x\n";
     let refused = server.tool(Tool::Add, &[], more).unwrap();
     assert_eq!(refused.code(), Some(1));
-    assert!(refused.stderr.contains("could not add entry dn=\"cn=staff,dc=example,dc=com\" (line=5): entry exists"), "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .contains("could not add entry dn=\"cn=staff,dc=example,dc=com\" (line=5): entry exists"),
+        "{refused:?}"
+    );
     assert_eq!(dump(&server), before);
     let orphan = "dn: cn=y,ou=nowhere,dc=example,dc=com\nobjectClass: person\nsn: x\n";
-    assert!(server.tool(Tool::Add, &[], orphan).unwrap().stderr.contains("ou=nowhere,dc=example,dc=com"));
+    assert!(
+        server
+            .tool(Tool::Add, &[], orphan)
+            .unwrap()
+            .stderr
+            .contains("ou=nowhere,dc=example,dc=com")
+    );
     assert_eq!(dump(&server), before);
 }
 
@@ -172,7 +210,9 @@ fn going_on_keeps_what_is_right() {
         let server = prepared(flavor);
         let bad = "dn: cn=x,dc=example,dc=com\nobjectClass: person\n\n";
         let orphan = "\ndn: cn=y,ou=nowhere,dc=example,dc=com\nobjectClass: person\nsn: x\n";
-        let outcome = server.tool(Tool::Add, &["-c"], &format!("{bad}{PEOPLE}{orphan}"))?.expect_code(1)?;
+        let outcome = server
+            .tool(Tool::Add, &["-c"], &format!("{bad}{PEOPLE}{orphan}"))?
+            .expect_code(1)?;
         assert!(outcome.stderr.contains("ou=nowhere,dc=example,dc=com"), "{outcome:?}");
         Ok(dump(&server))
     });
@@ -195,7 +235,10 @@ fn context_csns_are_written_as_slapd_writes_them() {
         server.tool(Tool::Add, &["-w", "-S", "5"], PEOPLE)?.success()?;
         let text = server.tool(Tool::Cat, &[], "")?.success()?.stdout;
         let csns = text.lines().filter(|line| line.starts_with("contextCSN: "));
-        Ok(csns.map(|line| line.split('#').nth(2).unwrap_or("?").to_owned()).collect::<Vec<_>>().join(","))
+        Ok(csns
+            .map(|line| line.split('#').nth(2).unwrap_or("?").to_owned())
+            .collect::<Vec<_>>()
+            .join(","))
     });
 }
 
@@ -217,7 +260,13 @@ fn checks_are_switched_off_and_on_as_in_slapd() {
             let server = prepared(flavor);
             let code = server.tool(Tool::Add, arguments, ldif)?.code();
             // slapcat of a database that was never made is an error for slapd, an empty dump here.
-            Ok(format!("{arguments:?} {code:?}\n{}", dump_if_any(&server).lines().filter(|line| line.starts_with("dn:")).count()))
+            Ok(format!(
+                "{arguments:?} {code:?}\n{}",
+                dump_if_any(&server)
+                    .lines()
+                    .filter(|line| line.starts_with("dn:"))
+                    .count()
+            ))
         });
     }
 }
@@ -227,12 +276,26 @@ fn files_may_be_included() {
     let server = prepared(Flavor::Ironbark);
     let people = PEOPLE.split_once("\n\n").unwrap();
     let inner = server.layout().write("inner.ldif", people.1).unwrap();
-    let outer = format!("{}\n\ninclude: file://{}\n\ndn: ou=last,dc=example,dc=com\nobjectClass: organizationalUnit\n", people.0, inner.display());
+    let outer = format!(
+        "{}\n\ninclude: file://{}\n\ndn: ou=last,dc=example,dc=com\nobjectClass: organizationalUnit\n",
+        people.0,
+        inner.display()
+    );
     let outer = server.layout().write("outer.ldif", outer).unwrap();
-    server.tool(Tool::Add, &["-l", outer.to_str().unwrap()], "").unwrap().success().unwrap();
+    server
+        .tool(Tool::Add, &["-l", outer.to_str().unwrap()], "")
+        .unwrap()
+        .success()
+        .unwrap();
     let text = dump(&server);
-    assert!(text.contains("dn: cn=staff,dc=example,dc=com\n") && text.contains("dn: ou=last,dc=example,dc=com\n"), "{text}");
-    let broken = server.layout().write("inner.ldif", "dn: cn=q,dc=example,dc=com\nobjectClass: person\n").unwrap();
+    assert!(
+        text.contains("dn: cn=staff,dc=example,dc=com\n") && text.contains("dn: ou=last,dc=example,dc=com\n"),
+        "{text}"
+    );
+    let broken = server
+        .layout()
+        .write("inner.ldif", "dn: cn=q,dc=example,dc=com\nobjectClass: person\n")
+        .unwrap();
     let text = format!("include: file://{}\n", broken.display());
     let refused = server.tool(Tool::Add, &[], &text).unwrap();
     assert!(refused.stderr.contains("(line=1 of file://"), "{refused:?}");
@@ -243,12 +306,24 @@ fn a_load_of_several_blocks_keeps_the_order_of_the_file() {
     let server = prepared(Flavor::Ironbark);
     let mut ldif = PEOPLE.split_once("\n\n").unwrap().0.to_owned();
     for number in 0..4000 {
-        ldif += &format!("\n\ndn: cn=person {number},dc=example,dc=com\nobjectClass: person\nsn: x\ndescription: {}", "y".repeat(400));
+        let (name, text) = (format!("cn=person {number},dc=example,dc=com"), "y".repeat(400));
+        ldif.push_str(&["\n\ndn: ", &name, "\nobjectClass: person\nsn: x\ndescription: ", &text].concat());
     }
     server.slapadd(&ldif).unwrap();
-    let text = server.tool(Tool::Cat, &["-a", "(sn=x)"], "").unwrap().success().unwrap().stdout;
-    let names: Vec<_> = text.lines().filter(|line| line.starts_with("dn: ")).map(str::to_owned).collect();
-    let expected: Vec<_> = (0..4000).map(|number| format!("dn: cn=person {number},dc=example,dc=com")).collect();
+    let text = server
+        .tool(Tool::Cat, &["-a", "(sn=x)"], "")
+        .unwrap()
+        .success()
+        .unwrap()
+        .stdout;
+    let names: Vec<_> = text
+        .lines()
+        .filter(|line| line.starts_with("dn: "))
+        .map(str::to_owned)
+        .collect();
+    let expected: Vec<_> = (0..4000)
+        .map(|number| format!("dn: cn=person {number},dc=example,dc=com"))
+        .collect();
     assert_eq!(names, expected);
     let csns: Vec<_> = text.lines().filter(|line| line.starts_with("entryCSN: ")).collect();
     assert!(csns.len() == 4000 && csns.is_sorted());
@@ -268,16 +343,28 @@ fn files_belong_to_the_owner_of_the_directory_when_root_loads() {
     let directory = server.layout().join("db");
     chown(&directory, Some(65534), Some(65534)).unwrap();
     let owners = || {
-        let files = fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().metadata().unwrap());
+        let files = fs::read_dir(&directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().metadata().unwrap());
         files.map(|found| (found.uid(), found.gid())).collect::<Vec<_>>()
     };
     server.slapadd(PEOPLE).unwrap();
-    assert!(!owners().is_empty() && owners().iter().all(|owner| *owner == (65534, 65534)), "{:?}", owners());
+    assert!(
+        !owners().is_empty() && owners().iter().all(|owner| *owner == (65534, 65534)),
+        "{:?}",
+        owners()
+    );
     fs::remove_file(directory.join("lock.mdb")).ok();
     server.tool(Tool::Cat, &[], "").unwrap().success().unwrap();
-    server.slapadd("dn: ou=more,dc=example,dc=com\nobjectClass: organizationalUnit\n").unwrap();
+    server
+        .slapadd("dn: ou=more,dc=example,dc=com\nobjectClass: organizationalUnit\n")
+        .unwrap();
     server.tool(Tool::Index, &[], "").unwrap().success().unwrap();
-    assert!(owners().len() == 2 && owners().iter().all(|owner| *owner == (65534, 65534)), "{:?}", owners());
+    assert!(
+        owners().len() == 2 && owners().iter().all(|owner| *owner == (65534, 65534)),
+        "{:?}",
+        owners()
+    );
 }
 
 #[test]

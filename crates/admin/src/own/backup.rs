@@ -33,10 +33,19 @@ impl Backup {
         let Some(database) = open_to_read(settings, &chosen, "ironbark")? else {
             return Err("the database is empty".to_owned());
         };
-        let file = if self.destination.is_dir() { self.destination.join("data.mdb") } else { self.destination.clone() };
-        let parent = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let file = if self.destination.is_dir() {
+            self.destination.join("data.mdb")
+        } else {
+            self.destination.clone()
+        };
+        let parent = file
+            .parent()
+            .filter(|parent| !parent.as_os_str().is_empty())
+            .unwrap_or(Path::new("."));
         let staging = Staging::new(parent, &file)?;
-        database.copy_to(&staging.0, self.compact).map_err(|error| error.to_string())?;
+        database
+            .copy_to(&staging.0, self.compact)
+            .map_err(|error| error.to_string())?;
         let entries = verify(&staging.0, settings, &chosen)?;
         staging.publish(&file)?;
         println!("{}: {entries} entries, verified", file.display());
@@ -81,7 +90,7 @@ impl Drop for Staging {
 /// Opens the copy in `directory` and reads every entry and its name; their number.
 pub(super) fn verify(directory: &Path, settings: &DatabaseConfig, chosen: &Chosen) -> Result<u64, String> {
     let mut options = open::options(settings);
-    options.directory = directory.to_owned();
+    directory.clone_into(&mut options.directory);
     options.read_only = true;
     let walk = || -> Result<u64, StoreError> {
         let database = Database::open(options, chosen.schema().clone())?;

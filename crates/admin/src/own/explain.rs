@@ -45,7 +45,8 @@ impl Explain {
             None => settings.suffixes.first().cloned().unwrap_or_default(),
         };
         let snapshot = database.snapshot().map_err(|error| error.to_string())?;
-        self.explain(&snapshot.view(), &base, &compiled).map(|text| print!("{text}"))
+        self.explain(&snapshot.view(), &base, &compiled)
+            .map(|text| print!("{text}"))
     }
 
     fn explain(&self, view: &View<'_>, base: &Dn, filter: &CompiledFilter) -> Result<String, String> {
@@ -69,7 +70,9 @@ impl Explain {
         let (mut examined, mut matched, mut scratch) = (0u64, 0u64, Vec::new());
         while let Some(id) = candidates.next_id().map_err(failed)? {
             examined += 1;
-            let Some(record) = view.record(id).map_err(failed)? else { continue };
+            let Some(record) = view.record(id).map_err(failed)? else {
+                continue;
+            };
             scratch.clear();
             let in_scope = base_id == 0 || view.in_scope(id, base_id, scope).map_err(failed)?;
             if in_scope && record.evaluate_planned(&plan, filter, &mut scratch) == Truth::True {

@@ -52,7 +52,9 @@ impl Generate {
     }
 
     fn write(&self, out: &mut impl Write, progress: &Progress) -> io::Result<()> {
-        generate::write(self.kind, self.count, self.seed, &self.suffix, out, &mut |done| progress.set(done))?;
+        generate::write(self.kind, self.count, self.seed, &self.suffix, out, &mut |done| {
+            progress.set(done);
+        })?;
         out.flush()
     }
 }

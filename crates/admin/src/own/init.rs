@@ -38,7 +38,10 @@ pub(crate) struct Init {
 const SCHEMA: &[(&str, &str)] = &[
     ("core.schema", include_str!("../../../../schema/core.schema")),
     ("cosine.schema", include_str!("../../../../schema/cosine.schema")),
-    ("inetorgperson.schema", include_str!("../../../../schema/inetorgperson.schema")),
+    (
+        "inetorgperson.schema",
+        include_str!("../../../../schema/inetorgperson.schema"),
+    ),
     ("nis.schema", include_str!("../../../../schema/nis.schema")),
 ];
 
@@ -62,7 +65,13 @@ impl Init {
         write_private(&config, configuration(&directory, &suffix, &hash)?.as_bytes())?;
         let ldif = directory.join("first.ldif");
         write_private(&ldif, &suffix.entries())?;
-        let words = [OsString::from("slapadd"), "-f".into(), config.clone().into(), "-l".into(), ldif.clone().into()];
+        let words = [
+            OsString::from("slapadd"),
+            "-f".into(),
+            config.clone().into(),
+            "-l".into(),
+            ldif.clone().into(),
+        ];
         let loaded = tool::run("slapadd", words.to_vec());
         fs::remove_file(&ldif).map_err(|error| format!("{}: {error}", ldif.display()))?;
         if loaded != ExitCode::SUCCESS {
@@ -88,7 +97,9 @@ impl Suffix {
         let (first, _) = dn.rdn(0).ok_or_else(wrong)?;
         let first = String::from_utf8_lossy(first).into_owned();
         let values = dn.leaf_assertions(&schema);
-        let [(_, value)] = values.as_slice() else { return Err(wrong()) };
+        let [(_, value)] = values.as_slice() else {
+            return Err(wrong());
+        };
         let value = String::from_utf8_lossy(value).into_owned();
         let name = first.split('=').next().unwrap_or_default().to_ascii_lowercase();
         let class = match name.as_str() {
@@ -106,7 +117,11 @@ impl Suffix {
             attributes.push(("description".to_owned(), organization.to_owned()));
         }
         let class = if name == "dc" { "organization" } else { class };
-        Ok(Self { dn: dn.pretty().to_owned(), class, attributes })
+        Ok(Self {
+            dn: dn.pretty().to_owned(),
+            class,
+            attributes,
+        })
     }
 
     /// The suffix entry and the containers below it, as LDIF.
@@ -124,7 +139,11 @@ impl Suffix {
             out.push(b'\n');
         };
         let is_domain = self.attributes.iter().any(|(name, _)| name == "dc");
-        let classes: &[&str] = if is_domain { &["dcObject", self.class] } else { &[self.class] };
+        let classes: &[&str] = if is_domain {
+            &["dcObject", self.class]
+        } else {
+            &[self.class]
+        };
         entry(&self.dn, classes, &self.attributes);
         for name in ["people", "groups"] {
             let dn = format!("ou={name},{}", self.dn);
@@ -158,17 +177,25 @@ fn make_directory(path: &Path) -> Result<PathBuf, String> {
 }
 
 fn make_private(path: &Path) -> Result<(), String> {
-    DirBuilder::new().mode(0o700).create(path).map_err(|error| format!("{}: {error}", path.display()))
+    DirBuilder::new()
+        .mode(0o700)
+        .create(path)
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn write_private(path: &Path, content: &[u8]) -> Result<(), String> {
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
-    file.and_then(|mut file| file.write_all(content)).map_err(|error| format!("{}: {error}", path.display()))
+    file.and_then(|mut file| file.write_all(content))
+        .map_err(|error| format!("{}: {error}", path.display()))
 }
 
 fn hash(secret: &[u8], randomness: &Randomness) -> Result<String, String> {
     let mut failure = None;
-    let hashed = password::hash(Scheme::Argon2, secret, &mut |salt| failure = randomness.fill(salt).err());
+    let hashed = password::hash(Scheme::Argon2, secret, &mut |salt| {
+        if let Err(error) = randomness.fill(salt) {
+            failure = Some(error);
+        }
+    });
     if let Some(error) = failure {
         return Err(error.to_string());
     }
@@ -183,11 +210,16 @@ fn quoted(text: &str) -> String {
 fn configuration(directory: &Path, suffix: &Suffix, hash: &str) -> Result<String, String> {
     let path = |name: &str| {
         let path = directory.join(name);
-        path.to_str().map(quoted).ok_or_else(|| format!("{}: the name is not UTF-8", path.display()))
+        path.to_str()
+            .map(quoted)
+            .ok_or_else(|| format!("{}: the name is not UTF-8", path.display()))
     };
     let mut includes = String::new();
     for (name, _) in SCHEMA {
-        includes += &format!("include {}\n", path(&format!("schema/{name}"))?);
+        let file = path(&format!("schema/{name}"))?;
+        includes.push_str("include ");
+        includes.push_str(&file);
+        includes.push('\n');
     }
     let (dn, root) = (quoted(&suffix.dn), quoted(&format!("cn=admin,{}", suffix.dn)));
     Ok(format!(
@@ -257,19 +289,28 @@ mod tests {
     fn the_suffix_entry_follows_from_its_name() {
         let text = |suffix: &str| String::from_utf8(Suffix::new(suffix, None).unwrap().entries()).unwrap();
         let domain = text("dc=example,dc=com");
-        let expected = "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: example\n\n";
+        let expected =
+            "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: example\n\n";
         assert!(domain.starts_with(expected), "{domain}");
-        assert!(domain.contains("dn: ou=people,dc=example,dc=com\n") && domain.contains("dn: ou=groups,dc=example,dc=com\n"));
+        assert!(
+            domain.contains("dn: ou=people,dc=example,dc=com\n")
+                && domain.contains("dn: ou=groups,dc=example,dc=com\n")
+        );
         assert!(text("o=Acme").starts_with("dn: o=Acme\nobjectClass: organization\no: Acme\n\n"));
         assert!(text("c=NL").contains("objectClass: country\nc: NL\n"));
-        assert!(Suffix::new("cn=x", None).is_err() && Suffix::new("", None).is_err() && Suffix::new("x", None).is_err());
+        assert!(
+            Suffix::new("cn=x", None).is_err() && Suffix::new("", None).is_err() && Suffix::new("x", None).is_err()
+        );
     }
 
     #[test]
     fn the_configuration_shows_no_password() {
         let suffix = Suffix::new("dc=example,dc=com", Some("Example \"Inc\"")).unwrap();
         let text = configuration(Path::new("/a b"), &suffix, "{ARGON2}$x").unwrap();
-        assert!(text.contains("rootpw \"{ARGON2}$x\"") && text.contains("directory \"/a b/data\""), "{text}");
+        assert!(
+            text.contains("rootpw \"{ARGON2}$x\"") && text.contains("directory \"/a b/data\""),
+            "{text}"
+        );
         assert_eq!(quoted("a\"b\\c"), "\"a\\\"b\\\\c\"");
     }
 }

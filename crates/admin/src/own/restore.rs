@@ -28,11 +28,18 @@ impl Restore {
     pub(super) fn run(&self) -> Result<(), String> {
         let chosen = self.target.choose()?;
         let (_, settings) = chosen.databases().next().ok_or("no database")?;
-        let source = if self.source.is_dir() { self.source.join("data.mdb") } else { self.source.clone() };
+        let source = if self.source.is_dir() {
+            self.source.join("data.mdb")
+        } else {
+            self.source.clone()
+        };
         let directory = &settings.mdb.directory;
         let file = directory.join("data.mdb");
         if file.symlink_metadata().is_ok() {
-            return Err(format!("{}: exists; move it away, with the server stopped, to restore a backup", file.display()));
+            return Err(format!(
+                "{}: exists; move it away, with the server stopped, to restore a backup",
+                file.display()
+            ));
         }
         let staging = Staging::new(directory, &file)?;
         let copy = staging.0.join("data.mdb");

@@ -20,7 +20,9 @@ pub(crate) struct ContextCsns(BTreeMap<u16, String>);
 
 impl ContextCsns {
     pub(crate) fn add(&mut self, csn: &[u8]) {
-        let (Some(sid), Ok(text)) = (sid_of(csn), std::str::from_utf8(csn)) else { return };
+        let (Some(sid), Ok(text)) = (sid_of(csn), std::str::from_utf8(csn)) else {
+            return;
+        };
         match self.0.get_mut(&sid) {
             Some(greatest) if greatest.as_str() >= text => {}
             Some(greatest) => text.clone_into(greatest),
@@ -36,8 +38,12 @@ impl ContextCsns {
 
 /// `-w`: the greatest CSN of each server becomes the `contextCSN` of the suffix entry.
 pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String> {
-    let Some((_, settings)) = chosen.databases().next() else { return Ok(()) };
-    let Some(suffix) = settings.suffixes.first() else { return Ok(()) };
+    let Some((_, settings)) = chosen.databases().next() else {
+        return Ok(());
+    };
+    let Some(suffix) = settings.suffixes.first() else {
+        return Ok(());
+    };
     let database = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
     let mut transaction = database.write().map_err(|error| error.to_string())?;
     add_known_csns(&transaction.view(), suffix, &mut csns).map_err(|error| error.to_string())?;
@@ -45,19 +51,29 @@ pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String
     if values.is_empty() {
         return Ok(());
     }
-    let change = ValueChange::Replace { attribute: "contextCSN".into(), values };
-    let effect = Effect::Modify { dn: suffix.pretty().into(), changes: vec![change] };
+    let change = ValueChange::Replace {
+        attribute: "contextCSN".into(),
+        values,
+    };
+    let effect = Effect::Modify {
+        dn: suffix.pretty().into(),
+        changes: vec![change],
+    };
     transaction.apply_effect(&effect).map_err(|error| error.to_string())?;
     transaction.commit().map_err(|error| error.to_string())
 }
 
 /// What the suffix entry has already, of servers that the loaded entries do not name.
 fn add_known_csns(view: &View<'_>, suffix: &Dn, csns: &mut ContextCsns) -> Result<(), StoreError> {
-    let Location::Entry(id) = view.locate(suffix)? else { return Ok(()) };
+    let Location::Entry(id) = view.locate(suffix)? else {
+        return Ok(());
+    };
     let (Some(record), Ok(name)) = (view.record(id)?, view.schema().attribute_description(b"contextCSN")) else {
         return Ok(());
     };
-    let Some(known) = record.values(&name) else { return Ok(()) };
+    let Some(known) = record.values(&name) else {
+        return Ok(());
+    };
     known.for_each(&mut |value| {
         csns.add(value);
         ControlFlow::Continue(())
@@ -76,7 +92,9 @@ pub(crate) fn collect(chosen: &Chosen) -> Result<ContextCsns, String> {
         let database = ironbark_store::Database::open(options, chosen.schema().clone())?;
         let snapshot = database.snapshot()?;
         let view = snapshot.view();
-        let Ok(name) = view.schema().attribute_description(b"entryCSN") else { return Ok(()) };
+        let Ok(name) = view.schema().attribute_description(b"entryCSN") else {
+            return Ok(());
+        };
         for record in view.entries(0)? {
             if let Some(values) = record?.values(&name) {
                 values.for_each(&mut |value| {

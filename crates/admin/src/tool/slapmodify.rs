@@ -12,8 +12,8 @@ use std::{
 use ironbark_config::{Configuration, EnvironmentFlags, Restrict};
 use ironbark_directory::{Directory, Identity, OpenOptions, Peer, Session, Started, Worker};
 use ironbark_ldap_proto::{
-    AddRequest, Attribute, DecodeLimits, EncodeControl, List, MessageId, Modification, ModifyDnRequest, ModifyOperation,
-    ModifyRequest, Request, Response, ResponseMessage,
+    AddRequest, Attribute, DecodeLimits, EncodeControl, List, MessageId, Modification, ModifyDnRequest,
+    ModifyOperation, ModifyRequest, Request, Response, ResponseMessage,
     controls::{Control as Attached, NoOp, RelaxRules},
     message::encode_request,
 };
@@ -115,7 +115,10 @@ fn modify(options: &Options, settings: &Settings) -> Result<bool, String> {
     for (_, database) in chosen.databases() {
         let path = &database.mdb.directory;
         if let Err(error) = owner::adopt(path) {
-            eprintln!("slapmodify: {}: the files could not be given to the owner of the directory: {error}", path.display());
+            eprintln!(
+                "slapmodify: {}: the files could not be given to the owner of the directory: {error}",
+                path.display()
+            );
         }
     }
     let directory = directory.map_err(|error| format!("slapmodify: {error}"))?;
@@ -219,7 +222,10 @@ impl Changes<'_> {
             Some(root) => root.clone(),
             None => Dn::parse(self.chosen.schema(), NO_ROOT.as_bytes()).unwrap_or_default(),
         };
-        self.session.identity = Arc::new(Identity { dn: root, authentication_dn: None });
+        self.session.identity = Arc::new(Identity {
+            dn: root,
+            authentication_dn: None,
+        });
         let (word, code, text) = self.apply(record).map_err(|text| named(&text))?;
         if code != ResultCode::SUCCESS && !(self.options.dry_run && code == ResultCode::NO_OPERATION) {
             return Err(named(&format!("({}) {text}", code.0)));
@@ -238,7 +244,11 @@ impl Changes<'_> {
             RecordKind::Change { controls, change } => match change {
                 Change::Add(attributes) => self.add(dn, attributes, controls),
                 Change::Delete => self.send("delete", &Request::Delete(dn), controls),
-                Change::ModifyDn { new_rdn, delete_old_rdn, new_superior } => {
+                Change::ModifyDn {
+                    new_rdn,
+                    delete_old_rdn,
+                    new_superior,
+                } => {
                     let request = ModifyDnRequest {
                         entry: dn,
                         new_rdn,
@@ -266,7 +276,10 @@ impl Changes<'_> {
                             values: List::new(values),
                         })
                         .collect();
-                    let request = ModifyRequest { object: dn, changes: List::new(&changes) };
+                    let request = ModifyRequest {
+                        object: dn,
+                        changes: List::new(&changes),
+                    };
                     self.send("modify", &Request::Modify(request), controls)
                 }
             },
@@ -288,9 +301,15 @@ impl Changes<'_> {
         }
         let attributes: Vec<_> = grouped
             .iter()
-            .map(|(name, values)| Attribute { description: name, values: List::new(values) })
+            .map(|(name, values)| Attribute {
+                description: name,
+                values: List::new(values),
+            })
             .collect();
-        let request = AddRequest { entry: dn, attributes: List::new(&attributes) };
+        let request = AddRequest {
+            entry: dn,
+            attributes: List::new(&attributes),
+        };
         self.send("add", &Request::Add(request), controls)
     }
 
@@ -304,8 +323,14 @@ impl Changes<'_> {
         self.next_id = self.next_id.checked_add(1).unwrap_or(1);
         let id = MessageId::new(self.next_id).unwrap_or_default();
         let own: Vec<LdifControl<'_>> = controls.iter().map(LdifControl).collect();
-        let relax = Attached { critical: true, value: RelaxRules };
-        let no_op = Attached { critical: true, value: NoOp };
+        let relax = Attached {
+            critical: true,
+            value: RelaxRules,
+        };
+        let no_op = Attached {
+            critical: true,
+            value: NoOp,
+        };
         let mut attached: Vec<&dyn EncodeControl> = own.iter().map(|control| control as &dyn EncodeControl).collect();
         if !controls.iter().any(|control| control.oid.as_bytes() == relax.oid()) {
             attached.push(&relax);
@@ -317,7 +342,10 @@ impl Changes<'_> {
         self.response.clear();
         encode_request(&mut self.request, id, request, &attached);
         if let Started::Submitted(submitted) = self.worker.start(&mut self.session, &self.request, &mut self.response) {
-            let completion = submitted.receiver.blocking_recv().map_err(|_| "the writer has ended".to_owned())?;
+            let completion = submitted
+                .receiver
+                .blocking_recv()
+                .map_err(|_| "the writer has ended".to_owned())?;
             self.worker.finish(&mut self.session, completion, &mut self.response);
         }
         let limits = DecodeLimits::default();
@@ -325,7 +353,11 @@ impl Changes<'_> {
         match message.operation {
             Response::Done(_, result) => {
                 let text = String::from_utf8_lossy(result.diagnostic_message).into_owned();
-                let text = if text.is_empty() { result.code.name().unwrap_or_default().to_owned() } else { text };
+                let text = if text.is_empty() {
+                    result.code.name().unwrap_or_default().to_owned()
+                } else {
+                    text
+                };
                 Ok((word, result.code, text))
             }
             _ => Err("no answer".to_owned()),

@@ -58,11 +58,15 @@ fn check_all(options: &mut Options) -> Result<(), String> {
     };
     let failed = |error: &dyn std::fmt::Display| format!("slapschema: {error}");
     for (_, settings) in chosen.databases() {
-        let Some(database) = open_to_read(settings, &chosen, "slapschema")? else { continue };
+        let Some(database) = open_to_read(settings, &chosen, "slapschema")? else {
+            continue;
+        };
         let progress = Progress::entries(database.stat().ok().map(|stat| stat.entries));
         let snapshot = database.snapshot().map_err(|error| failed(&error))?;
         let view = snapshot.view();
-        let part = selection.part(&view, &settings.suffixes).map_err(|error| failed(&error))?;
+        let part = selection
+            .part(&view, &settings.suffixes)
+            .map_err(|error| failed(&error))?;
         let (mut scratch, mut done) = (Vec::new(), 0u64);
         for record in view.entries(0).map_err(|error| failed(&error))? {
             match record.and_then(|record| check(&view, &selection, part, &record, &mut scratch)) {
@@ -100,12 +104,20 @@ fn fault(schema: &Schema, entry: &Entry) -> Option<String> {
     let Some(classes) = entry.attribute(&object_class) else {
         return Some("no objectClass attribute".to_owned());
     };
-    let former = schema.attribute_description(b"structuralObjectClass").ok().and_then(|name| entry.attribute(&name));
-    let former = former.and_then(|found| found.values.first()).and_then(|name| schema.find_object_class(name));
+    let former = schema
+        .attribute_description(b"structuralObjectClass")
+        .ok()
+        .and_then(|name| entry.attribute(&name));
+    let former = former
+        .and_then(|found| found.values.first())
+        .and_then(|name| schema.find_object_class(name));
     let attributes: Vec<_> = entry
         .attributes
         .iter()
-        .map(|attribute| CheckedAttribute { description: &attribute.description, value_count: attribute.values.len() })
+        .map(|attribute| CheckedAttribute {
+            description: &attribute.description,
+            value_count: attribute.values.len(),
+        })
         .collect();
     let collective = schema.find_object_class(b"collectiveAttributeSubentry");
     let check = EntryCheck {
@@ -114,5 +126,7 @@ fn fault(schema: &Schema, entry: &Entry) -> Option<String> {
         relax: false,
     };
     let checked = check.check(schema, classes.values.iter().map(Vec::as_slice), &attributes);
-    checked.err().map(|error| format!("({}) {}", error.result_code.0, error.diagnostic_message))
+    checked
+        .err()
+        .map(|error| format!("({}) {}", error.result_code.0, error.diagnostic_message))
 }

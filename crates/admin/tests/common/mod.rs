@@ -44,13 +44,21 @@ pub(crate) fn prepared(flavor: Flavor) -> Server {
 
 /// What slapcat shows, without what differs from load to load.
 pub(crate) fn dump(server: &Server) -> String {
-    let text = server.tool(Tool::Cat, &["-o", "ldif-wrap=no"], "").unwrap().success().unwrap().stdout;
+    let text = server
+        .tool(Tool::Cat, &["-o", "ldif-wrap=no"], "")
+        .unwrap()
+        .success()
+        .unwrap()
+        .stdout;
     NormalizedLdif::new(&text).without(&VOLATILE).to_string()
 }
 
 /// `ironbark` with arguments.
 pub(crate) fn ironbark(arguments: &[&str]) -> std::process::Output {
-    Command::new(Flavor::Ironbark.program().unwrap()).args(arguments).output().unwrap()
+    Command::new(Flavor::Ironbark.program().unwrap())
+        .args(arguments)
+        .output()
+        .unwrap()
 }
 
 /// `ironbark` with arguments that must succeed; its stdout.

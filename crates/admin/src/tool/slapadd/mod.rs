@@ -109,11 +109,13 @@ impl Settings {
         }
         if let Some(list) = options.generic_value("remove-sids") {
             let sids = list.split(',').map(parse_sid).collect::<Option<_>>();
-            settings.rules.removed_sids = sids.ok_or_else(|| format!("-o remove-sids={list}: server IDs are expected"))?;
+            settings.rules.removed_sids =
+                sids.ok_or_else(|| format!("-o remove-sids={list}: server IDs are expected"))?;
             settings.writes_context_csn = true;
         }
         if let Some(text) = options.generic_value("memory-limit") {
-            settings.memory_limit = parse_bytes(text).ok_or_else(|| format!("-o memory-limit={text}: bytes are expected"))?;
+            settings.memory_limit =
+                parse_bytes(text).ok_or_else(|| format!("-o memory-limit={text}: bytes are expected"))?;
         }
         if options.quick && settings.rules.value_check {
             eprintln!("slapadd: -q switches value-check off");
@@ -160,7 +162,11 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         });
         opened.push(one);
     }
-    let threads = chosen.configuration.global.tool_threads.map_or(available_cores(), |count| usize::try_from(count).unwrap_or(1));
+    let threads = chosen
+        .configuration
+        .global
+        .tool_threads
+        .map_or(available_cores(), |count| usize::try_from(count).unwrap_or(1));
     let plan = Arc::new(Plan {
         chosen,
         rules: settings.rules,
@@ -168,10 +174,14 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         preparers,
         collects_csns: settings.writes_context_csn,
     });
-    let pipeline = Pipeline::start(input, &plan, threads, settings.server_id).map_err(|error| format!("slapadd: {error}"))?;
+    let pipeline =
+        Pipeline::start(input, &plan, threads, settings.server_id).map_err(|error| format!("slapadd: {error}"))?;
     let result = {
         let (builders, databases) = sinks(opened);
-        let sinks = builders.into_iter().zip(databases.iter()).map(|(builder, database)| sink(builder, database.as_deref()));
+        let sinks = builders
+            .into_iter()
+            .zip(databases.iter())
+            .map(|(builder, database)| sink(builder, database.as_deref()));
         let mut load = Load {
             options,
             plan: Arc::clone(&plan),
@@ -187,7 +197,8 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
     }
     let (complete, csns) = result?;
     if settings.writes_context_csn && !options.dry_run {
-        context_csn::write(&plan.chosen, csns).map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
+        context_csn::write(&plan.chosen, csns)
+            .map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
     }
     Ok(complete)
 }
@@ -208,7 +219,11 @@ fn sinks(opened: Vec<Opened>) -> (Builders, Databases) {
 fn sink(bulk: Option<Box<ironbark_store::BulkBuilder>>, database: Option<&Database>) -> Sink<'_> {
     match (bulk, database) {
         (Some(builder), _) => Sink::Bulk(builder),
-        (None, Some(database)) => Sink::Transaction { database, open: None, pending: 0 },
+        (None, Some(database)) => Sink::Transaction {
+            database,
+            open: None,
+            pending: 0,
+        },
         (None, None) => Sink::Nothing,
     }
 }
@@ -219,7 +234,11 @@ fn open_input(options: &Options) -> Result<(Box<dyn Read + Send>, Option<u64>), 
         None => Ok((Box::new(io::stdin()), None)),
         Some(path) => {
             let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let total = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|found| found.len());
+            let total = file
+                .metadata()
+                .ok()
+                .filter(std::fs::Metadata::is_file)
+                .map(|found| found.len());
             Ok((Box::new(file), total))
         }
     }
@@ -228,7 +247,10 @@ fn open_input(options: &Options) -> Result<(Box<dyn Read + Send>, Option<u64>), 
 fn adopt(database: &ironbark_config::DatabaseConfig) {
     let directory = &database.mdb.directory;
     if let Err(error) = owner::adopt(directory) {
-        eprintln!("slapadd: {}: the files could not be given to the owner of the directory: {error}", directory.display());
+        eprintln!(
+            "slapadd: {}: the files could not be given to the owner of the directory: {error}",
+            directory.display()
+        );
     }
 }
 
@@ -267,16 +289,18 @@ impl Load<'_> {
 
     fn item(&mut self, item: Item) -> Result<(), String> {
         match item {
-            Item::Entry(ready) => self.entry(*ready),
+            Item::Entry(ready) => self.entry(&ready),
             Item::Refused(refused) => self.refuse(&refused),
             Item::Include { .. } => Ok(()),
         }
     }
 
-    fn entry(&mut self, ready: Ready) -> Result<(), String> {
+    fn entry(&mut self, ready: &Ready) -> Result<(), String> {
         let keep_going = self.options.keep_going > 0;
-        let Some(sink) = self.sinks.get_mut(ready.target) else { return Ok(()) };
-        match sink.put(&ready, keep_going) {
+        let Some(sink) = self.sinks.get_mut(ready.target) else {
+            return Ok(());
+        };
+        match sink.put(ready, keep_going) {
             Ok(id) => {
                 self.added += 1;
                 if let Some(csn) = &ready.csn {
@@ -291,7 +315,10 @@ impl Load<'_> {
             Err(error) => {
                 let refused = |reason: &str| Refused {
                     details: String::new(),
-                    message: format!("could not add entry dn=\"{}\" (line={}): {reason}", ready.dn, ready.line),
+                    message: format!(
+                        "could not add entry dn=\"{}\" (line={}): {reason}",
+                        ready.dn, ready.line
+                    ),
                 };
                 match error {
                     StoreError::Inapplicable(reason) => {
@@ -306,7 +333,11 @@ impl Load<'_> {
 
     /// Says what is wrong, and goes on if that is wanted.
     fn refuse(&mut self, refused: &Refused) -> Result<(), String> {
-        let details = if refused.details.is_empty() { String::new() } else { format!("{}\n", refused.details) };
+        let details = if refused.details.is_empty() {
+            String::new()
+        } else {
+            format!("{}\n", refused.details)
+        };
         let text = format!("{details}slapadd: {}", refused.message);
         if self.options.keep_going > 0 {
             self.progress.line(&text);
@@ -343,8 +374,11 @@ impl Load<'_> {
             missing.extend(sink.missing_superiors(NAMED_MISSING).map_err(failed)?);
         }
         if !missing.is_empty() {
-            let names: String = missing.iter().map(|name| format!("\n  entry: {name}")).collect();
-            let text = format!("Error, entries missing!{names}");
+            let mut text = "Error, entries missing!".to_owned();
+            for name in &missing {
+                text.push_str("\n  entry: ");
+                text.push_str(name);
+            }
             if self.options.keep_going == 0 {
                 return Err(format!("{text}\nslapadd: nothing has been added"));
             }
