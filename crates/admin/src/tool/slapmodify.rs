@@ -43,6 +43,7 @@ const GRAMMAR: Grammar = Grammar {
 struct Settings {
     first_line: u64,
     server_id: u16,
+    root_dse: Vec::new(),
     writes_context_csn: bool,
 }
 
@@ -111,6 +112,7 @@ fn modify(options: &Options, settings: &Settings) -> Result<bool, String> {
         overlays: &ironbark_overlays::make,
         monitor: &|_| None,
         server_id: settings.server_id,
+        root_dse: Vec::new(),
     });
     for (_, database) in chosen.databases() {
         let path = &database.mdb.directory;
