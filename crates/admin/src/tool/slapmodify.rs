@@ -43,7 +43,6 @@ const GRAMMAR: Grammar = Grammar {
 struct Settings {
     first_line: u64,
     server_id: u16,
-    root_dse: Vec::new(),
     writes_context_csn: bool,
 }
 
