@@ -111,6 +111,7 @@ fn modify(options: &Options, settings: &Settings) -> Result<bool, String> {
         overlays: &ironbark_overlays::make,
         monitor: &|_| None,
         server_id: settings.server_id,
+        root_dse: Vec::new(),
     });
     for (_, database) in chosen.databases() {
         let path = &database.mdb.directory;
