@@ -155,7 +155,7 @@ impl Flusher {
 
     /// How long to wait for the next write before looking at the time again.
     fn patience(&self, directory: &Directory) -> Duration {
-        const IDLE: Duration = Duration::from_secs(3_600);
+        const IDLE: Duration = Duration::from_hours(1);
         match self.since {
             Some(since) if self.micros > 0 => {
                 Duration::from_micros((since + self.micros).saturating_sub(directory.monotonic_micros()))

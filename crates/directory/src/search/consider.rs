@@ -148,7 +148,7 @@ impl SearchRun {
         let identity = Arc::clone(&self.origin.identity);
         let configuration = Arc::clone(&self.configuration);
         let subject = Subject::of(&identity, context);
-        if !self.matches(context, view, &record, subject, scratch)? {
+        if !self.matches(context, view, &record, subject, scratch) {
             return Ok(None);
         }
         let (dn_cache, dn, work) = scratch.dn_parts(context.number);
@@ -202,7 +202,7 @@ impl SearchRun {
         record: &Record<'_>,
         subject: Subject<'_>,
         scratch: &mut Scratch,
-    ) -> Result<bool, OperationError> {
+    ) -> bool {
         let permitted: Option<CompiledFilter> = access::searchable_filter(
             context,
             &self.configuration,
@@ -211,7 +211,7 @@ impl SearchRun {
             &self.filter,
         );
         let filter = permitted.as_ref().unwrap_or(&self.filter);
-        Ok(record.evaluate(filter, &mut scratch.normalized) == Truth::True)
+        record.evaluate(filter, &mut scratch.normalized) == Truth::True
     }
 
     fn consider_memory(
