@@ -10,6 +10,7 @@ use crate::{Credentials, Outcome, Server, TestkitError};
 pub struct Transcript<'a> {
     server: &'a Server,
     text: String,
+    is_unordered: bool,
 }
 
 impl<'a> Transcript<'a> {
@@ -18,12 +19,28 @@ impl<'a> Transcript<'a> {
         Self {
             server,
             text: String::new(),
+            is_unordered: false,
         }
+    }
+
+    /// From here on, notes the entries of an answer in the order of their text: slapd walks a database from parent to child,
+    /// and Ironbark in the order in which entries were added.
+    pub fn ignore_order(&mut self) {
+        self.is_unordered = true;
     }
 
     /// Runs ldapsearch as nobody and notes its answer; the arguments are the title.
     pub fn search(&mut self, arguments: &[&str]) -> Result<(), TestkitError> {
         self.client("ldapsearch", &Credentials::Anonymous, arguments, "")
+    }
+
+    /// As [`Transcript::search`], without the lines that start with `prefix`.
+    pub fn search_but_for(&mut self, prefix: &str, arguments: &[&str]) -> Result<(), TestkitError> {
+        let mut outcome = self.server.search(arguments)?;
+        let lines = outcome.stdout.lines().filter(|line| !line.starts_with(prefix));
+        outcome.stdout = lines.map(|line| format!("{line}\n")).collect();
+        self.note(&format!("ldapsearch {arguments:?}"), &outcome);
+        Ok(())
     }
 
     /// Runs ldapsearch as [`Credentials::ROOT`] and notes its answer.
@@ -67,7 +84,12 @@ impl<'a> Transcript<'a> {
         let code = outcome.code().map_or_else(|| "signal".to_owned(), |code| code.to_string());
         let port = self.server.port().to_string();
         let dir = self.server.layout().path().to_string_lossy();
-        let answer = format!("= exit {code}\n{}{}\n", outcome.stdout, outcome.stderr)
+        let mut blocks: Vec<&str> = outcome.stdout.split("\n\n").map(|block| block.trim_matches('\n')).collect();
+        blocks.retain(|block| !block.is_empty());
+        if self.is_unordered {
+            blocks.sort_unstable();
+        }
+        let answer = format!("= exit {code}\n{}\n{}\n", blocks.join("\n\n"), outcome.stderr)
             .replace(&port, "PORT")
             .replace(&*dir, "DIR");
         self.text.push_str("# ");

@@ -50,7 +50,7 @@ fn outcome(
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
     let description = schema
         .attribute_description(request.attribute)
-        .map_err(|error| OperationError::new(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, error.to_string()))?;
+        .map_err(|_| OperationError::code(ResultCode::UNDEFINED_ATTRIBUTE_TYPE))?;
     let assertion = normalized_assertion(schema, &description, request.value)?;
     let comparison = Comparison { configuration, origin, dn, description, assertion, value: request.value };
     if let Some(entry) = frontend_entry(configuration, &comparison.dn) {

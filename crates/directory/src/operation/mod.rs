@@ -33,7 +33,7 @@ pub mod pretty;
 mod read_entry;
 mod write_checks;
 
-pub(crate) use assertion::check_assertion;
+pub(crate) use assertion::{check_assertion, check_assertion_on_record};
 pub use modification::{Authority, Modification, ModificationKind};
 
 /// Who asked, and when: what an operation carries from its connection to wherever it executes.

@@ -7,7 +7,7 @@ use ironbark_model::{CompiledFilter, Entry, ResultCode, Truth, entry::EntrySourc
 use ironbark_store::{EntryId, Plan, Record, Scope, View};
 
 use super::{
-    SearchRun, Slice, Walked, alias, encode, sort,
+    SearchRun, Slice, Walked, alias, encode, paged, sort,
     target::{Base, Target, Walk, in_scope},
 };
 use crate::{
@@ -139,7 +139,7 @@ impl SearchRun {
             }
             return Ok(None);
         }
-        if !self.shows(&record, id == base.id && scope == Scope::Base) || !view.in_scope(id, base.id, scope)? {
+        if !self.shows(&record, id == base.id, scope) || !view.in_scope(id, base.id, scope)? {
             return Ok(None);
         }
         if base.earlier_bases > 0 && self.was_covered(view, id, base.earlier_bases)? {
@@ -156,6 +156,9 @@ impl SearchRun {
         let Some(entry) = access::visible_record(context, &configuration, subject, view, &record, dn) else {
             return Ok(None);
         };
+        if self.page_is_full() {
+            return Ok(Some(Walked::Finish));
+        }
         if let Some(end) = self.size_is_reached() {
             return Ok(Some(end));
         }
@@ -169,7 +172,10 @@ impl SearchRun {
         }
         encode::entry(self, &entry, work, out)?;
         self.sent += 1;
-        Ok(self.page_is_full())
+        if let Some(page) = self.extras.as_mut().and_then(|extras| extras.paged.as_mut()) {
+            page.count();
+        }
+        Ok(None)
     }
 
     /// Whether an earlier subtree of this search, brought in by aliases, holds the entry too.
@@ -184,13 +190,14 @@ impl SearchRun {
     }
 
     /// Subentries, aliases and glue are not for every search.
-    fn shows(&self, record: &Record<'_>, is_base_search: bool) -> bool {
-        if record.is_alias() && self.options.deref_in_searching {
+    fn shows(&self, record: &Record<'_>, is_base: bool, scope: Scope) -> bool {
+        // Searching dereferences what is subordinate to the base object (RFC 4511 §4.5.1.3).
+        if record.is_alias() && self.options.deref_in_searching && !is_base {
             return false;
         }
         match self.options.subentries {
             Some(only) => record.is_subentry() == only,
-            None => !record.is_subentry() || is_base_search,
+            None => !record.is_subentry() || (is_base && scope == Scope::Base),
         }
     }
 
@@ -248,9 +255,10 @@ impl SearchRun {
             .then(|| self.stop_with(ResultCode::SIZE_LIMIT_EXCEEDED, ""))
     }
 
-    fn page_is_full(&mut self) -> Option<Walked> {
-        let page = self.extras.as_mut()?.paged.as_mut()?;
-        page.count().then_some(Walked::Finish)
+    /// Asked before an entry is sent, so that the page that ends with the last entry is known to be the last.
+    fn page_is_full(&self) -> bool {
+        let page = self.extras.as_ref().and_then(|extras| extras.paged.as_ref());
+        page.is_some_and(paged::Page::is_full)
     }
 
     /// A continuation reference (RFC 4511 §4.5.3).
@@ -258,8 +266,12 @@ impl SearchRun {
         if self.options.domain_scope {
             return;
         }
-        // Below a one-level base, the search goes on at the referral's own entry.
-        let scope = if scope == Scope::OneLevel { Scope::Base } else { scope };
+        // Below a one-level base, the search goes on at the referral's own entry; that entry is one of the children of a base.
+        let scope = match scope {
+            Scope::OneLevel => Scope::Base,
+            Scope::Children => Scope::Subtree,
+            scope => scope,
+        };
         let dn = view.dn(record.id).unwrap_or_default();
         let urls = referral::urls_of(&self.configuration, record, Some((&dn, &dn)), Some(scope));
         if urls.is_empty() {

@@ -12,10 +12,16 @@ use ironbark_store::{Location, Scope, View};
 
 use super::{
     RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias, encode::DereferenceSpecification, limits,
-    paged, sort::Sorting, target::Target,
+    paged, sort::Sorting,
+    target::{Target, Walk},
 };
 use crate::{
-    Configuration, Context, Directory, OperationError, Session, computed, context::Backend, operation::Origin, referral,
+    Configuration, Context, Directory, OperationError, Session,
+    access::Subject,
+    computed,
+    context::Backend,
+    operation::{Origin, check_assertion, check_assertion_on_record},
+    referral,
 };
 
 /// Checks a request and makes its run. Nothing has been read but what leads to the base object.
@@ -88,6 +94,9 @@ pub(crate) fn prepare(
         DerefAliases::FindingBaseObject | DerefAliases::Always
     );
     add_targets(&mut run, configuration, &context, base, scope, deref_base)?;
+    if let Some(control) = &controls.assertion {
+        check_base(&run, configuration, &control.value.0)?;
+    }
     if scope != Scope::Base && !run.options.manage_dsa_it && run.has_referral_entries()? {
         let mut filter = CompiledFilter::default();
         filter.compile(
@@ -156,9 +165,19 @@ fn extras(
             let attribute = schema.attribute_description(specification.attribute).map_err(|_| {
                 OperationError::new(
                     ResultCode::PROTOCOL_ERROR,
-                    "Dereference control: derefAttr must be a known attribute",
+                    "Dereference control: derefAttr decoding error",
                 )
             })?;
+            if specification
+                .attributes
+                .iter()
+                .any(|name| schema.attribute_description(name).is_err())
+            {
+                return Err(OperationError::new(
+                    ResultCode::PROTOCOL_ERROR,
+                    "Dereference control: attribute decoding error",
+                ));
+            }
             let mut selection = Selection::default();
             selection.resolve(schema, specification.attributes.iter());
             extras.dereference.push(DereferenceSpecification {
@@ -236,19 +255,20 @@ fn add_stored_targets(
             if glued_targets(run, configuration, context, &base, scope)? {
                 return Ok(());
             }
-            return Err(referral::missing_for_search(
-                configuration,
-                view,
-                &base,
-                ancestor,
-                scope,
-            ));
+            let mut error = referral::missing_for_search(configuration, view, &base, ancestor, scope);
+            if run.options.domain_scope && error.result_code == ResultCode::REFERRAL {
+                error = OperationError::no_such_object(error.matched_dn);
+            }
+            return Err(error);
         }
     };
     if !run.options.manage_dsa_it
         && let Some(record) = view.record(id)?
         && record.is_referral()
     {
+        if run.options.domain_scope {
+            return Err(OperationError::no_such_object(view.dn(id)?.pretty().to_owned()));
+        }
         let urls = referral::urls_of(configuration, &record, Some((&base, &base)), Some(scope));
         return Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls));
     }
@@ -261,6 +281,29 @@ fn add_stored_targets(
     }
     glued_targets(run, configuration, context, &base, scope)?;
     Ok(())
+}
+
+/// Checks the filter of an assertion control on the base object (RFC 4528 §4).
+fn check_base(run: &SearchRun, configuration: &Configuration, filter: &Filter<'_>) -> Result<(), OperationError> {
+    let Some(Target { context, walk }) = run.targets.front() else {
+        return Ok(());
+    };
+    let subject = Subject::of(&run.origin.identity, context);
+    match walk {
+        Walk::Stored { base, .. } => {
+            let Some(database) = context.database() else { return Ok(()) };
+            let snapshot = database.snapshot()?;
+            let view = snapshot.view();
+            let Some(record) = view.record(base.id)? else {
+                return Ok(());
+            };
+            check_assertion_on_record(context, configuration, subject, (view, &record), filter)
+        }
+        Walk::Memory { entries, base, .. } => match entries.iter().find(|entry| entry.dn == *base) {
+            Some(entry) => check_assertion(context, configuration, subject, entry, filter),
+            None => Ok(()),
+        },
+    }
 }
 
 /// Adds the databases that are glued below the base; whether there are any.
