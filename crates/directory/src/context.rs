@@ -125,38 +125,14 @@ impl Context {
         self.suffixes().contains(dn)
     }
 
-    /// Refuses what does not meet the conditions of `require`. Binds and StartTLS need not.
+    /// Refuses what `require`, `restrict` and `readonly` forbid.
     ///
     /// # Errors
-    /// `strongerAuthRequired`, `unwillingToPerform` or `operationsError`, as slapd has them.
-    pub(crate) fn check_requirements(&self, origin: &Origin) -> Result<(), OperationError> {
-        let require = self.settings.require;
-        let is_anonymous = origin.identity.is_anonymous();
-        let refuse = |code, text| Err(OperationError::new(code, text));
-        if require.contains(Require::STRONG) && is_anonymous {
-            return refuse(ResultCode::STRONGER_AUTH_REQUIRED, "strong(er) authentication required");
+    /// `unwillingToPerform`; `operationsError`, `protocolError` or `strongerAuthRequired` for what the connection lacks.
+    pub(crate) fn check_restrictions(&self, operation: Operations, origin: &Origin) -> Result<(), OperationError> {
+        if operation != Operations::BIND {
+            self.check_requirements(origin)?;
         }
-        // Nobody binds by SASL as long as no mechanism is offered.
-        if require.contains(Require::SASL) {
-            return refuse(ResultCode::STRONGER_AUTH_REQUIRED, "SASL authentication required");
-        }
-        if require.contains(Require::AUTHENTICATION) && is_anonymous {
-            return refuse(ResultCode::UNWILLING_TO_PERFORM, "authentication required");
-        }
-        if require.contains(Require::BIND) && origin.bound_version == 0 {
-            return refuse(ResultCode::OPERATIONS_ERROR, "BIND required");
-        }
-        if require.contains(Require::LDAP_V3) && origin.bound_version == 2 {
-            return refuse(ResultCode::OPERATIONS_ERROR, "operation restricted to LDAPv3 clients");
-        }
-        Ok(())
-    }
-
-    /// Refuses what `restrict` and `readonly` forbid.
-    ///
-    /// # Errors
-    /// `unwillingToPerform`.
-    pub(crate) fn check_restrictions(&self, operation: Operations) -> Result<(), OperationError> {
         let read_only = self.settings.read_only && Operations::WRITE.contains(operation);
         if read_only || self.settings.restrict.operations.contains(operation) {
             let text = if read_only {
@@ -165,6 +141,33 @@ impl Context {
                 restricted_text(self.settings.restrict.operations)
             };
             return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
+        }
+        Ok(())
+    }
+}
+
+/// What `require` asks, in slapd's order, and how its lack is answered. No mechanism of SASL and no strong authentication is built.
+const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
+    (Require::STRONG, ResultCode::STRONGER_AUTH_REQUIRED, "strong(er) authentication required"),
+    (Require::SASL, ResultCode::STRONGER_AUTH_REQUIRED, "SASL authentication required"),
+    (Require::AUTHENTICATION, ResultCode::UNWILLING_TO_PERFORM, "authentication required"),
+    (Require::BIND, ResultCode::OPERATIONS_ERROR, "BIND required"),
+    (Require::LDAP_V3, ResultCode::PROTOCOL_ERROR, "operation restricted to LDAPv3 clients"),
+];
+
+impl Context {
+    /// Refuses what does not meet the conditions of `require`; binds and StartTLS need not.
+    pub(crate) fn check_requirements(&self, origin: &Origin) -> Result<(), OperationError> {
+        for (requirement, code, text) in REQUIREMENTS {
+            let is_met = match requirement {
+                Require::AUTHENTICATION => !origin.identity.is_anonymous(),
+                Require::BIND => origin.has_bound,
+                Require::LDAP_V3 => origin.protocol_version >= 3,
+                _ => false,
+            };
+            if self.settings.require.contains(requirement) && !is_met {
+                return Err(OperationError::new(code, text));
+            }
         }
         Ok(())
     }

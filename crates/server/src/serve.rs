@@ -3,11 +3,10 @@
 use std::{cell::RefCell, error::Error, io, path::Path, process::ExitCode, rc::Rc, sync::Arc};
 
 use ironbark_config::{
-    ConfigError, DatabaseConfig, DatabaseKind, Disk, GlobalConfig, OverlayConfig,
+    ConfigError, DatabaseConfig, DatabaseKind, Disk, GlobalConfig,
     parts::{PARTS, PartKind},
 };
-use ironbark_directory::{Directory, OpenOptions, VirtualContext, overlay::Overlay};
-use ironbark_model::Schema;
+use ironbark_directory::{Directory, OpenOptions, VirtualContext};
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
     process::{self, Identity, Readiness, StateFile},
@@ -15,6 +14,7 @@ use ironbark_runtime::{
 use tokio::runtime::Runtime;
 
 use crate::{
+    root_dse,
     VERSION,
     listener::{Listeners, url::ListenerUrl},
     log::{FileOptions, Log, LogOptions, SyslogOptions, level},
@@ -243,13 +243,15 @@ fn open_directory(
         made.borrow_mut().push(Arc::clone(&monitor));
         Some(monitor)
     };
+    let root_dse = root_dse::read(&configuration.global.root_dse_files)?;
     let directory = Directory::open(OpenOptions {
         configuration,
         clock: clock.clone(),
         randomness: Randomness::system(),
-        overlays: &make_overlay,
+        overlays: &ironbark_overlays::make,
         monitor: &make_monitor,
         server_id,
+        root_dse,
     })?;
     Ok((directory, monitors.take()))
 }
@@ -340,11 +342,6 @@ fn complain(log: Option<&Log>, message: &str) -> ExitCode {
         eprintln!("slapd: {message}");
     }
     ExitCode::FAILURE
-}
-
-/// Overlays are made by the crate `overlays`; one that it does not have is refused.
-fn make_overlay(settings: &OverlayConfig, _: &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> {
-    Err(format!("overlay {} is not built", settings.kind().name()))
 }
 
 /// The overlays that are built in.

@@ -1,15 +1,18 @@
 //! The slap* tools: one file each, one row in [`TOOLS`].
 
-mod chosen;
+pub(crate) mod chosen;
+mod context_csn;
 mod filter;
-mod options;
-mod owner;
-mod progress;
+pub(crate) mod options;
+pub(crate) mod owner;
+pub(crate) mod progress;
 mod slapadd;
-mod slapcat;
+pub(crate) mod slapcat;
 mod slapdn;
 mod slapindex;
-mod slappasswd;
+mod slapmodify;
+pub(crate) mod slappasswd;
+mod slapschema;
 mod slaptest;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -25,12 +28,38 @@ pub struct Tool {
 
 /// The tools that are built, in the order in which slapd looks for a prefix: `-Ta` is slapadd, not slapacl.
 pub const TOOLS: &[Tool] = &[
-    Tool { name: "slapadd", run: slapadd::run },
-    Tool { name: "slapcat", run: slapcat::run },
-    Tool { name: "slapdn", run: slapdn::run },
-    Tool { name: "slapindex", run: slapindex::run },
-    Tool { name: "slappasswd", run: slappasswd::run },
-    Tool { name: "slaptest", run: slaptest::run },
+    Tool {
+        name: "slapadd",
+        run: slapadd::run,
+    },
+    Tool {
+        name: "slapcat",
+        run: slapcat::run,
+    },
+    Tool {
+        name: "slapdn",
+        run: slapdn::run,
+    },
+    Tool {
+        name: "slapindex",
+        run: slapindex::run,
+    },
+    Tool {
+        name: "slapmodify",
+        run: slapmodify::run,
+    },
+    Tool {
+        name: "slappasswd",
+        run: slappasswd::run,
+    },
+    Tool {
+        name: "slapschema",
+        run: slapschema::run,
+    },
+    Tool {
+        name: "slaptest",
+        run: slaptest::run,
+    },
 ];
 
 /// The names of all tools of OpenLDAP, in the same order.

@@ -63,7 +63,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn describe(schema: &Schema, name: &str, form: Form) -> Result<String, String> {
-    let dn = Dn::parse(schema, name.as_bytes()).map_err(|_| format!("DN: <{name}> check failed 21 (Invalid syntax)"))?;
+    let dn =
+        Dn::parse(schema, name.as_bytes()).map_err(|_| format!("DN: <{name}> check failed 21 (Invalid syntax)"))?;
     let normalized = String::from_utf8_lossy(dn.normalized()).into_owned();
     let pretty = dn.pretty();
     Ok(match form {
@@ -80,13 +81,16 @@ mod tests {
     #[test]
     fn names_are_shown_in_the_wanted_form() {
         let schema = Schema::system();
-        let show = |form| describe(&schema, "CN=A,  dc=X", form);
-        assert_eq!(show(Form::Normalized).as_deref(), Ok("cn=a,dc=x"));
-        assert_eq!(show(Form::Pretty).as_deref(), Ok("cn=A,dc=X"));
+        let show = |form| describe(&schema, "CN=A,  cn=X", form);
+        assert_eq!(show(Form::Normalized).as_deref(), Ok("cn=a,cn=x"));
+        assert_eq!(show(Form::Pretty).as_deref(), Ok("cn=A,cn=X"));
         assert_eq!(
             show(Form::Both).as_deref(),
-            Ok("DN: <CN=A,  dc=X> check succeeded\nnormalized: <cn=a,dc=x>\npretty:     <cn=A,dc=X>")
+            Ok("DN: <CN=A,  cn=X> check succeeded\nnormalized: <cn=a,cn=x>\npretty:     <cn=A,cn=X>")
         );
-        assert_eq!(describe(&schema, "foo", Form::Both), Err("DN: <foo> check failed 21 (Invalid syntax)".to_owned()));
+        assert_eq!(
+            describe(&schema, "foo", Form::Both),
+            Err("DN: <foo> check failed 21 (Invalid syntax)".to_owned())
+        );
     }
 }

@@ -61,23 +61,37 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
         Some(number) => vec![number - 1],
         None => (0..count).collect(),
     };
-    let chosen = Chosen { configuration, positions };
-    for (at, settings) in chosen.databases().filter(|(_, settings)| settings.kind == DatabaseKind::Mdb) {
+    let chosen = Chosen {
+        configuration,
+        positions,
+    };
+    for (at, settings) in chosen
+        .databases()
+        .filter(|(_, settings)| settings.kind == DatabaseKind::Mdb)
+    {
         match open(settings, &chosen) {
             Ok(()) => {}
             Err(error) if options.dry_run => say(&format!("slaptest: database #{}: {error}", at + 1)),
-            Err(error) => return Err(format!("slaptest: database #{}: {error}\nslaptest: bad configuration file!", at + 1)),
+            Err(error) => {
+                return Err(format!(
+                    "slaptest: database #{}: {error}\nslaptest: bad configuration file!",
+                    at + 1
+                ));
+            }
         }
     }
     Ok(())
 }
 
-/// A database that has been made is opened; of one that has not, the directory must be there. Nothing is made.
+/// Opens a database for reading. Nothing is made: one that has not been made yet fails, as with slapd.
 fn open(settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
     let directory = &settings.mdb.directory;
     std::fs::read_dir(directory).map_err(|error| format!("directory {}: {error}", directory.display()))?;
     if !directory.join("data.mdb").exists() {
-        return Ok(());
+        return Err(format!(
+            "{}: no database has been made here yet (test would succeed using the -u switch)",
+            directory.display()
+        ));
     }
     let mut options = ironbark_directory::open::options(settings);
     options.read_only = true;

@@ -221,7 +221,9 @@ fn place(
         Location::Entry(_) => return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS)),
         Location::Missing { ancestor } => ancestor,
     };
-    let has_superior = !context.is_suffix(&entry.dn);
+    // The root entry of a database of the empty suffix need not exist.
+    let is_below_absent_root = ancestor.is_none() && entry.dn.depth() == 1 && context.is_suffix(&Dn::root());
+    let has_superior = !context.is_suffix(&entry.dn) && !is_below_absent_root;
     match ancestor {
         Some((id, depth)) if has_superior && depth + 1 == entry.dn.depth() => {
             let record = write_checks::record_of(view, id)?;

@@ -29,6 +29,7 @@ pub(crate) fn start(
 ) -> Result<Started, OperationError> {
     session.stop_all();
     session.identity = Arc::default();
+    session.has_bound = false;
     check_version(session, configuration, request.version)?;
     let dn = Dn::parse(&configuration.schema, request.name)
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
@@ -57,7 +58,7 @@ pub(crate) fn start(
         anonymous(configuration, &dn, password)?;
         return Ok(succeed(directory, session, origin, Identity::default(), out));
     }
-    match check_name(configuration, &dn, password)? {
+    match check_name(configuration, origin, &dn, password)? {
         Verdict::Accepted(identity) => {
             crate::log::bound(origin, identity.dn.pretty());
             Ok(succeed(directory, session, origin, identity, out))
@@ -87,7 +88,6 @@ fn check_version(session: &mut Session, configuration: &Configuration, version: 
         2 => return refuse("historical protocol version requested, use LDAPv3 instead"),
         _ => return refuse("requested protocol version not supported"),
     };
-    session.bound_version = session.protocol_version;
     Ok(())
 }
 
@@ -113,7 +113,7 @@ fn anonymous(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<
 }
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
-fn check_name(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<Verdict, OperationError> {
+fn check_name(configuration: &Configuration, origin: &Origin, dn: &Dn, password: &[u8]) -> Result<Verdict, OperationError> {
     if configuration.settings.disallow.contains(Disallow::BIND_SIMPLE) {
         return Err(OperationError::new(
             ResultCode::UNWILLING_TO_PERFORM,
@@ -121,14 +121,14 @@ fn check_name(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result
         ));
     }
     let Some((name, root_password)) = root_password(configuration, dn) else {
-        let (name, stored) = entry_passwords(configuration, dn)?;
+        let (name, stored) = entry_passwords(configuration, origin, dn)?;
         return decide(name, stored, password);
     };
     if password::cost(&root_password) == Cost::Cheap && password::verify(&root_password, password) {
         return decide(name, vec![root_password], password);
     }
     // The rootdn may have an entry, whose password serves as well.
-    match entry_passwords(configuration, dn) {
+    match entry_passwords(configuration, origin, dn) {
         Ok((name, mut stored)) => {
             stored.push(root_password);
             decide(name, stored, password)
@@ -138,10 +138,10 @@ fn check_name(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result
 }
 
 /// The name of an entry as it is stored, and the passwords that it can be authenticated with.
-fn entry_passwords(configuration: &Configuration, dn: &Dn) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
+fn entry_passwords(configuration: &Configuration, origin: &Origin, dn: &Dn) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     let context = configuration.context_of(dn).ok_or_else(invalid)?;
-    context.check_restrictions(Operations::BIND)?;
+    context.check_restrictions(Operations::BIND, origin)?;
     let Backend::Stored { database, .. } = &context.backend else {
         return Err(invalid());
     };
@@ -227,6 +227,7 @@ fn succeed(
     out: &mut Vec<u8>,
 ) -> Started {
     session.identity = Arc::new(identity);
+    session.has_bound = true;
     let success = OperationError::code(ResultCode::SUCCESS);
     respond::result(out, origin.message_id, Operation::Bind, &success);
     crate::log::result(directory, origin, Operation::Bind, ResultCode::SUCCESS, "");

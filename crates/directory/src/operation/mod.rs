@@ -51,8 +51,10 @@ pub struct Origin {
     pub peer: Arc<Peer>,
     /// Security strength factor of the connection.
     pub ssf: u32,
-    /// Protocol version of the last bind; 0 before any.
-    pub bound_version: u8,
+    /// Protocol version of the connection.
+    pub protocol_version: u8,
+    /// Whether a bind, if only an anonymous one, has succeeded on the connection.
+    pub has_bound: bool,
     /// Given up by Abandon, Cancel or the end of the connection.
     pub stop: StopFlag,
     /// Monotonic microseconds when the PDU was complete.
@@ -202,6 +204,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         }
         self.record.effects.push(effect.clone());
         let id = id?;
+        self.check_entry_size(kind, id)?;
         for overlay in overlays {
             let applied = Applied {
                 effect: &effect,
@@ -225,6 +228,22 @@ impl<'w, 'd> Execution<'w, 'd> {
         modifications: &[Modification],
     ) -> Result<Option<OperationError>, OperationError> {
         modify::run_internal(self, dn, modifications)
+    }
+
+    /// `maxentrysize`: looked at once the entry is as it would be stored.
+    fn check_entry_size(&self, kind: ChangeKind, id: EntryId) -> Result<(), OperationError> {
+        let limit = self.context.settings.mdb.max_entry_size;
+        if limit == 0 || kind == ChangeKind::Delete {
+            return Ok(());
+        }
+        let size: usize = match self.view().record(id)? {
+            Some(record) => record.attributes().map(|held| held.encoded_length().unwrap_or_default()).sum(),
+            None => 0,
+        };
+        if size as u64 > limit {
+            return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "entry is too big"));
+        }
+        Ok(())
     }
 
     /// Applies a further effect: overlays call this from `in_transaction`.

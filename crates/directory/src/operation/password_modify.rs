@@ -32,11 +32,6 @@ pub(crate) struct SetPassword {
     generated: Option<Vec<u8>>,
 }
 
-/// The `password-crypt-salt-format` that leaves the algorithm to the server.
-const ANY_SALT: &str = "%s";
-/// Characters of `%s`, and of `%.<n>s` at most.
-const DEFAULT_SALT: usize = 31;
-const MAX_SALT: usize = 64;
 /// Length of a password that the server makes, as slapd has it.
 const GENERATED_LENGTH: usize = 8;
 /// 64 characters, so that six bits choose one.
@@ -59,7 +54,7 @@ pub(crate) fn start(
     let request =
         PasswordModifyRequest::decode(value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
     let dn = target(configuration, origin, request.user_identity)?;
-    let context = context_of(configuration, &dn, request.old_password.is_some())?;
+    let context = context_of(configuration, origin, &dn, request.old_password.is_some())?;
     refuse_referral(configuration, &context, &dn, controls)?;
     let stored = if request.old_password.is_some() {
         old_values(configuration, &context, origin, &dn)?
@@ -102,7 +97,7 @@ fn target(configuration: &Configuration, origin: &Origin, identity: Option<&[u8]
     Ok(dn)
 }
 
-fn context_of(configuration: &Configuration, dn: &Dn, has_old: bool) -> Result<Arc<Context>, OperationError> {
+fn context_of(configuration: &Configuration, origin: &Origin, dn: &Dn, has_old: bool) -> Result<Arc<Context>, OperationError> {
     if configuration.context_of(dn).is_none() {
         return Err(if has_old {
             unverified()
@@ -110,7 +105,7 @@ fn context_of(configuration: &Configuration, dn: &Dn, has_old: bool) -> Result<A
             OperationError::new(ResultCode::OTHER, "no authz backend")
         });
     }
-    Ok(Arc::clone(writable_context(configuration, dn, Operations::MODIFY)?))
+    Ok(Arc::clone(writable_context(configuration, origin, dn, Operations::MODIFY)?))
 }
 
 fn refuse_referral(
@@ -257,6 +252,18 @@ impl Work {
         let _ = reply.send(completion);
     }
 
+    /// Hashes the new password; a `password-crypt-salt-format` other than the default decides about `{CRYPT}`.
+    fn hash(&self, scheme: password::Scheme, salt: &mut dyn FnMut(&mut [u8])) -> Result<Vec<u8>, password::HashError> {
+        let format = &self.directory.configuration().settings.crypt_salt_format;
+        if scheme == password::Scheme::Crypt
+            && format != DEFAULT_CRYPT_SALT_FORMAT
+            && let Some(crypt_salt) = password::crypt_salt(format, salt)
+        {
+            return password::hash_crypt(&self.new, &crypt_salt);
+        }
+        password::hash(scheme, &self.new, salt)
+    }
+
     /// Verifies the old password and hashes the new one.
     fn compute(&self) -> Result<SetPassword, OperationError> {
         if let Some((presented, stored)) = &self.old
@@ -268,13 +275,8 @@ impl Work {
         let mut salt = |buffer: &mut [u8]| failed |= self.directory.randomness().fill(buffer).is_err();
         let mut hashed: Vec<Vec<u8>> = Vec::new();
         for scheme in self.schemes() {
-            let format = &*self.configuration.settings.crypt_salt_format;
-            let made = if *scheme == Scheme::Crypt && format != ANY_SALT {
-                password::hash_crypt(&self.new, &crypt_salt(format, &mut salt))
-            } else {
-                password::hash(*scheme, &self.new, &mut salt)
-            };
-            let value = made
+            let value = self
+                .hash(*scheme, &mut salt)
                 .map_err(|_| OperationError::new(ResultCode::OTHER, "password hash failed"))?;
             // Two schemes that keep the password bare give one value.
             if !hashed.contains(&value) {
@@ -290,19 +292,6 @@ impl Work {
             generated: self.generated.clone(),
         })
     }
-}
-
-/// The salt that a `password-crypt-salt-format` describes: `%s` is 31 random characters, `%.<n>s` is n of them.
-fn crypt_salt(format: &str, random: &mut dyn FnMut(&mut [u8])) -> String {
-    let (before, rest) = format.split_once('%').unwrap_or((format, "s"));
-    let (width, after) = rest.split_once('s').unwrap_or_default();
-    let length = width.strip_prefix('.').and_then(|digits| digits.parse().ok());
-    let mut octets = [0; MAX_SALT];
-    random(&mut octets);
-    let characters = octets.iter().take(length.unwrap_or(DEFAULT_SALT));
-    let salt = characters.filter_map(|octet| ALPHABET.get(usize::from(octet & 63)));
-    let salt: String = salt.copied().map(char::from).collect();
-    format!("{before}{salt}{after}")
 }
 
 /// Puts the new password in the place of the old ones.
@@ -329,3 +318,6 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &SetPassword) 
         ..success
     })
 }
+
+/// slapd's default; new `{CRYPT}` values are then SHA-512 crypt, not DES.
+const DEFAULT_CRYPT_SALT_FORMAT: &str = "%s";

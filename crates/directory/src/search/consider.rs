@@ -13,7 +13,7 @@ use super::{
 use crate::{
     Context, OperationError,
     access::{self, Source, Subject},
-    computed, log, referral,
+    log, referral,
     worker::Scratch,
 };
 
@@ -148,7 +148,7 @@ impl SearchRun {
         let identity = Arc::clone(&self.origin.identity);
         let configuration = Arc::clone(&self.configuration);
         let subject = Subject::of(&identity, context);
-        if !self.matches(context, view, &record, subject, scratch)? {
+        if !self.matches(context, view, &record, subject, scratch) {
             return Ok(None);
         }
         let (dn_cache, dn, work) = scratch.dn_parts(context.number);
@@ -209,7 +209,7 @@ impl SearchRun {
         record: &Record<'_>,
         subject: Subject<'_>,
         scratch: &mut Scratch,
-    ) -> Result<bool, OperationError> {
+    ) -> bool {
         let permitted: Option<CompiledFilter> = access::searchable_filter(
             context,
             &self.configuration,
@@ -218,12 +218,7 @@ impl SearchRun {
             &self.filter,
         );
         let filter = permitted.as_ref().unwrap_or(&self.filter);
-        if computed::is_needed_by(&self.configuration, filter) {
-            let mut entry = record.to_entry(view.dn(record.id)?)?;
-            computed::add_all(&self.configuration, &mut entry, view.has_subordinates(record.id));
-            return Ok(evaluate_memory(self, filter, &entry, scratch));
-        }
-        Ok(record.evaluate(filter, &mut scratch.normalized) == Truth::True)
+        record.evaluate(filter, &mut scratch.normalized) == Truth::True
     }
 
     fn consider_memory(

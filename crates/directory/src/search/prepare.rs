@@ -35,25 +35,24 @@ pub(crate) fn prepare(
 ) -> Result<Box<SearchRun>, OperationError> {
     let mut base = Dn::parse(&configuration.schema, request.base)
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
-    if base.is_root()
-        && request.scope != WireScope::BaseObject
-        && let Some(default) = &configuration.settings.default_search_base
-    {
-        base.clone_from(default);
-    }
     let scope = match request.scope {
         WireScope::BaseObject => Scope::Base,
         WireScope::SingleLevel => Scope::OneLevel,
         WireScope::WholeSubtree => Scope::Subtree,
         WireScope::SubordinateSubtree => Scope::Children,
     };
+    if base.is_root()
+        && scope != Scope::Base
+        && let Some(default) = &configuration.settings.default_search_base
+    {
+        base = default.clone();
+    }
     let page = controls.paged_results.map(|control| control.value);
     if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
         return resume(session, configuration, origin, page);
     }
     let context = choose(configuration, &base, scope)?;
-    context.check_requirements(origin)?;
-    context.check_restrictions(Operations::SEARCH)?;
+    context.check_restrictions(Operations::SEARCH, origin)?;
     let bounds = limits::of(configuration, &context, &origin.identity, &base);
     let mut filter = CompiledFilter::default();
     filter.compile(&configuration.schema, &request.filter);

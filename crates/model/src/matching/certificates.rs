@@ -79,12 +79,14 @@ fn certificate_or_assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) ->
     }
     let found = Gser::parse(text)?;
     let serial = serial_number(found.field("serialNumber")?.ok_or(InvalidValue)?.word()?)?;
-    let issuer = found
-        .field("issuer")?
-        .ok_or(InvalidValue)?
-        .choice("rdnSequence")?
-        .text()?;
+    let issuer = issuer_name(&found)?;
     put(schema, &serial, issuer, out)
+}
+
+/// `issuer rdnSequence:"cn=ca"`; slapd also takes the name without its choice.
+fn issuer_name<'g>(found: &'g Gser<'_>) -> Result<&'g str, InvalidValue> {
+    let issuer = found.field("issuer")?.ok_or(InvalidValue)?;
+    issuer.choice("rdnSequence").unwrap_or(issuer).text()
 }
 
 fn put(schema: &Schema, first: &str, issuer: &str, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
@@ -145,11 +147,7 @@ fn certificate_list_assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) 
         return Ok(());
     }
     let found = Gser::parse(std::str::from_utf8(value).map_err(|_| InvalidValue)?)?;
-    let issuer = found
-        .field("issuer")?
-        .ok_or(InvalidValue)?
-        .choice("rdnSequence")?
-        .text()?;
+    let issuer = issuer_name(&found)?;
     let update = found.field("thisUpdate")?.ok_or(InvalidValue)?;
     // slapd writes the time without its choice.
     let (update, short_year) = match update {

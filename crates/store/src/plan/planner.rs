@@ -110,8 +110,19 @@ impl Planner<'_, '_> {
             })
         })
     }
+    /// Equality by one look-up; not of objectClass, whose lists are long.
     fn is_plain_equality(&self, at: usize) -> bool {
-        matches!(self.node(at), Some(Node::Equality { rule, dn_attributes: false, .. }) if rule.evaluate.is_none())
+        let Some(Node::Equality {
+            slot,
+            rule,
+            dn_attributes: false,
+            ..
+        }) = self.node(at)
+        else {
+            return false;
+        };
+        let asked = self.filter.slot(*slot).map(|description| description.attribute_type);
+        rule.evaluate.is_none() && asked != self.view.catalog.special.object_class
     }
     /// A cheap look: the answer itself if it is small or costs nothing, an estimate otherwise.
     fn probe(&mut self, at: usize) -> Result<Answer, StoreError> {

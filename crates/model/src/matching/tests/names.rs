@@ -51,6 +51,7 @@ fn assertion_forms_about_certificates() {
         "{ issuer rdnSequence:\"CN=ca, cn=example\", serialNumber 255 }",
         "{ serialNumber '00ff'H, issuer rdnSequence:\"cn=ca,cn=example\" }",
         "255$cn=CA,cn=example",
+        "{ serialNumber 255, issuer \"cn=CA,cn=Example\" }",
     ] {
         assert_eq!(
             assertion(certificate, text).as_deref(),
