@@ -32,6 +32,9 @@ struct Rename {
     target: Dn,
 }
 
+/// Renaming in place takes a name away and adds one: `add` and `delete`, which is what slapd calls `write`.
+const RENAME: Privileges = Privileges::ADD.with(Privileges::DELETE);
+
 /// Executes a modify DN request.
 pub(crate) fn execute(
     execution: &mut Execution<'_, '_>,
@@ -175,7 +178,7 @@ fn locate(execution: &Execution<'_, '_>, dn: &Dn) -> Result<EntryId, OperationEr
                 let (context, configuration) = (execution.context, execution.configuration);
                 let check = WriteCheck::on_record(context, configuration, execution.subject(), &parent, view);
                 require(
-                    check.permits(Target::Children, Privileges::WRITE),
+                    check.permits(Target::Children, RENAME),
                     "no write access to parent's children",
                 )?;
             }
@@ -208,7 +211,7 @@ fn prepare(
     }
     let check = WriteCheck::on_record(context, configuration, subject, &record, view);
     require(
-        check.permits(Target::Entry, Privileges::WRITE),
+        check.permits(Target::Entry, RENAME),
         "no write access to old entry",
     )?;
     let superior = destination(execution, view, &old_name, rename)?;
@@ -247,7 +250,7 @@ fn check_parent(
     moves: bool,
 ) -> Result<(), OperationError> {
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
-    let needed = if moves { Privileges::DELETE } else { Privileges::WRITE };
+    let needed = if moves { Privileges::DELETE } else { RENAME };
     let granted = if record.parent() == 0 {
         let root = Entry::new(Dn::root());
         WriteCheck::on_entry(context, configuration, subject, &root).permits(Target::Children, needed)
