@@ -24,8 +24,12 @@ pub(crate) fn read_configuration(options: &Options) -> Result<Configuration, Str
     if let Some(directory) = &options.config_directory {
         let directory = directory.display();
         return Err(match options.config_file {
-            Some(_) => format!("-F {directory}: a slapd.conf cannot be converted to a configuration directory (cn=config) yet"),
-            None => format!("-F {directory}: configuration directories (cn=config) are not available yet; give a slapd.conf with -f"),
+            Some(_) => {
+                format!("-F {directory}: a slapd.conf cannot be converted to a configuration directory (cn=config) yet")
+            }
+            None => format!(
+                "-F {directory}: configuration directories (cn=config) are not available yet; give a slapd.conf with -f"
+            ),
         });
     }
     ironbark_server::read_configuration(options.config_file.as_deref()).map_err(|error| error.to_string())
@@ -42,7 +46,10 @@ impl Chosen {
             eprintln!("{error}\n{program}: bad configuration file!");
         })?;
         let positions = choose(&configuration, options).map_err(|error| eprintln!("{error}"))?;
-        Ok(Self { configuration, positions })
+        Ok(Self {
+            configuration,
+            positions,
+        })
     }
 
     /// The settings of the chosen databases, the one that was asked for first.
@@ -60,7 +67,12 @@ impl Chosen {
 /// The position of the database that holds a name: the one with the longest suffix.
 pub(crate) fn database_of(configuration: &Configuration, dn: &Dn) -> Option<usize> {
     let mut best: Option<(usize, usize)> = None;
-    for (at, database) in configuration.databases.iter().enumerate().filter(|(_, database)| !database.hidden) {
+    for (at, database) in configuration
+        .databases
+        .iter()
+        .enumerate()
+        .filter(|(_, database)| !database.hidden)
+    {
         for suffix in database.suffixes.iter().filter(|suffix| dn.is_within(suffix)) {
             if best.is_none_or(|(depth, _)| suffix.depth() > depth) {
                 best = Some((suffix.depth(), at));
@@ -76,18 +88,28 @@ pub(crate) fn glue_root(configuration: &Configuration, position: usize) -> Optio
     database.subordinate?;
     let suffix = database.suffixes.first()?;
     let above = |other: &DatabaseConfig| {
-        let holding = other.suffixes.iter().filter(|above| suffix.is_within(above) && *above != suffix);
+        let holding = other
+            .suffixes
+            .iter()
+            .filter(|above| suffix.is_within(above) && *above != suffix);
         holding.map(Dn::depth).max()
     };
     let others = configuration.databases.iter().enumerate();
     let roots = others.filter(|(_, other)| other.subordinate.is_none() && !other.hidden);
-    roots.filter_map(|(at, other)| Some((above(other)?, at))).max_by_key(|(depth, _)| *depth).map(|(_, at)| at)
+    roots
+        .filter_map(|(at, other)| Some((above(other)?, at)))
+        .max_by_key(|(depth, _)| *depth)
+        .map(|(_, at)| at)
 }
 
 fn choose(configuration: &Configuration, options: &Options) -> Result<Vec<usize>, String> {
     let program = options.program;
     let databases = &configuration.databases;
-    let stored = |at: usize| databases.get(at).is_some_and(|database| database.kind == DatabaseKind::Mdb);
+    let stored = |at: usize| {
+        databases
+            .get(at)
+            .is_some_and(|database| database.kind == DatabaseKind::Mdb)
+    };
     let no_config = || format!("{program}: cn=config is not available yet: the configuration is the slapd.conf itself");
     let chosen = match (options.number, &options.suffix) {
         (Some(0), _) => return Err(no_config()),
@@ -116,7 +138,8 @@ fn choose(configuration: &Configuration, options: &Options) -> Result<Vec<usize>
     if !stored(chosen) {
         return Err(format!("{program}: database doesn't support necessary operations."));
     }
-    let glued = (0..databases.len()).filter(|&at| !options.unglued && stored(at) && glue_root(configuration, at) == Some(chosen));
+    let glued = (0..databases.len())
+        .filter(|&at| !options.unglued && stored(at) && glue_root(configuration, at) == Some(chosen));
     Ok(std::iter::once(chosen).chain(glued).collect())
 }
 
@@ -135,14 +158,29 @@ mod tests {
     }
 
     fn chosen(options: Options) -> Result<Vec<usize>, String> {
-        choose(&configuration(), &Options { program: "slapcat", ..options })
+        choose(
+            &configuration(),
+            &Options {
+                program: "slapcat",
+                ..options
+            },
+        )
     }
 
     #[test]
     fn databases_are_counted_as_slapd_counts() {
-        let number = |number| chosen(Options { number: Some(number), ..Options::default() });
+        let number = |number| {
+            chosen(Options {
+                number: Some(number),
+                ..Options::default()
+            })
+        };
         assert_eq!(number(1), Ok(vec![0]));
-        assert_eq!(number(4), Ok(vec![3, 0, 2]), "what is glued comes behind, in the order of the file");
+        assert_eq!(
+            number(4),
+            Ok(vec![3, 0, 2]),
+            "what is glued comes behind, in the order of the file"
+        );
         assert_eq!(number(5), Ok(vec![4]));
         assert!(number(0).unwrap_err().contains("cn=config"));
         assert!(number(2).unwrap_err().contains("doesn't support"));
@@ -152,16 +190,30 @@ mod tests {
     #[test]
     fn the_first_database_stands_for_the_one_it_is_glued_to() {
         assert_eq!(chosen(Options::default()), Ok(vec![3, 0, 2]));
-        assert_eq!(chosen(Options { unglued: true, ..Options::default() }), Ok(vec![3]));
+        assert_eq!(
+            chosen(Options {
+                unglued: true,
+                ..Options::default()
+            }),
+            Ok(vec![3])
+        );
     }
 
     #[test]
     fn a_suffix_chooses_the_database_that_holds_it() {
-        let suffix = |text: &str| chosen(Options { suffix: Some(text.to_owned()), ..Options::default() });
+        let suffix = |text: &str| {
+            chosen(Options {
+                suffix: Some(text.to_owned()),
+                ..Options::default()
+            })
+        };
         assert_eq!(suffix("DC=y"), Ok(vec![4]));
         assert_eq!(suffix("ou=sub,ou=a,dc=x"), Ok(vec![0]));
         assert!(suffix("cn=config").unwrap_err().contains("not available yet"));
-        assert_eq!(suffix("dc=z").unwrap_err(), "slapcat: slap_init no backend for \"dc=z\"");
+        assert_eq!(
+            suffix("dc=z").unwrap_err(),
+            "slapcat: slap_init no backend for \"dc=z\""
+        );
         assert!(suffix("z").unwrap_err().contains("invalid suffix"));
     }
 }

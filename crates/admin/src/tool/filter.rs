@@ -2,7 +2,8 @@
 
 use ironbark_config::Configuration;
 use ironbark_model::{
-    Attribute, AttributeDescription, CompiledFilter, Dn, Entry, Filter, Truth, entry::EntrySource,
+    Attribute, AttributeDescription, CompiledFilter, Dn, Entry, Filter, Truth,
+    entry::EntrySource,
     ldap_url::{LdapUrl, UrlScope},
 };
 use ironbark_store::{Location, Record, Scope, StoreError, View};
@@ -83,7 +84,8 @@ impl Selection {
     }
 
     fn set_base(&mut self, text: &str, scope: Scope, configuration: &Configuration) -> Result<(), String> {
-        let dn = Dn::parse(&configuration.schema, text.as_bytes()).map_err(|_| format!("Invalid subtree DN '{text}'"))?;
+        let dn =
+            Dn::parse(&configuration.schema, text.as_bytes()).map_err(|_| format!("Invalid subtree DN '{text}'"))?;
         self.base = Some((dn, scope));
         Ok(())
     }
@@ -102,7 +104,9 @@ impl Selection {
 
     /// What of a database is selected. `suffixes` are its own.
     pub(crate) fn part(&self, view: &View<'_>, suffixes: &[Dn]) -> Result<Part, StoreError> {
-        let Some((base, scope)) = &self.base else { return Ok(Part::All) };
+        let Some((base, scope)) = &self.base else {
+            return Ok(Part::All);
+        };
         if suffixes.iter().any(|suffix| base.is_within(suffix)) {
             return Ok(match view.locate(base)? {
                 Location::Entry(id) => Part::Below(id, *scope),
@@ -113,7 +117,11 @@ impl Selection {
         }
         // A base above the database, glued in: its entries are all below.
         let below = suffixes.iter().any(|suffix| suffix.is_within(base));
-        Ok(if below && matches!(scope, Scope::Subtree | Scope::Children) { Part::All } else { Part::Nothing })
+        Ok(if below && matches!(scope, Scope::Subtree | Scope::Children) {
+            Part::All
+        } else {
+            Part::Nothing
+        })
     }
 
     /// Whether an entry is selected.
@@ -129,16 +137,25 @@ impl Selection {
             Part::All => true,
             Part::Below(base, scope) => view.in_scope(record.id, base, scope)?,
         };
-        let Some(filter) = self.filter.as_ref().filter(|_| in_part) else { return Ok(in_part) };
+        let Some(filter) = self.filter.as_ref().filter(|_| in_part) else {
+            return Ok(in_part);
+        };
         scratch.clear();
         let Some(description) = &self.entry_dn else {
             return Ok(record.evaluate(filter, scratch) == Truth::True);
         };
         let mut entry: Entry = record.to_entry(view.dn(record.id)?)?;
         let values = vec![entry.dn.pretty().as_bytes().to_vec()];
-        entry.attributes.push(Attribute { description: description.clone(), values });
+        entry.attributes.push(Attribute {
+            description: description.clone(),
+            values,
+        });
         let schema = view.schema();
-        let source = EntrySource { schema, filter, entry: &entry };
+        let source = EntrySource {
+            schema,
+            filter,
+            entry: &entry,
+        };
         Ok(filter.evaluate(schema, &source, scratch) == Truth::True)
     }
 }

@@ -25,12 +25,30 @@ pub struct Tool {
 
 /// The tools that are built, in the order in which slapd looks for a prefix: `-Ta` is slapadd, not slapacl.
 pub const TOOLS: &[Tool] = &[
-    Tool { name: "slapadd", run: slapadd::run },
-    Tool { name: "slapcat", run: slapcat::run },
-    Tool { name: "slapdn", run: slapdn::run },
-    Tool { name: "slapindex", run: slapindex::run },
-    Tool { name: "slappasswd", run: slappasswd::run },
-    Tool { name: "slaptest", run: slaptest::run },
+    Tool {
+        name: "slapadd",
+        run: slapadd::run,
+    },
+    Tool {
+        name: "slapcat",
+        run: slapcat::run,
+    },
+    Tool {
+        name: "slapdn",
+        run: slapdn::run,
+    },
+    Tool {
+        name: "slapindex",
+        run: slapindex::run,
+    },
+    Tool {
+        name: "slappasswd",
+        run: slappasswd::run,
+    },
+    Tool {
+        name: "slaptest",
+        run: slaptest::run,
+    },
 ];
 
 /// The names of all tools of OpenLDAP, in the same order.

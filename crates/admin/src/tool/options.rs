@@ -88,7 +88,10 @@ impl Options {
         if arguments.iter().skip(1).any(|word| word == "--help") {
             return Err(Refusal::Help);
         }
-        let mut options = Self { program: grammar.program, ..Self::default() };
+        let mut options = Self {
+            program: grammar.program,
+            ..Self::default()
+        };
         let mut line = GetOpt::new(grammar.letters, arguments.into_iter().skip(1));
         for opt in line.by_ref() {
             options.take(grammar, opt.map_err(|error| Refusal::Usage(error.to_string()))?)?;
@@ -107,7 +110,11 @@ impl Options {
     }
 
     fn take(&mut self, grammar: &Grammar, opt: Opt) -> Result<(), Refusal> {
-        let text = || opt.text().map(str::to_owned).map_err(|error| Refusal::Plain(error.to_string()));
+        let text = || {
+            opt.text()
+                .map(str::to_owned)
+                .map_err(|error| Refusal::Plain(error.to_string()))
+        };
         match opt.letter {
             'b' => self.suffix = Some(text()?),
             'c' if !grammar.letters.contains("c:") => self.keep_going += 1,
@@ -135,7 +142,9 @@ impl Options {
 
     /// `-o name[=value]`.
     fn take_generic(&mut self, grammar: &Grammar, text: &str) -> Result<(), Refusal> {
-        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
+        let (name, value) = text
+            .split_once('=')
+            .map_or((text, None), |(name, value)| (name, Some(value)));
         let wrong = || Refusal::Usage(format!("-o {text}: wrong value"));
         let known = match name.to_ascii_lowercase().as_str() {
             // A tool says what it has to say on stderr; syslog is the server's. What is asked for must make sense all the same.
@@ -159,14 +168,20 @@ impl Options {
 
     /// Installs the log of `-d`; without it nothing is logged.
     pub(crate) fn start_log(&self) {
-        let log = LogOptions { debug: self.debug.unwrap_or(0), syslog_levels: 0, syslog: SyslogOptions::default() };
+        let log = LogOptions {
+            debug: self.debug.unwrap_or(0),
+            syslog_levels: 0,
+            syslog: SyslogOptions::default(),
+        };
         // Fails when there is one already, which then serves.
         let _ = Log::install(log, Clock::system());
     }
 
     /// `-o name=yes|no`; `None` when it was not given.
     pub(crate) fn switch(&self, name: &str) -> Result<Option<bool>, String> {
-        let Some((_, value)) = self.generic.iter().rev().find(|(found, _)| found == name) else { return Ok(None) };
+        let Some((_, value)) = self.generic.iter().rev().find(|(found, _)| found == name) else {
+            return Ok(None);
+        };
         match value.as_deref().map(str::to_ascii_lowercase).as_deref() {
             Some("yes" | "on" | "true") => Ok(Some(true)),
             Some("no" | "off" | "false") => Ok(Some(false)),
@@ -212,7 +227,10 @@ mod tests {
     fn shared_options_and_own_ones_are_told_apart() {
         let options = parse("slapcat -f x -n 2 -ccg -v -o ldif-wrap=no -o syslog=stats -a (cn=x) -l out").unwrap();
         assert_eq!(options.config_file, Some(PathBuf::from("x")));
-        assert_eq!((options.number, options.keep_going, options.unglued, options.verbose), (Some(2), 2, true, 1));
+        assert_eq!(
+            (options.number, options.keep_going, options.unglued, options.verbose),
+            (Some(2), 2, true, 1)
+        );
         assert_eq!(options.generic_value("ldif-wrap"), Some("no"));
         assert_eq!(options.own.len(), 1);
         assert_eq!(options.file, Some(PathBuf::from("out")));
@@ -240,6 +258,11 @@ mod tests {
         let options = parse("slapcat -o ldif-wrap=yes").unwrap();
         assert_eq!(options.switch("ldif-wrap"), Ok(Some(true)));
         assert_eq!(options.switch("other"), Ok(None));
-        assert!(parse("slapcat -o ldif-wrap=maybe").unwrap().switch("ldif-wrap").is_err());
+        assert!(
+            parse("slapcat -o ldif-wrap=maybe")
+                .unwrap()
+                .switch("ldif-wrap")
+                .is_err()
+        );
     }
 }

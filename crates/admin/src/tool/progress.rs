@@ -17,7 +17,11 @@ impl Progress {
 
     /// Entries out of `total`.
     pub(crate) fn entries(total: Option<u64>) -> Self {
-        Self::new(total, "{bar:30} {human_pos}/{human_len} entries {per_sec} eta {eta}", "{spinner} {human_pos} entries {per_sec}")
+        Self::new(
+            total,
+            "{bar:30} {human_pos}/{human_len} entries {per_sec} eta {eta}",
+            "{spinner} {human_pos} entries {per_sec}",
+        )
     }
 
     /// Shows nothing.
@@ -26,7 +30,8 @@ impl Progress {
     }
 
     fn new(total: Option<u64>, bar: &str, counter: &str) -> Self {
-        let style = |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let style =
+            |template: &str| ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
         Self(match total {
             Some(total) => ProgressBar::new(total).with_style(style(bar)),
             None => ProgressBar::no_length().with_style(style(counter)),

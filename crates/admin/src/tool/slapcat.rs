@@ -41,11 +41,17 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Err(Told(code)) => return code,
     };
     options.start_log();
-    let wrap = options.generic_value("ldif-wrap").or_else(|| options.generic_value("ldif_wrap"));
+    let wrap = options
+        .generic_value("ldif-wrap")
+        .or_else(|| options.generic_value("ldif_wrap"));
     let wrap = match wrap.map(|text| (text, Wrap::from_option(text))) {
         None => Wrap::default(),
         Some((_, Some(wrap))) => wrap,
-        Some((text, None)) => return options.usage(&GRAMMAR, &format!("unable to parse ldif-wrap=\"{text}\"")).0,
+        Some((text, None)) => {
+            return options
+                .usage(&GRAMMAR, &format!("unable to parse ldif-wrap=\"{text}\""))
+                .0;
+        }
     };
     match write(&mut options, Writer { wrap }) {
         Ok(true) => ExitCode::SUCCESS,
@@ -96,7 +102,11 @@ fn output(options: &Options) -> Result<Box<dyn Write>, String> {
 }
 
 /// Opens a database for reading; `None` when none has been made yet.
-pub(super) fn open_to_read(settings: &DatabaseConfig, chosen: &Chosen, program: &str) -> Result<Option<Database>, String> {
+pub(super) fn open_to_read(
+    settings: &DatabaseConfig,
+    chosen: &Chosen,
+    program: &str,
+) -> Result<Option<Database>, String> {
     let mut options = open::options(settings);
     options.read_only = true;
     let data = options.directory.join("data.mdb");
@@ -109,7 +119,9 @@ pub(super) fn open_to_read(settings: &DatabaseConfig, chosen: &Chosen, program: 
         let directory = settings.mdb.directory.display();
         eprintln!("{program}: {directory}: the files could not be given to the owner of the directory: {error}");
     }
-    database.map(Some).map_err(|error| format!("{program}: could not open database: {error}"))
+    database
+        .map(Some)
+        .map_err(|error| format!("{program}: could not open database: {error}"))
 }
 
 /// A dump under way.
@@ -126,7 +138,9 @@ struct Dump<'o> {
 
 impl Dump<'_> {
     fn database(&mut self, settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
-        let Some(database) = open_to_read(settings, chosen, "slapcat")? else { return Ok(()) };
+        let Some(database) = open_to_read(settings, chosen, "slapcat")? else {
+            return Ok(());
+        };
         let failed = |error: StoreError| format!("slapcat: {error}");
         let snapshot = database.snapshot().map_err(failed)?;
         let view = snapshot.view();
@@ -158,7 +172,8 @@ impl Dump<'_> {
     fn entry(&mut self, view: &View<'_>, record: &Record<'_>) -> Result<(), StoreError> {
         let start = self.text.len();
         if self.options.verbose > 0 {
-            self.text.extend_from_slice(format!("# id={:08x}\n", record.id).as_bytes());
+            self.text
+                .extend_from_slice(format!("# id={:08x}\n", record.id).as_bytes());
         }
         let result = write_entry(self.writer, view, record, &mut self.text);
         if result.is_err() {
@@ -170,7 +185,9 @@ impl Dump<'_> {
     }
 
     fn flush(&mut self) -> Result<(), String> {
-        self.out.write_all(&self.text).map_err(|error| format!("slapcat: {error}"))?;
+        self.out
+            .write_all(&self.text)
+            .map_err(|error| format!("slapcat: {error}"))?;
         self.text.clear();
         self.progress.set(self.written);
         Ok(())
@@ -178,7 +195,12 @@ impl Dump<'_> {
 }
 
 /// Appends an entry and the blank line after it.
-pub(crate) fn write_entry(writer: Writer, view: &View<'_>, record: &Record<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+pub(crate) fn write_entry(
+    writer: Writer,
+    view: &View<'_>,
+    record: &Record<'_>,
+    out: &mut Vec<u8>,
+) -> Result<(), StoreError> {
     let mut name = Vec::with_capacity(128);
     view.pretty_dn(record.id, &mut name)?;
     writer.dn(out, &name);

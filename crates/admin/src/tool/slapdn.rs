@@ -63,7 +63,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn describe(schema: &Schema, name: &str, form: Form) -> Result<String, String> {
-    let dn = Dn::parse(schema, name.as_bytes()).map_err(|_| format!("DN: <{name}> check failed 21 (Invalid syntax)"))?;
+    let dn =
+        Dn::parse(schema, name.as_bytes()).map_err(|_| format!("DN: <{name}> check failed 21 (Invalid syntax)"))?;
     let normalized = String::from_utf8_lossy(dn.normalized()).into_owned();
     let pretty = dn.pretty();
     Ok(match form {
@@ -87,6 +88,9 @@ mod tests {
             show(Form::Both).as_deref(),
             Ok("DN: <CN=A,  dc=X> check succeeded\nnormalized: <cn=a,dc=x>\npretty:     <cn=A,dc=X>")
         );
-        assert_eq!(describe(&schema, "foo", Form::Both), Err("DN: <foo> check failed 21 (Invalid syntax)".to_owned()));
+        assert_eq!(
+            describe(&schema, "foo", Form::Both),
+            Err("DN: <foo> check failed 21 (Invalid syntax)".to_owned())
+        );
     }
 }

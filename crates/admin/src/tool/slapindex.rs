@@ -62,18 +62,30 @@ fn index(options: &Options, chosen: &Chosen, settings: &DatabaseConfig) -> Resul
     let directory = &settings.mdb.directory;
     let mut database_options = open::options(settings);
     database_options.no_sync |= options.quick;
-    let defined: Vec<String> = database_options.indexes.iter().map(|index| index.attribute.to_string()).collect();
+    let defined: Vec<String> = database_options
+        .indexes
+        .iter()
+        .map(|index| index.attribute.to_string())
+        .collect();
     let database = ironbark_store::Database::open(database_options, chosen.schema().clone());
     owner::adopt(directory).map_err(|error| failed(&format!("{}: {error}", directory.display())))?;
     let database = database.map_err(|error| failed(&format!("could not open database: {error}")))?;
-    let type_of = |name: &str| chosen.schema().find_attribute_type(name.as_bytes()).map(|found| found.number);
+    let type_of = |name: &str| {
+        chosen
+            .schema()
+            .find_attribute_type(name.as_bytes())
+            .map(|found| found.number)
+    };
     let wanted = |name: &&String| {
         options.operands.is_empty() || options.operands.iter().any(|operand| type_of(operand) == type_of(name))
     };
     let attributes: Vec<&str> = defined.iter().filter(wanted).map(String::as_str).collect();
     for operand in &options.operands {
         if !defined.iter().any(|name| type_of(name) == type_of(operand)) {
-            eprintln!("slapindex: {operand}: no index is defined in database \"{}\"", suffix(settings));
+            eprintln!(
+                "slapindex: {operand}: no index is defined in database \"{}\"",
+                suffix(settings)
+            );
         }
     }
     if !attributes.is_empty() {
@@ -82,7 +94,9 @@ fn index(options: &Options, chosen: &Chosen, settings: &DatabaseConfig) -> Resul
         if options.verbose > 0 {
             progress.line(&format!("indexing \"{}\": {}", suffix(settings), attributes.join(" ")));
         }
-        database.reindex(&attributes, &mut |done| progress.set(done)).map_err(|error| failed(&error))?;
+        database
+            .reindex(&attributes, &mut |done| progress.set(done))
+            .map_err(|error| failed(&error))?;
     }
     database.sync().map_err(|error| failed(&error))
 }

@@ -62,7 +62,11 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(text) => {
             let newline: &[u8] = if request.no_newline { b"" } else { b"\n" };
             let mut out = io::stdout().lock();
-            match out.write_all(&text).and_then(|()| out.write_all(newline)).and_then(|()| out.flush()) {
+            match out
+                .write_all(&text)
+                .and_then(|()| out.write_all(newline))
+                .and_then(|()| out.flush())
+            {
                 Ok(()) => ExitCode::SUCCESS,
                 Err(_) => ExitCode::FAILURE,
             }
@@ -99,11 +103,18 @@ impl Request {
             return Err("Option -g incompatible with -h".to_owned());
         }
         for (name, value) in &options.generic {
-            let known = value.as_deref().and_then(|value| parts::module(value.split(' ').next()?));
+            let known = value
+                .as_deref()
+                .and_then(|value| parts::module(value.split(' ').next()?));
             match (name.as_str(), value) {
                 ("module-path", Some(_)) => {}
                 ("module-load", Some(_)) if known.is_some_and(parts::is_built) => {}
-                _ => return Err(format!("-o {name}={}: no such module", value.as_deref().unwrap_or_default())),
+                _ => {
+                    return Err(format!(
+                        "-o {name}={}: no such module",
+                        value.as_deref().unwrap_or_default()
+                    ));
+                }
             }
         }
         if let Some(format) = &request.salt_format
@@ -131,7 +142,10 @@ impl Request {
             if !text.is_empty() {
                 text.push(b'\n');
             }
-            text.extend(self.hash(scheme, &secret, &randomness).map_err(|error| failed(&error))?);
+            text.extend(
+                self.hash(scheme, &secret, &randomness)
+                    .map_err(|error| failed(&error))?,
+            );
         }
         Ok(text)
     }
@@ -178,11 +192,16 @@ impl Request {
 /// Asks without echo on a terminal; reads a line of another input.
 fn prompt(text: &str) -> Result<Vec<u8>, String> {
     if io::stdin().is_terminal() {
-        return rpassword::prompt_password(text).map(String::into_bytes).map_err(|error| error.to_string());
+        return rpassword::prompt_password(text)
+            .map(String::into_bytes)
+            .map_err(|error| error.to_string());
     }
     eprint!("{text}");
     let mut line = Vec::new();
-    io::stdin().lock().read_until(b'\n', &mut line).map_err(|error| error.to_string())?;
+    io::stdin()
+        .lock()
+        .read_until(b'\n', &mut line)
+        .map_err(|error| error.to_string())?;
     while line.last().is_some_and(|byte| matches!(byte, b'\n' | b'\r')) {
         line.pop();
     }
@@ -193,7 +212,10 @@ fn prompt(text: &str) -> Result<Vec<u8>, String> {
 pub(crate) fn generate(randomness: &Randomness, length: usize) -> Result<Vec<u8>, String> {
     let mut bytes = vec![0; length];
     randomness.fill(&mut bytes).map_err(|error| error.to_string())?;
-    Ok(bytes.iter().filter_map(|byte| ALPHABET.get(usize::from(byte % 64)).copied()).collect())
+    Ok(bytes
+        .iter()
+        .filter_map(|byte| ALPHABET.get(usize::from(byte % 64)).copied())
+        .collect())
 }
 
 /// The salt of a `%s` or `%.<n>s` format.
@@ -202,7 +224,11 @@ fn crypt_salt(format: &str, randomness: &Randomness) -> Result<String, String> {
     let (before, rest) = format.split_once('%').ok_or_else(wrong)?;
     let (width, after) = rest.split_once('s').ok_or_else(wrong)?;
     let length = match width.strip_prefix('.') {
-        Some(digits) => digits.parse().ok().filter(|length: &usize| *length <= 64).ok_or_else(wrong)?,
+        Some(digits) => digits
+            .parse()
+            .ok()
+            .filter(|length: &usize| *length <= 64)
+            .ok_or_else(wrong)?,
         None if width.is_empty() => 31,
         None => return Err(wrong()),
     };
@@ -227,8 +253,22 @@ mod tests {
 
     #[test]
     fn every_scheme_makes_values_that_verify() {
-        for scheme in ["{SSHA}", "{SHA}", "{MD5}", "{SMD5}", "{SSHA512}", "{CRYPT}", "{PBKDF2}", "{ARGON2}", "{CLEARTEXT}"] {
-            let request = Request { secret: Some(b"secret".to_vec()), schemes: Some(scheme.to_owned()), ..Request::default() };
+        for scheme in [
+            "{SSHA}",
+            "{SHA}",
+            "{MD5}",
+            "{SMD5}",
+            "{SSHA512}",
+            "{CRYPT}",
+            "{PBKDF2}",
+            "{ARGON2}",
+            "{CLEARTEXT}",
+        ] {
+            let request = Request {
+                secret: Some(b"secret".to_vec()),
+                schemes: Some(scheme.to_owned()),
+                ..Request::default()
+            };
             let value = request.values().unwrap();
             assert!(password::verify(&value, b"secret"), "{scheme}");
             assert!(!password::verify(&value, b"Secret"), "{scheme}");

@@ -61,12 +61,23 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
         Some(number) => vec![number - 1],
         None => (0..count).collect(),
     };
-    let chosen = Chosen { configuration, positions };
-    for (at, settings) in chosen.databases().filter(|(_, settings)| settings.kind == DatabaseKind::Mdb) {
+    let chosen = Chosen {
+        configuration,
+        positions,
+    };
+    for (at, settings) in chosen
+        .databases()
+        .filter(|(_, settings)| settings.kind == DatabaseKind::Mdb)
+    {
         match open(settings, &chosen) {
             Ok(()) => {}
             Err(error) if options.dry_run => say(&format!("slaptest: database #{}: {error}", at + 1)),
-            Err(error) => return Err(format!("slaptest: database #{}: {error}\nslaptest: bad configuration file!", at + 1)),
+            Err(error) => {
+                return Err(format!(
+                    "slaptest: database #{}: {error}\nslaptest: bad configuration file!",
+                    at + 1
+                ));
+            }
         }
     }
     Ok(())

@@ -69,7 +69,14 @@ impl Assembler {
     pub(super) fn new(schema: Arc<Schema>, rules: Rules) -> Result<Self, String> {
         let known = Known::of(&schema).ok_or("the schema lacks the built-in definitions")?;
         let (randomness, descriptions, scratch) = (Randomness::system(), FxHashMap::default(), Vec::new());
-        Ok(Self { schema, known, rules, randomness, descriptions, scratch })
+        Ok(Self {
+            schema,
+            known,
+            rules,
+            randomness,
+            descriptions,
+            scratch,
+        })
     }
 
     /// The name of a record.
@@ -84,7 +91,9 @@ impl Assembler {
     pub(super) fn attributes(&mut self, dn: Dn, lines: &mut RecordLines<'_>, line: &str) -> Result<Entry, Refused> {
         let mut entry = Entry::new(dn);
         loop {
-            let item = lines.next_item().map_err(|error| unparsable(&error.to_string(), line))?;
+            let item = lines
+                .next_item()
+                .map_err(|error| unparsable(&error.to_string(), line))?;
             let found = match item {
                 None => return Ok(entry),
                 Some(Item::Line(found)) => found,
@@ -95,7 +104,10 @@ impl Assembler {
                 Value::Url(url) => {
                     let value = FileResolver::default().value(&String::from_utf8_lossy(url));
                     let value = value.map_err(|reason| {
-                        unparsable(&format!("<= str2entry: {}: {reason}", String::from_utf8_lossy(url)), line)
+                        unparsable(
+                            &format!("<= str2entry: {}: {reason}", String::from_utf8_lossy(url)),
+                            line,
+                        )
                     })?;
                     self.add(&mut entry, found.name, &value, line)?;
                 }
@@ -106,15 +118,25 @@ impl Assembler {
     /// Adds one value as it was written.
     pub(super) fn add(&mut self, entry: &mut Entry, name: &[u8], value: &[u8], line: &str) -> Result<(), Refused> {
         let description = self.description(name).map_err(|reason| {
-            unparsable(&format!("<= str2entry: str2ad({}): {reason}", String::from_utf8_lossy(name)), line)
+            unparsable(
+                &format!("<= str2entry: str2ad({}): {reason}", String::from_utf8_lossy(name)),
+                line,
+            )
         })?;
         if self.known.computed.contains(&description) {
             return Ok(());
         }
         self.check_value(&description, value, line)?;
-        match entry.attributes.iter_mut().find(|attribute| attribute.description == description) {
+        match entry
+            .attributes
+            .iter_mut()
+            .find(|attribute| attribute.description == description)
+        {
             Some(attribute) => attribute.values.push(value.to_vec()),
-            None => entry.attributes.push(Attribute { description, values: vec![value.to_vec()] }),
+            None => entry.attributes.push(Attribute {
+                description,
+                values: vec![value.to_vec()],
+            }),
         }
         Ok(())
     }
@@ -123,7 +145,10 @@ impl Assembler {
         if let Some(description) = self.descriptions.get(name) {
             return Ok(description.clone());
         }
-        let description = self.schema.attribute_description(name).map_err(|_| "attribute type undefined")?;
+        let description = self
+            .schema
+            .attribute_description(name)
+            .map_err(|_| "attribute type undefined")?;
         if !self.schema.is_storable(&description) {
             return Err("attribute description cannot be stored");
         }
@@ -136,11 +161,18 @@ impl Assembler {
     /// As slapd: a value must have a normal form; its syntax is checked only if that is asked for.
     fn check_value(&mut self, description: &AttributeDescription, value: &[u8], line: &str) -> Result<(), Refused> {
         let attribute_type = self.schema.attribute_type(description.attribute_type);
-        let refused = |what: &str| Err(unparsable(&format!("<= str2entry NULL ({what} {} 21)", attribute_type.name()), line));
+        let refused = |what: &str| {
+            Err(unparsable(
+                &format!("<= str2entry NULL ({what} {} 21)", attribute_type.name()),
+                line,
+            ))
+        };
         if self.rules.value_check && (attribute_type.syntax.validate)(&self.schema, value).is_err() {
             return refused("invalid value of");
         }
-        let Some(rule) = attribute_type.equality.filter(|_| !value.is_empty()) else { return Ok(()) };
+        let Some(rule) = attribute_type.equality.filter(|_| !value.is_empty()) else {
+            return Ok(());
+        };
         self.scratch.clear();
         if (rule.normalize_value)(&self.schema, value, &mut self.scratch).is_err() {
             return refused("smr_normalize");
@@ -149,7 +181,13 @@ impl Assembler {
     }
 
     /// Checks the whole entry and adds what is missing of it. `root` is the database's rootdn; `None` for `lastmod off`.
-    pub(super) fn complete(&mut self, entry: &mut Entry, root: Option<&str>, stamp: &Stamp<'_>, line: &str) -> Result<(), Refused> {
+    pub(super) fn complete(
+        &mut self,
+        entry: &mut Entry,
+        root: Option<&str>,
+        stamp: &Stamp<'_>,
+        line: &str,
+    ) -> Result<(), Refused> {
         let named = |text: String| Refused {
             details: String::new(),
             message: format!("dn=\"{}\" (line={line}): {text}", entry.dn.pretty()),
@@ -157,7 +195,9 @@ impl Assembler {
         if entry.attribute(&self.known.object_class).is_none() {
             return Err(named("no objectClass attribute".to_owned()));
         }
-        if self.rules.value_check && let Some(name) = self.repeated_value(entry) {
+        if self.rules.value_check
+            && let Some(name) = self.repeated_value(entry)
+        {
             return Err(named(format!("(20) {name}: value provided more than once")));
         }
         if self.rules.schema_check {
@@ -180,13 +220,23 @@ impl Assembler {
     /// The structural class, the values of the RDN, and RFC 4512's rules.
     fn check_schema(&self, entry: &mut Entry) -> Result<(), (u32, String)> {
         let known = &self.known;
-        let classes = |entry: &Entry| entry.attribute(&known.object_class).map(|found| found.values.clone()).unwrap_or_default();
+        let classes = |entry: &Entry| {
+            entry
+                .attribute(&known.object_class)
+                .map(|found| found.values.clone())
+                .unwrap_or_default()
+        };
         let values = classes(entry);
         let class_values = || values.iter().map(Vec::as_slice);
-        let refused = |error: ironbark_model::schema::entry_check::EntryError| (error.result_code.0, error.diagnostic_message);
+        let refused =
+            |error: ironbark_model::schema::entry_check::EntryError| (error.result_code.0, error.diagnostic_message);
         let structural = structural_class_of(&self.schema, class_values()).map_err(refused)?;
-        let former = entry.attribute(&known.structural_object_class).and_then(|found| found.values.first());
-        let former_class = former.and_then(|name| self.schema.find_object_class(name)).map(|class| class.number);
+        let former = entry
+            .attribute(&known.structural_object_class)
+            .and_then(|found| found.values.first());
+        let former_class = former
+            .and_then(|name| self.schema.find_object_class(name))
+            .map(|class| class.number);
         if former.is_none() {
             let name = self.schema.object_class(structural).name().as_bytes().to_vec();
             entry.set_values(&known.structural_object_class, vec![name]);
@@ -197,18 +247,32 @@ impl Assembler {
         let attributes: Vec<_> = entry
             .attributes
             .iter()
-            .map(|attribute| CheckedAttribute { description: &attribute.description, value_count: attribute.values.len() })
+            .map(|attribute| CheckedAttribute {
+                description: &attribute.description,
+                value_count: attribute.values.len(),
+            })
             .collect();
-        let collective_allowed = known.collective_subentry.is_some_and(|class| entry.is_of_class(&self.schema, class));
-        let check = EntryCheck { former_class, collective_allowed, relax: false };
-        check.check(&self.schema, class_values(), &attributes).map_err(refused)?;
+        let collective_allowed = known
+            .collective_subentry
+            .is_some_and(|class| entry.is_of_class(&self.schema, class));
+        let check = EntryCheck {
+            former_class,
+            collective_allowed,
+            relax: false,
+        };
+        check
+            .check(&self.schema, class_values(), &attributes)
+            .map_err(refused)?;
         Ok(())
     }
 
     /// The name of an attribute with the same value twice.
     fn repeated_value(&self, entry: &Entry) -> Option<String> {
         entry.attributes.iter().find_map(|attribute| {
-            let rule = self.schema.attribute_type(attribute.description.attribute_type).equality?;
+            let rule = self
+                .schema
+                .attribute_type(attribute.description.attribute_type)
+                .equality?;
             let mut seen = rustc_hash::FxHashSet::default();
             let repeated = attribute.values.iter().any(|value| {
                 let mut normal = Vec::new();
@@ -223,8 +287,12 @@ impl Assembler {
         if self.rules.removed_sids.is_empty() {
             return;
         }
-        let removed = |value: &Vec<u8>| super::stamp::sid_of(value).is_some_and(|sid| self.rules.removed_sids.contains(&sid));
-        if let Some(found) = entry.attribute_mut(&self.known.entry_csn).filter(|found| found.values.iter().any(removed)) {
+        let removed =
+            |value: &Vec<u8>| super::stamp::sid_of(value).is_some_and(|sid| self.rules.removed_sids.contains(&sid));
+        if let Some(found) = entry
+            .attribute_mut(&self.known.entry_csn)
+            .filter(|found| found.values.iter().any(removed))
+        {
             found.values = vec![stamp.csn().into_bytes()];
         }
         if let Some(found) = self.known.context_csn.as_ref().and_then(|name| entry.attribute(name)) {
@@ -253,7 +321,11 @@ impl Assembler {
 
     /// The entry's CSN.
     pub(super) fn entry_csn<'e>(&self, entry: &'e Entry) -> Option<&'e [u8]> {
-        entry.attribute(&self.known.entry_csn)?.values.first().map(Vec::as_slice)
+        entry
+            .attribute(&self.known.entry_csn)?
+            .values
+            .first()
+            .map(Vec::as_slice)
     }
 }
 
@@ -270,13 +342,21 @@ impl Known {
             create_timestamp: name("createTimestamp")?,
             modifiers_name: name("modifiersName")?,
             modify_timestamp: name("modifyTimestamp")?,
-            computed: ["entryDN", "subschemaSubentry", "hasSubordinates"].into_iter().filter_map(name).collect(),
-            collective_subentry: schema.find_object_class(b"collectiveAttributeSubentry").map(|class| class.number),
+            computed: ["entryDN", "subschemaSubentry", "hasSubordinates"]
+                .into_iter()
+                .filter_map(name)
+                .collect(),
+            collective_subentry: schema
+                .find_object_class(b"collectiveAttributeSubentry")
+                .map(|class| class.number),
         })
     }
 }
 
 /// A record that is no entry.
 pub(super) fn unparsable(details: &str, line: &str) -> Refused {
-    Refused { details: details.to_owned(), message: format!("could not parse entry (line={line})") }
+    Refused {
+        details: details.to_owned(),
+        message: format!("could not parse entry (line={line})"),
+    }
 }

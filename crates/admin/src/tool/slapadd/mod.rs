@@ -110,11 +110,13 @@ impl Settings {
         }
         if let Some(list) = options.generic_value("remove-sids") {
             let sids = list.split(',').map(parse_sid).collect::<Option<_>>();
-            settings.rules.removed_sids = sids.ok_or_else(|| format!("-o remove-sids={list}: server IDs are expected"))?;
+            settings.rules.removed_sids =
+                sids.ok_or_else(|| format!("-o remove-sids={list}: server IDs are expected"))?;
             settings.writes_context_csn = true;
         }
         if let Some(text) = options.generic_value("memory-limit") {
-            settings.memory_limit = parse_bytes(text).ok_or_else(|| format!("-o memory-limit={text}: bytes are expected"))?;
+            settings.memory_limit =
+                parse_bytes(text).ok_or_else(|| format!("-o memory-limit={text}: bytes are expected"))?;
         }
         if options.quick && settings.rules.value_check {
             return Err("value-check incompatible with quick mode".to_owned());
@@ -159,7 +161,11 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         });
         opened.push(one);
     }
-    let threads = chosen.configuration.global.tool_threads.map_or(available_cores(), |count| usize::try_from(count).unwrap_or(1));
+    let threads = chosen
+        .configuration
+        .global
+        .tool_threads
+        .map_or(available_cores(), |count| usize::try_from(count).unwrap_or(1));
     let plan = Arc::new(Plan {
         chosen,
         rules: settings.rules,
@@ -167,10 +173,14 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         preparers,
         collects_csns: settings.writes_context_csn,
     });
-    let pipeline = Pipeline::start(input, &plan, threads, settings.server_id).map_err(|error| format!("slapadd: {error}"))?;
+    let pipeline =
+        Pipeline::start(input, &plan, threads, settings.server_id).map_err(|error| format!("slapadd: {error}"))?;
     let result = {
         let (builders, databases) = sinks(opened);
-        let sinks = builders.into_iter().zip(databases.iter()).map(|(builder, database)| sink(builder, database.as_deref()));
+        let sinks = builders
+            .into_iter()
+            .zip(databases.iter())
+            .map(|(builder, database)| sink(builder, database.as_deref()));
         let mut load = Load {
             options,
             plan: Arc::clone(&plan),
@@ -187,7 +197,8 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
     }
     let (clean, csns) = result?;
     if settings.writes_context_csn && !options.dry_run {
-        write_context_csns(&plan.chosen, csns).map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
+        write_context_csns(&plan.chosen, csns)
+            .map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
     }
     Ok(clean)
 }
@@ -208,7 +219,11 @@ fn sinks(opened: Vec<Opened>) -> (Builders, Databases) {
 fn sink(bulk: Option<Box<ironbark_store::BulkBuilder>>, database: Option<&Database>) -> Sink<'_> {
     match (bulk, database) {
         (Some(builder), _) => Sink::Bulk(builder),
-        (None, Some(database)) => Sink::Transaction { database, open: None, pending: 0 },
+        (None, Some(database)) => Sink::Transaction {
+            database,
+            open: None,
+            pending: 0,
+        },
         (None, None) => Sink::Nothing,
     }
 }
@@ -219,7 +234,11 @@ fn open_input(options: &Options) -> Result<(Box<dyn Read + Send>, Option<u64>), 
         None => Ok((Box::new(io::stdin()), None)),
         Some(path) => {
             let file = File::open(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            let total = file.metadata().ok().filter(std::fs::Metadata::is_file).map(|found| found.len());
+            let total = file
+                .metadata()
+                .ok()
+                .filter(std::fs::Metadata::is_file)
+                .map(|found| found.len());
             Ok((Box::new(file), total))
         }
     }
@@ -228,7 +247,10 @@ fn open_input(options: &Options) -> Result<(Box<dyn Read + Send>, Option<u64>), 
 fn adopt(database: &ironbark_config::DatabaseConfig) {
     let directory = &database.mdb.directory;
     if let Err(error) = owner::adopt(directory) {
-        eprintln!("slapadd: {}: the files could not be given to the owner of the directory: {error}", directory.display());
+        eprintln!(
+            "slapadd: {}: the files could not be given to the owner of the directory: {error}",
+            directory.display()
+        );
     }
 }
 
@@ -277,7 +299,9 @@ impl Load<'_> {
 
     fn entry(&mut self, ready: Ready) -> Result<(), String> {
         let keep_going = self.options.keep_going > 0;
-        let Some(sink) = self.sinks.get_mut(ready.target) else { return Ok(()) };
+        let Some(sink) = self.sinks.get_mut(ready.target) else {
+            return Ok(());
+        };
         match sink.put(&ready, keep_going) {
             Ok(id) => {
                 self.added += 1;
@@ -293,7 +317,10 @@ impl Load<'_> {
             Err(error) => {
                 let refused = |reason: &str| Refused {
                     details: String::new(),
-                    message: format!("could not add entry dn=\"{}\" (line={}): {reason}", ready.dn, ready.line),
+                    message: format!(
+                        "could not add entry dn=\"{}\" (line={}): {reason}",
+                        ready.dn, ready.line
+                    ),
                 };
                 match error {
                     StoreError::Inapplicable(reason) => {
@@ -309,7 +336,11 @@ impl Load<'_> {
     /// Says what is wrong, and goes on if that is wanted.
     fn refuse(&mut self, refused: &Refused) -> Result<(), String> {
         self.clean = false;
-        let details = if refused.details.is_empty() { String::new() } else { format!("{}\n", refused.details) };
+        let details = if refused.details.is_empty() {
+            String::new()
+        } else {
+            format!("{}\n", refused.details)
+        };
         let text = format!("{details}slapadd: {}", refused.message);
         if self.options.keep_going > 0 {
             self.progress.line(&text);
@@ -363,8 +394,12 @@ impl Load<'_> {
 
 /// `-w`: the greatest CSN of each server becomes the `contextCSN` of the suffix entry.
 fn write_context_csns(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String> {
-    let Some((_, settings)) = chosen.databases().next() else { return Ok(()) };
-    let Some(suffix) = settings.suffixes.first() else { return Ok(()) };
+    let Some((_, settings)) = chosen.databases().next() else {
+        return Ok(());
+    };
+    let Some(suffix) = settings.suffixes.first() else {
+        return Ok(());
+    };
     let database = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
     let mut transaction = database.write().map_err(|error| error.to_string())?;
     add_known_csns(&transaction.view(), suffix, &mut csns).map_err(|error| error.to_string())?;
@@ -372,19 +407,29 @@ fn write_context_csns(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), Stri
     if values.is_empty() {
         return Ok(());
     }
-    let change = ValueChange::Replace { attribute: "contextCSN".into(), values };
-    let effect = Effect::Modify { dn: suffix.pretty().into(), changes: vec![change] };
+    let change = ValueChange::Replace {
+        attribute: "contextCSN".into(),
+        values,
+    };
+    let effect = Effect::Modify {
+        dn: suffix.pretty().into(),
+        changes: vec![change],
+    };
     transaction.apply_effect(&effect).map_err(|error| error.to_string())?;
     transaction.commit().map_err(|error| error.to_string())
 }
 
 /// What the suffix entry has already, of servers that the loaded entries do not name.
 fn add_known_csns(view: &ironbark_store::View<'_>, suffix: &Dn, csns: &mut ContextCsns) -> Result<(), StoreError> {
-    let Location::Entry(id) = view.locate(suffix)? else { return Ok(()) };
+    let Location::Entry(id) = view.locate(suffix)? else {
+        return Ok(());
+    };
     let (Some(record), Ok(name)) = (view.record(id)?, view.schema().attribute_description(b"contextCSN")) else {
         return Ok(());
     };
-    let Some(known) = record.values(&name) else { return Ok(()) };
+    let Some(known) = record.values(&name) else {
+        return Ok(());
+    };
     known.for_each(&mut |value| {
         csns.add(value);
         std::ops::ControlFlow::Continue(())

@@ -45,7 +45,12 @@ impl Pipeline {
     ///
     /// # Errors
     /// No thread could be started, or the schema is incomplete.
-    pub(super) fn start(input: Box<dyn Read + Send>, plan: &Arc<Plan>, count: usize, server_id: u16) -> io::Result<Self> {
+    pub(super) fn start(
+        input: Box<dyn Read + Send>,
+        plan: &Arc<Plan>,
+        count: usize,
+        server_id: u16,
+    ) -> io::Result<Self> {
         let (mut jobs, mut results, mut threads) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..count.max(1) {
             let (job_sender, job_receiver) = sync_channel::<Job>(WAITING);
@@ -57,7 +62,11 @@ impl Pipeline {
             results.push(result_receiver);
         }
         threads.push(spawn_named("ldif-read", move || read(input, &jobs, server_id))?);
-        Ok(Self { results, next: 0, threads })
+        Ok(Self {
+            results,
+            next: 0,
+            threads,
+        })
     }
 
     /// The next block's records, in the order of the input; `None` at its end.
@@ -74,7 +83,11 @@ impl Pipeline {
     pub(super) fn finish(self) -> Result<(), String> {
         drop(self.results);
         let broken = self.threads.into_iter().any(|thread| thread.join().is_err());
-        if broken { Err("internal error: a thread broke off".to_owned()) } else { Ok(()) }
+        if broken {
+            Err("internal error: a thread broke off".to_owned())
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -63,11 +63,20 @@ pub(super) struct RecordReader {
 impl RecordReader {
     pub(super) fn new(plan: &Arc<Plan>) -> Result<Self, String> {
         let assembler = Assembler::new(Arc::clone(plan.chosen.schema()), plan.rules.clone())?;
-        Ok(Self { plan: Arc::clone(plan), assembler })
+        Ok(Self {
+            plan: Arc::clone(plan),
+            assembler,
+        })
     }
 
     /// The record that `lines` holds. Appends one item, none for a record of comments, more around an `include:`.
-    pub(super) fn read(&mut self, mut lines: RecordLines<'_>, stamp: &BlockStamp, count: &mut u32, out: &mut Vec<Item>) {
+    pub(super) fn read(
+        &mut self,
+        mut lines: RecordLines<'_>,
+        stamp: &BlockStamp,
+        count: &mut u32,
+        out: &mut Vec<Item>,
+    ) {
         loop {
             let line = lines.line();
             *count += 1;
@@ -85,7 +94,11 @@ impl RecordReader {
                     let (Value::Plain(url) | Value::Url(url)) = include.value;
                     let url = String::from_utf8_lossy(url).into_owned();
                     if include.number >= self.plan.first_line {
-                        out.push(Item::Include { url, line: include.number, count: *count });
+                        out.push(Item::Include {
+                            url,
+                            line: include.number,
+                            count: *count,
+                        });
                     }
                 }
                 Err(_) if line < self.plan.first_line => return,
@@ -98,9 +111,18 @@ impl RecordReader {
     }
 
     /// A record of an included file.
-    pub(super) fn read_included(&mut self, record: &Record, url: &str, stamp: &BlockStamp, count: u32, inner: u32) -> Item {
+    pub(super) fn read_included(
+        &mut self,
+        record: &Record,
+        url: &str,
+        stamp: &BlockStamp,
+        count: u32,
+        inner: u32,
+    ) -> Item {
         let line = format!("{} of {url}", record.line);
-        let made = self.included(record, &line).and_then(|entry| self.finish(entry, line, stamp, count, inner));
+        let made = self
+            .included(record, &line)
+            .and_then(|entry| self.finish(entry, line, stamp, count, inner));
         match made {
             Ok(ready) => Item::Entry(Box::new(ready)),
             Err(refused) => Item::Refused(refused),
@@ -109,9 +131,16 @@ impl RecordReader {
 
     fn included(&mut self, record: &Record, line: &str) -> Result<Entry, Refused> {
         let attributes = match &record.kind {
-            RecordKind::Content(attributes) | RecordKind::Change { change: Change::Add(attributes), .. } => attributes,
+            RecordKind::Content(attributes)
+            | RecordKind::Change {
+                change: Change::Add(attributes),
+                ..
+            } => attributes,
             RecordKind::Change { .. } => {
-                return Err(unparsable("<= str2entry: str2ad(changetype): attribute type undefined", line));
+                return Err(unparsable(
+                    "<= str2entry: str2ad(changetype): attribute type undefined",
+                    line,
+                ));
             }
         };
         let mut entry = Entry::new(self.assembler.name(&record.dn, line)?);
@@ -121,7 +150,13 @@ impl RecordReader {
         Ok(entry)
     }
 
-    fn entry(&mut self, dn: Line<'_>, lines: &mut RecordLines<'_>, stamp: &BlockStamp, count: u32) -> Result<Ready, Refused> {
+    fn entry(
+        &mut self,
+        dn: Line<'_>,
+        lines: &mut RecordLines<'_>,
+        stamp: &BlockStamp,
+        count: u32,
+    ) -> Result<Ready, Refused> {
         let line = dn.number.to_string();
         let (Value::Plain(text) | Value::Url(text)) = dn.value;
         let name = self.assembler.name(text, &line)?;
@@ -129,45 +164,79 @@ impl RecordReader {
         self.finish(entry, line, stamp, count, 0)
     }
 
-    fn finish(&mut self, mut entry: Entry, line: String, stamp: &BlockStamp, count: u32, inner: u32) -> Result<Ready, Refused> {
+    fn finish(
+        &mut self,
+        mut entry: Entry,
+        line: String,
+        stamp: &BlockStamp,
+        count: u32,
+        inner: u32,
+    ) -> Result<Ready, Refused> {
         let plan = Arc::clone(&self.plan);
         let target = place(&plan, &entry.dn, &line)?;
         let settings = plan.chosen.databases().nth(target).map(|(_, settings)| settings);
         let root = settings
             .filter(|settings| settings.last_modified)
             .map(|settings| settings.root_dn.as_ref().map_or("", Dn::pretty));
-        self.assembler.complete(&mut entry, root, &stamp.of(count, inner), &line)?;
-        let csn = self.assembler.entry_csn(&entry).filter(|_| plan.collects_csns).map(Into::into);
+        self.assembler
+            .complete(&mut entry, root, &stamp.of(count, inner), &line)?;
+        let csn = self
+            .assembler
+            .entry_csn(&entry)
+            .filter(|_| plan.collects_csns)
+            .map(Into::into);
         let dn = entry.dn.pretty().into();
         let content = match plan.preparers.get(target) {
             Some(Some(preparer)) => {
                 let prepared = preparer.prepare(&entry).map_err(|error| Refused {
                     details: String::new(),
-                    message: format!("could not add entry dn=\"{}\" (line={line}): {error}", entry.dn.pretty()),
+                    message: format!(
+                        "could not add entry dn=\"{}\" (line={line}): {error}",
+                        entry.dn.pretty()
+                    ),
                 })?;
                 Content::Prepared(prepared)
             }
             _ => Content::Plain(entry),
         };
-        Ok(Ready { line, dn, target, content, csn })
+        Ok(Ready {
+            line,
+            dn,
+            target,
+            content,
+            csn,
+        })
     }
 }
 
 /// The chosen database that holds a name, as its position among the chosen ones.
 fn place(plan: &Plan, dn: &Dn, line: &str) -> Result<usize, Refused> {
     let configuration = &plan.chosen.configuration;
-    let refuse = |message: String| Err(Refused { details: String::new(), message });
+    let refuse = |message: String| {
+        Err(Refused {
+            details: String::new(),
+            message,
+        })
+    };
     let found = database_of(configuration, dn);
     let hidden = || {
-        let holds = |settings: &ironbark_config::DatabaseConfig| settings.suffixes.iter().any(|suffix| dn.is_within(suffix));
-        plan.chosen.databases().position(|(_, settings)| settings.hidden && holds(settings))
+        let holds =
+            |settings: &ironbark_config::DatabaseConfig| settings.suffixes.iter().any(|suffix| dn.is_within(suffix));
+        plan.chosen
+            .databases()
+            .position(|(_, settings)| settings.hidden && holds(settings))
     };
-    let position = found.and_then(|found| plan.chosen.positions.iter().position(|&at| at == found)).or_else(hidden);
+    let position = found
+        .and_then(|found| plan.chosen.positions.iter().position(|&at| at == found))
+        .or_else(hidden);
     if let Some(position) = position {
         return Ok(position);
     }
     let name = |at: usize| {
-        let suffix = configuration.databases.get(at).and_then(|database| database.suffixes.first());
+        let suffix = configuration
+            .databases
+            .get(at)
+            .and_then(|database| database.suffixes.first());
         format!("database #{} ({})", at + 1, suffix.map_or("", Dn::pretty))
     };
     let first = plan.chosen.positions.first().copied().unwrap_or_default();
@@ -176,7 +245,14 @@ fn place(plan: &Plan, dn: &Dn, line: &str) -> Result<usize, Refused> {
         None => "; no database configured for that naming context".to_owned(),
     };
     if dn.is_root() {
-        return refuse(format!("line {line}: cannot add entry with empty dn=\"\"{}", if found.is_some() { &hint } else { "" }));
+        return refuse(format!(
+            "line {line}: cannot add entry with empty dn=\"\"{}",
+            if found.is_some() { &hint } else { "" }
+        ));
     }
-    refuse(format!("line {line}: {} not configured to hold \"{}\"{hint}", name(first), dn.pretty()))
+    refuse(format!(
+        "line {line}: {} not configured to hold \"{}\"{hint}",
+        name(first),
+        dn.pretty()
+    ))
 }

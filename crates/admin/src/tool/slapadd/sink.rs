@@ -22,7 +22,11 @@ pub(super) enum Opened {
 /// A chosen database, during the load.
 pub(super) enum Sink<'d> {
     Bulk(Box<BulkBuilder>),
-    Transaction { database: &'d Database, open: Option<Box<WriteTransaction<'d>>>, pending: usize },
+    Transaction {
+        database: &'d Database,
+        open: Option<Box<WriteTransaction<'d>>>,
+        pending: usize,
+    },
     Nothing,
 }
 
@@ -34,7 +38,12 @@ impl Opened {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub(super) fn new(settings: &DatabaseConfig, schema: &Arc<Schema>, memory: usize, quick: bool) -> Result<Self, StoreError> {
+    pub(super) fn new(
+        settings: &DatabaseConfig,
+        schema: &Arc<Schema>,
+        memory: usize,
+        quick: bool,
+    ) -> Result<Self, StoreError> {
         let mut options = open::options(settings);
         options.no_sync |= quick;
         match BulkBuilder::new(options.clone(), Arc::clone(schema), memory) {
@@ -52,7 +61,14 @@ impl<'d> Sink<'d> {
         match (self, &ready.content) {
             (Self::Bulk(builder), Content::Prepared(entry)) => builder.add_prepared(entry).map(Some),
             (Self::Bulk(builder), Content::Plain(entry)) => builder.add(entry).map(Some),
-            (Self::Transaction { database, open, pending }, Content::Plain(entry)) => {
+            (
+                Self::Transaction {
+                    database,
+                    open,
+                    pending,
+                },
+                Content::Plain(entry),
+            ) => {
                 let mut transaction = match open.take() {
                     Some(transaction) => transaction,
                     None => Box::new(database.write()?),
@@ -77,9 +93,18 @@ impl<'d> Sink<'d> {
     /// Superiors that have not come.
     pub(super) fn missing_superiors(&self, limit: usize) -> Result<Vec<String>, StoreError> {
         match self {
-            Self::Bulk(builder) => Ok(builder.missing_superiors(limit).into_iter().map(str::to_owned).collect()),
-            Self::Transaction { open: Some(transaction), .. } => transaction.missing_superiors(limit),
-            Self::Transaction { database, open: None, .. } => database.write()?.missing_superiors(limit),
+            Self::Bulk(builder) => Ok(builder
+                .missing_superiors(limit)
+                .into_iter()
+                .map(str::to_owned)
+                .collect()),
+            Self::Transaction {
+                open: Some(transaction),
+                ..
+            } => transaction.missing_superiors(limit),
+            Self::Transaction {
+                database, open: None, ..
+            } => database.write()?.missing_superiors(limit),
             Self::Nothing => Ok(Vec::new()),
         }
     }

@@ -32,7 +32,11 @@ pub(super) struct BlockStamps {
 impl BlockStamps {
     /// `server_id` is that of `-S`.
     pub(super) fn new(clock: Clock, server_id: u16) -> Self {
-        Self { clock, last: i64::MIN, server_id }
+        Self {
+            clock,
+            last: i64::MIN,
+            server_id,
+        }
     }
 
     pub(super) fn next(&mut self) -> BlockStamp {
@@ -42,23 +46,39 @@ impl BlockStamps {
             "{:04}{:02}{:02}{:02}{:02}{:02}Z",
             utc.year, utc.month, utc.day, utc.hour, utc.minute, utc.second
         );
-        BlockStamp { seconds, micros: utc.microsecond, server_id: self.server_id }
+        BlockStamp {
+            seconds,
+            micros: utc.microsecond,
+            server_id: self.server_id,
+        }
     }
 }
 
 impl BlockStamp {
     /// The stamp of the entry of that number in the block; `inner` counts within a file that it includes.
     pub(super) fn of(&self, count: u32, inner: u32) -> Stamp<'_> {
-        Stamp { block: self, time: &self.seconds, count, inner }
+        Stamp {
+            block: self,
+            time: &self.seconds,
+            count,
+            inner,
+        }
     }
 }
 
 impl Stamp<'_> {
     /// `entryCSN`: time, count, server, modification number.
     pub(super) fn csn(&self) -> String {
-        let BlockStamp { seconds, micros, server_id } = self.block;
+        let BlockStamp {
+            seconds,
+            micros,
+            server_id,
+        } = self.block;
         let seconds = seconds.trim_end_matches('Z');
-        format!("{seconds}.{micros:06}Z#{:06x}#{server_id:03x}#{:06x}", self.count, self.inner)
+        format!(
+            "{seconds}.{micros:06}Z#{:06x}#{server_id:03x}#{:06x}",
+            self.count, self.inner
+        )
     }
 }
 
@@ -74,7 +94,9 @@ pub(super) struct ContextCsns(std::collections::BTreeMap<u16, String>);
 
 impl ContextCsns {
     pub(super) fn add(&mut self, csn: &[u8]) {
-        let (Some(sid), Ok(text)) = (sid_of(csn), std::str::from_utf8(csn)) else { return };
+        let (Some(sid), Ok(text)) = (sid_of(csn), std::str::from_utf8(csn)) else {
+            return;
+        };
         match self.0.get_mut(&sid) {
             Some(greatest) if greatest.as_str() >= text => {}
             Some(greatest) => text.clone_into(greatest),
@@ -100,7 +122,12 @@ mod tests {
         let first = stamps.next();
         assert_eq!(first.of(0, 0).csn(), "20240229235959.000001Z#000000#00a#000000");
         assert_eq!(first.of(0, 0).time, "20240229235959Z");
-        let in_order = [first.of(0, 0).csn(), first.of(0, 1).csn(), first.of(1, 0).csn(), stamps.next().of(0, 0).csn()];
+        let in_order = [
+            first.of(0, 0).csn(),
+            first.of(0, 1).csn(),
+            first.of(1, 0).csn(),
+            stamps.next().of(0, 0).csn(),
+        ];
         assert!(in_order.is_sorted());
         assert_eq!(sid_of(in_order[0].as_bytes()), Some(10));
     }
