@@ -1,6 +1,7 @@
 //! The directory: databases, writers, configuration in force, counters. Shared by all reactors.
 
 use std::{
+    rc::Rc,
     sync::{Arc, Mutex, PoisonError},
     thread::JoinHandle,
 };
@@ -134,6 +135,14 @@ impl Directory {
     /// The configuration in force.
     pub fn configuration(&self) -> Arc<Configuration> {
         self.configuration.load_full()
+    }
+
+    /// Brings what a reactor holds of the configuration up to date. While nothing changes, no counter that reactors share is touched.
+    pub(crate) fn refresh(&self, held: &mut Rc<Arc<Configuration>>) {
+        let current = self.configuration.load();
+        if !Arc::ptr_eq(&current, held) {
+            *held = Rc::new(Arc::clone(&current));
+        }
     }
 
     /// The counters.
