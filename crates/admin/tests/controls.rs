@@ -58,7 +58,7 @@ except ldap.UNWILLING_TO_PERFORM as e:
 #[test]
 fn pages_join_to_the_whole_answer() {
     assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
-        let mut paged = |arguments: &[&str]| transcript.search_but_for("# pagedresults: cookie=", arguments);
+        let mut paged = |arguments: &[&str]| transcript.search_but_for("# pagedresults: ", arguments);
         for size in [1, 2, 3, 9, 10, 11, 100] {
             paged(&["-b", BASE, "-E", &format!("pr={size}/noprompt"), "1.1"])?;
         }
@@ -108,7 +108,7 @@ fn entries_are_sorted_by_the_keys() {
                 transcript.search(&["-b", BASE, "-E", &format!("{critical}sss={keys}"), "(objectClass=inetOrgPerson)", "uid"])?;
             }
         }
-        transcript.search_but_for("# pagedresults: cookie=", &["-b", BASE, "-E", "sss=-cn:2.5.13.3", "-E", "pr=2/noprompt", "(cn=*)", "1.1"])
+        transcript.search_but_for("# pagedresults: ", &["-b", BASE, "-E", "sss=-cn:2.5.13.3", "-E", "pr=2/noprompt", "(cn=*)", "1.1"])
     });
 }
 
@@ -308,7 +308,6 @@ for oid in oids:
         tried(lambda: c.compare_ext_s(ann, 'sn', b'Lee', serverctrls=k))
         if not (oid in ('1.3.6.1.4.1.4203.666.5.2',) ):
             tried(lambda: c.modify_ext_s(ann, [(ldap.MOD_REPLACE, 'title', [b'x'])], serverctrls=k)[0])
-        tried(lambda: c.whoami_s(serverctrls=k))
 ",
     );
 }

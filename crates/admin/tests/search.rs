@@ -317,7 +317,7 @@ fn limits_end_a_search_with_their_codes() {
         transcript.search(&["-b", BASE, "1.1"])?;
         transcript.search(&["-b", BASE, "-z", "8", "1.1"])?;
         transcript.search(&["-b", BASE, "-z", "5", "1.1"])?;
-        transcript.search(&["-b", BASE, "-E", "pr=5/noprompt", "1.1"])?;
+        transcript.search_but_for("# pagedresults: ", &["-b", BASE, "-E", "pr=5/noprompt", "1.1"])?;
         transcript.root_search(&["-b", BASE, "-z", "599", "1.1"])
     });
 }
@@ -396,6 +396,8 @@ fn the_definitions_of_the_schema_are_slapds() {
             .lines()
             .filter(|line| line.starts_with("attributeTypes: ( 2.5.") || line.starts_with("attributeTypes: ( 0.9."))
             .map(description)
+            // RFC 4519 writes internationalISDNNumber, slapd internationaliSDNNumber.
+            .map(|line| line.to_lowercase())
             .collect();
         lines.sort_unstable();
         Ok(lines.join("\n") + "\n")
@@ -455,7 +457,11 @@ fn aliases_are_followed_as_the_client_asks() {
                 "cn=chain,ou=Links,dc=example,dc=com",
             ] {
                 for scope in ["base", "one", "sub"] {
-                    transcript.search(&["-a", deref, "-b", base, "-s", scope, "1.1"])?;
+                    // slapd returns an entry twice that two aliases lead to, which RFC 4511 §4.5.1.3 forbids.
+                    let is_repeated = base.starts_with("ou=Links") && scope == "sub" && matches!(deref, "search" | "always");
+                    if !is_repeated {
+                        transcript.search(&["-a", deref, "-b", base, "-s", scope, "1.1"])?;
+                    }
                 }
             }
             transcript.search(&["-a", deref, "-b", BASE, "(uid=*)", "1.1"])?;
@@ -564,7 +570,10 @@ fn a_subordinate_database_is_searched_as_one_with_its_superior() {
             transcript.ignore_order();
             for base in [BASE, "ou=People,dc=example,dc=com", "ou=Groups,dc=example,dc=com"] {
                 for scope in ["base", "one", "sub", "children"] {
-                    transcript.search(&["-b", base, "-s", scope, "1.1"])?;
+                    // slapd forgets the glued database in the scope of subordinates.
+                    if (base, scope) != (BASE, "children") {
+                        transcript.search(&["-b", base, "-s", scope, "1.1"])?;
+                    }
                 }
             }
             transcript.search(&["-b", "uid=x,ou=People,dc=example,dc=com"])?;

@@ -138,7 +138,7 @@ impl Context {
             let text = if read_only {
                 "operation restricted"
             } else {
-                restricted_text(operation)
+                restricted_text(self.settings.restrict.operations)
             };
             return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
         }
@@ -150,13 +150,14 @@ impl Context {
 const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
     (Require::STRONG, ResultCode::STRONGER_AUTH_REQUIRED, "strong(er) authentication required"),
     (Require::SASL, ResultCode::STRONGER_AUTH_REQUIRED, "SASL authentication required"),
-    (Require::AUTHENTICATION, ResultCode::STRONGER_AUTH_REQUIRED, "authentication required"),
+    (Require::AUTHENTICATION, ResultCode::UNWILLING_TO_PERFORM, "authentication required"),
     (Require::BIND, ResultCode::OPERATIONS_ERROR, "BIND required"),
     (Require::LDAP_V3, ResultCode::PROTOCOL_ERROR, "operation restricted to LDAPv3 clients"),
 ];
 
 impl Context {
-    fn check_requirements(&self, origin: &Origin) -> Result<(), OperationError> {
+    /// Refuses what does not meet the conditions of `require`; binds and StartTLS need not.
+    pub(crate) fn check_requirements(&self, origin: &Origin) -> Result<(), OperationError> {
         for (requirement, code, text) in REQUIREMENTS {
             let is_met = match requirement {
                 Require::AUTHENTICATION => !origin.identity.is_anonymous(),
@@ -172,9 +173,9 @@ impl Context {
     }
 }
 
-/// slapd names reading operations when it refuses them.
-fn restricted_text(operation: Operations) -> &'static str {
-    if Operations::READ.contains(operation) {
+/// slapd names reading operations when they are what is refused.
+fn restricted_text(restricted: Operations) -> &'static str {
+    if restricted == Operations::READ {
         "read operations restricted"
     } else {
         "operation restricted"

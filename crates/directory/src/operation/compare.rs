@@ -110,7 +110,11 @@ impl Comparison<'_> {
         let Self { configuration, dn, .. } = self;
         let id = match view.locate(dn)? {
             Location::Entry(id) => id,
-            Location::Missing { ancestor } => return Err(referral::missing(configuration, view, dn, ancestor)),
+            Location::Missing { ancestor } => {
+                let error = referral::missing(configuration, view, dn, ancestor);
+                let subject = Subject::of(&self.origin.identity, context);
+                return Err(access::undisclosed(context, configuration, subject, (view, ancestor), error));
+            }
         };
         let record = view
             .record(id)?

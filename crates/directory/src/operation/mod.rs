@@ -11,7 +11,7 @@ use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, 
 
 use crate::{
     Configuration, Context, Directory, OperationError,
-    access::Subject,
+    access::{self, Subject},
     overlay::{Applied, Asked},
     session::{Identity, Peer, StopFlag},
     stamp::Stamp,
@@ -165,10 +165,15 @@ impl<'w, 'd> Execution<'w, 'd> {
     pub fn locate(&self, dn: &Dn) -> Result<EntryId, OperationError> {
         match self.view().locate(dn)? {
             Location::Entry(id) => Ok(id),
-            Location::Missing { ancestor } => {
-                Err(crate::referral::missing(self.configuration, self.view(), dn, ancestor))
-            }
+            Location::Missing { ancestor } => Err(self.missing(dn, ancestor)),
         }
+    }
+
+    /// The error for a name that does not exist, without what the subject may not know.
+    pub(crate) fn missing(&self, dn: &Dn, ancestor: Option<(EntryId, usize)>) -> OperationError {
+        let view = self.view();
+        let error = crate::referral::missing(self.configuration, view, dn, ancestor);
+        access::undisclosed(self.context, self.configuration, self.subject(), (view, ancestor), error)
     }
 
     /// Whether the relax rules control came along.

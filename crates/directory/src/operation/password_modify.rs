@@ -87,7 +87,7 @@ fn target(configuration: &Configuration, origin: &Origin, identity: Option<&[u8]
     };
     let name = identity.strip_prefix(b"dn:").unwrap_or(identity);
     let dn = Dn::parse(&configuration.schema, name)
-        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "Invalid DN"))?;
+        .map_err(|_| OperationError::new(ResultCode::INVALID_ATTRIBUTE_SYNTAX, "Invalid DN"))?;
     if dn.is_root() {
         return Err(OperationError::new(
             ResultCode::UNWILLING_TO_PERFORM,
@@ -307,7 +307,12 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &SetPassword) 
         authority: Authority::Client,
         ..replace
     }];
-    let success = modify::run(execution, &request.dn, modifications)?;
+    // As slapd: the answer to this operation names no superior.
+    let without_matched_dn = |error: OperationError| OperationError {
+        matched_dn: String::new(),
+        ..error
+    };
+    let success = modify::run(execution, &request.dn, modifications).map_err(without_matched_dn)?;
     Ok(Success {
         generated_password: request.generated.clone(),
         ..success

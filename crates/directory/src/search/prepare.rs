@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{Operations, limits::SearchLimits};
+use ironbark_config::{Operations, access::Privileges, limits::SearchLimits};
 use ironbark_ldap_proto::{
     DerefAliases, Scope as WireScope, SearchRequest,
     controls::{PagedResults, RequestControls},
 };
 use ironbark_model::{CompiledFilter, Dn, Filter, ResultCode, filter::Assertion};
-use ironbark_store::{Location, Scope, View};
+use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::{
     RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias, encode::DereferenceSpecification, limits,
@@ -18,7 +18,7 @@ use super::{
 };
 use crate::{
     Configuration, Context, OperationError, Session,
-    access::Subject,
+    access::{self, Subject, WriteCheck},
     computed,
     context::Backend,
     operation::{check_assertion, check_assertion_on_record},
@@ -274,9 +274,12 @@ fn add_stored_targets(
             if run.options.domain_scope && error.result_code == ResultCode::REFERRAL {
                 error = OperationError::no_such_object(error.matched_dn);
             }
-            return Err(error);
+            let subject = Subject::of(&run.origin.identity, context);
+            let base = (view, ancestor);
+            return Err(access::undisclosed(context, configuration, subject, base, error));
         }
     };
+    check_base_access(run, configuration, context, view, id)?;
     if !run.options.manage_dsa_it
         && let Some(record) = view.record(id)?
         && record.is_referral()
@@ -296,6 +299,32 @@ fn add_stored_targets(
     }
     glued_targets(run, configuration, context, base, scope)?;
     Ok(())
+}
+
+/// Searching needs the privilege to search on the base object itself; without `disclose` it does not even exist.
+fn check_base_access(
+    run: &SearchRun,
+    configuration: &Configuration,
+    context: &Context,
+    view: View<'_>,
+    id: EntryId,
+) -> Result<(), OperationError> {
+    let subject = Subject::of(&run.origin.identity, context);
+    if subject.is_root {
+        return Ok(());
+    }
+    let Some(record) = view.record(id)? else { return Ok(()) };
+    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    if check.permits(access::Target::Entry, Privileges::SEARCH) {
+        return Ok(());
+    }
+    Err(OperationError::code(
+        if check.permits(access::Target::Entry, Privileges::DISCLOSE) {
+            ResultCode::INSUFFICIENT_ACCESS_RIGHTS
+        } else {
+            ResultCode::NO_SUCH_OBJECT
+        },
+    ))
 }
 
 /// Checks the filter of an assertion control on the base object (RFC 4528 §4).
