@@ -83,7 +83,10 @@ impl Directory {
                     let database = Arc::new(open::database(settings, &schema)?);
                     let (writer, jobs) = writer::channel();
                     // A checkpoint is for databases whose commits are not flushed.
-                    let checkpoint = settings.mdb.checkpoint.filter(|_| settings.mdb.flags.contains(EnvironmentFlags::NO_SYNC));
+                    let checkpoint = settings
+                        .mdb
+                        .checkpoint
+                        .filter(|_| settings.mdb.flags.contains(EnvironmentFlags::NO_SYNC));
                     queues.push((Arc::clone(&database), jobs, index + 1, checkpoint));
                     Backend::Stored {
                         database,

@@ -1,11 +1,9 @@
 //! What the directory knows of one connection: who it speaks for, and where it comes from.
 
 use core::net::IpAddr;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU8, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering},
 };
 
 use ironbark_model::Dn;

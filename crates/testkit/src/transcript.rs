@@ -81,10 +81,16 @@ impl<'a> Transcript<'a> {
 
     /// Notes an outcome under a title.
     pub fn note(&mut self, title: &str, outcome: &Outcome) {
-        let code = outcome.code().map_or_else(|| "signal".to_owned(), |code| code.to_string());
+        let code = outcome
+            .code()
+            .map_or_else(|| "signal".to_owned(), |code| code.to_string());
         let port = self.server.port().to_string();
         let dir = self.server.layout().path().to_string_lossy();
-        let mut blocks: Vec<&str> = outcome.stdout.split("\n\n").map(|block| block.trim_matches('\n')).collect();
+        let mut blocks: Vec<&str> = outcome
+            .stdout
+            .split("\n\n")
+            .map(|block| block.trim_matches('\n'))
+            .collect();
         blocks.retain(|block| !block.is_empty());
         if self.is_unordered {
             blocks.sort_unstable();

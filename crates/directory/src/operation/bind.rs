@@ -113,7 +113,12 @@ fn anonymous(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<
 }
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
-fn check_name(configuration: &Configuration, origin: &Origin, dn: &Dn, password: &[u8]) -> Result<Verdict, OperationError> {
+fn check_name(
+    configuration: &Configuration,
+    origin: &Origin,
+    dn: &Dn,
+    password: &[u8],
+) -> Result<Verdict, OperationError> {
     if configuration.settings.disallow.contains(Disallow::BIND_SIMPLE) {
         return Err(OperationError::new(
             ResultCode::UNWILLING_TO_PERFORM,
@@ -138,7 +143,11 @@ fn check_name(configuration: &Configuration, origin: &Origin, dn: &Dn, password:
 }
 
 /// The name of an entry as it is stored, and the passwords that it can be authenticated with.
-fn entry_passwords(configuration: &Configuration, origin: &Origin, dn: &Dn) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
+fn entry_passwords(
+    configuration: &Configuration,
+    origin: &Origin,
+    dn: &Dn,
+) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     let context = configuration.context_of(dn).ok_or_else(invalid)?;
     context.check_restrictions(Operations::BIND, origin)?;

@@ -11,8 +11,9 @@ use ironbark_model::{CompiledFilter, Dn, Filter, ResultCode, filter::Assertion};
 use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::{
-    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias, encode::DereferenceSpecification, limits,
-    paged,
+    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias,
+    encode::DereferenceSpecification,
+    limits, paged,
     sort::Sorting,
     target::{Target, Walk},
 };
@@ -65,7 +66,10 @@ fn prepare_below(
     {
         base.clone_from(default);
     }
-    if let Some(control) = controls.paged_results.filter(|control| !control.value.cookie.is_empty()) {
+    if let Some(control) = controls
+        .paged_results
+        .filter(|control| !control.value.cookie.is_empty())
+    {
         return resume(session, run, control.value);
     }
     let context = choose(configuration, base, scope)?;
@@ -96,7 +100,9 @@ fn prepare_below(
 }
 
 fn options(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> SearchOptions {
-    let has_scope_flag = controls.search_options.is_some_and(|options| options.value.domain_scope());
+    let has_scope_flag = controls
+        .search_options
+        .is_some_and(|options| options.value.domain_scope());
     SearchOptions {
         types_only: request.types_only,
         deref_in_searching: matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always),
@@ -335,7 +341,9 @@ fn check_base(run: &SearchRun, configuration: &Configuration, filter: &Filter<'_
     let subject = Subject::of(&run.origin.identity, context);
     match walk {
         Walk::Stored { base, .. } => {
-            let Some(database) = context.database() else { return Ok(()) };
+            let Some(database) = context.database() else {
+                return Ok(());
+            };
             let snapshot = database.snapshot()?;
             let view = snapshot.view();
             let Some(record) = view.record(base.id)? else {
