@@ -337,12 +337,3 @@ fn a_changed_password_is_stored_by_the_scheme_that_is_configured() {
         }
     }
 }
-
-#[test]
-#[ignore = "SASL is not built yet: the server offers no mechanism"]
-fn external_over_the_socket_is_who_the_process_is() {
-    assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
-        transcript.client("ldapwhoami", &Credentials::External, &[], "")?;
-        transcript.client("ldapwhoami", &Credentials::External, &["-X", "dn:cn=other"], "")
-    });
-}

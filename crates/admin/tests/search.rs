@@ -311,10 +311,19 @@ fn plus_selects_all_operational_attributes() {
 
 #[test]
 fn limits_end_a_search_with_their_codes() {
-    let many: String = (0..600)
-        .map(|n| format!("dn: cn=n{n},dc=example,dc=com\nobjectClass: organizationalRole\ncn: n{n}\n\n"))
-        .collect();
-    let data = format!("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n\n{many}");
+    let mut data = "dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n\n".to_owned();
+    for n in 0..600 {
+        let number = n.to_string();
+        for part in [
+            "dn: cn=n",
+            &number,
+            ",dc=example,dc=com\nobjectClass: organizationalRole\ncn: n",
+            &number,
+            "\n\n",
+        ] {
+            data.push_str(part);
+        }
+    }
     assert_same_answers(Server::PEOPLE_CONFIG, &data, |transcript| {
         transcript.search(&["-b", BASE, "-z", "3", "1.1"])?;
         transcript.search(&["-b", BASE, "-z", "1", "(cn=n5)", "1.1"])?;

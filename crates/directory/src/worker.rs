@@ -26,9 +26,14 @@ use crate::{
 pub struct Worker {
     directory: Arc<Directory>,
     /// The configuration as of the last request.
+    #[expect(
+        clippy::redundant_allocation,
+        reason = "requests count on the reactor's own counter, not on the shared one"
+    )]
     configuration: Rc<Arc<Configuration>>,
     scratch: Scratch,
     /// Runs that have ended: their memory serves the next ones, so that a search in steady state allocates nothing.
+    #[expect(clippy::vec_box, reason = "a run changes hands as a box")]
     spare_runs: Vec<Box<SearchRun>>,
 }
 

@@ -37,8 +37,11 @@ impl<'a> Transcript<'a> {
     /// As [`Transcript::search`], without the lines that start with `prefix`.
     pub fn search_but_for(&mut self, prefix: &str, arguments: &[&str]) -> Result<(), TestkitError> {
         let mut outcome = self.server.search(arguments)?;
-        let lines = outcome.stdout.lines().filter(|line| !line.starts_with(prefix));
-        outcome.stdout = lines.map(|line| format!("{line}\n")).collect();
+        let lines = outcome
+            .stdout
+            .split_inclusive('\n')
+            .filter(|line| !line.starts_with(prefix));
+        outcome.stdout = lines.collect();
         self.note(&format!("ldapsearch {arguments:?}"), &outcome);
         Ok(())
     }
