@@ -82,8 +82,18 @@ fn disallow_and_allow_change_what_a_bind_may_be() {
 fn ldap_version_2_is_allowed_only_on_request() {
     for directive in ["", "allow bind_v2\n"] {
         assert_same_answers(&format!("{directive}{}", Server::PEOPLE_CONFIG), DATA, |transcript| {
-            transcript.client("ldapsearch", &Credentials::Anonymous, &["-P", "2", "-b", "dc=example,dc=com", "-s", "base", "1.1"], "")?;
-            transcript.client("ldapsearch", &simple(ANN, "annspass"), &["-P", "2", "-b", "dc=example,dc=com", "-s", "base", "1.1"], "")
+            transcript.client(
+                "ldapsearch",
+                &Credentials::Anonymous,
+                &["-P", "2", "-b", "dc=example,dc=com", "-s", "base", "1.1"],
+                "",
+            )?;
+            transcript.client(
+                "ldapsearch",
+                &simple(ANN, "annspass"),
+                &["-P", "2", "-b", "dc=example,dc=com", "-s", "base", "1.1"],
+                "",
+            )
         });
     }
 }
@@ -95,12 +105,33 @@ fn stored_passwords() -> Vec<String> {
         let made = Tool::Passwd.run(Flavor::OpenLdap, &["-h", scheme, "-s", "secret7"], "");
         stored.push(made.unwrap().success().unwrap().stdout.trim().to_owned());
     }
-    for scheme in ["{SHA256}", "{SSHA256}", "{SHA384}", "{SSHA384}", "{SHA512}", "{SSHA512}"] {
-        let module = ["-o", "module-path=/usr/lib/ldap", "-o", "module-load=pw-sha2", "-h", scheme, "-s", "secret7"];
+    for scheme in [
+        "{SHA256}",
+        "{SSHA256}",
+        "{SHA384}",
+        "{SSHA384}",
+        "{SHA512}",
+        "{SSHA512}",
+    ] {
+        let module = [
+            "-o",
+            "module-path=/usr/lib/ldap",
+            "-o",
+            "module-load=pw-sha2",
+            "-h",
+            scheme,
+            "-s",
+            "secret7",
+        ];
         let made = Tool::Passwd.run(Flavor::OpenLdap, &module, "");
         stored.push(made.unwrap().success().unwrap().stdout.trim().to_owned());
     }
-    stored.extend(["{UNKNOWN}secret7".to_owned(), "{SSHA}not base64".to_owned(), "{SSHA}c2hvcnQ=".to_owned(), "{ssha}".to_owned()]);
+    stored.extend([
+        "{UNKNOWN}secret7".to_owned(),
+        "{SSHA}not base64".to_owned(),
+        "{SSHA}c2hvcnQ=".to_owned(),
+        "{ssha}".to_owned(),
+    ]);
     stored
 }
 
@@ -143,7 +174,12 @@ fn every_scheme_of_stored_password_is_verified() {
 
 #[test]
 fn the_rootpw_may_be_hashed() {
-    let hashed = Tool::Passwd.run(Flavor::OpenLdap, &["-s", "secret"], "").unwrap().success().unwrap().stdout;
+    let hashed = Tool::Passwd
+        .run(Flavor::OpenLdap, &["-s", "secret"], "")
+        .unwrap()
+        .success()
+        .unwrap()
+        .stdout;
     let config = Server::PEOPLE_CONFIG.replace("rootpw secret", &format!("rootpw {}", hashed.trim()));
     same_binds(&config, &[(ROOT, "secret"), (ROOT, "wrong"), (ROOT, hashed.trim())]);
 }
@@ -163,8 +199,14 @@ fn a_rootdn_without_rootpw_binds_by_its_entry() {
             both.finish()
         };
         server.stop()?;
-        let filled = config.replace("{schema}", &flavor.schema_dir().to_string_lossy()).replace("{dir}", &server.layout().path().to_string_lossy());
-        let preamble = if flavor == Flavor::OpenLdap { "modulepath /usr/lib/ldap\nmoduleload back_mdb\n" } else { "" };
+        let filled = config
+            .replace("{schema}", &flavor.schema_dir().to_string_lossy())
+            .replace("{dir}", &server.layout().path().to_string_lossy());
+        let preamble = if flavor == Flavor::OpenLdap {
+            "modulepath /usr/lib/ldap\nmoduleload back_mdb\n"
+        } else {
+            ""
+        };
         server.layout().write("slapd.conf", format!("{preamble}{filled}"))?;
         server.launch()?;
         let mut entry_only = Transcript::new(&server);
@@ -189,19 +231,44 @@ fn a_password_is_changed_by_its_owner_or_the_manager() {
         transcript.client("ldappasswd", &ann, &["-s", "second"], "")?;
         bind(transcript, ANN, "annspass")?;
         bind(transcript, ANN, "second")?;
-        transcript.client("ldappasswd", &simple(ANN, "second"), &["-a", "second", "-s", "third"], "")?;
+        transcript.client(
+            "ldappasswd",
+            &simple(ANN, "second"),
+            &["-a", "second", "-s", "third"],
+            "",
+        )?;
         bind(transcript, ANN, "third")?;
         transcript.client("ldappasswd", &simple(ANN, "third"), &["-s", "stolen", bob], "")?;
         transcript.client("ldappasswd", &Credentials::ROOT, &["-s", "given", bob], "")?;
         bind(transcript, bob, "given")?;
-        transcript.client("ldappasswd", &Credentials::ROOT, &["-a", "wrong", "-s", "again", bob], "")?;
+        transcript.client(
+            "ldappasswd",
+            &Credentials::ROOT,
+            &["-a", "wrong", "-s", "again", bob],
+            "",
+        )?;
         bind(transcript, bob, "again")?;
-        transcript.client("ldappasswd", &Credentials::ROOT, &["-s", "x", "uid=none,ou=People,dc=example,dc=com"], "")?;
-        transcript.client("ldappasswd", &Credentials::ROOT, &["-s", "x", "ou=People,dc=example,dc=com"], "")?;
+        transcript.client(
+            "ldappasswd",
+            &Credentials::ROOT,
+            &["-s", "x", "uid=none,ou=People,dc=example,dc=com"],
+            "",
+        )?;
+        transcript.client(
+            "ldappasswd",
+            &Credentials::ROOT,
+            &["-s", "x", "ou=People,dc=example,dc=com"],
+            "",
+        )?;
         transcript.client("ldappasswd", &Credentials::ROOT, &["-s", "x", "no dn"], "")?;
         transcript.client("ldappasswd", &Credentials::ROOT, &["-s", "x"], "")?;
         transcript.client("ldappasswd", &Credentials::Anonymous, &["-s", "x", ANN], "")?;
-        transcript.client("ldappasswd", &Credentials::Anonymous, &["-a", "third", "-s", "x", ANN], "")
+        transcript.client(
+            "ldappasswd",
+            &Credentials::Anonymous,
+            &["-a", "third", "-s", "x", ANN],
+            "",
+        )
     });
 }
 
@@ -210,22 +277,49 @@ fn a_generated_password_is_told_and_works() {
     for flavor in Flavor::ALL {
         let server = Server::start(flavor, Server::PEOPLE_CONFIG).unwrap();
         server.ldapadd(DATA).unwrap().success().unwrap();
-        let told = server.client("ldappasswd", &Credentials::ROOT, &[ANN], "").unwrap().success().unwrap().stdout;
+        let told = server
+            .client("ldappasswd", &Credentials::ROOT, &[ANN], "")
+            .unwrap()
+            .success()
+            .unwrap()
+            .stdout;
         let password = told.trim().strip_prefix("New password: ").unwrap().to_owned();
         assert!(password.len() >= 8, "{told}");
-        let who = server.client("ldapwhoami", &simple(ANN, &password), &[], "").unwrap().success().unwrap();
+        let who = server
+            .client("ldapwhoami", &simple(ANN, &password), &[], "")
+            .unwrap()
+            .success()
+            .unwrap();
         assert_eq!(who.stdout, format!("dn:{ANN}\n"));
-        assert_eq!(server.client("ldapwhoami", &simple(ANN, "annspass"), &[], "").unwrap().code(), Some(49));
+        assert_eq!(
+            server
+                .client("ldapwhoami", &simple(ANN, "annspass"), &[], "")
+                .unwrap()
+                .code(),
+            Some(49)
+        );
     }
 }
 
 #[test]
 fn a_changed_password_is_stored_by_the_scheme_that_is_configured() {
-    for (directive, prefix) in [("", "{SSHA}"), ("password-hash {SMD5}\n", "{SMD5}"), ("password-hash {CLEARTEXT}\n", "plain"), ("password-hash {CRYPT}\npassword-crypt-salt-format \"$5$%.8s\"\n", "{CRYPT}$5$")] {
+    for (directive, prefix) in [
+        ("", "{SSHA}"),
+        ("password-hash {SMD5}\n", "{SMD5}"),
+        ("password-hash {CLEARTEXT}\n", "plain"),
+        (
+            "password-hash {CRYPT}\npassword-crypt-salt-format \"$5$%.8s\"\n",
+            "{CRYPT}$5$",
+        ),
+    ] {
         for flavor in Flavor::ALL {
             let server = Server::start(flavor, &format!("{directive}{}", Server::PEOPLE_CONFIG)).unwrap();
             server.ldapadd(DATA).unwrap().success().unwrap();
-            server.client("ldappasswd", &Credentials::ROOT, &["-s", "plain", ANN], "").unwrap().success().unwrap();
+            server
+                .client("ldappasswd", &Credentials::ROOT, &["-s", "plain", ANN], "")
+                .unwrap()
+                .success()
+                .unwrap();
             let script = format!(
                 "import ldap, os\nc = ldap.initialize(os.environ['LDAP_URL'])\n\
                  c.simple_bind_s(os.environ['ROOT_DN'], os.environ['ROOT_PASSWORD'])\n\
@@ -233,16 +327,13 @@ fn a_changed_password_is_stored_by_the_scheme_that_is_configured() {
             );
             let stored = server.python(&script).unwrap().success().unwrap().stdout;
             assert!(stored.starts_with(prefix), "{flavor} with {directive:?}: {stored}");
-            assert_eq!(server.client("ldapwhoami", &simple(ANN, "plain"), &[], "").unwrap().code(), Some(0));
+            assert_eq!(
+                server
+                    .client("ldapwhoami", &simple(ANN, "plain"), &[], "")
+                    .unwrap()
+                    .code(),
+                Some(0)
+            );
         }
     }
-}
-
-#[test]
-#[ignore = "SASL is not built yet: the server offers no mechanism"]
-fn external_over_the_socket_is_who_the_process_is() {
-    assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
-        transcript.client("ldapwhoami", &Credentials::External, &[], "")?;
-        transcript.client("ldapwhoami", &Credentials::External, &["-X", "dn:cn=other"], "")
-    });
 }

@@ -1,5 +1,9 @@
 //! Settings of slapd.conf: what is refused, what old files still say, and access rules compared with slapd's decisions.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy knows test functions, but not what they call")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy knows test functions, but not what they call"
+)]
 
 use ironbark_testkit::{Credentials, Flavor, Server, TestkitError, Tool, Transcript, assert_same, assert_same_answers};
 
@@ -13,7 +17,11 @@ fn refusal(flavor: Flavor, config: &str) -> String {
         Err(TestkitError::EndedEarly { status, log }) => {
             let lines = config.lines().count() + if flavor == Flavor::OpenLdap { 2 } else { 0 };
             let named = log.contains(&format!("slapd.conf: line {lines}"));
-            format!("{:?}, line {}", status.code(), if named { "named" } else { "not named" })
+            format!(
+                "{:?}, line {}",
+                status.code(),
+                if named { "named" } else { "not named" }
+            )
         }
         Err(error) => panic!("{error}"),
     }
@@ -47,7 +55,10 @@ fn a_wrong_line_is_refused_by_file_and_line() {
         assert_eq!(refusal(Flavor::Ironbark, &config), "Some(1), line named", "{config}");
         // slapd passes over a word that it does not know before the first database.
         if config != "nonsense on\n" {
-            assert!(refusal(Flavor::OpenLdap, &config).starts_with("Some(1)"), "slapd takes {config}");
+            assert!(
+                refusal(Flavor::OpenLdap, &config).starts_with("Some(1)"),
+                "slapd takes {config}"
+            );
         }
     }
 }
@@ -58,9 +69,15 @@ fn a_database_without_its_directory_or_suffix_does_not_start() {
     let missing = Server::PEOPLE_CONFIG.replace("directory {dir}/db", "directory {dir}/none");
     let error = start(&missing).unwrap_err().to_string();
     assert!(error.contains("/none"), "{error}");
-    let twice = format!("{0}database mdb\nsuffix \"dc=example,dc=com\"\ndirectory {{dir}}/db\n", Server::PEOPLE_CONFIG);
+    let twice = format!(
+        "{0}database mdb\nsuffix \"dc=example,dc=com\"\ndirectory {{dir}}/db\n",
+        Server::PEOPLE_CONFIG
+    );
     start(&twice).unwrap_err();
-    let outside = Server::PEOPLE_CONFIG.replace("rootdn \"cn=Manager,dc=example,dc=com\"", "rootdn \"cn=Manager,dc=other\"");
+    let outside = Server::PEOPLE_CONFIG.replace(
+        "rootdn \"cn=Manager,dc=example,dc=com\"",
+        "rootdn \"cn=Manager,dc=other\"",
+    );
     start(&outside).unwrap_err();
 }
 
@@ -75,7 +92,11 @@ fn modules_that_are_built_in_may_be_loaded_by_any_name() {
         let server = Server::start(Flavor::Ironbark, &format!("{lines}{}", Server::PEOPLE_CONFIG)).unwrap();
         assert_eq!(server.search(&["-b", "", "-s", "base"]).unwrap().code(), Some(0));
     }
-    let error = Server::start(Flavor::Ironbark, &format!("moduleload nosuch.la\n{}", Server::PEOPLE_CONFIG)).unwrap_err();
+    let error = Server::start(
+        Flavor::Ironbark,
+        &format!("moduleload nosuch.la\n{}", Server::PEOPLE_CONFIG),
+    )
+    .unwrap_err();
     assert!(error.to_string().contains("slapd.conf: line 1"), "{error}");
 }
 
@@ -94,7 +115,17 @@ fn configurations_of_old_databases_still_serve() {
         server.stop().unwrap();
         std::fs::write(server.layout().join("db/DB_CONFIG"), "set_cachesize 0 2097152 0\n").unwrap();
         server.launch().unwrap();
-        assert_eq!(server.search(&["-b", BASE, "1.1"]).unwrap().success().unwrap().stdout.matches("dn:").count(), 10);
+        assert_eq!(
+            server
+                .search(&["-b", BASE, "1.1"])
+                .unwrap()
+                .success()
+                .unwrap()
+                .stdout
+                .matches("dn:")
+                .count(),
+            10
+        );
     }
 }
 
@@ -115,12 +146,22 @@ const ANN: &str = "uid=ann,ou=People,dc=example,dc=com";
 const BOB: &str = "uid=bob,ou=People,dc=example,dc=com";
 
 /// Everybody that access rules tell apart.
-const IDENTITIES: &[(&str, &str)] = &[("", ""), (ANN, "annspass"), (BOB, "bobspass"), ("uid=carla,ou=People,dc=example,dc=com", "carlaspass"), ("cn=Manager,dc=example,dc=com", "secret")];
+const IDENTITIES: &[(&str, &str)] = &[
+    ("", ""),
+    (ANN, "annspass"),
+    (BOB, "bobspass"),
+    ("uid=carla,ou=People,dc=example,dc=com", "carlaspass"),
+    ("cn=Manager,dc=example,dc=com", "secret"),
+];
 
 /// What each identity may do under these rules: read, search, compare, and write in five ways, each undone by the manager's hand.
 fn matrix(transcript: &mut Transcript<'_>) -> Result<(), TestkitError> {
     for (dn, password) in IDENTITIES {
-        let who = if dn.is_empty() { Credentials::Anonymous } else { Credentials::Simple { dn, password } };
+        let who = if dn.is_empty() {
+            Credentials::Anonymous
+        } else {
+            Credentials::Simple { dn, password }
+        };
         transcript.client("ldapsearch", &who, &["-b", BASE], "")?;
         transcript.client("ldapsearch", &who, &["-b", BASE, "(mail=*example.com)", "mail"], "")?;
         transcript.client("ldapsearch", &who, &["-b", ANN, "-s", "base", "(sn=lee)", "1.1"], "")?;
@@ -131,10 +172,16 @@ fn matrix(transcript: &mut Transcript<'_>) -> Result<(), TestkitError> {
         let owner = if dn.is_empty() { "o=x" } else { dn };
         for change in [
             format!("dn: {ANN}\nchangetype: modify\nadd: title\ntitle: x\n-\ndelete: title\ntitle: x\n"),
-            format!("dn: {ANN}\nchangetype: modify\nadd: mail\nmail: x@example.com\n-\ndelete: mail\nmail: x@example.com\n"),
-            format!("dn: cn=staff,ou=Groups,dc=example,dc=com\nchangetype: modify\nadd: member\nmember: uid=x,{owner}\n-\ndelete: member\nmember: uid=x,{owner}\n"),
-            "dn: cn=new,ou=People,dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: new\nsn: new\n".to_owned(),
-            "dn: cn=new,ou=People,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=newer\ndeleteoldrdn: 1\n".to_owned(),
+            format!(
+                "dn: {ANN}\nchangetype: modify\nadd: mail\nmail: x@example.com\n-\ndelete: mail\nmail: x@example.com\n"
+            ),
+            format!(
+                "dn: cn=staff,ou=Groups,dc=example,dc=com\nchangetype: modify\nadd: member\nmember: uid=x,{owner}\n-\ndelete: member\nmember: uid=x,{owner}\n"
+            ),
+            "dn: cn=new,ou=People,dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: new\nsn: new\n"
+                .to_owned(),
+            "dn: cn=new,ou=People,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=newer\ndeleteoldrdn: 1\n"
+                .to_owned(),
             "dn: cn=newer,ou=People,dc=example,dc=com\nchangetype: delete\n".to_owned(),
         ] {
             transcript.client("ldapmodify", &who, &[], &change)?;
@@ -228,16 +275,32 @@ fn rules_stop_continue_or_break() {
 
 #[test]
 fn rules_of_all_databases_follow_those_of_one() {
-    let global = Server::PEOPLE_CONFIG.replacen("pidfile", "access to dn.base=\"\" by * read\naccess to attrs=mail by * none\naccess to * by * read\npidfile", 1);
+    let global = Server::PEOPLE_CONFIG.replacen(
+        "pidfile",
+        "access to dn.base=\"\" by * read\naccess to attrs=mail by * none\naccess to * by * read\npidfile",
+        1,
+    );
     assert_same_answers(&global, DATA, matrix);
     let default = Server::PEOPLE_CONFIG.replacen("pidfile", "defaultaccess none\npidfile", 1);
     // Taken by slapd 2.5 as by us: refused or obeyed alike.
-    assert_eq!(refusal(Flavor::OpenLdap, &default).starts_with("it starts"), refusal(Flavor::Ironbark, &default).starts_with("it starts"));
+    assert_eq!(
+        refusal(Flavor::OpenLdap, &default).starts_with("it starts"),
+        refusal(Flavor::Ironbark, &default).starts_with("it starts")
+    );
 }
 
 #[test]
 fn operations_are_restricted_by_word() {
-    for directive in ["restrict add", "restrict modify delete", "restrict rename", "restrict search", "restrict compare", "restrict read", "restrict write", "restrict bind"] {
+    for directive in [
+        "restrict add",
+        "restrict modify delete",
+        "restrict rename",
+        "restrict search",
+        "restrict compare",
+        "restrict read",
+        "restrict write",
+        "restrict bind",
+    ] {
         // The data is there before the restriction.
         assert_same(|flavor| {
             let mut server = Server::prepare(flavor, &format!("{}{directive}\n", Server::PEOPLE_CONFIG))?;

@@ -103,12 +103,37 @@ print(len(one))
 #[test]
 fn entries_are_sorted_by_the_keys() {
     assert_same_answers(&with_overlay("sssvlv"), DATA, |transcript| {
-        for keys in ["-uid:caseIgnoreOrderingMatch", "uid:caseIgnoreOrderingMatch", "sn:caseIgnoreOrderingMatch/-uid:caseIgnoreOrderingMatch", "createTimestamp/-uid:caseIgnoreOrderingMatch", "preferredLanguage:caseIgnoreOrderingMatch/uid:2.5.13.3"] {
+        for keys in [
+            "-uid:caseIgnoreOrderingMatch",
+            "uid:caseIgnoreOrderingMatch",
+            "sn:caseIgnoreOrderingMatch/-uid:caseIgnoreOrderingMatch",
+            "createTimestamp/-uid:caseIgnoreOrderingMatch",
+            "preferredLanguage:caseIgnoreOrderingMatch/uid:2.5.13.3",
+        ] {
             for critical in ["", "!"] {
-                transcript.search(&["-b", BASE, "-E", &format!("{critical}sss={keys}"), "(objectClass=inetOrgPerson)", "uid"])?;
+                transcript.search(&[
+                    "-b",
+                    BASE,
+                    "-E",
+                    &format!("{critical}sss={keys}"),
+                    "(objectClass=inetOrgPerson)",
+                    "uid",
+                ])?;
             }
         }
-        transcript.search_but_for("# pagedresults: ", &["-b", BASE, "-E", "sss=-cn:2.5.13.3", "-E", "pr=2/noprompt", "(cn=*)", "1.1"])
+        transcript.search_but_for(
+            "# pagedresults: ",
+            &[
+                "-b",
+                BASE,
+                "-E",
+                "sss=-cn:2.5.13.3",
+                "-E",
+                "pr=2/noprompt",
+                "(cn=*)",
+                "1.1",
+            ],
+        )
     });
 }
 
@@ -121,11 +146,17 @@ fn a_sort_that_cannot_be_done_is_refused_when_it_is_critical() {
     let names = |stdout: &str| stdout.matches("uid=").count();
     for bad in ["nosuch", "uid:nosuchrule", "jpegPhoto"] {
         let unsorted = search(&format!("sss={bad}")).success().unwrap().stdout;
-        assert!(names(&unsorted) == 3 && !unsorted.contains("sortResult: (0)"), "{unsorted}");
+        assert!(
+            names(&unsorted) == 3 && !unsorted.contains("sortResult: (0)"),
+            "{unsorted}"
+        );
         assert_eq!(search(&format!("!sss={bad}")).code(), Some(12));
     }
     let sorted = search("!sss=-sn").success().unwrap().stdout;
-    assert!(names(&sorted) == 3 && sorted.find("uid=bob") < sorted.find("uid=ann"), "{sorted}");
+    assert!(
+        names(&sorted) == 3 && sorted.find("uid=bob") < sorted.find("uid=ann"),
+        "{sorted}"
+    );
 }
 
 #[test]
@@ -136,7 +167,15 @@ fn an_assertion_that_fails_stops_the_operation() {
             let critical = format!("!assert={filter}");
             transcript.search(&["-b", ANN, "-s", "base", "-e", &assert, "1.1"])?;
             transcript.search(&["-b", ANN, "-s", "base", "-e", &critical, "1.1"])?;
-            transcript.search(&["-b", "uid=no,ou=People,dc=example,dc=com", "-s", "base", "-e", &critical, "1.1"])?;
+            transcript.search(&[
+                "-b",
+                "uid=no,ou=People,dc=example,dc=com",
+                "-s",
+                "base",
+                "-e",
+                &critical,
+                "1.1",
+            ])?;
             transcript.client("ldapcompare", &Credentials::ROOT, &["-e", &critical, ANN, "sn:lee"], "")?;
             transcript.client(
                 "ldapmodify",
@@ -145,7 +184,12 @@ fn an_assertion_that_fails_stops_the_operation() {
                 &format!("dn: {ANN}\nchangetype: modify\nadd: mail\nmail: new@example.com\n-\ndelete: mail\nmail: new@example.com\n"),
             )?;
             transcript.client("ldapmodrdn", &Credentials::ROOT, &["-e", &critical, ANN, "uid=ann"], "")?;
-            transcript.client("ldapdelete", &Credentials::ROOT, &["-e", &critical, "cn=a+sn=b,ou=Deep,ou=Groups,dc=example,dc=com"], "")?;
+            transcript.client(
+                "ldapdelete",
+                &Credentials::ROOT,
+                &["-e", &critical, "cn=a+sn=b,ou=Deep,ou=Groups,dc=example,dc=com"],
+                "",
+            )?;
         }
         transcript.ignore_order();
         transcript.search(&["-b", BASE, "1.1"])
@@ -168,9 +212,31 @@ fn the_entry_is_read_before_and_after_a_change() {
             transcript.client("ldapmodify", &Credentials::ROOT, controls, &change)?;
         }
         let add = "dn: cn=new,dc=example,dc=com\nobjectClass: person\ncn: new\nsn: x\n";
-        transcript.client("ldapadd", &Credentials::ROOT, &["-e", "postread=cn,structuralObjectClass"], add)?;
-        transcript.client("ldapmodrdn", &Credentials::ROOT, &["-e", "preread=cn", "-e", "postread=cn", "cn=new,dc=example,dc=com", "cn=newer"], "")?;
-        transcript.client("ldapdelete", &Credentials::ROOT, &["-e", "preread=cn,sn", "cn=newer,dc=example,dc=com"], "")?;
+        transcript.client(
+            "ldapadd",
+            &Credentials::ROOT,
+            &["-e", "postread=cn,structuralObjectClass"],
+            add,
+        )?;
+        transcript.client(
+            "ldapmodrdn",
+            &Credentials::ROOT,
+            &[
+                "-e",
+                "preread=cn",
+                "-e",
+                "postread=cn",
+                "cn=new,dc=example,dc=com",
+                "cn=newer",
+            ],
+            "",
+        )?;
+        transcript.client(
+            "ldapdelete",
+            &Credentials::ROOT,
+            &["-e", "preread=cn,sn", "cn=newer,dc=example,dc=com"],
+            "",
+        )?;
         transcript.client("ldapdelete", &Credentials::ROOT, &["-e", "!postread=cn,sn", ANN], "")
     });
 }
@@ -178,7 +244,14 @@ fn the_entry_is_read_before_and_after_a_change() {
 #[test]
 fn only_matching_values_are_returned() {
     assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
-        for filter in ["(mail=ann*)", "((mail=lee@example.com)(cn=*))", "(mail:caseIgnoreIA5Match:=ann@example.com)", "(description=*)", "(mail>=b)", "(nosuch=x)"] {
+        for filter in [
+            "(mail=ann*)",
+            "((mail=lee@example.com)(cn=*))",
+            "(mail:caseIgnoreIA5Match:=ann@example.com)",
+            "(description=*)",
+            "(mail>=b)",
+            "(nosuch=x)",
+        ] {
             transcript.search(&["-b", BASE, "-E", &format!("mv={filter}"), "(uid=*)"])?;
             transcript.search(&["-b", BASE, "-E", &format!("!mv={filter}"), "(uid=*)", "mail"])?;
         }
@@ -193,7 +266,12 @@ fn no_op_changes_nothing() {
         for critical in ["", "!"] {
             let noop = format!("{critical}noop");
             transcript.client("ldapmodify", &Credentials::ROOT, &["-e", &noop], &change)?;
-            transcript.client("ldapadd", &Credentials::ROOT, &["-e", &noop], "dn: cn=new,dc=example,dc=com\nobjectClass: person\ncn: new\nsn: x\n")?;
+            transcript.client(
+                "ldapadd",
+                &Credentials::ROOT,
+                &["-e", &noop],
+                "dn: cn=new,dc=example,dc=com\nobjectClass: person\ncn: new\nsn: x\n",
+            )?;
             transcript.client("ldapdelete", &Credentials::ROOT, &["-e", &noop, ANN], "")?;
             transcript.client("ldapmodrdn", &Credentials::ROOT, &["-e", &noop, ANN, "uid=else"], "")?;
             // An operation that would fail does.
@@ -226,7 +304,9 @@ for mods in ([(ldap.MOD_ADD, 'mail', [b'ann@example.com'])],
 
 #[test]
 fn domain_scope_leaves_references_out() {
-    let data = format!("{DATA}\ndn: ou=Remote,dc=example,dc=com\nobjectClass: referral\nobjectClass: extensibleObject\nou: Remote\nref: ldap://remote.example.com/\n");
+    let data = format!(
+        "{DATA}\ndn: ou=Remote,dc=example,dc=com\nobjectClass: referral\nobjectClass: extensibleObject\nou: Remote\nref: ldap://remote.example.com/\n"
+    );
     assert_same_answers(Server::PEOPLE_CONFIG, &data, |transcript| {
         transcript.search(&["-b", BASE, "-E", "domainScope", "1.1"])?;
         transcript.search(&["-b", BASE, "-E", "!domainScope", "1.1"])?;
@@ -240,7 +320,14 @@ fn names_are_dereferenced_beside_the_entry() {
     assert_same_answers(&with_overlay("deref"), DATA, |transcript| {
         transcript.search(&["-b", BASE, "-E", "deref=member:uid,sn", "(cn=staff)"])?;
         transcript.search(&["-b", BASE, "-E", "!deref=member:mail,nosuch", "(cn=staff)", "cn"])?;
-        transcript.search(&["-b", BASE, "-E", "deref=member:cn;manager:sn;roleOccupant:cn", "(objectClass=*)", "1.1"])?;
+        transcript.search(&[
+            "-b",
+            BASE,
+            "-E",
+            "deref=member:cn;manager:sn;roleOccupant:cn",
+            "(objectClass=*)",
+            "1.1",
+        ])?;
         transcript.search(&["-b", BASE, "-E", "deref=cn:sn", "(cn=staff)"])?;
         transcript.search(&["-b", BASE, "-E", "!deref=nosuch:sn", "(cn=staff)"])
     });
@@ -253,10 +340,22 @@ fn the_rootdn_acts_as_another() {
         Server::PEOPLE_CONFIG
     );
     assert_same_answers(&config, DATA, |transcript| {
-        for identity in ["dn:".to_owned(), "dn:cn=elsewhere,o=x".to_owned(), "u:ann".to_owned(), "rubbish".to_owned(), "dn:no dn".to_owned(), String::new()] {
+        for identity in [
+            "dn:".to_owned(),
+            "dn:cn=elsewhere,o=x".to_owned(),
+            "u:ann".to_owned(),
+            "rubbish".to_owned(),
+            "dn:no dn".to_owned(),
+            String::new(),
+        ] {
             let control = format!("!authzid={identity}");
             transcript.client("ldapwhoami", &Credentials::ROOT, &["-e", &control], "")?;
-            transcript.client("ldapsearch", &Credentials::ROOT, &["-e", &control, "-b", BASE, "(uid=*)", "uid", "userPassword"], "")?;
+            transcript.client(
+                "ldapsearch",
+                &Credentials::ROOT,
+                &["-e", &control, "-b", BASE, "(uid=*)", "uid", "userPassword"],
+                "",
+            )?;
             transcript.client(
                 "ldapmodify",
                 &Credentials::ROOT,
@@ -264,13 +363,38 @@ fn the_rootdn_acts_as_another() {
                 "dn: uid=bob,ou=People,dc=example,dc=com\nchangetype: modify\nreplace: title\ntitle: x\n",
             )?;
         }
-        let ann = Credentials::Simple { dn: ANN, password: "annspass" };
-        transcript.client("ldapwhoami", &ann, &["-e", "!authzid=dn:uid=bob,ou=People,dc=example,dc=com"], "")?;
+        let ann = Credentials::Simple {
+            dn: ANN,
+            password: "annspass",
+        };
+        transcript.client(
+            "ldapwhoami",
+            &ann,
+            &["-e", "!authzid=dn:uid=bob,ou=People,dc=example,dc=com"],
+            "",
+        )?;
         // As itself and as another, by what it may do: slapd prints the name in its normal form.
         for who in [&ann, &Credentials::ROOT] {
-            transcript.client("ldapsearch", who, &["-e", &format!("!authzid=dn:{ANN}"), "-b", BASE, "(uid=*)", "userPassword"], "")?;
+            transcript.client(
+                "ldapsearch",
+                who,
+                &[
+                    "-e",
+                    &format!("!authzid=dn:{ANN}"),
+                    "-b",
+                    BASE,
+                    "(uid=*)",
+                    "userPassword",
+                ],
+                "",
+            )?;
         }
-        transcript.client("ldapwhoami", &Credentials::Anonymous, &["-e", &format!("!authzid=dn:{ANN}")], "")
+        transcript.client(
+            "ldapwhoami",
+            &Credentials::Anonymous,
+            &["-e", &format!("!authzid=dn:{ANN}")],
+            "",
+        )
     });
 }
 
@@ -281,7 +405,12 @@ fn an_unknown_control_counts_when_it_is_critical() {
             transcript.search(&["-b", ANN, "-s", "base", "-e", control, "1.1"])?;
             transcript.search(&["-b", "cn=no,dc=example,dc=com", "-s", "base", "-e", control, "1.1"])?;
             transcript.client("ldapcompare", &Credentials::ROOT, &["-e", control, ANN, "sn:lee"], "")?;
-            transcript.client("ldapdelete", &Credentials::ROOT, &["-e", control, "cn=no,dc=example,dc=com"], "")?;
+            transcript.client(
+                "ldapdelete",
+                &Credentials::ROOT,
+                &["-e", control, "cn=no,dc=example,dc=com"],
+                "",
+            )?;
             transcript.client("ldapwhoami", &Credentials::ROOT, &["-e", control], "")?;
         }
         Ok(())
@@ -353,14 +482,24 @@ fn relax_lets_the_manager_write_what_the_server_keeps() {
     assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
         let add = "dn: cn=new,dc=example,dc=com\nobjectClass: person\ncn: new\nsn: x\n\
             entryUUID: 11111111-2222-3333-4444-555555555555\ncreateTimestamp: 20010203040506Z\ncreatorsName: cn=somebody\n";
-        let modify = format!("dn: {ANN}\nchangetype: modify\nreplace: createTimestamp\ncreateTimestamp: 20010203040506Z\n");
-        let class = format!("dn: {ANN}\nchangetype: modify\nreplace: structuralObjectClass\nstructuralObjectClass: person\n");
+        let modify =
+            format!("dn: {ANN}\nchangetype: modify\nreplace: createTimestamp\ncreateTimestamp: 20010203040506Z\n");
+        let class =
+            format!("dn: {ANN}\nchangetype: modify\nreplace: structuralObjectClass\nstructuralObjectClass: person\n");
         for relax in [&[][..], &["-e", "relax"], &["-e", "!relax"]] {
             for change in [add, &modify, &class] {
                 transcript.client("ldapmodify", &Credentials::ROOT, &[relax, &["-a"]].concat(), change)?;
             }
         }
-        transcript.search(&["-b", BASE, "(cn=new)", "*", "entryUUID", "createTimestamp", "creatorsName"])?;
+        transcript.search(&[
+            "-b",
+            BASE,
+            "(cn=new)",
+            "*",
+            "entryUUID",
+            "createTimestamp",
+            "creatorsName",
+        ])?;
         transcript.search(&["-b", ANN, "createTimestamp", "structuralObjectClass"])
     });
 }
@@ -369,7 +508,12 @@ fn relax_lets_the_manager_write_what_the_server_keeps() {
 fn a_tree_is_deleted_by_control_or_by_the_client() {
     assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
         transcript.client("ldapdelete", &Credentials::ROOT, &["ou=Groups,dc=example,dc=com"], "")?;
-        transcript.client("ldapdelete", &Credentials::ROOT, &["-r", "ou=Groups,dc=example,dc=com"], "")?;
+        transcript.client(
+            "ldapdelete",
+            &Credentials::ROOT,
+            &["-r", "ou=Groups,dc=example,dc=com"],
+            "",
+        )?;
         transcript.search(&["-b", BASE, "1.1"])
     });
 }
@@ -386,7 +530,11 @@ fn the_tree_delete_control_is_offered_and_obeyed_or_refused_when_critical() {
         assert_eq!(is_deleted, flavor == Flavor::Ironbark, "{deleted:?}");
         let left = server.search(&["-b", "ou=Groups,dc=example,dc=com", "1.1"]).unwrap();
         assert_eq!(left.code(), Some(if is_deleted { 32 } else { 0 }), "{left:?}");
-        let people = server.search(&["-b", "ou=People,dc=example,dc=com", "1.1"]).unwrap().success().unwrap();
+        let people = server
+            .search(&["-b", "ou=People,dc=example,dc=com", "1.1"])
+            .unwrap()
+            .success()
+            .unwrap();
         assert_eq!(people.stdout.matches("dn: ").count(), 4);
     }
 }
@@ -395,8 +543,15 @@ fn the_tree_delete_control_is_offered_and_obeyed_or_refused_when_critical() {
 fn every_control_of_slapd_is_offered() {
     let offered = |flavor| {
         let server = Server::start(flavor, Server::PEOPLE_CONFIG).unwrap();
-        let answer = server.search(&["-b", "", "-s", "base", "supportedControl"]).unwrap().success().unwrap();
-        let lines = answer.stdout.lines().filter_map(|line| line.strip_prefix("supportedControl: ").map(str::to_owned));
+        let answer = server
+            .search(&["-b", "", "-s", "base", "supportedControl"])
+            .unwrap()
+            .success()
+            .unwrap();
+        let lines = answer
+            .stdout
+            .lines()
+            .filter_map(|line| line.strip_prefix("supportedControl: ").map(str::to_owned));
         lines.collect::<Vec<_>>()
     };
     let ours = offered(Flavor::Ironbark);

@@ -1,5 +1,9 @@
 //! What the server has acknowledged is there after kill -9, whole, and found by every index; a full database refuses and goes on.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy knows test functions, but not what they call")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy knows test functions, but not what they call"
+)]
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -42,8 +46,12 @@ impl Known {
         for (name, wanted) in std::mem::take(&mut self.open) {
             let found = present.get(&name).map(String::as_str);
             let before = self.acknowledged.get(&name).copied().flatten();
-            assert!(found == wanted || found == before, "{name} is {found:?}, neither {before:?} nor {wanted:?}");
-            self.acknowledged.insert(name, if found == wanted { wanted } else { before });
+            assert!(
+                found == wanted || found == before,
+                "{name} is {found:?}, neither {before:?} nor {wanted:?}"
+            );
+            self.acknowledged
+                .insert(name, if found == wanted { wanted } else { before });
         }
     }
 }
@@ -51,7 +59,12 @@ impl Known {
 async fn connect(server: &Server) -> Client {
     let address = format!("127.0.0.1:{}", server.port());
     let client = Client::connect_tcp(&address, Options::default()).await.unwrap();
-    client.simple_bind(ROOT, b"secret", &[]).await.unwrap().success().unwrap();
+    client
+        .simple_bind(ROOT, b"secret", &[])
+        .await
+        .unwrap()
+        .success()
+        .unwrap();
     client
 }
 
@@ -68,7 +81,9 @@ async fn write(client: Client, prefix: String, known: Arc<Mutex<Known>>) {
             ("description", &[b"first"]),
             ("telephoneNumber", &[b"+1 555 0100", b"+1 555 0101"]),
         ];
-        let Ok(added) = client.add(&dn, &attributes, &[]).await else { return };
+        let Ok(added) = client.add(&dn, &attributes, &[]).await else {
+            return;
+        };
         added.success().unwrap();
         known.lock().unwrap().acknowledge(&name);
         if number % 2 == 1 {
@@ -78,13 +93,17 @@ async fn write(client: Client, prefix: String, known: Arc<Mutex<Known>>) {
                 attribute: "description",
                 values: &[b"second"],
             };
-            let Ok(changed) = client.modify(&dn, &[change], &[]).await else { return };
+            let Ok(changed) = client.modify(&dn, &[change], &[]).await else {
+                return;
+            };
             changed.success().unwrap();
             known.lock().unwrap().acknowledge(&name);
         }
         if number % 5 == 0 {
             known.lock().unwrap().begin(&name, None);
-            let Ok(deleted) = client.delete(&dn, &[]).await else { return };
+            let Ok(deleted) = client.delete(&dn, &[]).await else {
+                return;
+            };
             deleted.success().unwrap();
             known.lock().unwrap().acknowledge(&name);
         }
@@ -93,7 +112,12 @@ async fn write(client: Client, prefix: String, known: Arc<Mutex<Known>>) {
 
 /// Names and descriptions of the entries that a filter finds below the base.
 async fn found(client: &Client, filter: Filter<'_>) -> BTreeMap<String, String> {
-    let answer = client.search(&Search::new(BASE, Scope::SingleLevel, filter), &[]).unwrap().collect().await.unwrap();
+    let answer = client
+        .search(&Search::new(BASE, Scope::SingleLevel, filter), &[])
+        .unwrap()
+        .collect()
+        .await
+        .unwrap();
     answer.result.success().unwrap();
     let mut present = BTreeMap::new();
     for entry in &answer.entries {
@@ -122,17 +146,30 @@ async fn verify(server: &Server, known: &mut Known) {
     let second = found(&client, equality("description", "second")).await;
     assert!(first.values().all(|text| text == "first") && second.values().all(|text| text == "second"));
     let indexed: BTreeMap<_, _> = first.into_iter().chain(second).collect();
-    assert!(indexed == scanned, "what the index of description finds is not what a scan finds");
+    assert!(
+        indexed == scanned,
+        "what the index of description finds is not what a scan finds"
+    );
     let by_class = found(&client, equality("objectClass", "person")).await;
-    assert!(by_class == scanned, "what the index of objectClass finds is not what a scan finds");
+    assert!(
+        by_class == scanned,
+        "what the index of objectClass finds is not what a scan finds"
+    );
     known.settle(&scanned);
     for (name, state) in &known.acknowledged {
         assert_eq!(scanned.get(name).map(String::as_str), *state, "{name} was acknowledged");
     }
     let expected = known.acknowledged.iter().filter(|(_, state)| state.is_some());
-    assert!(scanned.keys().eq(expected.map(|(name, _)| name)), "entries that nobody added");
+    assert!(
+        scanned.keys().eq(expected.map(|(name, _)| name)),
+        "entries that nobody added"
+    );
     for name in scanned.keys().step_by(1 + scanned.len() / 50) {
-        assert_eq!(found(&client, equality("cn", name)).await.len(), 1, "{name} by the index of cn");
+        assert_eq!(
+            found(&client, equality("cn", name)).await.len(),
+            1,
+            "{name} by the index of cn"
+        );
     }
 }
 
@@ -146,21 +183,36 @@ fn random(state: &mut u64) -> u64 {
 
 #[tokio::test]
 async fn no_acknowledged_write_is_lost_by_kill_9() {
-    let config = format!("{}limits * size=unlimited\nindex description eq\n", Server::PEOPLE_CONFIG);
+    let config = format!(
+        "{}limits * size=unlimited\nindex description eq\n",
+        Server::PEOPLE_CONFIG
+    );
     let mut server = Server::start(Flavor::Ironbark, &config).unwrap();
-    server.ldapadd(&format!("dn: {BASE}\nobjectClass: domain\ndc: example\n")).unwrap().success().unwrap();
+    server
+        .ldapadd(&format!("dn: {BASE}\nobjectClass: domain\ndc: example\n"))
+        .unwrap()
+        .success()
+        .unwrap();
     let known = Arc::new(Mutex::new(Known::default()));
     let mut seed = SEED;
     for round in 0..ROUNDS {
         let mut tasks = Vec::new();
         for writer in 0..WRITERS {
             let client = connect(&server).await;
-            tasks.push(tokio::spawn(write(client, format!("r{round}w{writer}"), Arc::clone(&known))));
+            tasks.push(tokio::spawn(write(
+                client,
+                format!("r{round}w{writer}"),
+                Arc::clone(&known),
+            )));
         }
         // The moment is a number of acknowledged writes.
         let goal = known.lock().unwrap().writes + 20 + usize::try_from(random(&mut seed) % 400).unwrap();
         while known.lock().unwrap().writes < goal {
-            assert!(tasks.iter().all(|task| !task.is_finished()), "a writer ended before the crash:\n{}", server.log());
+            assert!(
+                tasks.iter().all(|task| !task.is_finished()),
+                "a writer ended before the crash:\n{}",
+                server.log()
+            );
             tokio::task::yield_now().await;
         }
         server.kill().unwrap();
@@ -180,7 +232,11 @@ async fn a_full_database_refuses_writes_with_a_reason_and_is_read_on() {
     // The ceiling is 2 MiB.
     let config = format!("{}maxsize 2097152\n", Server::PEOPLE_CONFIG);
     let mut server = Server::start(Flavor::Ironbark, &config).unwrap();
-    server.ldapadd(&format!("dn: {BASE}\nobjectClass: domain\ndc: example\n")).unwrap().success().unwrap();
+    server
+        .ldapadd(&format!("dn: {BASE}\nobjectClass: domain\ndc: example\n"))
+        .unwrap()
+        .success()
+        .unwrap();
     let text = "x".repeat(20_000);
     let mut client = connect(&server).await;
     for start in 0..2 {
@@ -194,7 +250,10 @@ async fn a_full_database_refuses_writes_with_a_reason_and_is_read_on() {
                 ("sn", &[b"x"]),
                 ("description", &[unlike.as_bytes()]),
             ];
-            let result = client.add(&format!("cn={name},{BASE}"), &attributes, &[]).await.unwrap();
+            let result = client
+                .add(&format!("cn={name},{BASE}"), &attributes, &[])
+                .await
+                .unwrap();
             if !result.is_success() {
                 break result;
             }

@@ -1,5 +1,11 @@
 //! What clients may do wrong, or too much of: the server goes on, within its memory, and serves the others.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "clippy knows test functions, but not what they call")]
+
+#![expect(clippy::indexing_slicing, reason = "a panic fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy knows test functions, but not what they call"
+)]
 
 use std::fmt::Write as _;
 use std::io::{Read, Write};
@@ -19,7 +25,11 @@ const EXTENDED_RESPONSE: u8 = 0x78;
 /// A server with a few entries.
 fn small_server(settings: &str) -> Server {
     let server = Server::start(Flavor::Ironbark, &format!("{settings}{}", Server::PEOPLE_CONFIG)).unwrap();
-    server.ldapadd(include_str!("data/example.ldif")).unwrap().success().unwrap();
+    server
+        .ldapadd(include_str!("data/example.ldif"))
+        .unwrap()
+        .success()
+        .unwrap();
     server
 }
 
@@ -30,11 +40,19 @@ fn big_server() -> Server {
         let text = "0123456789".repeat(100);
         let mut ldif = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n\n");
         for number in 0..20_000 {
-            writeln!(ldif, "dn: cn=n{number},{BASE}\nobjectClass: person\ncn: n{number}\nsn: x\ndescription: {text}\n").unwrap();
+            writeln!(
+                ldif,
+                "dn: cn=n{number},{BASE}\nobjectClass: person\ncn: n{number}\nsn: x\ndescription: {text}\n"
+            )
+            .unwrap();
         }
         ldif
     });
-    let mut server = Server::prepare(Flavor::Ironbark, &format!("{}limits * size=unlimited\n", Server::PEOPLE_CONFIG)).unwrap();
+    let mut server = Server::prepare(
+        Flavor::Ironbark,
+        &format!("{}limits * size=unlimited\n", Server::PEOPLE_CONFIG),
+    )
+    .unwrap();
     server.slapadd(ldif).unwrap();
     server.launch().unwrap();
     server
@@ -91,7 +109,9 @@ fn read_message(stream: &mut TcpStream) -> Option<(u32, u8, Vec<u8>)> {
     let mut message = vec![0; length];
     stream.read_exact(&mut message).ok()?;
     let end = 2 + usize::from(message[1]);
-    let id = message[2..end].iter().fold(0, |sum, octet| sum * 256 + u32::from(*octet));
+    let id = message[2..end]
+        .iter()
+        .fold(0, |sum, octet| sum * 256 + u32::from(*octet));
     Some((id, message[end], message[end..].to_vec()))
 }
 
@@ -100,7 +120,10 @@ fn read_message(stream: &mut TcpStream) -> Option<(u32, u8, Vec<u8>)> {
 fn assert_serves(server: &Server) {
     let mut stream = connect(server);
     stream.write_all(&search(1, BASE, 0, &everything())).unwrap();
-    let tags: Vec<u8> = std::iter::from_fn(|| read_message(&mut stream)).map(|(_, tag, _)| tag).take(2).collect();
+    let tags: Vec<u8> = std::iter::from_fn(|| read_message(&mut stream))
+        .map(|(_, tag, _)| tag)
+        .take(2)
+        .collect();
     assert_eq!(tags, [SEARCH_ENTRY, SEARCH_DONE]);
 }
 
@@ -114,7 +137,9 @@ fn memory(server: &Server) -> usize {
 #[test]
 fn what_is_not_ldap_is_told_so_and_disconnected() {
     let server = small_server("");
-    let random: Vec<u8> = (0..4096_u32).map(|n| (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0]).collect();
+    let random: Vec<u8> = (0..4096_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0])
+        .collect();
     for garbage in [
         &b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"[..],
         b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
@@ -131,7 +156,10 @@ fn what_is_not_ldap_is_told_so_and_disconnected() {
         let _ = stream.write_all(garbage);
         let notice = read_message(&mut stream);
         assert!(
-            notice.is_none() || notice.as_ref().is_some_and(|(id, tag, _)| (*id, *tag) == (0, EXTENDED_RESPONSE)),
+            notice.is_none()
+                || notice
+                    .as_ref()
+                    .is_some_and(|(id, tag, _)| (*id, *tag) == (0, EXTENDED_RESPONSE)),
             "{garbage:?} got {notice:?}"
         );
         assert_eq!(read_message(&mut stream), None, "{garbage:?} is disconnected");
@@ -143,9 +171,20 @@ fn what_is_not_ldap_is_told_so_and_disconnected() {
 fn the_longest_message_is_what_the_setting_says() {
     let server = small_server("sockbuf_max_incoming 4096\nsockbuf_max_incoming_auth 4096\n");
     let with_length = |octets: usize| {
-        let empty = search(1, BASE, 0, &element(0xa3, &[element(4, b"cn"), element(4, b"")].concat())).len();
+        let empty = search(
+            1,
+            BASE,
+            0,
+            &element(0xa3, &[element(4, b"cn"), element(4, b"")].concat()),
+        )
+        .len();
         let value = vec![b'x'; octets - empty];
-        search(1, BASE, 0, &element(0xa3, &[element(4, b"cn"), element(4, &value)].concat()))
+        search(
+            1,
+            BASE,
+            0,
+            &element(0xa3, &[element(4, b"cn"), element(4, &value)].concat()),
+        )
     };
     for (octets, is_served) in [(1000, true), (4000, true), (5000, false), (1 << 20, false)] {
         let mut stream = connect(&server);
@@ -174,7 +213,10 @@ fn a_filter_may_not_be_nested_without_end() {
                 break;
             }
         }
-        assert!(depth > 10 || last.as_ref().is_some_and(|(_, tag, _)| *tag == SEARCH_DONE), "depth {depth}: {last:?}");
+        assert!(
+            depth > 10 || last.as_ref().is_some_and(|(_, tag, _)| *tag == SEARCH_DONE),
+            "depth {depth}: {last:?}"
+        );
         assert_serves(&server);
     }
 }
@@ -201,7 +243,10 @@ fn a_thousand_searches_in_one_write_are_answered_in_order() {
     let mut stream = connect(&server);
     stream.write_all(&requests).unwrap();
     let messages = std::iter::from_fn(|| read_message(&mut stream)).take(2000);
-    let done: Vec<u32> = messages.filter(|(_, tag, _)| *tag == SEARCH_DONE).map(|(id, _, _)| id).collect();
+    let done: Vec<u32> = messages
+        .filter(|(_, tag, _)| *tag == SEARCH_DONE)
+        .map(|(id, _, _)| id)
+        .collect();
     assert!(done.iter().copied().eq(1..=1000), "{done:?}");
 }
 
@@ -244,8 +289,14 @@ fn five_hundred_connections_are_served_at_once() {
             stream.write_all(&search(round, BASE, 0, &everything())).unwrap();
         }
         for stream in &mut streams {
-            assert_eq!(read_message(stream).map(|(id, tag, _)| (id, tag)), Some((round, SEARCH_ENTRY)));
-            assert_eq!(read_message(stream).map(|(id, tag, _)| (id, tag)), Some((round, SEARCH_DONE)));
+            assert_eq!(
+                read_message(stream).map(|(id, tag, _)| (id, tag)),
+                Some((round, SEARCH_ENTRY))
+            );
+            assert_eq!(
+                read_message(stream).map(|(id, tag, _)| (id, tag)),
+                Some((round, SEARCH_DONE))
+            );
         }
     }
     let before = memory(&server);
@@ -281,7 +332,10 @@ except ldap.NO_SUCH_OPERATION:
 ";
     let answer = server.python(script).unwrap().success().unwrap().stdout;
     assert_eq!(answer.matches("{'dc': [b'example']}").count(), 40, "{answer}");
-    assert!(answer.contains("cancel: CANCELLED") || answer.contains("cancel: ok"), "{answer}");
+    assert!(
+        answer.contains("cancel: CANCELLED") || answer.contains("cancel: ok"),
+        "{answer}"
+    );
     assert!(answer.ends_with("nothing to cancel\n"), "{answer}");
 }
 

@@ -50,7 +50,10 @@ fn same_adds(adds: &[(&str, &str)]) {
 fn an_entry_needs_a_parent_and_a_free_name() {
     same_adds(&[
         ("uid=x,ou=None,dc=example,dc=com", "objectClass: account\nuid: x"),
-        ("uid=x,ou=None,ou=People,dc=example,dc=com", "objectClass: account\nuid: x"),
+        (
+            "uid=x,ou=None,ou=People,dc=example,dc=com",
+            "objectClass: account\nuid: x",
+        ),
         ("UID=ANN,ou=people,dc=example,dc=com", "objectClass: account\nuid: ann"),
         ("dc=example,dc=com", "objectClass: domain\ndc: example"),
         ("dc=com", "objectClass: domain\ndc: com"),
@@ -67,25 +70,64 @@ fn an_entry_needs_a_parent_and_a_free_name() {
 fn an_entry_obeys_its_object_classes() {
     same_adds(&[
         ("cn=a,dc=example,dc=com", "objectClass: person\ncn: a"),
-        ("cn=b,dc=example,dc=com", "objectClass: person\ncn: b\nsn: b\nmail: b@example.com"),
+        (
+            "cn=b,dc=example,dc=com",
+            "objectClass: person\ncn: b\nsn: b\nmail: b@example.com",
+        ),
         ("cn=c,dc=example,dc=com", "objectClass: nosuch\ncn: c"),
         ("cn=d,dc=example,dc=com", "cn: d\nsn: d"),
         ("cn=e,dc=example,dc=com", "objectClass: top\ncn: e"),
-        ("cn=f,dc=example,dc=com", "objectClass: posixAccount\ncn: f\nuid: f\nuidNumber: 1\ngidNumber: 1\nhomeDirectory: /"),
-        ("cn=g,dc=example,dc=com", "objectClass: person\nobjectClass: organizationalUnit\ncn: g\nsn: g\nou: g"),
-        ("cn=h,dc=example,dc=com", "objectClass: person\nobjectClass: inetOrgPerson\ncn: h\nsn: h"),
+        (
+            "cn=f,dc=example,dc=com",
+            "objectClass: posixAccount\ncn: f\nuid: f\nuidNumber: 1\ngidNumber: 1\nhomeDirectory: /",
+        ),
+        (
+            "cn=g,dc=example,dc=com",
+            "objectClass: person\nobjectClass: organizationalUnit\ncn: g\nsn: g\nou: g",
+        ),
+        (
+            "cn=h,dc=example,dc=com",
+            "objectClass: person\nobjectClass: inetOrgPerson\ncn: h\nsn: h",
+        ),
         ("cn=i,dc=example,dc=com", "objectClass: extensibleObject\ncn: i"),
-        ("cn=j,dc=example,dc=com", "objectClass: organizationalRole\nobjectClass: extensibleObject\ncn: j\nmail: j@x"),
-        ("cn=k,dc=example,dc=com", "objectClass: alias\ncn: k\naliasedObjectName: dc=example,dc=com"),
-        ("cn=l,dc=example,dc=com", "objectClass: person\nobjectClass: dcObject\ncn: l\nsn: l"),
+        (
+            "cn=j,dc=example,dc=com",
+            "objectClass: organizationalRole\nobjectClass: extensibleObject\ncn: j\nmail: j@x",
+        ),
+        (
+            "cn=k,dc=example,dc=com",
+            "objectClass: alias\ncn: k\naliasedObjectName: dc=example,dc=com",
+        ),
+        (
+            "cn=l,dc=example,dc=com",
+            "objectClass: person\nobjectClass: dcObject\ncn: l\nsn: l",
+        ),
         ("cn=m,dc=example,dc=com", "objectClass: person\ncn: m\nsn: m\nnosuch: 1"),
-        ("cn=n,dc=example,dc=com", "objectClass: person\ncn: n\nsn: n\nobjectClass: person"),
-        ("cn=o,dc=example,dc=com", "objectClass: person\ncn: o\nsn: o\nstructuralObjectClass: person"),
-        ("cn=p,dc=example,dc=com", "objectClass: person\ncn: p\nsn: p\ncreatorsName: cn=x"),
-        ("cn=q,dc=example,dc=com", "objectClass: person\ncn: q\nsn: q\nentryUUID: 11111111-2222-3333-4444-555555555555"),
+        (
+            "cn=n,dc=example,dc=com",
+            "objectClass: person\ncn: n\nsn: n\nobjectClass: person",
+        ),
+        (
+            "cn=o,dc=example,dc=com",
+            "objectClass: person\ncn: o\nsn: o\nstructuralObjectClass: person",
+        ),
+        (
+            "cn=p,dc=example,dc=com",
+            "objectClass: person\ncn: p\nsn: p\ncreatorsName: cn=x",
+        ),
+        (
+            "cn=q,dc=example,dc=com",
+            "objectClass: person\ncn: q\nsn: q\nentryUUID: 11111111-2222-3333-4444-555555555555",
+        ),
         ("cn=r,dc=example,dc=com", "objectClass: PERSON\n2.5.4.3: r\nsurname: r"),
-        ("cn=s,dc=example,dc=com", "objectClass: person\ncn: s\nsn: s\nsubschemaSubentry: cn=x"),
-        ("cn=t,dc=example,dc=com", "objectClass: person\ncn: t\nsn: t\nhasSubordinates: TRUE"),
+        (
+            "cn=s,dc=example,dc=com",
+            "objectClass: person\ncn: s\nsn: s\nsubschemaSubentry: cn=x",
+        ),
+        (
+            "cn=t,dc=example,dc=com",
+            "objectClass: person\ncn: t\nsn: t\nhasSubordinates: TRUE",
+        ),
         ("cn=u,dc=example,dc=com", "objectClass: country\ncn: u\nc: de"),
     ]);
 }
@@ -94,21 +136,60 @@ fn an_entry_obeys_its_object_classes() {
 fn values_obey_their_syntax_and_number() {
     same_adds(&[
         ("cn=a,dc=example,dc=com", "objectClass: person\ncn: a\nsn:: /w=="),
-        ("cn=b,dc=example,dc=com", "objectClass: person\ncn: b\nsn: b\ntelephoneNumber:"),
-        ("cn=c,dc=example,dc=com", "objectClass: person\ncn: c\nsn: c\nseeAlso: no dn"),
-        ("cn=d,dc=example,dc=com", "objectClass: inetOrgPerson\ncn: d\nsn: d\npreferredLanguage: de\npreferredLanguage: en"),
-        ("cn=e,dc=example,dc=com", "objectClass: inetOrgPerson\ncn: e\nsn: e\nmail: ä@x"),
+        (
+            "cn=b,dc=example,dc=com",
+            "objectClass: person\ncn: b\nsn: b\ntelephoneNumber:",
+        ),
+        (
+            "cn=c,dc=example,dc=com",
+            "objectClass: person\ncn: c\nsn: c\nseeAlso: no dn",
+        ),
+        (
+            "cn=d,dc=example,dc=com",
+            "objectClass: inetOrgPerson\ncn: d\nsn: d\npreferredLanguage: de\npreferredLanguage: en",
+        ),
+        (
+            "cn=e,dc=example,dc=com",
+            "objectClass: inetOrgPerson\ncn: e\nsn: e\nmail: ä@x",
+        ),
         ("cn=f,dc=example,dc=com", "objectClass: person\ncn: f\nsn: f\nsn: F"),
-        ("cn=g,dc=example,dc=com", "objectClass: person\ncn: g\nsn: g\ndescription:"),
-        ("cn=h,dc=example,dc=com", "objectClass: person\ncn: h\nsn: h\nsn;binary: x"),
-        ("cn=i,dc=example,dc=com", "objectClass: person\ncn: i\nsn: i\nsn;lang-de: x"),
-        ("cn=j,dc=example,dc=com", "objectClass: inetOrgPerson\ncn: j\nsn: j\nuserCertificate: x"),
-        ("cn=k,dc=example,dc=com", "objectClass: inetOrgPerson\ncn: k\nsn: k\nuserCertificate;binary: x"),
+        (
+            "cn=g,dc=example,dc=com",
+            "objectClass: person\ncn: g\nsn: g\ndescription:",
+        ),
+        (
+            "cn=h,dc=example,dc=com",
+            "objectClass: person\ncn: h\nsn: h\nsn;binary: x",
+        ),
+        (
+            "cn=i,dc=example,dc=com",
+            "objectClass: person\ncn: i\nsn: i\nsn;lang-de: x",
+        ),
+        (
+            "cn=j,dc=example,dc=com",
+            "objectClass: inetOrgPerson\ncn: j\nsn: j\nuserCertificate: x",
+        ),
+        (
+            "cn=k,dc=example,dc=com",
+            "objectClass: inetOrgPerson\ncn: k\nsn: k\nuserCertificate;binary: x",
+        ),
         ("cn=l,dc=example,dc=com", "objectClass: groupOfNames\ncn: l\nmember:"),
-        ("cn=m,dc=example,dc=com", "objectClass: groupOfNames\ncn: m\nmember: cn=a, CN=B\nmember: cn=a,cn=b"),
-        ("cn=n,dc=example,dc=com", "objectClass: account\nobjectClass: posixAccount\nuid: n\ncn: n\nuidNumber: x\ngidNumber: 1\nhomeDirectory: /"),
-        ("cn=o,dc=example,dc=com", "objectClass: account\nobjectClass: posixAccount\nuid: n\ncn: o\nuidNumber: 007\ngidNumber: 1\nhomeDirectory: /"),
-        ("cn=p,dc=example,dc=com", "objectClass: account\nobjectClass: posixAccount\nuid: n\ncn: p\nuidNumber: 99999999999999999999999999\ngidNumber: -5\nhomeDirectory: /"),
+        (
+            "cn=m,dc=example,dc=com",
+            "objectClass: groupOfNames\ncn: m\nmember: cn=a, CN=B\nmember: cn=a,cn=b",
+        ),
+        (
+            "cn=n,dc=example,dc=com",
+            "objectClass: account\nobjectClass: posixAccount\nuid: n\ncn: n\nuidNumber: x\ngidNumber: 1\nhomeDirectory: /",
+        ),
+        (
+            "cn=o,dc=example,dc=com",
+            "objectClass: account\nobjectClass: posixAccount\nuid: n\ncn: o\nuidNumber: 007\ngidNumber: 1\nhomeDirectory: /",
+        ),
+        (
+            "cn=p,dc=example,dc=com",
+            "objectClass: account\nobjectClass: posixAccount\nuid: n\ncn: p\nuidNumber: 99999999999999999999999999\ngidNumber: -5\nhomeDirectory: /",
+        ),
         ("cn=q,dc=example,dc=com", "objectClass: country\nc: deu"),
         ("cn=  r\\20,dc=example,dc=com", "objectClass: person\ncn:  r \nsn: r"),
     ]);
@@ -123,11 +204,20 @@ fn names_are_among_the_values() {
         ("cn=c+sn=d,dc=example,dc=com", "objectClass: person\ncn: c\nsn: d"),
         ("CN=D,DC=Example,dc=COM", "objectClass: person\ncn: d\nsn: d"),
         ("mail=a@b,dc=example,dc=com", "objectClass: person\ncn: d\nsn: d"),
-        ("objectClass=person,dc=example,dc=com", "objectClass: person\ncn: d\nsn: d"),
+        (
+            "objectClass=person,dc=example,dc=com",
+            "objectClass: person\ncn: d\nsn: d",
+        ),
         ("cn=d\\,e,dc=example,dc=com", "objectClass: person\ncn: d,e\nsn: d"),
         ("cn=#0401ff,dc=example,dc=com", "objectClass: person\ncn: d\nsn: d"),
-        ("seeAlso=cn\\=x,dc=example,dc=com", "objectClass: person\ncn: d\nsn: d\nseeAlso: cn=x"),
-        ("telephoneNumber=\\+1 55,dc=example,dc=com", "objectClass: person\ncn: d\nsn: d\ntelephoneNumber: +155"),
+        (
+            "seeAlso=cn\\=x,dc=example,dc=com",
+            "objectClass: person\ncn: d\nsn: d\nseeAlso: cn=x",
+        ),
+        (
+            "telephoneNumber=\\+1 55,dc=example,dc=com",
+            "objectClass: person\ncn: d\nsn: d\ntelephoneNumber: +155",
+        ),
     ]);
 }
 
@@ -227,8 +317,13 @@ fn numbers_are_incremented() {
         "increment: nosuch\nnosuch: 1",
         "replace: gidNumber\ngidNumber: 2147483647\n-\nincrement: gidNumber\ngidNumber: 1",
     ];
-    let changes: Vec<String> = increments.iter().map(|text| format!("dn: {ANN}\nchangetype: modify\n{text}\n")).collect();
-    let all: Vec<&str> = std::iter::once(account.as_str()).chain(changes.iter().map(String::as_str)).collect();
+    let changes: Vec<String> = increments
+        .iter()
+        .map(|text| format!("dn: {ANN}\nchangetype: modify\n{text}\n"))
+        .collect();
+    let all: Vec<&str> = std::iter::once(account.as_str())
+        .chain(changes.iter().map(String::as_str))
+        .collect();
     same_changes(&all);
 }
 
@@ -252,30 +347,63 @@ fn renaming_moves_entries_and_their_trees() {
     let rename = |dn: &str, rest: &str| format!("dn: {dn}\nchangetype: modrdn\n{rest}\n");
     let changes = [
         rename(ANN, "newrdn: uid=anna\ndeleteoldrdn: 1"),
-        rename("uid=anna,ou=People,dc=example,dc=com", "newrdn: uid=ANNA\ndeleteoldrdn: 1"),
-        rename("uid=anna,ou=People,dc=example,dc=com", "newrdn: uid=ann\ndeleteoldrdn: 0"),
+        rename(
+            "uid=anna,ou=People,dc=example,dc=com",
+            "newrdn: uid=ANNA\ndeleteoldrdn: 1",
+        ),
+        rename(
+            "uid=anna,ou=People,dc=example,dc=com",
+            "newrdn: uid=ann\ndeleteoldrdn: 0",
+        ),
         rename(ANN, "newrdn: cn=Ann Lee\ndeleteoldrdn: 0"),
-        rename("cn=ann lee,ou=People,dc=example,dc=com", "newrdn: uid=ann\ndeleteoldrdn: 1"),
+        rename(
+            "cn=ann lee,ou=People,dc=example,dc=com",
+            "newrdn: uid=ann\ndeleteoldrdn: 1",
+        ),
         rename(ANN, "newrdn: uid=bob\ndeleteoldrdn: 1"),
         rename(ANN, "newrdn: nosuch=x\ndeleteoldrdn: 1"),
         rename(ANN, "newrdn: uid=a,uid=b\ndeleteoldrdn: 1"),
         rename(ANN, "newrdn:\ndeleteoldrdn: 1"),
         rename(ANN, "newrdn: rubbish\ndeleteoldrdn: 1"),
         rename(ANN, "newrdn: dc=x\ndeleteoldrdn: 1"),
-        rename(ANN, "newrdn: uid=ann\ndeleteoldrdn: 1\nnewsuperior: ou=None,dc=example,dc=com"),
+        rename(
+            ANN,
+            "newrdn: uid=ann\ndeleteoldrdn: 1\nnewsuperior: ou=None,dc=example,dc=com",
+        ),
         rename(ANN, "newrdn: uid=ann\ndeleteoldrdn: 1\nnewsuperior: o=elsewhere"),
         rename(ANN, "newrdn: uid=ann\ndeleteoldrdn: 1\nnewsuperior: no dn"),
-        rename(ANN, "newrdn: uid=ann\ndeleteoldrdn: 1\nnewsuperior: uid=ann,ou=People,dc=example,dc=com"),
-        rename("ou=Groups,dc=example,dc=com", "newrdn: ou=Groups\ndeleteoldrdn: 1\nnewsuperior: ou=Deep,ou=Groups,dc=example,dc=com"),
-        rename("ou=Groups,dc=example,dc=com", "newrdn: ou=Circles\ndeleteoldrdn: 1\nnewsuperior: ou=People,dc=example,dc=com"),
-        rename("cn=a+sn=b,ou=Deep,ou=Circles,ou=People,dc=example,dc=com", "newrdn: cn=a\ndeleteoldrdn: 1"),
-        rename("cn=a,ou=Deep,ou=Circles,ou=People,dc=example,dc=com", "newrdn: sn=z\ndeleteoldrdn: 1"),
+        rename(
+            ANN,
+            "newrdn: uid=ann\ndeleteoldrdn: 1\nnewsuperior: uid=ann,ou=People,dc=example,dc=com",
+        ),
+        rename(
+            "ou=Groups,dc=example,dc=com",
+            "newrdn: ou=Groups\ndeleteoldrdn: 1\nnewsuperior: ou=Deep,ou=Groups,dc=example,dc=com",
+        ),
+        rename(
+            "ou=Groups,dc=example,dc=com",
+            "newrdn: ou=Circles\ndeleteoldrdn: 1\nnewsuperior: ou=People,dc=example,dc=com",
+        ),
+        rename(
+            "cn=a+sn=b,ou=Deep,ou=Circles,ou=People,dc=example,dc=com",
+            "newrdn: cn=a\ndeleteoldrdn: 1",
+        ),
+        rename(
+            "cn=a,ou=Deep,ou=Circles,ou=People,dc=example,dc=com",
+            "newrdn: sn=z\ndeleteoldrdn: 1",
+        ),
         rename("dc=example,dc=com", "newrdn: dc=other\ndeleteoldrdn: 1"),
         rename("dc=example,dc=com", "newrdn: dc=example\ndeleteoldrdn: 0"),
         rename("uid=none,ou=People,dc=example,dc=com", "newrdn: uid=x\ndeleteoldrdn: 1"),
         rename("o=elsewhere", "newrdn: o=x\ndeleteoldrdn: 1"),
-        rename("uid=carla,ou=People,dc=example,dc=com", "newrdn: sn=ÄÖÜ+uid=carla\ndeleteoldrdn: 0"),
-        rename("uid=carla+sn=äöü,ou=People,dc=example,dc=com", "newrdn: employeeNumber=7\ndeleteoldrdn: 1"),
+        rename(
+            "uid=carla,ou=People,dc=example,dc=com",
+            "newrdn: sn=ÄÖÜ+uid=carla\ndeleteoldrdn: 0",
+        ),
+        rename(
+            "uid=carla+sn=äöü,ou=People,dc=example,dc=com",
+            "newrdn: employeeNumber=7\ndeleteoldrdn: 1",
+        ),
     ];
     same_changes(&changes.iter().map(String::as_str).collect::<Vec<_>>());
 }
@@ -296,7 +424,10 @@ fn one_ldif_stops_at_the_first_failure_unless_told_to_go_on() {
 #[test]
 fn writing_needs_a_right() {
     assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
-        let ann = Credentials::Simple { dn: ANN, password: "annspass" };
+        let ann = Credentials::Simple {
+            dn: ANN,
+            password: "annspass",
+        };
         for who in [Credentials::Anonymous, ann] {
             for change in [
                 "dn: cn=x,dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: x\nsn: x\n",
@@ -324,12 +455,29 @@ fn a_read_only_database_takes_no_writes() {
 
 #[test]
 fn attributes_kept_by_the_server_are_named_after_the_writer() {
-    assert_same_answers(&format!("{}access to * by * write\n", Server::PEOPLE_CONFIG), DATA, |transcript| {
-        let ann = Credentials::Simple { dn: ANN, password: "annspass" };
-        transcript.client("ldapadd", &ann, &[], "dn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\nsn: x\n")?;
-        transcript.client("ldapmodify", &Credentials::Anonymous, &[], "dn: ou=People,dc=example,dc=com\nchangetype: modify\nreplace: l\nl: x\n")?;
-        transcript.search(&["-b", BASE, "creatorsName", "modifiersName"])
-    });
+    assert_same_answers(
+        &format!("{}access to * by * write\n", Server::PEOPLE_CONFIG),
+        DATA,
+        |transcript| {
+            let ann = Credentials::Simple {
+                dn: ANN,
+                password: "annspass",
+            };
+            transcript.client(
+                "ldapadd",
+                &ann,
+                &[],
+                "dn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\nsn: x\n",
+            )?;
+            transcript.client(
+                "ldapmodify",
+                &Credentials::Anonymous,
+                &[],
+                "dn: ou=People,dc=example,dc=com\nchangetype: modify\nreplace: l\nl: x\n",
+            )?;
+            transcript.search(&["-b", BASE, "creatorsName", "modifiersName"])
+        },
+    );
 }
 
 #[test]
@@ -342,13 +490,19 @@ fn a_member_comes_and_goes_in_a_big_group() {
     let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
     server.ldapadd(&format!("{DATA}\n{group}")).unwrap().success().unwrap();
     let count = || {
-        let found = server.search(&["-b", "cn=big,dc=example,dc=com", "member"]).unwrap().success().unwrap();
+        let found = server
+            .search(&["-b", "cn=big,dc=example,dc=com", "member"])
+            .unwrap()
+            .success()
+            .unwrap();
         found.stdout.lines().filter(|line| line.starts_with("member: ")).count()
     };
     let mut transcript = Transcript::new(&server);
     let mut change = |operation: &str, member: &str| {
         transcript
-            .modify(&format!("dn: cn=big,dc=example,dc=com\nchangetype: modify\n{operation}: member\nmember: {member}\n"))
+            .modify(&format!(
+                "dn: cn=big,dc=example,dc=com\nchangetype: modify\n{operation}: member\nmember: {member}\n"
+            ))
             .unwrap();
     };
     assert_eq!(count(), members);
@@ -366,6 +520,8 @@ fn a_member_comes_and_goes_in_a_big_group() {
         .filter_map(|line| line.strip_prefix("= exit ").map(str::to_owned))
         .collect();
     assert_eq!(codes, ["0", "0", "20", "0", "0", "0", "0", "16"]);
-    let found = server.search(&["-b", BASE, "(member=uid=user5,ou=People,dc=example,dc=com)", "1.1"]).unwrap();
+    let found = server
+        .search(&["-b", BASE, "(member=uid=user5,ou=People,dc=example,dc=com)", "1.1"])
+        .unwrap();
     assert_eq!(found.stdout, "dn: cn=big,dc=example,dc=com\n\n");
 }

@@ -21,17 +21,12 @@ pub(crate) fn for_each(configuration: &Configuration, dn: &str, has_subordinates
 pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subordinates: bool) {
     let dn = entry.dn.pretty().to_owned();
     let attributes = &mut entry.attributes;
-    for_each(
-        configuration,
-        &dn,
-        has_subordinates,
-        &mut |description, _, value| {
-            attributes.push(Attribute {
-                description: description.clone(),
-                values: vec![value.to_vec()],
-            });
-        },
-    );
+    for_each(configuration, &dn, has_subordinates, &mut |description, _, value| {
+        attributes.push(Attribute {
+            description: description.clone(),
+            values: vec![value.to_vec()],
+        });
+    });
 }
 
 /// Adds them to the entries of a virtual context that lack them.

@@ -148,11 +148,27 @@ impl Context {
 
 /// What `require` asks, in slapd's order, and how its lack is answered. No mechanism of SASL and no strong authentication is built.
 const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
-    (Require::STRONG, ResultCode::STRONGER_AUTH_REQUIRED, "strong(er) authentication required"),
-    (Require::SASL, ResultCode::STRONGER_AUTH_REQUIRED, "SASL authentication required"),
-    (Require::AUTHENTICATION, ResultCode::UNWILLING_TO_PERFORM, "authentication required"),
+    (
+        Require::STRONG,
+        ResultCode::STRONGER_AUTH_REQUIRED,
+        "strong(er) authentication required",
+    ),
+    (
+        Require::SASL,
+        ResultCode::STRONGER_AUTH_REQUIRED,
+        "SASL authentication required",
+    ),
+    (
+        Require::AUTHENTICATION,
+        ResultCode::UNWILLING_TO_PERFORM,
+        "authentication required",
+    ),
     (Require::BIND, ResultCode::OPERATIONS_ERROR, "BIND required"),
-    (Require::LDAP_V3, ResultCode::PROTOCOL_ERROR, "operation restricted to LDAPv3 clients"),
+    (
+        Require::LDAP_V3,
+        ResultCode::PROTOCOL_ERROR,
+        "operation restricted to LDAPv3 clients",
+    ),
 ];
 
 impl Context {

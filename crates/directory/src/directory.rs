@@ -1,6 +1,7 @@
 //! The directory: databases, writers, configuration in force, counters. Shared by all reactors.
 
 use std::{
+    rc::Rc,
     sync::{Arc, Mutex, PoisonError},
     thread::JoinHandle,
 };
@@ -82,7 +83,10 @@ impl Directory {
                     let database = Arc::new(open::database(settings, &schema)?);
                     let (writer, jobs) = writer::channel();
                     // A checkpoint is for databases whose commits are not flushed.
-                    let checkpoint = settings.mdb.checkpoint.filter(|_| settings.mdb.flags.contains(EnvironmentFlags::NO_SYNC));
+                    let checkpoint = settings
+                        .mdb
+                        .checkpoint
+                        .filter(|_| settings.mdb.flags.contains(EnvironmentFlags::NO_SYNC));
                     queues.push((Arc::clone(&database), jobs, index + 1, checkpoint));
                     Backend::Stored {
                         database,
@@ -134,6 +138,18 @@ impl Directory {
     /// The configuration in force.
     pub fn configuration(&self) -> Arc<Configuration> {
         self.configuration.load_full()
+    }
+
+    /// Brings what a reactor holds of the configuration up to date. While nothing changes, no counter that reactors share is touched.
+    #[expect(
+        clippy::redundant_allocation,
+        reason = "requests count on the reactor's own counter, not on the shared one"
+    )]
+    pub(crate) fn refresh(&self, held: &mut Rc<Arc<Configuration>>) {
+        let current = self.configuration.load();
+        if !Arc::ptr_eq(&current, held) {
+            *held = Rc::new(Arc::clone(&current));
+        }
     }
 
     /// The counters.

@@ -90,9 +90,16 @@ pub(crate) fn root(configuration: &Configuration, added: &[(String, Vec<Vec<u8>>
             .schema
             .attribute_description(name.as_bytes())
             .map_err(|error| OpenError::Configuration(format!("rootDSE: {name}: {error}")))?;
-        match entry.attributes.iter_mut().find(|attribute| attribute.description == description) {
+        match entry
+            .attributes
+            .iter_mut()
+            .find(|attribute| attribute.description == description)
+        {
             Some(attribute) => attribute.values.extend(values.iter().cloned()),
-            None => entry.attributes.push(Attribute { description, values: values.clone() }),
+            None => entry.attributes.push(Attribute {
+                description,
+                values: values.clone(),
+            }),
         }
     }
     Ok(Entry {

@@ -37,4 +37,4 @@ pub use search::{Progress, SearchRun};
 pub use session::{Identity, Peer, Session};
 pub use statistics::Statistics;
 pub use well_known::WellKnown;
-pub use worker::{Completion, Started, Submitted, Worker};
+pub use worker::{Batch, Completion, Started, Submitted, Worker};

@@ -49,7 +49,9 @@ pub(crate) fn authorize(
         if dn.is_root() {
             configuration.contexts.iter().any(|context| context.is_root(own))
         } else {
-            configuration.context_of(&dn).is_some_and(|context| context.is_root(own))
+            configuration
+                .context_of(&dn)
+                .is_some_and(|context| context.is_root(own))
         }
     };
     if *own != dn && !is_manager() {

@@ -1,11 +1,9 @@
 //! What the directory knows of one connection: who it speaks for, and where it comes from.
 
 use core::net::IpAddr;
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU8, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering},
 };
 
 use ironbark_model::Dn;
@@ -43,8 +41,10 @@ impl Identity {
 }
 
 /// Lets one operation be given up: Abandon, Cancel, a closed connection, shutdown.
+///
+/// The default is that of an operation that ends before anybody could ask: it cannot be stopped, and takes no memory.
 #[derive(Clone, Debug, Default)]
-pub struct StopFlag(Arc<AtomicU8>);
+pub struct StopFlag(Option<Arc<AtomicU8>>);
 
 /// Why an operation was asked to end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,15 +56,26 @@ pub enum Stop {
 }
 
 impl StopFlag {
+    /// For an operation that others will be heard beside.
+    pub fn new() -> Self {
+        Self(Some(Arc::default()))
+    }
+
     /// Asks the operation to end.
     pub fn stop(&self, why: Stop) {
-        self.0
-            .store(if why == Stop::Abandoned { 1 } else { 2 }, Ordering::Release);
+        if let Some(flag) = &self.0 {
+            flag.store(if why == Stop::Abandoned { 1 } else { 2 }, Ordering::Release);
+        }
+    }
+
+    /// Whether the operation can be asked to end.
+    pub fn can_stop(&self) -> bool {
+        self.0.is_some()
     }
 
     /// Whether and why the operation was asked to end.
     pub fn stopped(&self) -> Option<Stop> {
-        match self.0.load(Ordering::Acquire) {
+        match self.0.as_ref()?.load(Ordering::Acquire) {
             0 => None,
             1 => Some(Stop::Abandoned),
             _ => Some(Stop::Canceled),

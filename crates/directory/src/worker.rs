@@ -1,6 +1,6 @@
 //! A reactor's side of the directory: decodes requests, answers quick ones at once, keeps caches and scratch memory.
 
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 use ironbark_config::Disallow;
 use ironbark_ldap_proto::{
@@ -8,12 +8,13 @@ use ironbark_ldap_proto::{
     controls::{ControlKind, ControlPolicy, ControlSet, RequestControls},
     encode_notice_of_disconnection,
 };
-use ironbark_model::ResultCode;
+use ironbark_model::{Dn, ResultCode};
+use ironbark_store::{HeldSnapshot, StoreError};
 use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
 
 use crate::{
-    Configuration, Directory, OperationError, Session,
+    Configuration, Context, Directory, OperationError, Session,
     operation::{Origin, abandon, bind, compare, extended},
     respond,
     search::{self, Progress, SearchRun, dn_cache::DnCache},
@@ -24,8 +25,20 @@ use crate::{
 /// What a reactor holds of the directory. Not shared.
 pub struct Worker {
     directory: Arc<Directory>,
+    /// The configuration as of the last request.
+    #[expect(
+        clippy::redundant_allocation,
+        reason = "requests count on the reactor's own counter, not on the shared one"
+    )]
+    configuration: Rc<Arc<Configuration>>,
     scratch: Scratch,
+    /// Runs that have ended: their memory serves the next ones, so that a search in steady state allocates nothing.
+    #[expect(clippy::vec_box, reason = "a run changes hands as a box")]
+    spare_runs: Vec<Box<SearchRun>>,
 }
+
+/// Requests that are begun one after the other, without a wait in between: those for one database share a snapshot.
+pub struct Batch<'w>(&'w mut Worker);
 
 /// Reused memory and caches of one reactor.
 pub(crate) struct Scratch {
@@ -33,7 +46,11 @@ pub(crate) struct Scratch {
     /// Working memory of normalization.
     pub(crate) normalized: Vec<u8>,
     dn: String,
+    /// The base object of the search that is being prepared.
+    pub(crate) base: Dn,
     dn_caches: FxHashMap<usize, DnCache>,
+    /// The snapshot of the batch. Dropped at its end: none outlives a wait.
+    snapshot: Option<HeldSnapshot>,
 }
 
 /// How a request was begun.
@@ -72,9 +89,24 @@ impl Scratch {
         &self.directory
     }
 
-    /// The cache of parents' DNs for a database.
-    pub(crate) fn dn_cache(&mut self, context_number: usize) -> &mut DnCache {
-        self.dn_caches.entry(context_number).or_default()
+    /// The batch's snapshot of the database of `context`, or a new one; `None`: it has no database. To be handed back with
+    /// [`Scratch::keep_snapshot`].
+    pub(crate) fn take_snapshot(&mut self, context: &Context) -> Result<Option<HeldSnapshot>, StoreError> {
+        let Some(database) = context.database() else {
+            return Ok(None);
+        };
+        if let Some(snapshot) = self.snapshot.take().filter(|snapshot| snapshot.is_of(database)) {
+            return Ok(Some(snapshot));
+        }
+        let snapshot = database.hold()?;
+        let cache = self.dn_caches.entry(context.number).or_default();
+        cache.refresh(snapshot.view())?;
+        Ok(Some(snapshot))
+    }
+
+    /// Lets the next request of the batch use the snapshot.
+    pub(crate) fn keep_snapshot(&mut self, snapshot: HeldSnapshot) {
+        self.snapshot = Some(snapshot);
     }
 
     /// The cache, the buffer for a DN, and working memory, borrowed apart.
@@ -95,15 +127,29 @@ impl Worker {
                 directory: Arc::clone(&directory),
                 normalized: Vec::new(),
                 dn: String::new(),
+                base: Dn::root(),
                 dn_caches: FxHashMap::default(),
+                snapshot: None,
             },
+            configuration: Rc::new(directory.configuration()),
+            spare_runs: Vec::new(),
             directory,
         }
     }
 
-    /// Begins one complete PDU; appends what can be answered at once to `out`.
+    /// Begins a batch. Everything in it has been received before, so that it sees every write that its senders know of.
+    pub fn batch(&mut self) -> Batch<'_> {
+        self.directory.refresh(&mut self.configuration);
+        Batch(self)
+    }
+
+    /// [`Batch::start`] for one PDU alone.
     pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
-        let configuration = self.directory.configuration();
+        self.batch().start(session, pdu, out)
+    }
+
+    fn begin(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
+        let configuration = Rc::clone(&self.configuration);
         let received_micros = self.directory.monotonic_micros();
         let message = match RequestMessage::decode(pdu, &configuration.decode_limits) {
             Ok(message) => message,
@@ -176,11 +222,14 @@ impl Worker {
         if let Err(error) = crate::proxied::authorize(configuration, &mut origin, &controls) {
             return self.answer(&origin, kind, &error, out);
         }
+        match &message.operation {
+            Request::Search(request) => {
+                return self.start_search(session, configuration, origin, request, &controls, out);
+            }
+            _ => origin.stop = StopFlag::new(),
+        }
         let directory = &self.directory;
         let result = match &message.operation {
-            Request::Search(request) => {
-                return self.start_search(session, configuration, &origin, request, &controls, out);
-            }
             Request::Bind(request) => bind::start(directory, session, configuration, &origin, request, out),
             Request::Compare(request) => {
                 let error = compare::compare(configuration, &origin, request, &controls);
@@ -192,7 +241,7 @@ impl Worker {
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
                 write_request::submit(configuration, &origin, message, pdu)
             }
-            Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
+            Request::Search(_) | Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
         };
         match result {
             Ok(started) => {
@@ -211,33 +260,52 @@ impl Worker {
         &mut self,
         session: &mut Session,
         configuration: &Arc<Configuration>,
-        origin: &Origin,
+        origin: Origin,
         request: &ironbark_ldap_proto::SearchRequest<'_>,
         controls: &RequestControls<'_>,
         out: &mut Vec<u8>,
     ) -> Started {
-        let prepared = search::prepare(&self.directory, session, configuration, origin, request, controls);
-        let mut run = match prepared {
-            Ok(run) => run,
-            Err(error) => {
-                respond::result(out, origin.message_id, Operation::Search, &error);
-                crate::log::search_result(&self.directory, origin, error.result_code, &error.diagnostic_message, 0);
-                self.directory.statistics().record_completed(Operation::Search);
-                return Started::Answered;
+        let mut run = match self.spare_runs.pop() {
+            Some(mut run) => {
+                run.reset(origin, configuration);
+                run
             }
+            None => Box::new(SearchRun::new(origin, configuration)),
         };
-        session.in_flight.insert(origin.message_id, origin.stop.clone());
-        match self.step(session, &mut run, out) {
-            Progress::Done => Started::Answered,
-            Progress::More => Started::Search(run),
+        if let Err(error) = search::prepare(&mut self.scratch, session, configuration, &mut run, request, controls) {
+            let (origin, text) = (&run.origin, &error.diagnostic_message);
+            respond::result(out, origin.message_id, Operation::Search, &error);
+            crate::log::search_result(&self.directory, origin, error.result_code, text, 0);
+            self.directory.statistics().record_completed(Operation::Search);
+            self.spare_runs.push(run);
+            return Started::Answered;
+        }
+        match self.slice(session, &mut run, out) {
+            Progress::Done => {
+                self.spare_runs.push(run);
+                Started::Answered
+            }
+            Progress::More => {
+                run.origin.stop = StopFlag::new();
+                session.in_flight.insert(run.origin.message_id, run.origin.stop.clone());
+                Started::Search(run)
+            }
         }
     }
 
     /// Goes on with a search for one slice; appends to `out`.
     pub fn step(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
+        let progress = self.slice(session, run, out);
+        self.scratch.snapshot = None;
+        progress
+    }
+
+    fn slice(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
         let progress = run.step(&mut self.scratch, out);
         if progress == Progress::Done {
-            session.in_flight.remove(&run.origin.message_id);
+            if run.origin.stop.can_stop() {
+                session.in_flight.remove(&run.origin.message_id);
+            }
             run.put_aside(session);
             let statistics = self.directory.statistics();
             statistics.record_completed(Operation::Search);
@@ -286,6 +354,19 @@ impl Worker {
                 Started::Disconnect(fault.diagnostic)
             }
         }
+    }
+}
+
+impl Batch<'_> {
+    /// Begins one complete PDU; appends what can be answered at once to `out`.
+    pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
+        self.0.begin(session, pdu, out)
+    }
+}
+
+impl Drop for Batch<'_> {
+    fn drop(&mut self) {
+        self.0.scratch.snapshot = None;
     }
 }
 

@@ -91,7 +91,12 @@ enum Outcome {
 }
 
 /// Serves a database until it is told to end.
-pub(crate) fn run(directory: &Directory, database: &Database, orders: &Receiver<Order>, checkpoint: Option<Checkpoint>) {
+pub(crate) fn run(
+    directory: &Directory,
+    database: &Database,
+    orders: &Receiver<Order>,
+    checkpoint: Option<Checkpoint>,
+) {
     let mut group = Vec::new();
     let mut flusher = checkpoint.map(|checkpoint| Flusher::new(checkpoint, directory));
     loop {

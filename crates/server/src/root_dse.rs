@@ -28,7 +28,10 @@ pub(crate) fn read<P: AsRef<Path>>(files: &[P]) -> Result<Attributes, String> {
             };
             for (name, value) in content {
                 let name = String::from_utf8(name).map_err(|_| at_line("an attribute name is not UTF-8"))?;
-                match attributes.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(&name)) {
+                match attributes
+                    .iter_mut()
+                    .find(|(known, _)| known.eq_ignore_ascii_case(&name))
+                {
                     Some((_, values)) => values.push(value),
                     None => attributes.push((name, vec![value])),
                 }
@@ -68,6 +71,10 @@ mod tests {
     #[test]
     fn a_record_of_another_name_is_refused_by_line() {
         let file = file("dn:\nvendorName: A\n\ndn: dc=x\ndc: x\n");
-        assert!(read(&[file.path()]).unwrap_err().ends_with("line 4: only the empty DN has a place in the root DSE"));
+        assert!(
+            read(&[file.path()])
+                .unwrap_err()
+                .ends_with("line 4: only the empty DN has a place in the root DSE")
+        );
     }
 }

@@ -14,13 +14,13 @@ use ironbark_runtime::{
 use tokio::runtime::Runtime;
 
 use crate::{
-    root_dse,
     VERSION,
     listener::{Listeners, url::ListenerUrl},
     log::{FileOptions, Log, LogOptions, SyslogOptions, level},
     monitor::{Facts, Monitor},
     options::{DEFAULT_CONFIG_FILE, ServeOptions},
     pool::Pool,
+    root_dse,
 };
 
 /// Serves until a signal ends the server. The order is slapd's:

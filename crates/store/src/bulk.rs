@@ -47,7 +47,7 @@ pub struct BulkBuilder {
     batch: Batch,
     names: RunSorter,
     keys: RunSorter,
-    name: Vec<u8>,
+    name: names::Key,
 }
 
 /// Rows that wait to be appended.
@@ -86,7 +86,7 @@ impl BulkBuilder {
             missing: FxHashMap::default(),
             next: 1,
             batch: Batch::default(),
-            name: Vec::new(),
+            name: names::Key::new(),
         })
     }
     /// What the costly part of adding an entry needs: hand it to other threads, and their results to
@@ -167,7 +167,11 @@ impl BulkBuilder {
                 .map_err(|_| StoreError::Inapplicable(format!("{text}: no name in this schema")))?;
             let parent = self.parent(&dn);
             let start = self.batch.bytes.len();
-            let header = Header { parent, flags: FLAG_PLACEHOLDER, rdn: pretty_in(&dn, parent) };
+            let header = Header {
+                parent,
+                flags: FLAG_PLACEHOLDER,
+                rdn: pretty_in(&dn, parent),
+            };
             codec::put_header(&header, &mut self.batch.bytes);
             self.batch.records.push((id, start..self.batch.bytes.len()));
         }

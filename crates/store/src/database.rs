@@ -105,6 +105,13 @@ pub struct Snapshot<'d> {
     pub(crate) catalog: Arc<Catalog>,
 }
 
+/// A [`Snapshot`] that holds its database: for one who serves several requests on the same snapshot.
+pub struct HeldSnapshot {
+    txn: RoTxn<'static, WithoutTls>,
+    database: Arc<Database>,
+    catalog: Arc<Catalog>,
+}
+
 impl Database {
     /// Opens or creates the environment, checks the format version, registers indexes. New index definitions on an empty database
     /// are active at once; on one with entries they are inactive until [`Database::reindex`] has built them, and
@@ -157,16 +164,20 @@ impl Database {
     /// A read transaction on the last commit.
     pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
         let txn = self.env.read_txn()?;
-        if txn.id() > self.loaded.load(Ordering::Acquire) {
-            // Another process has committed: it may have given out numbers that are unknown here.
-            let _writer = self.lock_writer();
-            self.catch_up(&txn)?;
-        }
-        // After the transaction has begun: what it can hold was published before its commit.
-        let catalog = self.catalog.load_full();
+        let catalog = self.catalog_of(&txn)?;
         Ok(Snapshot {
             txn,
             database: self,
+            catalog,
+        })
+    }
+    /// As [`Database::snapshot`].
+    pub fn hold(self: &Arc<Self>) -> Result<HeldSnapshot, StoreError> {
+        let txn = self.env.clone().static_read_txn()?;
+        let catalog = self.catalog_of(&txn)?;
+        Ok(HeldSnapshot {
+            txn,
+            database: Arc::clone(self),
             catalog,
         })
     }
@@ -182,6 +193,16 @@ impl Database {
         Ok(self.env.force_sync()?)
     }
 
+    /// The catalog for a read transaction that has just begun.
+    fn catalog_of(&self, txn: &RoTxn<'_>) -> Result<Arc<Catalog>, StoreError> {
+        if txn.id() > self.loaded.load(Ordering::Acquire) {
+            // Another process has committed: it may have given out numbers that are unknown here.
+            let _writer = self.lock_writer();
+            self.catch_up(txn)?;
+        }
+        // After the transaction has begun: what it can hold was published before its commit.
+        Ok(self.catalog.load_full())
+    }
     pub(crate) fn lock_writer(&self) -> MutexGuard<'_, SetWriter> {
         // A panic elsewhere leaves the tracker sound: it holds nothing but counts and numbers.
         self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -208,5 +229,16 @@ impl Snapshot<'_> {
     /// [`Database::commit_version`] as of this snapshot.
     pub fn version(&self) -> u64 {
         self.txn.id() as u64
+    }
+}
+
+impl HeldSnapshot {
+    /// Read operations on this snapshot.
+    pub fn view(&self) -> View<'_> {
+        View::new(&self.txn, &self.database, &self.catalog)
+    }
+    /// Whether it is one of this database.
+    pub fn is_of(&self, database: &Arc<Database>) -> bool {
+        Arc::ptr_eq(&self.database, database)
     }
 }

@@ -23,7 +23,9 @@ mod write;
 
 pub use bulk::{BulkBuilder, PreparedEntry, Preparer};
 pub use change::{ChangeKind, ChangeRecord, Effect, ValueChange};
-pub use database::{Database, DatabaseOptions, DatabaseStat, IndexDefinition, Snapshot, WriteTransaction};
+pub use database::{
+    Database, DatabaseOptions, DatabaseStat, HeldSnapshot, IndexDefinition, Snapshot, WriteTransaction,
+};
 pub use error::StoreError;
 pub use plan::{Candidates, Plan, Scope, TermKind, UnindexedTerm};
 pub use view::{Location, Record, RecordAttribute, View};

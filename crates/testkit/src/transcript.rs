@@ -37,8 +37,11 @@ impl<'a> Transcript<'a> {
     /// As [`Transcript::search`], without the lines that start with `prefix`.
     pub fn search_but_for(&mut self, prefix: &str, arguments: &[&str]) -> Result<(), TestkitError> {
         let mut outcome = self.server.search(arguments)?;
-        let lines = outcome.stdout.lines().filter(|line| !line.starts_with(prefix));
-        outcome.stdout = lines.map(|line| format!("{line}\n")).collect();
+        let lines = outcome
+            .stdout
+            .split_inclusive('\n')
+            .filter(|line| !line.starts_with(prefix));
+        outcome.stdout = lines.collect();
         self.note(&format!("ldapsearch {arguments:?}"), &outcome);
         Ok(())
     }
@@ -81,10 +84,16 @@ impl<'a> Transcript<'a> {
 
     /// Notes an outcome under a title.
     pub fn note(&mut self, title: &str, outcome: &Outcome) {
-        let code = outcome.code().map_or_else(|| "signal".to_owned(), |code| code.to_string());
+        let code = outcome
+            .code()
+            .map_or_else(|| "signal".to_owned(), |code| code.to_string());
         let port = self.server.port().to_string();
         let dir = self.server.layout().path().to_string_lossy();
-        let mut blocks: Vec<&str> = outcome.stdout.split("\n\n").map(|block| block.trim_matches('\n')).collect();
+        let mut blocks: Vec<&str> = outcome
+            .stdout
+            .split("\n\n")
+            .map(|block| block.trim_matches('\n'))
+            .collect();
         blocks.retain(|block| !block.is_empty());
         if self.is_unordered {
             blocks.sort_unstable();

@@ -57,7 +57,13 @@ fn push_uid(text: &mut String, person: &Person, number: u64) {
     push_number(text, number, 1);
 }
 
-const TELEPHONES: [&str; 5] = ["telephoneNumber", "facsimileTelephoneNumber", "homePhone", "mobile", "pager"];
+const TELEPHONES: [&str; 5] = [
+    "telephoneNumber",
+    "facsimileTelephoneNumber",
+    "homePhone",
+    "mobile",
+    "pager",
+];
 const EMPLOYEE_TYPES: [&str; 6] = ["Manager", "Peon", "Temp", "Contract", "Employee", "Normal"];
 
 fn entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, number: u64, seed: u64) -> io::Result<()> {

@@ -6,7 +6,7 @@ use ironbark_store::{Record, View};
 use crate::{
     Configuration, Context, OperationError,
     access::{self, Source, Subject},
-    };
+};
 
 /// Checks the filter on an entry in memory, computed attributes included. What the subject may not search is Undefined.
 ///

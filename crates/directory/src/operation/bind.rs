@@ -113,7 +113,12 @@ fn anonymous(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<
 }
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
-fn check_name(configuration: &Configuration, origin: &Origin, dn: &Dn, password: &[u8]) -> Result<Verdict, OperationError> {
+fn check_name(
+    configuration: &Configuration,
+    origin: &Origin,
+    dn: &Dn,
+    password: &[u8],
+) -> Result<Verdict, OperationError> {
     if configuration.settings.disallow.contains(Disallow::BIND_SIMPLE) {
         return Err(OperationError::new(
             ResultCode::UNWILLING_TO_PERFORM,

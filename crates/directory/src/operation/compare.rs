@@ -52,7 +52,14 @@ fn outcome(
         .attribute_description(request.attribute)
         .map_err(|_| OperationError::code(ResultCode::UNDEFINED_ATTRIBUTE_TYPE))?;
     let assertion = normalized_assertion(schema, &description, request.value)?;
-    let comparison = Comparison { configuration, origin, dn, description, assertion, value: request.value };
+    let comparison = Comparison {
+        configuration,
+        origin,
+        dn,
+        description,
+        assertion,
+        value: request.value,
+    };
     if let Some(entry) = frontend_entry(configuration, &comparison.dn) {
         return comparison.with(&configuration.frontend, entry);
     }
@@ -106,14 +113,25 @@ fn normalized_assertion(
 }
 
 impl Comparison<'_> {
-    fn with_stored(&self, context: &Context, view: View<'_>, controls: &RequestControls<'_>) -> Result<bool, OperationError> {
+    fn with_stored(
+        &self,
+        context: &Context,
+        view: View<'_>,
+        controls: &RequestControls<'_>,
+    ) -> Result<bool, OperationError> {
         let Self { configuration, dn, .. } = self;
         let id = match view.locate(dn)? {
             Location::Entry(id) => id,
             Location::Missing { ancestor } => {
                 let error = referral::missing(configuration, view, dn, ancestor);
                 let subject = Subject::of(&self.origin.identity, context);
-                return Err(access::undisclosed(context, configuration, subject, (view, ancestor), error));
+                return Err(access::undisclosed(
+                    context,
+                    configuration,
+                    subject,
+                    (view, ancestor),
+                    error,
+                ));
             }
         };
         let record = view
@@ -133,55 +151,62 @@ impl Comparison<'_> {
     }
 
     fn with(&self, context: &Context, entry: &Entry) -> Result<bool, OperationError> {
-        let Self { configuration, origin, description, assertion, value, .. } = self;
-    let schema = &*configuration.schema;
-    let subject = Subject::of(&origin.identity, context);
-    let target = Target::Attribute(description, Some(*value));
-    if !access::permits(context, configuration, subject, entry, target, Privileges::COMPARE) {
-        // Without disclose the entry does not exist for this subject.
-        let disclosed = access::permits(
-            context,
+        let Self {
             configuration,
-            subject,
-            entry,
-            Target::Entry,
-            Privileges::DISCLOSE,
-        );
-        let code = if disclosed {
-            ResultCode::INSUFFICIENT_ACCESS_RIGHTS
-        } else {
-            ResultCode::NO_SUCH_OBJECT
-        };
-        return Err(OperationError::code(code));
-    }
-    let mut found = false;
-    let mut normalized = Vec::new();
-    for attribute in &entry.attributes {
-        if !schema.is_description_subtype(&attribute.description, description) {
-            continue;
+            origin,
+            description,
+            assertion,
+            value,
+            ..
+        } = self;
+        let schema = &*configuration.schema;
+        let subject = Subject::of(&origin.identity, context);
+        let target = Target::Attribute(description, Some(*value));
+        if !access::permits(context, configuration, subject, entry, target, Privileges::COMPARE) {
+            // Without disclose the entry does not exist for this subject.
+            let disclosed = access::permits(
+                context,
+                configuration,
+                subject,
+                entry,
+                Target::Entry,
+                Privileges::DISCLOSE,
+            );
+            let code = if disclosed {
+                ResultCode::INSUFFICIENT_ACCESS_RIGHTS
+            } else {
+                ResultCode::NO_SUCH_OBJECT
+            };
+            return Err(OperationError::code(code));
         }
-        found = true;
-        let Some(rule) = schema.attribute_type(attribute.description.attribute_type).equality else {
-            continue;
-        };
-        for value in &attribute.values {
-            normalized.clear();
-            if (rule.normalize_value)(schema, value, &mut normalized).is_err() {
+        let mut found = false;
+        let mut normalized = Vec::new();
+        for attribute in &entry.attributes {
+            if !schema.is_description_subtype(&attribute.description, description) {
                 continue;
             }
-            let equal = match rule.evaluate {
-                Some(evaluate) => evaluate(schema, &normalized, assertion),
-                None => normalized == *assertion,
+            found = true;
+            let Some(rule) = schema.attribute_type(attribute.description.attribute_type).equality else {
+                continue;
             };
-            if equal {
-                return Ok(true);
+            for value in &attribute.values {
+                normalized.clear();
+                if (rule.normalize_value)(schema, value, &mut normalized).is_err() {
+                    continue;
+                }
+                let equal = match rule.evaluate {
+                    Some(evaluate) => evaluate(schema, &normalized, assertion),
+                    None => normalized == *assertion,
+                };
+                if equal {
+                    return Ok(true);
+                }
             }
         }
+        if found {
+            Ok(false)
+        } else {
+            Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE))
+        }
     }
-    if found {
-        Ok(false)
-    } else {
-        Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE))
-    }
-}
 }

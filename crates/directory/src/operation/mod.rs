@@ -173,7 +173,13 @@ impl<'w, 'd> Execution<'w, 'd> {
     pub(crate) fn missing(&self, dn: &Dn, ancestor: Option<(EntryId, usize)>) -> OperationError {
         let view = self.view();
         let error = crate::referral::missing(self.configuration, view, dn, ancestor);
-        access::undisclosed(self.context, self.configuration, self.subject(), (view, ancestor), error)
+        access::undisclosed(
+            self.context,
+            self.configuration,
+            self.subject(),
+            (view, ancestor),
+            error,
+        )
     }
 
     /// Whether the relax rules control came along.
@@ -237,11 +243,17 @@ impl<'w, 'd> Execution<'w, 'd> {
             return Ok(());
         }
         let size: usize = match self.view().record(id)? {
-            Some(record) => record.attributes().map(|held| held.encoded_length().unwrap_or_default()).sum(),
+            Some(record) => record
+                .attributes()
+                .map(|held| held.encoded_length().unwrap_or_default())
+                .sum(),
             None => 0,
         };
         if size as u64 > limit {
-            return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "entry is too big"));
+            return Err(OperationError::new(
+                ResultCode::ADMIN_LIMIT_EXCEEDED,
+                "entry is too big",
+            ));
         }
         Ok(())
     }

@@ -97,7 +97,12 @@ fn target(configuration: &Configuration, origin: &Origin, identity: Option<&[u8]
     Ok(dn)
 }
 
-fn context_of(configuration: &Configuration, origin: &Origin, dn: &Dn, has_old: bool) -> Result<Arc<Context>, OperationError> {
+fn context_of(
+    configuration: &Configuration,
+    origin: &Origin,
+    dn: &Dn,
+    has_old: bool,
+) -> Result<Arc<Context>, OperationError> {
     if configuration.context_of(dn).is_none() {
         return Err(if has_old {
             unverified()
@@ -105,7 +110,12 @@ fn context_of(configuration: &Configuration, origin: &Origin, dn: &Dn, has_old: 
             OperationError::new(ResultCode::OTHER, "no authz backend")
         });
     }
-    Ok(Arc::clone(writable_context(configuration, origin, dn, Operations::MODIFY)?))
+    Ok(Arc::clone(writable_context(
+        configuration,
+        origin,
+        dn,
+        Operations::MODIFY,
+    )?))
 }
 
 fn refuse_referral(

@@ -68,7 +68,10 @@ pub(super) fn salt(format: &str, random: &mut dyn FnMut(&mut [u8])) -> Option<St
 fn characters(length: usize, random: &mut dyn FnMut(&mut [u8])) -> String {
     let mut octets = [0; MAX_SALT_LENGTH];
     random(&mut octets);
-    let codes = octets.iter().take(length).filter_map(|octet| NEW_SALT.get(usize::from(octet % 64)));
+    let codes = octets
+        .iter()
+        .take(length)
+        .filter_map(|octet| NEW_SALT.get(usize::from(octet % 64)));
     codes.map(|character| char::from(*character)).collect()
 }
 

@@ -26,14 +26,14 @@ impl SearchRun {
         slice: &mut Slice,
         out: &mut Vec<u8>,
     ) -> Result<Walked, OperationError> {
-        let context = target.context.clone();
-        match &mut target.walk {
+        let Target { context, walk } = target;
+        match walk {
             Walk::Stored {
                 base,
                 scope,
                 plan,
                 position,
-            } => self.walk_stored(&context, base, *scope, plan, position, scratch, slice, out),
+            } => self.walk_stored(context, base, *scope, plan, position, scratch, slice, out),
             Walk::Memory {
                 entries,
                 base,
@@ -45,7 +45,7 @@ impl SearchRun {
                         return Ok(Walked::SliceEnd);
                     }
                     if in_scope(&entry.dn, base, *scope)
-                        && let Some(end) = self.consider_memory(&context, entry, scratch, out)?
+                        && let Some(end) = self.consider_memory(context, entry, scratch, out)?
                     {
                         return Ok(end);
                     }
@@ -62,21 +62,37 @@ impl SearchRun {
         context: &Context,
         base: &Base,
         scope: Scope,
-        plan: &mut Option<Box<Plan>>,
+        plan: &mut Option<Plan>,
         position: &mut EntryId,
         scratch: &mut Scratch,
         slice: &mut Slice,
         out: &mut Vec<u8>,
     ) -> Result<Walked, OperationError> {
-        let Some(database) = context.database() else {
+        let Some(snapshot) = scratch.take_snapshot(context)? else {
             return Ok(Walked::Through);
         };
-        let snapshot = database.snapshot()?;
         let view = snapshot.view();
-        scratch.dn_cache(context.number).refresh(view)?;
+        let walked = self.walk_view(context, view, base, scope, plan, position, scratch, slice, out);
+        scratch.keep_snapshot(snapshot);
+        walked
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "the parts of one target, borrowed apart")]
+    fn walk_view(
+        &mut self,
+        context: &Context,
+        view: View<'_>,
+        base: &Base,
+        scope: Scope,
+        plan: &mut Option<Plan>,
+        position: &mut EntryId,
+        scratch: &mut Scratch,
+        slice: &mut Slice,
+        out: &mut Vec<u8>,
+    ) -> Result<Walked, OperationError> {
         let plan = match plan {
             Some(plan) => plan,
-            None => plan.insert(Box::new(self.plan(view, base, scope, scratch)?)),
+            None => plan.insert(self.plan(view, base, scope, scratch)?),
         };
         if self
             .limits

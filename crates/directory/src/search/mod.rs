@@ -35,6 +35,10 @@ const SLICE_OCTETS: usize = 64 * 1024;
 /// Candidates that one step considers at most.
 const SLICE_CANDIDATES: u32 = 512;
 
+/// Filters of up to this size leave their memory to the next search.
+const KEPT_NODES: usize = 64;
+const KEPT_OCTETS: usize = 4096;
+
 /// A search under way.
 pub struct SearchRun {
     pub(crate) origin: Origin,
@@ -111,6 +115,43 @@ enum Walked {
 }
 
 impl SearchRun {
+    /// A run without anything to do.
+    pub(crate) fn new(origin: Origin, configuration: &Arc<Configuration>) -> Self {
+        Self {
+            origin,
+            configuration: Arc::clone(configuration),
+            filter: CompiledFilter::default(),
+            referral_filter: None,
+            selection: Selection::default(),
+            options: SearchOptions::default(),
+            limits: RunLimits::default(),
+            targets: VecDeque::new(),
+            extras: None,
+            sent: 0,
+            references: 0,
+            verdict: None,
+        }
+    }
+
+    /// Makes a run that has ended one without anything to do, which keeps its memory unless that has grown big.
+    pub(crate) fn reset(&mut self, origin: Origin, configuration: &Arc<Configuration>) {
+        let is_big = self.filter.nodes.capacity() > KEPT_NODES || self.filter.bytes.capacity() > KEPT_OCTETS;
+        if is_big || !Arc::ptr_eq(&self.configuration, configuration) {
+            *self = Self::new(origin, configuration);
+            return;
+        }
+        self.origin = origin;
+        self.filter.clear();
+        self.referral_filter = None;
+        self.selection.clear();
+        self.options = SearchOptions::default();
+        self.limits = RunLimits::default();
+        self.targets.clear();
+        self.extras = None;
+        (self.sent, self.references) = (0, 0);
+        self.verdict = None;
+    }
+
     /// Goes on for one slice; appends entries, and at the end the result, to `out`.
     pub(crate) fn step(&mut self, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
         let mut slice = Slice {

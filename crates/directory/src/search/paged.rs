@@ -115,7 +115,12 @@ pub(crate) fn resume(
     size: u32,
 ) -> Result<Option<Box<SearchRun>>, OperationError> {
     let malformed = |_| OperationError::new(ResultCode::PROTOCOL_ERROR, "paged results cookie is invalid");
-    let unknown = || OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "paged results cookie is invalid or old");
+    let unknown = || {
+        OperationError::new(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "paged results cookie is invalid or old",
+        )
+    };
     let cookie = u64::from_be_bytes(cookie.try_into().map_err(malformed)?);
     let place = session
         .paged

@@ -1,8 +1,8 @@
 //! From a search request to a run: base object, naming contexts, limits, controls.
 
-use std::{collections::VecDeque, sync::Arc};
+use std::sync::Arc;
 
-use ironbark_config::{Operations, access::Privileges};
+use ironbark_config::{Operations, access::Privileges, limits::SearchLimits};
 use ironbark_ldap_proto::{
     DerefAliases, Scope as WireScope, SearchRequest,
     controls::{PagedResults, RequestControls},
@@ -11,29 +11,48 @@ use ironbark_model::{CompiledFilter, Dn, Filter, ResultCode, filter::Assertion};
 use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::{
-    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias, encode::DereferenceSpecification, limits,
-    paged, sort::Sorting,
+    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias,
+    encode::DereferenceSpecification,
+    limits, paged,
+    sort::Sorting,
     target::{Target, Walk},
 };
 use crate::{
-    Configuration, Context, Directory, OperationError, Session,
+    Configuration, Context, OperationError, Session,
     access::{self, Subject, WriteCheck},
     computed,
     context::Backend,
-    operation::{Origin, check_assertion, check_assertion_on_record},
+    operation::{check_assertion, check_assertion_on_record},
     referral,
+    worker::Scratch,
 };
 
-/// Checks a request and makes its run. Nothing has been read but what leads to the base object.
+/// Checks a request and fills a run that has nothing to do yet. Nothing is read but what leads to the base object.
 pub(crate) fn prepare(
-    directory: &Directory,
+    scratch: &mut Scratch,
     session: &mut Session,
-    configuration: &Arc<Configuration>,
-    origin: &Origin,
+    configuration: &Configuration,
+    run: &mut SearchRun,
     request: &SearchRequest<'_>,
     controls: &RequestControls<'_>,
-) -> Result<Box<SearchRun>, OperationError> {
-    let mut base = Dn::parse(&configuration.schema, request.base)
+) -> Result<(), OperationError> {
+    let mut base = std::mem::take(&mut scratch.base);
+    let prepared = prepare_below(&mut base, scratch, session, configuration, run, request, controls);
+    scratch.base = base;
+    prepared
+}
+
+/// As [`prepare`]; `base` is memory for the name of the base object.
+fn prepare_below(
+    base: &mut Dn,
+    scratch: &mut Scratch,
+    session: &mut Session,
+    configuration: &Configuration,
+    run: &mut SearchRun,
+    request: &SearchRequest<'_>,
+    controls: &RequestControls<'_>,
+) -> Result<(), OperationError> {
+    base.parse_into(&configuration.schema, request.base)
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
     let scope = match request.scope {
         WireScope::BaseObject => Scope::Base,
@@ -45,57 +64,29 @@ pub(crate) fn prepare(
         && scope != Scope::Base
         && let Some(default) = &configuration.settings.default_search_base
     {
-        base = default.clone();
+        base.clone_from(default);
     }
-    let page = controls.paged_results.map(|control| control.value);
-    if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
-        return resume(session, configuration, origin, page);
+    if let Some(control) = controls
+        .paged_results
+        .filter(|control| !control.value.cookie.is_empty())
+    {
+        return resume(session, run, control.value);
     }
-    let context = choose(configuration, &base, scope)?;
-    context.check_restrictions(Operations::SEARCH, origin)?;
-    let bounds = limits::of(configuration, &context, &origin.identity, &base);
-    let mut filter = CompiledFilter::default();
-    filter.compile(&configuration.schema, &request.filter);
-    let mut selection = Selection::default();
-    selection.resolve(&configuration.schema, request.attributes.iter());
-    let mut run = Box::new(SearchRun {
-        origin: origin.clone(),
-        configuration: Arc::clone(configuration),
-        filter,
-        referral_filter: None,
-        selection,
-        options: SearchOptions {
-            types_only: request.types_only,
-            deref_in_searching: matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always),
-            manage_dsa_it: controls.manage_dsa_it.is_some(),
-            domain_scope: controls.domain_scope.is_some()
-                || controls
-                    .search_options
-                    .is_some_and(|options| options.value.domain_scope()),
-            subentries: controls.subentries.map(|control| control.value.visible),
-        },
-        limits: RunLimits {
-            size: match page {
-                Some(page) => limits::page_total(bounds, page.size, request.size_limit)?,
-                None => limits::size(bounds, request.size_limit)?,
-            },
-            deadline_micros: limits::time(bounds, request.time_limit)?
-                .map(|seconds| directory.monotonic_micros() + u64::from(seconds) * 1_000_000),
-            unchecked: limits::unchecked(bounds)?,
-        },
-        targets: VecDeque::new(),
-        extras: extras(session, configuration, controls)?,
-        sent: 0,
-        references: 0,
-        verdict: None,
-    });
+    let context = choose(configuration, base, scope)?;
+    context.check_restrictions(Operations::SEARCH, &run.origin)?;
+    run.filter.compile(&configuration.schema, &request.filter);
+    run.selection.resolve(&configuration.schema, request.attributes.iter());
+    run.options = options(request, controls);
+    let bounds = limits::of(configuration, context, &run.origin.identity, base);
+    run.limits = run_limits(bounds, run.origin.received_micros, request, controls)?;
+    run.extras = extras(session, configuration, controls)?;
     let deref_base = matches!(
         request.deref_aliases,
         DerefAliases::FindingBaseObject | DerefAliases::Always
     );
-    add_targets(&mut run, configuration, &context, base, scope, deref_base)?;
+    add_targets(scratch, run, configuration, context, base, scope, deref_base)?;
     if let Some(control) = &controls.assertion {
-        check_base(&run, configuration, &control.value.0)?;
+        check_base(run, configuration, &control.value.0)?;
     }
     if scope != Scope::Base && !run.options.manage_dsa_it && run.has_referral_entries()? {
         let mut filter = CompiledFilter::default();
@@ -105,34 +96,60 @@ pub(crate) fn prepare(
         );
         run.referral_filter = Some(filter);
     }
-    Ok(run)
+    Ok(())
 }
 
-fn resume(
-    session: &mut Session,
-    configuration: &Arc<Configuration>,
-    origin: &Origin,
-    page: PagedResults<'_>,
-) -> Result<Box<SearchRun>, OperationError> {
-    let mut run = match paged::resume(session, page.cookie, page.size)? {
-        Some(run) => run,
-        None => SearchRun::empty_page(session, configuration, origin),
-    };
-    run.origin = origin.clone();
-    Ok(run)
+fn options(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> SearchOptions {
+    let has_scope_flag = controls
+        .search_options
+        .is_some_and(|options| options.value.domain_scope());
+    SearchOptions {
+        types_only: request.types_only,
+        deref_in_searching: matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always),
+        manage_dsa_it: controls.manage_dsa_it.is_some(),
+        domain_scope: controls.domain_scope.is_some() || has_scope_flag,
+        subentries: controls.subentries.map(|control| control.value.visible),
+    }
+}
+
+fn run_limits(
+    bounds: Option<&SearchLimits>,
+    received_micros: u64,
+    request: &SearchRequest<'_>,
+    controls: &RequestControls<'_>,
+) -> Result<RunLimits, OperationError> {
+    Ok(RunLimits {
+        size: match &controls.paged_results {
+            Some(control) => limits::page_total(bounds, control.value.size, request.size_limit)?,
+            None => limits::size(bounds, request.size_limit)?,
+        },
+        deadline_micros: limits::time(bounds, request.time_limit)?
+            .map(|seconds| received_micros + u64::from(seconds) * 1_000_000),
+        unchecked: limits::unchecked(bounds)?,
+    })
+}
+
+fn resume(session: &mut Session, run: &mut SearchRun, page: PagedResults<'_>) -> Result<(), OperationError> {
+    match paged::resume(session, page.cookie, page.size)? {
+        Some(resumed) => {
+            let origin = run.origin.clone();
+            *run = SearchRun { origin, ..*resumed };
+        }
+        None => run.give_up_paging(session),
+    }
+    Ok(())
 }
 
 /// The naming context of a base object; the frontend for the root DSE and the subschema subentry.
-fn choose(configuration: &Configuration, base: &Dn, scope: Scope) -> Result<Arc<Context>, OperationError> {
+fn choose<'c>(configuration: &'c Configuration, base: &Dn, scope: Scope) -> Result<&'c Arc<Context>, OperationError> {
     let is_frontend_entry = |entries: &[ironbark_model::Entry]| entries.first().is_some_and(|entry| entry.dn == *base);
     if scope == Scope::Base
         && (is_frontend_entry(&configuration.root_dse) || is_frontend_entry(&configuration.subschema))
     {
-        return Ok(Arc::clone(&configuration.frontend));
+        return Ok(&configuration.frontend);
     }
     configuration
         .context_of(base)
-        .map(Arc::clone)
         .ok_or_else(|| referral::default_referral(configuration, base, Some(scope)))
 }
 
@@ -193,10 +210,11 @@ fn extras(
 
 /// Finds the base object and lines up what is to be walked over.
 fn add_targets(
+    scratch: &mut Scratch,
     run: &mut SearchRun,
     configuration: &Configuration,
     context: &Arc<Context>,
-    base: Dn,
+    base: &Dn,
     scope: Scope,
     deref_base: bool,
 ) -> Result<(), OperationError> {
@@ -208,25 +226,28 @@ fn add_targets(
             } else {
                 &configuration.subschema
             };
-            let target = Target::memory(Arc::clone(context), Arc::clone(entries), base, scope);
+            let target = Target::memory(Arc::clone(context), Arc::clone(entries), base.clone(), scope);
             run.targets.push_back(target);
             Ok(())
         }
         Backend::Virtual(tree) => {
             let entries: Arc<[_]> = computed::complete(configuration, tree.entries(configuration)).into();
-            if !entries.iter().any(|entry| entry.dn == base) {
+            if !entries.iter().any(|entry| entry.dn == *base) {
                 let superiors = entries.iter().filter(|entry| base.is_within(&entry.dn));
                 let matched = superiors.max_by_key(|entry| entry.dn.depth());
                 let matched = matched.map(|entry| entry.dn.pretty().to_owned());
                 return Err(OperationError::no_such_object(matched.unwrap_or_default()));
             }
             run.targets
-                .push_back(Target::memory(Arc::clone(context), entries, base, scope));
+                .push_back(Target::memory(Arc::clone(context), entries, base.clone(), scope));
             Ok(())
         }
-        Backend::Stored { database, .. } => {
-            let snapshot = database.snapshot()?;
-            add_stored_targets(run, configuration, context, snapshot.view(), base, scope, deref_base)
+        Backend::Stored { .. } => {
+            if let Some(snapshot) = scratch.take_snapshot(context)? {
+                add_stored_targets(run, configuration, context, snapshot.view(), base, scope, deref_base)?;
+                scratch.keep_snapshot(snapshot);
+            }
+            Ok(())
         }
     }
 }
@@ -236,37 +257,32 @@ fn add_stored_targets(
     configuration: &Configuration,
     context: &Arc<Context>,
     view: View<'_>,
-    base: Dn,
+    base: &Dn,
     scope: Scope,
     deref_base: bool,
 ) -> Result<(), OperationError> {
     let followed = if deref_base {
-        alias::find_base(configuration, context, view, &base)?
+        alias::find_base(configuration, context, view, base)?
     } else {
         None
     };
-    let base = followed.unwrap_or(base);
-    let id = match view.locate(&base)? {
+    let base = followed.as_ref().unwrap_or(base);
+    let id = match view.locate(base)? {
         Location::Entry(id) => id,
         // A database of the empty suffix need not have a root entry: searches below it walk from the top.
         Location::Missing { ancestor: None } if base.is_root() && scope != Scope::Base => 0,
         Location::Missing { ancestor } => {
             // The superior of glued databases need not exist either.
-            if glued_targets(run, configuration, context, &base, scope)? {
+            if glued_targets(run, configuration, context, base, scope)? {
                 return Ok(());
             }
-            let mut error = referral::missing_for_search(configuration, view, &base, ancestor, scope);
+            let mut error = referral::missing_for_search(configuration, view, base, ancestor, scope);
             if run.options.domain_scope && error.result_code == ResultCode::REFERRAL {
                 error = OperationError::no_such_object(error.matched_dn);
             }
             let subject = Subject::of(&run.origin.identity, context);
-            return Err(access::undisclosed(
-                context,
-                configuration,
-                subject,
-                (view, ancestor),
-                error,
-            ));
+            let base = (view, ancestor);
+            return Err(access::undisclosed(context, configuration, subject, base, error));
         }
     };
     check_base_access(run, configuration, context, view, id)?;
@@ -277,17 +293,17 @@ fn add_stored_targets(
         if run.options.domain_scope {
             return Err(OperationError::no_such_object(view.dn(id)?.pretty().to_owned()));
         }
-        let urls = referral::urls_of(configuration, &record, Some((&base, &base)), Some(scope));
+        let urls = referral::urls_of(configuration, &record, Some((base, base)), Some(scope));
         return Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls));
     }
     run.targets.push_back(Target::stored(Arc::clone(context), id, scope));
     if run.options.deref_in_searching && scope != Scope::Base {
-        let bases = alias::expand(configuration, context, view, (id, &base), scope, &mut run.targets)?;
+        let bases = alias::expand(configuration, context, view, (id, base), scope, &mut run.targets)?;
         if bases.len() > 1 {
             run.extras.get_or_insert_default().alias_bases = bases;
         }
     }
-    glued_targets(run, configuration, context, &base, scope)?;
+    glued_targets(run, configuration, context, base, scope)?;
     Ok(())
 }
 
@@ -325,7 +341,9 @@ fn check_base(run: &SearchRun, configuration: &Configuration, filter: &Filter<'_
     let subject = Subject::of(&run.origin.identity, context);
     match walk {
         Walk::Stored { base, .. } => {
-            let Some(database) = context.database() else { return Ok(()) };
+            let Some(database) = context.database() else {
+                return Ok(());
+            };
             let snapshot = database.snapshot()?;
             let view = snapshot.view();
             let Some(record) = view.record(base.id)? else {
@@ -400,26 +418,13 @@ impl SearchRun {
         Ok(false)
     }
 
-    /// A run with nothing to return, for a client that gives up a paged search.
-    fn empty_page(session: &Session, configuration: &Arc<Configuration>, origin: &Origin) -> Box<Self> {
+    /// Leaves nothing to return to a client that gives up a paged search.
+    fn give_up_paging(&mut self, session: &Session) {
         let mut page = paged::Page::first(session, 1);
         page.conclude(false);
-        Box::new(Self {
-            origin: origin.clone(),
-            configuration: Arc::clone(configuration),
-            filter: CompiledFilter::default(),
-            referral_filter: None,
-            selection: Selection::default(),
-            options: SearchOptions::default(),
-            limits: RunLimits::default(),
-            targets: VecDeque::new(),
-            extras: Some(Box::new(SearchExtras {
-                paged: Some(page),
-                ..SearchExtras::default()
-            })),
-            sent: 0,
-            references: 0,
-            verdict: None,
-        })
+        self.extras = Some(Box::new(SearchExtras {
+            paged: Some(page),
+            ..SearchExtras::default()
+        }));
     }
 }

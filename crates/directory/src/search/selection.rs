@@ -24,11 +24,7 @@ pub(crate) struct Selection {
 impl Selection {
     /// Resolves a list, reusing memory.
     pub(crate) fn resolve<'a>(&mut self, schema: &Schema, names: impl Iterator<Item = &'a [u8]>) {
-        *self = Self {
-            named: std::mem::take(&mut self.named),
-            ..Self::default()
-        };
-        self.named.clear();
+        self.clear();
         let mut empty = true;
         for name in names {
             empty = false;
@@ -41,6 +37,13 @@ impl Selection {
             }
         }
         self.all_user |= empty;
+    }
+
+    /// Selects nothing, and keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.named.clear();
+        self.types_of_classes.clear();
+        (self.all_user, self.all_operational, self.everything_of_class) = (false, false, false);
     }
 
     /// Whether nothing can be selected: the entry's name alone is asked for.

@@ -7,7 +7,7 @@ use ironbark_model::{
     AttributeDescription, ResultCode, Schema,
     matching::{self, MatchingRule, RuleKind},
 };
-use ironbark_store::{EntryId, Record};
+use ironbark_store::{EntryId, Record, View};
 
 use super::{Progress, SearchRun, Slice, Walked, encode};
 use crate::{
@@ -240,18 +240,14 @@ fn emit_all(
         let Some(context) = configuration.contexts.iter().find(|context| context.number == number) else {
             continue;
         };
-        let Some(database) = context.database() else { continue };
-        let snapshot = database.snapshot()?;
-        let view = snapshot.view();
-        let Some(record) = view.record(id)? else { continue };
-        scratch.dn_cache(number).refresh(view)?;
-        let subject = Subject::of(&run.origin.identity, context);
-        let (dn_cache, dn, work) = scratch.dn_parts(number);
-        dn_cache.write_dn(view, &record, dn)?;
-        let Some(entry) = access::visible_record(context, &configuration, subject, view, &record, dn) else {
+        let Some(snapshot) = scratch.take_snapshot(context)? else {
             continue;
         };
-        encode::entry(run, &entry, work, out)?;
+        let is_sent = emit_entry(run, context, snapshot.view(), id, scratch, out);
+        scratch.keep_snapshot(snapshot);
+        if !is_sent? {
+            continue;
+        }
         run.sent += 1;
         if run
             .extras
@@ -263,4 +259,26 @@ fn emit_all(
         }
     }
     Ok(Progress::Done)
+}
+
+/// Appends an entry unless it has gone or become invisible since it was sorted.
+fn emit_entry(
+    run: &SearchRun,
+    context: &Context,
+    view: View<'_>,
+    id: EntryId,
+    scratch: &mut Scratch,
+    out: &mut Vec<u8>,
+) -> Result<bool, OperationError> {
+    let Some(record) = view.record(id)? else {
+        return Ok(false);
+    };
+    let subject = Subject::of(&run.origin.identity, context);
+    let (dn_cache, dn, work) = scratch.dn_parts(context.number);
+    dn_cache.write_dn(view, &record, dn)?;
+    let Some(entry) = access::visible_record(context, &run.configuration, subject, view, &record, dn) else {
+        return Ok(false);
+    };
+    encode::entry(run, &entry, work, out)?;
+    Ok(true)
 }

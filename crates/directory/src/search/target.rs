@@ -20,7 +20,7 @@ pub(crate) enum Walk {
         base: Base,
         scope: Scope,
         /// Chosen at the first step.
-        plan: Option<Box<Plan>>,
+        plan: Option<Plan>,
         /// The last entry that was considered.
         position: EntryId,
     },

@@ -131,6 +131,11 @@ impl Site {
         });
     }
 
+    /// The worker and the session, for requests that are already encoded.
+    pub fn parts(&mut self) -> (&mut Worker, &mut Session) {
+        (self.worker.as_mut().expect("open"), &mut self.session)
+    }
+
     pub fn send(&mut self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Answer {
         self.next_id += 1;
         let mut pdu = Vec::new();

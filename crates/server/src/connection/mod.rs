@@ -22,7 +22,7 @@ use std::{
 };
 
 use futures_util::stream::{FuturesUnordered, Stream as _};
-use ironbark_directory::{Completion, Progress, SearchRun, Session, Started, Submitted};
+use ironbark_directory::{Batch, Completion, Progress, SearchRun, Session, Started, Submitted};
 use ironbark_ldap_proto::{FrameError, encode_notice_of_disconnection};
 use ironbark_model::ResultCode;
 use tokio::sync::oneshot;
@@ -274,6 +274,7 @@ impl Connection {
     /// Starts as many complete messages as limits allow; the bytes used, and whether it stopped for the sake of others only.
     fn start_messages(&mut self, work: &mut Work, bytes: &[u8]) -> (usize, bool) {
         let mut consumed = 0;
+        let mut batch = work.worker.batch();
         for _ in 0..MAX_MESSAGES_PER_TURN {
             let rest = bytes.get(consumed..).unwrap_or_default();
             if rest.is_empty() || !self.may_start() {
@@ -281,7 +282,7 @@ impl Connection {
             }
             match ironbark_ldap_proto::frame(rest, self.message_limit()) {
                 Ok(Some(length)) => {
-                    self.start(work, rest.get(..length).unwrap_or_default());
+                    self.start(&mut batch, rest.get(..length).unwrap_or_default());
                     consumed += length;
                 }
                 Ok(None) => return (consumed, false),
@@ -294,13 +295,13 @@ impl Connection {
         (consumed, true)
     }
 
-    fn start(&mut self, work: &mut Work, message: &[u8]) {
+    fn start(&mut self, batch: &mut Batch<'_>, message: &[u8]) {
         increment(&self.status.received);
         // A search of cn=Monitor sees itself.
         let executing = u32::try_from(self.under_way()).unwrap_or(u32::MAX).saturating_add(1);
         self.status.executing.store(executing, Ordering::Relaxed);
         let before = self.output.waiting();
-        let started = work.worker.start(&mut self.session, message, self.output.buffer());
+        let started = batch.start(&mut self.session, message, self.output.buffer());
         let has_produced = self.output.waiting() != before;
         match started {
             // Abandon is answered with nothing.

@@ -50,7 +50,7 @@ impl<'t> View<'t> {
         let Some(suffix) = suffixes.iter().find(|suffix| dn.is_within(suffix)) else {
             return Ok(none);
         };
-        let mut key = Vec::with_capacity(64);
+        let mut key = names::Key::new();
         let mut level = dn.depth();
         let mut at: Option<EntryId> = None;
         if suffix.depth() > 0 || dn.depth() == 0 {
@@ -79,7 +79,7 @@ impl<'t> View<'t> {
         &self,
         parent: EntryId,
         normalized_rdn: &[u8],
-        key: &mut Vec<u8>,
+        key: &mut names::Key,
     ) -> Result<Option<EntryId>, StoreError> {
         names::key(parent, normalized_rdn, key);
         self.tables()

@@ -34,7 +34,7 @@ pub struct WriteTransaction<'d> {
 /// Memory that is reused from effect to effect.
 #[derive(Default)]
 struct Scratch {
-    name: Vec<u8>,
+    name: crate::names::Key,
     record: Vec<u8>,
     old_keys: KeySet,
     new_keys: KeySet,

@@ -1,0 +1,100 @@
+//! A search in steady state allocates nothing on the heap (DESIGN §6).
+
+#![expect(clippy::expect_used, reason = "a panic fails the test")]
+
+mod harness;
+
+use harness::Site;
+use ironbark_directory::Started;
+use ironbark_ldap_proto::{DerefAliases, Filter, MessageId, Request, Scope, SearchRequest, message::encode_request};
+
+/// Allocations of `searches`, each begun `rounds` times, after all have been made three times.
+fn allocations(site: &mut Site, base: &str, scope: Scope, filter: &str, attributes: &[&[u8]]) -> u64 {
+    let request = Request::Search(SearchRequest {
+        base: base.as_bytes(),
+        scope,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 10,
+        time_limit: 30,
+        types_only: false,
+        filter: Filter::parse(filter.as_bytes(), 10).expect("a filter"),
+        attributes: attributes.into(),
+    });
+    let mut pdu = Vec::new();
+    encode_request(&mut pdu, MessageId::new(7).expect("in range"), &request, &[]);
+    let mut out = Vec::with_capacity(1 << 16);
+    let (worker, session) = site.parts();
+    let mut once = || {
+        out.clear();
+        assert!(matches!(worker.start(session, &pdu, &mut out), Started::Answered));
+    };
+    (0..3).for_each(|_| once());
+    let measured = allocation_counter::measure(|| (0..10).for_each(|_| once()));
+    assert!(
+        out.windows(2).any(|bytes| bytes == [0x04, 0x02] || bytes == b"cn"),
+        "an entry was found"
+    );
+    measured.count_total
+}
+
+fn site(lines: &str) -> Site {
+    let mut site = Site::populated(&format!("index objectClass,cn,sn eq\nindex uid eq,sub\n{lines}"));
+    for number in 0..40 {
+        let class = "objectClass: inetOrgPerson\nobjectClass: counter";
+        let rest = "cn: Name\nsn: Some Body\nsn: Other\nmail: a@example.com\ncount: 17";
+        site.must_add(&format!("uid=user{number},ou=p,dc=ex"), &format!("{class}\n{rest}"));
+    }
+    site
+}
+
+const SEARCHES: [(&str, Scope, &str, &[&[u8]]); 6] = [
+    ("dc=ex", Scope::WholeSubtree, "(uid=user7)", &[]),
+    (
+        "ou=P,  DC=ex",
+        Scope::SingleLevel,
+        "(UID=User11)",
+        &[b"cn", b"mail", b"entryUUID"],
+    ),
+    (
+        "uid=user9,ou=p,dc=ex",
+        Scope::BaseObject,
+        "(objectClass=*)",
+        &[b"*", b"+"],
+    ),
+    (
+        "dc=ex",
+        Scope::WholeSubtree,
+        "(&(objectClass=inetOrgPerson)(uid=user20))",
+        &[],
+    ),
+    (
+        "dc=ex",
+        Scope::WholeSubtree,
+        "(|(uid=user1)(uid=user2)(cn=a))",
+        &[b"@person"],
+    ),
+    ("ou=p,dc=ex", Scope::WholeSubtree, "(uid=*r33)", &[b"1.1"]),
+];
+
+#[test]
+fn a_search_that_no_rule_restricts_allocates_nothing() {
+    let mut site = site("");
+    for identity in ["", "cn=root,dc=ex"] {
+        site.become_(identity);
+        for (base, scope, filter, attributes) in SEARCHES {
+            let count = allocations(&mut site, base, scope, filter, attributes);
+            assert_eq!(count, 0, "ten searches {base:?} {filter} as {identity:?}");
+        }
+    }
+}
+
+#[test]
+fn a_search_under_access_rules_allocates_nothing() {
+    let mut site =
+        site("access to attrs=userPassword by self write by anonymous auth by * none\naccess to * by * read");
+    site.become_("uid=user3,ou=p,dc=ex");
+    for (base, scope, filter, attributes) in SEARCHES {
+        let count = allocations(&mut site, base, scope, filter, attributes);
+        assert_eq!(count, 0, "ten searches {base:?} {filter}");
+    }
+}
