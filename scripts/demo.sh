@@ -60,7 +60,8 @@ CONF
 # Runs a command, shows it, its first lines of output and the time it took.
 show() {
   local start=$EPOCHREALTIME output
-  output=$("$@")
+  # 4 is sizeLimitExceeded: more matched than were asked for.
+  output=$("$@" 2>&1) || [ $? = 4 ]
   local micros=$(((${EPOCHREALTIME/./} - ${start/./})))
   printf '\n$ %s\n' "$(printf '%q ' "$@")"
   printf '%s\n' "$output" | head -n 14
@@ -81,6 +82,7 @@ printf 'Making %s people ...\n' "$PEOPLE"
 "$BIN" slapd -f "$FOLDER/slapd.conf" -h "$URL $SOCKET_URL"
 
 UID_SEEN=$(sed -n 's/^uid: //p' "$FOLDER/people.ldif" | sed -n 5000p)
+DN_SEEN=$(ldapsearch -x -LLL -o ldif-wrap=no -H "$URL" -b "$SUFFIX" "(uid=$UID_SEEN)" 1.1 | sed -n 's/^dn: //p')
 show ldapsearch -x -LLL -H "$URL" -b "$SUFFIX" "(uid=$UID_SEEN)" cn mail telephoneNumber
 show ldapsearch -x -LLL -H "$URL" -b "$SUFFIX" -z 5 '(&(objectClass=inetOrgPerson)(sn=Ma*))' cn
 show ldapsearch -x -LLL -H "$SOCKET_URL" -b "$SUFFIX" -s base '(objectClass=*)' '*' +
@@ -91,7 +93,7 @@ cat <<TEXT
 The server is running (process $(cat "$FOLDER/slapd.pid")), on loopback only. Try next:
 
   ldapsearch -x -H $URL -b $SUFFIX '(cn=*ann*)' cn mail
-  ldapsearch -x -H $URL -b $SUFFIX -D uid=$UID_SEEN,... -W      # a person's password is the uid
+  ldapwhoami -x -H $URL -D '$DN_SEEN' -w $UID_SEEN      # a person's password is the uid
   ldapwhoami -x -H $URL -D cn=admin,$SUFFIX -w $PASSWORD
   ldapsearch -x -H $URL -b cn=Monitor -s sub
   $BIN explain -f $FOLDER/slapd.conf -b $SUFFIX '(&(objectClass=person)(sn=Ma*))'

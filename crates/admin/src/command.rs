@@ -5,6 +5,8 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use clap::{Parser, Subcommand};
 use ironbark_server::{ServeOptions, log::level};
 
+use crate::own::Own;
+
 /// An LDAP directory server that takes an OpenLDAP deployment as it stands.
 ///
 /// Called as slapd or with it as the first word (`ironbark slapd -f slapd.conf`), it takes slapd's options.
@@ -26,6 +28,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         options: Vec<OsString>,
     },
+    #[command(flatten)]
+    Own(Own),
 }
 
 #[derive(Debug, clap::Args)]
@@ -66,6 +70,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
     };
     match command {
         Command::Serve(serve) => ironbark_server::serve(&serve.options(arguments)),
+        Command::Own(own) => own.run(),
         Command::Slapd { options } => {
             crate::slapd::run(std::iter::once(OsString::from("slapd")).chain(options).collect())
         }
@@ -106,7 +111,7 @@ mod tests {
     fn serve_stays_in_the_foreground_unless_told() {
         let parse = |line: &str| match Ironbark::try_parse_from(line.split(' ')).unwrap().command {
             Command::Serve(serve) => serve.options(&[]),
-            Command::Slapd { .. } => panic!("serve was asked for"),
+            Command::Slapd { .. } | Command::Own(_) => panic!("serve was asked for"),
         };
         let options = parse("ironbark serve -c x -l ldap://:1/ -l ldapi:/// --log stats,sync");
         assert_eq!(options.debug, Some(256 | 16384));

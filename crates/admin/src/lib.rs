@@ -4,5 +4,6 @@ pub mod command;
 pub mod dispatch;
 pub mod generate;
 pub mod getopt;
+mod own;
 pub mod slapd;
 pub mod tool;

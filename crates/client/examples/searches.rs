@@ -5,15 +5,21 @@
 //! Requests are encoded beforehand and answers only framed, so that one core of this program keeps several cores of a server busy.
 //! Prints answers, entries and bytes a second. An answer other than success, or without an entry, is an error.
 
+#![expect(
+    clippy::indexing_slicing,
+    clippy::cast_precision_loss,
+    reason = "a measuring program: a panic ends it, figures are rounded"
+)]
+
 use std::{env, fs, process::ExitCode, time::Duration};
 
 use ironbark_ldap_proto::{
     DerefAliases, Filter, MessageId, Request, Scope, SearchRequest, frame, message::encode_request,
 };
+use ironbark_runtime::{Clock, MonotonicTime};
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
-    time::Instant,
 };
 
 type Failure = Box<dyn std::error::Error>;
@@ -48,13 +54,15 @@ async fn measure() -> Result<(), Failure> {
     let requests: &'static [Vec<u8>] = encode(base, &fs::read_to_string(filters)?)?.leak();
     let (connections, in_flight): (u64, usize) = (connections.parse()?, in_flight.parse()?);
     let length = Duration::from_secs_f64(seconds.parse()?);
-    let begin = Instant::now();
+    let clock = Clock::system();
+    let begin = clock.monotonic();
     let mut tasks = Vec::new();
     for seed in 0..connections {
         let stream = TcpStream::connect(address).await?;
         stream.set_nodelay(true)?;
+        let its_clock = clock.clone();
         tasks.push(tokio::spawn(async move {
-            load(stream, requests, in_flight, seed, begin + length)
+            load(stream, requests, in_flight, seed, (its_clock, begin + length))
                 .await
                 .map_err(|error| error.to_string())
         }));
@@ -66,7 +74,7 @@ async fn measure() -> Result<(), Failure> {
         total.entries += received.entries;
         total.octets += received.octets;
     }
-    let elapsed = begin.elapsed().as_secs_f64();
+    let elapsed = clock.monotonic().saturating_since(begin).as_secs_f64();
     println!(
         "{:.0} searches/s ({} searches, {} entries, {:.1} MB/s)",
         total.answers as f64 / elapsed,
@@ -108,7 +116,7 @@ async fn load(
     requests: &[Vec<u8>],
     in_flight: usize,
     seed: u64,
-    end: Instant,
+    (clock, end): (Clock, MonotonicTime),
 ) -> Result<Received, Failure> {
     let mut random = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
     let mut received = Received::default();
@@ -117,10 +125,11 @@ async fn load(
     let mut ids: Vec<u8> = (1..=u8::try_from(in_flight)?).collect();
     let mut waiting = 0;
     loop {
-        if Instant::now() >= end && waiting == 0 {
+        let is_over = clock.monotonic() >= end;
+        if is_over && waiting == 0 {
             return Ok(received);
         }
-        if Instant::now() < end {
+        if !is_over {
             for id in ids.drain(..) {
                 random = random
                     .wrapping_mul(6_364_136_223_846_793_005)

@@ -1,7 +1,6 @@
 //! Operational attributes that are computed for each answer: entryDN (RFC 5020), subschemaSubentry, hasSubordinates.
 
-use ironbark_model::{Attribute, AttributeDescription, CompiledFilter, Entry};
-use ironbark_store::StoreError;
+use ironbark_model::{Attribute, AttributeDescription, Entry};
 
 use crate::Configuration;
 
@@ -18,30 +17,16 @@ pub(crate) fn for_each(configuration: &Configuration, dn: &str, has_subordinates
     visit(&known.has_subordinates, b"hasSubordinates", text);
 }
 
-/// Whether a filter asks for a computed attribute, so that it cannot be evaluated on the record alone.
-pub(crate) fn is_needed_by(configuration: &Configuration, filter: &CompiledFilter) -> bool {
-    let known = &configuration.well_known;
-    filter
-        .slots
-        .iter()
-        .any(|slot| [&known.entry_dn, &known.subschema_subentry, &known.has_subordinates].contains(&slot))
-}
-
 /// Adds them to an entry in memory.
-pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subordinates: Result<bool, StoreError>) {
+pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subordinates: bool) {
     let dn = entry.dn.pretty().to_owned();
     let attributes = &mut entry.attributes;
-    for_each(
-        configuration,
-        &dn,
-        has_subordinates.unwrap_or_default(),
-        &mut |description, _, value| {
-            attributes.push(Attribute {
-                description: description.clone(),
-                values: vec![value.to_vec()],
-            });
-        },
-    );
+    for_each(configuration, &dn, has_subordinates, &mut |description, _, value| {
+        attributes.push(Attribute {
+            description: description.clone(),
+            values: vec![value.to_vec()],
+        });
+    });
 }
 
 /// Adds them to the entries of a virtual context that lack them.

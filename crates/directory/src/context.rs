@@ -5,11 +5,11 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use ironbark_config::{DatabaseConfig, Operations};
+use ironbark_config::{DatabaseConfig, Operations, Require};
 use ironbark_model::{CompiledFilter, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{Database, Scope, StoreError};
 
-use crate::{Configuration, OperationError, overlay::Pipeline, writer::WriterHandle};
+use crate::{Configuration, OperationError, operation::Origin, overlay::Pipeline, writer::WriterHandle};
 
 /// A database of the configuration and what serves it.
 #[derive(Debug)]
@@ -125,17 +125,20 @@ impl Context {
         self.suffixes().contains(dn)
     }
 
-    /// Refuses what `restrict` and `readonly` forbid.
+    /// Refuses what `require`, `restrict` and `readonly` forbid.
     ///
     /// # Errors
-    /// `unwillingToPerform`.
-    pub(crate) fn check_restrictions(&self, operation: Operations) -> Result<(), OperationError> {
+    /// `unwillingToPerform`; `operationsError`, `protocolError` or `strongerAuthRequired` for what the connection lacks.
+    pub(crate) fn check_restrictions(&self, operation: Operations, origin: &Origin) -> Result<(), OperationError> {
+        if operation != Operations::BIND {
+            self.check_requirements(origin)?;
+        }
         let read_only = self.settings.read_only && Operations::WRITE.contains(operation);
         if read_only || self.settings.restrict.operations.contains(operation) {
             let text = if read_only {
                 "operation restricted"
             } else {
-                restricted_text(operation)
+                restricted_text(self.settings.restrict.operations)
             };
             return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
         }
@@ -143,9 +146,52 @@ impl Context {
     }
 }
 
-/// slapd names reading operations when it refuses them.
-fn restricted_text(operation: Operations) -> &'static str {
-    if Operations::READ.contains(operation) {
+/// What `require` asks, in slapd's order, and how its lack is answered. No mechanism of SASL and no strong authentication is built.
+const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
+    (
+        Require::STRONG,
+        ResultCode::STRONGER_AUTH_REQUIRED,
+        "strong(er) authentication required",
+    ),
+    (
+        Require::SASL,
+        ResultCode::STRONGER_AUTH_REQUIRED,
+        "SASL authentication required",
+    ),
+    (
+        Require::AUTHENTICATION,
+        ResultCode::UNWILLING_TO_PERFORM,
+        "authentication required",
+    ),
+    (Require::BIND, ResultCode::OPERATIONS_ERROR, "BIND required"),
+    (
+        Require::LDAP_V3,
+        ResultCode::PROTOCOL_ERROR,
+        "operation restricted to LDAPv3 clients",
+    ),
+];
+
+impl Context {
+    /// Refuses what does not meet the conditions of `require`; binds and StartTLS need not.
+    pub(crate) fn check_requirements(&self, origin: &Origin) -> Result<(), OperationError> {
+        for (requirement, code, text) in REQUIREMENTS {
+            let is_met = match requirement {
+                Require::AUTHENTICATION => !origin.identity.is_anonymous(),
+                Require::BIND => origin.has_bound,
+                Require::LDAP_V3 => origin.protocol_version >= 3,
+                _ => false,
+            };
+            if self.settings.require.contains(requirement) && !is_met {
+                return Err(OperationError::new(code, text));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// slapd names reading operations when they are what is refused.
+fn restricted_text(restricted: Operations) -> &'static str {
+    if restricted == Operations::READ {
         "read operations restricted"
     } else {
         "operation restricted"

@@ -7,7 +7,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_config::{DatabaseConfig, DatabaseKind, EnvironmentFlags};
 use ironbark_ldap_proto::DecodeLimits;
 use ironbark_model::{Dn, Schema};
 use ironbark_runtime::{Clock, Randomness, spawn_named};
@@ -49,6 +49,8 @@ pub struct OpenOptions<'a> {
     pub monitor: &'a MonitorFactory<'a>,
     /// `serverID` of this server.
     pub server_id: u16,
+    /// What the `rootDSE` files add to the root DSE: attribute descriptions and values.
+    pub root_dse: Vec<(String, Vec<Vec<u8>>)>,
 }
 
 /// The directory.
@@ -73,11 +75,19 @@ impl Directory {
         let mut contexts = Vec::new();
         let mut queues = Vec::new();
         for (index, settings) in options.configuration.databases.iter().enumerate() {
+            if settings.disabled {
+                continue;
+            }
             let backend = match settings.kind {
                 DatabaseKind::Mdb => {
                     let database = Arc::new(open::database(settings, &schema)?);
                     let (writer, jobs) = writer::channel();
-                    queues.push((Arc::clone(&database), jobs, index + 1));
+                    // A checkpoint is for databases whose commits are not flushed.
+                    let checkpoint = settings
+                        .mdb
+                        .checkpoint
+                        .filter(|_| settings.mdb.flags.contains(EnvironmentFlags::NO_SYNC));
+                    queues.push((Arc::clone(&database), jobs, index + 1, checkpoint));
                     Backend::Stored {
                         database,
                         writer,
@@ -99,7 +109,7 @@ impl Directory {
             }));
         }
         let databases = queues.iter().map(|(database, ..)| Arc::clone(database)).collect();
-        let configuration = configuration(options.configuration, contexts)?;
+        let configuration = configuration(options.configuration, contexts, &options.root_dse)?;
         let directory = Arc::new(Self {
             configuration: ArcSwap::from_pointee(configuration),
             clock: options.clock,
@@ -110,10 +120,10 @@ impl Directory {
             databases,
             writers: Mutex::new(Vec::new()),
         });
-        for (database, jobs, number) in queues {
+        for (database, jobs, number, checkpoint) in queues {
             let for_writer = Arc::clone(&directory);
             let writer = spawn_named(&format!("writer-{number}"), move || {
-                writer::run(&for_writer, &database, &jobs);
+                writer::run(&for_writer, &database, &jobs, checkpoint);
             })
             .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
             directory
@@ -131,6 +141,10 @@ impl Directory {
     }
 
     /// Brings what a reactor holds of the configuration up to date. While nothing changes, no counter that reactors share is touched.
+    #[expect(
+        clippy::redundant_allocation,
+        reason = "requests count on the reactor's own counter, not on the shared one"
+    )]
     pub(crate) fn refresh(&self, held: &mut Rc<Arc<Configuration>>) {
         let current = self.configuration.load();
         if !Arc::ptr_eq(&current, held) {
@@ -209,6 +223,7 @@ fn pipeline(options: &OpenOptions<'_>, settings: &DatabaseConfig, schema: &Arc<S
 fn configuration(
     read: ironbark_config::Configuration,
     contexts: Vec<Arc<Context>>,
+    root_dse: &[(String, Vec<Vec<u8>>)],
 ) -> Result<Configuration, OpenError> {
     let schema = read.schema;
     let well_known = WellKnown::of(&schema)
@@ -244,6 +259,6 @@ fn configuration(
         schema,
     };
     configuration.subschema = Arc::new([dse::subschema(&configuration, schema_dn)]);
-    configuration.root_dse = Arc::new([dse::root(&configuration)]);
+    configuration.root_dse = Arc::new([dse::root(&configuration, root_dse)?]);
     Ok(configuration)
 }

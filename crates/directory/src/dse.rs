@@ -4,7 +4,7 @@ use ironbark_config::DatabaseKind;
 use ironbark_ldap_proto::{controls, extended};
 use ironbark_model::{Attribute, Dn, Entry, Schema};
 
-use crate::Configuration;
+use crate::{Configuration, OpenError};
 
 /// Features of the root DSE: modify-increment, `+`, `@class`, absolute filters, language tags and ranges.
 const FEATURES: [&str; 6] = [
@@ -34,7 +34,10 @@ impl Builder<'_> {
 }
 
 /// The root DSE. Everything it lists is there.
-pub(crate) fn root(configuration: &Configuration) -> Entry {
+///
+/// # Errors
+/// One of the attributes that the `rootDSE` files add is unknown.
+pub(crate) fn root(configuration: &Configuration, added: &[(String, Vec<Vec<u8>>)]) -> Result<Entry, OpenError> {
     let mut entry = Builder {
         schema: &configuration.schema,
         attributes: Vec::new(),
@@ -82,10 +85,27 @@ pub(crate) fn root(configuration: &Configuration) -> Entry {
         "subschemaSubentry",
         configuration.subschema_dn().map(|dn| dn.pretty().to_owned()),
     );
-    Entry {
+    for (name, values) in added {
+        let description = configuration
+            .schema
+            .attribute_description(name.as_bytes())
+            .map_err(|error| OpenError::Configuration(format!("rootDSE: {name}: {error}")))?;
+        match entry
+            .attributes
+            .iter_mut()
+            .find(|attribute| attribute.description == description)
+        {
+            Some(attribute) => attribute.values.extend(values.iter().cloned()),
+            None => entry.attributes.push(Attribute {
+                description,
+                values: values.clone(),
+            }),
+        }
+    }
+    Ok(Entry {
         dn: Dn::root(),
         attributes: entry.attributes,
-    }
+    })
 }
 
 /// The subschema subentry.

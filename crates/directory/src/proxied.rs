@@ -10,7 +10,8 @@ use crate::{Configuration, OperationError, operation::Origin, session::Identity}
 /// Replaces the identity of an operation that carries the control.
 ///
 /// # Errors
-/// `authorizationDenied` unless the connection speaks for the rootdn of some database: `authz-policy` is `none`.
+/// `authorizationDenied` unless the connection speaks for the rootdn of the database that the other identity lies in, because
+/// `authz-policy` is `none`: the manager of one database must not become the manager of another.
 pub(crate) fn authorize(
     configuration: &Configuration,
     origin: &mut Origin,
@@ -19,19 +20,41 @@ pub(crate) fn authorize(
     let Some(control) = &controls.proxied_authorization else {
         return Ok(());
     };
+    let own = &origin.identity.dn;
+    if own.is_root() {
+        return Err(OperationError::new(
+            ResultCode::AUTHORIZATION_DENIED,
+            "anonymous proxied authorization not allowed",
+        ));
+    }
     let denied = || OperationError::new(ResultCode::AUTHORIZATION_DENIED, "not authorized to assume identity");
     let dn = match control.value.0 {
         b"" => Dn::root(),
         authorization_id => {
-            let name = authorization_id
-                .strip_prefix(b"dn:")
-                .ok_or_else(|| OperationError::new(ResultCode::AUTHORIZATION_DENIED, "authzId mapping failed"))?;
+            let name = match authorization_id.strip_prefix(b"dn:") {
+                Some(name) => name,
+                None if authorization_id.starts_with(b"u:") => return Err(denied()),
+                None => {
+                    return Err(OperationError::new(
+                        ResultCode::AUTHORIZATION_DENIED,
+                        "authzId mapping failed",
+                    ));
+                }
+            };
             Dn::parse(&configuration.schema, name)
                 .map_err(|_| OperationError::new(ResultCode::AUTHORIZATION_DENIED, "authzId mapping failed"))?
         }
     };
-    let own = &origin.identity.dn;
-    if *own != dn && !configuration.contexts.iter().any(|context| context.is_root(own)) {
+    let is_manager = || {
+        if dn.is_root() {
+            configuration.contexts.iter().any(|context| context.is_root(own))
+        } else {
+            configuration
+                .context_of(&dn)
+                .is_some_and(|context| context.is_root(own))
+        }
+    };
+    if *own != dn && !is_manager() {
         return Err(denied());
     }
     origin.identity = Arc::new(Identity {

@@ -1,11 +1,9 @@
 //! What the directory knows of one connection: who it speaks for, and where it comes from.
 
-use std::{
-    net::IpAddr,
-    sync::{
-        Arc,
-        atomic::{AtomicU8, Ordering},
-    },
+use core::net::IpAddr;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU8, Ordering},
 };
 
 use ironbark_model::Dn;
@@ -97,6 +95,8 @@ pub struct Session {
     pub identity: Arc<Identity>,
     /// Protocol version of the last bind; 3 before any.
     pub protocol_version: u8,
+    /// Whether a bind has succeeded.
+    pub has_bound: bool,
     /// Security strength factors: transport (TLS or local socket), as `security` and access rules use them.
     pub ssf: u32,
     /// Operations under way by message ID, for Abandon and Cancel.
@@ -114,6 +114,7 @@ impl Session {
             peer,
             identity: Arc::default(),
             protocol_version: 3,
+            has_bound: false,
             ssf: 0,
             in_flight: FxHashMap::default(),
             paged: Vec::new(),

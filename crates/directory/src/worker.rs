@@ -26,9 +26,14 @@ use crate::{
 pub struct Worker {
     directory: Arc<Directory>,
     /// The configuration as of the last request.
+    #[expect(
+        clippy::redundant_allocation,
+        reason = "requests count on the reactor's own counter, not on the shared one"
+    )]
     configuration: Rc<Arc<Configuration>>,
     scratch: Scratch,
     /// Runs that have ended: their memory serves the next ones, so that a search in steady state allocates nothing.
+    #[expect(clippy::vec_box, reason = "a run changes hands as a box")]
     spare_runs: Vec<Box<SearchRun>>,
 }
 
@@ -159,6 +164,8 @@ impl Worker {
             identity: Arc::clone(&session.identity),
             peer: Arc::clone(&session.peer),
             ssf: session.ssf,
+            protocol_version: session.protocol_version,
+            has_bound: session.has_bound,
             stop: StopFlag::default(),
             received_micros,
         };
@@ -312,6 +319,7 @@ impl Worker {
         session.in_flight.remove(&completion.message_id);
         if let Some(identity) = completion.identity {
             session.identity = identity;
+            session.has_bound = true;
         }
         out.extend_from_slice(&completion.response);
     }

@@ -44,7 +44,7 @@ pub(crate) fn submit(
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
     refuse_frontend_entries(configuration, &dn, kind)?;
     refuse_anonymous(configuration, origin, &dn)?;
-    let context = writable_context(configuration, &dn, kind)?;
+    let context = writable_context(configuration, origin, &dn, kind)?;
     let request = WriteRequest::Message(pdu.into(), message.operation.operation());
     enqueue(configuration, origin, context, request)
 }
@@ -89,6 +89,7 @@ fn refuse_frontend_entries(configuration: &Configuration, dn: &Dn, kind: Operati
 /// The database that holds `dn`, if it takes this kind of write.
 pub(crate) fn writable_context<'a>(
     configuration: &'a Configuration,
+    origin: &Origin,
     dn: &Dn,
     kind: Operations,
 ) -> Result<&'a Arc<Context>, OperationError> {
@@ -101,7 +102,7 @@ pub(crate) fn writable_context<'a>(
             error
         });
     };
-    context.check_restrictions(kind)?;
+    context.check_restrictions(kind, origin)?;
     Ok(context)
 }
 
@@ -142,6 +143,14 @@ pub(crate) fn queue(
 }
 
 impl WriteRequest {
+    /// Octets of the request, as a measure of what it writes.
+    pub(crate) fn size(&self) -> usize {
+        match self {
+            Self::Message(pdu, _) => pdu.len(),
+            Self::SetPassword(_) => 0,
+        }
+    }
+
     /// The kind of response.
     pub(crate) fn operation(&self) -> Operation {
         match self {

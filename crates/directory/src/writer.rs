@@ -2,11 +2,15 @@
 //!
 //! Invariant: a success is sent only after the commit that holds it. Nothing a refused operation did is ever committed.
 
-use std::sync::{
-    Arc,
-    mpsc::{Receiver, SyncSender, TrySendError, sync_channel},
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
+    },
+    time::Duration,
 };
 
+use ironbark_config::Checkpoint;
 use ironbark_model::ResultCode;
 use ironbark_store::{Database, StoreError, WriteTransaction};
 use tokio::sync::oneshot;
@@ -87,20 +91,101 @@ enum Outcome {
 }
 
 /// Serves a database until it is told to end.
-pub(crate) fn run(directory: &Directory, database: &Database, orders: &Receiver<Order>) {
+pub(crate) fn run(
+    directory: &Directory,
+    database: &Database,
+    orders: &Receiver<Order>,
+    checkpoint: Option<Checkpoint>,
+) {
     let mut group = Vec::new();
-    let mut is_open = true;
-    while is_open && let Ok(first) = orders.recv() {
-        is_open = take(first, &mut group);
-        while is_open
-            && group.len() < GROUP_LIMIT
-            && let Ok(next) = orders.try_recv()
-        {
-            is_open = take(next, &mut group);
+    let mut flusher = checkpoint.map(|checkpoint| Flusher::new(checkpoint, directory));
+    loop {
+        let first = match &flusher {
+            Some(flusher) => match orders.recv_timeout(flusher.patience(directory)) {
+                Ok(first) => Some(first),
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => return,
+            },
+            None => match orders.recv() {
+                Ok(first) => Some(first),
+                Err(_) => return,
+            },
+        };
+        let mut is_open = true;
+        if let Some(first) = first {
+            is_open = take(first, &mut group);
+            while is_open
+                && group.len() < GROUP_LIMIT
+                && let Ok(next) = orders.try_recv()
+            {
+                is_open = take(next, &mut group);
+            }
+            let octets: usize = group.iter().map(|job| job.request.size()).sum();
+            if !group.is_empty() {
+                serve_group(directory, database, &mut group);
+            }
+            if let Some(flusher) = &mut flusher {
+                flusher.written(octets);
+            }
         }
-        if !group.is_empty() {
-            serve_group(directory, database, &mut group);
+        if let Some(flusher) = &mut flusher {
+            flusher.flush_when_due(directory, database);
         }
+        if !is_open {
+            return;
+        }
+    }
+}
+
+/// `checkpoint`: flushes a database whose commits do not.
+struct Flusher {
+    octets: u64,
+    micros: u64,
+    written: u64,
+    /// When the first write since the last flush was made.
+    since: Option<u64>,
+    now: u64,
+}
+
+impl Flusher {
+    fn new(checkpoint: Checkpoint, directory: &Directory) -> Self {
+        Self {
+            octets: u64::from(checkpoint.kilobytes) * 1_024,
+            micros: u64::from(checkpoint.minutes) * 60_000_000,
+            written: 0,
+            since: None,
+            now: directory.monotonic_micros(),
+        }
+    }
+
+    /// How long to wait for the next write before looking at the time again.
+    fn patience(&self, directory: &Directory) -> Duration {
+        const IDLE: Duration = Duration::from_hours(1);
+        match self.since {
+            Some(since) if self.micros > 0 => {
+                Duration::from_micros((since + self.micros).saturating_sub(directory.monotonic_micros()))
+            }
+            _ => IDLE,
+        }
+    }
+
+    fn written(&mut self, octets: usize) {
+        self.written += octets as u64;
+        self.since.get_or_insert(self.now);
+    }
+
+    fn flush_when_due(&mut self, directory: &Directory, database: &Database) {
+        self.now = directory.monotonic_micros();
+        let by_size = self.octets > 0 && self.written >= self.octets;
+        let by_time = self.micros > 0 && self.since.is_some_and(|since| self.now >= since + self.micros);
+        if !by_size && !by_time {
+            return;
+        }
+        if let Err(error) = database.sync() {
+            tracing::error!(target: "any", "checkpoint: {error}");
+        }
+        self.written = 0;
+        self.since = None;
     }
 }
 

@@ -1,5 +1,7 @@
 //! A search in steady state allocates nothing on the heap, but for the operands of `&` and `|` (DESIGN §6).
 
+#![expect(clippy::expect_used, reason = "a panic fails the test")]
+
 mod harness;
 
 use harness::Site;

@@ -45,7 +45,7 @@ pub enum UrlScope {
     OneLevel,
     /// `sub`.
     Subtree,
-    /// `subord`, as OpenLDAP prints what it also takes as `children`.
+    /// `subordinate`, as OpenLDAP prints what it also takes as `subord` and `children`.
     Children,
 }
 
@@ -73,7 +73,7 @@ impl UrlScope {
             Self::Base => "base",
             Self::OneLevel => "one",
             Self::Subtree => "sub",
-            Self::Children => "subord",
+            Self::Children => "subordinate",
         }
     }
 }
@@ -406,7 +406,7 @@ mod tests {
             "ldap:///??sub??!e-bindname=cn=Manager%2Ccn=Foo",
             "ldapi://%2Ftmp%2Fsock/????x-mod=0777",
             "ldaps://[::1]:636/",
-            "ldap:///dc=a?cn,sn?subord",
+            "ldap:///dc=a?cn,sn?subordinate",
         ] {
             assert_eq!(LdapUrl::parse(text).unwrap().to_string(), text);
         }

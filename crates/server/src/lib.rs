@@ -10,6 +10,7 @@ mod monitor;
 mod options;
 mod pool;
 mod reactor;
+mod root_dse;
 mod serve;
 
 pub use monitor::BACKENDS;

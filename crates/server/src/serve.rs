@@ -20,6 +20,7 @@ use crate::{
     monitor::{Facts, Monitor},
     options::{DEFAULT_CONFIG_FILE, ServeOptions},
     pool::Pool,
+    root_dse,
 };
 
 /// Serves until a signal ends the server. The order is slapd's:
@@ -242,6 +243,7 @@ fn open_directory(
         made.borrow_mut().push(Arc::clone(&monitor));
         Some(monitor)
     };
+    let root_dse = root_dse::read(&configuration.global.root_dse_files)?;
     let directory = Directory::open(OpenOptions {
         configuration,
         clock: clock.clone(),
@@ -249,6 +251,7 @@ fn open_directory(
         overlays: &ironbark_overlays::make,
         monitor: &make_monitor,
         server_id,
+        root_dse,
     })?;
     Ok((directory, monitors.take()))
 }

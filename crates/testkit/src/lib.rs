@@ -25,6 +25,7 @@ mod ldif;
 mod scenario;
 mod server;
 mod tool;
+mod transcript;
 
 pub mod wait;
 
@@ -34,6 +35,7 @@ pub use command::Outcome;
 pub use error::TestkitError;
 pub use layout::Layout;
 pub use ldif::{NormalizedLdif, assert_ldif_eq, difference};
-pub use scenario::assert_same;
+pub use scenario::{assert_same, assert_same_answers};
 pub use server::{Listen, Server};
 pub use tool::Tool;
+pub use transcript::Transcript;

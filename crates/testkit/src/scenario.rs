@@ -1,6 +1,6 @@
 //! The same test against our server and against Debian's slapd.
 
-use crate::{Flavor, TestkitError, difference};
+use crate::{Flavor, Server, TestkitError, Transcript, difference};
 
 /// Runs a scenario against each flavor and fails when what it returns differs: the expectation is what slapd does.
 ///
@@ -9,6 +9,25 @@ use crate::{Flavor, TestkitError, difference};
 pub fn assert_same(scenario: impl FnMut(Flavor) -> Result<String, TestkitError>) {
     let problem = compare(Flavor::ALL, scenario);
     assert!(problem.is_none(), "{}", problem.unwrap_or_default());
+}
+
+/// Starts a server of each flavor with this slapd.conf, adds the LDIF as the rootdn, plays the same steps, and fails when an exit
+/// status, an output or a complaint of a client differs.
+#[track_caller]
+pub fn assert_same_answers(
+    configuration: &str,
+    ldif: &str,
+    mut steps: impl FnMut(&mut Transcript<'_>) -> Result<(), TestkitError>,
+) {
+    assert_same(|flavor| {
+        let server = Server::start(flavor, configuration)?;
+        if !ldif.is_empty() {
+            server.ldapadd(ldif)?.success()?;
+        }
+        let mut transcript = Transcript::new(&server);
+        steps(&mut transcript)?;
+        Ok(transcript.finish())
+    });
 }
 
 /// What differs between the flavors, or which of them failed.

@@ -1,7 +1,7 @@
 //! A server process with a directory of its own.
 
 use std::fs::File;
-use std::io;
+use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
@@ -303,8 +303,18 @@ index objectClass,cn,uid eq
 
     fn accepts(&self) -> bool {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, self.port));
-        let tcp = || TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok();
-        let socket = || UnixStream::connect(self.socket_path()).is_ok();
+        let tcp = || {
+            TcpStream::connect_timeout(&address, Duration::from_secs(1)).is_ok_and(|stream| {
+                let patient = stream.set_read_timeout(Some(wait::DEADLINE));
+                patient.is_ok() && answers(stream)
+            })
+        };
+        let socket = || {
+            UnixStream::connect(self.socket_path()).is_ok_and(|stream| {
+                let patient = stream.set_read_timeout(Some(wait::DEADLINE));
+                patient.is_ok() && answers(stream)
+            })
+        };
         match self.listen {
             Listen::Both => socket() && tcp(),
             Listen::Tcp => tcp(),
@@ -329,6 +339,12 @@ impl Drop for Server {
             let _ = child.wait();
         }
     }
+}
+
+/// Whether an anonymous bind is answered, with whatever result: slapd takes connections before it has read its configuration.
+fn answers(mut stream: impl Read + Write) -> bool {
+    const ANONYMOUS_BIND: [u8; 14] = [0x30, 12, 2, 1, 1, 0x60, 7, 2, 1, 3, 4, 0, 0x80, 0];
+    stream.write_all(&ANONYMOUS_BIND).is_ok() && stream.read_exact(&mut [0]).is_ok()
 }
 
 /// A port that nobody listens on at the moment.

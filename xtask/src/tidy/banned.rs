@@ -60,6 +60,13 @@ const BANS: &[Ban] = &[
         reason: "threads are started by runtime::spawn_named, or scoped",
     },
     Ban {
+        rule: "visible-entry",
+        pattern: "SearchEntryWriter",
+        allowed: &["crates/ldap-proto/", "crates/directory/src/search/encode.rs"],
+        tests_may: true,
+        reason: "entries are written for clients in one place, which takes a VisibleEntry",
+    },
+    Ban {
         rule: "network",
         pattern: "std::net",
         allowed: NETWORK,

@@ -57,6 +57,15 @@ fn push_uid(text: &mut String, person: &Person, number: u64) {
     push_number(text, number, 1);
 }
 
+const TELEPHONES: [&str; 5] = [
+    "telephoneNumber",
+    "facsimileTelephoneNumber",
+    "homePhone",
+    "mobile",
+    "pager",
+];
+const EMPLOYEE_TYPES: [&str; 6] = ["Manager", "Peon", "Temp", "Contract", "Employee", "Normal"];
+
 fn entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, number: u64, seed: u64) -> io::Result<()> {
     let random = &mut Random::for_entry(seed, number);
     let identity_of_entry = identity(random);
@@ -94,13 +103,7 @@ fn entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, number: u64, seed
     ldif.line("ou", unit);
     ldif.line("title", title);
     ldif.line("l", town);
-    for attribute in [
-        "telephoneNumber",
-        "facsimileTelephoneNumber",
-        "homePhone",
-        "mobile",
-        "pager",
-    ] {
+    for attribute in TELEPHONES {
         ldif.compose(attribute, |text| push_telephone(text, random));
     }
     ldif.compose("postalAddress", |text| {
@@ -114,10 +117,7 @@ fn entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, number: u64, seed
     ldif.compose("departmentNumber", |text| {
         push_number(text, 1000 + random.below(9000), 4);
     });
-    ldif.line(
-        "employeeType",
-        random.pick(&["Manager", "Peon", "Temp", "Contract", "Employee", "Normal"]),
-    );
+    ldif.line("employeeType", random.pick(&EMPLOYEE_TYPES));
     ldif.compose("roomNumber", |text| push_number(text, random.below(10_000), 4));
     if number > 0 {
         let boss = number / 16;

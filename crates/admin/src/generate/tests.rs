@@ -1,3 +1,5 @@
+//! Data sets are repeatable, of the stated size, and hold what they promise.
+
 use super::*;
 use std::collections::HashSet;
 

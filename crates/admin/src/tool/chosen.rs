@@ -149,11 +149,11 @@ mod tests {
     use ironbark_config::Memory;
 
     fn configuration() -> Configuration {
-        let text = "database mdb\nsuffix ou=a,dc=x\nsubordinate\ndirectory a\n\
+        let text = "database mdb\nsuffix cn=a,cn=x\nsubordinate\ndirectory a\n\
             database monitor\n\
-            database mdb\nsuffix ou=b,dc=x\nsubordinate\ndirectory b\n\
-            database mdb\nsuffix dc=x\ndirectory c\n\
-            database mdb\nsuffix dc=y\ndirectory d\n";
+            database mdb\nsuffix cn=b,cn=x\nsubordinate\ndirectory b\n\
+            database mdb\nsuffix cn=x\ndirectory c\n\
+            database mdb\nsuffix cn=y\ndirectory d\n";
         ironbark_config::load("slapd.conf", &Memory::file("slapd.conf", text)).unwrap()
     }
 
@@ -207,12 +207,12 @@ mod tests {
                 ..Options::default()
             })
         };
-        assert_eq!(suffix("DC=y"), Ok(vec![4]));
-        assert_eq!(suffix("ou=sub,ou=a,dc=x"), Ok(vec![0]));
+        assert_eq!(suffix("CN=y"), Ok(vec![4]));
+        assert_eq!(suffix("cn=sub,cn=a,cn=x"), Ok(vec![0]));
         assert!(suffix("cn=config").unwrap_err().contains("not available yet"));
         assert_eq!(
-            suffix("dc=z").unwrap_err(),
-            "slapcat: slap_init no backend for \"dc=z\""
+            suffix("cn=z").unwrap_err(),
+            "slapcat: slap_init no backend for \"cn=z\""
         );
         assert!(suffix("z").unwrap_err().contains("invalid suffix"));
     }

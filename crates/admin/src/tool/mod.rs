@@ -1,15 +1,18 @@
 //! The slap* tools: one file each, one row in [`TOOLS`].
 
-mod chosen;
+pub(crate) mod chosen;
+mod context_csn;
 mod filter;
-mod options;
-mod owner;
-mod progress;
+pub(crate) mod options;
+pub(crate) mod owner;
+pub(crate) mod progress;
 mod slapadd;
-mod slapcat;
+pub(crate) mod slapcat;
 mod slapdn;
 mod slapindex;
-mod slappasswd;
+mod slapmodify;
+pub(crate) mod slappasswd;
+mod slapschema;
 mod slaptest;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -42,8 +45,16 @@ pub const TOOLS: &[Tool] = &[
         run: slapindex::run,
     },
     Tool {
+        name: "slapmodify",
+        run: slapmodify::run,
+    },
+    Tool {
         name: "slappasswd",
         run: slappasswd::run,
+    },
+    Tool {
+        name: "slapschema",
+        run: slapschema::run,
     },
     Tool {
         name: "slaptest",

@@ -54,7 +54,7 @@ pub(crate) struct Options {
     /// Words that are no options.
     pub(crate) operands: Vec<String>,
     /// `-d`, or the levels of `-o syslog=` as far as a tool obeys them.
-    debug: Option<u32>,
+    pub(crate) debug: Option<u32>,
 }
 
 /// The command line was wrong, and the user has been told.

@@ -102,7 +102,7 @@ fn output(options: &Options) -> Result<Box<dyn Write>, String> {
 }
 
 /// Opens a database for reading; `None` when none has been made yet.
-pub(super) fn open_to_read(
+pub(crate) fn open_to_read(
     settings: &DatabaseConfig,
     chosen: &Chosen,
     program: &str,

@@ -81,12 +81,12 @@ mod tests {
     #[test]
     fn names_are_shown_in_the_wanted_form() {
         let schema = Schema::system();
-        let show = |form| describe(&schema, "CN=A,  dc=X", form);
-        assert_eq!(show(Form::Normalized).as_deref(), Ok("cn=a,dc=x"));
-        assert_eq!(show(Form::Pretty).as_deref(), Ok("cn=A,dc=X"));
+        let show = |form| describe(&schema, "CN=A,  cn=X", form);
+        assert_eq!(show(Form::Normalized).as_deref(), Ok("cn=a,cn=x"));
+        assert_eq!(show(Form::Pretty).as_deref(), Ok("cn=A,cn=X"));
         assert_eq!(
             show(Form::Both).as_deref(),
-            Ok("DN: <CN=A,  dc=X> check succeeded\nnormalized: <cn=a,dc=x>\npretty:     <cn=A,dc=X>")
+            Ok("DN: <CN=A,  cn=X> check succeeded\nnormalized: <cn=a,cn=x>\npretty:     <cn=A,cn=X>")
         );
         assert_eq!(
             describe(&schema, "foo", Form::Both),

@@ -120,7 +120,7 @@ impl Request {
         if let Some(format) = &request.salt_format
             && format.matches('%').count() != 1
         {
-            return Err(format!("-c {format}: one %s or %.<n>s is expected"));
+            return Err(wrong_format(format));
         }
         Ok(request)
     }
@@ -151,18 +151,20 @@ impl Request {
     }
 
     fn hash(&self, scheme: Scheme, secret: &[u8], randomness: &Randomness) -> Result<Vec<u8>, String> {
-        if scheme == Scheme::Crypt
-            && let Some(format) = &self.salt_format
-        {
-            return password::hash_crypt(secret, &crypt_salt(format, randomness)?).map_err(|error| error.to_string());
-        }
         let mut failure = None;
         let mut salt = |buffer: &mut [u8]| {
             if let Err(error) = randomness.fill(buffer) {
                 failure = Some(error.to_string());
             }
         };
-        let hashed = password::hash(scheme, secret, &mut salt).map_err(|error| error.to_string())?;
+        let hashed = match &self.salt_format {
+            Some(format) if scheme == Scheme::Crypt => {
+                let salt = password::crypt_salt(format, &mut salt).ok_or_else(|| wrong_format(format))?;
+                password::hash_crypt(secret, &salt)
+            }
+            _ => password::hash(scheme, secret, &mut salt),
+        };
+        let hashed = hashed.map_err(|error| error.to_string())?;
         failure.map_or(Ok(hashed), Err)
     }
 
@@ -218,38 +220,13 @@ pub(crate) fn generate(randomness: &Randomness, length: usize) -> Result<Vec<u8>
         .collect())
 }
 
-/// The salt of a `%s` or `%.<n>s` format.
-fn crypt_salt(format: &str, randomness: &Randomness) -> Result<String, String> {
-    let wrong = || format!("-c {format}: one %s or %.<n>s is expected");
-    let (before, rest) = format.split_once('%').ok_or_else(wrong)?;
-    let (width, after) = rest.split_once('s').ok_or_else(wrong)?;
-    let length = match width.strip_prefix('.') {
-        Some(digits) => digits
-            .parse()
-            .ok()
-            .filter(|length: &usize| *length <= 64)
-            .ok_or_else(wrong)?,
-        None if width.is_empty() => 31,
-        None => return Err(wrong()),
-    };
-    let salt = generate(randomness, length)?;
-    Ok(format!("{before}{}{after}", String::from_utf8_lossy(&salt)))
+fn wrong_format(format: &str) -> String {
+    format!("-c {format}: one %s or %.<n>s is expected")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn salt_formats_are_those_of_printf() {
-        let randomness = Randomness::seeded(1);
-        assert_eq!(crypt_salt("%.2s", &randomness).unwrap().len(), 2);
-        assert!(crypt_salt("$6$%.8s$", &randomness).unwrap().starts_with("$6$"));
-        assert_eq!(crypt_salt("%s", &randomness).unwrap().len(), 31);
-        for wrong in ["x", "%d", "%.99999s", "%5s"] {
-            assert!(crypt_salt(wrong, &randomness).is_err(), "{wrong}");
-        }
-    }
 
     #[test]
     fn every_scheme_makes_values_that_verify() {

@@ -83,12 +83,15 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
     Ok(())
 }
 
-/// A database that has been made is opened; of one that has not, the directory must be there. Nothing is made.
+/// Opens a database for reading. Nothing is made: one that has not been made yet fails, as with slapd.
 fn open(settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
     let directory = &settings.mdb.directory;
     std::fs::read_dir(directory).map_err(|error| format!("directory {}: {error}", directory.display()))?;
     if !directory.join("data.mdb").exists() {
-        return Ok(());
+        return Err(format!(
+            "{}: no database has been made here yet (test would succeed using the -u switch)",
+            directory.display()
+        ));
     }
     let mut options = ironbark_directory::open::options(settings);
     options.read_only = true;

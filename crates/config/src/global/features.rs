@@ -133,25 +133,9 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(Handler::Global { set: set_salt_format, get: |config, _| vec![config.crypt_salt_format.clone()] }),
     Setting::new(Global, &["sortvals"], &["olcSortVals"])
         .takes("<attribute> ...", "")
-        .does("Names attributes whose values are kept in the order of their equality rule.")
+        .does("Names attributes whose values slapd keeps sorted, to find one among many.")
         .since("2.4")
-        .like(&["member uniqueMember"])
-        .obeyed(Handler::Global {
-            set: |config, statement| {
-                for name in statement.some()? {
-                    let description = statement
-                        .schema
-                        .attribute_description(name.as_bytes())
-                        .map_err(|error| format!("\"{name}\": {error}"))?;
-                    config.sorted_values.push(description);
-                }
-                Ok(())
-            },
-            get: |config, schema| {
-                let names: Vec<String> = config.sorted_values.iter().map(|name| schema.description_text(name)).collect();
-                if names.is_empty() { Vec::new() } else { vec![names.join(" ")] }
-            },
-        }),
+        .meaningless("big value sets are found by hash, and values stay in the order in which they were added"),
     Setting::new(Global, &["maxFilterDepth"], &["olcMaxFilterDepth"])
         .takes("<depth>", "1000")
         .does("Limits how deep the filter of a search may nest.")

@@ -12,7 +12,7 @@ mod tls;
 
 use std::path::PathBuf;
 
-use ironbark_model::{AttributeDescription, Dn};
+use ironbark_model::Dn;
 
 pub use features::{Allow, Disallow};
 pub use log::{LogFileFormat, LogRotation};
@@ -74,8 +74,6 @@ pub struct GlobalConfig {
     pub max_incoming: u64,
     /// `sockbuf_max_incoming_auth`: on an authenticated one.
     pub max_incoming_authenticated: u64,
-    /// `sortvals`.
-    pub sorted_values: Vec<AttributeDescription>,
     /// `threads`; `None`: as many as the machine has cores.
     pub threads: Option<u32>,
     /// `tool-threads`; `None`: as many as the machine has cores.
@@ -110,7 +108,6 @@ impl Default for GlobalConfig {
             server_ids: Vec::new(),
             max_incoming: 262_143,
             max_incoming_authenticated: 4_194_303,
-            sorted_values: Vec::new(),
             threads: None,
             tool_threads: None,
         }

@@ -325,7 +325,6 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
             "defaultsearchbase nonsense",
             "<defaultsearchbase> invalid DN \"nonsense\"",
         ),
-        ("sortvals nothing", "<sortvals> \"nothing\": attribute type undefined"),
         (
             "limits users size=1",
             "<limits> only allowed within database declaration",

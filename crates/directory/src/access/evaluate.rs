@@ -115,7 +115,9 @@ impl<'a> Check<'a> {
     fn names(&self, attribute: &AttributeTarget, target: Target<'_>) -> bool {
         let schema = &*self.configuration.schema;
         match (attribute, target) {
-            (AttributeTarget::Entry, Target::Entry) | (AttributeTarget::Children, Target::Children) => true,
+            // A class does not allow the pseudo-attributes: what is not in it includes them.
+            (AttributeTarget::Entry | AttributeTarget::NotClass(_), Target::Entry)
+            | (AttributeTarget::Children | AttributeTarget::NotClass(_), Target::Children) => true,
             (AttributeTarget::Attribute(named), Target::Attribute(description, _)) => {
                 schema.is_description_subtype(description, named)
             }

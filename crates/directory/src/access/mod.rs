@@ -6,10 +6,10 @@
 mod evaluate;
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry};
-use ironbark_store::{Record, View};
+use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, ResultCode};
+use ironbark_store::{EntryId, Record, View};
 
-use crate::{Configuration, Context, session::Identity};
+use crate::{Configuration, Context, OperationError, session::Identity};
 use evaluate::Check;
 
 /// Who acts on a database.
@@ -144,6 +144,28 @@ pub(crate) fn permits(
     privileges: Privileges,
 ) -> bool {
     subject.is_root || Check::new(context, configuration, subject, Source::Memory(entry)).permits(target, privileges)
+}
+
+/// The error for a missing name without its matched DN and referrals, if the deepest ancestor may not be disclosed to the subject.
+pub(crate) fn undisclosed(
+    context: &Context,
+    configuration: &Configuration,
+    subject: Subject<'_>,
+    (view, ancestor): (View<'_>, Option<(EntryId, usize)>),
+    error: OperationError,
+) -> OperationError {
+    let Some((id, _)) = ancestor else { return error };
+    let is_disclosed = match view.record(id) {
+        Ok(Some(record)) => WriteCheck::on_record(context, configuration, subject, &record, view)
+            .permits(Target::Entry, Privileges::DISCLOSE),
+        Ok(None) => true,
+        Err(failed) => return failed.into(),
+    };
+    if is_disclosed {
+        error
+    } else {
+        OperationError::code(ResultCode::NO_SUCH_OBJECT)
+    }
 }
 
 /// Access rules applied to one subject and one entry that is about to be written.

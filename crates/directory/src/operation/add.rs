@@ -14,8 +14,8 @@ use super::{
     read_entry, write_checks,
 };
 use crate::{
-    OperationError,
-    access::{Target, WriteCheck},
+    Configuration, Context, OperationError,
+    access::{Subject, Target, WriteCheck},
     overlay::Asked,
     referral,
     respond::Success,
@@ -232,14 +232,11 @@ fn place(
             check_superior(execution, &check, (view, &record), (&entry.dn, &name))?;
             entry.dn = entry.dn.with_new_superior(&name).unwrap_or_default();
         }
-        _ if !has_superior => {
-            let root = Entry::new(Dn::root());
-            let check = WriteCheck::on_entry(context, configuration, subject, &root);
-            require(
-                check.permits(Target::Children, Privileges::ADD),
-                "no write access to parent",
-            )?;
+        // Below an empty suffix the root need not be an entry.
+        None if entry.dn.depth() == 1 && context.suffixes().iter().any(Dn::is_root) => {
+            require_root_access(context, configuration, subject)?;
         }
+        _ if !has_superior => require_root_access(context, configuration, subject)?,
         None => return Err(OperationError::no_such_object(String::new())),
         Some(_) => return Err(referral::missing(configuration, view, &entry.dn, ancestor)),
     }
@@ -253,6 +250,20 @@ fn place(
             .iter()
             .all(|modification| is_granted(&check, modification));
     require(attributes_granted, "no write access to attribute")
+}
+
+/// Whether a new entry may be put where it has no superior.
+fn require_root_access(
+    context: &Context,
+    configuration: &Configuration,
+    subject: Subject<'_>,
+) -> Result<(), OperationError> {
+    let root = Entry::new(Dn::root());
+    let check = WriteCheck::on_entry(context, configuration, subject, &root);
+    require(
+        check.permits(Target::Children, Privileges::ADD),
+        "no write access to parent",
+    )
 }
 
 fn check_superior(

@@ -6,7 +6,6 @@ use ironbark_store::{Record, View};
 use crate::{
     Configuration, Context, OperationError,
     access::{self, Source, Subject},
-    computed,
 };
 
 /// Checks the filter on an entry in memory, computed attributes included. What the subject may not search is Undefined.
@@ -28,7 +27,7 @@ pub(crate) fn check_assertion(
     verdict(filter.evaluate(schema, &source, &mut Vec::new()))
 }
 
-/// As [`check_assertion`], on a stored entry, in place where that is possible.
+/// As [`check_assertion`], on a stored entry, in place.
 pub(crate) fn check_assertion_on_record(
     context: &Context,
     configuration: &Configuration,
@@ -37,11 +36,6 @@ pub(crate) fn check_assertion_on_record(
     filter: &Filter<'_>,
 ) -> Result<(), OperationError> {
     let compiled = compile(configuration, filter);
-    if computed::is_needed_by(configuration, &compiled) {
-        let mut entry = record.to_entry(view.dn(record.id)?)?;
-        computed::add_all(configuration, &mut entry, view.has_subordinates(record.id));
-        return check_assertion(context, configuration, subject, &entry, filter);
-    }
     let visible = access::searchable_filter(context, configuration, subject, Source::Record(record, view), &compiled);
     verdict(record.evaluate(visible.as_ref().unwrap_or(&compiled), &mut Vec::new()))
 }

@@ -29,6 +29,7 @@ pub(crate) fn start(
 ) -> Result<Started, OperationError> {
     session.stop_all();
     session.identity = Arc::default();
+    session.has_bound = false;
     check_version(session, configuration, request.version)?;
     let dn = Dn::parse(&configuration.schema, request.name)
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
@@ -57,7 +58,7 @@ pub(crate) fn start(
         anonymous(configuration, &dn, password)?;
         return Ok(succeed(directory, session, origin, Identity::default(), out));
     }
-    match check_name(configuration, &dn, password)? {
+    match check_name(configuration, origin, &dn, password)? {
         Verdict::Accepted(identity) => {
             crate::log::bound(origin, identity.dn.pretty());
             Ok(succeed(directory, session, origin, identity, out))
@@ -112,19 +113,44 @@ fn anonymous(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<
 }
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
-fn check_name(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<Verdict, OperationError> {
-    let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
+fn check_name(
+    configuration: &Configuration,
+    origin: &Origin,
+    dn: &Dn,
+    password: &[u8],
+) -> Result<Verdict, OperationError> {
     if configuration.settings.disallow.contains(Disallow::BIND_SIMPLE) {
         return Err(OperationError::new(
             ResultCode::UNWILLING_TO_PERFORM,
             "unwilling to perform simple authentication",
         ));
     }
-    if let Some(verdict) = root_verdict(configuration, dn, password) {
-        return verdict;
+    let Some((name, root_password)) = root_password(configuration, dn) else {
+        let (name, stored) = entry_passwords(configuration, origin, dn)?;
+        return decide(name, stored, password);
+    };
+    if password::cost(&root_password) == Cost::Cheap && password::verify(&root_password, password) {
+        return decide(name, vec![root_password], password);
     }
+    // The rootdn may have an entry, whose password serves as well.
+    match entry_passwords(configuration, origin, dn) {
+        Ok((name, mut stored)) => {
+            stored.push(root_password);
+            decide(name, stored, password)
+        }
+        Err(_) => decide(name, vec![root_password], password),
+    }
+}
+
+/// The name of an entry as it is stored, and the passwords that it can be authenticated with.
+fn entry_passwords(
+    configuration: &Configuration,
+    origin: &Origin,
+    dn: &Dn,
+) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
+    let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     let context = configuration.context_of(dn).ok_or_else(invalid)?;
-    context.check_restrictions(Operations::BIND)?;
+    context.check_restrictions(Operations::BIND, origin)?;
     let Backend::Stored { database, .. } = &context.backend else {
         return Err(invalid());
     };
@@ -139,18 +165,18 @@ fn check_name(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result
     }
     let entry = record.to_entry(view.dn(id)?)?;
     let stored = usable_passwords(configuration, context, &entry)?;
-    decide(entry.dn, stored, password)
+    Ok((entry.dn, stored))
 }
 
-/// Checks against the `rootpw` of the database whose rootdn this is.
-fn root_verdict(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Option<Result<Verdict, OperationError>> {
+/// The name and the `rootpw` of the database whose rootdn this is.
+fn root_password(configuration: &Configuration, dn: &Dn) -> Option<(Dn, Vec<u8>)> {
     let context = configuration
         .contexts
         .iter()
         .find(|context| context.is_root(dn) && context.settings.root_password.is_some())?;
     let stored = context.settings.root_password.as_ref()?.0.clone();
     let name = context.settings.root_dn.clone()?;
-    Some(decide(name, vec![stored], password))
+    Some((name, stored))
 }
 
 fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, OperationError> {
@@ -210,6 +236,7 @@ fn succeed(
     out: &mut Vec<u8>,
 ) -> Started {
     session.identity = Arc::new(identity);
+    session.has_bound = true;
     let success = OperationError::code(ResultCode::SUCCESS);
     respond::result(out, origin.message_id, Operation::Bind, &success);
     crate::log::result(directory, origin, Operation::Bind, ResultCode::SUCCESS, "");

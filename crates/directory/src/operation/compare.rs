@@ -28,6 +28,17 @@ pub(crate) fn compare(
     }
 }
 
+/// A request whose parts are resolved.
+struct Comparison<'a> {
+    configuration: &'a Configuration,
+    origin: &'a Origin,
+    dn: Dn,
+    description: AttributeDescription,
+    /// Normal form of `value`.
+    assertion: Vec<u8>,
+    value: &'a [u8],
+}
+
 fn outcome(
     configuration: &Configuration,
     origin: &Origin,
@@ -39,75 +50,38 @@ fn outcome(
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
     let description = schema
         .attribute_description(request.attribute)
-        .map_err(|error| OperationError::new(ResultCode::UNDEFINED_ATTRIBUTE_TYPE, error.to_string()))?;
+        .map_err(|_| OperationError::code(ResultCode::UNDEFINED_ATTRIBUTE_TYPE))?;
     let assertion = normalized_assertion(schema, &description, request.value)?;
-    if let Some(entry) = frontend_entry(configuration, &dn) {
-        return compare_memory(
-            configuration,
-            &configuration.frontend,
-            origin,
-            entry,
-            &description,
-            &assertion,
-            request.value,
-        );
+    let comparison = Comparison {
+        configuration,
+        origin,
+        dn,
+        description,
+        assertion,
+        value: request.value,
+    };
+    if let Some(entry) = frontend_entry(configuration, &comparison.dn) {
+        return comparison.with(&configuration.frontend, entry);
     }
     let context = configuration
-        .context_of(&dn)
-        .ok_or_else(|| referral::default_referral(configuration, &dn, None))?;
-    context.check_restrictions(Operations::COMPARE)?;
-    let database = match &context.backend {
-        Backend::Stored { database, .. } => database,
-        Backend::Frontend => return Err(OperationError::code(ResultCode::NO_SUCH_OBJECT)),
+        .context_of(&comparison.dn)
+        .ok_or_else(|| referral::default_referral(configuration, &comparison.dn, None))?;
+    context.check_restrictions(Operations::COMPARE, origin)?;
+    match &context.backend {
+        Backend::Frontend => Err(OperationError::code(ResultCode::NO_SUCH_OBJECT)),
         Backend::Virtual(tree) => {
             let entries = computed::complete(configuration, tree.entries(configuration));
             let entry = entries
                 .iter()
-                .find(|entry| entry.dn == dn)
+                .find(|entry| entry.dn == comparison.dn)
                 .ok_or_else(|| OperationError::no_such_object(String::new()))?;
-            return compare_memory(
-                configuration,
-                context,
-                origin,
-                entry,
-                &description,
-                &assertion,
-                request.value,
-            );
+            comparison.with(context, entry)
         }
-    };
-    let snapshot = database.snapshot()?;
-    let view = snapshot.view();
-    let id = match view.locate(&dn)? {
-        Location::Entry(id) => id,
-        Location::Missing { ancestor } => return Err(referral::missing(configuration, view, &dn, ancestor)),
-    };
-    let record = view
-        .record(id)?
-        .ok_or_else(|| OperationError::code(ResultCode::NO_SUCH_OBJECT))?;
-    if record.is_referral() && controls.manage_dsa_it.is_none() {
-        let urls = referral::urls_of(configuration, &record, Some((&dn, &dn)), None);
-        return Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls));
+        Backend::Stored { database, .. } => {
+            let snapshot = database.snapshot()?;
+            comparison.with_stored(context, snapshot.view(), controls)
+        }
     }
-    let mut entry = record.to_entry(view.dn(id)?)?;
-    computed::add_all(configuration, &mut entry, has_subordinates(view, id));
-    if let Some(assertion) = &controls.assertion {
-        let subject = Subject::of(&origin.identity, context);
-        super::check_assertion(context, configuration, subject, &entry, &assertion.value.0)?;
-    }
-    compare_memory(
-        configuration,
-        context,
-        origin,
-        &entry,
-        &description,
-        &assertion,
-        request.value,
-    )
-}
-
-fn has_subordinates(view: View<'_>, id: ironbark_store::EntryId) -> Result<bool, ironbark_store::StoreError> {
-    view.has_subordinates(id)
 }
 
 fn frontend_entry<'a>(configuration: &'a Configuration, dn: &Dn) -> Option<&'a Entry> {
@@ -138,62 +112,101 @@ fn normalized_assertion(
     Ok(normalized)
 }
 
-fn compare_memory(
-    configuration: &Configuration,
-    context: &Context,
-    origin: &Origin,
-    entry: &Entry,
-    description: &AttributeDescription,
-    assertion: &[u8],
-    value: &[u8],
-) -> Result<bool, OperationError> {
-    let schema = &*configuration.schema;
-    let subject = Subject::of(&origin.identity, context);
-    let target = Target::Attribute(description, Some(value));
-    if !access::permits(context, configuration, subject, entry, target, Privileges::COMPARE) {
-        // Without disclose the entry does not exist for this subject.
-        let disclosed = access::permits(
-            context,
-            configuration,
-            subject,
-            entry,
-            Target::Entry,
-            Privileges::DISCLOSE,
-        );
-        let code = if disclosed {
-            ResultCode::INSUFFICIENT_ACCESS_RIGHTS
-        } else {
-            ResultCode::NO_SUCH_OBJECT
+impl Comparison<'_> {
+    fn with_stored(
+        &self,
+        context: &Context,
+        view: View<'_>,
+        controls: &RequestControls<'_>,
+    ) -> Result<bool, OperationError> {
+        let Self { configuration, dn, .. } = self;
+        let id = match view.locate(dn)? {
+            Location::Entry(id) => id,
+            Location::Missing { ancestor } => {
+                let error = referral::missing(configuration, view, dn, ancestor);
+                let subject = Subject::of(&self.origin.identity, context);
+                return Err(access::undisclosed(
+                    context,
+                    configuration,
+                    subject,
+                    (view, ancestor),
+                    error,
+                ));
+            }
         };
-        return Err(OperationError::code(code));
-    }
-    let mut found = false;
-    let mut normalized = Vec::new();
-    for attribute in &entry.attributes {
-        if !schema.is_description_subtype(&attribute.description, description) {
-            continue;
+        let record = view
+            .record(id)?
+            .ok_or_else(|| OperationError::code(ResultCode::NO_SUCH_OBJECT))?;
+        if record.is_referral() && controls.manage_dsa_it.is_none() {
+            let urls = referral::urls_of(configuration, &record, Some((dn, dn)), None);
+            return Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls));
         }
-        found = true;
-        let Some(rule) = schema.attribute_type(attribute.description.attribute_type).equality else {
-            continue;
-        };
-        for value in &attribute.values {
-            normalized.clear();
-            if (rule.normalize_value)(schema, value, &mut normalized).is_err() {
+        let mut entry = record.to_entry(view.dn(id)?)?;
+        computed::add_all(configuration, &mut entry, view.has_subordinates(id)?);
+        if let Some(assertion) = &controls.assertion {
+            let subject = Subject::of(&self.origin.identity, context);
+            super::check_assertion(context, configuration, subject, &entry, &assertion.value.0)?;
+        }
+        self.with(context, &entry)
+    }
+
+    fn with(&self, context: &Context, entry: &Entry) -> Result<bool, OperationError> {
+        let Self {
+            configuration,
+            origin,
+            description,
+            assertion,
+            value,
+            ..
+        } = self;
+        let schema = &*configuration.schema;
+        let subject = Subject::of(&origin.identity, context);
+        let target = Target::Attribute(description, Some(*value));
+        if !access::permits(context, configuration, subject, entry, target, Privileges::COMPARE) {
+            // Without disclose the entry does not exist for this subject.
+            let disclosed = access::permits(
+                context,
+                configuration,
+                subject,
+                entry,
+                Target::Entry,
+                Privileges::DISCLOSE,
+            );
+            let code = if disclosed {
+                ResultCode::INSUFFICIENT_ACCESS_RIGHTS
+            } else {
+                ResultCode::NO_SUCH_OBJECT
+            };
+            return Err(OperationError::code(code));
+        }
+        let mut found = false;
+        let mut normalized = Vec::new();
+        for attribute in &entry.attributes {
+            if !schema.is_description_subtype(&attribute.description, description) {
                 continue;
             }
-            let equal = match rule.evaluate {
-                Some(evaluate) => evaluate(schema, &normalized, assertion),
-                None => normalized == assertion,
+            found = true;
+            let Some(rule) = schema.attribute_type(attribute.description.attribute_type).equality else {
+                continue;
             };
-            if equal {
-                return Ok(true);
+            for value in &attribute.values {
+                normalized.clear();
+                if (rule.normalize_value)(schema, value, &mut normalized).is_err() {
+                    continue;
+                }
+                let equal = match rule.evaluate {
+                    Some(evaluate) => evaluate(schema, &normalized, assertion),
+                    None => normalized == *assertion,
+                };
+                if equal {
+                    return Ok(true);
+                }
             }
         }
-    }
-    if found {
-        Ok(false)
-    } else {
-        Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE))
+        if found {
+            Ok(false)
+        } else {
+            Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE))
+        }
     }
 }

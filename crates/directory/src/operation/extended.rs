@@ -26,6 +26,9 @@ pub(crate) fn start(
 ) -> Result<Started, OperationError> {
     let row = lookup(request.name)
         .ok_or_else(|| OperationError::new(ResultCode::PROTOCOL_ERROR, "unsupported extended operation"))?;
+    if row.operation != ExtendedOperation::StartTls {
+        configuration.frontend.check_requirements(origin)?;
+    }
     let restrict = &configuration.frontend.settings.restrict;
     if restrict.operations.contains(Operations::EXTENDED) || restrict.extended.iter().any(|oid| oid == row.oid) {
         return Err(OperationError::new(

@@ -11,7 +11,7 @@ use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, 
 
 use crate::{
     Configuration, Context, Directory, OperationError,
-    access::Subject,
+    access::{self, Subject},
     overlay::{Applied, Asked},
     session::{Identity, Peer, StopFlag},
     stamp::Stamp,
@@ -33,7 +33,7 @@ pub mod pretty;
 mod read_entry;
 mod write_checks;
 
-pub(crate) use assertion::check_assertion;
+pub(crate) use assertion::{check_assertion, check_assertion_on_record};
 pub use modification::{Authority, Modification, ModificationKind};
 
 /// Who asked, and when: what an operation carries from its connection to wherever it executes.
@@ -51,6 +51,10 @@ pub struct Origin {
     pub peer: Arc<Peer>,
     /// Security strength factor of the connection.
     pub ssf: u32,
+    /// Protocol version of the connection.
+    pub protocol_version: u8,
+    /// Whether a bind, if only an anonymous one, has succeeded on the connection.
+    pub has_bound: bool,
     /// Given up by Abandon, Cancel or the end of the connection.
     pub stop: StopFlag,
     /// Monotonic microseconds when the PDU was complete.
@@ -161,10 +165,21 @@ impl<'w, 'd> Execution<'w, 'd> {
     pub fn locate(&self, dn: &Dn) -> Result<EntryId, OperationError> {
         match self.view().locate(dn)? {
             Location::Entry(id) => Ok(id),
-            Location::Missing { ancestor } => {
-                Err(crate::referral::missing(self.configuration, self.view(), dn, ancestor))
-            }
+            Location::Missing { ancestor } => Err(self.missing(dn, ancestor)),
         }
+    }
+
+    /// The error for a name that does not exist, without what the subject may not know.
+    pub(crate) fn missing(&self, dn: &Dn, ancestor: Option<(EntryId, usize)>) -> OperationError {
+        let view = self.view();
+        let error = crate::referral::missing(self.configuration, view, dn, ancestor);
+        access::undisclosed(
+            self.context,
+            self.configuration,
+            self.subject(),
+            (view, ancestor),
+            error,
+        )
     }
 
     /// Whether the relax rules control came along.
@@ -195,6 +210,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         }
         self.record.effects.push(effect.clone());
         let id = id?;
+        self.check_entry_size(kind, id)?;
         for overlay in overlays {
             let applied = Applied {
                 effect: &effect,
@@ -218,6 +234,28 @@ impl<'w, 'd> Execution<'w, 'd> {
         modifications: &[Modification],
     ) -> Result<Option<OperationError>, OperationError> {
         modify::run_internal(self, dn, modifications)
+    }
+
+    /// `maxentrysize`: looked at once the entry is as it would be stored.
+    fn check_entry_size(&self, kind: ChangeKind, id: EntryId) -> Result<(), OperationError> {
+        let limit = self.context.settings.mdb.max_entry_size;
+        if limit == 0 || kind == ChangeKind::Delete {
+            return Ok(());
+        }
+        let size: usize = match self.view().record(id)? {
+            Some(record) => record
+                .attributes()
+                .map(|held| held.encoded_length().unwrap_or_default())
+                .sum(),
+            None => 0,
+        };
+        if size as u64 > limit {
+            return Err(OperationError::new(
+                ResultCode::ADMIN_LIMIT_EXCEEDED,
+                "entry is too big",
+            ));
+        }
+        Ok(())
     }
 
     /// Applies a further effect: overlays call this from `in_transaction`.

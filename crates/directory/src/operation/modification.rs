@@ -111,13 +111,18 @@ impl Modification {
     ) -> Result<(), OperationError> {
         for (index, value) in values.iter().enumerate() {
             // A class must be known: slapd counts that as a matter of syntax.
-            let unknown_class = &*attribute_type.oid == OBJECT_CLASS && schema.find_object_class(value).is_none();
-            if unknown_class || (attribute_type.syntax.validate)(schema, value).is_err() {
+            let is_class = &*attribute_type.oid == OBJECT_CLASS;
+            let class = is_class.then(|| schema.find_object_class(value)).flatten();
+            if (is_class && class.is_none()) || (attribute_type.syntax.validate)(schema, value).is_err() {
                 let text = format!("{}: value #{index} invalid per syntax", self.name);
                 return refuse(ResultCode::INVALID_ATTRIBUTE_SYNTAX, text);
             }
-            self.values
-                .push(pretty::stored_form(schema, attribute_type.syntax, value));
+            // Classes are stored by the name they are known by, whichever the client wrote.
+            let stored = match class.and_then(|class| class.names.first()) {
+                Some(name) => name.as_bytes().to_vec(),
+                None => pretty::stored_form(schema, attribute_type.syntax, value),
+            };
+            self.values.push(stored);
         }
         let adds = matches!(self.kind, ModificationKind::Add | ModificationKind::Replace);
         if adds && self.values.len() > 1 && attribute_type.single_value {

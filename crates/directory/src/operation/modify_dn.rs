@@ -167,12 +167,20 @@ fn locate(execution: &Execution<'_, '_>, dn: &Dn) -> Result<EntryId, OperationEr
         Location::Missing {
             ancestor: Some((_, depth)),
         } if depth + 1 != dn.depth() => Err(referral::default_referral(execution.configuration, dn, None)),
-        Location::Missing { ancestor } => Err(referral::missing(
-            execution.configuration,
-            execution.view(),
-            dn,
-            ancestor,
-        )),
+        Location::Missing { ancestor } => {
+            // Whoever may not rename there does not learn what is there.
+            if let Some((id, _)) = ancestor {
+                let view = execution.view();
+                let parent = write_checks::record_of(view, id)?;
+                let (context, configuration) = (execution.context, execution.configuration);
+                let check = WriteCheck::on_record(context, configuration, execution.subject(), &parent, view);
+                require(
+                    check.permits(Target::Children, Privileges::WRITE),
+                    "no write access to parent's children",
+                )?;
+            }
+            Err(execution.missing(dn, ancestor))
+        }
     }
 }
 

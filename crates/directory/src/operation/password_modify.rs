@@ -54,7 +54,7 @@ pub(crate) fn start(
     let request =
         PasswordModifyRequest::decode(value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
     let dn = target(configuration, origin, request.user_identity)?;
-    let context = context_of(configuration, &dn, request.old_password.is_some())?;
+    let context = context_of(configuration, origin, &dn, request.old_password.is_some())?;
     refuse_referral(configuration, &context, &dn, controls)?;
     let stored = if request.old_password.is_some() {
         old_values(configuration, &context, origin, &dn)?
@@ -87,7 +87,7 @@ fn target(configuration: &Configuration, origin: &Origin, identity: Option<&[u8]
     };
     let name = identity.strip_prefix(b"dn:").unwrap_or(identity);
     let dn = Dn::parse(&configuration.schema, name)
-        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "Invalid DN"))?;
+        .map_err(|_| OperationError::new(ResultCode::INVALID_ATTRIBUTE_SYNTAX, "Invalid DN"))?;
     if dn.is_root() {
         return Err(OperationError::new(
             ResultCode::UNWILLING_TO_PERFORM,
@@ -97,7 +97,12 @@ fn target(configuration: &Configuration, origin: &Origin, identity: Option<&[u8]
     Ok(dn)
 }
 
-fn context_of(configuration: &Configuration, dn: &Dn, has_old: bool) -> Result<Arc<Context>, OperationError> {
+fn context_of(
+    configuration: &Configuration,
+    origin: &Origin,
+    dn: &Dn,
+    has_old: bool,
+) -> Result<Arc<Context>, OperationError> {
     if configuration.context_of(dn).is_none() {
         return Err(if has_old {
             unverified()
@@ -105,7 +110,12 @@ fn context_of(configuration: &Configuration, dn: &Dn, has_old: bool) -> Result<A
             OperationError::new(ResultCode::OTHER, "no authz backend")
         });
     }
-    Ok(Arc::clone(writable_context(configuration, dn, Operations::MODIFY)?))
+    Ok(Arc::clone(writable_context(
+        configuration,
+        origin,
+        dn,
+        Operations::MODIFY,
+    )?))
 }
 
 fn refuse_referral(
@@ -252,6 +262,18 @@ impl Work {
         let _ = reply.send(completion);
     }
 
+    /// Hashes the new password; a `password-crypt-salt-format` other than the default decides about `{CRYPT}`.
+    fn hash(&self, scheme: password::Scheme, salt: &mut dyn FnMut(&mut [u8])) -> Result<Vec<u8>, password::HashError> {
+        let format = &self.directory.configuration().settings.crypt_salt_format;
+        if scheme == password::Scheme::Crypt
+            && format != DEFAULT_CRYPT_SALT_FORMAT
+            && let Some(crypt_salt) = password::crypt_salt(format, salt)
+        {
+            return password::hash_crypt(&self.new, &crypt_salt);
+        }
+        password::hash(scheme, &self.new, salt)
+    }
+
     /// Verifies the old password and hashes the new one.
     fn compute(&self) -> Result<SetPassword, OperationError> {
         if let Some((presented, stored)) = &self.old
@@ -263,7 +285,8 @@ impl Work {
         let mut salt = |buffer: &mut [u8]| failed |= self.directory.randomness().fill(buffer).is_err();
         let mut hashed: Vec<Vec<u8>> = Vec::new();
         for scheme in self.schemes() {
-            let value = password::hash(*scheme, &self.new, &mut salt)
+            let value = self
+                .hash(*scheme, &mut salt)
                 .map_err(|_| OperationError::new(ResultCode::OTHER, "password hash failed"))?;
             // Two schemes that keep the password bare give one value.
             if !hashed.contains(&value) {
@@ -294,9 +317,17 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &SetPassword) 
         authority: Authority::Client,
         ..replace
     }];
-    let success = modify::run(execution, &request.dn, modifications)?;
+    // As slapd: the answer to this operation names no superior.
+    let without_matched_dn = |error: OperationError| OperationError {
+        matched_dn: String::new(),
+        ..error
+    };
+    let success = modify::run(execution, &request.dn, modifications).map_err(without_matched_dn)?;
     Ok(Success {
         generated_password: request.generated.clone(),
         ..success
     })
 }
+
+/// slapd's default; new `{CRYPT}` values are then SHA-512 crypt, not DES.
+const DEFAULT_CRYPT_SALT_FORMAT: &str = "%s";

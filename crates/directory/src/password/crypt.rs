@@ -49,15 +49,35 @@ pub(super) fn hash_with_salt(presented: &[u8], salt: &str) -> Result<Vec<u8>, Ha
     Ok(format!("{{CRYPT}}{text}").into_bytes())
 }
 
+/// Characters of a plain `%s`, as many as slapd takes.
+const DEFAULT_SALT_LENGTH: usize = 31;
+const MAX_SALT_LENGTH: usize = 64;
+const NEW_SALT_LENGTH: usize = 16;
+
+pub(super) fn salt(format: &str, random: &mut dyn FnMut(&mut [u8])) -> Option<String> {
+    let (before, rest) = format.split_once('%')?;
+    let (width, after) = rest.split_once('s')?;
+    let length = match width.strip_prefix('.') {
+        Some(digits) => digits.parse().ok().filter(|length| *length <= MAX_SALT_LENGTH)?,
+        None if width.is_empty() => DEFAULT_SALT_LENGTH,
+        None => return None,
+    };
+    Some(format!("{before}{}{after}", characters(length, random)))
+}
+
+fn characters(length: usize, random: &mut dyn FnMut(&mut [u8])) -> String {
+    let mut octets = [0; MAX_SALT_LENGTH];
+    random(&mut octets);
+    let codes = octets
+        .iter()
+        .take(length)
+        .filter_map(|octet| NEW_SALT.get(usize::from(octet % 64)));
+    codes.map(|character| char::from(*character)).collect()
+}
+
 /// New values are SHA-512 crypt with the default 5,000 rounds, which every crypt(3) of the last decade verifies.
 pub(super) fn hash(presented: &[u8], random: &mut dyn FnMut(&mut [u8]), out: &mut Vec<u8>) -> Result<(), HashError> {
-    let mut octets = [0; 16];
-    random(&mut octets);
-    let salt: String = octets
-        .iter()
-        .filter_map(|octet| NEW_SALT.get(usize::from(octet % 64)))
-        .map(|character| char::from(*character))
-        .collect();
+    let salt = characters(NEW_SALT_LENGTH, random);
     let text =
         pwhash::sha512_crypt::hash_with(format!("$6${salt}").as_str(), presented).map_err(|_| HashError::Failed)?;
     out.extend_from_slice(text.as_bytes());

@@ -53,6 +53,13 @@ pub fn hash_crypt(presented: &[u8], salt: &str) -> Result<Vec<u8>, HashError> {
     crypt::hash_with_salt(presented, salt)
 }
 
+/// A salt of the form that `password-crypt-salt-format` gives: one `%s`, or `%.<n>s`, stands for random characters.
+///
+/// `None` when the format is none.
+pub fn crypt_salt(format: &str, random: &mut dyn FnMut(&mut [u8])) -> Option<String> {
+    crypt::salt(format, random)
+}
+
 /// The scheme of a stored value, if its prefix is a known one, and the rest.
 pub fn split(stored: &[u8]) -> (Option<Scheme>, &[u8]) {
     if stored.first() == Some(&b'{')

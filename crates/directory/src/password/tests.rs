@@ -99,3 +99,15 @@ fn crypt_strings_of_the_c_library_verify() {
         assert!(!verify(stored.as_bytes(), b"wrong"), "{stored}");
     }
 }
+
+#[test]
+fn salt_formats_are_those_of_printf() {
+    let mut random = |octets: &mut [u8]| octets.fill(7);
+    let mut salt = |format: &str| super::crypt_salt(format, &mut random);
+    assert_eq!(salt("%.2s").unwrap().len(), 2);
+    assert!(salt("$6$%.8s$").unwrap().starts_with("$6$"));
+    assert_eq!(salt("%s").unwrap().len(), 31);
+    for wrong in ["x", "%d", "%.99999s", "%5s"] {
+        assert!(salt(wrong).is_none(), "{wrong}");
+    }
+}

@@ -21,7 +21,7 @@ pub(crate) struct AliasBase {
 /// Follows aliases on the way to `dn`: in the name itself and in every superior.
 ///
 /// # Errors
-/// `aliasProblem` for a loop or more than `maxderefdepth` aliases, `aliasDereferencingProblem` for an alias that leads nowhere.
+/// `aliasProblem` for a loop, more than `maxderefdepth` aliases, or an alias that leads nowhere.
 pub(super) fn find_base(
     configuration: &Configuration,
     context: &Context,
@@ -43,6 +43,9 @@ pub(super) fn find_base(
         };
         if name.is_within(&target) && name.depth() == depth && *name == target {
             return Err(problem(view, id, "circular alias"));
+        }
+        if leads_nowhere(configuration, view, &target)? {
+            return Err(problem(view, id, "aliasedObject not found"));
         }
         // What lies below the alias in the name is carried over to where the alias leads.
         let mut followed = target;
@@ -70,6 +73,17 @@ enum Found {
     BrokenAlias,
 }
 
+/// Whether a name is missing, and no alias on the way to it could say where it is.
+fn leads_nowhere(configuration: &Configuration, view: View<'_>, name: &Dn) -> Result<bool, OperationError> {
+    Ok(match view.locate(name)? {
+        Location::Entry(_) => false,
+        Location::Missing { ancestor: None } => true,
+        Location::Missing {
+            ancestor: Some((id, _)),
+        } => matches!(look_at(configuration, view, id)?, Found::Entry),
+    })
+}
+
 fn look_at(configuration: &Configuration, view: View<'_>, id: EntryId) -> Result<Found, OperationError> {
     let Some(record) = view.record(id)?.filter(ironbark_store::Record::is_alias) else {
         return Ok(Found::Entry);
@@ -87,7 +101,7 @@ fn look_at(configuration: &Configuration, view: View<'_>, id: EntryId) -> Result
 fn problem(view: View<'_>, id: EntryId, text: &'static str) -> OperationError {
     OperationError {
         matched_dn: view.dn(id).map(|dn| dn.pretty().to_owned()).unwrap_or_default(),
-        ..OperationError::new(ResultCode::ALIAS_DEREFERENCING_PROBLEM, text)
+        ..OperationError::new(ResultCode::ALIAS_PROBLEM, text)
     }
 }
 
@@ -117,7 +131,8 @@ pub(super) fn expand(
         let plan = view.plan(id, scope, &alias_filter)?;
         let mut aliases = view.candidates(&plan, 0)?;
         while let Some(alias) = aliases.next_id()? {
-            if !view.in_scope(alias, id, scope)? {
+            // An alias that is the base itself is not below it.
+            if alias == id || !view.in_scope(alias, id, scope)? {
                 continue;
             }
             followed += 1;

@@ -7,13 +7,13 @@ use ironbark_model::{CompiledFilter, Entry, ResultCode, Truth, entry::EntrySourc
 use ironbark_store::{EntryId, Plan, Record, Scope, View};
 
 use super::{
-    SearchRun, Slice, Walked, alias, encode, sort,
+    SearchRun, Slice, Walked, alias, encode, paged, sort,
     target::{Base, Target, Walk, in_scope},
 };
 use crate::{
     Context, OperationError,
     access::{self, Source, Subject},
-    computed, log, referral,
+    log, referral,
     worker::Scratch,
 };
 
@@ -156,9 +156,7 @@ impl SearchRun {
             return Ok(None);
         }
         let dn_cache = scratch.dn_parts(context.number).0;
-        if !self.shows(&record, id == base.id && scope == Scope::Base)
-            || !dn_cache.is_in_scope(view, &record, base.id, scope)?
-        {
+        if !self.shows(&record, id == base.id, scope) || !dn_cache.is_in_scope(view, &record, base.id, scope)? {
             return Ok(None);
         }
         if base.earlier_bases > 0 && self.was_covered(view, id, base.earlier_bases)? {
@@ -167,7 +165,7 @@ impl SearchRun {
         let identity = Arc::clone(&self.origin.identity);
         let configuration = Arc::clone(&self.configuration);
         let subject = Subject::of(&identity, context);
-        if !self.matches(context, view, &record, subject, scratch)? {
+        if !self.matches(context, view, &record, subject, scratch) {
             return Ok(None);
         }
         let (dn_cache, dn, work) = scratch.dn_parts(context.number);
@@ -175,6 +173,9 @@ impl SearchRun {
         let Some(entry) = access::visible_record(context, &configuration, subject, view, &record, dn) else {
             return Ok(None);
         };
+        if self.page_is_full() {
+            return Ok(Some(Walked::Finish));
+        }
         if let Some(end) = self.size_is_reached() {
             return Ok(Some(end));
         }
@@ -188,7 +189,10 @@ impl SearchRun {
         }
         encode::entry(self, &entry, work, out)?;
         self.sent += 1;
-        Ok(self.page_is_full())
+        if let Some(page) = self.extras.as_mut().and_then(|extras| extras.paged.as_mut()) {
+            page.count();
+        }
+        Ok(None)
     }
 
     /// Whether an earlier subtree of this search, brought in by aliases, holds the entry too.
@@ -203,13 +207,14 @@ impl SearchRun {
     }
 
     /// Subentries, aliases and glue are not for every search.
-    fn shows(&self, record: &Record<'_>, is_base_search: bool) -> bool {
-        if record.is_alias() && self.options.deref_in_searching {
+    fn shows(&self, record: &Record<'_>, is_base: bool, scope: Scope) -> bool {
+        // Searching dereferences what is subordinate to the base object (RFC 4511 §4.5.1.3).
+        if record.is_alias() && self.options.deref_in_searching && !is_base {
             return false;
         }
         match self.options.subentries {
             Some(only) => record.is_subentry() == only,
-            None => !record.is_subentry() || is_base_search,
+            None => !record.is_subentry() || (is_base && scope == Scope::Base),
         }
     }
 
@@ -221,7 +226,7 @@ impl SearchRun {
         record: &Record<'_>,
         subject: Subject<'_>,
         scratch: &mut Scratch,
-    ) -> Result<bool, OperationError> {
+    ) -> bool {
         let permitted: Option<CompiledFilter> = access::searchable_filter(
             context,
             &self.configuration,
@@ -230,12 +235,7 @@ impl SearchRun {
             &self.filter,
         );
         let filter = permitted.as_ref().unwrap_or(&self.filter);
-        if computed::is_needed_by(&self.configuration, filter) {
-            let mut entry = record.to_entry(view.dn(record.id)?)?;
-            computed::add_all(&self.configuration, &mut entry, view.has_subordinates(record.id));
-            return Ok(evaluate_memory(self, filter, &entry, scratch));
-        }
-        Ok(record.evaluate(filter, &mut scratch.normalized) == Truth::True)
+        record.evaluate(filter, &mut scratch.normalized) == Truth::True
     }
 
     fn consider_memory(
@@ -272,9 +272,10 @@ impl SearchRun {
             .then(|| self.stop_with(ResultCode::SIZE_LIMIT_EXCEEDED, ""))
     }
 
-    fn page_is_full(&mut self) -> Option<Walked> {
-        let page = self.extras.as_mut()?.paged.as_mut()?;
-        page.count().then_some(Walked::Finish)
+    /// Asked before an entry is sent, so that the page that ends with the last entry is known to be the last.
+    fn page_is_full(&self) -> bool {
+        let page = self.extras.as_ref().and_then(|extras| extras.paged.as_ref());
+        page.is_some_and(paged::Page::is_full)
     }
 
     /// A continuation reference (RFC 4511 §4.5.3).
@@ -282,8 +283,12 @@ impl SearchRun {
         if self.options.domain_scope {
             return;
         }
-        // Below a one-level base, the search goes on at the referral's own entry.
-        let scope = if scope == Scope::OneLevel { Scope::Base } else { scope };
+        // Below a one-level base, the search goes on at the referral's own entry; that entry is one of the children of a base.
+        let scope = match scope {
+            Scope::OneLevel => Scope::Base,
+            Scope::Children => Scope::Subtree,
+            scope => scope,
+        };
         let dn = view.dn(record.id).unwrap_or_default();
         let urls = referral::urls_of(&self.configuration, record, Some((&dn, &dn)), Some(scope));
         if urls.is_empty() {

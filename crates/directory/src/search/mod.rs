@@ -203,6 +203,7 @@ impl SearchRun {
             .map(|sorting| Control::optional(sorting.response()));
         let page = extras
             .and_then(|extras| extras.paged.as_ref())
+            .filter(|_| self.verdict.is_none())
             .map(|page| Control::optional(page.response()));
         let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
         if let Some(control) = &sorted {

@@ -38,7 +38,7 @@ impl Page {
         }
     }
 
-    /// Counts an entry that was sent; whether the page is full.
+    /// Counts an entry that was sent; whether the page is now full.
     pub(super) fn count(&mut self) -> bool {
         self.left = self.left.saturating_sub(1);
         self.full = self.left == 0;
@@ -108,19 +108,26 @@ impl SearchRun {
 /// Takes up a paged search where its last page ended.
 ///
 /// # Errors
-/// `protocolError` (slapd's texts) for a cookie that this connection does not know.
+/// `protocolError` for what is no cookie, `unwillingToPerform` for one that this connection does not know or has used already.
 pub(crate) fn resume(
     session: &mut Session,
     cookie: &[u8],
     size: u32,
 ) -> Result<Option<Box<SearchRun>>, OperationError> {
-    let unknown = || OperationError::new(ResultCode::PROTOCOL_ERROR, "paged results cookie is invalid or old");
-    let cookie = u64::from_be_bytes(cookie.try_into().map_err(|_| unknown())?);
+    let malformed = |_| OperationError::new(ResultCode::PROTOCOL_ERROR, "paged results cookie is invalid");
+    let unknown = || {
+        OperationError::new(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "paged results cookie is invalid or old",
+        )
+    };
+    let cookie = u64::from_be_bytes(cookie.try_into().map_err(malformed)?);
     let place = session
         .paged
         .iter()
         .position(|cursor| cursor.cookie == cookie)
         .ok_or_else(unknown)?;
+    let next_cookie = session.next_operation;
     let mut run = session.paged.remove(place).run;
     if size == 0 {
         // The client gives the rest up (RFC 2696 §3).
@@ -129,6 +136,8 @@ pub(crate) fn resume(
     if let Some(page) = run.extras.as_mut().and_then(|extras| extras.paged.as_mut()) {
         page.left = size;
         page.full = false;
+        // A cookie serves once: one that is sent again would otherwise give the page after the one it was given for.
+        page.cookie = next_cookie;
     }
     Ok(Some(run))
 }

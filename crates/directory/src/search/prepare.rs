@@ -2,19 +2,30 @@
 
 use std::sync::Arc;
 
-use ironbark_config::Operations;
+use ironbark_config::{Operations, access::Privileges, limits::SearchLimits};
 use ironbark_ldap_proto::{
     DerefAliases, Scope as WireScope, SearchRequest,
     controls::{PagedResults, RequestControls},
 };
 use ironbark_model::{CompiledFilter, Dn, Filter, ResultCode, filter::Assertion};
-use ironbark_store::{Location, Scope, View};
+use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::{
-    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias, encode::DereferenceSpecification, limits,
-    paged, sort::Sorting, target::Target,
+    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias,
+    encode::DereferenceSpecification,
+    limits, paged,
+    sort::Sorting,
+    target::{Target, Walk},
 };
-use crate::{Configuration, Context, OperationError, Session, computed, context::Backend, referral, worker::Scratch};
+use crate::{
+    Configuration, Context, OperationError, Session,
+    access::{self, Subject, WriteCheck},
+    computed,
+    context::Backend,
+    operation::{check_assertion, check_assertion_on_record},
+    referral,
+    worker::Scratch,
+};
 
 /// Checks a request and fills a run that has nothing to do yet. Nothing is read but what leads to the base object.
 pub(crate) fn prepare(
@@ -49,40 +60,34 @@ fn prepare_below(
         WireScope::WholeSubtree => Scope::Subtree,
         WireScope::SubordinateSubtree => Scope::Children,
     };
-    let page = controls.paged_results.map(|control| control.value);
-    if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
-        return resume(session, run, page);
+    if base.is_root()
+        && scope != Scope::Base
+        && let Some(default) = &configuration.settings.default_search_base
+    {
+        base.clone_from(default);
+    }
+    if let Some(control) = controls
+        .paged_results
+        .filter(|control| !control.value.cookie.is_empty())
+    {
+        return resume(session, run, control.value);
     }
     let context = choose(configuration, base, scope)?;
-    context.check_restrictions(Operations::SEARCH)?;
-    let bounds = limits::of(configuration, context, &run.origin.identity, base);
+    context.check_restrictions(Operations::SEARCH, &run.origin)?;
     run.filter.compile(&configuration.schema, &request.filter);
     run.selection.resolve(&configuration.schema, request.attributes.iter());
-    run.options = SearchOptions {
-        types_only: request.types_only,
-        deref_in_searching: matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always),
-        manage_dsa_it: controls.manage_dsa_it.is_some(),
-        domain_scope: controls.domain_scope.is_some()
-            || controls
-                .search_options
-                .is_some_and(|options| options.value.domain_scope()),
-        subentries: controls.subentries.map(|control| control.value.visible),
-    };
-    run.limits = RunLimits {
-        size: match page {
-            Some(page) => limits::page_total(bounds, page.size, request.size_limit)?,
-            None => limits::size(bounds, request.size_limit)?,
-        },
-        deadline_micros: limits::time(bounds, request.time_limit)?
-            .map(|seconds| run.origin.received_micros + u64::from(seconds) * 1_000_000),
-        unchecked: limits::unchecked(bounds)?,
-    };
+    run.options = options(request, controls);
+    let bounds = limits::of(configuration, context, &run.origin.identity, base);
+    run.limits = run_limits(bounds, run.origin.received_micros, request, controls)?;
     run.extras = extras(session, configuration, controls)?;
     let deref_base = matches!(
         request.deref_aliases,
         DerefAliases::FindingBaseObject | DerefAliases::Always
     );
     add_targets(scratch, run, configuration, context, base, scope, deref_base)?;
+    if let Some(control) = &controls.assertion {
+        check_base(run, configuration, &control.value.0)?;
+    }
     if scope != Scope::Base && !run.options.manage_dsa_it && run.has_referral_entries()? {
         let mut filter = CompiledFilter::default();
         filter.compile(
@@ -92,6 +97,36 @@ fn prepare_below(
         run.referral_filter = Some(filter);
     }
     Ok(())
+}
+
+fn options(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> SearchOptions {
+    let has_scope_flag = controls
+        .search_options
+        .is_some_and(|options| options.value.domain_scope());
+    SearchOptions {
+        types_only: request.types_only,
+        deref_in_searching: matches!(request.deref_aliases, DerefAliases::InSearching | DerefAliases::Always),
+        manage_dsa_it: controls.manage_dsa_it.is_some(),
+        domain_scope: controls.domain_scope.is_some() || has_scope_flag,
+        subentries: controls.subentries.map(|control| control.value.visible),
+    }
+}
+
+fn run_limits(
+    bounds: Option<&SearchLimits>,
+    received_micros: u64,
+    request: &SearchRequest<'_>,
+    controls: &RequestControls<'_>,
+) -> Result<RunLimits, OperationError> {
+    Ok(RunLimits {
+        size: match &controls.paged_results {
+            Some(control) => limits::page_total(bounds, control.value.size, request.size_limit)?,
+            None => limits::size(bounds, request.size_limit)?,
+        },
+        deadline_micros: limits::time(bounds, request.time_limit)?
+            .map(|seconds| received_micros + u64::from(seconds) * 1_000_000),
+        unchecked: limits::unchecked(bounds)?,
+    })
 }
 
 fn resume(session: &mut Session, run: &mut SearchRun, page: PagedResults<'_>) -> Result<(), OperationError> {
@@ -147,9 +182,19 @@ fn extras(
             let attribute = schema.attribute_description(specification.attribute).map_err(|_| {
                 OperationError::new(
                     ResultCode::PROTOCOL_ERROR,
-                    "Dereference control: derefAttr must be a known attribute",
+                    "Dereference control: derefAttr decoding error",
                 )
             })?;
+            if specification
+                .attributes
+                .iter()
+                .any(|name| schema.attribute_description(name).is_err())
+            {
+                return Err(OperationError::new(
+                    ResultCode::PROTOCOL_ERROR,
+                    "Dereference control: attribute decoding error",
+                ));
+            }
             let mut selection = Selection::default();
             selection.resolve(schema, specification.attributes.iter());
             extras.dereference.push(DereferenceSpecification {
@@ -231,13 +276,23 @@ fn add_stored_targets(
             if glued_targets(run, configuration, context, base, scope)? {
                 return Ok(());
             }
-            return Err(referral::missing_for_search(configuration, view, base, ancestor, scope));
+            let mut error = referral::missing_for_search(configuration, view, base, ancestor, scope);
+            if run.options.domain_scope && error.result_code == ResultCode::REFERRAL {
+                error = OperationError::no_such_object(error.matched_dn);
+            }
+            let subject = Subject::of(&run.origin.identity, context);
+            let base = (view, ancestor);
+            return Err(access::undisclosed(context, configuration, subject, base, error));
         }
     };
+    check_base_access(run, configuration, context, view, id)?;
     if !run.options.manage_dsa_it
         && let Some(record) = view.record(id)?
         && record.is_referral()
     {
+        if run.options.domain_scope {
+            return Err(OperationError::no_such_object(view.dn(id)?.pretty().to_owned()));
+        }
         let urls = referral::urls_of(configuration, &record, Some((base, base)), Some(scope));
         return Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls));
     }
@@ -250,6 +305,57 @@ fn add_stored_targets(
     }
     glued_targets(run, configuration, context, base, scope)?;
     Ok(())
+}
+
+/// Searching needs the privilege to search on the base object itself; without `disclose` it does not even exist.
+fn check_base_access(
+    run: &SearchRun,
+    configuration: &Configuration,
+    context: &Context,
+    view: View<'_>,
+    id: EntryId,
+) -> Result<(), OperationError> {
+    let subject = Subject::of(&run.origin.identity, context);
+    if subject.is_root {
+        return Ok(());
+    }
+    let Some(record) = view.record(id)? else { return Ok(()) };
+    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    if check.permits(access::Target::Entry, Privileges::SEARCH) {
+        return Ok(());
+    }
+    Err(OperationError::code(
+        if check.permits(access::Target::Entry, Privileges::DISCLOSE) {
+            ResultCode::INSUFFICIENT_ACCESS_RIGHTS
+        } else {
+            ResultCode::NO_SUCH_OBJECT
+        },
+    ))
+}
+
+/// Checks the filter of an assertion control on the base object (RFC 4528 §4).
+fn check_base(run: &SearchRun, configuration: &Configuration, filter: &Filter<'_>) -> Result<(), OperationError> {
+    let Some(Target { context, walk }) = run.targets.front() else {
+        return Ok(());
+    };
+    let subject = Subject::of(&run.origin.identity, context);
+    match walk {
+        Walk::Stored { base, .. } => {
+            let Some(database) = context.database() else {
+                return Ok(());
+            };
+            let snapshot = database.snapshot()?;
+            let view = snapshot.view();
+            let Some(record) = view.record(base.id)? else {
+                return Ok(());
+            };
+            check_assertion_on_record(context, configuration, subject, (view, &record), filter)
+        }
+        Walk::Memory { entries, base, .. } => match entries.iter().find(|entry| entry.dn == *base) {
+            Some(entry) => check_assertion(context, configuration, subject, entry, filter),
+            None => Ok(()),
+        },
+    }
 }
 
 /// Adds the databases that are glued below the base; whether there are any.

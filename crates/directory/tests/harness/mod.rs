@@ -83,6 +83,7 @@ impl Site {
             overlays,
             monitor: &|_| None,
             server_id: 0,
+            root_dse: Vec::new(),
         })
         .expect("opens");
         let peer = Peer {

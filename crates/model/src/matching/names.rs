@@ -138,9 +138,9 @@ fn subordinate(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
     above(value, assertion).is_some()
 }
 
-/// The value is above the assertion's name, or is it.
+/// The value is above the assertion's name.
 fn superior(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {
-    value == assertion || above(assertion, value).is_some()
+    above(assertion, value).is_some()
 }
 
 /// The RDNs that `low` has before the name `high`; `None` when it is not below it.

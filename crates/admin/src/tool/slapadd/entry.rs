@@ -14,6 +14,7 @@ use ironbark_runtime::Randomness;
 use rustc_hash::FxHashMap;
 
 use super::stamp::Stamp;
+use crate::tool::context_csn::sid_of;
 
 /// How entries are checked and completed.
 #[derive(Clone, Debug)]
@@ -287,8 +288,7 @@ impl Assembler {
         if self.rules.removed_sids.is_empty() {
             return;
         }
-        let removed =
-            |value: &Vec<u8>| super::stamp::sid_of(value).is_some_and(|sid| self.rules.removed_sids.contains(&sid));
+        let removed = |value: &Vec<u8>| sid_of(value).is_some_and(|sid| self.rules.removed_sids.contains(&sid));
         if let Some(found) = entry
             .attribute_mut(&self.known.entry_csn)
             .filter(|found| found.values.iter().any(removed))

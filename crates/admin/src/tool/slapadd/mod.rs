@@ -17,21 +17,20 @@ use std::{
     sync::Arc,
 };
 
-use ironbark_directory::open;
 use ironbark_ldif::{FileResolver, Reader, Resolver as _};
-use ironbark_model::Dn;
 use ironbark_runtime::available_cores;
-use ironbark_store::{Database, Effect, Location, StoreError, ValueChange};
+use ironbark_store::{Database, StoreError};
 
 use self::{
     entry::{Refused, Rules, unparsable},
     pipeline::{ItemBatch, Pipeline},
     record::{Item, Plan, Ready, RecordReader},
     sink::{Opened, Sink},
-    stamp::{BlockStamp, ContextCsns},
+    stamp::BlockStamp,
 };
 use super::{
     chosen::Chosen,
+    context_csn::{self, ContextCsns},
     options::{Grammar, Options, Told},
     owner,
     progress::Progress,
@@ -119,7 +118,8 @@ impl Settings {
                 parse_bytes(text).ok_or_else(|| format!("-o memory-limit={text}: bytes are expected"))?;
         }
         if options.quick && settings.rules.value_check {
-            return Err("value-check incompatible with quick mode".to_owned());
+            eprintln!("slapadd: -q switches value-check off");
+            settings.rules.value_check = false;
         }
         Ok(settings)
     }
@@ -141,7 +141,8 @@ fn parse_bytes(text: &str) -> Option<usize> {
     digits.parse::<usize>().ok()?.checked_mul(factor)
 }
 
-/// Loads; false when something was refused though the load went on. The text of an error is empty when it has been printed.
+/// Loads; false when superiors are missing though the load went on (what else `-c` passes over does not count, as with slapd). The text
+/// of an error is empty when it has been printed.
 fn load(options: &Options, settings: Settings) -> Result<bool, String> {
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
     let (input, total) = open_input(options)?;
@@ -188,19 +189,18 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
             csns: ContextCsns::default(),
             progress: Progress::bytes(total),
             added: 0,
-            clean: true,
         };
         load.run(pipeline).and_then(|()| load.finish())
     };
     for (_, database) in plan.chosen.databases().filter(|_| !options.dry_run) {
         adopt(database);
     }
-    let (clean, csns) = result?;
+    let (complete, csns) = result?;
     if settings.writes_context_csn && !options.dry_run {
-        write_context_csns(&plan.chosen, csns)
+        context_csn::write(&plan.chosen, csns)
             .map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
     }
-    Ok(clean)
+    Ok(complete)
 }
 
 type Builders = Vec<Option<Box<ironbark_store::BulkBuilder>>>;
@@ -262,8 +262,6 @@ struct Load<'a> {
     csns: ContextCsns,
     progress: Progress,
     added: u64,
-    /// Nothing was refused.
-    clean: bool,
 }
 
 impl Load<'_> {
@@ -291,18 +289,18 @@ impl Load<'_> {
 
     fn item(&mut self, item: Item) -> Result<(), String> {
         match item {
-            Item::Entry(ready) => self.entry(*ready),
+            Item::Entry(ready) => self.entry(&ready),
             Item::Refused(refused) => self.refuse(&refused),
             Item::Include { .. } => Ok(()),
         }
     }
 
-    fn entry(&mut self, ready: Ready) -> Result<(), String> {
+    fn entry(&mut self, ready: &Ready) -> Result<(), String> {
         let keep_going = self.options.keep_going > 0;
         let Some(sink) = self.sinks.get_mut(ready.target) else {
             return Ok(());
         };
-        match sink.put(&ready, keep_going) {
+        match sink.put(ready, keep_going) {
             Ok(id) => {
                 self.added += 1;
                 if let Some(csn) = &ready.csn {
@@ -335,7 +333,6 @@ impl Load<'_> {
 
     /// Says what is wrong, and goes on if that is wanted.
     fn refuse(&mut self, refused: &Refused) -> Result<(), String> {
-        self.clean = false;
         let details = if refused.details.is_empty() {
             String::new()
         } else {
@@ -369,7 +366,7 @@ impl Load<'_> {
         }
     }
 
-    /// Puts everything in place; whether nothing was refused, and the CSNs.
+    /// Puts everything in place; whether nothing is missing, and the CSNs.
     fn finish(&mut self) -> Result<(bool, ContextCsns), String> {
         let failed = |error: StoreError| format!("slapadd: {error}");
         let mut missing = Vec::new();
@@ -377,9 +374,11 @@ impl Load<'_> {
             missing.extend(sink.missing_superiors(NAMED_MISSING).map_err(failed)?);
         }
         if !missing.is_empty() {
-            self.clean = false;
-            let names: String = missing.iter().map(|name| format!("\n  entry: {name}")).collect();
-            let text = format!("Error, entries missing!{names}");
+            let mut text = "Error, entries missing!".to_owned();
+            for name in &missing {
+                text.push_str("\n  entry: ");
+                text.push_str(name);
+            }
             if self.options.keep_going == 0 {
                 return Err(format!("{text}\nslapadd: nothing has been added"));
             }
@@ -388,52 +387,8 @@ impl Load<'_> {
         for sink in std::mem::take(&mut self.sinks) {
             sink.finish().map_err(failed)?;
         }
-        Ok((self.clean, std::mem::take(&mut self.csns)))
+        Ok((missing.is_empty(), std::mem::take(&mut self.csns)))
     }
-}
-
-/// `-w`: the greatest CSN of each server becomes the `contextCSN` of the suffix entry.
-fn write_context_csns(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String> {
-    let Some((_, settings)) = chosen.databases().next() else {
-        return Ok(());
-    };
-    let Some(suffix) = settings.suffixes.first() else {
-        return Ok(());
-    };
-    let database = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
-    let mut transaction = database.write().map_err(|error| error.to_string())?;
-    add_known_csns(&transaction.view(), suffix, &mut csns).map_err(|error| error.to_string())?;
-    let values = csns.values();
-    if values.is_empty() {
-        return Ok(());
-    }
-    let change = ValueChange::Replace {
-        attribute: "contextCSN".into(),
-        values,
-    };
-    let effect = Effect::Modify {
-        dn: suffix.pretty().into(),
-        changes: vec![change],
-    };
-    transaction.apply_effect(&effect).map_err(|error| error.to_string())?;
-    transaction.commit().map_err(|error| error.to_string())
-}
-
-/// What the suffix entry has already, of servers that the loaded entries do not name.
-fn add_known_csns(view: &ironbark_store::View<'_>, suffix: &Dn, csns: &mut ContextCsns) -> Result<(), StoreError> {
-    let Location::Entry(id) = view.locate(suffix)? else {
-        return Ok(());
-    };
-    let (Some(record), Ok(name)) = (view.record(id)?, view.schema().attribute_description(b"contextCSN")) else {
-        return Ok(());
-    };
-    let Some(known) = record.values(&name) else {
-        return Ok(());
-    };
-    known.for_each(&mut |value| {
-        csns.add(value);
-        std::ops::ControlFlow::Continue(())
-    })
 }
 
 #[cfg(test)]

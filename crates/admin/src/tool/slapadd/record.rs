@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_ldif::{Change, Line, Record, RecordKind, RecordLines, Start, Value};
+use ironbark_ldif::{Line, Record, RecordKind, RecordLines, Start, Value};
 use ironbark_model::{Dn, Entry};
 use ironbark_store::{PreparedEntry, Preparer};
 
@@ -78,13 +78,14 @@ impl RecordReader {
         out: &mut Vec<Item>,
     ) {
         loop {
+            // As slapd counts: comments before the name belong to the record.
             let line = lines.line();
             *count += 1;
             match lines.start() {
                 Ok(Start::Empty) => return,
-                Ok(Start::Dn(dn)) if dn.number < self.plan.first_line => return,
+                Ok(Start::Dn(_)) if line < self.plan.first_line => return,
                 Ok(Start::Dn(dn)) => {
-                    out.push(match self.entry(dn, &mut lines, stamp, *count) {
+                    out.push(match self.entry(dn, &mut lines, line, stamp, *count) {
                         Ok(ready) => Item::Entry(Box::new(ready)),
                         Err(refused) => Item::Refused(refused),
                     });
@@ -103,7 +104,7 @@ impl RecordReader {
                 }
                 Err(_) if line < self.plan.first_line => return,
                 Err(error) => {
-                    out.push(Item::Refused(unparsable(&error.to_string(), &error.line.to_string())));
+                    out.push(Item::Refused(unparsable(&error.to_string(), &line.to_string())));
                     return;
                 }
             }
@@ -131,11 +132,7 @@ impl RecordReader {
 
     fn included(&mut self, record: &Record, line: &str) -> Result<Entry, Refused> {
         let attributes = match &record.kind {
-            RecordKind::Content(attributes)
-            | RecordKind::Change {
-                change: Change::Add(attributes),
-                ..
-            } => attributes,
+            RecordKind::Content(attributes) => attributes,
             RecordKind::Change { .. } => {
                 return Err(unparsable(
                     "<= str2entry: str2ad(changetype): attribute type undefined",
@@ -154,10 +151,11 @@ impl RecordReader {
         &mut self,
         dn: Line<'_>,
         lines: &mut RecordLines<'_>,
+        line: u64,
         stamp: &BlockStamp,
         count: u32,
     ) -> Result<Ready, Refused> {
-        let line = dn.number.to_string();
+        let line = line.to_string();
         let (Value::Plain(text) | Value::Url(text)) = dn.value;
         let name = self.assembler.name(text, &line)?;
         let entry = self.assembler.attributes(name, lines, &line)?;
@@ -188,14 +186,14 @@ impl RecordReader {
         let dn = entry.dn.pretty().into();
         let content = match plan.preparers.get(target) {
             Some(Some(preparer)) => {
-                let prepared = preparer.prepare(&entry).map_err(|error| Refused {
+                let ready = preparer.prepare(&entry).map_err(|error| Refused {
                     details: String::new(),
                     message: format!(
                         "could not add entry dn=\"{}\" (line={line}): {error}",
                         entry.dn.pretty()
                     ),
                 })?;
-                Content::Prepared(prepared)
+                Content::Prepared(ready)
             }
             _ => Content::Plain(entry),
         };

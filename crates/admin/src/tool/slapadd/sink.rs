@@ -55,7 +55,7 @@ impl Opened {
     }
 }
 
-impl<'d> Sink<'d> {
+impl Sink<'_> {
     /// Stores an entry; its ID, if it has got one.
     pub(super) fn put(&mut self, ready: &Ready, keep_going: bool) -> Result<Option<u64>, StoreError> {
         match (self, &ready.content) {

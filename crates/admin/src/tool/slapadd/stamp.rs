@@ -82,34 +82,6 @@ impl Stamp<'_> {
     }
 }
 
-/// The server that a CSN names.
-pub(super) fn sid_of(csn: &[u8]) -> Option<u16> {
-    let text = std::str::from_utf8(csn).ok()?;
-    u16::from_str_radix(text.split('#').nth(2)?, 16).ok()
-}
-
-/// The greatest CSN of each server.
-#[derive(Debug, Default)]
-pub(super) struct ContextCsns(std::collections::BTreeMap<u16, String>);
-
-impl ContextCsns {
-    pub(super) fn add(&mut self, csn: &[u8]) {
-        let (Some(sid), Ok(text)) = (sid_of(csn), std::str::from_utf8(csn)) else {
-            return;
-        };
-        match self.0.get_mut(&sid) {
-            Some(greatest) if greatest.as_str() >= text => {}
-            Some(greatest) => text.clone_into(greatest),
-            None => drop(self.0.insert(sid, text.to_owned())),
-        }
-    }
-
-    /// In the order of the servers.
-    pub(super) fn values(&self) -> Vec<Vec<u8>> {
-        self.0.values().map(|csn| csn.clone().into_bytes()).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,21 +101,6 @@ mod tests {
             stamps.next().of(0, 0).csn(),
         ];
         assert!(in_order.is_sorted());
-        assert_eq!(sid_of(in_order[0].as_bytes()), Some(10));
-    }
-
-    #[test]
-    fn each_server_has_its_greatest_csn() {
-        let mut csns = ContextCsns::default();
-        for csn in [
-            "20200101000000.000000Z#000000#003#000000",
-            "20210101000000.000000Z#000000#001#000000",
-            "20190101000000.000000Z#000000#003#000000",
-            "rubbish",
-        ] {
-            csns.add(csn.as_bytes());
-        }
-        assert_eq!(csns.values().len(), 2);
-        assert!(csns.values()[1].starts_with(b"2020"));
+        assert_eq!(crate::tool::context_csn::sid_of(in_order[0].as_bytes()), Some(10));
     }
 }

@@ -33,6 +33,7 @@ fn name_rules() {
         ("dnSubordinateMatch", "cn=c", "cn=c", Some(false)),
         ("dnSuperiorMatch", "cn=c", "cn=a,cn=c", Some(true)),
         ("dnSuperiorMatch", "cn=a,cn=c", "cn=c", Some(false)),
+        ("dnSuperiorMatch", "cn=c", "cn=c", Some(false)),
     ] {
         assert_eq!(
             decide(rule(name), stored, asserted),

@@ -1,0 +1,60 @@
+//! `ironbark generate`: see the module of that name.
+
+use std::{
+    fs::File,
+    io::{self, BufWriter, IsTerminal, Write},
+    path::PathBuf,
+};
+
+use clap::Args;
+
+use crate::{
+    generate::{self, Kind},
+    tool::progress::Progress,
+};
+
+/// Options of `ironbark generate`.
+#[derive(Debug, Args)]
+pub(crate) struct Generate {
+    /// zimbra, telco, university or directorymark
+    kind: Kind,
+    /// People or subscribers
+    #[arg(long)]
+    count: u64,
+    /// The suffix
+    #[arg(long, default_value = "dc=example,dc=com", value_name = "DN")]
+    suffix: String,
+    /// The same seed gives the same bytes
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where to write; stdout without it
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Generate {
+    pub(super) fn run(&self) -> Result<(), String> {
+        let progress = match &self.output {
+            None if io::stdout().is_terminal() => Progress::hidden(),
+            _ => Progress::entries(Some(self.count)),
+        };
+        let result = match &self.output {
+            None => self.write(&mut io::stdout().lock(), &progress),
+            Some(path) => {
+                let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
+                self.write(&mut BufWriter::with_capacity(1 << 20, file), &progress)
+            }
+        };
+        result.map_err(|error| match &self.output {
+            Some(path) => format!("{}: {error}", path.display()),
+            None => error.to_string(),
+        })
+    }
+
+    fn write(&self, out: &mut impl Write, progress: &Progress) -> io::Result<()> {
+        generate::write(self.kind, self.count, self.seed, &self.suffix, out, &mut |done| {
+            progress.set(done);
+        })?;
+        out.flush()
+    }
+}

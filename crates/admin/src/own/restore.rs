@@ -1,0 +1,63 @@
+//! `ironbark restore`: a backup becomes the database of a configuration, unless there is one already.
+
+use std::{
+    fs::{self, File, Permissions},
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+};
+
+use clap::Args;
+use ironbark_directory::open;
+
+use super::{
+    Target,
+    backup::{Staging, verify},
+};
+use crate::tool::owner;
+
+/// Options of `ironbark restore`.
+#[derive(Debug, Args)]
+pub(crate) struct Restore {
+    #[command(flatten)]
+    target: Target,
+    /// What `ironbark backup` made: the file, or the directory that holds its data.mdb
+    source: PathBuf,
+}
+
+impl Restore {
+    pub(super) fn run(&self) -> Result<(), String> {
+        let chosen = self.target.choose()?;
+        let (_, settings) = chosen.databases().next().ok_or("no database")?;
+        let source = if self.source.is_dir() {
+            self.source.join("data.mdb")
+        } else {
+            self.source.clone()
+        };
+        let directory = &settings.mdb.directory;
+        let file = directory.join("data.mdb");
+        if file.symlink_metadata().is_ok() {
+            return Err(format!(
+                "{}: exists; move it away, with the server stopped, to restore a backup",
+                file.display()
+            ));
+        }
+        let staging = Staging::new(directory, &file)?;
+        let copy = staging.0.join("data.mdb");
+        let failed = |error: std::io::Error| format!("{}: {error}", source.display());
+        fs::copy(&source, &copy).map_err(failed)?;
+        File::open(&copy).and_then(|copy| copy.sync_all()).map_err(failed)?;
+        let entries = verify(&staging.0, settings, &chosen)?;
+        fs::set_permissions(&copy, Permissions::from_mode(settings.mdb.mode & 0o777)).map_err(failed)?;
+        staging.publish(&file)?;
+        owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+        println!("{}: {entries} entries, verified", file.display());
+        // The indexes of this configuration may be others than those of the backup.
+        let database = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
+        owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+        let missing = database.inactive_indexes();
+        if !missing.is_empty() {
+            println!("Not built in the backup: {}. Run slapindex.", missing.join(", "));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! slapschema: which entries of a database break the rules of the schema as it is now.
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, Write},
+    process::ExitCode,
+};
+
+use ironbark_model::{
+    Entry, Schema,
+    schema::entry_check::{CheckedAttribute, EntryCheck},
+};
+use ironbark_store::{Record, StoreError, View};
+
+use super::{
+    chosen::Chosen,
+    filter::{Part, Selection},
+    options::{Grammar, Options, Told},
+    progress::Progress,
+    slapcat::open_to_read,
+};
+
+const GRAMMAR: Grammar = Grammar {
+    program: "slapschema",
+    letters: "a:b:cd:f:F:gH:l:n:o:s:v",
+    usage: "slapschema [-v] [-d debuglevel] [-f configfile] [-F configdir] [-o <name>[=<value>]] [-c]\n\
+        \t[-g] [-n databasenumber | -b suffix] [-l errorfile] [-a filter] [-s subtree] [-H url]",
+    generic: &[],
+    operands: false,
+};
+
+/// Runs slapschema; `arguments` begin with the program's name.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let mut options = match Options::read(&GRAMMAR, arguments) {
+        Ok(options) => options,
+        Err(Told(code)) => return code,
+    };
+    options.start_log();
+    match check_all(&mut options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            if !text.is_empty() {
+                eprintln!("{text}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn check_all(options: &mut Options) -> Result<(), String> {
+    Selection::base_of(options)?;
+    let chosen = Chosen::new(options).map_err(|()| String::new())?;
+    let selection = Selection::new(options, &chosen.configuration)?;
+    let mut out: Box<dyn Write> = match &options.file {
+        None => Box::new(io::stdout().lock()),
+        Some(path) => Box::new(File::create(path).map_err(|error| format!("{}: {error}", path.display()))?),
+    };
+    let failed = |error: &dyn std::fmt::Display| format!("slapschema: {error}");
+    for (_, settings) in chosen.databases() {
+        let Some(database) = open_to_read(settings, &chosen, "slapschema")? else {
+            continue;
+        };
+        let progress = Progress::entries(database.stat().ok().map(|stat| stat.entries));
+        let snapshot = database.snapshot().map_err(|error| failed(&error))?;
+        let view = snapshot.view();
+        let part = selection
+            .part(&view, &settings.suffixes)
+            .map_err(|error| failed(&error))?;
+        let (mut scratch, mut done) = (Vec::new(), 0u64);
+        for record in view.entries(0).map_err(|error| failed(&error))? {
+            match record.and_then(|record| check(&view, &selection, part, &record, &mut scratch)) {
+                Ok(None) => {}
+                Ok(Some(text)) => out.write_all(text.as_bytes()).map_err(|error| failed(&error))?,
+                Err(error) if options.keep_going > 0 => progress.line(&failed(&error)),
+                Err(error) => return Err(failed(&error)),
+            }
+            done += 1;
+            if done.is_multiple_of(1000) {
+                progress.set(done);
+            }
+        }
+    }
+    out.flush().map_err(|error| failed(&error))
+}
+
+/// What is wrong with an entry, in slapschema's form: a comment that begins with `(code)`, and its name.
+fn check(
+    view: &View<'_>,
+    selection: &Selection,
+    part: Part,
+    record: &Record<'_>,
+    scratch: &mut Vec<u8>,
+) -> Result<Option<String>, StoreError> {
+    if !selection.holds(view, part, record, scratch)? {
+        return Ok(None);
+    }
+    let entry = record.to_entry(view.dn(record.id)?)?;
+    Ok(fault(view.schema(), &entry).map(|text| format!("# {text}\ndn: {}\n\n", entry.dn.pretty())))
+}
+
+fn fault(schema: &Schema, entry: &Entry) -> Option<String> {
+    let object_class = schema.attribute_description(b"objectClass").ok()?;
+    let Some(classes) = entry.attribute(&object_class) else {
+        return Some("no objectClass attribute".to_owned());
+    };
+    let former = schema
+        .attribute_description(b"structuralObjectClass")
+        .ok()
+        .and_then(|name| entry.attribute(&name));
+    let former = former
+        .and_then(|found| found.values.first())
+        .and_then(|name| schema.find_object_class(name));
+    let attributes: Vec<_> = entry
+        .attributes
+        .iter()
+        .map(|attribute| CheckedAttribute {
+            description: &attribute.description,
+            value_count: attribute.values.len(),
+        })
+        .collect();
+    let collective = schema.find_object_class(b"collectiveAttributeSubentry");
+    let check = EntryCheck {
+        former_class: former.map(|class| class.number),
+        collective_allowed: collective.is_some_and(|class| entry.is_of_class(schema, class.number)),
+        relax: false,
+    };
+    let checked = check.check(schema, classes.values.iter().map(Vec::as_slice), &attributes);
+    checked
+        .err()
+        .map(|error| format!("({}) {}", error.result_code.0, error.diagnostic_message))
+}

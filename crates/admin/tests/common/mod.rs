@@ -1,0 +1,70 @@
+//! What the tests of the tools share.
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::process::Command;
+
+use ironbark_testkit::{Flavor, NormalizedLdif, Server, Tool};
+
+/// The suffix entry, and people in an order that is not superior first.
+pub(crate) const PEOPLE: &str = "\
+dn: dc=example,dc=com
+objectClass: dcObject
+objectClass: organization
+dc: example
+o: Example
+
+# a comment
+dn: cn=Ann Lee, ou=people,dc=example,dc=com
+objectClass: inetOrgPerson
+cn: Ann Lee
+sn: Lee
+sn: Ray
+mail: ann@example.com
+description;lang-en: a long text that has to be folded because it has far more than seventy-eight columns in it
+description:: w6Bubg==
+userPassword: secret
+
+dn: ou=people,dc=example,dc=com
+objectClass: organizationalUnit
+
+dn: cn=staff,dc=example,dc=com
+objectClass: groupOfNames
+member: CN=Ann Lee,  ou=people,dc=example,dc=com
+createTimestamp: 20200101000000Z
+entryCSN: 20200101000000.000000Z#000000#003#000000
+";
+
+/// What differs between two loads of the same LDIF.
+pub(crate) const VOLATILE: [&str; 4] = ["entryUUID", "createTimestamp", "modifyTimestamp", "entryCSN"];
+
+/// A prepared server that does not run, with the usual configuration.
+pub(crate) fn prepared(flavor: Flavor) -> Server {
+    Server::prepare(flavor, Server::PEOPLE_CONFIG).unwrap()
+}
+
+/// What slapcat shows, without what differs from load to load.
+pub(crate) fn dump(server: &Server) -> String {
+    let text = server
+        .tool(Tool::Cat, &["-o", "ldif-wrap=no"], "")
+        .unwrap()
+        .success()
+        .unwrap()
+        .stdout;
+    NormalizedLdif::new(&text).without(&VOLATILE).to_string()
+}
+
+/// `ironbark` with arguments.
+pub(crate) fn ironbark(arguments: &[&str]) -> std::process::Output {
+    Command::new(Flavor::Ironbark.program().unwrap())
+        .args(arguments)
+        .output()
+        .unwrap()
+}
+
+/// `ironbark` with arguments that must succeed; its stdout.
+pub(crate) fn succeed(arguments: &[&str]) -> String {
+    let output = ironbark(arguments);
+    let shown = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {shown}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}

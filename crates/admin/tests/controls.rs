@@ -1,0 +1,543 @@
+//! Controls as ldap-utils and python-ldap send them, each answer compared with slapd's.
+#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
+
+use ironbark_testkit::{Credentials, Flavor, Server, assert_same_answers};
+
+const DATA: &str = include_str!("data/example.ldif");
+const BASE: &str = "dc=example,dc=com";
+const ANN: &str = "uid=ann,ou=People,dc=example,dc=com";
+
+/// A server with the overlays that slapd needs for a control.
+fn with_overlay(name: &str) -> String {
+    format!("moduleload {name}\n{}overlay {name}\n", Server::PEOPLE_CONFIG)
+}
+
+/// Plays a Python script on both servers; `c` is bound as the rootdn.
+#[track_caller]
+fn same_python(config: &str, script: &str) {
+    let script = format!(
+        "import ldap, ldap.controls, os\n\
+         from ldap.controls import *\n\
+         c = ldap.initialize(os.environ['LDAP_URL'])\n\
+         c.simple_bind_s(os.environ['ROOT_DN'], os.environ['ROOT_PASSWORD'])\n\
+         def tried(f, *a, **k):\n\
+         \x20   try:\n\
+         \x20       print(f(*a, **k))\n\
+         \x20   except ldap.LDAPError as e:\n\
+         \x20       d = e.args[0]\n\
+         \x20       print(type(e).__name__, d.get('info'), d.get('matched'))\n\
+         {script}"
+    );
+    assert_same_answers(config, DATA, |transcript| transcript.python(&script));
+}
+
+#[test]
+fn giving_a_page_up_ends_the_paged_search() {
+    // slapd goes on with the next page when a client that gave it up comes back.
+    let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
+    server.ldapadd(DATA).unwrap().success().unwrap();
+    let script = "
+import ldap, os
+from ldap.controls import SimplePagedResultsControl as P
+c = ldap.initialize(os.environ['LDAP_URL'])
+def page(size, cookie):
+    m = c.search_ext('dc=example,dc=com', ldap.SCOPE_SUBTREE, attrlist=['1.1'], serverctrls=[P(True, size=size, cookie=cookie)])
+    t, data, i, controls = c.result3(m)
+    return len(data), controls[0].cookie
+count, cookie = page(2, b'')
+print(count, page(0, cookie))
+try:
+    page(2, cookie)
+except ldap.UNWILLING_TO_PERFORM as e:
+    print(e.args[0]['info'])
+";
+    let answer = server.python(script).unwrap().success().unwrap().stdout;
+    assert_eq!(answer, "2 (0, b'')\npaged results cookie is invalid or old\n");
+}
+
+#[test]
+fn pages_join_to_the_whole_answer() {
+    assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
+        let mut paged = |arguments: &[&str]| transcript.search_but_for("# pagedresults: ", arguments);
+        for size in [1, 2, 3, 9, 10, 11, 100] {
+            paged(&["-b", BASE, "-E", &format!("pr={size}/noprompt"), "1.1"])?;
+        }
+        paged(&["-b", BASE, "-E", "!pr=2/noprompt", "(objectClass=inetOrgPerson)", "1.1"])?;
+        paged(&["-b", BASE, "-E", "pr=2/noprompt", "-z", "3", "1.1"])?;
+        paged(&["-b", BASE, "-E", "pr=2/noprompt", "(uid=none)", "1.1"])?;
+        paged(&["-b", "cn=no,dc=example,dc=com", "-E", "pr=2/noprompt", "1.1"])
+    });
+}
+
+#[test]
+fn a_page_has_a_cookie_that_must_be_the_last_one() {
+    same_python(
+        Server::PEOPLE_CONFIG,
+        "
+def page(size, cookie, filter='(objectClass=*)', crit=True, conn=c):
+    try:
+        m = conn.search_ext('dc=example,dc=com', ldap.SCOPE_SUBTREE, filter, ['1.1'],
+            serverctrls=[SimplePagedResultsControl(crit, size=size, cookie=cookie)])
+        t, data, i, ctrls = conn.result3(m)
+        cookie = [x.cookie for x in ctrls if x.controlType == SimplePagedResultsControl.controlType]
+        print([d for d, a in data], [bool(x) for x in cookie])
+        return cookie[0] if cookie else b''
+    except ldap.LDAPError as e:
+        print(type(e).__name__, e.args[0].get('info'))
+        return b''
+one = page(2, b'')
+two = page(3, one)
+page(2, one)          # not the last cookie any more
+page(2, b'rubbish')
+page(-1, b'')
+one = page(4, b'')
+one = page(4, one)
+one = page(4, one)
+print(one)
+one = page(2, b'')
+print(len(one))
+",
+    );
+}
+
+#[test]
+fn entries_are_sorted_by_the_keys() {
+    assert_same_answers(&with_overlay("sssvlv"), DATA, |transcript| {
+        for keys in [
+            "-uid:caseIgnoreOrderingMatch",
+            "uid:caseIgnoreOrderingMatch",
+            "sn:caseIgnoreOrderingMatch/-uid:caseIgnoreOrderingMatch",
+            "createTimestamp/-uid:caseIgnoreOrderingMatch",
+            "preferredLanguage:caseIgnoreOrderingMatch/uid:2.5.13.3",
+        ] {
+            for critical in ["", "!"] {
+                transcript.search(&[
+                    "-b",
+                    BASE,
+                    "-E",
+                    &format!("{critical}sss={keys}"),
+                    "(objectClass=inetOrgPerson)",
+                    "uid",
+                ])?;
+            }
+        }
+        transcript.search_but_for(
+            "# pagedresults: ",
+            &[
+                "-b",
+                BASE,
+                "-E",
+                "sss=-cn:2.5.13.3",
+                "-E",
+                "pr=2/noprompt",
+                "(cn=*)",
+                "1.1",
+            ],
+        )
+    });
+}
+
+#[test]
+fn a_sort_that_cannot_be_done_is_refused_when_it_is_critical() {
+    // RFC 2891 §2: otherwise the entries come unsorted. slapd refuses either, and sorts by no attribute without an ordering rule.
+    let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
+    server.ldapadd(DATA).unwrap().success().unwrap();
+    let search = |sort: &str| server.search(&["-b", BASE, "-E", sort, "(uid=*)", "1.1"]).unwrap();
+    let names = |stdout: &str| stdout.matches("uid=").count();
+    for bad in ["nosuch", "uid:nosuchrule", "jpegPhoto"] {
+        let unsorted = search(&format!("sss={bad}")).success().unwrap().stdout;
+        assert!(
+            names(&unsorted) == 3 && !unsorted.contains("sortResult: (0)"),
+            "{unsorted}"
+        );
+        assert_eq!(search(&format!("!sss={bad}")).code(), Some(12));
+    }
+    let sorted = search("!sss=-sn").success().unwrap().stdout;
+    assert!(
+        names(&sorted) == 3 && sorted.find("uid=bob") < sorted.find("uid=ann"),
+        "{sorted}"
+    );
+}
+
+#[test]
+fn an_assertion_that_fails_stops_the_operation() {
+    assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
+        for filter in ["(uid=ann)", "(uid=bob)", "(nosuch=x)", "(&)", "(|)"] {
+            let assert = format!("assert={filter}");
+            let critical = format!("!assert={filter}");
+            transcript.search(&["-b", ANN, "-s", "base", "-e", &assert, "1.1"])?;
+            transcript.search(&["-b", ANN, "-s", "base", "-e", &critical, "1.1"])?;
+            transcript.search(&[
+                "-b",
+                "uid=no,ou=People,dc=example,dc=com",
+                "-s",
+                "base",
+                "-e",
+                &critical,
+                "1.1",
+            ])?;
+            transcript.client("ldapcompare", &Credentials::ROOT, &["-e", &critical, ANN, "sn:lee"], "")?;
+            transcript.client(
+                "ldapmodify",
+                &Credentials::ROOT,
+                &["-e", &critical],
+                &format!("dn: {ANN}\nchangetype: modify\nadd: mail\nmail: new@example.com\n-\ndelete: mail\nmail: new@example.com\n"),
+            )?;
+            transcript.client("ldapmodrdn", &Credentials::ROOT, &["-e", &critical, ANN, "uid=ann"], "")?;
+            transcript.client(
+                "ldapdelete",
+                &Credentials::ROOT,
+                &["-e", &critical, "cn=a+sn=b,ou=Deep,ou=Groups,dc=example,dc=com"],
+                "",
+            )?;
+        }
+        transcript.ignore_order();
+        transcript.search(&["-b", BASE, "1.1"])
+    });
+}
+
+#[test]
+fn the_entry_is_read_before_and_after_a_change() {
+    assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
+        let change = format!("dn: {ANN}\nchangetype: modify\nreplace: sn\nsn: Ray\n");
+        for controls in [
+            &["-e", "preread=sn,mail"][..],
+            &["-e", "postread=sn,nosuch"],
+            &["-e", "!preread=sn", "-e", "!postread=*"],
+            &["-e", "preread=description"],
+            &["-e", "postread=description;lang-en"],
+            &["-e", "!preread=structuralObjectClass,creatorsName"],
+            &["-e", "preread=1.1"],
+            &["-e", "preread=@person"],
+        ] {
+            transcript.client("ldapmodify", &Credentials::ROOT, controls, &change)?;
+        }
+        let add = "dn: cn=new,dc=example,dc=com\nobjectClass: person\ncn: new\nsn: x\n";
+        transcript.client(
+            "ldapadd",
+            &Credentials::ROOT,
+            &["-e", "postread=cn,structuralObjectClass"],
+            add,
+        )?;
+        transcript.client(
+            "ldapmodrdn",
+            &Credentials::ROOT,
+            &[
+                "-e",
+                "preread=cn",
+                "-e",
+                "postread=cn",
+                "cn=new,dc=example,dc=com",
+                "cn=newer",
+            ],
+            "",
+        )?;
+        transcript.client(
+            "ldapdelete",
+            &Credentials::ROOT,
+            &["-e", "preread=cn,sn", "cn=newer,dc=example,dc=com"],
+            "",
+        )?;
+        transcript.client("ldapdelete", &Credentials::ROOT, &["-e", "!postread=cn,sn", ANN], "")
+    });
+}
+
+#[test]
+fn only_matching_values_are_returned() {
+    assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
+        for filter in [
+            "(mail=ann*)",
+            "((mail=lee@example.com)(cn=*))",
+            "(mail:caseIgnoreIA5Match:=ann@example.com)",
+            "(description=*)",
+            "(mail>=b)",
+            "(nosuch=x)",
+        ] {
+            transcript.search(&["-b", BASE, "-E", &format!("mv={filter}"), "(uid=*)"])?;
+            transcript.search(&["-b", BASE, "-E", &format!("!mv={filter}"), "(uid=*)", "mail"])?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn no_op_changes_nothing() {
+    assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
+        let change = format!("dn: {ANN}\nchangetype: modify\nreplace: sn\nsn: Ray\n");
+        for critical in ["", "!"] {
+            let noop = format!("{critical}noop");
+            transcript.client("ldapmodify", &Credentials::ROOT, &["-e", &noop], &change)?;
+            transcript.client(
+                "ldapadd",
+                &Credentials::ROOT,
+                &["-e", &noop],
+                "dn: cn=new,dc=example,dc=com\nobjectClass: person\ncn: new\nsn: x\n",
+            )?;
+            transcript.client("ldapdelete", &Credentials::ROOT, &["-e", &noop, ANN], "")?;
+            transcript.client("ldapmodrdn", &Credentials::ROOT, &["-e", &noop, ANN, "uid=else"], "")?;
+            // An operation that would fail does.
+            transcript.client("ldapdelete", &Credentials::ROOT, &["-e", &noop, BASE], "")?;
+        }
+        transcript.ignore_order();
+        transcript.search(&["-b", BASE])
+    });
+}
+
+#[test]
+fn permissive_modify_forgives() {
+    // The deletion of a value that is not there is left out: slapd 2.5 forgets to forgive it where other values are.
+    same_python(
+        Server::PEOPLE_CONFIG,
+        "
+ann = 'uid=ann,ou=People,dc=example,dc=com'
+permissive = [LDAPControl('1.2.840.113556.1.4.1413', True)]
+for mods in ([(ldap.MOD_ADD, 'mail', [b'ann@example.com'])],
+             [(ldap.MOD_ADD, 'mail', [b'ann@example.com', b'z@example.com'])],
+             [(ldap.MOD_DELETE, 'roomNumber', None)],
+             [(ldap.MOD_DELETE, 'roomNumber', [b'1'])],
+             [(ldap.MOD_ADD, 'nosuch', [b'1'])]):
+    tried(c.modify_ext_s, ann, mods)
+    tried(c.modify_ext_s, ann, mods, serverctrls=permissive)
+    print(c.search_s(ann, ldap.SCOPE_BASE, attrlist=['mail', 'roomNumber']))
+",
+    );
+}
+
+#[test]
+fn domain_scope_leaves_references_out() {
+    let data = format!(
+        "{DATA}\ndn: ou=Remote,dc=example,dc=com\nobjectClass: referral\nobjectClass: extensibleObject\nou: Remote\nref: ldap://remote.example.com/\n"
+    );
+    assert_same_answers(Server::PEOPLE_CONFIG, &data, |transcript| {
+        transcript.search(&["-b", BASE, "-E", "domainScope", "1.1"])?;
+        transcript.search(&["-b", BASE, "-E", "!domainScope", "1.1"])?;
+        transcript.search(&["-b", "ou=Remote,dc=example,dc=com", "-E", "!domainScope", "1.1"])?;
+        transcript.search(&["-b", "cn=x,ou=Remote,dc=example,dc=com", "-E", "!domainScope", "1.1"])
+    });
+}
+
+#[test]
+fn names_are_dereferenced_beside_the_entry() {
+    assert_same_answers(&with_overlay("deref"), DATA, |transcript| {
+        transcript.search(&["-b", BASE, "-E", "deref=member:uid,sn", "(cn=staff)"])?;
+        transcript.search(&["-b", BASE, "-E", "!deref=member:mail,nosuch", "(cn=staff)", "cn"])?;
+        transcript.search(&[
+            "-b",
+            BASE,
+            "-E",
+            "deref=member:cn;manager:sn;roleOccupant:cn",
+            "(objectClass=*)",
+            "1.1",
+        ])?;
+        transcript.search(&["-b", BASE, "-E", "deref=cn:sn", "(cn=staff)"])?;
+        transcript.search(&["-b", BASE, "-E", "!deref=nosuch:sn", "(cn=staff)"])
+    });
+}
+
+#[test]
+fn the_rootdn_acts_as_another() {
+    let config = format!(
+        "{}access to attrs=userPassword by self write by * auth\naccess to * by self write by users read by anonymous search\n",
+        Server::PEOPLE_CONFIG
+    );
+    assert_same_answers(&config, DATA, |transcript| {
+        for identity in [
+            "dn:".to_owned(),
+            "dn:cn=elsewhere,o=x".to_owned(),
+            "u:ann".to_owned(),
+            "rubbish".to_owned(),
+            "dn:no dn".to_owned(),
+            String::new(),
+        ] {
+            let control = format!("!authzid={identity}");
+            transcript.client("ldapwhoami", &Credentials::ROOT, &["-e", &control], "")?;
+            transcript.client(
+                "ldapsearch",
+                &Credentials::ROOT,
+                &["-e", &control, "-b", BASE, "(uid=*)", "uid", "userPassword"],
+                "",
+            )?;
+            transcript.client(
+                "ldapmodify",
+                &Credentials::ROOT,
+                &["-e", &control],
+                "dn: uid=bob,ou=People,dc=example,dc=com\nchangetype: modify\nreplace: title\ntitle: x\n",
+            )?;
+        }
+        let ann = Credentials::Simple {
+            dn: ANN,
+            password: "annspass",
+        };
+        transcript.client(
+            "ldapwhoami",
+            &ann,
+            &["-e", "!authzid=dn:uid=bob,ou=People,dc=example,dc=com"],
+            "",
+        )?;
+        // As itself and as another, by what it may do: slapd prints the name in its normal form.
+        for who in [&ann, &Credentials::ROOT] {
+            transcript.client(
+                "ldapsearch",
+                who,
+                &[
+                    "-e",
+                    &format!("!authzid=dn:{ANN}"),
+                    "-b",
+                    BASE,
+                    "(uid=*)",
+                    "userPassword",
+                ],
+                "",
+            )?;
+        }
+        transcript.client(
+            "ldapwhoami",
+            &Credentials::Anonymous,
+            &["-e", &format!("!authzid=dn:{ANN}")],
+            "",
+        )
+    });
+}
+
+#[test]
+fn an_unknown_control_counts_when_it_is_critical() {
+    assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
+        for control in ["1.2.3.4.5", "!1.2.3.4.5", "!1.2.3.4.5=value"] {
+            transcript.search(&["-b", ANN, "-s", "base", "-e", control, "1.1"])?;
+            transcript.search(&["-b", "cn=no,dc=example,dc=com", "-s", "base", "-e", control, "1.1"])?;
+            transcript.client("ldapcompare", &Credentials::ROOT, &["-e", control, ANN, "sn:lee"], "")?;
+            transcript.client(
+                "ldapdelete",
+                &Credentials::ROOT,
+                &["-e", control, "cn=no,dc=example,dc=com"],
+                "",
+            )?;
+            transcript.client("ldapwhoami", &Credentials::ROOT, &["-e", control], "")?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_control_is_refused_where_it_has_no_place_or_no_sense() {
+    same_python(
+        Server::PEOPLE_CONFIG,
+        "
+ann = 'uid=ann,ou=People,dc=example,dc=com'
+def control(oid, value=None, crit=True):
+    return LDAPControl(oid, crit, encodedControlValue=value) if value is not None else LDAPControl(oid, crit)
+oids = ['1.2.840.113556.1.4.319', '1.3.6.1.1.12', '1.3.6.1.1.13.1', '1.3.6.1.1.13.2', '1.2.826.0.1.3344810.2.3',
+        '2.16.840.1.113730.3.4.2', '1.3.6.1.4.1.4203.1.10.1', '2.16.840.1.113730.3.4.18', '1.2.840.113556.1.4.1413',
+        '1.2.840.113556.1.4.1339', '1.3.6.1.4.1.4203.666.5.2', '1.3.6.1.4.1.4203.666.5.12', '1.3.6.1.4.1.4203.1.10.2']
+for oid in oids:
+    for value in (None, b'', b'rubbish', b'\\x30\\x00'):
+        print(oid, value)
+        k = [control(oid, value)]
+        tried(lambda: [d for d, a in c.search_ext_s(ann, ldap.SCOPE_BASE, attrlist=['1.1'], serverctrls=k)])
+        tried(lambda: c.compare_ext_s(ann, 'sn', b'Lee', serverctrls=k))
+        if not (oid in ('1.3.6.1.4.1.4203.666.5.2',) ):
+            tried(lambda: c.modify_ext_s(ann, [(ldap.MOD_REPLACE, 'title', [b'x'])], serverctrls=k)[0])
+",
+    );
+}
+
+#[test]
+fn the_same_control_twice_is_refused() {
+    same_python(
+        Server::PEOPLE_CONFIG,
+        "
+ann = 'uid=ann,ou=People,dc=example,dc=com'
+pr = SimplePagedResultsControl(True, size=2, cookie=b'')
+tried(lambda: c.search_ext_s(ann, ldap.SCOPE_BASE, serverctrls=[pr, pr]))
+m = LDAPControl('2.16.840.1.113730.3.4.2', True)
+tried(lambda: c.search_ext_s(ann, ldap.SCOPE_BASE, attrlist=['1.1'], serverctrls=[m, m]))
+u = LDAPControl('1.2.3.4', False)
+tried(lambda: c.search_ext_s(ann, ldap.SCOPE_BASE, attrlist=['1.1'], serverctrls=[u, u]))
+",
+    );
+}
+
+#[test]
+fn relax_lets_the_manager_write_what_the_server_keeps() {
+    assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
+        let add = "dn: cn=new,dc=example,dc=com\nobjectClass: person\ncn: new\nsn: x\n\
+            entryUUID: 11111111-2222-3333-4444-555555555555\ncreateTimestamp: 20010203040506Z\ncreatorsName: cn=somebody\n";
+        let modify =
+            format!("dn: {ANN}\nchangetype: modify\nreplace: createTimestamp\ncreateTimestamp: 20010203040506Z\n");
+        let class =
+            format!("dn: {ANN}\nchangetype: modify\nreplace: structuralObjectClass\nstructuralObjectClass: person\n");
+        for relax in [&[][..], &["-e", "relax"], &["-e", "!relax"]] {
+            for change in [add, &modify, &class] {
+                transcript.client("ldapmodify", &Credentials::ROOT, &[relax, &["-a"]].concat(), change)?;
+            }
+        }
+        transcript.search(&[
+            "-b",
+            BASE,
+            "(cn=new)",
+            "*",
+            "entryUUID",
+            "createTimestamp",
+            "creatorsName",
+        ])?;
+        transcript.search(&["-b", ANN, "createTimestamp", "structuralObjectClass"])
+    });
+}
+
+#[test]
+fn a_tree_is_deleted_by_control_or_by_the_client() {
+    assert_same_answers(Server::PEOPLE_CONFIG, DATA, |transcript| {
+        transcript.client("ldapdelete", &Credentials::ROOT, &["ou=Groups,dc=example,dc=com"], "")?;
+        transcript.client(
+            "ldapdelete",
+            &Credentials::ROOT,
+            &["-r", "ou=Groups,dc=example,dc=com"],
+            "",
+        )?;
+        transcript.search(&["-b", BASE, "1.1"])
+    });
+}
+
+#[test]
+fn the_tree_delete_control_is_offered_and_obeyed_or_refused_when_critical() {
+    // slapd 2.5 has no tree delete in back-mdb: critical, it refuses to delete a tree; here the tree is deleted.
+    for flavor in Flavor::ALL {
+        let server = Server::start(flavor, Server::PEOPLE_CONFIG).unwrap();
+        server.ldapadd(DATA).unwrap().success().unwrap();
+        let arguments = ["-e", "!1.2.840.113556.1.4.805", "ou=Groups,dc=example,dc=com"];
+        let deleted = server.client("ldapdelete", &Credentials::ROOT, &arguments, "").unwrap();
+        let is_deleted = deleted.code() == Some(0);
+        assert_eq!(is_deleted, flavor == Flavor::Ironbark, "{deleted:?}");
+        let left = server.search(&["-b", "ou=Groups,dc=example,dc=com", "1.1"]).unwrap();
+        assert_eq!(left.code(), Some(if is_deleted { 32 } else { 0 }), "{left:?}");
+        let people = server
+            .search(&["-b", "ou=People,dc=example,dc=com", "1.1"])
+            .unwrap()
+            .success()
+            .unwrap();
+        assert_eq!(people.stdout.matches("dn: ").count(), 4);
+    }
+}
+
+#[test]
+fn every_control_of_slapd_is_offered() {
+    let offered = |flavor| {
+        let server = Server::start(flavor, Server::PEOPLE_CONFIG).unwrap();
+        let answer = server
+            .search(&["-b", "", "-s", "base", "supportedControl"])
+            .unwrap()
+            .success()
+            .unwrap();
+        let lines = answer
+            .stdout
+            .lines()
+            .filter_map(|line| line.strip_prefix("supportedControl: ").map(str::to_owned));
+        lines.collect::<Vec<_>>()
+    };
+    let ours = offered(Flavor::Ironbark);
+    let missing: Vec<String> = offered(Flavor::OpenLdap)
+        .into_iter()
+        .filter(|oid| !ours.contains(oid))
+        .collect();
+    assert!(missing.is_empty(), "slapd offers {missing:?} too");
+}

@@ -1,0 +1,274 @@
+//! What the server has acknowledged is there after kill -9, whole, and found by every index; a full database refuses and goes on.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy knows test functions, but not what they call"
+)]
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use ironbark_client::proto::{Assertion, Filter, ModifyOperation, Scope};
+use ironbark_client::{Change, Client, Options, Search};
+use ironbark_testkit::{Flavor, Server};
+
+const BASE: &str = "dc=example,dc=com";
+const ROOT: &str = "cn=Manager,dc=example,dc=com";
+const WRITERS: usize = 16;
+const ROUNDS: usize = 10;
+const SEED: u64 = 0x5eed_1a5c_a9e5_0001;
+
+/// What an entry may be: `None` is not there.
+type State = Option<&'static str>;
+
+/// What the clients know of each entry: what was acknowledged last, and what is under way and may have come true.
+#[derive(Default)]
+struct Known {
+    acknowledged: BTreeMap<String, State>,
+    open: BTreeMap<String, State>,
+    writes: usize,
+}
+
+impl Known {
+    fn begin(&mut self, name: &str, state: State) {
+        self.open.insert(name.to_owned(), state);
+    }
+
+    fn acknowledge(&mut self, name: &str) {
+        if let Some(state) = self.open.remove(name) {
+            self.acknowledged.insert(name.to_owned(), state);
+            self.writes += 1;
+        }
+    }
+
+    /// After a crash, what was under way is whatever it is found to be.
+    fn settle(&mut self, present: &BTreeMap<String, String>) {
+        for (name, wanted) in std::mem::take(&mut self.open) {
+            let found = present.get(&name).map(String::as_str);
+            let before = self.acknowledged.get(&name).copied().flatten();
+            assert!(
+                found == wanted || found == before,
+                "{name} is {found:?}, neither {before:?} nor {wanted:?}"
+            );
+            self.acknowledged
+                .insert(name, if found == wanted { wanted } else { before });
+        }
+    }
+}
+
+async fn connect(server: &Server) -> Client {
+    let address = format!("127.0.0.1:{}", server.port());
+    let client = Client::connect_tcp(&address, Options::default()).await.unwrap();
+    client
+        .simple_bind(ROOT, b"secret", &[])
+        .await
+        .unwrap()
+        .success()
+        .unwrap();
+    client
+}
+
+/// Adds entries; changes every second one, and deletes every fifth; until the connection is gone.
+async fn write(client: Client, prefix: String, known: Arc<Mutex<Known>>) {
+    for number in 0_usize.. {
+        let name = format!("{prefix}n{number}");
+        let dn = format!("cn={name},{BASE}");
+        known.lock().unwrap().begin(&name, Some("first"));
+        let attributes: [(&str, &[&[u8]]); 5] = [
+            ("objectClass", &[b"person"]),
+            ("cn", &[name.as_bytes()]),
+            ("sn", &[name.as_bytes()]),
+            ("description", &[b"first"]),
+            ("telephoneNumber", &[b"+1 555 0100", b"+1 555 0101"]),
+        ];
+        let Ok(added) = client.add(&dn, &attributes, &[]).await else {
+            return;
+        };
+        added.success().unwrap();
+        known.lock().unwrap().acknowledge(&name);
+        if number % 2 == 1 {
+            known.lock().unwrap().begin(&name, Some("second"));
+            let change = Change {
+                operation: ModifyOperation::Replace,
+                attribute: "description",
+                values: &[b"second"],
+            };
+            let Ok(changed) = client.modify(&dn, &[change], &[]).await else {
+                return;
+            };
+            changed.success().unwrap();
+            known.lock().unwrap().acknowledge(&name);
+        }
+        if number % 5 == 0 {
+            known.lock().unwrap().begin(&name, None);
+            let Ok(deleted) = client.delete(&dn, &[]).await else {
+                return;
+            };
+            deleted.success().unwrap();
+            known.lock().unwrap().acknowledge(&name);
+        }
+    }
+}
+
+/// Names and descriptions of the entries that a filter finds below the base.
+async fn found(client: &Client, filter: Filter<'_>) -> BTreeMap<String, String> {
+    let answer = client
+        .search(&Search::new(BASE, Scope::SingleLevel, filter), &[])
+        .unwrap()
+        .collect()
+        .await
+        .unwrap();
+    answer.result.success().unwrap();
+    let mut present = BTreeMap::new();
+    for entry in &answer.entries {
+        let name = entry.text("cn").unwrap();
+        assert_eq!(entry.dn, format!("cn={name},{BASE}"));
+        assert_eq!(entry.text("sn").as_ref(), Some(&name), "{name} is whole");
+        assert_eq!(entry.values("telephoneNumber").len(), 2, "{name} is whole");
+        present.insert(name, entry.text("description").unwrap());
+    }
+    present
+}
+
+fn equality<'a>(attribute: &'a str, value: &'a str) -> Filter<'a> {
+    Filter::Equality(Assertion {
+        attribute: attribute.as_bytes().into(),
+        value: value.as_bytes().into(),
+    })
+}
+
+/// Reads everything by a scan and by each index, and compares it with what is known.
+async fn verify(server: &Server, known: &mut Known) {
+    let client = connect(server).await;
+    // No index serves the absence of a value: this is a scan.
+    let scanned = found(&client, Filter::Not(Box::new(equality("title", "none")))).await;
+    let first = found(&client, equality("description", "first")).await;
+    let second = found(&client, equality("description", "second")).await;
+    assert!(first.values().all(|text| text == "first") && second.values().all(|text| text == "second"));
+    let indexed: BTreeMap<_, _> = first.into_iter().chain(second).collect();
+    assert!(
+        indexed == scanned,
+        "what the index of description finds is not what a scan finds"
+    );
+    let by_class = found(&client, equality("objectClass", "person")).await;
+    assert!(
+        by_class == scanned,
+        "what the index of objectClass finds is not what a scan finds"
+    );
+    known.settle(&scanned);
+    for (name, state) in &known.acknowledged {
+        assert_eq!(scanned.get(name).map(String::as_str), *state, "{name} was acknowledged");
+    }
+    let expected = known.acknowledged.iter().filter(|(_, state)| state.is_some());
+    assert!(
+        scanned.keys().eq(expected.map(|(name, _)| name)),
+        "entries that nobody added"
+    );
+    for name in scanned.keys().step_by(1 + scanned.len() / 50) {
+        assert_eq!(
+            found(&client, equality("cn", name)).await.len(),
+            1,
+            "{name} by the index of cn"
+        );
+    }
+}
+
+/// Numbers that look random and are the same in each run.
+fn random(state: &mut u64) -> u64 {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    *state
+}
+
+#[tokio::test]
+async fn no_acknowledged_write_is_lost_by_kill_9() {
+    let config = format!(
+        "{}limits * size=unlimited\nindex description eq\n",
+        Server::PEOPLE_CONFIG
+    );
+    let mut server = Server::start(Flavor::Ironbark, &config).unwrap();
+    server
+        .ldapadd(&format!("dn: {BASE}\nobjectClass: domain\ndc: example\n"))
+        .unwrap()
+        .success()
+        .unwrap();
+    let known = Arc::new(Mutex::new(Known::default()));
+    let mut seed = SEED;
+    for round in 0..ROUNDS {
+        let mut tasks = Vec::new();
+        for writer in 0..WRITERS {
+            let client = connect(&server).await;
+            tasks.push(tokio::spawn(write(
+                client,
+                format!("r{round}w{writer}"),
+                Arc::clone(&known),
+            )));
+        }
+        // The moment is a number of acknowledged writes.
+        let goal = known.lock().unwrap().writes + 20 + usize::try_from(random(&mut seed) % 400).unwrap();
+        while known.lock().unwrap().writes < goal {
+            assert!(
+                tasks.iter().all(|task| !task.is_finished()),
+                "a writer ended before the crash:\n{}",
+                server.log()
+            );
+            tokio::task::yield_now().await;
+        }
+        server.kill().unwrap();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        server.launch().unwrap();
+        let mut state = std::mem::take(&mut *known.lock().unwrap());
+        verify(&server, &mut state).await;
+        *known.lock().unwrap() = state;
+    }
+    server.stop().unwrap();
+}
+
+#[tokio::test]
+async fn a_full_database_refuses_writes_with_a_reason_and_is_read_on() {
+    // The ceiling is 2 MiB.
+    let config = format!("{}maxsize 2097152\n", Server::PEOPLE_CONFIG);
+    let mut server = Server::start(Flavor::Ironbark, &config).unwrap();
+    server
+        .ldapadd(&format!("dn: {BASE}\nobjectClass: domain\ndc: example\n"))
+        .unwrap()
+        .success()
+        .unwrap();
+    let text = "x".repeat(20_000);
+    let mut client = connect(&server).await;
+    for start in 0..2 {
+        let mut added = 0;
+        let refused = loop {
+            let name = format!("s{start}n{added}");
+            let unlike = format!("{name} {text}");
+            let attributes: [(&str, &[&[u8]]); 4] = [
+                ("objectClass", &[b"person"]),
+                ("cn", &[name.as_bytes()]),
+                ("sn", &[b"x"]),
+                ("description", &[unlike.as_bytes()]),
+            ];
+            let result = client
+                .add(&format!("cn={name},{BASE}"), &attributes, &[])
+                .await
+                .unwrap();
+            if !result.is_success() {
+                break result;
+            }
+            added += 1;
+            assert!(added < 1000, "2 MiB hold no 20 MB");
+        };
+        assert!(!refused.diagnostic.is_empty(), "{refused:?}");
+        assert!(start == 1 || added > 10, "{added} entries fit");
+        let search = Search::new(BASE, Scope::SingleLevel, Filter::Present(b"objectClass".into()));
+        let found = client.search(&search, &[]).unwrap().collect().await.unwrap();
+        assert!(found.entries.len() > 10 && found.result.is_success());
+        assert!(found.entries.iter().all(|entry| entry.values("description").len() == 1));
+        // It starts again, and is as full as before.
+        server.stop().unwrap();
+        server.launch().unwrap();
+        client = connect(&server).await;
+    }
+}

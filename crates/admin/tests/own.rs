@@ -1,0 +1,226 @@
+//! The subcommands of our own.
+#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
+
+mod common;
+
+use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+
+use common::{PEOPLE, dump, ironbark, prepared, succeed};
+use ironbark_testkit::{Flavor, Layout, Server, Tool};
+
+const DATA_SETS: &str = "\
+include {schema}/core.schema
+include {schema}/cosine.schema
+include {schema}/inetorgperson.schema
+include {schema}/nis.schema
+include {schema}/eduperson.schema
+include {schema}/telco.schema
+include {schema}/zimbra.schema
+database mdb
+suffix dc=example,dc=com
+directory {dir}/db
+index objectClass,uid eq
+";
+
+#[test]
+fn generated_data_sets_are_loaded_and_dumped_whole() {
+    for kind in ["zimbra", "telco", "university", "directorymark"] {
+        let server = Server::prepare(Flavor::Ironbark, DATA_SETS).unwrap();
+        let file = server.layout().join("data.ldif");
+        let file = file.to_str().unwrap();
+        succeed(&[
+            "generate",
+            kind,
+            "--count",
+            "300",
+            "--suffix",
+            "dc=example,dc=com",
+            "--seed",
+            "7",
+            "--output",
+            file,
+        ]);
+        server
+            .tool(Tool::Add, &["-q", "-l", file], "")
+            .unwrap()
+            .success()
+            .unwrap();
+        let count = |text: &str| text.lines().filter(|line| line.starts_with("dn:")).count();
+        let made = count(&fs::read_to_string(file).unwrap());
+        let dumped = server.tool(Tool::Cat, &[], "").unwrap().success().unwrap().stdout;
+        assert!(made > 300 && count(&dumped) == made, "{kind}: {made}");
+    }
+    assert_eq!(
+        succeed(&["generate", "telco", "--count", "5"]),
+        succeed(&["generate", "telco", "--count", "5"])
+    );
+    assert!(!ironbark(&["generate", "nothing", "--count", "5"]).status.success());
+}
+
+#[test]
+fn a_search_is_explained() {
+    let server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    let config = server.config_path();
+    let config = config.to_str().unwrap();
+    let text = succeed(&["explain", "-f", config, "-b", "dc=example,dc=com", "(cn=ann lee)"]);
+    assert!(
+        text.contains("candidates examined: 1\nentries found: 1\n") && text.contains("cn"),
+        "{text}"
+    );
+    let text = succeed(&[
+        "explain",
+        "-f",
+        config,
+        "-b",
+        "dc=example,dc=com",
+        "-s",
+        "one",
+        "(sn=lee)",
+    ]);
+    assert!(text.contains("entries found: 0"), "{text}");
+    assert!(
+        !ironbark(&["explain", "-f", config, "-b", "ou=none,dc=example,dc=com", "(cn=x)"])
+            .status
+            .success()
+    );
+    assert!(!ironbark(&["explain", "-f", config, "(cn="]).status.success());
+}
+
+#[test]
+fn a_backup_is_restored_and_overwrites_nothing() {
+    let mut server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    let config = server.config_path();
+    let config = config.to_str().unwrap().to_owned();
+    server.launch().unwrap();
+    let (folder, file) = (
+        server.layout().make_dir("backup").unwrap(),
+        server.layout().join("copy.mdb"),
+    );
+    for target in [folder.to_str().unwrap(), file.to_str().unwrap()] {
+        assert!(succeed(&["backup", "-f", &config, target]).contains("4 entries, verified"));
+        let again = ironbark(&["backup", "-f", &config, "--compact", target]);
+        assert!(
+            !again.status.success() && String::from_utf8_lossy(&again.stderr).contains("exists"),
+            "{again:?}"
+        );
+    }
+    server.stop().unwrap();
+    let before = dump(&server);
+    let refused = ironbark(&["restore", "-f", &config, file.to_str().unwrap()]);
+    assert!(
+        !refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("exists"),
+        "{refused:?}"
+    );
+    for source in [&folder, &file] {
+        fs::remove_file(server.layout().join("db/data.mdb")).unwrap();
+        succeed(&["restore", "-f", &config, source.to_str().unwrap()]);
+        assert_eq!(dump(&server), before);
+    }
+    fs::remove_file(server.layout().join("db/data.mdb")).unwrap();
+    let rubbish = server.layout().write("rubbish", "x".repeat(100_000)).unwrap();
+    assert!(
+        !ironbark(&["restore", "-f", &config, rubbish.to_str().unwrap()])
+            .status
+            .success()
+    );
+    assert!(
+        !server.layout().join("db/data.mdb").exists(),
+        "what is not sound is not put in place"
+    );
+    let left = fs::read_dir(server.layout().join("db")).unwrap().filter(|entry| {
+        entry
+            .as_ref()
+            .is_ok_and(|entry| entry.file_name().to_string_lossy().starts_with(".ironbark"))
+    });
+    assert_eq!(left.count(), 0);
+}
+
+#[test]
+fn a_server_that_answers_is_healthy() {
+    let mut server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    server.launch().unwrap();
+    for url in [server.url(), server.ldapi_url()] {
+        assert!(succeed(&["health", "-H", &url]).contains("naming contexts: dc=example,dc=com"));
+    }
+    let url = server.url();
+    server.stop().unwrap();
+    assert!(!ironbark(&["health", "-H", &url]).status.success());
+    assert!(!ironbark(&["health", "-H", "http://x/"]).status.success());
+}
+
+#[test]
+fn a_new_directory_is_closed_to_strangers() {
+    let layout = Layout::new().unwrap();
+    let folder = layout.join("new");
+    let path = folder.to_str().unwrap();
+    let said = succeed(&[
+        "init",
+        path,
+        "--suffix",
+        "dc=example,dc=com",
+        "--organization",
+        "Example",
+    ]);
+    let secret = said
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("password"))
+        .unwrap()
+        .trim()
+        .to_owned();
+    assert_eq!(secret.len(), 20, "{said}");
+    let config = folder.join("slapd.conf");
+    let text = fs::read_to_string(&config).unwrap();
+    assert!(text.contains("{ARGON2}") && !text.contains(&secret));
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!(
+        (mode(&folder), mode(&config), mode(&folder.join("data"))),
+        (0o700, 0o600, 0o700)
+    );
+    assert!(
+        !ironbark(&["init", path, "--suffix", "dc=example,dc=com"])
+            .status
+            .success(),
+        "it is not made twice"
+    );
+    Tool::Test
+        .run(Flavor::Ironbark, &["-f", config.to_str().unwrap()], "")
+        .unwrap()
+        .success()
+        .unwrap();
+    let url = format!("ldapi://{}", layout.join("s").to_str().unwrap().replace('/', "%2F"));
+    let mut server = Command::new(Flavor::Ironbark.program().unwrap())
+        .args(["serve", "-c", config.to_str().unwrap(), "-l", &url, "--log", "0"])
+        .spawn()
+        .unwrap();
+    let healthy = ironbark_testkit::wait::until(|| ironbark(&["health", "-H", &url]).status.success().then_some(()));
+    let search = |arguments: &[&str]| {
+        let output = Command::new("ldapsearch")
+            .args(["-x", "-LLL", "-H", &url])
+            .args(arguments)
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    let stranger = search(&["-b", "dc=example,dc=com"]);
+    let root_dse = search(&["-s", "base", "-b", "", "namingContexts"]);
+    let admin = search(&[
+        "-D",
+        "cn=admin,dc=example,dc=com",
+        "-w",
+        &secret,
+        "-b",
+        "dc=example,dc=com",
+    ]);
+    let _ = server.kill();
+    let _ = server.wait();
+    assert!(healthy.is_some());
+    assert!(root_dse.contains("namingContexts: dc=example,dc=com"), "{root_dse}");
+    assert!(!stranger.contains("dn:"), "{stranger}");
+    assert!(
+        admin.contains("dn: ou=people,dc=example,dc=com") && admin.contains("o: Example"),
+        "{admin}"
+    );
+}

@@ -1,0 +1,380 @@
+//! What clients may do wrong, or too much of: the server goes on, within its memory, and serves the others.
+
+#![expect(clippy::indexing_slicing, reason = "a panic fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy knows test functions, but not what they call"
+)]
+
+use std::fmt::Write as _;
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpStream};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use ironbark_testkit::{Flavor, Server, wait};
+use nix::sys::signal::Signal;
+
+const BASE: &str = "dc=example,dc=com";
+const PATIENCE: Duration = Duration::from_secs(30);
+const SEARCH_ENTRY: u8 = 0x64;
+const SEARCH_DONE: u8 = 0x65;
+const EXTENDED_RESPONSE: u8 = 0x78;
+
+/// A server with a few entries.
+fn small_server(settings: &str) -> Server {
+    let server = Server::start(Flavor::Ironbark, &format!("{settings}{}", Server::PEOPLE_CONFIG)).unwrap();
+    server
+        .ldapadd(include_str!("data/example.ldif"))
+        .unwrap()
+        .success()
+        .unwrap();
+    server
+}
+
+/// A server with 20,000 entries of about a kilobyte, more than any buffer between it and a client.
+fn big_server() -> Server {
+    static LDIF: OnceLock<String> = OnceLock::new();
+    let ldif = LDIF.get_or_init(|| {
+        let text = "0123456789".repeat(100);
+        let mut ldif = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n\n");
+        for number in 0..20_000 {
+            writeln!(
+                ldif,
+                "dn: cn=n{number},{BASE}\nobjectClass: person\ncn: n{number}\nsn: x\ndescription: {text}\n"
+            )
+            .unwrap();
+        }
+        ldif
+    });
+    let mut server = Server::prepare(
+        Flavor::Ironbark,
+        &format!("{}limits * size=unlimited\n", Server::PEOPLE_CONFIG),
+    )
+    .unwrap();
+    server.slapadd(ldif).unwrap();
+    server.launch().unwrap();
+    server
+}
+
+fn connect(server: &Server) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+/// A BER element.
+fn element(tag: u8, content: &[u8]) -> Vec<u8> {
+    let mut bytes = vec![tag];
+    match u32::try_from(content.len()).unwrap() {
+        short @ 0..=127 => bytes.push(u8::try_from(short).unwrap()),
+        long => {
+            bytes.push(0x84);
+            bytes.extend(long.to_be_bytes());
+        }
+    }
+    bytes.extend(content);
+    bytes
+}
+
+/// A search request for all attributes.
+fn search(id: u32, base: &str, scope: u8, filter: &[u8]) -> Vec<u8> {
+    let parts = [
+        element(0x04, base.as_bytes()),
+        vec![0x0a, 1, scope, 0x0a, 1, 0, 2, 1, 0, 2, 1, 0, 1, 1, 0],
+        filter.to_vec(),
+        element(0x30, b""),
+    ];
+    let number = id.to_be_bytes();
+    element(0x30, &[element(0x02, &number), element(0x63, &parts.concat())].concat())
+}
+
+fn everything() -> Vec<u8> {
+    element(0x87, b"objectClass")
+}
+
+/// The next message: its ID, its operation's tag, and its content. `None` at the end of the connection.
+fn read_message(stream: &mut TcpStream) -> Option<(u32, u8, Vec<u8>)> {
+    let mut head = [0; 2];
+    stream.read_exact(&mut head).ok()?;
+    assert_eq!(head[0], 0x30, "an LDAP message is a sequence");
+    let mut length = usize::from(head[1]);
+    if length > 0x80 {
+        let mut octets = vec![0; length - 0x80];
+        stream.read_exact(&mut octets).ok()?;
+        length = octets.iter().fold(0, |sum, octet| sum * 256 + usize::from(*octet));
+    }
+    let mut message = vec![0; length];
+    stream.read_exact(&mut message).ok()?;
+    let end = 2 + usize::from(message[1]);
+    let id = message[2..end]
+        .iter()
+        .fold(0, |sum, octet| sum * 256 + u32::from(*octet));
+    Some((id, message[end], message[end..].to_vec()))
+}
+
+/// Someone else is served as ever.
+#[track_caller]
+fn assert_serves(server: &Server) {
+    let mut stream = connect(server);
+    stream.write_all(&search(1, BASE, 0, &everything())).unwrap();
+    let tags: Vec<u8> = std::iter::from_fn(|| read_message(&mut stream))
+        .map(|(_, tag, _)| tag)
+        .take(2)
+        .collect();
+    assert_eq!(tags, [SEARCH_ENTRY, SEARCH_DONE]);
+}
+
+/// Octets of memory that belong to the server alone: not the mapped database.
+fn memory(server: &Server) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid().unwrap())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("RssAnon:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() * 1024
+}
+
+#[test]
+fn what_is_not_ldap_is_told_so_and_disconnected() {
+    let server = small_server("");
+    let random: Vec<u8> = (0..4096_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0])
+        .collect();
+    for garbage in [
+        &b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"[..],
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        b"\0\0\0\0\0\0\0\0",
+        b"\x30\x84\xff\xff\xff\xff",
+        b"\x30\x80\x02\x01\x01",
+        b"\x30\x05\x02\x01\x01\x99\x00",
+        b"\x30\x06\x02\x01\x00\x42\x01\x00",
+        b"\x30\x0c\x02\x01\x01\x63\x07\x04\x05abcde",
+        &random,
+    ] {
+        let mut stream = connect(&server);
+        // The server may close while we still write.
+        let _ = stream.write_all(garbage);
+        let notice = read_message(&mut stream);
+        assert!(
+            notice.is_none()
+                || notice
+                    .as_ref()
+                    .is_some_and(|(id, tag, _)| (*id, *tag) == (0, EXTENDED_RESPONSE)),
+            "{garbage:?} got {notice:?}"
+        );
+        assert_eq!(read_message(&mut stream), None, "{garbage:?} is disconnected");
+    }
+    assert_serves(&server);
+}
+
+#[test]
+fn the_longest_message_is_what_the_setting_says() {
+    let server = small_server("sockbuf_max_incoming 4096\nsockbuf_max_incoming_auth 4096\n");
+    let with_length = |octets: usize| {
+        let empty = search(
+            1,
+            BASE,
+            0,
+            &element(0xa3, &[element(4, b"cn"), element(4, b"")].concat()),
+        )
+        .len();
+        let value = vec![b'x'; octets - empty];
+        search(
+            1,
+            BASE,
+            0,
+            &element(0xa3, &[element(4, b"cn"), element(4, &value)].concat()),
+        )
+    };
+    for (octets, is_served) in [(1000, true), (4000, true), (5000, false), (1 << 20, false)] {
+        let mut stream = connect(&server);
+        let _ = stream.write_all(&with_length(octets));
+        let answer = read_message(&mut stream).map(|(_, tag, _)| tag);
+        assert_eq!(answer == Some(SEARCH_DONE), is_served, "{octets} octets got {answer:?}");
+    }
+    assert_serves(&server);
+}
+
+#[test]
+fn a_filter_may_not_be_nested_without_end() {
+    let server = small_server("");
+    for depth in [10, 100, 1000, 20_000] {
+        let mut filter = everything();
+        for _ in 0..depth {
+            filter = element(if depth % 20 == 0 { 0xa2 } else { 0xa0 }, &filter);
+        }
+        let mut stream = connect(&server);
+        let _ = stream.write_all(&search(1, BASE, 2, &filter));
+        let mut last = None;
+        while let Some(message) = read_message(&mut stream) {
+            let done = message.1 != SEARCH_ENTRY;
+            last = Some(message);
+            if done {
+                break;
+            }
+        }
+        assert!(
+            depth > 10 || last.as_ref().is_some_and(|(_, tag, _)| *tag == SEARCH_DONE),
+            "depth {depth}: {last:?}"
+        );
+        assert_serves(&server);
+    }
+}
+
+#[test]
+fn half_a_message_and_a_close_leave_nothing_behind() {
+    let server = small_server("");
+    let request = search(1, BASE, 2, &everything());
+    for length in [1, 2, 7, request.len() / 2, request.len() - 1] {
+        for _ in 0..10 {
+            let mut stream = connect(&server);
+            stream.write_all(&request[..length]).unwrap();
+            stream.shutdown(Shutdown::Write).unwrap();
+            assert_eq!(read_message(&mut stream), None);
+        }
+    }
+    assert_serves(&server);
+}
+
+#[test]
+fn a_thousand_searches_in_one_write_are_answered_in_order() {
+    let server = small_server("");
+    let requests: Vec<u8> = (1..=1000).flat_map(|id| search(id, BASE, 0, &everything())).collect();
+    let mut stream = connect(&server);
+    stream.write_all(&requests).unwrap();
+    let messages = std::iter::from_fn(|| read_message(&mut stream)).take(2000);
+    let done: Vec<u32> = messages
+        .filter(|(_, tag, _)| *tag == SEARCH_DONE)
+        .map(|(id, _, _)| id)
+        .collect();
+    assert!(done.iter().copied().eq(1..=1000), "{done:?}");
+}
+
+#[test]
+fn clients_that_do_not_read_cost_bounded_memory_and_hold_up_nobody() {
+    let server = big_server();
+    let before = memory(&server);
+    let deaf: Vec<TcpStream> = (0..10)
+        .map(|_| {
+            let mut stream = connect(&server);
+            for id in 1..=20 {
+                stream.write_all(&search(id, BASE, 2, &everything())).unwrap();
+            }
+            stream
+        })
+        .collect();
+    for _ in 0..50 {
+        assert_serves(&server);
+    }
+    // Ten times twenty answers of 20 MB each are waiting to be read.
+    let grown = memory(&server).saturating_sub(before);
+    assert!(grown < 64 << 20, "the server grew by {grown} octets");
+    // One that reads again gets all of the first answer that is complete.
+    let mut stream = deaf.into_iter().next().unwrap();
+    let mut entries = [0_u32; 21];
+    let complete = std::iter::from_fn(|| read_message(&mut stream)).find_map(|(id, tag, _)| {
+        let id = usize::try_from(id).unwrap();
+        entries[id] += u32::from(tag == SEARCH_ENTRY);
+        (tag == SEARCH_DONE).then_some(id)
+    });
+    assert_eq!(entries[complete.unwrap()], 20_001);
+}
+
+#[test]
+fn five_hundred_connections_are_served_at_once() {
+    let server = small_server("");
+    let mut streams: Vec<TcpStream> = (0..500).map(|_| connect(&server)).collect();
+    for round in 1..=2 {
+        for stream in &mut streams {
+            stream.write_all(&search(round, BASE, 0, &everything())).unwrap();
+        }
+        for stream in &mut streams {
+            assert_eq!(
+                read_message(stream).map(|(id, tag, _)| (id, tag)),
+                Some((round, SEARCH_ENTRY))
+            );
+            assert_eq!(
+                read_message(stream).map(|(id, tag, _)| (id, tag)),
+                Some((round, SEARCH_DONE))
+            );
+        }
+    }
+    let before = memory(&server);
+    drop(streams);
+    assert_serves(&server);
+    assert!(before < 200 << 20, "500 connections take {before} octets");
+}
+
+#[test]
+fn searches_are_abandoned_and_canceled() {
+    let server = big_server();
+    let script = "
+import ldap, os
+c = ldap.initialize(os.environ['LDAP_URL'])
+c.simple_bind_s(os.environ['ROOT_DN'], os.environ['ROOT_PASSWORD'])
+for n in range(20):
+    m = c.search_ext('dc=example,dc=com', ldap.SCOPE_SUBTREE)
+    c.abandon(m)
+    print('abandoned', c.search_s('dc=example,dc=com', ldap.SCOPE_BASE, attrlist=['dc']))
+for n in range(20):
+    m = c.search_ext('dc=example,dc=com', ldap.SCOPE_SUBTREE)
+    try:
+        c.cancel_s(m)
+    except (ldap.CANCELLED, ldap.TOO_LATE, ldap.NO_SUCH_OPERATION) as e:
+        print('cancel:', type(e).__name__)
+    else:
+        print('cancel: ok')
+    print(c.search_s('dc=example,dc=com', ldap.SCOPE_BASE, attrlist=['dc']))
+try:
+    c.cancel_s(12345)
+except ldap.NO_SUCH_OPERATION:
+    print('nothing to cancel')
+";
+    let answer = server.python(script).unwrap().success().unwrap().stdout;
+    assert_eq!(answer.matches("{'dc': [b'example']}").count(), 40, "{answer}");
+    assert!(
+        answer.contains("cancel: CANCELLED") || answer.contains("cancel: ok"),
+        "{answer}"
+    );
+    assert!(answer.ends_with("nothing to cancel\n"), "{answer}");
+}
+
+#[test]
+fn an_idle_connection_is_closed_after_the_timeout() {
+    let server = small_server("idletimeout 1\n");
+    let mut stream = connect(&server);
+    stream.write_all(&search(1, BASE, 0, &everything())).unwrap();
+    while read_message(&mut stream).is_some_and(|(_, tag, _)| tag != SEARCH_DONE) {}
+    // Until the server ends it; the read timeout is far longer. slapd may send a notice first.
+    let mut rest = Vec::new();
+    stream.read_to_end(&mut rest).unwrap();
+    assert!(rest.is_empty() || rest[0] == 0x30);
+}
+
+#[test]
+fn sigterm_ends_the_server_cleanly_under_load() {
+    let mut server = big_server();
+    let mut busy: Vec<TcpStream> = (0..8)
+        .map(|_| {
+            let mut stream = connect(&server);
+            stream.write_all(&search(1, BASE, 2, &everything())).unwrap();
+            stream
+        })
+        .collect();
+    assert_eq!(read_message(&mut busy[0]).map(|(id, _, _)| id), Some(1));
+    let mut idle = connect(&server);
+    idle.write_all(&search(1, BASE, 0, &everything())).unwrap();
+    while read_message(&mut idle).is_some_and(|(_, tag, _)| tag != SEARCH_DONE) {}
+    server.signal(Signal::SIGTERM).unwrap();
+    let mut last = None;
+    while let Some(message) = read_message(&mut idle) {
+        last = Some(message);
+    }
+    let (id, tag, content) = last.expect("a notice of disconnection");
+    assert_eq!((id, tag), (0, EXTENDED_RESPONSE));
+    let oid = b"1.3.6.1.4.1.1466.20036";
+    assert!(content.windows(oid.len()).any(|window| window == oid), "{content:?}");
+    let status = server.wait_for_end().unwrap();
+    assert_eq!(status.code(), Some(0), "{}", server.log());
+    assert!(wait::until(|| (!server.layout().join("slapd.pid").exists()).then_some(())).is_some());
+}

@@ -1,0 +1,253 @@
+//! The small slap* tools, beside Debian's.
+#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
+
+mod common;
+
+use common::{PEOPLE, VOLATILE, dump, prepared};
+use ironbark_testkit::{Flavor, NormalizedLdif, Tool, assert_same};
+
+#[test]
+fn every_tool_shows_its_usage() {
+    for tool in [
+        Tool::Add,
+        Tool::Cat,
+        Tool::Dn,
+        Tool::Index,
+        Tool::Modify,
+        Tool::Passwd,
+        Tool::Schema,
+        Tool::Test,
+    ] {
+        let name = tool.program_name();
+        let wrong = tool.run(Flavor::Ironbark, &["-X"], "").unwrap();
+        assert_eq!(wrong.code(), Some(1), "{wrong:?}");
+        assert!(wrong.stderr.contains(&format!("usage: {name}")), "{wrong:?}");
+        let asked = tool.run(Flavor::Ironbark, &["--help"], "").unwrap().success().unwrap();
+        assert!(asked.stdout.contains(&format!("usage: {name}")), "{asked:?}");
+    }
+}
+
+#[test]
+fn slaptest_says_what_slapd_says() {
+    for arguments in [&[][..], &["-u"], &["-Q"], &["-n", "1"]] {
+        assert_same(|flavor| {
+            let server = prepared(flavor);
+            let never_made = server.tool(Tool::Test, arguments, "")?.code();
+            server.slapadd(PEOPLE)?;
+            let outcome = server.tool(Tool::Test, arguments, "")?;
+            let said = outcome.stderr.contains("config file testing succeeded");
+            Ok(format!("{arguments:?} {never_made:?} {:?} {said}", outcome.code()))
+        });
+    }
+    assert_same(|flavor| {
+        let server = prepared(flavor);
+        let path = server.config_path();
+        let text = std::fs::read_to_string(&path).unwrap() + "no-such-directive x\n";
+        std::fs::write(&path, text).unwrap();
+        let outcome = server.tool(Tool::Test, &[], "")?;
+        Ok(format!(
+            "{:?} {}",
+            outcome.code(),
+            outcome.stderr.contains("slaptest: bad configuration file!")
+        ))
+    });
+    let server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    // slapd 2.5 passes over it.
+    assert_eq!(server.tool(Tool::Test, &["-n", "9"], "").unwrap().code(), Some(1));
+    let conversion = prepared(Flavor::Ironbark)
+        .tool(Tool::Test, &["-F", "/nowhere"], "")
+        .unwrap();
+    assert!(
+        conversion.code() == Some(1) && conversion.stderr.contains("cannot be converted"),
+        "{conversion:?}"
+    );
+}
+
+#[test]
+fn slapdn_answers_as_slapds() {
+    for arguments in [
+        &["CN=A, dc=Example,DC=com"][..],
+        &["-N", "CN=A B,  dc=x", "ou=B+cn=c"],
+        &["-P", "CN=A, dc=x"],
+        &["foo"],
+    ] {
+        assert_same(|flavor| {
+            let outcome = prepared(flavor).tool(Tool::Dn, arguments, "")?;
+            let said = outcome
+                .stderr
+                .lines()
+                .filter(|line| line.starts_with("DN:"))
+                .collect::<String>();
+            Ok(format!("{:?} {} {said}", outcome.code(), outcome.stdout))
+        });
+    }
+}
+
+#[test]
+fn slapindex_builds_what_the_configuration_defines() {
+    let server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    let path = server.config_path();
+    let text = std::fs::read_to_string(&path).unwrap() + "index sn,mail eq,sub\n";
+    std::fs::write(&path, text).unwrap();
+    let outcome = server.tool(Tool::Index, &["-v", "sn"], "").unwrap().success().unwrap();
+    assert!(outcome.stderr.contains("sn"), "{outcome:?}");
+    server.tool(Tool::Index, &["-q", "-t"], "").unwrap().success().unwrap();
+    let config = path.to_str().unwrap().to_owned();
+    let plan = common::succeed(&["explain", "-f", &config, "-b", "dc=example,dc=com", "(sn=ray)"]);
+    assert!(plan.contains("candidates examined: 1\nentries found: 1\n"), "{plan}");
+    let unknown = server.tool(Tool::Index, &["foo"], "").unwrap();
+    assert!(
+        unknown.code() == Some(1) && unknown.stderr.contains("slap_str2ad(foo) failed 17"),
+        "{unknown:?}"
+    );
+}
+
+#[test]
+fn slappasswd_reads_secrets_from_everywhere() {
+    let run = |arguments: &[&str], input: &str| Tool::Passwd.run(Flavor::Ironbark, arguments, input).unwrap();
+    assert!(run(&["-s", "secret"], "").stdout.starts_with("{SSHA}"));
+    assert!(run(&[], "a\na\n").stdout.starts_with("{SSHA}"));
+    assert_eq!(run(&[], "a\nb\n").code(), Some(1));
+    assert_eq!(run(&["-g", "-n"], "").stdout.len(), 8);
+    assert_eq!(run(&["-g", "-s", "x"], "").code(), Some(1));
+    assert_eq!(run(&["-h", "{FOO}", "-s", "x"], "").code(), Some(1));
+    assert_eq!(
+        run(&["-h", "{SHA}", "-s", "secret"], "").stdout,
+        "{SHA}5en6G6MezRroT3XKqkdPOmY/BfQ=\n"
+    );
+    assert!(
+        run(&["-o", "module-load=argon2", "-h", "{ARGON2}", "-s", "x"], "")
+            .stdout
+            .starts_with("{ARGON2}$argon2")
+    );
+    assert_eq!(run(&["-o", "module-load=nothing", "-s", "x"], "").code(), Some(1));
+    assert!(
+        run(&["-h", "{CRYPT}", "-c", "$1$%.8s", "-s", "x"], "")
+            .stdout
+            .starts_with("{CRYPT}$1$")
+    );
+    assert_same(|flavor| {
+        Ok(Tool::Passwd
+            .run(flavor, &["-h", "{SHA} {MD5}", "-s", "x"], "")?
+            .stdout
+            .lines()
+            .next()
+            .unwrap_or_default()
+            .to_owned())
+    });
+}
+
+#[test]
+fn slapmodify_makes_the_changes_that_slapds_makes() {
+    let changes = "dn: cn=Ann Lee,ou=people,dc=example,dc=com\nchangetype: modify\nadd: sn\nsn: Fay\n-\nreplace: description\ndescription: x\n\n\
+        dn: cn=Bob,dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: Bob\nsn: Bob\n";
+    assert_same(|flavor| {
+        let server = prepared(flavor);
+        server.slapadd(PEOPLE)?;
+        server.tool(Tool::Modify, &[], changes)?.success()?;
+        let text = server.tool(Tool::Cat, &["-o", "ldif-wrap=no"], "")?.success()?.stdout;
+        let text = NormalizedLdif::new(&text).without(&VOLATILE);
+        Ok(text
+            .without(&["structuralObjectClass", "creatorsName", "modifiersName"])
+            .sorted()
+            .to_string())
+    });
+}
+
+#[test]
+fn slapmodify_does_every_operation_and_goes_on_if_told() {
+    let server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    let changes = "dn: cn=nobody,dc=example,dc=com\nchangetype: delete\n\n\
+        dn: cn=staff,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=team\ndeleteoldrdn: 1\n\n\
+        dn: cn=Ann Lee,ou=people,dc=example,dc=com\nchangetype: delete\n";
+    let before = dump(&server);
+    let refused = server.tool(Tool::Modify, &[], changes).unwrap();
+    assert!(
+        refused.code() == Some(1)
+            && refused
+                .stderr
+                .contains("dn=\"cn=nobody,dc=example,dc=com\" (line=1): (32)"),
+        "{refused:?}"
+    );
+    assert_eq!(dump(&server), before);
+    assert_eq!(
+        server.tool(Tool::Modify, &["-c", "-u"], changes).unwrap().code(),
+        Some(1)
+    );
+    assert_eq!(dump(&server), before, "a dry run changes nothing");
+    let outcome = server.tool(Tool::Modify, &["-c", "-w"], changes).unwrap();
+    assert!(
+        outcome.code() == Some(1) && !outcome.stderr.contains("contextCSN"),
+        "{outcome:?}"
+    );
+    let after = dump(&server);
+    assert!(
+        after.contains("dn: cn=team,") && !after.contains("cn=staff") && !after.contains("dn: cn=Ann Lee"),
+        "{after}"
+    );
+    assert!(after.contains("contextCSN: "), "{after}");
+}
+
+#[test]
+fn slapmodify_takes_the_operational_attributes_of_a_dump() {
+    let server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    let entry = "dn: cn=Bob,dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: Bob\nsn: Bob\ncreateTimestamp: 20200101000000Z\n";
+    server.tool(Tool::Modify, &[], entry).unwrap().success().unwrap();
+    let text = server
+        .tool(Tool::Cat, &["-a", "(cn=bob)"], "")
+        .unwrap()
+        .success()
+        .unwrap()
+        .stdout;
+    assert!(text.contains("createTimestamp: 20200101000000Z\n"), "{text}");
+}
+
+#[test]
+fn slapschema_names_what_breaks_the_rules() {
+    let server = prepared(Flavor::Ironbark);
+    server
+        .tool(
+            Tool::Add,
+            &["-s"],
+            &format!("{PEOPLE}\ndn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\n"),
+        )
+        .unwrap()
+        .success()
+        .unwrap();
+    let outcome = server.tool(Tool::Schema, &[], "").unwrap().success().unwrap();
+    let expected = "# (65) object class 'person' requires attribute 'sn'\ndn: cn=x,dc=example,dc=com\n\n";
+    assert!(outcome.stdout.contains(expected), "{outcome:?}");
+}
+
+#[test]
+fn dumps_and_changes_go_on_beside_a_running_server() {
+    let mut server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    server.launch().unwrap();
+    let before = dump(&server);
+    server
+        .ldapadd("dn: cn=online,dc=example,dc=com\nobjectClass: person\ncn: online\nsn: x\n")
+        .unwrap()
+        .success()
+        .unwrap();
+    server
+        .slapadd("dn: cn=offline,dc=example,dc=com\nobjectClass: person\nsn: x\n")
+        .unwrap();
+    let after = dump(&server);
+    assert!(
+        after.starts_with(before.trim_end()),
+        "entries come in the order of their numbers"
+    );
+    assert!(after.contains("cn=online") && after.contains("cn=offline"));
+    let found = server
+        .search(&["-b", "dc=example,dc=com", "(cn=offline)", "sn"])
+        .unwrap()
+        .success()
+        .unwrap();
+    assert!(found.stdout.contains("sn: x"), "{found:?}");
+    server.stop().unwrap();
+}

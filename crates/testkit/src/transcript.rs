@@ -1,0 +1,120 @@
+//! What clients were answered, as text that two servers can be compared by.
+
+use std::fmt;
+
+use crate::{Credentials, Outcome, Server, TestkitError};
+
+/// Steps of a scenario with the exit status, the output and the complaints of each. Ports and directories are replaced by fixed
+/// words, so that two servers give the same text when they answer the same.
+#[derive(Debug)]
+pub struct Transcript<'a> {
+    server: &'a Server,
+    text: String,
+    is_unordered: bool,
+}
+
+impl<'a> Transcript<'a> {
+    /// An empty transcript of what is said to `server`.
+    pub fn new(server: &'a Server) -> Self {
+        Self {
+            server,
+            text: String::new(),
+            is_unordered: false,
+        }
+    }
+
+    /// From here on, notes the entries of an answer in the order of their text: slapd walks a database from parent to child,
+    /// and Ironbark in the order in which entries were added.
+    pub fn ignore_order(&mut self) {
+        self.is_unordered = true;
+    }
+
+    /// Runs ldapsearch as nobody and notes its answer; the arguments are the title.
+    pub fn search(&mut self, arguments: &[&str]) -> Result<(), TestkitError> {
+        self.client("ldapsearch", &Credentials::Anonymous, arguments, "")
+    }
+
+    /// As [`Transcript::search`], without the lines that start with `prefix`.
+    pub fn search_but_for(&mut self, prefix: &str, arguments: &[&str]) -> Result<(), TestkitError> {
+        let mut outcome = self.server.search(arguments)?;
+        let lines = outcome
+            .stdout
+            .split_inclusive('\n')
+            .filter(|line| !line.starts_with(prefix));
+        outcome.stdout = lines.collect();
+        self.note(&format!("ldapsearch {arguments:?}"), &outcome);
+        Ok(())
+    }
+
+    /// Runs ldapsearch as [`Credentials::ROOT`] and notes its answer.
+    pub fn root_search(&mut self, arguments: &[&str]) -> Result<(), TestkitError> {
+        self.client("ldapsearch", &Credentials::ROOT, arguments, "")
+    }
+
+    /// Runs ldapmodify as [`Credentials::ROOT`]; the change is the title.
+    pub fn modify(&mut self, change: &str) -> Result<(), TestkitError> {
+        self.client("ldapmodify", &Credentials::ROOT, &[], change)
+    }
+
+    /// Runs a program of ldap-utils and notes its answer.
+    pub fn client(
+        &mut self,
+        program: &str,
+        credentials: &Credentials<'_>,
+        arguments: &[&str],
+        input: &str,
+    ) -> Result<(), TestkitError> {
+        let outcome = self.server.client(program, credentials, arguments, input)?;
+        let who = match credentials {
+            Credentials::Anonymous => "anonymous",
+            Credentials::Simple { dn, .. } => dn,
+            Credentials::External => "external",
+        };
+        let title = format!("{program} {arguments:?} as {who:?}\n{input}");
+        self.note(&title, &outcome);
+        Ok(())
+    }
+
+    /// Runs a Python script and notes its answer.
+    pub fn python(&mut self, script: &str) -> Result<(), TestkitError> {
+        let outcome = self.server.python(script)?;
+        self.note("python", &outcome);
+        Ok(())
+    }
+
+    /// Notes an outcome under a title.
+    pub fn note(&mut self, title: &str, outcome: &Outcome) {
+        let code = outcome
+            .code()
+            .map_or_else(|| "signal".to_owned(), |code| code.to_string());
+        let port = self.server.port().to_string();
+        let dir = self.server.layout().path().to_string_lossy();
+        let mut blocks: Vec<&str> = outcome
+            .stdout
+            .split("\n\n")
+            .map(|block| block.trim_matches('\n'))
+            .collect();
+        blocks.retain(|block| !block.is_empty());
+        if self.is_unordered {
+            blocks.sort_unstable();
+        }
+        let answer = format!("= exit {code}\n{}\n{}\n", blocks.join("\n\n"), outcome.stderr)
+            .replace(&port, "PORT")
+            .replace(&*dir, "DIR");
+        self.text.push_str("# ");
+        self.text.push_str(title.trim_end());
+        self.text.push('\n');
+        self.text.push_str(&answer);
+    }
+
+    /// The text.
+    pub fn finish(self) -> String {
+        self.text
+    }
+}
+
+impl fmt::Display for Transcript<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
