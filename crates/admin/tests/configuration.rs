@@ -200,7 +200,9 @@ fn same_access(rules: &[&str]) {
             transcript.ignore_order();
             matrix(&mut transcript)?;
             // slapd names the superior of what is to be deleted even to those to whom it may not be disclosed.
-            Ok(transcript.finish().replace("\tmatched DN: ou=People,dc=example,dc=com\n", ""))
+            Ok(transcript
+                .finish()
+                .replace("\tmatched DN: ou=People,dc=example,dc=com\n", ""))
         });
     }
 }
