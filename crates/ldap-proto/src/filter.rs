@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use ironbark_ber::{Reader, Writer, tags};
 use ironbark_model::{Filter, filter::Assertion};
+use smallvec::SmallVec;
 
 use crate::{DecodeLimits, Fault};
 
@@ -17,7 +18,7 @@ use crate::{DecodeLimits, Fault};
 pub fn decode<'a>(reader: &mut Reader<'a>, limits: &DecodeLimits) -> Result<Filter<'a>, Fault> {
     let depth = limits.filter_depth.min(DecodeLimits::MAX_FILTER_DEPTH);
     // Composite filters that are being filled, outermost first: a loop, because the depth limit may exceed what a stack can hold.
-    let mut open: Vec<Open<'a>> = Vec::new();
+    let mut open: SmallVec<[Open<'a>; 4]> = SmallVec::new();
     let mut elements = Budget(limits.filter_elements);
     loop {
         let source = open.last_mut().map_or(&mut *reader, |composite| &mut composite.content);

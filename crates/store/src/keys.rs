@@ -12,6 +12,7 @@
 //! The entry ID (the first of a chunk) follows.
 
 use ironbark_model::Schema;
+use smallvec::SmallVec;
 
 use crate::{
     catalog::{Catalog, Index, IndexKind},
@@ -24,6 +25,15 @@ pub(crate) const ORDERED_LIMIT: usize = 200;
 pub(crate) const START: u8 = 0xfe;
 /// Mark behind the last.
 pub(crate) const END: u8 = 0xff;
+
+/// The first eight bytes of a key as a number, zeros behind its end.
+fn leading(key: &[u8]) -> u64 {
+    let mut bytes = [0; 8];
+    for (to, from) in bytes.iter_mut().zip(key) {
+        *to = *from;
+    }
+    u64::from_be_bytes(bytes)
+}
 
 /// Keys of one entry: list keys in one buffer, without entry IDs.
 #[derive(Clone, Debug, Default)]
@@ -57,8 +67,14 @@ impl KeySet {
     /// Sorts and removes duplicates.
     pub(crate) fn sort(&mut self) {
         let mut ranges = std::mem::take(&mut self.ranges);
-        ranges.sort_unstable_by(|a, b| self.key(*a).cmp(self.key(*b)));
-        ranges.dedup_by(|a, b| self.key(*a) == self.key(*b));
+        // Most keys have no more than eight bytes, so that their numbers decide.
+        let mut numbered: SmallVec<[(u64, (u32, u32)); 64]> = ranges
+            .drain(..)
+            .map(|range| (leading(self.key(range)), range))
+            .collect();
+        numbered.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.key(a.1).cmp(self.key(b.1))));
+        numbered.dedup_by(|a, b| a.0 == b.0 && self.key(a.1) == self.key(b.1));
+        ranges.extend(numbered.iter().map(|numbered| numbered.1));
         self.ranges = ranges;
     }
     /// The keys.

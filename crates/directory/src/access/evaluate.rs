@@ -13,6 +13,7 @@ use ironbark_model::{
     schema::{ClassNumber, TypeNumber},
 };
 use ironbark_store::Location;
+use smallvec::SmallVec;
 
 use super::{Source, Subject, Target};
 use crate::{Configuration, Context};
@@ -263,7 +264,7 @@ fn holds_class(schema: &Schema, values: &ironbark_store::RecordAttribute<'_>, wa
 
 /// A copy of the filter in which every item on an attribute that the subject may not search is Undefined.
 pub(super) fn hide_unsearchable(check: &Check<'_>, filter: &CompiledFilter) -> Option<CompiledFilter> {
-    let permitted: Vec<bool> = filter
+    let permitted: SmallVec<[bool; 16]> = filter
         .slots
         .iter()
         .map(|description| check.permits(Target::Attribute(description, None), Privileges::SEARCH))

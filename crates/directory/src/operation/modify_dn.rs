@@ -210,10 +210,7 @@ fn prepare(
         assertion::check_assertion_on_record(context, configuration, subject, (view, &record), &control.value.0)?;
     }
     let check = WriteCheck::on_record(context, configuration, subject, &record, view);
-    require(
-        check.permits(Target::Entry, RENAME),
-        "no write access to old entry",
-    )?;
+    require(check.permits(Target::Entry, RENAME), "no write access to old entry")?;
     let superior = destination(execution, view, &old_name, rename)?;
     let new_name = superior.child(&rename.new_rdn);
     match view.locate(&new_name)? {

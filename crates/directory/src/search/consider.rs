@@ -150,12 +150,13 @@ impl SearchRun {
             return Ok(None);
         };
         if id != base.id && record.is_referral() && !self.options.manage_dsa_it {
-            if view.in_scope(id, base.id, scope)? {
+            if record.is_in_scope(base.id, scope)? {
                 self.send_reference(view, &record, scope, out);
             }
             return Ok(None);
         }
-        if !self.shows(&record, id == base.id, scope) || !view.in_scope(id, base.id, scope)? {
+        let dn_cache = scratch.dn_parts(context.number).0;
+        if !self.shows(&record, id == base.id, scope) || !dn_cache.is_in_scope(view, &record, base.id, scope)? {
             return Ok(None);
         }
         if base.earlier_bases > 0 && self.was_covered(view, id, base.earlier_bases)? {

@@ -1,8 +1,10 @@
-//! The DNs of recent parents, so that an answer's DN is not rebuilt from the root. One per reactor and database.
+//! The DNs and superiors of recent parents, so that neither an answer's DN nor its place is found anew from the root. One per reactor and database.
 
-use ironbark_model::Dn;
-use ironbark_store::{EntryId, Record, StoreError, View};
+use std::collections::hash_map::Entry;
+
+use ironbark_store::{EntryId, Record, Scope, StoreError, View};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 /// Parents that are remembered; then the cache starts over. About 100 bytes each.
 const LIMIT: usize = 4_096;
@@ -11,7 +13,15 @@ const LIMIT: usize = 4_096;
 #[derive(Debug, Default)]
 pub(crate) struct DnCache {
     structure_version: u64,
-    parents: FxHashMap<EntryId, Box<str>>,
+    parents: FxHashMap<EntryId, Parent>,
+}
+
+/// An entry with subordinates.
+#[derive(Debug)]
+struct Parent {
+    dn: Box<str>,
+    /// Itself and its superiors.
+    line: SmallVec<[EntryId; 8]>,
 }
 
 impl DnCache {
@@ -33,19 +43,49 @@ impl DnCache {
         if parent == 0 {
             return Ok(());
         }
-        if !self.parents.contains_key(&parent) {
-            if self.parents.len() >= LIMIT {
-                self.parents.clear();
-            }
-            let dn: Dn = view.dn(parent)?;
-            self.parents.insert(parent, dn.pretty().into());
-        }
-        if let Some(parent) = self.parents.get(&parent)
-            && !parent.is_empty()
-        {
+        let parent = self.parent(view, parent)?;
+        if !parent.dn.is_empty() {
             out.push(',');
-            out.push_str(parent);
+            out.push_str(&parent.dn);
         }
         Ok(())
+    }
+
+    /// As [`Record::is_in_scope`], without a look-up for what lies below `base` and a known parent.
+    pub(crate) fn is_in_scope(
+        &mut self,
+        view: View<'_>,
+        record: &Record<'_>,
+        base: EntryId,
+        scope: Scope,
+    ) -> Result<bool, StoreError> {
+        let parent = record.parent();
+        if matches!(scope, Scope::Subtree | Scope::Children)
+            && parent != 0
+            && self.parent(view, parent)?.line.contains(&base)
+        {
+            return Ok(true);
+        }
+        record.is_in_scope(base, scope)
+    }
+
+    fn parent(&mut self, view: View<'_>, id: EntryId) -> Result<&Parent, StoreError> {
+        if self.parents.len() >= LIMIT && !self.parents.contains_key(&id) {
+            self.parents.clear();
+        }
+        match self.parents.entry(id) {
+            Entry::Occupied(known) => Ok(known.into_mut()),
+            Entry::Vacant(place) => {
+                let mut line = SmallVec::new();
+                let mut at = id;
+                // A chain that damage has made a loop ends at the latest when the name is made.
+                while at != 0 && !line.contains(&at) {
+                    line.push(at);
+                    at = view.parent(at)?.unwrap_or(0);
+                }
+                let dn = view.dn(id)?.pretty().into();
+                Ok(place.insert(Parent { dn, line }))
+            }
+        }
     }
 }

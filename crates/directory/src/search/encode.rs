@@ -95,9 +95,10 @@ impl Body<'_> {
         }
         self.stored(entry, selection, writer)?;
         if selection.all_operational || !selection.named.is_empty() {
+            let wanted = selection.selects(self.schema, &run.configuration.well_known.has_subordinates);
             let has_subordinates = match entry.source() {
-                Source::Record(record, view) => view.has_subordinates(record.id)?,
-                Source::Memory(_) => false,
+                Source::Record(record, view) if wanted => view.has_subordinates(record.id)?,
+                Source::Record(..) | Source::Memory(_) => false,
             };
             self.computed(&run.configuration, entry, selection, has_subordinates, writer);
         }

@@ -67,6 +67,8 @@ pub(super) struct Syslog {
     options: SyslogOptions,
     socket: Option<UnixDatagram>,
     line: String,
+    /// When there was no daemon to connect to.
+    missed: Option<WallTime>,
     /// Messages that could not be sent since the last one that could.
     pub(super) lost: u64,
 }
@@ -77,11 +79,12 @@ impl Syslog {
             options,
             socket: None,
             line: String::new(),
+            missed: None,
             lost: 0,
         }
     }
 
-    /// Connects if there is a daemon; it is tried again with each message until there is.
+    /// Connects if there is a daemon; until there is, the messages of each further second try again.
     pub(super) fn connect(&mut self) {
         self.socket = self.open().ok();
     }
@@ -95,6 +98,11 @@ impl Syslog {
     /// Sends one message; one that the daemon does not take is lost and counted.
     pub(super) fn send(&mut self, time: WallTime, text: &str) {
         use std::fmt::Write as _;
+        if self.missed.map(WallTime::unix_seconds) == Some(time.unix_seconds()) {
+            self.lost += 1;
+            return;
+        }
+        self.missed = None;
         let SyslogOptions {
             name,
             facility,
@@ -118,6 +126,9 @@ impl Syslog {
                 Some(Err(_)) => self.socket = None,
                 None => break,
             }
+        }
+        if self.socket.is_none() {
+            self.missed = Some(time);
         }
         self.lost += 1;
     }
@@ -172,7 +183,7 @@ mod tests {
         syslog.send(WallTime::from_unix_micros(0), "lost");
         assert_eq!(syslog.lost, 1);
         let daemon = UnixDatagram::bind(&path).unwrap();
-        syslog.send(WallTime::from_unix_micros(0), "found");
+        syslog.send(WallTime::from_unix_micros(1_000_000), "found");
         let mut buffer = [0; 200];
         let length = daemon.recv(&mut buffer).unwrap();
         assert!(buffer[..length].ends_with(b"found"));

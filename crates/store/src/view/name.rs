@@ -117,7 +117,11 @@ impl<'t> View<'t> {
     }
     /// Whether the entry has subordinates.
     pub fn has_subordinates(&self, id: EntryId) -> Result<bool, StoreError> {
-        Ok(self.children(id)?.next().transpose()?.is_some())
+        let (parent, _) = self.name_parent(id)?;
+        let prefix = varint::Key::new(parent);
+        // The prefix alone is the key of the entry `""`.
+        let next = self.tables().names.get_greater_than(self.txn, prefix.bytes())?;
+        Ok(next.is_some_and(|(key, _)| key.starts_with(prefix.bytes())))
     }
     /// The DN of an entry, rebuilt from `names` upwards.
     pub fn dn(&self, id: EntryId) -> Result<Dn, StoreError> {
