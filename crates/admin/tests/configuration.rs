@@ -144,7 +144,7 @@ fn slaptest_says_what_the_server_would() {
 
 /// What each identity may do: read, search, compare, and write in six ways. One connection for each, as 2,000 programs of ldap-utils
 /// would take minutes.
-const MATRIX: &str = r#"
+const MATRIX: &str = r"
 import ldap, os
 ann, staff, people = 'uid=ann,ou=People,dc=example,dc=com', 'cn=staff,ou=Groups,dc=example,dc=com', 'ou=People,dc=example,dc=com'
 base = 'dc=example,dc=com'
@@ -182,7 +182,7 @@ for name, password in identities:
     note(('rename', name), c.rename_s, 'cn=new,' + people, 'cn=newer')
     note(('delete', name), c.delete_s, 'cn=newer,' + people)
     note(('delete', name), c.delete_s, 'cn=new,' + people)
-"#;
+";
 
 #[track_caller]
 fn same_access(rules: &[&str]) {
