@@ -187,21 +187,7 @@ for name, password in identities:
 #[track_caller]
 fn same_access(rules: &[&str]) {
     for rule in rules {
-<<<<<<< HEAD
-        assert_same(|flavor| {
-            let server = Server::start(flavor, &format!("{}{rule}\n", Server::PEOPLE_CONFIG))?;
-            server.ldapadd(DATA)?.success()?;
-            let mut transcript = Transcript::new(&server);
-            transcript.ignore_order();
-            matrix(&mut transcript)?;
-            // slapd names the superior of what is to be deleted even to those to whom it may not be disclosed.
-            Ok(transcript
-                .finish()
-                .replace("\tmatched DN: ou=People,dc=example,dc=com\n", ""))
-        });
-=======
         same_matrix(&format!("{}{rule}\n", Server::PEOPLE_CONFIG));
->>>>>>> tests
     }
 }
 
