@@ -68,8 +68,10 @@ impl KeySet {
     pub(crate) fn sort(&mut self) {
         let mut ranges = std::mem::take(&mut self.ranges);
         // Most keys have no more than eight bytes, so that their numbers decide.
-        let mut numbered: SmallVec<[(u64, (u32, u32)); 64]> =
-            ranges.drain(..).map(|range| (leading(self.key(range)), range)).collect();
+        let mut numbered: SmallVec<[(u64, (u32, u32)); 64]> = ranges
+            .drain(..)
+            .map(|range| (leading(self.key(range)), range))
+            .collect();
         numbered.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| self.key(a.1).cmp(self.key(b.1))));
         numbered.dedup_by(|a, b| a.0 == b.0 && self.key(a.1) == self.key(b.1));
         ranges.extend(numbered.iter().map(|numbered| numbered.1));

@@ -160,7 +160,10 @@ fn put_time(seconds: u64, out: &mut Text<'_>) -> Option<()> {
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
     // The formatting machinery would take most of the time that an answer spends on its time stamps.
     let mut text = [0; 14];
-    for (pair, number) in text.chunks_exact_mut(2).zip([year / 100, year % 100, month, day, hour, minute, second]) {
+    for (pair, number) in text
+        .chunks_exact_mut(2)
+        .zip([year / 100, year % 100, month, day, hour, minute, second])
+    {
         if let [tens, units] = pair {
             (*tens, *units) = (digit(number / 10)?, digit(number % 10)?);
         }
