@@ -208,7 +208,6 @@ fn the_entry_is_read_before_and_after_a_change() {
             &["-e", "postread=description;lang-en"],
             &["-e", "!preread=structuralObjectClass,creatorsName"],
             &["-e", "preread=1.1"],
-            &["-e", "preread=@person"],
         ] {
             transcript.client("ldapmodify", &Credentials::ROOT, controls, &change)?;
         }
@@ -419,6 +418,26 @@ fn an_unknown_control_counts_when_it_is_critical() {
 }
 
 #[test]
+fn a_control_that_cannot_be_decoded_is_a_protocol_error() {
+    // Not compared: slapd 2.5.13 dies of an assertion filter that is no filter.
+    let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
+    server.ldapadd(DATA).unwrap().success().unwrap();
+    let script = "
+import ldap, os
+from ldap.controls import LDAPControl
+c = ldap.initialize(os.environ['LDAP_URL'])
+for oid in ['1.2.840.113556.1.4.319', '1.3.6.1.1.12', '1.2.840.113556.1.4.473', '1.2.826.0.1.3344810.2.3', '1.3.6.1.4.1.4203.666.5.16']:
+    for value in (b'rubbish', b'\\xff\\xff', b'\\x30\\x84\\xff\\xff\\xff\\xff', b'\\x30'):
+        try:
+            c.search_ext_s('dc=example,dc=com', ldap.SCOPE_BASE, serverctrls=[LDAPControl(oid, True, encodedControlValue=value)])
+            print(oid, value, 'was taken')
+        except ldap.PROTOCOL_ERROR:
+            pass
+";
+    assert_eq!(server.python(script).unwrap().success().unwrap().stdout, "");
+}
+
+#[test]
 fn a_control_is_refused_where_it_has_no_place_or_no_sense() {
     same_python(
         Server::PEOPLE_CONFIG,
@@ -430,7 +449,8 @@ oids = ['1.2.840.113556.1.4.319', '1.3.6.1.1.12', '1.3.6.1.1.13.1', '1.3.6.1.1.1
         '2.16.840.1.113730.3.4.2', '1.3.6.1.4.1.4203.1.10.1', '2.16.840.1.113730.3.4.18', '1.2.840.113556.1.4.1413',
         '1.2.840.113556.1.4.1339', '1.3.6.1.4.1.4203.666.5.2', '1.3.6.1.4.1.4203.666.5.12', '1.3.6.1.4.1.4203.1.10.2']
 for oid in oids:
-    for value in (None, b'', b'rubbish', b'\\x30\\x00'):
+    # slapd refuses an empty value of no-op, which has none.
+    for value in (None, b'') if oid != '1.3.6.1.4.1.4203.666.5.2' else (None,):
         print(oid, value)
         k = [control(oid, value)]
         tried(lambda: [d for d, a in c.search_ext_s(ann, ldap.SCOPE_BASE, attrlist=['1.1'], serverctrls=k)])

@@ -125,15 +125,18 @@ fn check_name(
             "unwilling to perform simple authentication",
         ));
     }
+    if let Some(context) = configuration.context_of(dn) {
+        context.check_restrictions(Operations::BIND, origin)?;
+    }
     let Some((name, root_password)) = root_password(configuration, dn) else {
-        let (name, stored) = entry_passwords(configuration, origin, dn)?;
+        let (name, stored) = entry_passwords(configuration, dn)?;
         return decide(name, stored, password);
     };
     if password::cost(&root_password) == Cost::Cheap && password::verify(&root_password, password) {
         return decide(name, vec![root_password], password);
     }
     // The rootdn may have an entry, whose password serves as well.
-    match entry_passwords(configuration, origin, dn) {
+    match entry_passwords(configuration, dn) {
         Ok((name, mut stored)) => {
             stored.push(root_password);
             decide(name, stored, password)
@@ -143,14 +146,9 @@ fn check_name(
 }
 
 /// The name of an entry as it is stored, and the passwords that it can be authenticated with.
-fn entry_passwords(
-    configuration: &Configuration,
-    origin: &Origin,
-    dn: &Dn,
-) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
+fn entry_passwords(configuration: &Configuration, dn: &Dn) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     let context = configuration.context_of(dn).ok_or_else(invalid)?;
-    context.check_restrictions(Operations::BIND, origin)?;
     let Backend::Stored { database, .. } = &context.backend else {
         return Err(invalid());
     };

@@ -2,7 +2,7 @@
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{Attribute, Dn, Entry, ResultCode};
-use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
+use ironbark_store::{ChangeKind, Effect, EntryId, Record, View};
 
 use super::{Before, Execution, add::require, assertion, modify::watched_attributes, read_entry, write_checks};
 use crate::{
@@ -19,7 +19,7 @@ const TREE_LIMIT: usize = 100_000;
 pub(crate) fn execute(execution: &mut Execution<'_, '_>, name: &[u8]) -> Result<Success, OperationError> {
     let dn = write_checks::parse_dn(execution.schema(), name)?;
     write_checks::refuse_referral(execution, &dn)?;
-    let id = locate(execution, &dn)?;
+    let id = execution.locate(&dn)?;
     let (pre_read, tree) = check(execution, &dn, id)?;
     for id in tree {
         remove(execution, id)?;
@@ -29,24 +29,6 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, name: &[u8]) -> Result<
         pre_read,
         ..Success::default()
     })
-}
-
-/// The entry. Whoever may not delete there does not learn which names are there.
-fn locate(execution: &Execution<'_, '_>, dn: &Dn) -> Result<EntryId, OperationError> {
-    let view = execution.view();
-    let Location::Missing { ancestor } = view.locate(dn)? else {
-        return execution.locate(dn);
-    };
-    let mut error = execution.missing(dn, ancestor);
-    if let Some((id, _)) = ancestor {
-        let parent = write_checks::record_of(view, id)?;
-        let (context, configuration) = (execution.context, execution.configuration);
-        let check = WriteCheck::on_record(context, configuration, execution.subject(), &parent, view);
-        if !check.permits(Target::Children, Privileges::DELETE) {
-            error.matched_dn.clear();
-        }
-    }
-    Err(error)
 }
 
 /// Everything that can refuse the operation. Gives the pre-read value, and the subordinates to be deleted, leaves first.

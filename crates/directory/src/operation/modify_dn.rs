@@ -32,6 +32,9 @@ struct Rename {
     target: Dn,
 }
 
+/// Renaming in place takes a name away and adds one: `add` and `delete`, which is what slapd calls `write`.
+const RENAME: Privileges = Privileges::ADD.with(Privileges::DELETE);
+
 /// Executes a modify DN request.
 pub(crate) fn execute(
     execution: &mut Execution<'_, '_>,
@@ -175,7 +178,7 @@ fn locate(execution: &Execution<'_, '_>, dn: &Dn) -> Result<EntryId, OperationEr
                 let (context, configuration) = (execution.context, execution.configuration);
                 let check = WriteCheck::on_record(context, configuration, execution.subject(), &parent, view);
                 require(
-                    check.permits(Target::Children, Privileges::WRITE),
+                    check.permits(Target::Children, RENAME),
                     "no write access to parent's children",
                 )?;
             }
@@ -207,10 +210,7 @@ fn prepare(
         assertion::check_assertion_on_record(context, configuration, subject, (view, &record), &control.value.0)?;
     }
     let check = WriteCheck::on_record(context, configuration, subject, &record, view);
-    require(
-        check.permits(Target::Entry, Privileges::WRITE),
-        "no write access to old entry",
-    )?;
+    require(check.permits(Target::Entry, RENAME), "no write access to old entry")?;
     let superior = destination(execution, view, &old_name, rename)?;
     let new_name = superior.child(&rename.new_rdn);
     match view.locate(&new_name)? {
@@ -247,7 +247,7 @@ fn check_parent(
     moves: bool,
 ) -> Result<(), OperationError> {
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
-    let needed = if moves { Privileges::DELETE } else { Privileges::WRITE };
+    let needed = if moves { Privileges::DELETE } else { RENAME };
     let granted = if record.parent() == 0 {
         let root = Entry::new(Dn::root());
         WriteCheck::on_entry(context, configuration, subject, &root).permits(Target::Children, needed)

@@ -37,10 +37,10 @@ pub enum UrlError {
     #[error("listen URL \"{0}\" parse error: the scheme must be ldap:// or ldapi://")]
     Scheme(String),
     /// TLS is a part of the server that is not built yet.
-    #[error("listen URL \"{0}\": TLS listeners (ldaps://, pldaps://) are not available until the security issue")]
+    #[error("listen URL \"{0}\": TLS listeners (ldaps://, pldaps://) are not built yet")]
     Tls(String),
     /// The PROXY protocol is a part of the server that is not built yet.
-    #[error("listen URL \"{0}\": listeners behind a proxy (pldap://) are not available until the security issue")]
+    #[error("listen URL \"{0}\": listeners behind a proxy (pldap://) are not built yet")]
     Proxied(String),
     /// A bad escape, host, port or path.
     #[error("listen URL \"{0}\" parse error: {1}")]
