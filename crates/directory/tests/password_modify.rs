@@ -94,7 +94,7 @@ fn names_without_an_entry_are_refused() {
     let mut site = Site::populated("");
     assert_eq!(
         change(&mut site, &of("nonsense", None, Some("x"))).brief(),
-        (34, "Invalid DN")
+        (21, "Invalid DN")
     );
     // The rootdn's password stands in the configuration.
     let answer = change(&mut site, &of("", None, Some("x")));
