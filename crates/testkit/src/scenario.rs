@@ -11,7 +11,7 @@ pub fn assert_same(scenario: impl FnMut(Flavor) -> Result<String, TestkitError>)
     assert!(problem.is_none(), "{}", problem.unwrap_or_default());
 }
 
-/// Starts a server of each flavor with this slapd.conf, adds the LDIF as the rootdn, plays the same steps, and fails when an exit
+/// Starts a server of each flavor with this slapd.conf and the LDIF in its database, plays the same steps, and fails when an exit
 /// status, an output or a complaint of a client differs.
 #[track_caller]
 pub fn assert_same_answers(
@@ -20,10 +20,11 @@ pub fn assert_same_answers(
     mut steps: impl FnMut(&mut Transcript<'_>) -> Result<(), TestkitError>,
 ) {
     assert_same(|flavor| {
-        let server = Server::start(flavor, configuration)?;
+        let mut server = Server::prepare(flavor, configuration)?;
         if !ldif.is_empty() {
-            server.ldapadd(ldif)?.success()?;
+            server.slapadd(ldif)?;
         }
+        server.launch()?;
         let mut transcript = Transcript::new(&server);
         steps(&mut transcript)?;
         Ok(transcript.finish())

@@ -90,7 +90,12 @@ impl<'a> Check<'a> {
     /// Runs through the clauses of a rule that is about the target.
     fn apply(&self, clauses: &[By], target: Target<'_>, granted: &mut Privileges) -> Control {
         for clause in clauses {
-            if !clause.who.iter().all(|who| self.is(who)) || clause.grant.self_only && !self.is_own_name(target) {
+            let self_only = clause.grant.self_only;
+            if self_only && !self.is_own_name(target) {
+                continue;
+            }
+            let is_meant = |who| self.is(who) || (self_only && is_about_attribute(who, target));
+            if !clause.who.iter().all(is_meant) {
                 continue;
             }
             *granted = clause.grant.kind.apply(*granted);
@@ -223,6 +228,11 @@ impl<'a> Check<'a> {
 
 /// Nesting of `filter=` in rules.
 const RULE_FILTER_DEPTH: usize = 100;
+
+/// Whether `dnattr` names the attribute that is asked about: with `self`, a subject may add its own name there before it is listed.
+fn is_about_attribute(who: &Who, target: Target<'_>) -> bool {
+    matches!((who, target), (Who::DnAttribute(named), Target::Attribute(description, _)) if description == named)
+}
 
 fn is_of_class(schema: &Schema, class: ClassNumber, attribute_type: TypeNumber) -> bool {
     schema.superclasses(class).iter().any(|number| {

@@ -162,22 +162,14 @@ impl Comparison<'_> {
         let schema = &*configuration.schema;
         let subject = Subject::of(&origin.identity, context);
         let target = Target::Attribute(description, Some(*value));
+        let disclose = Privileges::DISCLOSE;
+        // Without disclose the entry does not exist for this subject.
+        let unless_hidden = |code| {
+            let is_disclosed = access::permits(context, configuration, subject, entry, Target::Entry, disclose);
+            OperationError::code(if is_disclosed { code } else { ResultCode::NO_SUCH_OBJECT })
+        };
         if !access::permits(context, configuration, subject, entry, target, Privileges::COMPARE) {
-            // Without disclose the entry does not exist for this subject.
-            let disclosed = access::permits(
-                context,
-                configuration,
-                subject,
-                entry,
-                Target::Entry,
-                Privileges::DISCLOSE,
-            );
-            let code = if disclosed {
-                ResultCode::INSUFFICIENT_ACCESS_RIGHTS
-            } else {
-                ResultCode::NO_SUCH_OBJECT
-            };
-            return Err(OperationError::code(code));
+            return Err(unless_hidden(ResultCode::INSUFFICIENT_ACCESS_RIGHTS));
         }
         let mut found = false;
         let mut normalized = Vec::new();
@@ -206,7 +198,7 @@ impl Comparison<'_> {
         if found {
             Ok(false)
         } else {
-            Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE))
+            Err(unless_hidden(ResultCode::NO_SUCH_ATTRIBUTE))
         }
     }
 }
