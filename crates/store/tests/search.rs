@@ -12,6 +12,7 @@
 mod common;
 
 use common::*;
+use ironbark_model::{CompiledFilter, Filter};
 use ironbark_store::{Effect, Scope, TermKind, ValueChange};
 use proptest::prelude::*;
 
@@ -66,6 +67,30 @@ fn an_attribute_that_no_entry_has_gives_nothing() {
         "way: index\ncandidates: 0\n  seeAlso equality: 0"
     );
     assert!(store.search(ALL, Scope::Subtree, "(noSuchAttribute=x)").is_empty());
+}
+
+#[test]
+fn a_filter_nested_as_deeply_as_it_may_is_planned_on_a_small_stack() {
+    let store = filled();
+    let nested = |open: &str| format!("{}(uid=u1){}", open.repeat(4_000), ")".repeat(4_000));
+    for open in ["(!", "(&", "(|", "(&(objectClass=*)", "(|(uid=nobody)"] {
+        let text = nested(open);
+        let filter = Filter::parse(text.as_bytes(), 4_096).unwrap();
+        let mut compiled = CompiledFilter::default();
+        compiled.compile(&schema(), &filter);
+        let planned = std::thread::scope(|scope| {
+            let small = std::thread::Builder::new().stack_size(256 * 1_024);
+            small
+                .spawn_scoped(scope, || {
+                    let snapshot = store.database.snapshot().unwrap();
+                    let view = snapshot.view();
+                    view.plan(locate(view, ALL), Scope::Subtree, &compiled).is_ok()
+                })
+                .unwrap()
+                .join()
+        });
+        assert!(planned.is_ok_and(|planned| planned), "{open}");
+    }
 }
 
 #[test]

@@ -8,7 +8,7 @@ use ironbark_ldap_proto::{
     controls::{PagedResults, RequestControls},
 };
 use ironbark_model::{CompiledFilter, Dn, Filter, ResultCode, filter::Assertion};
-use ironbark_store::{EntryId, Location, Scope, View};
+use ironbark_store::{Location, Record, Scope, View};
 
 use super::{
     RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias,
@@ -285,9 +285,12 @@ fn add_stored_targets(
             return Err(access::undisclosed(context, configuration, subject, base, error));
         }
     };
-    check_base_access(run, configuration, context, view, id)?;
+    let record = view.record(id)?;
+    if let Some(record) = &record {
+        check_base_access(run, configuration, context, view, record)?;
+    }
     if !run.options.manage_dsa_it
-        && let Some(record) = view.record(id)?
+        && let Some(record) = record
         && record.is_referral()
     {
         if run.options.domain_scope {
@@ -313,14 +316,13 @@ fn check_base_access(
     configuration: &Configuration,
     context: &Context,
     view: View<'_>,
-    id: EntryId,
+    record: &Record<'_>,
 ) -> Result<(), OperationError> {
     let subject = Subject::of(&run.origin.identity, context);
     if subject.is_root {
         return Ok(());
     }
-    let Some(record) = view.record(id)? else { return Ok(()) };
-    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    let check = WriteCheck::on_record(context, configuration, subject, record, view);
     if check.permits(access::Target::Entry, Privileges::SEARCH) {
         return Ok(());
     }

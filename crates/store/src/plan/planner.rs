@@ -18,6 +18,8 @@ use crate::{
 
 /// Index look-ups that planning one search may take; what lies beyond is left to verification.
 const MAX_PROBES: usize = 4096;
+/// Nesting to which a filter is planned: planning recurses, and a hostile filter nests as deeply as it may.
+const MAX_DEPTH: usize = 32;
 /// A set of at most this many candidates is verified at once.
 const FEW: u64 = 8;
 /// Reading an ID of a posting list costs about this part of verifying a candidate.
@@ -41,6 +43,8 @@ pub(super) struct Planner<'p, 't> {
     pub(super) terms: SmallVec<[Term; 4]>,
     pub(super) chains: Vec<Chain>,
     probes: usize,
+    /// Nodes that are being looked into, one inside the other.
+    depth: usize,
 }
 
 /// See [`View::plan`].
@@ -51,6 +55,7 @@ pub(crate) fn plan(view: View<'_>, base: EntryId, scope: Scope, filter: &Compile
         terms: SmallVec::new(),
         chains: Vec::new(),
         probes: 0,
+        depth: 0,
     };
     let has_chain = filter.nodes.iter().any(|node| matches!(node, Node::InChain { .. }));
     let answer = if scope == Scope::Base && !has_chain {
@@ -129,11 +134,21 @@ impl Planner<'_, '_> {
         match self.node(at) {
             None | Some(Node::Constant(Truth::True)) => Ok(Answer::Everything),
             Some(Node::Constant(_)) => Ok(Answer::Set(IdSet::Nothing, true)),
-            Some(Node::And { .. }) => self.probe_and(at),
-            Some(Node::Or { .. }) => self.probe_or(at),
-            Some(Node::Not { .. }) => self.probe_not(at),
+            Some(Node::And { .. }) => self.descend(|planner| planner.probe_and(at)),
+            Some(Node::Or { .. }) => self.descend(|planner| planner.probe_or(at)),
+            Some(Node::Not { .. }) => self.descend(|planner| planner.probe_not(at)),
             Some(_) => self.probe_leaf(at),
         }
+    }
+    /// Looks at the operands of a node, unless it is nested so deeply that an index would hardly help.
+    fn descend(&mut self, look: impl FnOnce(&mut Self) -> Result<Answer, StoreError>) -> Result<Answer, StoreError> {
+        if self.depth == MAX_DEPTH {
+            return Ok(Answer::Unknown);
+        }
+        self.depth += 1;
+        let answer = look(self);
+        self.depth -= 1;
+        answer
     }
     /// The answer, whatever it costs.
     pub(super) fn fetch(&mut self, at: usize) -> Result<Answer, StoreError> {
@@ -144,8 +159,8 @@ impl Planner<'_, '_> {
     }
     fn fetch_large(&mut self, at: usize) -> Result<Answer, StoreError> {
         match self.node(at) {
-            Some(Node::And { .. }) => self.fetch_and(at),
-            Some(Node::Or { .. }) => self.fetch_or(at),
+            Some(Node::And { .. }) => self.descend(|planner| planner.fetch_and(at)),
+            Some(Node::Or { .. }) => self.descend(|planner| planner.fetch_or(at)),
             _ => match self.leaf(at)? {
                 Leaf::Union(lists, exact) => Ok(Answer::Set(self.union(&lists)?, exact)),
                 Leaf::Intersection(lists) => Ok(Answer::Set(self.intersection(&lists)?, false)),
