@@ -98,7 +98,11 @@ fn names_without_an_entry_are_refused() {
     );
     // The rootdn's password stands in the configuration.
     let answer = change(&mut site, &of("", None, Some("x")));
-    assert_eq!((answer.code, &*answer.matched_dn), (32, ""), "slapd names no superior here");
+    assert_eq!(
+        (answer.code, &*answer.matched_dn),
+        (32, ""),
+        "slapd names no superior here"
+    );
     assert_eq!(
         change(&mut site, &of("dc=other", None, Some("x"))).brief(),
         (80, "no authz backend")
