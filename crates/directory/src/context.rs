@@ -6,8 +6,8 @@ use std::sync::{
 };
 
 use ironbark_config::{DatabaseConfig, Operations, Require};
-use ironbark_model::{CompiledFilter, Dn, Entry, ResultCode, Schema};
-use ironbark_store::{Database, Scope, StoreError};
+use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_store::{Database, StoreError};
 
 use crate::{Configuration, OperationError, operation::Origin, overlay::Pipeline, writer::WriterHandle};
 
@@ -50,25 +50,13 @@ pub struct ReferralPresence {
 
 impl ReferralPresence {
     /// Whether there are referral entries.
-    pub(crate) fn exist(&self, database: &Database, schema: &Schema) -> Result<bool, StoreError> {
+    pub(crate) fn exist(&self, database: &Database) -> Result<bool, StoreError> {
         let version = database.commit_version() + 1;
         let known = self.known.load(Ordering::Relaxed);
         if known / 2 == version {
             return Ok(known % 2 == 1);
         }
-        let mut filter = CompiledFilter::default();
-        filter.compile(schema, &crate::search::class_filter(b"referral"));
-        let snapshot = database.snapshot()?;
-        let view = snapshot.view();
-        let plan = view.plan(0, Scope::Subtree, &filter)?;
-        let mut candidates = view.candidates(&plan, 0)?;
-        let mut found = false;
-        while let Some(id) = candidates.next_id()? {
-            found = view.record(id)?.is_some_and(|record| record.is_referral());
-            if found {
-                break;
-            }
-        }
+        let found = database.snapshot()?.view().referral_count()? > 0;
         self.known.store(version * 2 + u64::from(found), Ordering::Relaxed);
         Ok(found)
     }

@@ -4,7 +4,7 @@ use std::{
     cell::{Cell, RefCell, RefMut},
     io,
     net::SocketAddr,
-    rc::Rc,
+    rc::{Rc, Weak},
     sync::{Arc, atomic::Ordering},
     thread::JoinHandle,
     time::Duration,
@@ -61,6 +61,11 @@ pub(crate) struct Reactor {
     registry: Arc<Registry>,
 }
 
+thread_local! {
+    /// The reactor of this thread.
+    static REACTOR: RefCell<Weak<Reactor>> = const { RefCell::new(Weak::new()) };
+}
+
 /// What one connection at a time works with.
 pub(crate) struct Work {
     pub(crate) worker: Worker,
@@ -84,10 +89,12 @@ impl ReactorThread {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
+            .on_thread_park(Reactor::rest)
             .build()?;
         let (shared, its_registry) = (Arc::clone(&counters), Arc::clone(&registry));
         let thread = spawn_named(&format!("reactor {index}"), move || {
             let reactor = Rc::new(Reactor::new(directory, clock, shared, its_registry));
+            REACTOR.set(Rc::downgrade(&reactor));
             let local = LocalSet::new();
             local.block_on(&runtime, reactor.run(incoming, stop));
             // Connections that have not ended by now are dropped here.
@@ -120,6 +127,14 @@ impl Reactor {
             is_empty: Notify::new(),
             counters,
             registry,
+        }
+    }
+
+    /// Called when this thread's reactor has nothing to do and is about to wait.
+    fn rest() {
+        let Some(reactor) = REACTOR.with_borrow(Weak::upgrade) else { return };
+        if let Ok(mut work) = reactor.work.try_borrow_mut() {
+            work.worker.rest();
         }
     }
 

@@ -24,7 +24,7 @@ use crate::{
     hash, names,
     posting::chunk::Chunker,
     record::{
-        codec::{self, FLAG_PLACEHOLDER, Form, Header},
+        codec::{self, FLAG_PLACEHOLDER, FLAG_REFERRAL, Form, Header},
         image,
     },
     tables::MetaRow,
@@ -44,6 +44,7 @@ pub struct BulkBuilder {
     ids: FxHashMap<u64, (u32, EntryId)>,
     missing: FxHashMap<EntryId, String>,
     next: EntryId,
+    referrals: u64,
     batch: Batch,
     names: RunSorter,
     keys: RunSorter,
@@ -85,6 +86,7 @@ impl BulkBuilder {
             ids: FxHashMap::default(),
             missing: FxHashMap::default(),
             next: 1,
+            referrals: 0,
             batch: Batch::default(),
             name: names::Key::new(),
         })
@@ -266,6 +268,7 @@ impl BulkBuilder {
         let Some(database) = self.database.as_ref() else {
             return Err(StoreError::Format("the bulk build is over".into()));
         };
+        self.referrals += u64::from(entry.flags & FLAG_REFERRAL != 0);
         let mut sets = database.lock_writer();
         let catalog = self.preparer.catalog();
         let start = self.batch.bytes.len();
@@ -378,6 +381,7 @@ impl BulkBuilder {
         }
         database.shared.store(&mut txn, &database.tables)?;
         database.tables.put_number(&mut txn, MetaRow::NextEntry, self.next)?;
+        database.tables.put_number(&mut txn, MetaRow::Referrals, self.referrals)?;
         Ok(txn.commit()?)
     }
 }

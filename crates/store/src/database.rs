@@ -237,6 +237,11 @@ impl HeldSnapshot {
     pub fn view(&self) -> View<'_> {
         View::new(&self.txn, &self.database, &self.catalog)
     }
+    /// Whether nothing was committed since it was taken.
+    #[inline]
+    pub fn is_current(&self) -> bool {
+        self.txn.id() == self.database.env.info().last_txn_id
+    }
     /// Whether it is one of this database.
     pub fn is_of(&self, database: &Arc<Database>) -> bool {
         Arc::ptr_eq(&self.database, database)

@@ -13,6 +13,8 @@
 //!   form 3  UUID, form 4 CSN, form 5 time: value = number of bytes: one packed value (`packed.rs`)
 //! ```
 
+use ironbark_ber::Writer;
+
 use super::packed::Packing;
 use crate::{EntryId, varint};
 
@@ -151,19 +153,7 @@ pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
 
 /// Appends `04 len value`.
 pub(crate) fn put_value(value: &[u8], out: &mut Vec<u8>) {
-    out.push(0x04);
-    let length = value.len();
-    match u8::try_from(length) {
-        Ok(short) if short < 0x80 => out.push(short),
-        _ => {
-            let bytes = length.to_be_bytes();
-            let zeros = bytes.iter().take_while(|&&b| b == 0).count();
-            let digits = bytes.get(zeros..).unwrap_or_default();
-            out.push(0x80 | u8::try_from(digits.len()).unwrap_or(8));
-            out.extend_from_slice(digits);
-        }
-    }
-    out.extend_from_slice(value);
+    Writer::new(out).octet_string(value);
 }
 
 /// Reads one `04 len value` and moves `input` behind it. `None`: the end, or damaged.
