@@ -52,6 +52,8 @@ fn an_equality_search_takes_no_memory() {
         assert_eq!(found, 1);
     };
     for filter in &filters {
+        // The first answer with a shared set makes the form in which it is sent.
+        search(filter);
         assert_eq!(allocation_counter::measure(|| search(filter)).count_total, 0);
     }
 }

@@ -54,6 +54,17 @@ pub(crate) struct External {
     pub(crate) next: u64,
 }
 
+impl External {
+    #[inline(never)]
+    fn read(mut bytes: &[u8]) -> Option<Self> {
+        Some(Self {
+            count: varint::take(&mut bytes)?,
+            total: varint::take(&mut bytes)?,
+            next: varint::take(&mut bytes)?,
+        })
+    }
+}
+
 /// The header of a record.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Header<'t> {
@@ -123,7 +134,8 @@ pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
 }
 
 /// Reads one block and moves `input` behind it. `None`: the end, or damaged.
-#[inline]
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the innermost loop of every answer: the parts of a form stay in registers")]
 pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
     let attribute = u16::try_from(varint::take(input)?).ok()?;
     let head = varint::take(input)?;
@@ -135,14 +147,7 @@ pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
     *input = rest;
     let form = match form {
         INLINE => Form::Inline(bytes),
-        EXTERNAL => {
-            let mut bytes = bytes;
-            Form::External(External {
-                count: varint::take(&mut bytes)?,
-                total: varint::take(&mut bytes)?,
-                next: varint::take(&mut bytes)?,
-            })
-        }
+        EXTERNAL => Form::External(External::read(bytes)?),
         UUID => Form::Packed(Packing::Uuid, bytes),
         CSN => Form::Packed(Packing::Csn, bytes),
         TIME => Form::Packed(Packing::Time, bytes),

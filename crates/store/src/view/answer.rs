@@ -8,7 +8,10 @@ use ironbark_model::AttributeDescription;
 use super::{Record, RecordAttribute};
 use crate::{
     StoreError,
-    record::codec::{self, Form},
+    record::{
+        codec::{self, Form},
+        packed,
+    },
 };
 
 impl Record<'_> {
@@ -41,7 +44,18 @@ impl Record<'_> {
                         None => return Err(StoreError::damaged("a shared set")),
                     },
                 },
-                Form::External(_) | Form::Packed(..) => {
+                Form::Packed(packing, bytes) => {
+                    let mut text = [0; packed::MAX_TEXT];
+                    let value = packed::unpack(packing, bytes, &mut text).and_then(|length| text.get(..length));
+                    let value = value.ok_or_else(|| StoreError::damaged("a packed value"))?;
+                    let mut writer = Writer::new(out);
+                    // All its lengths are short.
+                    writer.header(tags::SEQUENCE, info.encoded_name.len() + 4 + value.len());
+                    writer.raw(&info.encoded_name);
+                    writer.header(tags::SET, 2 + value.len());
+                    writer.octet_string(value);
+                }
+                Form::External(_) => {
                     let attribute = RecordAttribute {
                         info,
                         number,
