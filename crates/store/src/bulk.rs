@@ -69,8 +69,6 @@ impl BulkBuilder {
         let temporary = DatabaseOptions {
             directory: target.temporary().to_owned(),
             no_sync: true,
-            write_map: false,
-            map_async: false,
             read_only: false,
             ..options
         };

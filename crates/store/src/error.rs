@@ -46,11 +46,28 @@ impl StoreError {
             source,
         }
     }
+    /// LMDB calls a write that did not fit on the disk a failure of the device: tells them apart by the room that is left in the
+    /// database's directory.
+    pub(crate) fn with_room_checked(self, directory: &std::path::Path) -> Self {
+        let Self::Lmdb(heed::Error::Io(source)) = &self else {
+            return self;
+        };
+        let is_short = source.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
+        match rustix::fs::statvfs(directory) {
+            Ok(room) if is_short && room.f_bavail.saturating_mul(room.f_frsize) < ROOM => {
+                Self::Full("no space left on device".into())
+            }
+            _ => self,
+        }
+    }
     /// Bytes in a table are not what was written there.
     pub(crate) fn damaged(what: &str) -> Self {
         Self::Format(format!("database is damaged: {what}"))
     }
 }
+
+/// A disk with fewer bytes left is full: a transaction writes more at once.
+const ROOM: u64 = 1 << 20;
 
 fn is_out_of_space(error: &std::io::Error) -> bool {
     matches!(

@@ -82,12 +82,13 @@ impl<'d> WriteTransaction<'d> {
     /// [`StoreError::Inapplicable`]: the entry is missing or there already, has subordinates, a name or attribute is not of this
     /// schema. [`StoreError::Full`]: the map or the disk.
     pub fn apply_effect(&mut self, effect: &Effect) -> Result<EntryId, StoreError> {
-        match effect {
+        let applied = match effect {
             Effect::Add { dn, attributes } => self.add(dn, attributes),
             Effect::Modify { dn, changes } => self.modify(dn, changes),
             Effect::Rename { dn, new_dn, changes } => self.rename(dn, new_dn, changes),
             Effect::Delete { dn, .. } => self.delete(dn),
-        }
+        };
+        applied.map_err(|error| error.with_room_checked(&self.database.options.directory))
     }
     /// Stores the position (CSN and sequence) of a record whose effects were applied one by one.
     pub fn record_position(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
@@ -135,7 +136,7 @@ impl<'d> WriteTransaction<'d> {
             Err(_) => {}
         }
         drop(self.sets);
-        Ok(result?)
+        result.map_err(|error| StoreError::from(error).with_room_checked(&self.database.options.directory))
     }
 
     /// Keeps count of referral entries: the flags of one before (0: it was not there) and after.
