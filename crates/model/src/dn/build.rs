@@ -7,7 +7,7 @@ use super::{
     lexer::{Lexer, RawValue, Separator},
     name_and_uid,
 };
-use crate::{Schema, schema::AttributeType};
+use crate::{Schema, schema::AttributeType, syntax::oid};
 
 /// How deep DNs may be values within DNs (`seeAlso=cn\=a\,dc\=b`).
 const MAX_NESTING: u32 = 4;
@@ -43,17 +43,12 @@ fn sort(assertions: &mut [Assertion<'_, '_>]) -> Result<(), InvalidDn> {
     if assertions.len() < 2 {
         return Ok(());
     }
-    assertions.sort_unstable_by(|a, b| name(a.0).cmp(name(b.0)));
+    assertions.sort_unstable_by(|a, b| a.0.name().cmp(b.0.name()));
     let twice = assertions
         .iter()
         .zip(assertions.iter().skip(1))
         .any(|(a, b)| a.0.number == b.0.number);
     if twice { Err(InvalidDn) } else { Ok(()) }
-}
-
-/// The name that is printed.
-pub(super) fn name(attribute: &AttributeType) -> &str {
-    attribute.names.first().unwrap_or(&attribute.oid)
 }
 
 /// Appends `type=value` to both forms.
@@ -73,7 +68,7 @@ pub(super) fn push_assertion(
         dn.pretty.push('+');
         dn.normalized.push(b'+');
     }
-    let name = name(attribute);
+    let name = attribute.name();
     dn.pretty.push_str(name);
     dn.pretty.push('=');
     let start = dn.normalized.len();
@@ -103,8 +98,8 @@ pub(super) fn push_assertion(
 /// Values that have a pretty form of their own get it: object classes by name, UUIDs in lower case.
 fn push_pretty(dn: &mut Dn, schema: &Schema, attribute: &AttributeType, text: &str) {
     let class = match attribute.syntax.oid {
-        OID_SYNTAX if &*attribute.oid == OBJECT_CLASS => schema.find_object_class(text.as_bytes()),
-        UUID_SYNTAX => return escape::push_pretty(&mut dn.pretty, &text.to_ascii_lowercase()),
+        oid::OID if &*attribute.oid == OBJECT_CLASS => schema.find_object_class(text.as_bytes()),
+        oid::UUID => return escape::push_pretty(&mut dn.pretty, &text.to_ascii_lowercase()),
         _ => None,
     };
     let name = class.and_then(|class| class.names.first());
@@ -134,8 +129,8 @@ fn push_name(dn: &mut Dn, schema: &Schema, value: &[u8], has_uid: bool, nesting:
 /// Whether values are DNs (`Some(false)`) or nameAndOptionalUID (`Some(true)`).
 fn dn_syntax(attribute: &AttributeType) -> Option<bool> {
     match attribute.syntax.oid {
-        "1.3.6.1.4.1.1466.115.121.1.12" => Some(false),
-        "1.3.6.1.4.1.1466.115.121.1.34" => Some(true),
+        oid::DN => Some(false),
+        oid::NAME_AND_OPTIONAL_UID => Some(true),
         _ => None,
     }
 }
@@ -149,11 +144,5 @@ fn is_ordered_by_value(attribute: &AttributeType) -> bool {
 
 /// Syntaxes that give each value one text but for its case (Integer, Boolean, UUID): the text says what the rules' binary normal
 /// forms say, and access rules match regular expressions against it.
-const TEXT_IS_NORMAL: [&str; 3] = [
-    "1.3.6.1.4.1.1466.115.121.1.27",
-    "1.3.6.1.4.1.1466.115.121.1.7",
-    UUID_SYNTAX,
-];
+const TEXT_IS_NORMAL: [&str; 3] = [oid::INTEGER, oid::BOOLEAN, oid::UUID];
 const OBJECT_CLASS: &str = "2.5.4.0";
-const OID_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.38";
-const UUID_SYNTAX: &str = "1.3.6.1.1.16.1";
