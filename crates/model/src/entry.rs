@@ -46,7 +46,11 @@ impl Attribute {
         self.values.iter().position(|known| {
             normal.clear();
             (rule.normalize_value)(schema, known, &mut normal).is_ok()
-                && if is_value { normal == sought } else { rule.matches(schema, &normal, &sought) }
+                && if is_value {
+                    normal == sought
+                } else {
+                    rule.matches(schema, &normal, &sought)
+                }
         })
     }
 }

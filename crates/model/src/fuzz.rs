@@ -126,7 +126,10 @@ pub fn value(data: &[u8]) {
         let mut out = b"before".to_vec();
         let result = normalize(&mut out);
         let rest = out.strip_prefix(b"before").map(<[u8]>::to_vec);
-        assert!(result.is_ok() || rest.as_ref().is_some_and(Vec::is_empty), "{rule:?} left something behind");
+        assert!(
+            result.is_ok() || rest.as_ref().is_some_and(Vec::is_empty),
+            "{rule:?} left something behind"
+        );
         rest.filter(|_| result.is_ok())
     };
     let stored = normal(&|out| (rule.normalize_value)(&schema, value, out));

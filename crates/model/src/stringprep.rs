@@ -5,6 +5,7 @@
 //! A string of nothing but spaces becomes one space. Unassigned code points are let through: the table of RFC 3454 §A.1 is that of
 //! Unicode 3.2, and people store newer characters. RFC 4518 §2.5 needs no bidirectional check.
 
+use smallvec::SmallVec;
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, char::is_combining_mark, is_nfkc_quick};
 
 use crate::syntax::InvalidValue;
@@ -89,12 +90,15 @@ pub fn prepare(
             return Err(InvalidValue);
         }
         let mapped = text.chars().filter_map(tables::map);
-        let folded = mapped.clone().flat_map(tables::fold);
+        let folded: SmallVec<[char; 128]> = match case {
+            Case::Exact => mapped.collect(),
+            Case::Ignore => mapped.flat_map(tables::fold).collect(),
+        };
+        let folded = folded.iter().copied();
         match case {
-            Case::Exact if is_nfkc(mapped.clone()) => spaces.push_all(mapped, out),
-            Case::Exact => spaces.push_all(mapped.nfkc(), out),
             // Nearly all text that people write.
-            Case::Ignore if is_nfkc(folded.clone()) => spaces.push_all(folded, out),
+            _ if is_nfkc(folded.clone()) => spaces.push_all(folded, out),
+            Case::Exact => spaces.push_all(folded.nfkc(), out),
             // Folding what NFKC yields is what Table B.2 adds to simple folding (`U+2121` is "tel").
             Case::Ignore => spaces.push_all(folded.nfkc().flat_map(tables::fold).nfkc(), out),
         }

@@ -41,10 +41,7 @@ pub fn corpus(target: &str) -> Result<Vec<Vec<u8>>, TestkitError> {
     if paths.is_empty() {
         return Err(failed()(std::io::ErrorKind::NotFound.into()));
     }
-    paths
-        .iter()
-        .map(|path| fs::read(path).map_err(failed()))
-        .collect()
+    paths.iter().map(|path| fs::read(path).map_err(failed())).collect()
 }
 
 /// Changes, cuts or extends `input` at one place.
@@ -105,11 +102,14 @@ mod tests {
         thread_local! {
             static SEEN: RefCell<BTreeSet<Vec<u8>>> = RefCell::default();
         }
-        smoke("dn", b",=", |data| SEEN.with_borrow_mut(|seen| drop(seen.insert(data.to_vec())))).unwrap();
+        let note = |data: &[u8]| {
+            SEEN.with_borrow_mut(|seen| seen.insert(data.to_vec()));
+        };
+        smoke("dn", b",=", note).unwrap();
         let first = SEEN.take();
         assert!(corpus("dn").unwrap().iter().all(|seed| first.contains(seed)));
         assert!(first.len() > MUTATIONS / 2);
-        smoke("dn", b",=", |data| SEEN.with_borrow_mut(|seen| drop(seen.insert(data.to_vec())))).unwrap();
+        smoke("dn", b",=", note).unwrap();
         assert_eq!(SEEN.take(), first, "the same inputs each time");
         assert!(corpus("no such target").is_err());
     }

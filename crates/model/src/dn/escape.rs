@@ -7,23 +7,10 @@ const fn special(byte: u8) -> bool {
     matches!(byte, b',' | b'+' | b'"' | b'\\' | b'<' | b'>' | b';' | b'=' | 0)
 }
 
-/// [`special`] of each byte.
-static SPECIAL: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    loop {
-        table[byte as usize] = special(byte);
-        if byte == u8::MAX {
-            break table;
-        }
-        byte += 1;
-    }
-};
-
 fn needs_escape(value: &[u8]) -> bool {
     value.first().is_some_and(|&b| b == b'#' || is_space(b))
         || value.last().is_some_and(|&b| is_space(b))
-        || value.iter().any(|&b| SPECIAL.get(usize::from(b)) == Some(&true))
+        || value.iter().any(|&b| special(b))
 }
 
 /// What the parser takes for space round a value.

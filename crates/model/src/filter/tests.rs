@@ -354,7 +354,10 @@ fn a_class_is_asked_for_with_its_subclasses() {
         assert!(filter.part_values(values).is_sorted());
         for unknown in ["nosuch", "2.5.6.9999", "cn"] {
             let filter = compiled(&format!("({attribute}={unknown})"));
-            assert!(matches!(filter.nodes[..], [Node::Constant(Truth::Undefined)]), "{unknown}");
+            assert!(
+                matches!(filter.nodes[..], [Node::Constant(Truth::Undefined)]),
+                "{unknown}"
+            );
         }
     }
     assert!(matches!(compiled("(objectClass=top)").nodes[..], [Node::Present(_)]));
@@ -364,7 +367,10 @@ fn a_class_is_asked_for_with_its_subclasses() {
     entry.add_value(&schema, &description, b"inetOrgPerson");
     assert_eq!(evaluate("(objectClass=person)", &entry), Truth::True);
     assert_eq!(evaluate("(objectClass:dn:=person)", &entry), Truth::True);
-    assert_eq!(evaluate("(objectClass:objectIdentifierMatch:=person)", &entry), Truth::False);
+    assert_eq!(
+        evaluate("(objectClass:objectIdentifierMatch:=person)", &entry),
+        Truth::False
+    );
 }
 
 #[test]

@@ -107,10 +107,9 @@ fn serial_number(text: &str) -> Result<String, InvalidValue> {
     };
     let mut octets = Vec::with_capacity(digits.len() / 2 + 1);
     for pair in digits.as_bytes().rchunks(2) {
-        octets.push(
-            pair.iter()
-                .try_fold(0, |octet: u8, digit| Ok::<_, InvalidValue>(octet << 4 | hex_digit(*digit)?))?,
-        );
+        octets.push(pair.iter().try_fold(0, |octet: u8, digit| {
+            Ok::<_, InvalidValue>(octet << 4 | hex_digit(*digit)?)
+        })?);
     }
     octets.reverse();
     if octets.is_empty() || octets.len() > 64 {

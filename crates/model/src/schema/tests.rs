@@ -325,8 +325,8 @@ const REFUSED: &[(&str, &str)] = &[
 #[test]
 fn a_definition_has_a_limited_number_of_elements() {
     let definition = |extensions: usize| {
-        let extensions: String = (0..extensions).map(|n| format!(" X-A{n} 'x'")).collect();
-        SyntaxDefinition::parse(&format!("( 1.2.3{extensions} )"))
+        let extensions: Vec<_> = (0..extensions).map(|n| format!("X-A{n} 'x'")).collect();
+        SyntaxDefinition::parse(&format!("( 1.2.3 {} )", extensions.join(" ")))
     };
     assert!(definition(256).is_ok());
     let error = definition(257).expect_err("too many");

@@ -37,9 +37,20 @@ pub(super) fn map(character: char) -> Option<char> {
 /// Full case folding (RFC 3454 Table B.2): lower case of upper case, which also unites final sigma, long s and sharp s
 /// (of lower case first, for the capital sharp s has no upper case of two letters). What is folded stays as it is when folded again.
 pub(super) fn fold(character: char) -> impl Iterator<Item = char> + Clone {
-    // The dotless i has the upper case of the dotted one but is not folded to it.
-    let alone = (character.is_ascii() || character == '\u{131}').then(|| character.to_ascii_lowercase());
-    let folded = alone.is_none().then(|| character.to_lowercase().flat_map(char::to_uppercase).flat_map(char::to_lowercase));
+    let alone = match character {
+        '\0'..='\x7f' => Some(character.to_ascii_lowercase()),
+        // Latin-1, the most frequent letters beyond ASCII.
+        '\u{e0}'..='\u{ff}' => Some(character),
+        // The dotless i has the upper case of the dotted one but is not folded to it.
+        '\u{131}' => Some(character),
+        _ => None,
+    };
+    let folded = alone.is_none().then(|| {
+        character
+            .to_lowercase()
+            .flat_map(char::to_uppercase)
+            .flat_map(char::to_lowercase)
+    });
     alone.into_iter().chain(folded.into_iter().flatten())
 }
 

@@ -125,9 +125,18 @@ fn each_character_is_prepared_as_by_the_whole_procedure() {
         '\u{1e900}'..='\u{1f1ff}',
     ];
     for character in blocks.into_iter().flatten() {
-        for text in [format!("{character}"), format!("a{character}B"), format!("\u{e9} {character}")] {
+        for text in [
+            format!("{character}"),
+            format!("a{character}B"),
+            format!("\u{e9} {character}"),
+        ] {
             let mapped = text.chars().filter_map(tables::map);
-            let whole: String = mapped.flat_map(tables::fold).nfkc().flat_map(tables::fold).nfkc().collect();
+            let whole: String = mapped
+                .flat_map(tables::fold)
+                .nfkc()
+                .flat_map(tables::fold)
+                .nfkc()
+                .collect();
             let mut slow = Vec::new();
             let mut spaces = Spaces::new(Insignificant::Spaces, 0);
             spaces.push_all(whole.chars(), &mut slow);
@@ -144,4 +153,14 @@ fn each_character_is_prepared_as_by_the_whole_procedure() {
             assert_eq!(quick, slow, "{text:?}");
         }
     }
+}
+
+#[test]
+fn latin_letters_fold_as_others_do() {
+    for character in '\u{80}'..='\u{ff}' {
+        let upper = character.to_uppercase().flat_map(char::to_lowercase);
+        assert!(tables::fold(character).eq(upper), "{character}");
+    }
+    assert!(tables::fold('\u{df}').eq("ss".chars()));
+    assert!(tables::fold('\u{1e9e}').eq("ss".chars()));
 }

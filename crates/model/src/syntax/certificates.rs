@@ -3,12 +3,7 @@
 
 use ironbark_ber::{Reader, tags};
 
-use super::{
-    InvalidValue, Syntax,
-    der,
-    gser::Gser,
-    oid, require, text,
-};
+use super::{InvalidValue, Syntax, der, gser::Gser, oid, require, text};
 use crate::Schema;
 
 pub(super) static ROWS: &[Syntax] = &[
