@@ -18,6 +18,7 @@ use tokio::{
     net::{TcpStream, UnixStream},
     sync::{Notify, mpsc, watch},
     task::LocalSet,
+    time::Instant,
 };
 
 use crate::{
@@ -124,8 +125,10 @@ impl Reactor {
     }
 
     async fn run(self: Rc<Self>, mut incoming: mpsc::Receiver<Accepted>, mut stop: watch::Receiver<bool>) {
+        let mut swept = Instant::now();
         loop {
             self.limits.set(Limits::of(&self.directory.configuration()));
+            let due = swept + self.sweep_period();
             tokio::select! {
                 accepted = incoming.recv() => match accepted {
                     Some(accepted) => self.admit(accepted),
@@ -133,7 +136,11 @@ impl Reactor {
                 },
                 // An error means that the pool is gone, which is as good as a request.
                 _ = stop.wait_for(|stop| *stop) => break,
-                () = tokio::time::sleep(self.sweep_period()) => self.sweep(),
+                // Counted from the last time, so that a steady stream of new connections does not put it off.
+                () = tokio::time::sleep_until(due) => {
+                    self.sweep();
+                    swept = Instant::now();
+                }
             }
         }
         self.drain().await;

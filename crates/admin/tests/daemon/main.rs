@@ -171,6 +171,20 @@ fn idle_connections_are_closed() {
 }
 
 #[test]
+fn new_connections_do_not_put_off_the_timeouts() {
+    let mut running = Running::start("threads 1\nidletimeout 1");
+    let idle = running.connect();
+    idle.set_nonblocking(true).unwrap();
+    // Far more often than timeouts are looked at.
+    let is_closed = wait_until(|| {
+        drop(running.connect());
+        matches!(std::io::Read::read(&mut &idle, &mut [0]), Ok(0)).then_some(())
+    });
+    assert!(is_closed.is_some());
+    running.wait_for_line("closed (idletimeout)");
+}
+
+#[test]
 fn a_client_that_takes_nothing_is_closed_after_the_write_timeout() {
     let mut running = Running::start("writetimeout 1");
     let mut deaf = running.connect();
