@@ -21,24 +21,35 @@ use crate::{
     respond::Success,
 };
 
-/// Executes an add request.
-pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &AddRequest<'_>) -> Result<Success, OperationError> {
-    let schema = execution.schema();
-    let dn = write_checks::parse_dn(schema, request.entry)?;
+/// The attributes of a request.
+///
+/// # Errors
+/// `protocolError`, and those of [`Modification::requested`].
+pub(crate) fn modifications_of(schema: &Schema, request: &AddRequest<'_>) -> Result<Vec<Modification>, OperationError> {
     if request.attributes.is_empty() {
         return Err(OperationError::new(
             ResultCode::PROTOCOL_ERROR,
             "no attributes provided",
         ));
     }
-    let mut modifications = request
+    request
         .attributes
         .iter()
         .map(|attribute| {
             Modification::requested(schema, ModificationKind::Add, attribute.description, attribute.values)
         })
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut entry = entry_of(dn, &modifications);
+        .collect()
+}
+
+/// Executes an add request.
+pub(crate) fn execute(
+    execution: &mut Execution<'_, '_>,
+    dn: &Dn,
+    modifications: &[Modification],
+) -> Result<Success, OperationError> {
+    let schema = execution.schema();
+    let mut modifications = modifications.to_vec();
+    let mut entry = entry_of(dn.clone(), &modifications);
     add_naming_values(schema, &mut entry, execution.is_relaxed())?;
     write_checks::refuse_referral(execution, &entry.dn)?;
     modification::check_permitted(schema, &mut modifications, execution.is_relaxed())?;

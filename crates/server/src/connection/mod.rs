@@ -227,8 +227,9 @@ impl Connection {
             match completion {
                 _ if !matches!(self.state, State::Open | State::Draining) => {}
                 Ok(completion) => {
+                    let before = self.output.waiting();
                     work.worker.finish(&mut self.session, completion, self.output.buffer());
-                    self.results += 1;
+                    self.results += u64::from(self.output.waiting() != before);
                 }
                 Err(oneshot::error::RecvError { .. }) => {
                     // The writer is gone; nobody knows what became of the operation.
@@ -430,8 +431,9 @@ impl Connection {
             .pending
             .store(!self.input.is_empty() && !self.may_start(), Ordering::Relaxed);
         status.is_writing.store(!self.output.is_empty(), Ordering::Relaxed);
-        if status.protocol.load(Ordering::Relaxed) != self.session.protocol_version {
-            status.protocol.store(self.session.protocol_version, Ordering::Relaxed);
+        let protocol = self.session.bound_version.unwrap_or(0);
+        if status.protocol.load(Ordering::Relaxed) != protocol {
+            status.protocol.store(protocol, Ordering::Relaxed);
         }
         if !self.session.identity.is_anonymous() || status.has_identity() {
             status.set_identity(&self.session.identity);
