@@ -12,7 +12,8 @@ mod server;
 use std::{fs, net::Shutdown};
 
 use server::{
-    Place, Running, SEARCH_DONE, exists, read_message, read_notice, run, search, signal, stderr, wait_until, write,
+    Place, Running, SEARCH_DONE, exists, read_message, read_notice, run, search, search_subschema, signal, stderr,
+    wait_until, write,
 };
 
 #[test]
@@ -247,4 +248,17 @@ fn the_log_file_gets_what_loglevel_asks_for() {
         words[0].len() == 30 && words[0].ends_with('Z') && words[2].starts_with("slapd["),
         "{line}"
     );
+}
+
+#[test]
+fn requests_that_waited_for_room_are_served_once_there_is_room() {
+    const COUNT: u16 = 100;
+    let running = Running::start("");
+    let mut stream = running.connect_tcp();
+    // One write asks for far more than is produced before the client has to take some.
+    let crowd: Vec<u8> = (1..=COUNT).flat_map(search_subschema).collect();
+    write(&mut stream, &crowd);
+    for id in 1..=COUNT {
+        while read_message(&mut stream) != Some((id, SEARCH_DONE)) {}
+    }
 }
