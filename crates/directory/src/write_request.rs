@@ -26,7 +26,7 @@ pub(crate) enum WriteRequest {
     /// One of RFC 4511's write operations.
     Message {
         /// What is to be done, checked as far as the schema alone tells.
-        change: Change,
+        change: Box<Change>,
         /// The PDU as it came in; the writer decodes the controls again, which is cheaper than owning every part of them.
         pdu: Box<[u8]>,
     },
@@ -109,7 +109,7 @@ pub(crate) fn submit(
     refuse_anonymous(configuration, origin, dn)?;
     let context = writable_context(configuration, origin, dn, kind)?;
     let request = WriteRequest::Message {
-        change,
+        change: Box::new(change),
         pdu: pdu.into(),
     };
     enqueue(configuration, origin, context, request)
@@ -247,7 +247,7 @@ impl WriteRequest {
                 )
                 .map_err(|fault| clean(OperationError::new(fault.code, fault.diagnostic)))?;
                 let execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
-                run(execution, |execution| match change {
+                run(execution, |execution| match &**change {
                     Change::Add(dn, modifications) => add::execute(execution, dn, modifications),
                     Change::Delete(dn) => delete::execute(execution, dn),
                     Change::Modify(dn, modifications) => modify::execute(execution, dn, modifications),

@@ -11,11 +11,12 @@ use super::{
     Before, Execution, assertion, entry_rules,
     modification::{self, Modification, ModificationKind, normal_form},
     modify::is_granted,
-    read_entry, write_checks,
+    read_entry,
+    write_checks::{self, grants_on_root, require},
 };
 use crate::{
-    Configuration, Context, OperationError,
-    access::{Subject, Target, WriteCheck},
+    OperationError,
+    access::{Target, WriteCheck},
     overlay::Asked,
     referral,
     respond::Success,
@@ -245,9 +246,9 @@ fn place(
         }
         // Below an empty suffix the root need not be an entry.
         None if entry.dn.depth() == 1 && context.suffixes().iter().any(Dn::is_root) => {
-            require_root_access(context, configuration, subject)?;
+            require(grants_on_root(execution, Privileges::ADD), "no write access to parent")?;
         }
-        _ if !has_superior => require_root_access(context, configuration, subject)?,
+        _ if !has_superior => require(grants_on_root(execution, Privileges::ADD), "no write access to parent")?,
         None => return Err(OperationError::no_such_object(String::new())),
         Some(_) => return Err(referral::missing(configuration, view, &entry.dn, ancestor)),
     }
@@ -261,20 +262,6 @@ fn place(
             .iter()
             .all(|modification| is_granted(&check, modification));
     require(attributes_granted, "no write access to attribute")
-}
-
-/// Whether a new entry may be put where it has no superior.
-fn require_root_access(
-    context: &Context,
-    configuration: &Configuration,
-    subject: Subject<'_>,
-) -> Result<(), OperationError> {
-    let root = Entry::new(Dn::root());
-    let check = WriteCheck::on_entry(context, configuration, subject, &root);
-    require(
-        check.permits(Target::Children, Privileges::ADD),
-        "no write access to parent",
-    )
 }
 
 fn check_superior(
@@ -305,12 +292,4 @@ fn check_superior(
         ));
     }
     Ok(())
-}
-
-pub(super) fn require(granted: bool, text: &'static str) -> Result<(), OperationError> {
-    if granted {
-        Ok(())
-    } else {
-        Err(OperationError::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text))
-    }
 }

@@ -1,10 +1,15 @@
 //! Delete (RFC 4511 §4.8), and with the tree delete control a whole subtree in one transaction.
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{Attribute, Dn, Entry, ResultCode};
+use ironbark_model::{Attribute, Dn, ResultCode};
 use ironbark_store::{ChangeKind, Effect, EntryId, Record, View};
 
-use super::{Before, Execution, add::require, assertion, modify::watched_attributes, read_entry, write_checks};
+use super::{
+    Before, Execution, assertion,
+    modify::watched_attributes,
+    read_entry,
+    write_checks::{self, grants_on_root, require},
+};
 use crate::{
     OperationError,
     access::{Target, WriteCheck},
@@ -84,10 +89,8 @@ fn check_parent(
     if !context.is_suffix(&Dn::root()) || dn.is_root() {
         return require(false, "");
     }
-    let root = Entry::new(Dn::root());
-    let check = WriteCheck::on_entry(context, configuration, subject, &root);
     require(
-        check.permits(Target::Children, Privileges::DELETE),
+        grants_on_root(execution, Privileges::DELETE),
         "no write access to parent",
     )
 }

@@ -8,12 +8,11 @@ use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
 use super::{
-    Before, Execution,
-    add::require,
-    assertion,
+    Before, Execution, assertion,
     modification::{Authority, Modification, ModificationKind, normal_form},
     modify::{self, Options, Plan, check_access, plan},
-    read_entry, write_checks,
+    read_entry,
+    write_checks::{self, grants_on_root, require},
 };
 use crate::{
     OperationError,
@@ -260,8 +259,7 @@ fn check_parent(
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
     let needed = if moves { Privileges::DELETE } else { RENAME };
     let granted = if record.parent() == 0 {
-        let root = Entry::new(Dn::root());
-        WriteCheck::on_entry(context, configuration, subject, &root).permits(Target::Children, needed)
+        grants_on_root(execution, needed)
     } else {
         let parent = write_checks::record_of(view, record.parent())?;
         WriteCheck::on_record(context, configuration, subject, &parent, view).permits(Target::Children, needed)
@@ -284,9 +282,7 @@ fn destination(
     let refused = "no write access to new superior's children";
     let Location::Entry(id) = view.locate(wanted)? else {
         if wanted.is_root() {
-            let root = Entry::new(Dn::root());
-            let check = WriteCheck::on_entry(context, configuration, subject, &root);
-            require(check.permits(Target::Children, Privileges::ADD), refused)?;
+            require(grants_on_root(execution, Privileges::ADD), refused)?;
             return Ok(Dn::root());
         }
         return Err(OperationError::new(
