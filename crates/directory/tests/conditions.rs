@@ -5,6 +5,7 @@ mod harness;
 use harness::{Answer, Site};
 use ironbark_ldap_proto::{
     Authentication, BindRequest, CompareRequest, ExtendedRequest, Request,
+    controls::{Control, ProxiedAuthorization},
     extended::{password_modify, start_tls, who_am_i},
 };
 
@@ -149,4 +150,23 @@ fn start_tls_is_unknown_without_tls() {
         extended(&mut site, start_tls::DESCRIPTOR.oid).brief(),
         (2, "unsupported extended operation")
     );
+}
+
+#[test]
+fn anonymous_clients_may_be_allowed_to_name_an_identity() {
+    for (settings, expected) in [
+        ("", (123, "anonymous proxied authorization not allowed")),
+        ("allow proxy_authz_anon", (0, "")),
+    ] {
+        let mut site = globally(settings);
+        site.become_("");
+        let request = Request::Extended(ExtendedRequest {
+            name: who_am_i::DESCRIPTOR.oid.as_bytes(),
+            value: None,
+        });
+        let as_anonymous = Control::critical(ProxiedAuthorization(b""));
+        assert_eq!(site.send(&request, &[&as_anonymous]).brief(), expected);
+        let as_another = Control::critical(ProxiedAuthorization(b"dn:cn=a,ou=p,dc=ex"));
+        assert_eq!(site.send(&request, &[&as_another]).code, 123);
+    }
 }

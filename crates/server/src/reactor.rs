@@ -156,9 +156,6 @@ impl Reactor {
                 tracing::info!(target: "stats", "conn={number} fd={descriptor} ACCEPT from {name} ({socket_name})");
                 let status = Arc::new(Status::new(number, Arc::new(peer), self.clock.now().unix_seconds()));
                 let handle = Rc::new(Handle::new(self.clock.coarse_monotonic()));
-                let statistics = self.directory.statistics();
-                statistics.connections_total.fetch_add(1, Ordering::Relaxed);
-                statistics.connections_current.fetch_add(1, Ordering::Relaxed);
                 self.registry.insert(Arc::clone(&status));
                 self.connections.borrow_mut().insert(number, Rc::clone(&handle));
                 tokio::task::spawn_local(Connection::new(Rc::clone(self), stream, handle, status).run());
@@ -245,10 +242,6 @@ impl Reactor {
     /// A connection has ended.
     pub(crate) fn forget(&self, number: u64) {
         self.registry.remove(number);
-        self.directory
-            .statistics()
-            .connections_current
-            .fetch_sub(1, Ordering::Relaxed);
         let mut connections = self.connections.borrow_mut();
         connections.remove(&number);
         if connections.is_empty() {
