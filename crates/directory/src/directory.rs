@@ -28,6 +28,9 @@ use crate::{
     writer,
 };
 
+// The configuration refuses a depth that decoding would not obey.
+const _: () = assert!(ironbark_config::MAX_FILTER_DEPTH as usize == DecodeLimits::MAX_FILTER_DEPTH);
+
 /// Makes the overlays of a database from its configuration.
 pub type OverlayFactory<'a> =
     dyn Fn(&ironbark_config::OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> + 'a;

@@ -181,8 +181,7 @@ impl Worker {
             identity: Arc::clone(&session.identity),
             peer: Arc::clone(&session.peer),
             ssf: session.ssf,
-            protocol_version: session.protocol_version,
-            has_bound: session.has_bound,
+            bound_version: session.bound_version,
             stop: StopFlag::default(),
             received_micros,
         };
@@ -340,7 +339,6 @@ impl Worker {
         session.in_flight.remove(&completion.message_id);
         if let Some(identity) = completion.identity {
             session.identity = identity;
-            session.has_bound = true;
         }
         out.extend_from_slice(&completion.response);
     }

@@ -18,6 +18,7 @@ use tokio::{
     net::{TcpStream, UnixStream},
     sync::{Notify, mpsc, watch},
     task::LocalSet,
+    time::Instant,
 };
 
 use crate::{
@@ -139,8 +140,10 @@ impl Reactor {
     }
 
     async fn run(self: Rc<Self>, mut incoming: mpsc::Receiver<Accepted>, mut stop: watch::Receiver<bool>) {
+        let mut swept = Instant::now();
         loop {
             self.limits.set(Limits::of(&self.directory.configuration()));
+            let due = swept + self.sweep_period();
             tokio::select! {
                 accepted = incoming.recv() => match accepted {
                     Some(accepted) => self.admit(accepted),
@@ -148,7 +151,11 @@ impl Reactor {
                 },
                 // An error means that the pool is gone, which is as good as a request.
                 _ = stop.wait_for(|stop| *stop) => break,
-                () = tokio::time::sleep(self.sweep_period()) => self.sweep(),
+                // Counted from the last time, so that a steady stream of new connections does not put it off.
+                () = tokio::time::sleep_until(due) => {
+                    self.sweep();
+                    swept = Instant::now();
+                }
             }
         }
         self.drain().await;
@@ -164,9 +171,6 @@ impl Reactor {
                 tracing::info!(target: "stats", "conn={number} fd={descriptor} ACCEPT from {name} ({socket_name})");
                 let status = Arc::new(Status::new(number, Arc::new(peer), self.clock.now().unix_seconds()));
                 let handle = Rc::new(Handle::new(self.clock.coarse_monotonic()));
-                let statistics = self.directory.statistics();
-                statistics.connections_total.fetch_add(1, Ordering::Relaxed);
-                statistics.connections_current.fetch_add(1, Ordering::Relaxed);
                 self.registry.insert(Arc::clone(&status));
                 self.connections.borrow_mut().insert(number, Rc::clone(&handle));
                 tokio::task::spawn_local(Connection::new(Rc::clone(self), stream, handle, status).run());
@@ -253,10 +257,6 @@ impl Reactor {
     /// A connection has ended.
     pub(crate) fn forget(&self, number: u64) {
         self.registry.remove(number);
-        self.directory
-            .statistics()
-            .connections_current
-            .fetch_sub(1, Ordering::Relaxed);
         let mut connections = self.connections.borrow_mut();
         connections.remove(&number);
         if connections.is_empty() {

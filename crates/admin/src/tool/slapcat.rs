@@ -87,8 +87,17 @@ fn write(options: &mut Options, writer: Writer) -> Result<bool, String> {
         dump.database(settings, &chosen)?;
     }
     dump.flush()?;
-    dump.out.flush().map_err(|error| format!("slapcat: {error}"))?;
+    dump.out.flush().map_err(|error| complaint(&error))?;
     Ok(dump.clean)
+}
+
+/// What to say of an output that takes no more; nothing when its reader (`| head`) has seen enough.
+fn complaint(error: &io::Error) -> String {
+    if error.kind() == io::ErrorKind::BrokenPipe {
+        String::new()
+    } else {
+        format!("slapcat: {error}")
+    }
 }
 
 fn output(options: &Options) -> Result<Box<dyn Write>, String> {
@@ -185,9 +194,7 @@ impl Dump<'_> {
     }
 
     fn flush(&mut self) -> Result<(), String> {
-        self.out
-            .write_all(&self.text)
-            .map_err(|error| format!("slapcat: {error}"))?;
+        self.out.write_all(&self.text).map_err(|error| complaint(&error))?;
         self.text.clear();
         self.progress.set(self.written);
         Ok(())
