@@ -58,6 +58,7 @@ pub(crate) fn write_completion(
     directory.statistics().record_completed(operation);
     Completion {
         message_id: origin.message_id,
+        stop: origin.stop.clone(),
         response,
         identity: None,
     }

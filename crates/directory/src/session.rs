@@ -103,6 +103,14 @@ impl StopFlag {
         self.0.is_some()
     }
 
+    /// Whether both are of one operation.
+    fn is(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(flag), Some(other)) => Arc::ptr_eq(flag, other),
+            _ => false,
+        }
+    }
+
     /// Whether and why the operation was asked to end.
     pub fn stopped(&self) -> Option<Stop> {
         match self.0.as_ref()?.load(Ordering::Acquire) {
@@ -154,11 +162,44 @@ impl Session {
         }
     }
 
+    /// An operation has ended. One that a bind gave up may end when another has its message ID already.
+    pub(crate) fn ended(&mut self, message_id: i32, stop: &StopFlag) {
+        if self.in_flight.get(&message_id).is_some_and(|flag| flag.is(stop)) {
+            self.in_flight.remove(&message_id);
+        }
+    }
+
     /// Stops everything under way: the connection is closing, or a bind changes who it speaks for (RFC 4511 §4.2.1).
     pub fn stop_all(&mut self) {
         for (_, flag) in self.in_flight.drain() {
             flag.abandon();
         }
         self.paged.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_an_abandoned_operation_leaves_the_next_one_of_its_message_id() {
+        let peer = Peer {
+            name: "".into(),
+            socket_name: "".into(),
+            listener_url: "".into(),
+            address: None,
+            credentials: None,
+        };
+        let mut session = Session::new(1, Arc::new(peer));
+        let (first, second) = (StopFlag::new(), StopFlag::new());
+        session.in_flight.insert(7, first.clone());
+        session.stop_all();
+        assert_eq!(first.stopped(), Some(Stop::Abandoned));
+        session.in_flight.insert(7, second.clone());
+        session.ended(7, &first);
+        assert_eq!(session.in_flight.len(), 1);
+        session.ended(7, &second);
+        assert!(session.in_flight.is_empty());
     }
 }

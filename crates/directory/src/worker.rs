@@ -87,6 +87,8 @@ pub struct Submitted {
 pub struct Completion {
     /// Message ID of the operation.
     pub(crate) message_id: i32,
+    /// Which operation of that message ID.
+    pub(crate) stop: StopFlag,
     /// Encoded response.
     pub(crate) response: Vec<u8>,
     /// The connection's new identity, after a bind.
@@ -324,7 +326,7 @@ impl Worker {
         let progress = run.step(&mut self.scratch, out);
         if progress == Progress::Done {
             if run.origin.stop.can_stop() {
-                session.in_flight.remove(&run.origin.message_id);
+                session.ended(run.origin.message_id, &run.origin.stop);
             }
             run.put_aside(session);
             let statistics = self.directory.statistics();
@@ -336,7 +338,7 @@ impl Worker {
 
     /// An operation that ran elsewhere has ended: appends its response and brings the session up to date.
     pub fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) {
-        session.in_flight.remove(&completion.message_id);
+        session.ended(completion.message_id, &completion.stop);
         if let Some(identity) = completion.identity {
             session.identity = identity;
         }

@@ -274,6 +274,7 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Resu
         // The connection may be gone.
         let _ = reply.send(Completion {
             message_id: origin.message_id,
+            stop: origin.stop.clone(),
             response,
             identity,
         });
