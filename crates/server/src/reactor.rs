@@ -18,7 +18,6 @@ use tokio::{
     net::{TcpStream, UnixStream},
     sync::{Notify, mpsc, watch},
     task::LocalSet,
-    time::Instant,
 };
 
 use crate::{
@@ -140,10 +139,11 @@ impl Reactor {
     }
 
     async fn run(self: Rc<Self>, mut incoming: mpsc::Receiver<Accepted>, mut stop: watch::Receiver<bool>) {
-        let mut swept = Instant::now();
+        let mut swept = self.clock.coarse_monotonic();
         loop {
             self.limits.set(Limits::of(&self.directory.configuration()));
-            let due = swept + self.sweep_period();
+            let since = self.clock.coarse_monotonic().saturating_since(swept);
+            let left = self.sweep_period().saturating_sub(since);
             tokio::select! {
                 accepted = incoming.recv() => match accepted {
                     Some(accepted) => self.admit(accepted),
@@ -152,9 +152,9 @@ impl Reactor {
                 // An error means that the pool is gone, which is as good as a request.
                 _ = stop.wait_for(|stop| *stop) => break,
                 // Counted from the last time, so that a steady stream of new connections does not put it off.
-                () = tokio::time::sleep_until(due) => {
+                () = tokio::time::sleep(left) => {
                     self.sweep();
-                    swept = Instant::now();
+                    swept = self.clock.coarse_monotonic();
                 }
             }
         }
