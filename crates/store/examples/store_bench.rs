@@ -162,7 +162,8 @@ fn build(schema: &Arc<Schema>, options: DatabaseOptions, count: u64) {
     ))
     .unwrap();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let shared = bulk.preparer();
+    let shared = bulk.preparers();
+    let mut preparers: Vec<_> = (0..threads).map(|_| shared.preparer()).collect();
     let mut adding = 0.0;
     for from in (0..count).step_by(BATCH) {
         let entries: Vec<_> = (from..(from + BATCH as u64).min(count))
@@ -172,10 +173,11 @@ fn build(schema: &Arc<Schema>, options: DatabaseOptions, count: u64) {
         let ready: Vec<_> = std::thread::scope(|scope| {
             let parts: Vec<_> = entries
                 .chunks(entries.len().div_ceil(threads))
-                .map(|part| {
+                .zip(&mut preparers)
+                .map(|(part, preparer)| {
                     scope.spawn(|| {
                         part.iter()
-                            .map(|entry| shared.prepare(entry).unwrap())
+                            .map(|entry| preparer.prepare(entry).unwrap())
                             .collect::<Vec<_>>()
                     })
                 })

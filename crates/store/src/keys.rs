@@ -11,7 +11,7 @@
 //!
 //! The entry ID (the first of a chunk) follows.
 
-use ironbark_model::Schema;
+use ironbark_model::{Schema, matching::Normalize};
 use smallvec::SmallVec;
 
 use crate::{
@@ -40,7 +40,7 @@ fn leading(key: &[u8]) -> u64 {
 pub(crate) struct KeySet {
     bytes: Vec<u8>,
     ranges: Vec<(u32, u32)>,
-    scratch: Vec<u8>,
+    form: NormalForm,
 }
 
 impl KeySet {
@@ -87,30 +87,10 @@ impl KeySet {
     }
     /// Adds the keys of one value in one index. A value that the rule does not accept has none, as no assertion matches it.
     pub(crate) fn add_value(&mut self, schema: &Schema, index: &Index, value: &[u8]) {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.clear();
-        match (index.stored.kind, index.rule) {
-            (IndexKind::Presence, _) => self.push(&index.prefix, &[]),
-            (IndexKind::Approximate, _) => self.add_approximate(index, value, &mut scratch),
-            (_, None) => {}
-            (kind, Some(rule)) => {
-                if kind == IndexKind::Substring {
-                    scratch.push(START);
-                }
-                if (rule.normalize_value)(schema, value, &mut scratch).is_ok() {
-                    match kind {
-                        IndexKind::Substring => {
-                            scratch.push(END);
-                            for trigram in scratch.windows(3) {
-                                self.push(&index.prefix, trigram);
-                            }
-                        }
-                        _ => self.add_normal(index, &scratch),
-                    }
-                }
-            }
-        }
-        self.scratch = scratch;
+        let mut form = std::mem::take(&mut self.form);
+        form.begin();
+        form.each_key(schema, index, value, &mut |key| self.push(&index.prefix, key));
+        self.form = form;
     }
     /// Adds the equality key of a normal form.
     pub(crate) fn add_normal(&mut self, index: &Index, normal: &[u8]) {
@@ -121,12 +101,6 @@ impl KeySet {
             self.close(start);
         } else {
             self.push(&index.prefix, &hash::index_hash(normal));
-        }
-    }
-    fn add_approximate(&mut self, index: &Index, value: &[u8], scratch: &mut Vec<u8>) {
-        ironbark_model::matching::approx::codes(value, scratch);
-        for code in scratch.split(|&c| c == b' ').filter(|code| !code.is_empty()) {
-            self.push(&index.prefix, &hash::index_hash(code));
         }
     }
     /// Adds the keys of an attribute's values in all indexes it feeds (`only`: in those alone).
@@ -149,6 +123,67 @@ impl KeySet {
             for value in values.clone() {
                 self.add_value(&catalog.schema, index, value);
             }
+        }
+    }
+}
+
+/// Makes the keys of a value in one index after the other. Indexes whose rules normalize alike share the work.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NormalForm {
+    /// START, the normal form, END; nothing when the value has none.
+    framed: Vec<u8>,
+    made_by: Option<Normalize>,
+    scratch: Vec<u8>,
+}
+
+impl NormalForm {
+    /// Another value comes next.
+    pub(crate) fn begin(&mut self) {
+        self.made_by = None;
+    }
+    /// Calls `take` with each key of the value, without the index's prefix; a key may come more than once.
+    pub(crate) fn each_key(&mut self, schema: &Schema, index: &Index, value: &[u8], take: &mut impl FnMut(&[u8])) {
+        match (index.stored.kind, index.rule) {
+            (IndexKind::Presence, _) => take(&[]),
+            (IndexKind::Approximate, _) => {
+                self.scratch.clear();
+                ironbark_model::matching::approx::codes(value, &mut self.scratch);
+                for code in self.scratch.split(|&c| c == b' ').filter(|code| !code.is_empty()) {
+                    take(&hash::index_hash(code));
+                }
+            }
+            (_, None) => {}
+            (kind, Some(rule)) => {
+                self.make(schema, rule.normalize_value, value);
+                let [START, normal @ .., END] = self.framed.as_slice() else {
+                    return;
+                };
+                match kind {
+                    IndexKind::Substring => self.framed.windows(3).for_each(take),
+                    IndexKind::EqualityOrdered => {
+                        self.scratch.clear();
+                        put_ordered(normal, &mut self.scratch);
+                        take(&self.scratch);
+                    }
+                    _ => take(&hash::index_hash(normal)),
+                }
+            }
+        }
+    }
+    fn make(&mut self, schema: &Schema, normalize: Normalize, value: &[u8]) {
+        if self
+            .made_by
+            .is_some_and(|made_by| std::ptr::fn_addr_eq(made_by, normalize))
+        {
+            return;
+        }
+        self.made_by = Some(normalize);
+        self.framed.clear();
+        self.framed.push(START);
+        if normalize(schema, value, &mut self.framed).is_ok() {
+            self.framed.push(END);
+        } else {
+            self.framed.clear();
         }
     }
 }

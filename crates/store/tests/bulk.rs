@@ -106,12 +106,12 @@ fn threads_prepare_and_order_is_kept() {
     let entries = entries(500);
     let directory = tempfile::tempdir().unwrap();
     let mut builder = BulkBuilder::new(options(directory.path()), schema(), 8 << 20).unwrap();
-    let preparer = builder.preparer();
+    let preparers = builder.preparers();
     let ready: Vec<_> = std::thread::scope(|scope| {
         let parts: Vec<_> = entries
             .chunks(100)
             .map(|part| {
-                let preparer = preparer.clone();
+                let mut preparer = preparers.preparer();
                 scope.spawn(move || {
                     part.iter()
                         .map(|entry| preparer.prepare(entry).unwrap())

@@ -157,7 +157,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
             made.map_err(|error| format!("slapadd: could not open database: {error}"))?
         };
         preparers.push(match &one {
-            Opened::Bulk(builder) => Some(builder.preparer()),
+            Opened::Bulk(builder) => Some(builder.preparers()),
             Opened::Database(_) | Opened::Nothing => None,
         });
         opened.push(one);

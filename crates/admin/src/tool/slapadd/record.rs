@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_ldif::{Line, Record, RecordKind, RecordLines, Start, Value};
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{PreparedEntry, Preparer};
+use ironbark_store::{PreparedEntry, Preparer, Preparers};
 
 use super::{
     entry::{Assembler, Refused, Rules, unparsable},
@@ -19,7 +19,7 @@ pub(super) struct Plan {
     /// Records that begin before this line are passed over.
     pub(super) first_line: u64,
     /// One for each chosen database; `None` where entries go through transactions, or nowhere.
-    pub(super) preparers: Vec<Option<Preparer>>,
+    pub(super) preparers: Vec<Option<Preparers>>,
     /// Whether CSNs are collected.
     pub(super) collects_csns: bool,
 }
@@ -58,14 +58,18 @@ pub(super) enum Content {
 pub(super) struct RecordReader {
     plan: Arc<Plan>,
     assembler: Assembler,
+    /// One for each chosen database that is built in bulk.
+    preparers: Vec<Option<Preparer>>,
 }
 
 impl RecordReader {
     pub(super) fn new(plan: &Arc<Plan>) -> Result<Self, String> {
         let assembler = Assembler::new(Arc::clone(plan.chosen.schema()), plan.rules.clone())?;
+        let own = |preparers: &Option<Preparers>| preparers.as_ref().map(Preparers::preparer);
         Ok(Self {
             plan: Arc::clone(plan),
             assembler,
+            preparers: plan.preparers.iter().map(own).collect(),
         })
     }
 
@@ -184,7 +188,7 @@ impl RecordReader {
             .filter(|_| plan.collects_csns)
             .map(Into::into);
         let dn = entry.dn.pretty().into();
-        let content = match plan.preparers.get(target) {
+        let content = match self.preparers.get_mut(target) {
             Some(Some(preparer)) => {
                 let ready = preparer.prepare(&entry).map_err(|error| Refused {
                     details: String::new(),
