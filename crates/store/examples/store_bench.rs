@@ -177,7 +177,12 @@ fn build(schema: &Arc<Schema>, options: DatabaseOptions, count: u64) {
                 .map(|(part, preparer)| {
                     scope.spawn(|| {
                         part.iter()
-                            .map(|entry| preparer.prepare(entry).unwrap())
+                            .map(|entry| {
+                                let attributes = entry.attributes.iter();
+                                let attributes = attributes
+                                    .map(|found| (&found.description, found.values.iter().map(Vec::as_slice)));
+                                preparer.prepare(entry.dn.clone(), attributes).unwrap()
+                            })
                             .collect::<Vec<_>>()
                     })
                 })

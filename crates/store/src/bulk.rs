@@ -16,7 +16,7 @@ use heed::PutFlags;
 use ironbark_model::{Dn, Entry, Schema};
 use rustc_hash::FxHashMap;
 
-pub use prepare::{PreparedEntry, Preparer, Preparers};
+pub use prepare::{PreparedEntry, Preparer, Preparers, Unprepared};
 
 use crate::{
     Database, DatabaseOptions, EntryId, StoreError,
@@ -110,7 +110,14 @@ impl BulkBuilder {
     /// As [`BulkBuilder::add_prepared`].
     pub fn add(&mut self, entry: &Entry) -> Result<EntryId, StoreError> {
         let preparer = self.preparer.get_or_insert_with(|| self.preparers.preparer());
-        let prepared = preparer.prepare(entry)?;
+        let attributes = entry.attributes.iter();
+        let attributes = attributes.map(|found| (&found.description, found.values.iter().map(Vec::as_slice)));
+        let prepared = preparer
+            .prepare(entry.dn.clone(), attributes)
+            .map_err(|error| match error {
+                Unprepared::Store(error) => error,
+                Unprepared::Value(_) => StoreError::Inapplicable(format!("{}: {error}", entry.dn.pretty())),
+            })?;
         self.add_prepared(&prepared)
     }
     /// Adds a prepared entry.
@@ -376,7 +383,7 @@ impl BulkBuilder {
                 sorting.push((scope.spawn(|| gathered.sort()), placed));
             }
             for (thread, placed) in sorting {
-                let (lists, pairs) = thread.join().map_err(failed)?;
+                let (lists, pairs) = thread.join().map_err(failed)??;
                 keys.add(Box::new(lists), placed)?;
                 keys.add(Box::new(pairs), placed)?;
             }

@@ -133,6 +133,7 @@ pub(crate) struct NormalForm {
     /// START, the normal form, END; nothing when the value has none.
     framed: Vec<u8>,
     made_by: Option<Normalize>,
+    version: u64,
     scratch: Vec<u8>,
 }
 
@@ -141,50 +142,62 @@ impl NormalForm {
     pub(crate) fn begin(&mut self) {
         self.made_by = None;
     }
-    /// Calls `take` with each key of the value, without the index's prefix; a key may come more than once.
-    pub(crate) fn each_key(&mut self, schema: &Schema, index: &Index, value: &[u8], take: &mut impl FnMut(&[u8])) {
-        match (index.stored.kind, index.rule) {
-            (IndexKind::Presence, _) => take(&[]),
-            (IndexKind::Approximate, _) => {
-                self.scratch.clear();
-                ironbark_model::matching::approx::codes(value, &mut self.scratch);
-                for code in self.scratch.split(|&c| c == b' ').filter(|code| !code.is_empty()) {
-                    take(&hash::index_hash(code));
-                }
-            }
-            (_, None) => {}
-            (kind, Some(rule)) => {
-                self.make(schema, rule.normalize_value, value);
-                let [START, normal @ .., END] = self.framed.as_slice() else {
-                    return;
-                };
-                match kind {
-                    IndexKind::Substring => self.framed.windows(3).for_each(take),
-                    IndexKind::EqualityOrdered => {
-                        self.scratch.clear();
-                        put_ordered(normal, &mut self.scratch);
-                        take(&self.scratch);
-                    }
-                    _ => take(&hash::index_hash(normal)),
-                }
-            }
-        }
+    /// Rises whenever another form is made.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
     }
-    fn make(&mut self, schema: &Schema, normalize: Normalize, value: &[u8]) {
-        if self
-            .made_by
-            .is_some_and(|made_by| std::ptr::fn_addr_eq(made_by, normalize))
-        {
-            return;
-        }
-        self.made_by = Some(normalize);
-        self.framed.clear();
-        self.framed.push(START);
-        if normalize(schema, value, &mut self.framed).is_ok() {
-            self.framed.push(END);
-        } else {
+    /// START, the normal form of the value, END. `None`: it has none.
+    pub(crate) fn framed(&mut self, schema: &Schema, normalize: Normalize, value: &[u8]) -> Option<&[u8]> {
+        let known = self.made_by.is_some_and(|made_by| std::ptr::fn_addr_eq(made_by, normalize));
+        if !known {
+            self.made_by = Some(normalize);
+            self.version += 1;
             self.framed.clear();
+            self.framed.push(START);
+            if normalize(schema, value, &mut self.framed).is_ok() {
+                self.framed.push(END);
+            } else {
+                self.framed.clear();
+            }
         }
+        (!self.framed.is_empty()).then_some(&self.framed)
+    }
+    /// Calls `take` with each key of the value, without the index's prefix; a key may come more than once.
+    fn each_key(&mut self, schema: &Schema, index: &Index, value: &[u8], take: &mut impl FnMut(&[u8])) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let kind = index.stored.kind;
+        match (kind, index.rule) {
+            (IndexKind::Presence | IndexKind::Approximate, _) => keys_of(kind, value, &mut scratch, take),
+            (_, None) => {}
+            (_, Some(rule)) => {
+                if let Some(framed) = self.framed(schema, rule.normalize_value, value) {
+                    keys_of(kind, framed, &mut scratch, take);
+                }
+            }
+        }
+        self.scratch = scratch;
+    }
+}
+
+/// Calls `take` with each key, without the index's prefix, of a value: of its text in approximate indexes, of its framed normal form
+/// ([`NormalForm::framed`]) in others.
+pub(crate) fn keys_of(kind: IndexKind, value: &[u8], scratch: &mut Vec<u8>, take: &mut impl FnMut(&[u8])) {
+    scratch.clear();
+    match (kind, value) {
+        (IndexKind::Presence, _) => take(&[]),
+        (IndexKind::Approximate, _) => {
+            ironbark_model::matching::approx::codes(value, scratch);
+            for code in scratch.split(|&c| c == b' ').filter(|code| !code.is_empty()) {
+                take(&hash::index_hash(code));
+            }
+        }
+        (IndexKind::Substring, framed) => framed.windows(3).for_each(take),
+        (IndexKind::EqualityOrdered, [START, normal @ .., END]) => {
+            put_ordered(normal, scratch);
+            take(scratch);
+        }
+        (IndexKind::EqualityHash, [START, normal @ .., END]) => take(&hash::index_hash(normal)),
+        (IndexKind::EqualityOrdered | IndexKind::EqualityHash, _) => {}
     }
 }
 

@@ -13,7 +13,7 @@ mod common;
 
 use common::*;
 use ironbark_model::Entry;
-use ironbark_store::{BulkBuilder, Database, Scope, StoreError};
+use ironbark_store::{BulkBuilder, Database, PreparedEntry, Preparer, Scope, StoreError};
 
 const ALL: &str = "dc=example,dc=com";
 
@@ -101,6 +101,12 @@ fn a_bulk_build_equals_single_additions() {
     assert!(!bulk.directory.path().join("bulk-build.tmp").exists());
 }
 
+fn prepare(preparer: &mut Preparer, entry: &Entry) -> PreparedEntry {
+    let attributes = entry.attributes.iter();
+    let attributes = attributes.map(|found| (&found.description, found.values.iter().map(Vec::as_slice)));
+    preparer.prepare(entry.dn.clone(), attributes).unwrap()
+}
+
 #[test]
 fn threads_prepare_and_order_is_kept() {
     let entries = entries(500);
@@ -114,7 +120,7 @@ fn threads_prepare_and_order_is_kept() {
                 let mut preparer = preparers.preparer();
                 scope.spawn(move || {
                     part.iter()
-                        .map(|entry| preparer.prepare(entry).unwrap())
+                        .map(|entry| prepare(&mut preparer, entry))
                         .collect::<Vec<_>>()
                 })
             })

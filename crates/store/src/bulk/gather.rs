@@ -4,26 +4,44 @@
 //! Entries are counted by *ordinals*, from 1, of this thread alone; which entry IDs they have got is known at the end. Ordinals rise, so
 //! that a list grows by the distance to the one before, mostly one byte, and nothing of it is ever sorted.
 
+use ironbark_model::Schema;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::pairs::Pairs;
 use crate::{
     StoreError,
-    catalog::{Catalog, Index, IndexKind},
-    keys::NormalForm,
+    catalog::{Index, IndexKind},
+    keys::{self, NormalForm},
 };
 
 /// What one thread has gathered.
 #[derive(Default)]
 pub(super) struct Gathered {
-    /// By the bytes of the whole key, zeros behind its end: keys of one index are of one length, so none is taken for another.
-    lists: FxHashMap<u64, List>,
-    /// Keys of equality and approximate indexes among the lists.
-    hashes: usize,
-    pairs: Pairs,
+    /// In the order of their prefixes.
+    indexes: Vec<IndexKeys>,
+    /// What keys are made of, of the last values.
+    values: Vec<u8>,
+    pending: usize,
     bytes: usize,
+    scratch: Vec<u8>,
 }
+
+/// Keys of one index.
+struct IndexKeys {
+    kind: IndexKind,
+    prefix: SmallVec<[u8; 4]>,
+    /// Values whose keys are still to be made: ordinal, and where in `values` it lies. Index by index, the lists in use stay in the
+    /// processor's cache.
+    pending: Vec<(u32, u32, u32)>,
+    /// By the bytes of the whole key, zeros behind its end: all are of one length, so none is taken for another.
+    lists: FxHashMap<u64, List>,
+    pairs: Pairs,
+}
+
+/// Bytes of values, and their number, before their keys are made.
+const PENDING_BYTES: usize = 1 << 20;
+const PENDING: usize = 1 << 17;
 
 /// Ordinals of one key.
 #[derive(Default)]
@@ -34,9 +52,9 @@ struct List {
     distances: SmallVec<[u8; 16]>,
 }
 
-/// Hashed values that get lists at most: the first ones. Values that nearly all entries have are among them; values that are unique
+/// Hashed values of one index that get lists: the first ones. Values that nearly all entries have are among them; values that are unique
 /// would cost more as lists than as pairs.
-const MAX_HASHES: usize = 1 << 15;
+const MAX_HASHES: usize = 1 << 12;
 
 impl List {
     fn push(&mut self, ordinal: u32) -> usize {
@@ -69,69 +87,138 @@ impl List {
 }
 
 impl Gathered {
-    /// Takes the keys of one attribute's values.
-    pub(super) fn add_values<'v>(
+    pub(super) fn new(indexes: &[Index]) -> Self {
+        let indexes = indexes.iter().map(|index| IndexKeys {
+            kind: index.stored.kind,
+            prefix: index.prefix.clone(),
+            pending: Vec::new(),
+            lists: FxHashMap::default(),
+            pairs: Pairs::default(),
+        });
+        Self {
+            indexes: indexes.collect(),
+            ..Self::default()
+        }
+    }
+    /// Takes a value into the indexes at the positions `feeds` of `indexes`. `form` has been told of the value.
+    pub(super) fn add_value(
         &mut self,
-        catalog: &Catalog,
+        indexes: &[Index],
         feeds: &[u16],
-        values: impl Iterator<Item = &'v [u8]>,
+        schema: &Schema,
+        value: &[u8],
         form: &mut NormalForm,
         ordinal: u32,
-    ) -> Result<(), StoreError> {
-        let mut result = Ok(());
-        for value in values {
-            form.begin();
-            for index in feeds.iter().filter_map(|&at| catalog.indexes.get(usize::from(at))) {
-                form.each_key(&catalog.schema, index, value, &mut |key| {
-                    if let Err(error) = self.put(index, key, ordinal) {
-                        result = Err(error);
+    ) {
+        // Where the form of which version lies.
+        let (mut version, mut place) = (None, (0, 0));
+        for at in feeds.iter().map(|&at| usize::from(at)) {
+            let (Some(index), Some(keys)) = (indexes.get(at), self.indexes.get_mut(at)) else {
+                continue;
+            };
+            match (keys.kind, index.rule) {
+                (IndexKind::Presence, _) => place = (0, 0),
+                (IndexKind::Approximate, _) => {
+                    version = None;
+                    place = append(&mut self.values, value);
+                }
+                (_, None) => continue,
+                (_, Some(rule)) => {
+                    let Some(_) = form.framed(schema, rule.normalize_value, value) else {
+                        continue;
+                    };
+                    if version != Some(form.version()) {
+                        version = Some(form.version());
+                        let framed = form.framed(schema, rule.normalize_value, value);
+                        place = append(&mut self.values, framed.unwrap_or_default());
+                    }
+                }
+            }
+            keys.pending.push((ordinal, place.0, place.1));
+            self.pending += 1;
+        }
+    }
+    /// Makes the keys of what has been taken when it is enough, or `all`.
+    pub(super) fn settle(&mut self, all: bool) -> Result<(), StoreError> {
+        if !all && self.values.len() < PENDING_BYTES && self.pending < PENDING {
+            return Ok(());
+        }
+        for keys in &mut self.indexes {
+            let mut result = Ok(());
+            let mut pending = std::mem::take(&mut keys.pending);
+            for (ordinal, start, end) in pending.drain(..) {
+                let value = self.values.get(start as usize..end as usize).unwrap_or_default();
+                keys::keys_of(keys.kind, value, &mut self.scratch, &mut |key| {
+                    match keys.put(key, ordinal) {
+                        Ok(bytes) => self.bytes += bytes,
+                        Err(error) => result = Err(error),
                     }
                 });
             }
+            keys.pending = pending;
+            result?;
         }
-        result
-    }
-    fn put(&mut self, index: &Index, key: &[u8], ordinal: u32) -> Result<(), StoreError> {
-        let prefix = index.prefix.as_slice();
-        let length = prefix.len() + key.len();
-        let kind = index.stored.kind;
-        if length > 8 || kind == IndexKind::EqualityOrdered {
-            let mut whole: SmallVec<[u8; 64]> = SmallVec::from_slice(prefix);
-            whole.extend_from_slice(key);
-            return self.pairs.push(&whole, ordinal);
-        }
-        let mut bytes = [0; 8];
-        for (to, from) in bytes.iter_mut().zip(prefix.iter().chain(key)) {
-            *to = *from;
-        }
-        let number = u64::from_be_bytes(bytes);
-        if let Some(list) = self.lists.get_mut(&number) {
-            self.bytes += 2 * list.push(ordinal);
-            return Ok(());
-        }
-        if kind != IndexKind::Substring && kind != IndexKind::Presence {
-            if self.hashes >= MAX_HASHES {
-                return self.pairs.push(bytes.get(..length).unwrap_or_default(), ordinal);
-            }
-            self.hashes += 1;
-        }
-        let list = self.lists.entry(number).or_default();
-        list.length = length.to_le_bytes()[0];
-        list.push(ordinal);
-        self.bytes += 2 * size_of::<(u64, List)>();
+        self.values.clear();
+        self.pending = 0;
         Ok(())
     }
     /// Bytes in use, about.
     pub(super) fn memory(&self) -> usize {
-        self.bytes + self.pairs.memory()
+        let pairs = self.indexes.iter().map(|keys| keys.pairs.memory());
+        self.bytes + pairs.sum::<usize>()
     }
     /// Puts everything in order.
-    pub(super) fn sort(self) -> (SortedLists, SortedPairs) {
-        let mut lists: Vec<_> = self.lists.into_iter().collect();
+    pub(super) fn sort(mut self) -> Result<(SortedLists, SortedPairs), StoreError> {
+        self.settle(true)?;
+        let (mut lists, mut pairs) = (Vec::new(), Vec::new());
+        for mut keys in self.indexes {
+            lists.extend(keys.lists);
+            keys.pairs.sort();
+            pairs.push(keys.pairs);
+        }
         lists.sort_unstable_by_key(|(key, _)| *key);
-        let mut pairs = self.pairs;
-        pairs.sort();
-        (SortedLists { lists, next: 0 }, SortedPairs { pairs, next: 0 })
+        pairs.reverse();
+        let lists = SortedLists { lists, next: 0 };
+        Ok((lists, SortedPairs { pairs, next: 0 }))
+    }
+}
+
+fn append(values: &mut Vec<u8>, value: &[u8]) -> (u32, u32) {
+    let start = values.len();
+    values.extend_from_slice(value);
+    // A record, and so what is pending, is far below 4 GiB.
+    let short = |at| u32::try_from(at).unwrap_or(u32::MAX);
+    (short(start), short(values.len()))
+}
+
+impl IndexKeys {
+    /// Adds a key; how many bytes that took, about, besides pairs.
+    fn put(&mut self, key: &[u8], ordinal: u32) -> Result<usize, StoreError> {
+        let prefix = self.prefix.as_slice();
+        let length = prefix.len() + key.len();
+        if length > 8 || self.kind == IndexKind::EqualityOrdered {
+            let mut whole: SmallVec<[u8; 64]> = SmallVec::from_slice(prefix);
+            whole.extend_from_slice(key);
+            return self.pairs.push(&whole, ordinal).map(|()| 0);
+        }
+        let number = [prefix, key]
+            .into_iter()
+            .flatten()
+            .fold(0, |number, &byte| (number << 8) | u64::from(byte));
+        let number = if length == 0 { 0 } else { number << (64 - 8 * length) };
+        if let Some(list) = self.lists.get_mut(&number) {
+            return Ok(2 * list.push(ordinal));
+        }
+        let is_hash = matches!(self.kind, IndexKind::EqualityHash | IndexKind::Approximate);
+        if is_hash && self.lists.len() >= MAX_HASHES {
+            let bytes = number.to_be_bytes();
+            let whole = bytes.get(..length).unwrap_or_default();
+            return self.pairs.push(whole, ordinal).map(|()| 0);
+        }
+        let list = self.lists.entry(number).or_default();
+        list.length = length.to_le_bytes()[0];
+        list.push(ordinal);
+        Ok(2 * size_of::<(u64, List)>())
     }
 }
 
@@ -149,7 +236,8 @@ pub(super) struct SortedLists {
 
 /// Pairs in the order of their keys.
 pub(super) struct SortedPairs {
-    pairs: Pairs,
+    /// All keys of the last one come first.
+    pairs: Vec<Pairs>,
     next: usize,
 }
 
@@ -157,7 +245,10 @@ impl SortedPairs {
     /// Sorts pairs.
     pub(super) fn new(mut pairs: Pairs) -> Self {
         pairs.sort();
-        Self { pairs, next: 0 }
+        Self {
+            pairs: vec![pairs],
+            next: 0,
+        }
     }
 }
 
@@ -177,11 +268,15 @@ impl Groups for SortedLists {
 
 impl Groups for SortedPairs {
     fn next(&mut self, key: &mut Vec<u8>, entries: &mut Vec<u32>) -> Result<bool, StoreError> {
-        let Some(next) = self.pairs.group(self.next, key, entries) else {
-            return Ok(false);
-        };
-        self.next = next;
-        Ok(true)
+        while let Some(pairs) = self.pairs.last() {
+            if let Some(next) = pairs.group(self.next, key, entries) {
+                self.next = next;
+                return Ok(true);
+            }
+            self.pairs.pop();
+            self.next = 0;
+        }
+        Ok(false)
     }
 }
 

@@ -10,16 +10,18 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use ironbark_model::{AttributeDescription, Dn, Entry};
+use ironbark_model::{AttributeDescription, Dn};
 
-use super::{gather::Gathered, runs::write_run};
+use super::{
+    gather::{Gathered, Groups},
+    runs::write_run,
+};
 use crate::{
     Database, StoreError,
     catalog::Catalog,
     external, hash,
     keys::NormalForm,
     record::{codec, image, packed::Packing},
-    write::index::TlvValues,
 };
 
 /// Makes [`Preparer`]s, one for each thread.
@@ -58,6 +60,17 @@ struct Shared {
     /// Index keys are lost: the build cannot be finished.
     failed: AtomicBool,
     failure: Mutex<Option<StoreError>>,
+}
+
+/// Why an entry was not prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum Unprepared {
+    /// A value of this attribute has no normal form by the attribute's equality rule.
+    #[error("a value has no normal form")]
+    Value(AttributeDescription),
+    /// The store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// An entry with all that can be computed without knowing its ID.
@@ -121,7 +134,11 @@ impl Preparers {
     }
     /// Another preparer, for use on one thread.
     pub fn preparer(&self) -> Preparer {
-        let slot = Arc::default();
+        let slot = Slot {
+            gathered: Gathered::new(&self.shared.catalog.load().indexes),
+            runs: Vec::new(),
+        };
+        let slot = Arc::new(Mutex::new(slot));
         let mut slots = lock(&self.shared.slots);
         slots.push(Arc::clone(&slot));
         Preparer {
@@ -149,42 +166,68 @@ impl Preparers {
 }
 
 impl Preparer {
-    /// Computes record parts and index keys of a validated entry.
+    /// Computes record parts and index keys of an entry: a name, and the values of each of its attributes.
     ///
     /// # Errors
-    /// More than 65,536 attribute descriptions, or 4,294,967,295 entries.
-    pub fn prepare(&mut self, entry: &Entry) -> Result<PreparedEntry, StoreError> {
+    /// A value has no normal form; more than 65,536 attribute descriptions, or 4,294,967,295 entries.
+    pub fn prepare<'a, V>(
+        &mut self,
+        dn: Dn,
+        attributes: impl Iterator<Item = (&'a AttributeDescription, V)>,
+    ) -> Result<PreparedEntry, Unprepared>
+    where
+        V: Iterator<Item = &'a [u8]>,
+    {
         self.ordinal = self
             .ordinal
             .checked_add(1)
             .ok_or_else(|| StoreError::Full("4,294,967,295 entries in one load".into()))?;
         let mut prepared = PreparedEntry {
-            dn: entry.dn.clone(),
+            dn,
             flags: 0,
             owner: self.owner,
             ordinal: self.ordinal,
             bytes: Vec::with_capacity(2048),
-            blocks: Vec::with_capacity(entry.attributes.len()),
+            blocks: Vec::with_capacity(64),
         };
         let slot = Arc::clone(&self.slot);
         let mut slot = lock(&slot);
-        for attribute in entry.attributes.iter().filter(|attribute| !attribute.values.is_empty()) {
-            let number = self.shared.number(&attribute.description)?;
-            let catalog = self.shared.catalog.load();
-            let start = prepared.bytes.len();
-            for value in &attribute.values {
+        let mut catalog = self.shared.catalog.load_full();
+        for (description, values) in attributes {
+            let number = match catalog.number(description) {
+                Some(number) => number,
+                None => {
+                    let number = self.shared.register(description)?;
+                    catalog = self.shared.catalog.load_full();
+                    number
+                }
+            };
+            let Some(info) = catalog.attribute(number) else { continue };
+            let is_object_class = Some(description.attribute_type) == catalog.special.object_class;
+            let (start, mut count) = (prepared.bytes.len(), 0);
+            for value in values {
+                count += 1;
                 codec::put_value(value, &mut prepared.bytes);
-                if Some(attribute.description.attribute_type) == catalog.special.object_class {
+                if is_object_class {
                     prepared.flags |= catalog.class_flags(value);
                 }
+                self.form.begin();
+                let schema = &catalog.schema;
+                if let Some(rule) = info.equality.filter(|_| !value.is_empty())
+                    && self.form.framed(schema, rule.normalize_value, value).is_none()
+                {
+                    return Err(Unprepared::Value(description.clone()));
+                }
+                if !info.feeds.is_empty() {
+                    let gathered = &mut slot.gathered;
+                    gathered.add_value(&catalog.indexes, &info.feeds, schema, value, &mut self.form, self.ordinal);
+                }
             }
-            let tlvs = prepared.bytes.get(start..).unwrap_or_default();
-            if let Some(info) = catalog.attribute(number).filter(|info| !info.feeds.is_empty()) {
-                let (form, gathered) = (&mut self.form, &mut slot.gathered);
-                gathered.add_values(&catalog, &info.feeds, TlvValues(tlvs), form, self.ordinal)?;
+            if count > 0 {
+                prepared.close(number, start, count);
             }
-            prepared.close(number, start, attribute.values.len());
         }
+        slot.gathered.settle(false)?;
         self.count(&mut slot);
         Ok(prepared)
     }
@@ -198,19 +241,13 @@ impl Preparer {
         if used <= shared.limit || memory < shared.limit / lock(&shared.slots).len().max(1) {
             return;
         }
-        let gathered = std::mem::take(&mut slot.gathered);
+        let empty = Gathered::new(&shared.catalog.load().indexes);
+        let gathered = std::mem::replace(&mut slot.gathered, empty);
         shared.used.fetch_sub(memory, Ordering::Relaxed);
         self.counted = 0;
-        let (mut lists, mut pairs) = gathered.sort();
-        let groups: [&mut dyn super::gather::Groups; 2] = [&mut lists, &mut pairs];
-        for groups in groups {
-            let number = shared.runs.fetch_add(1, Ordering::Relaxed);
-            let path = shared.directory.join(format!("keys.{number}"));
-            if let Err(error) = write_run(&path, groups) {
-                lock(&shared.failure).get_or_insert(error);
-                shared.failed.store(true, Ordering::Release);
-            }
-            slot.runs.push(path);
+        if let Err(error) = shared.write_runs(gathered, &mut slot.runs) {
+            lock(&shared.failure).get_or_insert(error);
+            shared.failed.store(true, Ordering::Release);
         }
     }
 }
@@ -238,10 +275,8 @@ impl PreparedEntry {
 }
 
 impl Shared {
-    fn number(&self, description: &AttributeDescription) -> Result<u16, StoreError> {
-        if let Some(number) = self.catalog.load().number(description) {
-            return Ok(number);
-        }
+    /// Gives out the number of a description that is not in the catalog, or was not.
+    fn register(&self, description: &AttributeDescription) -> Result<u16, StoreError> {
         let _lock = lock(&self.registering);
         let catalog = self.catalog.load_full();
         if let Some(number) = catalog.number(description) {
@@ -250,5 +285,16 @@ impl Shared {
         let (catalog, number) = catalog.with(description)?;
         self.catalog.store(Arc::new(catalog));
         Ok(number)
+    }
+    fn write_runs(&self, gathered: Gathered, runs: &mut Vec<PathBuf>) -> Result<(), StoreError> {
+        let (mut lists, mut pairs) = gathered.sort()?;
+        let groups: [&mut dyn Groups; 2] = [&mut lists, &mut pairs];
+        for groups in groups {
+            let number = self.runs.fetch_add(1, Ordering::Relaxed);
+            let path = self.directory.join(format!("keys.{number}"));
+            write_run(&path, groups)?;
+            runs.push(path);
+        }
+        Ok(())
     }
 }

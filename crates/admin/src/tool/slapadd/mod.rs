@@ -3,6 +3,7 @@
 //! An empty database is built in bulk, in order and on all cores; one that has entries is added to in transactions. Without `-c`
 //! nothing is left of a load that fails.
 
+mod draft;
 mod entry;
 mod pipeline;
 mod record;
@@ -186,6 +187,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
             options,
             plan: Arc::clone(&plan),
             sinks: sinks.collect(),
+            includes: None,
             csns: ContextCsns::default(),
             progress: Progress::bytes(total),
             added: 0,
@@ -259,6 +261,8 @@ struct Load<'a> {
     options: &'a Options,
     plan: Arc<Plan>,
     sinks: Vec<Sink<'a>>,
+    /// For included files.
+    includes: Option<RecordReader>,
     csns: ContextCsns,
     progress: Progress,
     added: u64,
@@ -308,7 +312,7 @@ impl Load<'_> {
                 }
                 if self.options.verbose > 0 {
                     let id = id.map(|id| format!(" ({id:08x})")).unwrap_or_default();
-                    self.progress.line(&format!("added: \"{}\"{id}", ready.dn));
+                    self.progress.line(&format!("added: \"{}\"{id}", ready.dn()));
                 }
                 Ok(())
             }
@@ -317,12 +321,13 @@ impl Load<'_> {
                     details: String::new(),
                     message: format!(
                         "could not add entry dn=\"{}\" (line={}): {reason}",
-                        ready.dn, ready.line
+                        ready.dn(),
+                        ready.place
                     ),
                 };
                 match error {
                     StoreError::Inapplicable(reason) => {
-                        let prefix = format!("{}: ", ready.dn);
+                        let prefix = format!("{}: ", ready.dn());
                         self.refuse(&refused(reason.strip_prefix(&prefix).unwrap_or(&reason)))
                     }
                     other => Err(format!("slapadd: {}", refused(&other.to_string()).message)),
@@ -351,16 +356,25 @@ impl Load<'_> {
     fn include(&mut self, url: &str, line: u64, stamp: &BlockStamp, count: u32) -> Result<(), String> {
         let file = match FileResolver::default().open(url) {
             Ok(file) => file,
-            Err(reason) => return self.refuse(&unparsable(&format!("include: {url}: {reason}"), &line.to_string())),
+            Err(reason) => return self.refuse(&unparsable(&format!("include: {url}: {reason}"), &line)),
         };
         let mut records = Reader::new(file, FileResolver::default());
-        let mut reader = RecordReader::new(&self.plan).map_err(|error| format!("slapadd: {error}"))?;
+        let url: Arc<str> = url.into();
         let mut inner = 0;
         loop {
             inner += 1;
             match records.read() {
                 Ok(None) => return Ok(()),
-                Ok(Some(record)) => self.item(reader.read_included(&record, url, stamp, count, inner))?,
+                Ok(Some(record)) => {
+                    let reader = match &mut self.includes {
+                        Some(reader) => reader,
+                        none => {
+                            none.insert(RecordReader::new(&self.plan).map_err(|error| format!("slapadd: {error}"))?)
+                        }
+                    };
+                    let item = reader.read_included(&record, &url, stamp, count, inner);
+                    self.item(item)?;
+                }
                 Err(error) => self.refuse(&unparsable(&error.to_string(), &format!("{} of {url}", error.line)))?,
             }
         }
