@@ -2,10 +2,7 @@
 
 use ironbark_model::{Entry, Schema};
 
-use crate::{
-    Change, Control, Record, RecordKind,
-    base64_text::encode_pieces,
-};
+use crate::{Change, Control, Record, RecordKind, base64_text::encode_pieces};
 
 /// Where lines are folded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -49,7 +46,9 @@ pub fn needs_base64(name: &[u8], value: &[u8]) -> bool {
         return false;
     };
     // The greatest distance from a space: computed without a branch for each byte.
-    let greatest = value.iter().fold(0, |greatest, byte| byte.wrapping_sub(b' ').max(greatest));
+    let greatest = value
+        .iter()
+        .fold(0, |greatest, byte| byte.wrapping_sub(b' ').max(greatest));
     greatest > b'~' - b' '
         || !first.is_ascii_graphic()
         || matches!(first, b':' | b'<')

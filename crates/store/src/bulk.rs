@@ -141,7 +141,8 @@ impl BulkBuilder {
         self.put_record(id, parent, entry)?;
         self.place(entry, id);
         if self.batch.bytes.len() > BATCH {
-            self.flush()?;
+            self.flush()
+                .map_err(|error| error.with_reason(self.target.temporary()))?;
         }
         Ok(id)
     }
@@ -196,13 +197,18 @@ impl BulkBuilder {
     }
 
     fn write_out(mut self) -> Result<(), StoreError> {
+        self.write_file()
+            .map_err(|error| error.with_reason(self.target.temporary()))?;
+        self.target.put_in_place()
+    }
+    fn write_file(&mut self) -> Result<(), StoreError> {
         self.flush()?;
         self.write_sorted()?;
         self.write_rest()?;
         if let Some(database) = self.database.take() {
             database.sync()?;
         }
-        self.target.put_in_place()
+        Ok(())
     }
 
     /// Remembers which ID the keys of an entry belong to.

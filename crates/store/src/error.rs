@@ -46,11 +46,25 @@ impl StoreError {
             source,
         }
     }
+    /// Says that the disk of `directory` is full when that is why LMDB failed: it calls a write that was cut short an input/output error.
+    pub(crate) fn with_reason(self, directory: &std::path::Path) -> Self {
+        let is_cut_short =
+            matches!(&self, Self::Lmdb(heed::Error::Io(error)) if error.raw_os_error() == Some(libc::EIO));
+        let is_full = |found: rustix::fs::StatVfs| found.f_bavail.saturating_mul(found.f_frsize) < ROOM;
+        if is_cut_short && rustix::fs::statvfs(directory).is_ok_and(is_full) {
+            let source = std::io::Error::from_raw_os_error(libc::ENOSPC);
+            return Self::Full(format!("{}: {source}", directory.display()));
+        }
+        self
+    }
     /// Bytes in a table are not what was written there.
     pub(crate) fn damaged(what: &str) -> Self {
         Self::Format(format!("database is damaged: {what}"))
     }
 }
+
+/// A file system with less room than this, in bytes, is full: LMDB writes up to 64 pages at once.
+const ROOM: u64 = 256 << 10;
 
 fn is_out_of_space(error: &std::io::Error) -> bool {
     matches!(

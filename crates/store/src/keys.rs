@@ -148,7 +148,9 @@ impl NormalForm {
     }
     /// START, the normal form of the value, END. `None`: it has none.
     pub(crate) fn framed(&mut self, schema: &Schema, normalize: Normalize, value: &[u8]) -> Option<&[u8]> {
-        let known = self.made_by.is_some_and(|made_by| std::ptr::fn_addr_eq(made_by, normalize));
+        let known = self
+            .made_by
+            .is_some_and(|made_by| std::ptr::fn_addr_eq(made_by, normalize));
         if !known {
             self.made_by = Some(normalize);
             self.version += 1;

@@ -148,12 +148,15 @@ impl Gathered {
             let mut pending = std::mem::take(&mut keys.pending);
             for (ordinal, start, end) in pending.drain(..) {
                 let value = self.values.get(start as usize..end as usize).unwrap_or_default();
-                keys::keys_of(keys.kind, value, &mut self.scratch, &mut |key| {
-                    match keys.put(key, ordinal) {
+                keys::keys_of(
+                    keys.kind,
+                    value,
+                    &mut self.scratch,
+                    &mut |key| match keys.put(key, ordinal) {
                         Ok(bytes) => self.bytes += bytes,
                         Err(error) => result = Err(error),
-                    }
-                });
+                    },
+                );
             }
             keys.pending = pending;
             result?;

@@ -202,7 +202,9 @@ impl Preparer {
                     number
                 }
             };
-            let Some(info) = catalog.attribute(number) else { continue };
+            let Some(info) = catalog.attribute(number) else {
+                continue;
+            };
             let is_object_class = Some(description.attribute_type) == catalog.special.object_class;
             let (start, mut count) = (prepared.bytes.len(), 0);
             for value in values {
@@ -220,7 +222,14 @@ impl Preparer {
                 }
                 if !info.feeds.is_empty() {
                     let gathered = &mut slot.gathered;
-                    gathered.add_value(&catalog.indexes, &info.feeds, schema, value, &mut self.form, self.ordinal);
+                    gathered.add_value(
+                        &catalog.indexes,
+                        &info.feeds,
+                        schema,
+                        value,
+                        &mut self.form,
+                        self.ordinal,
+                    );
                 }
             }
             if count > 0 {

@@ -126,7 +126,7 @@ impl<'d> WriteTransaction<'d> {
             Err(_) => {}
         }
         drop(self.sets);
-        Ok(result?)
+        result.map_err(|error| StoreError::from(error).with_reason(&self.database.options.directory))
     }
 
     /// The name in `text`.

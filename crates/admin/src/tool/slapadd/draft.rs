@@ -75,16 +75,12 @@ impl<'b> Draft<'b> {
         });
     }
 
-    /// Adds a value unless the attribute has it by its equality rule.
-    pub(super) fn add(&mut self, schema: &Schema, description: &AttributeDescription, value: &[u8]) {
-        if let Some(at) = self.position(description)
-            && let Some(found) = self.attributes.get(at)
-            && (found.values.iter().any(|known| **known == *value)
-                || found.to_attribute().find(schema, value).is_some())
-        {
-            return;
-        }
-        self.push(description, Cow::Owned(value.to_vec()));
+    /// Whether the attribute has the value, by its equality rule.
+    pub(super) fn has(&self, schema: &Schema, description: &AttributeDescription, value: &[u8]) -> bool {
+        let found = self.position(description).and_then(|at| self.attributes.get(at));
+        found.is_some_and(|found| {
+            found.values.iter().any(|known| **known == *value) || found.to_attribute().find(schema, value).is_some()
+        })
     }
 
     /// Replaces the values of an attribute, in its place if it is there; no values remove it.

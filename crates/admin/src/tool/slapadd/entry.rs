@@ -6,9 +6,10 @@ use std::{
     sync::Arc,
 };
 
+use ironbark_directory::stamp::StampBlock;
 use ironbark_ldif::{FileResolver, Item, RecordLines, Resolver as _, Value};
 use ironbark_model::{
-    AttributeDescription, Dn, Schema,
+    AttributeDescription, Dn, ResultCode, Schema,
     schema::{
         ClassNumber,
         entry_check::{CheckedAttribute, EntryCheck, structural_class_of},
@@ -18,10 +19,7 @@ use ironbark_runtime::{Randomness, RandomnessError};
 use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
-use super::{
-    draft::{Draft, DraftAttribute},
-    stamp::Stamp,
-};
+use super::draft::{Draft, DraftAttribute};
 use crate::tool::context_csn::sid_of;
 
 /// How entries are checked and completed.
@@ -42,6 +40,22 @@ pub(super) struct Refused {
     pub(super) details: String,
     /// What is printed behind `slapadd: `.
     pub(super) message: String,
+}
+
+/// What an entry that brings no CSN and times is stamped with. CSNs rise in the order of the file, whichever thread makes them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamp<'b> {
+    pub(super) block: &'b StampBlock,
+    /// Number of the record in the block.
+    pub(super) number: u32,
+    /// Number within what the record includes.
+    pub(super) part: u32,
+}
+
+impl Stamp<'_> {
+    fn csn(&self) -> String {
+        self.block.csn(self.number, self.part)
+    }
 }
 
 /// Where a record stands, as it is printed.
@@ -277,7 +291,18 @@ impl Assembler {
             draft.set(&known.structural_object_class, smallvec![Cow::Owned(name)]);
         }
         for (description, value) in draft.dn.leaf_assertions(&self.schema) {
-            draft.add(&self.schema, &description, &value);
+            let naming = self.schema.attribute_type(description.attribute_type);
+            if draft.has(&self.schema, &description, &value) {
+                continue;
+            }
+            if draft.values(&description).is_some() && naming.single_value {
+                let name = naming.name();
+                return Err((
+                    ResultCode::NAMING_VIOLATION.0,
+                    format!("value of single-valued naming attribute '{name}' conflicts with value present in entry"),
+                ));
+            }
+            draft.push(&description, Cow::Owned(value));
         }
         let attributes: Vec<_> = draft
             .attributes()
@@ -348,10 +373,10 @@ impl Assembler {
             Ok(uuid.hyphenated().to_string())
         })?;
         add(&known.creators_name, &mut || Ok(root.to_owned()))?;
-        add(&known.create_timestamp, &mut || Ok(stamp.time.to_owned()))?;
+        add(&known.create_timestamp, &mut || Ok(stamp.block.time().to_owned()))?;
         add(&known.entry_csn, &mut || Ok(stamp.csn()))?;
         add(&known.modifiers_name, &mut || Ok(root.to_owned()))?;
-        add(&known.modify_timestamp, &mut || Ok(stamp.time.to_owned()))
+        add(&known.modify_timestamp, &mut || Ok(stamp.block.time().to_owned()))
     }
 
     /// The entry's CSN.

@@ -2,14 +2,14 @@
 
 use std::{borrow::Cow, sync::Arc};
 
+use ironbark_directory::stamp::StampBlock;
 use ironbark_ldif::{Line, Record, RecordKind, RecordLines, Start, Value};
 use ironbark_model::{Dn, Entry};
 use ironbark_store::{PreparedEntry, Preparer, Preparers, Unprepared};
 
 use super::{
     draft::Draft,
-    entry::{Assembler, Place, Refused, Rules, unparsable},
-    stamp::BlockStamp,
+    entry::{Assembler, Place, Refused, Rules, Stamp, unparsable},
 };
 use crate::tool::chosen::{Chosen, database_of};
 
@@ -86,7 +86,7 @@ impl RecordReader {
     pub(super) fn read(
         &mut self,
         mut lines: RecordLines<'_>,
-        stamp: &BlockStamp,
+        stamp: &StampBlock,
         count: &mut u32,
         out: &mut Vec<Item>,
     ) {
@@ -129,7 +129,7 @@ impl RecordReader {
         &mut self,
         record: &Record,
         url: &Arc<str>,
-        stamp: &BlockStamp,
+        stamp: &StampBlock,
         count: u32,
         inner: u32,
     ) -> Item {
@@ -169,7 +169,7 @@ impl RecordReader {
         dn: Line<'_>,
         lines: &mut RecordLines<'_>,
         line: u64,
-        stamp: &BlockStamp,
+        stamp: &StampBlock,
         count: u32,
     ) -> Result<Ready, Refused> {
         let place = Place { line, url: None };
@@ -192,7 +192,7 @@ impl RecordReader {
         &mut self,
         mut draft: Draft<'_>,
         place: Place,
-        stamp: &BlockStamp,
+        stamp: &StampBlock,
         count: u32,
         inner: u32,
     ) -> Result<Ready, Refused> {
@@ -207,9 +207,16 @@ impl RecordReader {
         let root = settings
             .filter(|settings| settings.last_modified)
             .map(|settings| settings.root_dn.as_ref().map_or("", Dn::pretty));
-        let completed = self
-            .assembler
-            .complete(&mut draft, root, &stamp.of(count, inner), &place);
+        let completed = self.assembler.complete(
+            &mut draft,
+            root,
+            &Stamp {
+                block: stamp,
+                number: count,
+                part: inner,
+            },
+            &place,
+        );
         self.first_refusal(&draft, &place, completed)?;
         let csn = self
             .assembler

@@ -126,7 +126,10 @@ impl Output {
     fn new(options: &Options) -> Result<Self, String> {
         let (file, name) = match &options.file {
             // Not through its line buffer.
-            None => (io::stdout().as_fd().try_clone_to_owned().map(File::from), "standard output".to_owned()),
+            None => (
+                io::stdout().as_fd().try_clone_to_owned().map(File::from),
+                "standard output".to_owned(),
+            ),
             Some(path) => (File::create(path), path.display().to_string()),
         };
         match file {
