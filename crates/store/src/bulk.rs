@@ -112,13 +112,13 @@ impl BulkBuilder {
         let preparer = self.preparer.get_or_insert_with(|| self.preparers.preparer());
         let attributes = entry.attributes.iter();
         let attributes = attributes.map(|found| (&found.description, found.values.iter().map(Vec::as_slice)));
-        let prepared = preparer
+        let ready = preparer
             .prepare(entry.dn.clone(), attributes)
             .map_err(|error| match error {
                 Unprepared::Store(error) => error,
                 Unprepared::Value(_) => StoreError::Inapplicable(format!("{}: {error}", entry.dn.pretty())),
             })?;
-        self.add_prepared(&prepared)
+        self.add_prepared(&ready)
     }
     /// Adds a prepared entry.
     ///

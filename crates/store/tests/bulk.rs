@@ -63,11 +63,27 @@ fn a_bulk_build_equals_single_additions() {
     }
     write.commit().unwrap();
 
+    // In memory, and with many runs in files.
+    for memory_limit in [64 << 20, 20_000] {
+        bulk_equals(&single, &entries, memory_limit);
+    }
+}
+
+fn bulk_equals(single: &Store, entries: &[Entry], memory_limit: usize) {
     let directory = tempfile::tempdir().unwrap();
-    let mut builder = BulkBuilder::new(options(directory.path()), schema(), 3 << 20).unwrap();
-    for entry in &entries {
+    let mut builder = BulkBuilder::new(options(directory.path()), schema(), memory_limit).unwrap();
+    for entry in entries {
         builder.add(entry).unwrap();
     }
+    let runs = std::fs::read_dir(directory.path().join("bulk-build.tmp")).unwrap();
+    let runs = runs.filter(|file| {
+        file.as_ref()
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .starts_with("keys.")
+    });
+    assert_eq!(runs.count() > 10, memory_limit == 20_000);
     builder.finish().unwrap();
     let bulk = Store {
         database: Database::open(options(directory.path()), schema()).unwrap(),

@@ -168,7 +168,8 @@ impl Gathered {
     /// Bytes in use, about.
     pub(super) fn memory(&self) -> usize {
         let pairs = self.indexes.iter().map(|keys| keys.pairs.memory());
-        self.bytes + pairs.sum::<usize>()
+        let pending = self.values.len() + self.pending * size_of::<(u32, u32, u32)>();
+        self.bytes + pending + pairs.sum::<usize>()
     }
     /// Puts everything in order.
     pub(super) fn sort(mut self) -> Result<(SortedLists, SortedPairs), StoreError> {

@@ -194,13 +194,12 @@ impl Preparer {
         let mut slot = lock(&slot);
         let mut catalog = self.shared.catalog.load_full();
         for (description, values) in attributes {
-            let number = match catalog.number(description) {
-                Some(number) => number,
-                None => {
-                    let number = self.shared.register(description)?;
-                    catalog = self.shared.catalog.load_full();
-                    number
-                }
+            let number = if let Some(number) = catalog.number(description) {
+                number
+            } else {
+                let number = self.shared.register(description)?;
+                catalog = self.shared.catalog.load_full();
+                number
             };
             let Some(info) = catalog.attribute(number) else {
                 continue;

@@ -168,12 +168,20 @@ impl<'p> Merge<'p> {
             return Ok(None);
         }
         if !self.ids.is_sorted() {
-            // Each source has its IDs in order but for places that were kept: the stable sort merges such stretches.
-            self.ids.sort();
+            sort_stretches(&mut self.ids);
         }
         self.ids.dedup();
         Ok(Some((&self.key, &self.ids)))
     }
+}
+
+/// Sorts what is a few ascending stretches, one of each source but for places that were kept: the stable sort merges them.
+#[allow(
+    clippy::stable_sort_primitive,
+    reason = "the unstable sort does not use the order that there is"
+)]
+fn sort_stretches(ids: &mut [EntryId]) {
+    ids.sort();
 }
 
 impl Source<'_> {
