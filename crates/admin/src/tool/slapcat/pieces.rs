@@ -69,18 +69,18 @@ pub(super) fn for_each<E: From<StoreError>>(
         let mut lanes = Vec::new();
         for (snapshot, number) in snapshots.into_iter().zip(0u64..) {
             let (sender, receiver) = sync_channel(WAITING);
-            let (emptied, empties) = sync_channel(WAITING + 2);
+            let (returned, empties) = sync_channel(WAITING + 2);
             let starts = (number..blocks).step_by(threads).map(move |at| at * block);
             scope.spawn(move || make(&snapshot, job, starts, block, &sender, &empties));
-            lanes.push((receiver, emptied));
+            lanes.push((receiver, returned));
         }
-        for (receiver, emptied) in (0..blocks).zip(lanes.iter().cycle()).map(|(_, lane)| lane) {
+        for (receiver, returned) in (0..blocks).zip(lanes.iter().cycle()).map(|(_, lane)| lane) {
             // A lane that breaks off ends the loop, and the scope passes the panic on.
             while let Ok(mut piece) = receiver.recv() {
                 let last = piece.last;
                 take(&mut piece)?;
                 piece.text.clear();
-                let _ = emptied.try_send(piece.text);
+                let _ = returned.try_send(piece.text);
                 if last {
                     break;
                 }
