@@ -395,12 +395,15 @@ fn what_is_not_there_yet_is_refused_in_words() {
 
 /// Accounts enough to fill a small file system.
 fn many(count: usize) -> String {
+    use std::fmt::Write as _;
     let mut ldif = String::from(PEOPLE);
+    let filler = "x".repeat(500);
     for n in 0..count {
-        let filler = "x".repeat(500);
-        ldif.push_str(&format!(
+        write!(
+            ldif,
             "\ndn: cn=filler {n},dc=example,dc=com\nobjectClass: person\ncn: filler {n}\nsn: {n}\ndescription: {n} {filler}\n"
-        ));
+        )
+        .unwrap();
     }
     ldif
 }
