@@ -144,6 +144,7 @@ fn refusals_have_slapds_words_lines_and_exit_status() {
         "dn: cn=x,dc=example,dc=com\nobjectClass: person\nfoo: x\n",
         "dn: cn=x,dc=other,dc=com\nobjectClass: person\ncn: x\nsn: x\n",
         "dn: foo\nobjectClass: person\n",
+        "dn: dc=x,dc=example,dc=com\nobjectClass: domain\ndc: y\n",
         "dn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\nsn: x\nseeAlso: foo\n",
         "dn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\nsn: x\nstructuralObjectClass: organization\n",
         "dn: cn=x,dc=example,dc=com\nchangetype: delete\n",
@@ -390,4 +391,64 @@ fn what_is_not_there_yet_is_refused_in_words() {
         assert_eq!(outcome.code(), Some(1), "{outcome:?}");
         assert!(outcome.stderr.contains("cn=config"), "{outcome:?}");
     }
+}
+
+/// Accounts enough to fill a small file system.
+fn many(count: usize) -> String {
+    use std::fmt::Write as _;
+    let mut ldif = String::from(PEOPLE);
+    let filler = "x".repeat(500);
+    for n in 0..count {
+        write!(
+            ldif,
+            "\ndn: cn=filler {n},dc=example,dc=com\nobjectClass: person\ncn: filler {n}\nsn: {n}\ndescription: {n} {filler}\n"
+        )
+        .unwrap();
+    }
+    ldif
+}
+
+#[test]
+fn a_full_disk_is_named_and_leaves_nothing_of_the_load() {
+    let server = prepared(Flavor::Ironbark);
+    server.layout().write("many.ldif", many(20_000)).unwrap();
+    // A file system of 4 MB over the database's directory, which only this command sees.
+    let script = "mount -t tmpfs -o size=4m tmpfs db || exit 99
+        \"$0\" slapadd -q -f slapd.conf -l many.ldif; code=$?; ls -A db; exit $code";
+    let output = std::process::Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", script])
+        .arg(Flavor::Ironbark.program().unwrap())
+        .current_dir(server.layout().path())
+        .output()
+        .unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{errors}");
+    assert!(errors.contains("No space left on device"), "{errors}");
+    assert!(
+        output.stdout.is_empty(),
+        "left: {}",
+        String::from_utf8_lossy(&output.stdout)
+    );
+}
+
+#[test]
+fn a_dump_ends_quietly_with_its_reader() {
+    use std::io::{BufRead as _, BufReader, Read as _};
+    let server = prepared(Flavor::Ironbark);
+    server.slapadd(&many(5_000)).unwrap();
+    let mut child = std::process::Command::new(Flavor::Ironbark.program().unwrap())
+        .args(["slapcat", "-f"])
+        .arg(server.config_path())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap())
+        .read_line(&mut line)
+        .unwrap();
+    assert_eq!(line, "dn: dc=example,dc=com\n");
+    let mut errors = String::new();
+    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+    assert_eq!((child.wait().unwrap().code(), errors.as_str()), (Some(141), ""));
 }

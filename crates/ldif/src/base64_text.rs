@@ -11,16 +11,19 @@ const ENGINE: GeneralPurpose = GeneralPurpose::new(
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Encodes a piece; `piece` is at most [`PLAIN_PIECE`] bytes and only the last one may be no multiple of three.
-pub(crate) fn encode_piece<'t>(piece: &[u8], text: &'t mut [u8; TEXT_PIECE]) -> &'t [u8] {
-    let length = ENGINE.encode_slice(piece, text.as_mut_slice()).unwrap_or_default();
-    text.get(..length).unwrap_or_default()
+/// Calls `take` with the text of `plain`, piece by piece.
+pub(crate) fn encode_pieces(plain: &[u8], take: &mut dyn FnMut(&[u8])) {
+    let mut text = [0; 256];
+    for piece in plain.chunks(text.len() / 4 * 3) {
+        let length = ENGINE.encode_slice(piece, &mut text).unwrap_or_default();
+        take(text.get(..length).unwrap_or_default());
+    }
 }
 
 /// Text bytes of a full piece.
-pub(crate) const TEXT_PIECE: usize = 4096;
+const TEXT_PIECE: usize = 4096;
 /// Plain bytes of a full piece.
-pub(crate) const PLAIN_PIECE: usize = TEXT_PIECE / 4 * 3;
+const PLAIN_PIECE: usize = TEXT_PIECE / 4 * 3;
 
 /// Decodes `text` and leaves the result at its start. White space is passed over.
 pub(crate) fn decode_in_place(text: &mut [u8]) -> Option<&mut [u8]> {

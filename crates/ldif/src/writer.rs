@@ -2,10 +2,7 @@
 
 use ironbark_model::{Entry, Schema};
 
-use crate::{
-    Change, Control, Record, RecordKind,
-    base64_text::{PLAIN_PIECE, TEXT_PIECE, encode_piece},
-};
+use crate::{Change, Control, Record, RecordKind, base64_text::encode_pieces};
 
 /// Where lines are folded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,13 +45,17 @@ pub fn needs_base64(name: &[u8], value: &[u8]) -> bool {
     let (Some(&first), Some(&last)) = (value.first(), value.last()) else {
         return false;
     };
-    !first.is_ascii_graphic()
+    // The greatest distance from a space: computed without a branch for each byte.
+    let greatest = value
+        .iter()
+        .fold(0, |greatest, byte| byte.wrapping_sub(b' ').max(greatest));
+    greatest > b'~' - b' '
+        || !first.is_ascii_graphic()
         || matches!(first, b':' | b'<')
         || !last.is_ascii_graphic()
-        || !value.iter().all(|b| matches!(b, b' '..=b'~'))
         || name.eq_ignore_ascii_case(b"userPassword")
         || name == b"2.5.4.35"
-        || memchr::memmem::find(name, b";binary").is_some()
+        || (name.contains(&b';') && memchr::memmem::find(name, b";binary").is_some())
 }
 
 impl Writer {
@@ -75,10 +76,7 @@ impl Writer {
         }
         out.extend_from_slice(b": ");
         let mut fold = Fold::new(self.wrap, name.len() + 3, 0);
-        let mut text = [0; TEXT_PIECE];
-        for piece in value.chunks(PLAIN_PIECE) {
-            fold.push(out, encode_piece(piece, &mut text));
-        }
+        encode_pieces(value, &mut |text| fold.push(out, text));
         out.push(b'\n');
     }
     /// `# text`. A comment line may be one column longer than others, as OpenLDAP's; its own line ends become folds.
@@ -170,10 +168,7 @@ impl Writer {
         let mut line = format!("{} {}", control.oid, control.critical).into_bytes();
         if let Some(value) = &control.value {
             line.extend_from_slice(b":: ");
-            let mut text = [0; TEXT_PIECE];
-            for piece in value.chunks(PLAIN_PIECE) {
-                line.extend_from_slice(encode_piece(piece, &mut text));
-            }
+            encode_pieces(value, &mut |text| line.extend_from_slice(text));
         }
         out.extend_from_slice(b"control: ");
         Fold::new(self.wrap, "control: ".len(), 0).push(out, &line);

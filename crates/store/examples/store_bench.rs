@@ -160,7 +160,8 @@ fn build(schema: &Arc<Schema>, options: DatabaseOptions, count: u64) {
     ))
     .unwrap();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let shared = bulk.preparer();
+    let shared = bulk.preparers();
+    let mut preparers: Vec<_> = (0..threads).map(|_| shared.preparer()).collect();
     let mut adding = 0.0;
     for from in (0..count).step_by(BATCH) {
         let entries: Vec<_> = (from..(from + BATCH as u64).min(count))
@@ -170,10 +171,16 @@ fn build(schema: &Arc<Schema>, options: DatabaseOptions, count: u64) {
         let ready: Vec<_> = std::thread::scope(|scope| {
             let parts: Vec<_> = entries
                 .chunks(entries.len().div_ceil(threads))
-                .map(|part| {
+                .zip(&mut preparers)
+                .map(|(part, preparer)| {
                     scope.spawn(|| {
                         part.iter()
-                            .map(|entry| shared.prepare(entry).unwrap())
+                            .map(|entry| {
+                                let attributes = entry.attributes.iter();
+                                let attributes = attributes
+                                    .map(|found| (&found.description, found.values.iter().map(Vec::as_slice)));
+                                preparer.prepare(entry.dn.clone(), attributes).unwrap()
+                            })
                             .collect::<Vec<_>>()
                     })
                 })

@@ -3,26 +3,25 @@
 //! The file is built in a temporary directory inside the database's and renamed into place by [`BulkBuilder::finish`]. Entries may come
 //! in any order; an entry whose superior has not come yet reserves the superior's ID, as slapadd does.
 
+mod append;
+mod gather;
+mod pairs;
 mod prepare;
 mod runs;
 mod target;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use heed::PutFlags;
 use ironbark_model::{Dn, Entry, Schema};
 use rustc_hash::FxHashMap;
 
-pub use prepare::{PreparedEntry, Preparer};
+pub use prepare::{PreparedEntry, Preparer, Preparers, Unprepared};
 
 use crate::{
     Database, DatabaseOptions, EntryId, StoreError,
     external::{Row, SetKey},
     hash, names,
-    posting::chunk::Chunker,
     record::{
         codec::{self, FLAG_PLACEHOLDER, FLAG_REFERRAL, Form, Header},
         image,
@@ -31,7 +30,10 @@ use crate::{
     varint,
     write::{name_in, pretty_in},
 };
-use runs::RunSorter;
+use gather::SortedPairs;
+use pairs::Pairs;
+use prepare::{Prepared, Slot};
+use runs::{Merge, Placed, RunReader, write_run};
 
 /// Bytes of records that are gathered before they are appended, and of rows that one transaction appends.
 const BATCH: usize = 32 << 20;
@@ -40,14 +42,19 @@ const BATCH: usize = 32 << 20;
 pub struct BulkBuilder {
     target: target::Target,
     database: Option<Database>,
-    preparer: Preparer,
+    preparers: Preparers,
+    /// For entries that come one by one.
+    preparer: Option<Preparer>,
     ids: FxHashMap<u64, (u32, EntryId)>,
     missing: FxHashMap<EntryId, String>,
     next: EntryId,
     referrals: u64,
     batch: Batch,
-    names: RunSorter,
-    keys: RunSorter,
+    names: Pairs,
+    name_runs: Vec<PathBuf>,
+    name_limit: usize,
+    /// Entry IDs of each preparer's entries, by their ordinals.
+    placed: Vec<Vec<u32>>,
     name: names::Key,
 }
 
@@ -60,7 +67,8 @@ struct Batch {
 }
 
 impl BulkBuilder {
-    /// Begins a build. `memory_limit` in bytes bounds the index keys held in memory; more are written to temporary files.
+    /// Begins a build. `memory_limit` in bytes bounds the names and index keys held in memory; more are written to temporary
+    /// files. Not counted: about 50 bytes for each entry, and 64 MiB for records on their way.
     ///
     /// # Errors
     /// The database has entries or is in use; the directory cannot be written.
@@ -73,14 +81,16 @@ impl BulkBuilder {
             ..options
         };
         let database = Database::open(temporary, schema)?;
-        let preparer = Preparer::new(&database);
-        let spill: &Path = target.temporary();
+        let preparers = Preparers::new(&database, target.temporary().to_owned(), memory_limit / 5 * 4);
         Ok(Self {
-            names: RunSorter::new(spill, "names", memory_limit / 5),
-            keys: RunSorter::new(spill, "keys", memory_limit / 5 * 4),
+            names: Pairs::default(),
+            name_runs: Vec::new(),
+            name_limit: (memory_limit / 5).clamp(1 << 16, 4_000_000_000),
+            placed: Vec::new(),
             target,
             database: Some(database),
-            preparer,
+            preparers,
+            preparer: None,
             ids: FxHashMap::default(),
             missing: FxHashMap::default(),
             next: 1,
@@ -89,24 +99,33 @@ impl BulkBuilder {
             name: names::Key::new(),
         })
     }
-    /// What the costly part of adding an entry needs: hand it to other threads, and their results to
+    /// What the costly part of adding an entry needs: hand a preparer to each of other threads, and their results to
     /// [`BulkBuilder::add_prepared`] in the order of the file.
-    pub fn preparer(&self) -> Preparer {
-        self.preparer.clone()
+    pub fn preparers(&self) -> Preparers {
+        self.preparers.clone()
     }
     /// Adds a validated entry. After an error the builder goes on as if the entry had not been given.
     ///
     /// # Errors
     /// As [`BulkBuilder::add_prepared`].
     pub fn add(&mut self, entry: &Entry) -> Result<EntryId, StoreError> {
-        let prepared = self.preparer.prepare(entry)?;
-        self.add_prepared(&prepared)
+        let preparer = self.preparer.get_or_insert_with(|| self.preparers.preparer());
+        let attributes = entry.attributes.iter();
+        let attributes = attributes.map(|found| (&found.description, found.values.iter().map(Vec::as_slice)));
+        let ready = preparer
+            .prepare(entry.dn.clone(), attributes)
+            .map_err(|error| match error {
+                Unprepared::Store(error) => error,
+                Unprepared::Value(_) => StoreError::Inapplicable(format!("{}: {error}", entry.dn.pretty())),
+            })?;
+        self.add_prepared(&ready)
     }
     /// Adds a prepared entry.
     ///
     /// # Errors
     /// The entry exists or is in no naming context; the disk is full.
     pub fn add_prepared(&mut self, entry: &PreparedEntry) -> Result<EntryId, StoreError> {
+        self.preparers.check()?;
         let dn = &entry.dn;
         let id = match self.find(dn.normalized()) {
             Some(id) if self.missing.contains_key(&id) => id,
@@ -120,11 +139,10 @@ impl BulkBuilder {
         self.missing.remove(&id);
         let parent = self.parent(dn);
         self.put_record(id, parent, entry)?;
-        for key in entry.keys.iter() {
-            self.keys.push(key, id)?;
-        }
+        self.place(entry, id);
         if self.batch.bytes.len() > BATCH {
-            self.flush()?;
+            self.flush()
+                .map_err(|error| error.with_reason(self.target.temporary()))?;
         }
         Ok(id)
     }
@@ -179,16 +197,36 @@ impl BulkBuilder {
     }
 
     fn write_out(mut self) -> Result<(), StoreError> {
+        self.write_file()
+            .map_err(|error| error.with_reason(self.target.temporary()))?;
+        self.target.put_in_place()
+    }
+    fn write_file(&mut self) -> Result<(), StoreError> {
         self.flush()?;
-        self.append_names()?;
-        self.append_keys()?;
+        self.write_sorted()?;
         self.write_rest()?;
         if let Some(database) = self.database.take() {
             database.sync()?;
         }
-        self.target.put_in_place()
+        Ok(())
     }
 
+    /// Remembers which ID the keys of an entry belong to.
+    fn place(&mut self, entry: &PreparedEntry, id: EntryId) {
+        if self.placed.len() <= entry.owner {
+            self.placed.resize_with(entry.owner + 1, Vec::new);
+        }
+        let at = entry.ordinal as usize;
+        if let Some(placed) = self.placed.get_mut(entry.owner) {
+            if placed.len() <= at {
+                placed.resize(at + 1, 0);
+            }
+            // `new_name` gives out no greater ones.
+            if let (Some(place), Ok(id)) = (placed.get_mut(at), u32::try_from(id)) {
+                *place = id;
+            }
+        }
+    }
     fn database(&self) -> Result<&Database, StoreError> {
         self.database
             .as_ref()
@@ -239,13 +277,17 @@ impl BulkBuilder {
         }
         let parent = self.parent(dn);
         let id = self.next;
+        let short = u32::try_from(id).map_err(|_| StoreError::Full("4,294,967,295 entries in one load".into()))?;
+        names::key(parent, name_in(dn, parent), &mut self.name);
+        self.names.push(&self.name, short)?;
         self.next += 1;
         self.ids.insert(hash, (check, id));
-        let mut key = std::mem::take(&mut self.name);
-        names::key(parent, name_in(dn, parent), &mut key);
-        let pushed = self.names.push(&key, id);
-        self.name = key;
-        pushed.map(|()| id)
+        if self.names.memory() > self.name_limit {
+            let path = self.target.temporary().join(format!("names.{}", self.name_runs.len()));
+            write_run(&path, &mut SortedPairs::new(std::mem::take(&mut self.names)))?;
+            self.name_runs.push(path);
+        }
+        Ok(id)
     }
     /// Reserves IDs for superiors that have not come.
     fn place_superiors(&mut self, dn: &Dn) -> Result<(), StoreError> {
@@ -268,7 +310,7 @@ impl BulkBuilder {
         };
         self.referrals += u64::from(entry.flags & FLAG_REFERRAL != 0);
         let mut sets = database.lock_writer();
-        let catalog = self.preparer.catalog();
+        let catalog = self.preparers.catalog();
         let start = self.batch.bytes.len();
         let out = &mut self.batch.bytes;
         let rdn = pretty_in(&entry.dn, parent);
@@ -280,14 +322,16 @@ impl BulkBuilder {
             },
             out,
         );
-        for (number, tlvs, external) in entry.blocks() {
-            if external {
-                let key = SetKey { id, attribute: number };
-                let (set, rows) = key.rows(&catalog, codec::values(tlvs));
-                codec::put_block(number, Form::External(set), out);
-                self.batch.values.extend(rows);
-            } else {
-                image::put_inline(number, tlvs, &mut sets, &database.shared, out);
+        for (number, bytes, form) in entry.blocks() {
+            match form {
+                Prepared::External => {
+                    let key = SetKey { id, attribute: number };
+                    let (set, rows) = key.rows(&catalog, codec::values(bytes));
+                    codec::put_block(number, Form::External(set), out);
+                    self.batch.values.extend(rows);
+                }
+                Prepared::Packed(packing) => codec::put_block(number, Form::Packed(packing, bytes), out),
+                Prepared::Set(hash) => image::put_set(number, bytes, hash, &mut sets, &database.shared, out),
             }
         }
         self.batch.records.push((id, start..out.len()));
@@ -328,50 +372,40 @@ impl BulkBuilder {
         self.batch = batch;
         Ok(())
     }
-    fn append_names(&mut self) -> Result<(), StoreError> {
-        let merged = self.names.merge()?;
-        let database = self.database()?;
-        let table = database.tables.names;
-        append(database, merged, |txn, key, ids| {
-            let id = varint::Key::new(ids.first().copied().unwrap_or_default());
-            table.put_with_flags(txn, PutFlags::APPEND, key, id.bytes())?;
-            Ok(key.len() + 16)
-        })
-    }
-    fn append_keys(&mut self) -> Result<(), StoreError> {
-        let merged = self.keys.merge()?;
-        let database = self.database()?;
-        let table = database.tables.index;
-        let (mut row, mut value) = (Vec::new(), Vec::new());
-        append(database, merged, move |txn, key, ids| {
-            let mut chunker = Chunker::default();
-            let mut written = 0;
-            let sole = ids.len() == 1;
-            let mut put = |runs: &crate::posting::chunk::Runs| {
-                row.clear();
-                row.extend_from_slice(key);
-                varint::put(&mut row, runs.first().unwrap_or_default());
-                value.clear();
-                runs.encode(sole, &mut value);
-                written += row.len() + value.len() + 16;
-                table.put_with_flags(txn, PutFlags::APPEND, &row, &value)
-            };
-            for &id in ids {
-                if let Some(full) = chunker.push(id) {
-                    put(&full)?;
+    /// Names and index keys.
+    fn write_sorted(&mut self) -> Result<(), StoreError> {
+        self.preparers.check()?;
+        let placed: Vec<Placed> = std::mem::take(&mut self.placed).into_iter().map(Some).collect();
+        let names = std::mem::take(&mut self.names);
+        let failed = |_| StoreError::Format("a sorting thread has failed".into());
+        let mut keys = Merge::default();
+        let mut merged_names = Merge::default();
+        std::thread::scope(|scope| {
+            let names = scope.spawn(|| SortedPairs::new(names));
+            let mut sorting = Vec::new();
+            for (Slot { gathered, runs }, placed) in self.preparers.take().into_iter().zip(&placed) {
+                for run in runs {
+                    keys.add(Box::new(RunReader::open(run)?), placed)?;
                 }
+                sorting.push((scope.spawn(|| gathered.sort()), placed));
             }
-            if let Some(rest) = chunker.finish() {
-                put(&rest)?;
+            for (thread, placed) in sorting {
+                let (lists, pairs) = thread.join().map_err(failed)??;
+                keys.add(Box::new(lists), placed)?;
+                keys.add(Box::new(pairs), placed)?;
             }
-            Ok(written)
-        })
+            for run in std::mem::take(&mut self.name_runs) {
+                merged_names.add(Box::new(RunReader::open(run)?), &None)?;
+            }
+            merged_names.add(Box::new(names.join().map_err(failed)?), &None)
+        })?;
+        append::append_sorted(self.database()?, merged_names, keys)
     }
     /// Attribute numbers, shared sets, the next entry ID.
     fn write_rest(&mut self) -> Result<(), StoreError> {
         let database = self.database()?;
         let mut txn = database.env.write_txn()?;
-        for (number, text) in (0u64..).zip(self.preparer.catalog().texts()) {
+        for (number, text) in (0u64..).zip(self.preparers.catalog().texts()) {
             database
                 .tables
                 .attributes
@@ -396,34 +430,10 @@ fn name_hash(normalized: &[u8]) -> (u64, u32) {
     (hash::value_hash(normalized), u32::from_be_bytes([a, b, c, d]))
 }
 
-/// Walks merged keys through `put`, which returns the bytes it has written, in transactions of bounded size.
-fn append(
-    database: &Database,
-    mut merged: runs::Merge,
-    mut put: impl FnMut(&mut heed::RwTxn<'_>, &[u8], &[EntryId]) -> Result<usize, StoreError>,
-) -> Result<(), StoreError> {
-    let mut txn = database.env.write_txn()?;
-    let mut written = 0;
-    while let Some((key, ids)) = merged.next()? {
-        written += put(&mut txn, key, ids)?;
-        if written > BATCH {
-            txn.commit()?;
-            txn = database.env.write_txn()?;
-            written = 0;
-        }
-    }
-    Ok(txn.commit()?)
-}
-
 impl Drop for BulkBuilder {
     fn drop(&mut self) {
         // The environment closes before its directory goes.
         self.database = None;
         self.target.remove_temporary();
     }
-}
-
-/// Path of a temporary file of a build.
-pub(crate) fn temporary_file(directory: &Path, name: &str, number: usize) -> PathBuf {
-    directory.join(format!("{name}.{number}"))
 }

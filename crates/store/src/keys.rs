@@ -11,7 +11,7 @@
 //!
 //! The entry ID (the first of a chunk) follows.
 
-use ironbark_model::Schema;
+use ironbark_model::{Schema, matching::Normalize};
 use smallvec::SmallVec;
 
 use crate::{
@@ -40,7 +40,7 @@ fn leading(key: &[u8]) -> u64 {
 pub(crate) struct KeySet {
     bytes: Vec<u8>,
     ranges: Vec<(u32, u32)>,
-    scratch: Vec<u8>,
+    form: NormalForm,
 }
 
 impl KeySet {
@@ -87,30 +87,10 @@ impl KeySet {
     }
     /// Adds the keys of one value in one index. A value that the rule does not accept has none, as no assertion matches it.
     pub(crate) fn add_value(&mut self, schema: &Schema, index: &Index, value: &[u8]) {
-        let mut scratch = std::mem::take(&mut self.scratch);
-        scratch.clear();
-        match (index.stored.kind, index.rule) {
-            (IndexKind::Presence, _) => self.push(&index.prefix, &[]),
-            (IndexKind::Approximate, _) => self.add_approximate(index, value, &mut scratch),
-            (_, None) => {}
-            (kind, Some(rule)) => {
-                if kind == IndexKind::Substring {
-                    scratch.push(START);
-                }
-                if (rule.normalize_value)(schema, value, &mut scratch).is_ok() {
-                    match kind {
-                        IndexKind::Substring => {
-                            scratch.push(END);
-                            for trigram in scratch.windows(3) {
-                                self.push(&index.prefix, trigram);
-                            }
-                        }
-                        _ => self.add_normal(index, &scratch),
-                    }
-                }
-            }
-        }
-        self.scratch = scratch;
+        let mut form = std::mem::take(&mut self.form);
+        form.begin();
+        form.each_key(schema, index, value, &mut |key| self.push(&index.prefix, key));
+        self.form = form;
     }
     /// Adds the equality key of a normal form.
     pub(crate) fn add_normal(&mut self, index: &Index, normal: &[u8]) {
@@ -121,12 +101,6 @@ impl KeySet {
             self.close(start);
         } else {
             self.push(&index.prefix, &hash::index_hash(normal));
-        }
-    }
-    fn add_approximate(&mut self, index: &Index, value: &[u8], scratch: &mut Vec<u8>) {
-        ironbark_model::matching::approx::codes(value, scratch);
-        for code in scratch.split(|&c| c == b' ').filter(|code| !code.is_empty()) {
-            self.push(&index.prefix, &hash::index_hash(code));
         }
     }
     /// Adds the keys of an attribute's values in all indexes it feeds (`only`: in those alone).
@@ -150,6 +124,82 @@ impl KeySet {
                 self.add_value(&catalog.schema, index, value);
             }
         }
+    }
+}
+
+/// Makes the keys of a value in one index after the other. Indexes whose rules normalize alike share the work.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct NormalForm {
+    /// START, the normal form, END; nothing when the value has none.
+    framed: Vec<u8>,
+    made_by: Option<Normalize>,
+    version: u64,
+    scratch: Vec<u8>,
+}
+
+impl NormalForm {
+    /// Another value comes next.
+    pub(crate) fn begin(&mut self) {
+        self.made_by = None;
+    }
+    /// Rises whenever another form is made.
+    pub(crate) fn version(&self) -> u64 {
+        self.version
+    }
+    /// START, the normal form of the value, END. `None`: it has none.
+    pub(crate) fn framed(&mut self, schema: &Schema, normalize: Normalize, value: &[u8]) -> Option<&[u8]> {
+        let known = self
+            .made_by
+            .is_some_and(|made_by| std::ptr::fn_addr_eq(made_by, normalize));
+        if !known {
+            self.made_by = Some(normalize);
+            self.version += 1;
+            self.framed.clear();
+            self.framed.push(START);
+            if normalize(schema, value, &mut self.framed).is_ok() {
+                self.framed.push(END);
+            } else {
+                self.framed.clear();
+            }
+        }
+        (!self.framed.is_empty()).then_some(&self.framed)
+    }
+    /// Calls `take` with each key of the value, without the index's prefix; a key may come more than once.
+    fn each_key(&mut self, schema: &Schema, index: &Index, value: &[u8], take: &mut impl FnMut(&[u8])) {
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let kind = index.stored.kind;
+        match (kind, index.rule) {
+            (IndexKind::Presence | IndexKind::Approximate, _) => keys_of(kind, value, &mut scratch, take),
+            (_, None) => {}
+            (_, Some(rule)) => {
+                if let Some(framed) = self.framed(schema, rule.normalize_value, value) {
+                    keys_of(kind, framed, &mut scratch, take);
+                }
+            }
+        }
+        self.scratch = scratch;
+    }
+}
+
+/// Calls `take` with each key, without the index's prefix, of a value: of its text in approximate indexes, of its framed normal form
+/// ([`NormalForm::framed`]) in others.
+pub(crate) fn keys_of(kind: IndexKind, value: &[u8], scratch: &mut Vec<u8>, take: &mut impl FnMut(&[u8])) {
+    scratch.clear();
+    match (kind, value) {
+        (IndexKind::Presence, _) => take(&[]),
+        (IndexKind::Approximate, _) => {
+            ironbark_model::matching::approx::codes(value, scratch);
+            for code in scratch.split(|&c| c == b' ').filter(|code| !code.is_empty()) {
+                take(&hash::index_hash(code));
+            }
+        }
+        (IndexKind::Substring, framed) => framed.windows(3).for_each(take),
+        (IndexKind::EqualityOrdered, [START, normal @ .., END]) => {
+            put_ordered(normal, scratch);
+            take(scratch);
+        }
+        (IndexKind::EqualityHash, [START, normal @ .., END]) => take(&hash::index_hash(normal)),
+        (IndexKind::EqualityOrdered | IndexKind::EqualityHash, _) => {}
     }
 }
 

@@ -21,7 +21,7 @@ mod varint;
 pub mod view;
 mod write;
 
-pub use bulk::{BulkBuilder, PreparedEntry, Preparer};
+pub use bulk::{BulkBuilder, PreparedEntry, Preparer, Preparers, Unprepared};
 pub use change::{ChangeKind, ChangeRecord, Effect, ValueChange};
 pub use database::{
     Database, DatabaseOptions, DatabaseStat, HeldSnapshot, IndexDefinition, Snapshot, WriteTransaction,

@@ -101,12 +101,12 @@ impl SetWriter {
             self.indexed += 1;
         }
     }
-    /// The number of a shared set with this content, sharing it now if it has recurred often enough.
-    pub(crate) fn number(&mut self, mirror: &SharedSets, tlvs: &[u8]) -> Option<u64> {
+    /// The number of a shared set with this content, sharing it now if it has recurred often enough. `hash` is [`hash::value_hash`] of
+    /// the content.
+    pub(crate) fn number(&mut self, mirror: &SharedSets, tlvs: &[u8], hash: u64) -> Option<u64> {
         if tlvs.len() <= REFERENCE + 1 {
             return None;
         }
-        let hash = hash::value_hash(tlvs);
         if let Some(&number) = self.numbers.get(&hash) {
             return (mirror.tlvs(number) == Some(tlvs)).then_some(number);
         }
@@ -159,15 +159,19 @@ impl SharedSets {
 mod tests {
     use super::*;
 
+    fn number(writer: &mut SetWriter, mirror: &SharedSets, tlvs: &[u8]) -> Option<u64> {
+        writer.number(mirror, tlvs, hash::value_hash(tlvs))
+    }
+
     #[test]
     fn a_set_is_shared_when_it_has_cost_enough() {
         let (mirror, mut writer) = (SharedSets::default(), SetWriter::default());
         let set = [4u8; 100];
-        assert_eq!(writer.number(&mirror, &set), None);
-        assert_eq!(writer.number(&mirror, &set), None);
-        assert_eq!(writer.number(&mirror, &set), None);
-        assert_eq!(writer.number(&mirror, &set), Some(0));
-        assert_eq!(writer.number(&mirror, &set), Some(0));
+        assert_eq!(number(&mut writer, &mirror, &set), None);
+        assert_eq!(number(&mut writer, &mirror, &set), None);
+        assert_eq!(number(&mut writer, &mirror, &set), None);
+        assert_eq!(number(&mut writer, &mirror, &set), Some(0));
+        assert_eq!(number(&mut writer, &mirror, &set), Some(0));
         assert_eq!(mirror.tlvs(0), Some(&set[..]));
     }
 
@@ -175,8 +179,8 @@ mod tests {
     fn small_and_single_sets_are_not_shared() {
         let (mirror, mut writer) = (SharedSets::default(), SetWriter::default());
         for i in 0..1000u32 {
-            assert_eq!(writer.number(&mirror, b"\x04\x02ab"), None);
-            assert_eq!(writer.number(&mirror, &i.to_be_bytes().repeat(30)), None);
+            assert_eq!(number(&mut writer, &mirror, b"\x04\x02ab"), None);
+            assert_eq!(number(&mut writer, &mirror, &i.to_be_bytes().repeat(30)), None);
         }
     }
 }

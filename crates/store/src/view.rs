@@ -87,6 +87,12 @@ impl<'t> View<'t> {
     pub fn referral_count(&self) -> Result<u64, StoreError> {
         self.tables().number(self.txn, MetaRow::Referrals)
     }
+    /// The greatest entry ID in use; 0 when there are no entries.
+    pub fn last_entry(&self) -> Result<EntryId, StoreError> {
+        let last = self.tables().entries.last(self.txn)?;
+        let id = |(key, _)| varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"));
+        last.map_or(Ok(0), id)
+    }
     /// Chooses how to answer a search. `base` is the ID of the base entry; 0 stands for the root above the topmost entries (the base
     /// `""` of a database with the empty suffix that has no entry of that name). The plan prints as `ironbark explain` shows it.
     pub fn plan(&self, base: EntryId, scope: Scope, filter: &CompiledFilter) -> Result<Plan, StoreError> {
@@ -197,6 +203,27 @@ impl<'t> Record<'t> {
             })
         })
     }
+    /// Calls `visit` with each attribute in stored order. Unlike [`Record::attributes`], damage is an error and not an end.
+    pub fn for_each_attribute(
+        &self,
+        visit: &mut dyn FnMut(RecordAttribute<'t>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let mut blocks = self.blocks;
+        while !blocks.is_empty() {
+            let attribute = codec::take_block(&mut blocks).and_then(|(number, form)| {
+                let info = self.view.catalog.attribute(number)?;
+                Some(RecordAttribute {
+                    info,
+                    number,
+                    form,
+                    id: self.id,
+                    view: self.view,
+                })
+            });
+            visit(attribute.ok_or_else(|| StoreError::damaged("a record"))?)?;
+        }
+        Ok(())
+    }
     /// The values of exactly this description.
     pub fn values(&self, description: &AttributeDescription) -> Option<RecordAttribute<'t>> {
         let wanted = self.view.catalog.number(description)?;
@@ -213,21 +240,10 @@ impl<'t> Record<'t> {
     /// A copy in memory. `dn` is the entry's name.
     pub fn to_entry(&self, dn: Dn) -> Result<Entry, StoreError> {
         let mut attributes = Vec::new();
-        let mut blocks = self.blocks;
-        while !blocks.is_empty() {
-            let attribute = codec::take_block(&mut blocks).and_then(|(number, form)| {
-                let info = self.view.catalog.attribute(number)?;
-                Some(RecordAttribute {
-                    info,
-                    number,
-                    form,
-                    id: self.id,
-                    view: self.view,
-                })
-            });
-            let attribute = attribute.ok_or_else(|| StoreError::damaged("a record"))?;
+        self.for_each_attribute(&mut |attribute| {
             attributes.push(attribute.to_attribute()?);
-        }
+            Ok(())
+        })?;
         Ok(Entry { dn, attributes })
     }
 }

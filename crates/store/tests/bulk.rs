@@ -13,7 +13,7 @@ mod common;
 
 use common::*;
 use ironbark_model::Entry;
-use ironbark_store::{BulkBuilder, Database, Scope, StoreError};
+use ironbark_store::{BulkBuilder, Database, PreparedEntry, Preparer, Scope, StoreError};
 
 const ALL: &str = "dc=example,dc=com";
 
@@ -63,11 +63,27 @@ fn a_bulk_build_equals_single_additions() {
     }
     write.commit().unwrap();
 
+    // In memory, and with many runs in files.
+    for memory_limit in [64 << 20, 20_000] {
+        bulk_equals(&single, &entries, memory_limit);
+    }
+}
+
+fn bulk_equals(single: &Store, entries: &[Entry], memory_limit: usize) {
     let directory = tempfile::tempdir().unwrap();
-    let mut builder = BulkBuilder::new(options(directory.path()), schema(), 3 << 20).unwrap();
-    for entry in &entries {
+    let mut builder = BulkBuilder::new(options(directory.path()), schema(), memory_limit).unwrap();
+    for entry in entries {
         builder.add(entry).unwrap();
     }
+    let runs = std::fs::read_dir(directory.path().join("bulk-build.tmp")).unwrap();
+    let runs = runs.filter(|file| {
+        file.as_ref()
+            .unwrap()
+            .file_name()
+            .to_string_lossy()
+            .starts_with("keys.")
+    });
+    assert_eq!(runs.count() > 10, memory_limit == 20_000);
     builder.finish().unwrap();
     let bulk = Store {
         database: Database::open(options(directory.path()), schema()).unwrap(),
@@ -101,20 +117,26 @@ fn a_bulk_build_equals_single_additions() {
     assert!(!bulk.directory.path().join("bulk-build.tmp").exists());
 }
 
+fn prepare(preparer: &mut Preparer, entry: &Entry) -> PreparedEntry {
+    let attributes = entry.attributes.iter();
+    let attributes = attributes.map(|found| (&found.description, found.values.iter().map(Vec::as_slice)));
+    preparer.prepare(entry.dn.clone(), attributes).unwrap()
+}
+
 #[test]
 fn threads_prepare_and_order_is_kept() {
     let entries = entries(500);
     let directory = tempfile::tempdir().unwrap();
     let mut builder = BulkBuilder::new(options(directory.path()), schema(), 8 << 20).unwrap();
-    let preparer = builder.preparer();
+    let preparers = builder.preparers();
     let ready: Vec<_> = std::thread::scope(|scope| {
         let parts: Vec<_> = entries
             .chunks(100)
             .map(|part| {
-                let preparer = preparer.clone();
+                let mut preparer = preparers.preparer();
                 scope.spawn(move || {
                     part.iter()
-                        .map(|entry| preparer.prepare(entry).unwrap())
+                        .map(|entry| prepare(&mut preparer, entry))
                         .collect::<Vec<_>>()
                 })
             })

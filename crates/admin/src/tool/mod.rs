@@ -3,6 +3,7 @@
 pub(crate) mod chosen;
 mod context_csn;
 mod filter;
+mod load_options;
 pub(crate) mod options;
 pub(crate) mod owner;
 pub(crate) mod progress;

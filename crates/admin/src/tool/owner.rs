@@ -19,7 +19,12 @@ pub(crate) fn adopt(directory: &Path) -> io::Result<()> {
     if !rustix::process::geteuid().is_root() {
         return Ok(());
     }
-    let owner = fs::metadata(directory)?;
+    let owner = match fs::metadata(directory) {
+        Ok(owner) => owner,
+        // What opens the database says so.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
     for name in ["data.mdb", "lock.mdb"] {
         give(&directory.join(name), &owner)?;
     }

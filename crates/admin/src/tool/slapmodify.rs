@@ -24,6 +24,7 @@ use ironbark_runtime::{Clock, Randomness};
 use super::{
     chosen::{Chosen, database_of},
     context_csn,
+    load_options::LoadOptions,
     options::{Grammar, Options, Told},
     owner,
 };
@@ -38,21 +39,13 @@ const GRAMMAR: Grammar = Grammar {
     operands: false,
 };
 
-/// slapmodify's own options.
-#[derive(Default)]
-struct Settings {
-    first_line: u64,
-    server_id: u16,
-    writes_context_csn: bool,
-}
-
 /// Runs slapmodify; `arguments` begin with the program's name.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     let options = match Options::read(&GRAMMAR, arguments) {
         Ok(options) => options,
         Err(Told(code)) => return code,
     };
-    let settings = match Settings::new(&options) {
+    let settings = match load_options(&options) {
         Ok(settings) => settings,
         Err(text) => return options.usage(&GRAMMAR, &text).0,
     };
@@ -69,33 +62,20 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-impl Settings {
-    fn new(options: &Options) -> Result<Self, String> {
-        let mut settings = Self::default();
-        let always = "operations are always checked; load unchecked entries with slapadd -s";
-        for opt in &options.own {
-            let text = opt.text().map_err(|error| error.to_string())?;
-            match opt.letter {
-                'j' => settings.first_line = text.parse().map_err(|_| format!("-j {text}: no line number"))?,
-                's' => return Err(format!("-s: {always}")),
-                'S' => {
-                    let sid = text.parse().ok().filter(|sid| *sid <= 0xfff);
-                    settings.server_id = sid.ok_or_else(|| format!("-S {text}: no server ID"))?;
-                }
-                'w' => settings.writes_context_csn = true,
-                _ => {}
-            }
+fn load_options(options: &Options) -> Result<LoadOptions, String> {
+    let always = "operations are always checked; load unchecked entries with slapadd -s";
+    for name in ["schema-check", "value-check"] {
+        if options.switch(name)? == Some(false) {
+            return Err(format!("-o {name}=no: {always}"));
         }
-        for name in ["schema-check", "value-check"] {
-            if options.switch(name)? == Some(false) {
-                return Err(format!("-o {name}=no: {always}"));
-            }
-        }
-        Ok(settings)
     }
+    LoadOptions::read(options, &mut |opt, _| match opt.letter {
+        's' => Err(format!("-s: {always}")),
+        _ => Ok(()),
+    })
 }
 
-fn modify(options: &Options, settings: &Settings) -> Result<bool, String> {
+fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
     let input: Box<dyn BufRead> = match &options.file {
         None => Box::new(io::stdin().lock()),

@@ -1,7 +1,7 @@
-//! External sort of (key, entry ID) pairs: sorted runs in temporary files, merged at the end.
+//! Groups of keys and entries from memory and from sorted runs in temporary files, merged.
 //!
 //! A run is a sequence of groups: varint length of the prefix shared with the key before, varint length of the rest, the rest,
-//! varint number of IDs, the first ID, then distances.
+//! varint number of entries, the first entry, then distances.
 
 use std::{
     cmp::Reverse,
@@ -11,190 +11,57 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::temporary_file;
+use super::gather::Groups;
 use crate::{EntryId, StoreError, varint};
 
-/// Gathers pairs.
-pub(super) struct RunSorter {
-    directory: PathBuf,
-    name: &'static str,
-    limit: usize,
-    arena: Vec<u8>,
-    items: Vec<Item>,
-    runs: Vec<PathBuf>,
-}
+/// Bytes that are read and written at once.
+const BUFFER: usize = 64 << 10;
 
-/// One pair: the first eight bytes of the key (zeros behind its end) decide most comparisons; a longer rest is in the arena.
-#[derive(Clone, Copy)]
-struct Item {
-    prefix: u64,
-    id: EntryId,
-    offset: u32,
-    length: u32,
-}
-
-impl Item {
-    fn rest<'a>(&self, arena: &'a [u8]) -> &'a [u8] {
-        let offset = self.offset as usize;
-        arena
-            .get(offset..offset + (self.length as usize).saturating_sub(8))
-            .unwrap_or_default()
-    }
-    fn compare(&self, other: &Self, arena: &[u8]) -> std::cmp::Ordering {
-        self.prefix
-            .cmp(&other.prefix)
-            .then_with(|| self.rest(arena).cmp(other.rest(arena)))
-            .then(self.length.cmp(&other.length))
-    }
-    fn key(&self, arena: &[u8], out: &mut Vec<u8>) {
-        out.clear();
-        let prefix = self.prefix.to_be_bytes();
-        out.extend_from_slice(prefix.get(..(self.length as usize).min(8)).unwrap_or_default());
-        out.extend_from_slice(self.rest(arena));
-    }
-}
-
-impl RunSorter {
-    /// `limit` in bytes of memory.
-    pub(super) fn new(directory: &Path, name: &'static str, limit: usize) -> Self {
-        Self {
-            directory: directory.to_owned(),
-            name,
-            // The arena is addressed by 32 bits.
-            limit: limit.clamp(1 << 20, 4_000_000_000),
-            arena: Vec::new(),
-            items: Vec::new(),
-            runs: Vec::new(),
-        }
-    }
-    /// Adds a pair; keys are at most 511 bytes.
-    pub(super) fn push(&mut self, key: &[u8], id: EntryId) -> Result<(), StoreError> {
-        let mut prefix = [0u8; 8];
-        for (to, from) in prefix.iter_mut().zip(key) {
-            *to = *from;
-        }
-        let offset = u32::try_from(self.arena.len()).unwrap_or(u32::MAX);
-        self.arena.extend_from_slice(key.get(8..).unwrap_or_default());
-        let length = u32::try_from(key.len()).unwrap_or(u32::MAX);
-        self.items.push(Item {
-            prefix: u64::from_be_bytes(prefix),
-            id,
-            offset,
-            length,
-        });
-        if self.arena.len() + self.items.len() * size_of::<Item>() > self.limit {
-            self.spill()?;
-        }
-        Ok(())
-    }
-    /// Writes what is in memory, a run for each processor.
-    fn spill(&mut self) -> Result<(), StoreError> {
-        if self.items.is_empty() {
-            return Ok(());
-        }
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(16);
-        let part = self.items.len().div_ceil(threads).max(10_000);
-        let arena = self.arena.as_slice();
-        let results = std::thread::scope(|scope| {
-            let mut handles = Vec::new();
-            for items in self.items.chunks_mut(part) {
-                let path = temporary_file(&self.directory, self.name, self.runs.len());
-                self.runs.push(path.clone());
-                handles.push(scope.spawn(move || write_run(&path, items, arena)));
-            }
-            handles
-                .into_iter()
-                .map(|handle| {
-                    handle
-                        .join()
-                        .unwrap_or_else(|_| Err(StoreError::Format("a sorting thread has failed".into())))
-                })
-                .collect::<Result<Vec<()>, StoreError>>()
-        });
-        results?;
-        self.items.clear();
-        self.arena.clear();
-        Ok(())
-    }
-    /// Writes the rest and begins the merge.
-    pub(super) fn merge(&mut self) -> Result<Merge, StoreError> {
-        self.spill()?;
-        self.items = Vec::new();
-        self.arena = Vec::new();
-        let mut merge = Merge::default();
-        for (path, at) in std::mem::take(&mut self.runs).into_iter().zip(0..) {
-            let file = File::open(&path).map_err(|error| StoreError::file(&path, error))?;
-            let mut run = RunReader {
-                input: BufReader::with_capacity(256 << 10, file),
-                path,
-                key: Vec::new(),
-                ids: Vec::new(),
-            };
-            if run.next()? {
-                merge.heap.push(Reverse((run.key.clone(), at)));
-            }
-            merge.runs.push(run);
-        }
-        Ok(merge)
-    }
-}
-
-fn write_run(path: &Path, items: &mut [Item], arena: &[u8]) -> Result<(), StoreError> {
-    items.sort_unstable_by(|a, b| a.compare(b, arena).then(a.id.cmp(&b.id)));
+/// Writes groups to a new file.
+pub(super) fn write_run(path: &Path, groups: &mut dyn Groups) -> Result<(), StoreError> {
     let failed = |error| StoreError::file(path, error);
-    let mut output = BufWriter::with_capacity(256 << 10, File::create(path).map_err(failed)?);
-    let (mut key, mut previous, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
-    for group in items.chunk_by(|a, b| a.compare(b, arena).is_eq()) {
-        let Some(first) = group.first() else { continue };
-        std::mem::swap(&mut key, &mut previous);
-        first.key(arena, &mut key);
+    let mut output = BufWriter::with_capacity(BUFFER, File::create(path).map_err(failed)?);
+    let (mut key, mut previous, mut entries, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    while groups.next(&mut key, &mut entries)? {
         let shared = key.iter().zip(&previous).take_while(|(a, b)| a == b).count();
         bytes.clear();
         varint::put(&mut bytes, shared as u64);
         varint::put(&mut bytes, (key.len() - shared) as u64);
         bytes.extend_from_slice(key.get(shared..).unwrap_or_default());
-        varint::put(&mut bytes, group.len() as u64);
+        varint::put(&mut bytes, entries.len() as u64);
         let mut last = 0;
-        for item in group {
-            varint::put(&mut bytes, item.id - last);
-            last = item.id;
+        for &entry in &entries {
+            varint::put(&mut bytes, u64::from(entry - last));
+            last = entry;
         }
         output.write_all(&bytes).map_err(failed)?;
+        std::mem::swap(&mut key, &mut previous);
     }
     output.flush().map_err(failed)
 }
 
-struct RunReader {
+/// Reads a run; its file goes with it.
+pub(super) struct RunReader {
     input: BufReader<File>,
     path: PathBuf,
-    key: Vec<u8>,
-    ids: Vec<EntryId>,
+    last: Vec<u8>,
 }
 
 impl RunReader {
-    /// Reads the next group; `false` at the end.
-    fn next(&mut self) -> Result<bool, StoreError> {
-        let Some(shared) = self.varint()? else { return Ok(false) };
-        let length = self.number()?;
-        self.key.truncate(usize::try_from(shared).unwrap_or(usize::MAX));
-        let start = self.key.len();
-        self.key
-            .resize(start + usize::try_from(length).unwrap_or(0).min(1024), 0);
-        let rest = self.key.get_mut(start..).unwrap_or_default();
-        self.input
-            .read_exact(rest)
-            .map_err(|error| StoreError::file(&self.path, error))?;
-        self.ids.clear();
-        let mut last = 0;
-        for _ in 0..self.number()? {
-            last += self.number()?;
-            self.ids.push(last);
-        }
-        Ok(true)
+    /// Opens a run.
+    pub(super) fn open(path: PathBuf) -> Result<Self, StoreError> {
+        let file = File::open(&path).map_err(|error| StoreError::file(&path, error))?;
+        Ok(Self {
+            input: BufReader::with_capacity(BUFFER, file),
+            path,
+            last: Vec::new(),
+        })
     }
     fn number(&mut self) -> Result<u64, StoreError> {
-        self.varint()?
-            .ok_or_else(|| StoreError::Format(format!("{}: cut off", self.path.display())))
+        self.varint()?.ok_or_else(|| self.cut_off())
+    }
+    fn cut_off(&self) -> StoreError {
+        StoreError::Format(format!("{}: cut off", self.path.display()))
     }
     fn varint(&mut self) -> Result<Option<u64>, StoreError> {
         let failed = |error| StoreError::file(&self.path, error);
@@ -213,57 +80,119 @@ impl RunReader {
     }
 }
 
+impl Groups for RunReader {
+    fn next(&mut self, key: &mut Vec<u8>, entries: &mut Vec<u32>) -> Result<bool, StoreError> {
+        let Some(shared) = self.varint()? else { return Ok(false) };
+        let length = self.number()?;
+        self.last.truncate(usize::try_from(shared).unwrap_or(usize::MAX));
+        let start = self.last.len();
+        self.last
+            .resize(start + usize::try_from(length).unwrap_or(0).min(1024), 0);
+        let rest = self.last.get_mut(start..).unwrap_or_default();
+        self.input
+            .read_exact(rest)
+            .map_err(|error| StoreError::file(&self.path, error))?;
+        key.clone_from(&self.last);
+        entries.clear();
+        let mut last = 0;
+        for _ in 0..self.number()? {
+            last += u32::try_from(self.number()?).map_err(|_| self.cut_off())?;
+            entries.push(last);
+        }
+        Ok(true)
+    }
+}
+
+impl Drop for RunReader {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Entry IDs by ordinal; 0 where nothing was stored. `None`: the numbers are the IDs.
+pub(super) type Placed = Option<Vec<u32>>;
+
+/// Groups with the table that makes entry IDs of their numbers.
+struct Source<'p> {
+    groups: Box<dyn Groups + Send>,
+    placed: &'p Placed,
+    entries: Vec<u32>,
+}
+
 /// A key and its entry IDs, ascending.
 pub(super) type Group<'m> = (&'m [u8], &'m [EntryId]);
 
-/// Keys in order, each once, with the IDs of all runs.
+/// Keys in order, each once, with the IDs of all sources.
 #[derive(Default)]
-pub(super) struct Merge {
-    runs: Vec<RunReader>,
+pub(super) struct Merge<'p> {
+    sources: Vec<Source<'p>>,
     heap: BinaryHeap<Reverse<(Vec<u8>, usize)>>,
     key: Vec<u8>,
     ids: Vec<EntryId>,
 }
 
-impl Merge {
-    /// The next key and its IDs, ascending.
+impl<'p> Merge<'p> {
+    /// Adds a source.
+    pub(super) fn add(&mut self, groups: Box<dyn Groups + Send>, placed: &'p Placed) -> Result<(), StoreError> {
+        let mut source = Source {
+            groups,
+            placed,
+            entries: Vec::new(),
+        };
+        let mut key = Vec::new();
+        if source.groups.next(&mut key, &mut source.entries)? {
+            self.heap.push(Reverse((key, self.sources.len())));
+            self.sources.push(source);
+        }
+        Ok(())
+    }
+    /// The next key and its IDs, ascending; none when nothing with this key was stored.
     pub(super) fn next(&mut self) -> Result<Option<Group<'_>>, StoreError> {
         self.ids.clear();
         let mut first = true;
-        while let Some(Reverse((key, _))) = self.heap.peek() {
-            if !first && *key != self.key {
-                break;
-            }
-            let Some(Reverse((mut key, at))) = self.heap.pop() else {
-                break;
-            };
-            let Some(run) = self.runs.get_mut(at) else { break };
-            self.ids.extend_from_slice(&run.ids);
-            let more = run.next()?;
+        while let Some(mut top) = self.heap.peek_mut() {
+            let Reverse((key, at)) = &mut *top;
             if first {
-                self.key.clone_from(&key);
+                self.key.clone_from(key);
                 first = false;
+            } else if *key != self.key {
+                break;
             }
-            if more {
-                key.clone_from(&run.key);
-                self.heap.push(Reverse((key, at)));
+            let Some(source) = self.sources.get_mut(*at) else { break };
+            source.take(&mut self.ids);
+            if !source.groups.next(key, &mut source.entries)? {
+                std::collections::binary_heap::PeekMut::pop(top);
             }
         }
         if first {
             return Ok(None);
         }
         if !self.ids.is_sorted() {
-            self.ids.sort_unstable();
+            sort_stretches(&mut self.ids);
         }
         self.ids.dedup();
         Ok(Some((&self.key, &self.ids)))
     }
 }
 
-impl Drop for Merge {
-    fn drop(&mut self) {
-        for run in &self.runs {
-            let _ = std::fs::remove_file(&run.path);
+/// Sorts what is a few ascending stretches, one of each source but for places that were kept: the stable sort merges them.
+#[allow(
+    clippy::stable_sort_primitive,
+    reason = "the unstable sort does not use the order that there is"
+)]
+fn sort_stretches(ids: &mut [EntryId]) {
+    ids.sort();
+}
+
+impl Source<'_> {
+    fn take(&self, ids: &mut Vec<EntryId>) {
+        let entries = self.entries.iter();
+        match self.placed {
+            None => ids.extend(entries.map(|&entry| EntryId::from(entry))),
+            Some(placed) => {
+                let found = entries.filter_map(|&ordinal| placed.get(ordinal as usize));
+                ids.extend(found.filter(|&&id| id > 0).map(|&id| EntryId::from(id)));
+            }
         }
     }
 }
@@ -274,30 +203,45 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::*;
+    use super::{
+        super::{gather::SortedPairs, pairs::Pairs},
+        *,
+    };
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(32))]
         #[test]
         fn a_merge_is_an_ordered_map(
-            pairs in proptest::collection::vec((proptest::collection::vec(0u8..3, 0..14), 1u64..500), 0..400),
+            pairs in proptest::collection::vec((proptest::collection::vec(0u8..3, 0..14), 1u32..500), 0..400),
             spill in 1usize..100,
         ) {
             let directory = tempfile::tempdir().unwrap();
-            let mut sorter = RunSorter::new(directory.path(), "keys", 1 << 20);
+            // Even numbers have got no place, others the one of their tenfold.
+            let placed = Some((0..500u32).map(|ordinal| ordinal % 2 * ordinal * 10).collect());
+            let mut merge = Merge::default();
             let mut expected: BTreeMap<Vec<u8>, BTreeSet<u64>> = BTreeMap::new();
-            for (at, (key, id)) in pairs.iter().enumerate() {
-                sorter.push(key, *id).unwrap();
-                if at % spill == 0 { sorter.spill().unwrap(); }
-                expected.entry(key.clone()).or_default().insert(*id);
+            let mut gathered = Pairs::default();
+            for (at, (key, ordinal)) in pairs.iter().enumerate() {
+                gathered.push(key, *ordinal).unwrap();
+                if at % spill == 0 {
+                    let path = directory.path().join(at.to_string());
+                    write_run(&path, &mut SortedPairs::new(std::mem::take(&mut gathered))).unwrap();
+                    merge.add(Box::new(RunReader::open(path).unwrap()), &placed).unwrap();
+                }
+                let ids = expected.entry(key.clone()).or_default();
+                if ordinal % 2 == 1 {
+                    ids.insert(u64::from(ordinal * 10));
+                }
             }
-            let mut merge = sorter.merge().unwrap();
+            merge.add(Box::new(SortedPairs::new(gathered)), &placed).unwrap();
             for (key, ids) in expected {
                 let (merged, found) = merge.next().unwrap().unwrap();
                 prop_assert_eq!(merged.to_vec(), key);
                 prop_assert_eq!(found.to_vec(), ids.into_iter().collect::<Vec<_>>());
             }
             prop_assert!(merge.next().unwrap().is_none());
+            drop(merge);
+            prop_assert!(std::fs::read_dir(directory.path()).unwrap().next().is_none());
         }
     }
 }

@@ -390,7 +390,7 @@ impl Planner<'_, '_> {
         };
         if large && let Answer::Set(set, true) = self.fetch(at + 1)? {
             let mut rest = IdSet::Nothing;
-            rest.insert_run(1, self.view.last_id()?);
+            rest.insert_run(1, self.view.last_entry()?);
             rest.subtract(&set);
             return Ok(Answer::Set(rest, false));
         }

@@ -121,9 +121,4 @@ impl View<'_> {
             .count();
         Ok(topmost == 1 || header.rdn.is_empty())
     }
-    /// The largest entry ID in use; 0 when there is none.
-    pub(crate) fn last_id(&self) -> Result<EntryId, StoreError> {
-        let last = self.tables().entries.last(self.txn)?;
-        Ok(last.and_then(|(key, _)| varint::read(key)).unwrap_or(0))
-    }
 }

@@ -2,10 +2,10 @@
 
 use super::{
     codec::{self, External, Form, Header},
-    packed,
+    packed::{self, Packing},
 };
 use crate::{
-    EntryId,
+    EntryId, hash,
     sets::{SetWriter, SharedSets},
 };
 
@@ -118,18 +118,30 @@ impl Image {
 }
 
 /// Appends a block in the smallest form that serves: packed, shared, inline.
-pub(crate) fn put_inline(number: u16, tlvs: &[u8], sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
-    let mut rest = tlvs;
-    if let Some(value) = codec::take_value(&mut rest)
-        && rest.is_empty()
-    {
-        let mut bytes = Vec::new();
-        if let Some(packing) = packed::pack(value, &mut bytes) {
-            codec::put_block(number, Form::Packed(packing, &bytes), out);
-            return;
-        }
+fn put_inline(number: u16, tlvs: &[u8], sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
+    let mut bytes = Vec::new();
+    match pack(tlvs, &mut bytes) {
+        Some(packing) => codec::put_block(number, Form::Packed(packing, &bytes), out),
+        None => put_set(number, tlvs, hash::value_hash(tlvs), sets, shared, out),
     }
-    match sets.number(shared, tlvs) {
+}
+
+/// Packs a set of one value that has a compact form; appends to `out`.
+pub(crate) fn pack(mut tlvs: &[u8], out: &mut Vec<u8>) -> Option<Packing> {
+    let value = codec::take_value(&mut tlvs).filter(|_| tlvs.is_empty())?;
+    packed::pack(value, out)
+}
+
+/// Appends a block of a set that is not packed: shared if it recurs. `hash` is [`hash::value_hash`] of `tlvs`.
+pub(crate) fn put_set(
+    number: u16,
+    tlvs: &[u8],
+    hash: u64,
+    sets: &mut SetWriter,
+    shared: &SharedSets,
+    out: &mut Vec<u8>,
+) {
+    match sets.number(shared, tlvs, hash) {
         Some(set) => codec::put_block(number, Form::Shared(set), out),
         None => codec::put_block(number, Form::Inline(tlvs), out),
     }

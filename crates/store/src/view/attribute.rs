@@ -43,6 +43,13 @@ impl<'t> RecordAttribute<'t> {
             Form::External(_) | Form::Packed(..) => None,
         }
     }
+    /// What stands for description and values of a set that other entries share: equal for equal ones, for good.
+    pub fn shared_set(&self) -> Option<(u16, u64)> {
+        match self.form {
+            Form::Shared(set) => Some((self.number, set)),
+            Form::Inline(_) | Form::External(_) | Form::Packed(..) => None,
+        }
+    }
     /// Length of the concatenated TLVs without those of an external set: for the length of an answer before it is written.
     pub fn encoded_length(&self) -> Option<usize> {
         match self.form {

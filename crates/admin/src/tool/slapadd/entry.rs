@@ -1,19 +1,25 @@
 //! From an LDIF record to an entry that can be stored: names resolved, schema checked, operational attributes added.
 
-use std::sync::Arc;
+use std::{
+    borrow::Cow,
+    fmt::{self, Display},
+    sync::Arc,
+};
 
+use ironbark_directory::stamp::StampBlock;
 use ironbark_ldif::{FileResolver, Item, RecordLines, Resolver as _, Value};
 use ironbark_model::{
-    Attribute, AttributeDescription, Dn, Entry, Schema,
+    AttributeDescription, Dn, ResultCode, Schema,
     schema::{
         ClassNumber,
         entry_check::{CheckedAttribute, EntryCheck, structural_class_of},
     },
 };
-use ironbark_runtime::Randomness;
+use ironbark_runtime::{Randomness, RandomnessError};
 use rustc_hash::FxHashMap;
+use smallvec::smallvec;
 
-use super::stamp::Stamp;
+use super::draft::{Draft, DraftAttribute};
 use crate::tool::context_csn::sid_of;
 
 /// How entries are checked and completed.
@@ -36,6 +42,39 @@ pub(super) struct Refused {
     pub(super) message: String,
 }
 
+/// What an entry that brings no CSN and times is stamped with. CSNs rise in the order of the file, whichever thread makes them.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stamp<'b> {
+    pub(super) block: &'b StampBlock,
+    /// Number of the record in the block.
+    pub(super) number: u32,
+    /// Number within what the record includes.
+    pub(super) part: u32,
+}
+
+impl Stamp<'_> {
+    fn csn(&self) -> String {
+        self.block.csn(self.number, self.part)
+    }
+}
+
+/// Where a record stands, as it is printed.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) line: u64,
+    /// Of an included file.
+    pub(super) url: Option<Arc<str>>,
+}
+
+impl Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.url {
+            None => write!(f, "{}", self.line),
+            Some(url) => write!(f, "{} of {url}", self.line),
+        }
+    }
+}
+
 /// Makes entries of records. Each thread has its own.
 pub(super) struct Assembler {
     schema: Arc<Schema>,
@@ -43,8 +82,15 @@ pub(super) struct Assembler {
     rules: Rules,
     randomness: Randomness,
     /// Descriptions by their text, as they come again and again.
-    descriptions: FxHashMap<Box<[u8]>, AttributeDescription>,
+    descriptions: FxHashMap<Box<[u8]>, Described>,
     scratch: Vec<u8>,
+}
+
+/// A description, and whether it is computed for each answer and so not stored.
+#[derive(Clone)]
+struct Described {
+    description: AttributeDescription,
+    computed: bool,
 }
 
 /// Descriptions of the system schema that are needed by name.
@@ -81,71 +127,72 @@ impl Assembler {
     }
 
     /// The name of a record.
-    pub(super) fn name(&self, text: &[u8], line: &str) -> Result<Dn, Refused> {
+    pub(super) fn name(&self, text: &[u8], place: &Place) -> Result<Dn, Refused> {
         Dn::parse(&self.schema, text).map_err(|_| {
             let shown = String::from_utf8_lossy(text);
-            unparsable(&format!("str2entry: entry -1 has invalid DN \"{shown}\""), line)
+            unparsable(&format!("str2entry: entry -1 has invalid DN \"{shown}\""), place)
         })
     }
 
     /// The attributes of a record whose `dn:` has been read.
-    pub(super) fn attributes(&mut self, dn: Dn, lines: &mut RecordLines<'_>, line: &str) -> Result<Entry, Refused> {
-        let mut entry = Entry::new(dn);
+    pub(super) fn attributes<'b>(
+        &mut self,
+        draft: &mut Draft<'b>,
+        lines: &mut RecordLines<'b>,
+        place: &Place,
+    ) -> Result<(), Refused> {
         loop {
             let item = lines
                 .next_item()
-                .map_err(|error| unparsable(&error.to_string(), line))?;
+                .map_err(|error| unparsable(&error.to_string(), place))?;
             let found = match item {
-                None => return Ok(entry),
+                None => return Ok(()),
                 Some(Item::Line(found)) => found,
-                Some(Item::Separator) => return Err(unparsable("<= str2entry: a line with a dash alone", line)),
+                Some(Item::Separator) => return Err(unparsable("<= str2entry: a line with a dash alone", place)),
             };
-            match found.value {
-                Value::Plain(value) => self.add(&mut entry, found.name, value, line)?,
+            let value = match found.value {
+                Value::Plain(value) => Cow::Borrowed(value),
                 Value::Url(url) => {
                     let value = FileResolver::default().value(&String::from_utf8_lossy(url));
-                    let value = value.map_err(|reason| {
+                    Cow::Owned(value.map_err(|reason| {
                         unparsable(
                             &format!("<= str2entry: {}: {reason}", String::from_utf8_lossy(url)),
-                            line,
+                            place,
                         )
-                    })?;
-                    self.add(&mut entry, found.name, &value, line)?;
+                    })?)
                 }
-            }
+            };
+            self.add(draft, found.name, value, place)?;
         }
     }
 
     /// Adds one value as it was written.
-    pub(super) fn add(&mut self, entry: &mut Entry, name: &[u8], value: &[u8], line: &str) -> Result<(), Refused> {
-        let description = self.description(name).map_err(|reason| {
-            unparsable(
-                &format!("<= str2entry: str2ad({}): {reason}", String::from_utf8_lossy(name)),
-                line,
-            )
-        })?;
-        if self.known.computed.contains(&description) {
+    pub(super) fn add<'b>(
+        &mut self,
+        draft: &mut Draft<'b>,
+        name: &[u8],
+        value: Cow<'b, [u8]>,
+        place: &Place,
+    ) -> Result<(), Refused> {
+        let Some(found) = self.descriptions.get(name) else {
+            let found = self.describe(name).map_err(|reason| {
+                unparsable(
+                    &format!("<= str2entry: str2ad({}): {reason}", String::from_utf8_lossy(name)),
+                    place,
+                )
+            })?;
+            if !found.computed {
+                draft.push(&found.description, value);
+            }
             return Ok(());
-        }
-        self.check_value(&description, value, line)?;
-        match entry
-            .attributes
-            .iter_mut()
-            .find(|attribute| attribute.description == description)
-        {
-            Some(attribute) => attribute.values.push(value.to_vec()),
-            None => entry.attributes.push(Attribute {
-                description,
-                values: vec![value.to_vec()],
-            }),
+        };
+        if !found.computed {
+            draft.push(&found.description, value);
         }
         Ok(())
     }
 
-    fn description(&mut self, name: &[u8]) -> Result<AttributeDescription, &'static str> {
-        if let Some(description) = self.descriptions.get(name) {
-            return Ok(description.clone());
-        }
+    fn describe(&mut self, name: &[u8]) -> Result<Described, &'static str> {
         let description = self
             .schema
             .attribute_description(name)
@@ -153,123 +200,136 @@ impl Assembler {
         if !self.schema.is_storable(&description) {
             return Err("attribute description cannot be stored");
         }
+        let described = Described {
+            computed: self.known.computed.contains(&description),
+            description,
+        };
         if self.descriptions.len() < MAX_DESCRIPTIONS {
-            self.descriptions.insert(name.into(), description.clone());
+            self.descriptions.insert(name.into(), described.clone());
         }
-        Ok(description)
+        Ok(described)
+    }
+
+    /// Whether values are checked beyond what makes an entry storable.
+    pub(super) fn checks_values(&self) -> bool {
+        self.rules.value_check
     }
 
     /// As slapd: a value must have a normal form; its syntax is checked only if that is asked for.
-    fn check_value(&mut self, description: &AttributeDescription, value: &[u8], line: &str) -> Result<(), Refused> {
-        let attribute_type = self.schema.attribute_type(description.attribute_type);
-        let refused = |what: &str| {
-            Err(unparsable(
-                &format!("<= str2entry NULL ({what} {} 21)", attribute_type.name()),
-                line,
-            ))
-        };
-        if self.rules.value_check && (attribute_type.syntax.validate)(&self.schema, value).is_err() {
-            return refused("invalid value of");
-        }
-        let Some(rule) = attribute_type.equality.filter(|_| !value.is_empty()) else {
-            return Ok(());
-        };
-        self.scratch.clear();
-        if (rule.normalize_value)(&self.schema, value, &mut self.scratch).is_err() {
-            return refused("smr_normalize");
+    pub(super) fn check_values(&mut self, draft: &Draft<'_>, place: &Place) -> Result<(), Refused> {
+        for attribute in draft.attributes() {
+            let attribute_type = self.schema.attribute_type(attribute.description.attribute_type);
+            for value in &attribute.values {
+                if self.rules.value_check && (attribute_type.syntax.validate)(&self.schema, value).is_err() {
+                    let what = format!("invalid value of {}", attribute_type.name());
+                    return Err(unparsable(&format!("<= str2entry NULL ({what} 21)"), place));
+                }
+                let Some(rule) = attribute_type.equality.filter(|_| !value.is_empty()) else {
+                    continue;
+                };
+                self.scratch.clear();
+                if (rule.normalize_value)(&self.schema, value, &mut self.scratch).is_err() {
+                    return Err(self.no_normal_form(&attribute.description, place));
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The refusal of a value that its equality rule does not accept.
+    pub(super) fn no_normal_form(&self, description: &AttributeDescription, place: &Place) -> Refused {
+        let name = self.schema.attribute_type(description.attribute_type).name();
+        unparsable(&format!("<= str2entry NULL (smr_normalize {name} 21)"), place)
     }
 
     /// Checks the whole entry and adds what is missing of it. `root` is the database's rootdn; `None` for `lastmod off`.
     pub(super) fn complete(
         &mut self,
-        entry: &mut Entry,
+        draft: &mut Draft<'_>,
         root: Option<&str>,
         stamp: &Stamp<'_>,
-        line: &str,
+        place: &Place,
     ) -> Result<(), Refused> {
-        let named = |text: String| Refused {
+        let named = |dn: &Dn, text: &dyn Display| Refused {
             details: String::new(),
-            message: format!("dn=\"{}\" (line={line}): {text}", entry.dn.pretty()),
+            message: format!("dn=\"{}\" (line={place}): {text}", dn.pretty()),
         };
-        if entry.attribute(&self.known.object_class).is_none() {
-            return Err(named("no objectClass attribute".to_owned()));
+        if draft.values(&self.known.object_class).is_none() {
+            return Err(named(&draft.dn, &"no objectClass attribute"));
         }
         if self.rules.value_check
-            && let Some(name) = self.repeated_value(entry)
+            && let Some(name) = self.repeated_value(draft)
         {
-            return Err(named(format!("(20) {name}: value provided more than once")));
+            let text = format!("(20) {name}: value provided more than once");
+            return Err(named(&draft.dn, &text));
         }
         if self.rules.schema_check {
-            let dn = entry.dn.pretty().to_owned();
-            self.check_schema(entry).map_err(|(code, text)| Refused {
-                details: String::new(),
-                message: format!("dn=\"{dn}\" (line={line}): ({code}) {text}"),
-            })?;
+            self.check_schema(draft)
+                .map_err(|(code, text)| named(&draft.dn, &format!("({code}) {text}")))?;
         }
-        self.renew_csns(entry, stamp);
+        self.renew_csns(draft, stamp);
         if let Some(root) = root {
-            self.add_operational(entry, root, stamp).map_err(|error| Refused {
-                details: String::new(),
-                message: format!("dn=\"{}\" (line={line}): {error}", entry.dn.pretty()),
-            })?;
+            self.add_operational(draft, root, stamp)
+                .map_err(|error| named(&draft.dn, &error))?;
         }
         Ok(())
     }
 
     /// The structural class, the values of the RDN, and RFC 4512's rules.
-    fn check_schema(&self, entry: &mut Entry) -> Result<(), (u32, String)> {
+    fn check_schema(&self, draft: &mut Draft<'_>) -> Result<(), (u32, String)> {
         let known = &self.known;
-        let classes = |entry: &Entry| {
-            entry
-                .attribute(&known.object_class)
-                .map(|found| found.values.clone())
-                .unwrap_or_default()
-        };
-        let values = classes(entry);
-        let class_values = || values.iter().map(Vec::as_slice);
         let refused =
             |error: ironbark_model::schema::entry_check::EntryError| (error.result_code.0, error.diagnostic_message);
-        let structural = structural_class_of(&self.schema, class_values()).map_err(refused)?;
-        let former = entry
-            .attribute(&known.structural_object_class)
-            .and_then(|found| found.values.first());
+        let structural =
+            structural_class_of(&self.schema, bytes(draft.values(&known.object_class))).map_err(refused)?;
+        let former = bytes(draft.values(&known.structural_object_class)).next();
         let former_class = former
             .and_then(|name| self.schema.find_object_class(name))
             .map(|class| class.number);
         if former.is_none() {
             let name = self.schema.object_class(structural).name().as_bytes().to_vec();
-            entry.set_values(&known.structural_object_class, vec![name]);
+            draft.set(&known.structural_object_class, smallvec![Cow::Owned(name)]);
         }
-        for (description, value) in entry.dn.leaf_assertions(&self.schema) {
-            entry.add_value(&self.schema, &description, &value);
+        for (description, value) in draft.dn.leaf_assertions(&self.schema) {
+            let naming = self.schema.attribute_type(description.attribute_type);
+            if draft.has(&self.schema, &description, &value) {
+                continue;
+            }
+            if draft.values(&description).is_some() && naming.single_value {
+                let name = naming.name();
+                return Err((
+                    ResultCode::NAMING_VIOLATION.0,
+                    format!("value of single-valued naming attribute '{name}' conflicts with value present in entry"),
+                ));
+            }
+            draft.push(&description, Cow::Owned(value));
         }
-        let attributes: Vec<_> = entry
-            .attributes
+        let attributes: Vec<_> = draft
+            .attributes()
             .iter()
             .map(|attribute| CheckedAttribute {
                 description: &attribute.description,
                 value_count: attribute.values.len(),
             })
             .collect();
-        let collective_allowed = known
-            .collective_subentry
-            .is_some_and(|class| entry.is_of_class(&self.schema, class));
+        let classes = || bytes(draft.values(&known.object_class));
+        let collective_allowed = known.collective_subentry.is_some_and(|wanted| {
+            classes()
+                .filter_map(|name| self.schema.find_object_class(name))
+                .any(|class| self.schema.superclasses(class.number).contains(&wanted))
+        });
         let check = EntryCheck {
             former_class,
             collective_allowed,
             relax: false,
         };
-        check
-            .check(&self.schema, class_values(), &attributes)
-            .map_err(refused)?;
+        check.check(&self.schema, classes(), &attributes).map_err(refused)?;
         Ok(())
     }
 
     /// The name of an attribute with the same value twice.
-    fn repeated_value(&self, entry: &Entry) -> Option<String> {
-        entry.attributes.iter().find_map(|attribute| {
+    fn repeated_value(&self, draft: &Draft<'_>) -> Option<String> {
+        draft.attributes().iter().find_map(|attribute: &DraftAttribute<'_>| {
             let rule = self
                 .schema
                 .attribute_type(attribute.description.attribute_type)
@@ -284,49 +344,50 @@ impl Assembler {
     }
 
     /// `-o remove-sids=`.
-    fn renew_csns(&self, entry: &mut Entry, stamp: &Stamp<'_>) {
+    fn renew_csns(&self, draft: &mut Draft<'_>, stamp: &Stamp<'_>) {
         if self.rules.removed_sids.is_empty() {
             return;
         }
-        let removed = |value: &Vec<u8>| sid_of(value).is_some_and(|sid| self.rules.removed_sids.contains(&sid));
-        if let Some(found) = entry
-            .attribute_mut(&self.known.entry_csn)
-            .filter(|found| found.values.iter().any(removed))
-        {
-            found.values = vec![stamp.csn().into_bytes()];
+        let removed = |value: &[u8]| sid_of(value).is_some_and(|sid| self.rules.removed_sids.contains(&sid));
+        if bytes(draft.values(&self.known.entry_csn)).any(removed) {
+            draft.set(&self.known.entry_csn, smallvec![Cow::Owned(stamp.csn().into_bytes())]);
         }
-        if let Some(found) = self.known.context_csn.as_ref().and_then(|name| entry.attribute(name)) {
-            let kept = found.values.iter().filter(|value| !removed(value)).cloned().collect();
-            let name = found.description.clone();
-            entry.set_values(&name, kept);
+        let Some(name) = &self.known.context_csn else { return };
+        if let Some(values) = draft.values(name) {
+            let kept = values.iter().filter(|value| !removed(value)).cloned().collect();
+            draft.set(name, kept);
         }
     }
 
-    fn add_operational(&self, entry: &mut Entry, root: &str, stamp: &Stamp<'_>) -> Result<(), String> {
+    fn add_operational(&self, draft: &mut Draft<'_>, root: &str, stamp: &Stamp<'_>) -> Result<(), RandomnessError> {
         let known = &self.known;
-        let mut add = |description: &AttributeDescription, value: &mut dyn FnMut() -> Result<String, String>| {
-            if entry.attribute(description).is_none() {
-                entry.set_values(description, vec![value()?.into_bytes()]);
+        let mut add = |description: &AttributeDescription,
+                       value: &mut dyn FnMut() -> Result<String, RandomnessError>| {
+            if draft.values(description).is_none() {
+                draft.push(description, Cow::Owned(value()?.into_bytes()));
             }
-            Ok::<(), String>(())
+            Ok::<(), RandomnessError>(())
         };
-        let uuid = || self.randomness.uuid_v4().map(|uuid| uuid.hyphenated().to_string());
-        add(&known.entry_uuid, &mut || uuid().map_err(|error| error.to_string()))?;
+        add(&known.entry_uuid, &mut || {
+            let uuid = self.randomness.uuid_v4()?;
+            Ok(uuid.hyphenated().to_string())
+        })?;
         add(&known.creators_name, &mut || Ok(root.to_owned()))?;
-        add(&known.create_timestamp, &mut || Ok(stamp.time.to_owned()))?;
+        add(&known.create_timestamp, &mut || Ok(stamp.block.time().to_owned()))?;
         add(&known.entry_csn, &mut || Ok(stamp.csn()))?;
         add(&known.modifiers_name, &mut || Ok(root.to_owned()))?;
-        add(&known.modify_timestamp, &mut || Ok(stamp.time.to_owned()))
+        add(&known.modify_timestamp, &mut || Ok(stamp.block.time().to_owned()))
     }
 
     /// The entry's CSN.
-    pub(super) fn entry_csn<'e>(&self, entry: &'e Entry) -> Option<&'e [u8]> {
-        entry
-            .attribute(&self.known.entry_csn)?
-            .values
-            .first()
-            .map(Vec::as_slice)
+    pub(super) fn entry_csn<'e>(&self, draft: &'e Draft<'_>) -> Option<&'e [u8]> {
+        bytes(draft.values(&self.known.entry_csn)).next()
     }
+}
+
+/// The values of an attribute that may be missing.
+fn bytes<'v>(values: Option<&'v [Cow<'_, [u8]>]>) -> impl Iterator<Item = &'v [u8]> {
+    values.unwrap_or_default().iter().map(|value| &**value)
 }
 
 impl Known {
@@ -354,9 +415,9 @@ impl Known {
 }
 
 /// A record that is no entry.
-pub(super) fn unparsable(details: &str, line: &str) -> Refused {
+pub(super) fn unparsable(details: &str, place: &dyn Display) -> Refused {
     Refused {
         details: details.to_owned(),
-        message: format!("could not parse entry (line={line})"),
+        message: format!("could not parse entry (line={place})"),
     }
 }

@@ -3,11 +3,11 @@
 //! An empty database is built in bulk, in order and on all cores; one that has entries is added to in transactions. Without `-c`
 //! nothing is left of a load that fails.
 
+mod draft;
 mod entry;
 mod pipeline;
 mod record;
 mod sink;
-mod stamp;
 
 use std::{
     ffi::OsString,
@@ -17,6 +17,7 @@ use std::{
     sync::Arc,
 };
 
+use ironbark_directory::stamp::StampBlock;
 use ironbark_ldif::{FileResolver, Reader, Resolver as _};
 use ironbark_runtime::available_cores;
 use ironbark_store::{Database, StoreError};
@@ -26,11 +27,11 @@ use self::{
     pipeline::{ItemBatch, Pipeline},
     record::{Item, Plan, Ready, RecordReader},
     sink::{Opened, Sink},
-    stamp::BlockStamp,
 };
 use super::{
     chosen::Chosen,
     context_csn::{self, ContextCsns},
+    load_options::{LoadOptions, parse_sid},
     options::{Grammar, Options, Told},
     owner,
     progress::Progress,
@@ -54,10 +55,8 @@ const NAMED_MISSING: usize = 20;
 
 /// slapadd's own options.
 struct Settings {
+    load: LoadOptions,
     rules: Rules,
-    first_line: u64,
-    server_id: u16,
-    writes_context_csn: bool,
     memory_limit: usize,
 }
 
@@ -86,48 +85,36 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 
 impl Settings {
     fn new(options: &Options) -> Result<Self, String> {
+        let mut rules = Rules {
+            schema_check: options.switch("schema-check")?.unwrap_or(true),
+            value_check: options.switch("value-check")?.unwrap_or(false),
+            removed_sids: Vec::new(),
+        };
+        let load = LoadOptions::read(options, &mut |opt, _| {
+            rules.schema_check &= opt.letter != 's';
+            Ok(())
+        })?;
         let mut settings = Self {
-            rules: Rules {
-                schema_check: options.switch("schema-check")?.unwrap_or(true),
-                value_check: options.switch("value-check")?.unwrap_or(false),
-                removed_sids: Vec::new(),
-            },
-            first_line: 0,
-            server_id: 0,
-            writes_context_csn: false,
+            load,
+            rules,
             memory_limit: MEMORY_LIMIT,
         };
-        for opt in &options.own {
-            let text = opt.text().map_err(|error| error.to_string())?;
-            match opt.letter {
-                'j' => settings.first_line = text.parse().map_err(|_| format!("-j {text}: no line number"))?,
-                's' => settings.rules.schema_check = false,
-                'S' => settings.server_id = parse_sid(text).ok_or_else(|| format!("-S {text}: no server ID"))?,
-                'w' => settings.writes_context_csn = true,
-                _ => {}
-            }
-        }
         if let Some(list) = options.generic_value("remove-sids") {
             let sids = list.split(',').map(parse_sid).collect::<Option<_>>();
             settings.rules.removed_sids =
                 sids.ok_or_else(|| format!("-o remove-sids={list}: server IDs are expected"))?;
-            settings.writes_context_csn = true;
+            settings.load.writes_context_csn = true;
         }
         if let Some(text) = options.generic_value("memory-limit") {
             settings.memory_limit =
                 parse_bytes(text).ok_or_else(|| format!("-o memory-limit={text}: bytes are expected"))?;
         }
         if options.quick && settings.rules.value_check {
-            eprintln!("slapadd: -q switches value-check off");
+            eprintln!("slapadd: value-check incompatible with quick mode; disabled.");
             settings.rules.value_check = false;
         }
         Ok(settings)
     }
-}
-
-/// A server ID: 0 to 4095.
-fn parse_sid(text: &str) -> Option<u16> {
-    text.parse().ok().filter(|sid| *sid <= 0xfff)
 }
 
 /// Bytes, with `K`, `M` or `G` for powers of 1024.
@@ -157,7 +144,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
             made.map_err(|error| format!("slapadd: could not open database: {error}"))?
         };
         preparers.push(match &one {
-            Opened::Bulk(builder) => Some(builder.preparer()),
+            Opened::Bulk(builder) => Some(builder.preparers()),
             Opened::Database(_) | Opened::Nothing => None,
         });
         opened.push(one);
@@ -170,12 +157,12 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
     let plan = Arc::new(Plan {
         chosen,
         rules: settings.rules,
-        first_line: settings.first_line,
+        first_line: settings.load.first_line,
         preparers,
-        collects_csns: settings.writes_context_csn,
+        collects_csns: settings.load.writes_context_csn,
     });
     let pipeline =
-        Pipeline::start(input, &plan, threads, settings.server_id).map_err(|error| format!("slapadd: {error}"))?;
+        Pipeline::start(input, &plan, threads, settings.load.server_id).map_err(|error| format!("slapadd: {error}"))?;
     let result = {
         let (builders, databases) = sinks(opened);
         let sinks = builders
@@ -186,6 +173,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
             options,
             plan: Arc::clone(&plan),
             sinks: sinks.collect(),
+            includes: None,
             csns: ContextCsns::default(),
             progress: Progress::bytes(total),
             added: 0,
@@ -196,7 +184,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         adopt(database);
     }
     let (complete, csns) = result?;
-    if settings.writes_context_csn && !options.dry_run {
+    if settings.load.writes_context_csn && !options.dry_run {
         context_csn::write(&plan.chosen, csns)
             .map_err(|error| format!("slapadd: could not update contextCSN: {error}"))?;
     }
@@ -259,6 +247,8 @@ struct Load<'a> {
     options: &'a Options,
     plan: Arc<Plan>,
     sinks: Vec<Sink<'a>>,
+    /// For included files.
+    includes: Option<RecordReader>,
     csns: ContextCsns,
     progress: Progress,
     added: u64,
@@ -308,7 +298,7 @@ impl Load<'_> {
                 }
                 if self.options.verbose > 0 {
                     let id = id.map(|id| format!(" ({id:08x})")).unwrap_or_default();
-                    self.progress.line(&format!("added: \"{}\"{id}", ready.dn));
+                    self.progress.line(&format!("added: \"{}\"{id}", ready.dn()));
                 }
                 Ok(())
             }
@@ -317,12 +307,13 @@ impl Load<'_> {
                     details: String::new(),
                     message: format!(
                         "could not add entry dn=\"{}\" (line={}): {reason}",
-                        ready.dn, ready.line
+                        ready.dn(),
+                        ready.place
                     ),
                 };
                 match error {
                     StoreError::Inapplicable(reason) => {
-                        let prefix = format!("{}: ", ready.dn);
+                        let prefix = format!("{}: ", ready.dn());
                         self.refuse(&refused(reason.strip_prefix(&prefix).unwrap_or(&reason)))
                     }
                     other => Err(format!("slapadd: {}", refused(&other.to_string()).message)),
@@ -348,19 +339,28 @@ impl Load<'_> {
     }
 
     /// The records of a file that the input includes.
-    fn include(&mut self, url: &str, line: u64, stamp: &BlockStamp, count: u32) -> Result<(), String> {
+    fn include(&mut self, url: &str, line: u64, stamp: &StampBlock, count: u32) -> Result<(), String> {
         let file = match FileResolver::default().open(url) {
             Ok(file) => file,
-            Err(reason) => return self.refuse(&unparsable(&format!("include: {url}: {reason}"), &line.to_string())),
+            Err(reason) => return self.refuse(&unparsable(&format!("include: {url}: {reason}"), &line)),
         };
         let mut records = Reader::new(file, FileResolver::default());
-        let mut reader = RecordReader::new(&self.plan).map_err(|error| format!("slapadd: {error}"))?;
+        let url: Arc<str> = url.into();
         let mut inner = 0;
         loop {
             inner += 1;
             match records.read() {
                 Ok(None) => return Ok(()),
-                Ok(Some(record)) => self.item(reader.read_included(&record, url, stamp, count, inner))?,
+                Ok(Some(record)) => {
+                    let reader = match &mut self.includes {
+                        Some(reader) => reader,
+                        none => {
+                            none.insert(RecordReader::new(&self.plan).map_err(|error| format!("slapadd: {error}"))?)
+                        }
+                    };
+                    let item = reader.read_included(&record, &url, stamp, count, inner);
+                    self.item(item)?;
+                }
                 Err(error) => self.refuse(&unparsable(&error.to_string(), &format!("{} of {url}", error.line)))?,
             }
         }
@@ -402,12 +402,5 @@ mod tests {
         assert_eq!(parse_bytes("1g"), Some(1 << 30));
         assert_eq!(parse_bytes(""), None);
         assert_eq!(parse_bytes("1T"), None);
-    }
-
-    #[test]
-    fn server_ids_have_twelve_bits() {
-        assert_eq!(parse_sid("4095"), Some(4095));
-        assert_eq!(parse_sid("4096"), None);
-        assert_eq!(parse_sid("x"), None);
     }
 }

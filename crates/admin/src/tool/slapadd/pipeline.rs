@@ -10,17 +10,15 @@ use std::{
     thread::JoinHandle,
 };
 
+use ironbark_directory::stamp::{StampBlock, StampGenerator};
 use ironbark_ldif::{Block, Blocks, LdifError, Limits};
 use ironbark_runtime::{Clock, spawn_named};
 
-use super::{
-    record::{Item, Plan, RecordReader},
-    stamp::{BlockStamp, BlockStamps},
-};
+use super::record::{Item, Plan, RecordReader};
 
 /// The records of one block.
 pub(super) struct ItemBatch {
-    pub(super) stamp: BlockStamp,
+    pub(super) stamp: StampBlock,
     pub(super) items: Vec<Item>,
     /// Offset in the input behind the block.
     pub(super) end: u64,
@@ -33,10 +31,12 @@ pub(super) struct Pipeline {
     threads: Vec<JoinHandle<()>>,
 }
 
-type Job = Result<(Block, BlockStamp), LdifError>;
+type Job = Result<(Block, StampBlock), LdifError>;
 
 /// Bytes of a block: enough that handing it over costs nothing.
 const BLOCK: usize = 512 << 10;
+/// Stamps of a block: as many as it may have records.
+const STAMPS: u32 = 1 << 24;
 /// Blocks that wait before a thread and behind it.
 const WAITING: usize = 2;
 
@@ -94,11 +94,11 @@ impl Pipeline {
 /// Block `i` goes to thread `i` modulo their number; the results are collected in the same order.
 fn read(input: Box<dyn Read + Send>, jobs: &[SyncSender<Job>], server_id: u16) {
     let mut blocks = Blocks::new(input, BLOCK, Limits::default().max_record);
-    let mut stamps = BlockStamps::new(Clock::system(), server_id);
+    let (stamps, clock) = (StampGenerator::new(server_id), Clock::system());
     for sender in jobs.iter().cycle() {
         let mut block = Block::default();
         let job = match blocks.next_into(&mut block) {
-            Ok(true) => Ok((block, stamps.next())),
+            Ok(true) => Ok((block, stamps.block(&clock, STAMPS))),
             Ok(false) => return,
             Err(error) => Err(error),
         };

@@ -1,14 +1,15 @@
 //! One LDIF record on its way to a database: parsed, placed, checked, prepared. Runs on any thread.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
+use ironbark_directory::stamp::StampBlock;
 use ironbark_ldif::{Line, Record, RecordKind, RecordLines, Start, Value};
 use ironbark_model::{Dn, Entry};
-use ironbark_store::{PreparedEntry, Preparer};
+use ironbark_store::{PreparedEntry, Preparer, Preparers, Unprepared};
 
 use super::{
-    entry::{Assembler, Refused, Rules, unparsable},
-    stamp::BlockStamp,
+    draft::Draft,
+    entry::{Assembler, Place, Refused, Rules, Stamp, unparsable},
 };
 use crate::tool::chosen::{Chosen, database_of};
 
@@ -19,7 +20,7 @@ pub(super) struct Plan {
     /// Records that begin before this line are passed over.
     pub(super) first_line: u64,
     /// One for each chosen database; `None` where entries go through transactions, or nowhere.
-    pub(super) preparers: Vec<Option<Preparer>>,
+    pub(super) preparers: Vec<Option<Preparers>>,
     /// Whether CSNs are collected.
     pub(super) collects_csns: bool,
 }
@@ -36,9 +37,7 @@ pub(super) enum Item {
 
 /// An entry, ready to be stored.
 pub(super) struct Ready {
-    /// Line as it is printed.
-    pub(super) line: String,
-    pub(super) dn: Box<str>,
+    pub(super) place: Place,
     /// Position among the chosen databases.
     pub(super) target: usize,
     pub(super) content: Content,
@@ -54,18 +53,32 @@ pub(super) enum Content {
     Plain(Entry),
 }
 
+impl Ready {
+    /// The name.
+    pub(super) fn dn(&self) -> &str {
+        match &self.content {
+            Content::Prepared(entry) => entry.dn().pretty(),
+            Content::Plain(entry) => entry.dn.pretty(),
+        }
+    }
+}
+
 /// Makes items of records. Each thread has its own.
 pub(super) struct RecordReader {
     plan: Arc<Plan>,
     assembler: Assembler,
+    /// One for each chosen database that is built in bulk.
+    preparers: Vec<Option<Preparer>>,
 }
 
 impl RecordReader {
     pub(super) fn new(plan: &Arc<Plan>) -> Result<Self, String> {
         let assembler = Assembler::new(Arc::clone(plan.chosen.schema()), plan.rules.clone())?;
+        let own = |preparers: &Option<Preparers>| preparers.as_ref().map(Preparers::preparer);
         Ok(Self {
             plan: Arc::clone(plan),
             assembler,
+            preparers: plan.preparers.iter().map(own).collect(),
         })
     }
 
@@ -73,7 +86,7 @@ impl RecordReader {
     pub(super) fn read(
         &mut self,
         mut lines: RecordLines<'_>,
-        stamp: &BlockStamp,
+        stamp: &StampBlock,
         count: &mut u32,
         out: &mut Vec<Item>,
     ) {
@@ -104,7 +117,7 @@ impl RecordReader {
                 }
                 Err(_) if line < self.plan.first_line => return,
                 Err(error) => {
-                    out.push(Item::Refused(unparsable(&error.to_string(), &line.to_string())));
+                    out.push(Item::Refused(unparsable(&error.to_string(), &line)));
                     return;
                 }
             }
@@ -115,36 +128,40 @@ impl RecordReader {
     pub(super) fn read_included(
         &mut self,
         record: &Record,
-        url: &str,
-        stamp: &BlockStamp,
+        url: &Arc<str>,
+        stamp: &StampBlock,
         count: u32,
         inner: u32,
     ) -> Item {
-        let line = format!("{} of {url}", record.line);
+        let place = Place {
+            line: record.line,
+            url: Some(Arc::clone(url)),
+        };
         let made = self
-            .included(record, &line)
-            .and_then(|entry| self.finish(entry, line, stamp, count, inner));
+            .included(record, &place)
+            .and_then(|draft| self.finish(draft, place, stamp, count, inner));
         match made {
             Ok(ready) => Item::Entry(Box::new(ready)),
             Err(refused) => Item::Refused(refused),
         }
     }
 
-    fn included(&mut self, record: &Record, line: &str) -> Result<Entry, Refused> {
+    fn included<'r>(&mut self, record: &'r Record, place: &Place) -> Result<Draft<'r>, Refused> {
         let attributes = match &record.kind {
             RecordKind::Content(attributes) => attributes,
             RecordKind::Change { .. } => {
                 return Err(unparsable(
                     "<= str2entry: str2ad(changetype): attribute type undefined",
-                    line,
+                    place,
                 ));
             }
         };
-        let mut entry = Entry::new(self.assembler.name(&record.dn, line)?);
+        let mut draft = Draft::new(self.assembler.name(&record.dn, place)?);
         for (name, value) in attributes {
-            self.assembler.add(&mut entry, name, value, line)?;
+            let added = self.assembler.add(&mut draft, name, Cow::Borrowed(value), place);
+            self.first_refusal(&draft, place, added)?;
         }
-        Ok(entry)
+        Ok(draft)
     }
 
     fn entry(
@@ -152,54 +169,66 @@ impl RecordReader {
         dn: Line<'_>,
         lines: &mut RecordLines<'_>,
         line: u64,
-        stamp: &BlockStamp,
+        stamp: &StampBlock,
         count: u32,
     ) -> Result<Ready, Refused> {
-        let line = line.to_string();
+        let place = Place { line, url: None };
         let (Value::Plain(text) | Value::Url(text)) = dn.value;
-        let name = self.assembler.name(text, &line)?;
-        let entry = self.assembler.attributes(name, lines, &line)?;
-        self.finish(entry, line, stamp, count, 0)
+        let mut draft = Draft::new(self.assembler.name(text, &place)?);
+        let read = self.assembler.attributes(&mut draft, lines, &place);
+        self.first_refusal(&draft, &place, read)?;
+        self.finish(draft, place, stamp, count, 0)
+    }
+
+    /// Values are checked last, when most are normalized anyway, though a wrong one comes before what is wrong with the rest.
+    fn first_refusal<T>(&mut self, draft: &Draft<'_>, place: &Place, result: Result<T, Refused>) -> Result<T, Refused> {
+        match result {
+            Err(later) => Err(self.assembler.check_values(draft, place).err().unwrap_or(later)),
+            passed => passed,
+        }
     }
 
     fn finish(
         &mut self,
-        mut entry: Entry,
-        line: String,
-        stamp: &BlockStamp,
+        mut draft: Draft<'_>,
+        place: Place,
+        stamp: &StampBlock,
         count: u32,
         inner: u32,
     ) -> Result<Ready, Refused> {
         let plan = Arc::clone(&self.plan);
-        let target = place(&plan, &entry.dn, &line)?;
+        let found = target(&plan, &draft.dn, &place);
+        let target = self.first_refusal(&draft, &place, found)?;
+        let is_bulk = matches!(self.preparers.get(target), Some(Some(_)));
+        if !is_bulk || self.assembler.checks_values() {
+            self.assembler.check_values(&draft, &place)?;
+        }
         let settings = plan.chosen.databases().nth(target).map(|(_, settings)| settings);
         let root = settings
             .filter(|settings| settings.last_modified)
             .map(|settings| settings.root_dn.as_ref().map_or("", Dn::pretty));
-        self.assembler
-            .complete(&mut entry, root, &stamp.of(count, inner), &line)?;
+        let completed = self.assembler.complete(
+            &mut draft,
+            root,
+            &Stamp {
+                block: stamp,
+                number: count,
+                part: inner,
+            },
+            &place,
+        );
+        self.first_refusal(&draft, &place, completed)?;
         let csn = self
             .assembler
-            .entry_csn(&entry)
+            .entry_csn(&draft)
             .filter(|_| plan.collects_csns)
             .map(Into::into);
-        let dn = entry.dn.pretty().into();
-        let content = match plan.preparers.get(target) {
-            Some(Some(preparer)) => {
-                let ready = preparer.prepare(&entry).map_err(|error| Refused {
-                    details: String::new(),
-                    message: format!(
-                        "could not add entry dn=\"{}\" (line={line}): {error}",
-                        entry.dn.pretty()
-                    ),
-                })?;
-                Content::Prepared(ready)
-            }
-            _ => Content::Plain(entry),
+        let content = match self.preparers.get_mut(target) {
+            Some(Some(preparer)) => Content::Prepared(prepare(preparer, &self.assembler, &draft, &place)?),
+            _ => Content::Plain(draft.to_entry()),
         };
         Ok(Ready {
-            line,
-            dn,
+            place,
             target,
             content,
             csn,
@@ -207,8 +236,30 @@ impl RecordReader {
     }
 }
 
+fn prepare(
+    preparer: &mut Preparer,
+    assembler: &Assembler,
+    draft: &Draft<'_>,
+    place: &Place,
+) -> Result<PreparedEntry, Refused> {
+    let attributes = draft.attributes().iter();
+    let attributes = attributes.map(|found| (&found.description, found.values.iter().map(|value| &**value)));
+    preparer
+        .prepare(draft.dn.clone(), attributes)
+        .map_err(|error| match error {
+            Unprepared::Value(description) => assembler.no_normal_form(&description, place),
+            Unprepared::Store(error) => Refused {
+                details: String::new(),
+                message: format!(
+                    "could not add entry dn=\"{}\" (line={place}): {error}",
+                    draft.dn.pretty()
+                ),
+            },
+        })
+}
+
 /// The chosen database that holds a name, as its position among the chosen ones.
-fn place(plan: &Plan, dn: &Dn, line: &str) -> Result<usize, Refused> {
+fn target(plan: &Plan, dn: &Dn, place: &Place) -> Result<usize, Refused> {
     let configuration = &plan.chosen.configuration;
     let refuse = |message: String| {
         Err(Refused {
@@ -244,12 +295,12 @@ fn place(plan: &Plan, dn: &Dn, line: &str) -> Result<usize, Refused> {
     };
     if dn.is_root() {
         return refuse(format!(
-            "line {line}: cannot add entry with empty dn=\"\"{}",
+            "line {place}: cannot add entry with empty dn=\"\"{}",
             if found.is_some() { &hint } else { "" }
         ));
     }
     refuse(format!(
-        "line {line}: {} not configured to hold \"{}\"{hint}",
+        "line {place}: {} not configured to hold \"{}\"{hint}",
         name(first),
         dn.pretty()
     ))

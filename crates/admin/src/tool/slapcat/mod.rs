@@ -1,18 +1,23 @@
-//! slapcat: a database as LDIF, from one snapshot each, while the server goes on.
+//! slapcat: a database as LDIF, from one commit each, while the server goes on.
+
+mod pieces;
+mod text;
 
 use std::{
     ffi::OsString,
     fs::File,
-    io::{self, BufWriter, Write},
-    ops::ControlFlow,
+    io::{self, Write},
+    os::fd::AsFd,
     process::ExitCode,
 };
 
 use ironbark_config::DatabaseConfig;
 use ironbark_directory::open;
 use ironbark_ldif::{Wrap, Writer};
-use ironbark_store::{Database, Record, StoreError, View};
+use ironbark_runtime::available_cores;
+use ironbark_store::{Database, StoreError};
 
+use self::pieces::{Job, Piece};
 use super::{
     chosen::Chosen,
     filter::Selection,
@@ -31,8 +36,10 @@ const GRAMMAR: Grammar = Grammar {
     operands: false,
 };
 
-/// Bytes that are gathered before they are written.
-const BUFFER: usize = 256 << 10;
+/// Entries that are worth a further thread.
+const ENTRIES_EACH: u64 = 2000;
+/// As a shell names the end by SIGPIPE, which is how other programs end when their reader does.
+const READER_ENDED: u8 = 128 + 13;
 
 /// Runs slapcat; `arguments` begin with the program's name.
 pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
@@ -56,7 +63,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     match write(&mut options, Writer { wrap }) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
-        Err(text) => {
+        Err(Ended::ByReader) => ExitCode::from(READER_ENDED),
+        Err(Ended::With(text)) => {
             if !text.is_empty() {
                 eprintln!("{text}");
             }
@@ -65,17 +73,36 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
+/// Why nothing more is written.
+enum Ended {
+    /// The one who read the output has gone: nobody needs to be told.
+    ByReader,
+    /// The message for the user, or nothing when it has been printed.
+    With(String),
+}
+
+impl From<String> for Ended {
+    fn from(text: String) -> Self {
+        Self::With(text)
+    }
+}
+
+impl From<StoreError> for Ended {
+    fn from(error: StoreError) -> Self {
+        Self::With(format!("slapcat: {error}"))
+    }
+}
+
 /// Writes what was asked for; false when entries could not be read though it went on.
-fn write(options: &mut Options, writer: Writer) -> Result<bool, String> {
+fn write(options: &mut Options, writer: Writer) -> Result<bool, Ended> {
     Selection::base_of(options)?;
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
     let selection = Selection::new(options, &chosen.configuration)?;
     let mut dump = Dump {
+        out: Output::new(options)?,
         options,
         writer,
         selection,
-        out: output(options)?,
-        text: Vec::with_capacity(BUFFER),
         progress: Progress::entries(None),
         written: 0,
         clean: true,
@@ -86,27 +113,36 @@ fn write(options: &mut Options, writer: Writer) -> Result<bool, String> {
     for (_, settings) in chosen.databases() {
         dump.database(settings, &chosen)?;
     }
-    dump.flush()?;
-    dump.out.flush().map_err(|error| complaint(&error))?;
     Ok(dump.clean)
 }
 
-/// What to say of an output that takes no more; nothing when its reader (`| head`) has seen enough.
-fn complaint(error: &io::Error) -> String {
-    if error.kind() == io::ErrorKind::BrokenPipe {
-        String::new()
-    } else {
-        format!("slapcat: {error}")
-    }
+/// The file of `-l`, or standard output.
+struct Output {
+    file: File,
+    name: String,
 }
 
-fn output(options: &Options) -> Result<Box<dyn Write>, String> {
-    match &options.file {
-        None => Ok(Box::new(io::stdout().lock())),
-        Some(path) => {
-            let file = File::create(path).map_err(|error| format!("{}: {error}", path.display()))?;
-            Ok(Box::new(BufWriter::with_capacity(0, file)))
+impl Output {
+    fn new(options: &Options) -> Result<Self, String> {
+        let (file, name) = match &options.file {
+            // Not through its line buffer.
+            None => (
+                io::stdout().as_fd().try_clone_to_owned().map(File::from),
+                "standard output".to_owned(),
+            ),
+            Some(path) => (File::create(path), path.display().to_string()),
+        };
+        match file {
+            Ok(file) => Ok(Self { file, name }),
+            Err(error) => Err(format!("slapcat: {name}: {error}")),
         }
+    }
+
+    fn write(&mut self, text: &[u8]) -> Result<(), Ended> {
+        self.file.write_all(text).map_err(|error| match error.kind() {
+            io::ErrorKind::BrokenPipe => Ended::ByReader,
+            _ => Ended::With(format!("slapcat: {}: {error}", self.name)),
+        })
     }
 }
 
@@ -138,85 +174,49 @@ struct Dump<'o> {
     options: &'o Options,
     writer: Writer,
     selection: Selection,
-    out: Box<dyn Write>,
-    text: Vec<u8>,
+    out: Output,
     progress: Progress,
     written: u64,
     clean: bool,
 }
 
 impl Dump<'_> {
-    fn database(&mut self, settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
+    fn database(&mut self, settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), Ended> {
         let Some(database) = open_to_read(settings, chosen, "slapcat")? else {
             return Ok(());
         };
-        let failed = |error: StoreError| format!("slapcat: {error}");
-        let snapshot = database.snapshot().map_err(failed)?;
-        let view = snapshot.view();
-        let part = self.selection.part(&view, &settings.suffixes).map_err(failed)?;
-        let mut scratch = Vec::new();
-        for record in view.entries(0).map_err(failed)? {
-            let result = record.and_then(|record| {
-                if self.selection.holds(&view, part, &record, &mut scratch)? {
-                    self.entry(&view, &record)?;
-                }
-                Ok(())
-            });
-            match result {
-                Ok(()) => {}
-                Err(error) if self.options.keep_going > 0 => {
-                    self.clean = false;
-                    self.progress.line(&format!("slapcat: {error}"));
-                }
-                Err(error) => return Err(failed(error)),
-            }
-            if self.text.len() >= BUFFER {
-                self.flush()?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends an entry; leaves the text as it was when it cannot be read.
-    fn entry(&mut self, view: &View<'_>, record: &Record<'_>) -> Result<(), StoreError> {
-        let start = self.text.len();
-        if self.options.verbose > 0 {
-            self.text
-                .extend_from_slice(format!("# id={:08x}\n", record.id).as_bytes());
-        }
-        let result = write_entry(self.writer, view, record, &mut self.text);
-        if result.is_err() {
-            self.text.truncate(start);
-        } else {
-            self.written += 1;
-        }
+        let entries = database.snapshot()?.view().entry_count()?;
+        let useful = usize::try_from(entries / ENTRIES_EACH + 1).unwrap_or(usize::MAX);
+        let threads = chosen.configuration.global.tool_threads;
+        let threads = threads.map_or(available_cores(), |count| usize::try_from(count).unwrap_or(1));
+        let snapshots = pieces::equal_snapshots(&database, threads.min(useful))?;
+        let Some(first) = snapshots.first() else { return Ok(()) };
+        let part = self.selection.part(&first.view(), &settings.suffixes)?;
+        let selection = std::mem::take(&mut self.selection);
+        let job = Job {
+            writer: self.writer,
+            selection: &selection,
+            part,
+            ids: self.options.verbose > 0,
+            keep_going: self.options.keep_going > 0,
+        };
+        let result = pieces::for_each(snapshots, job, &mut |piece| self.piece(piece));
+        self.selection = selection;
         result
     }
 
-    fn flush(&mut self) -> Result<(), String> {
-        self.out.write_all(&self.text).map_err(|error| complaint(&error))?;
-        self.text.clear();
+    fn piece(&mut self, piece: &mut Piece) -> Result<(), Ended> {
+        self.out.write(&piece.text)?;
+        self.written += piece.entries;
         self.progress.set(self.written);
-        Ok(())
+        match piece.error.take() {
+            None => Ok(()),
+            Some(error) if self.options.keep_going > 0 => {
+                self.clean = false;
+                self.progress.line(&format!("slapcat: {error}"));
+                Ok(())
+            }
+            Some(error) => Err(error.into()),
+        }
     }
-}
-
-/// Appends an entry and the blank line after it.
-pub(crate) fn write_entry(
-    writer: Writer,
-    view: &View<'_>,
-    record: &Record<'_>,
-    out: &mut Vec<u8>,
-) -> Result<(), StoreError> {
-    let mut name = Vec::with_capacity(128);
-    view.pretty_dn(record.id, &mut name)?;
-    writer.dn(out, &name);
-    for attribute in record.attributes() {
-        attribute.for_each(&mut |value| {
-            writer.attribute(out, attribute.name(), value);
-            ControlFlow::Continue(())
-        })?;
-    }
-    out.push(b'\n');
-    Ok(())
 }

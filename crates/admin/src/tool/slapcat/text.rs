@@ -1,0 +1,90 @@
+//! Entries as LDIF text. What entries share is made into text once: value sets that recur, and the names of superiors.
+
+use std::ops::{ControlFlow, Range};
+
+use ironbark_ldif::Writer;
+use ironbark_store::{EntryId, Record, RecordAttribute, StoreError, View};
+use rustc_hash::FxHashMap;
+
+/// Makes text of the entries of one snapshot.
+pub(super) struct EntryText {
+    writer: Writer,
+    /// Where in `texts` the lines of a shared set are, by what stands for it.
+    sets: FxHashMap<(u16, u64), Range<usize>>,
+    texts: Vec<u8>,
+    superiors: FxHashMap<EntryId, Box<[u8]>>,
+    name: Vec<u8>,
+}
+
+/// Bytes of shared text that are remembered.
+const MAX_TEXTS: usize = 16 << 20;
+/// Superiors whose names are remembered.
+const MAX_SUPERIORS: usize = 4096;
+
+impl EntryText {
+    pub(super) fn new(writer: Writer) -> Self {
+        Self {
+            writer,
+            sets: FxHashMap::default(),
+            texts: Vec::new(),
+            superiors: FxHashMap::default(),
+            name: Vec::new(),
+        }
+    }
+
+    /// Appends an entry and the blank line after it; with an error something may have been appended.
+    pub(super) fn put(&mut self, view: &View<'_>, record: &Record<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.put_name(view, record, out)?;
+        record.for_each_attribute(&mut |attribute| self.put_attribute(&attribute, out))?;
+        out.push(b'\n');
+        Ok(())
+    }
+
+    fn put_name(&mut self, view: &View<'_>, record: &Record<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        self.name.clear();
+        self.name.extend_from_slice(record.rdn().as_bytes());
+        if record.parent() != 0 {
+            if !self.superiors.contains_key(&record.parent()) {
+                if self.superiors.len() >= MAX_SUPERIORS {
+                    self.superiors.clear();
+                }
+                let mut superior = Vec::new();
+                view.pretty_dn(record.parent(), &mut superior)?;
+                self.superiors.insert(record.parent(), superior.into());
+            }
+            let superior = self.superiors.get(&record.parent()).map_or(&[][..], |name| name);
+            if !superior.is_empty() {
+                self.name.push(b',');
+                self.name.extend_from_slice(superior);
+            }
+        }
+        self.writer.dn(out, &self.name);
+        Ok(())
+    }
+
+    fn put_attribute(&mut self, attribute: &RecordAttribute<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        let Some(set) = attribute.shared_set() else {
+            return put_values(self.writer, attribute, out);
+        };
+        if let Some(range) = self.sets.get(&set) {
+            out.extend_from_slice(self.texts.get(range.clone()).unwrap_or_default());
+            return Ok(());
+        }
+        let start = out.len();
+        put_values(self.writer, attribute, out)?;
+        let text = out.get(start..).unwrap_or_default();
+        if self.texts.len() + text.len() <= MAX_TEXTS {
+            let at = self.texts.len();
+            self.texts.extend_from_slice(text);
+            self.sets.insert(set, at..self.texts.len());
+        }
+        Ok(())
+    }
+}
+
+fn put_values(writer: Writer, attribute: &RecordAttribute<'_>, out: &mut Vec<u8>) -> Result<(), StoreError> {
+    attribute.for_each(&mut |value| {
+        writer.attribute(out, attribute.name(), value);
+        ControlFlow::Continue(())
+    })
+}
