@@ -156,7 +156,9 @@ impl Worker {
     /// Begins a batch. Everything in it has been received before, so that it sees every write that its senders know of.
     pub fn batch(&mut self) -> Batch<'_> {
         if self.directory.refresh(&mut self.configuration) {
+            // What is remembered was made of another schema and, it may be, of other databases.
             self.scratch.base.is_read = false;
+            self.scratch.dn_caches.clear();
         }
         self.scratch.refresh_snapshot();
         Batch(self)
