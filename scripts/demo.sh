@@ -63,7 +63,13 @@ show() {
   # 4 is sizeLimitExceeded: more matched than were asked for.
   output=$("$@" 2>&1) || [ $? = 4 ]
   local micros=$(((${EPOCHREALTIME/./} - ${start/./})))
-  printf '\n$ %s\n' "$(printf '%q ' "$@")"
+  printf '\n$'
+  local word
+  for word in "$@"; do
+    # Quoted only where the shell needs it, so that it can be read, and pasted.
+    if [[ $word =~ ^[[:alnum:]@%+=:,./_-]+$ ]]; then printf ' %s' "$word"; else printf ' %s' "${word@Q}"; fi
+  done
+  printf '\n'
   printf '%s\n' "$output" | head -n 14
   printf -- '-- %s lines in %d.%03d ms, the start of the client included\n' \
     "$(printf '%s\n' "$output" | wc -l)" $((micros / 1000)) $((micros % 1000))

@@ -18,9 +18,11 @@ pub const OPTIONS: &str = "c:d:f:F:h:n:o:s:tT:V46r:S:l:u:g:";
 enum Request {
     /// Serve.
     Serve(ServeOptions),
+    /// `-V` once: print the version, then serve.
+    Announce(ServeOptions),
     /// `-d ?` or `-s ?`.
     ListLevels,
-    /// `-V`, that many times.
+    /// `-V`, more than once.
     Version(u32),
     /// `-t`: look at the configuration only.
     Check(ServeOptions),
@@ -39,6 +41,10 @@ enum Refusal {
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     match parse(arguments) {
         Ok(Request::Serve(options)) => ironbark_server::serve(&options),
+        Ok(Request::Announce(options)) => {
+            print_version(1);
+            ironbark_server::serve(&options)
+        }
         Ok(Request::ListLevels) => {
             print!("{}", level::list());
             ExitCode::SUCCESS
@@ -111,20 +117,26 @@ fn parse(arguments: Vec<OsString>) -> Result<Request, Refusal> {
         return Err(Refusal::Usage(format!("unexpected argument {}", operand.display())));
     }
     parsed.options.arguments = arguments;
-    if parsed.versions > 0 {
+    if parsed.versions > 1 {
         return Ok(Request::Version(parsed.versions));
     }
     if parsed.lists_levels {
         return Ok(Request::ListLevels);
     }
-    if let (Some(directory), None) = (&parsed.config_directory, &parsed.options.config_file) {
-        return Err(Refusal::Plain(format!(
-            "-F {}: configuration directories (cn=config) are not available yet; give a slapd.conf with -f",
-            directory.display()
-        )));
+    if let Some(directory) = &parsed.config_directory {
+        let directory = directory.display();
+        if parsed.options.config_file.is_none() {
+            return Err(Refusal::Plain(format!(
+                "-F {directory}: configuration directories (cn=config) are not available yet; give a slapd.conf with -f"
+            )));
+        }
+        // slapd would convert the file into the directory, and go on.
+        eprintln!("slapd: -F {directory}: the file is read, but not converted: cn=config is not available yet");
     }
     Ok(if parsed.checks {
         Request::Check(parsed.options)
+    } else if parsed.versions == 1 {
+        Request::Announce(parsed.options)
     } else {
         Request::Serve(parsed.options)
     })
@@ -208,7 +220,7 @@ const USAGE: &str = "usage: slapd options
 \t-s level\tSyslog level
 \t-S severity\tSeverity of syslog messages (DEBUG)
 \t-u user\t\tUser (name or number) to run as
-\t-V\t\tPrint the version and exit; -VVV also overlays and backends";
+\t-V\t\tPrint the version and go on; -VV exits then; -VVV also lists overlays and backends";
 
 #[cfg(test)]
 mod tests {
@@ -272,6 +284,8 @@ mod tests {
     fn questions_are_answered_without_serving() {
         let parse = |line: &str| parse(line.split(' ').map(OsString::from).collect());
         assert!(matches!(parse("slapd -VVV"), Ok(Request::Version(3))));
+        assert!(matches!(parse("slapd -VV"), Ok(Request::Version(2))));
+        assert!(matches!(parse("slapd -V -f x"), Ok(Request::Announce(_))));
         assert!(matches!(parse("slapd -d ?"), Ok(Request::ListLevels)));
         assert!(matches!(parse("slapd -t -f x"), Ok(Request::Check(_))));
     }

@@ -28,6 +28,23 @@ fn every_tool_shows_its_usage() {
 }
 
 #[test]
+fn slapcat_ends_quietly_when_its_reader_has_seen_enough() {
+    let server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = std::process::Command::new(Flavor::Ironbark.program().unwrap())
+        .args(["slapcat", "-f"])
+        .arg(server.config_path())
+        .stdout(writer)
+        .output()
+        .unwrap();
+    assert_eq!(output.stderr, b"");
+    // As a shell names the end by SIGPIPE, slapd's slapcat's.
+    assert_eq!(output.status.code(), Some(141));
+}
+
+#[test]
 fn slaptest_says_what_slapd_says() {
     for arguments in [&[][..], &["-u"], &["-Q"], &["-n", "1"]] {
         assert_same(|flavor| {

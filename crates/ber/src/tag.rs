@@ -83,6 +83,24 @@ pub mod tags {
     pub const ENUMERATED: u8 = 0x0a;
     /// UTF8String.
     pub const UTF8_STRING: u8 = 0x0c;
+    /// NumericString.
+    pub const NUMERIC_STRING: u8 = 0x12;
+    /// PrintableString.
+    pub const PRINTABLE_STRING: u8 = 0x13;
+    /// TeletexString.
+    pub const TELETEX_STRING: u8 = 0x14;
+    /// IA5String.
+    pub const IA5_STRING: u8 = 0x16;
+    /// UTCTime.
+    pub const UTC_TIME: u8 = 0x17;
+    /// GeneralizedTime.
+    pub const GENERALIZED_TIME: u8 = 0x18;
+    /// VisibleString.
+    pub const VISIBLE_STRING: u8 = 0x1a;
+    /// UniversalString.
+    pub const UNIVERSAL_STRING: u8 = 0x1c;
+    /// BMPString.
+    pub const BMP_STRING: u8 = 0x1e;
     /// SEQUENCE and SEQUENCE OF.
     pub const SEQUENCE: u8 = 0x30;
     /// SET and SET OF.

@@ -30,7 +30,7 @@ pub use database::{
     Require, Restrict, Secret, Subordinate,
 };
 pub use error::{ConfigError, Notice};
-pub use global::{Allow, Disallow, GlobalConfig, LogFileFormat, LogRotation, ServerId};
+pub use global::{Allow, Disallow, GlobalConfig, LogFileFormat, LogRotation, MAX_FILTER_DEPTH, ServerId};
 pub use load::{Configuration, build_schema, load};
 pub use log_level::LogLevel;
 pub use overlay::OverlayConfig;

@@ -326,7 +326,10 @@ impl Loading {
         }
     }
 
-    fn finish(self) -> Result<Configuration, ConfigError> {
+    fn finish(mut self) -> Result<Configuration, ConfigError> {
+        for database in &mut self.databases {
+            database.restrict_as(&self.frontend);
+        }
         for (position, database) in self.databases.iter().enumerate() {
             let before = self.databases.get(..position).unwrap_or_default();
             check_database(database, before)?;

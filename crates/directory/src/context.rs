@@ -6,8 +6,9 @@ use std::sync::{
 };
 
 use ironbark_config::{DatabaseConfig, Operations, Require};
-use ironbark_model::{CompiledFilter, Dn, Entry, ResultCode, Schema};
-use ironbark_store::{Database, Scope, StoreError};
+use ironbark_ldap_proto::extended::Descriptor;
+use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_store::{Database, StoreError};
 
 use crate::{Configuration, OperationError, operation::Origin, overlay::Pipeline, writer::WriterHandle};
 
@@ -50,25 +51,13 @@ pub struct ReferralPresence {
 
 impl ReferralPresence {
     /// Whether there are referral entries.
-    pub(crate) fn exist(&self, database: &Database, schema: &Schema) -> Result<bool, StoreError> {
+    pub(crate) fn exist(&self, database: &Database) -> Result<bool, StoreError> {
         let version = database.commit_version() + 1;
         let known = self.known.load(Ordering::Relaxed);
         if known / 2 == version {
             return Ok(known % 2 == 1);
         }
-        let mut filter = CompiledFilter::default();
-        filter.compile(schema, &crate::search::class_filter(b"referral"));
-        let snapshot = database.snapshot()?;
-        let view = snapshot.view();
-        let plan = view.plan(0, Scope::Subtree, &filter)?;
-        let mut candidates = view.candidates(&plan, 0)?;
-        let mut found = false;
-        while let Some(id) = candidates.next_id()? {
-            found = view.record(id)?.is_some_and(|record| record.is_referral());
-            if found {
-                break;
-            }
-        }
+        let found = database.snapshot()?.view().referral_count()? > 0;
         self.known.store(version * 2 + u64::from(found), Ordering::Relaxed);
         Ok(found)
     }
@@ -128,35 +117,48 @@ impl Context {
     /// Refuses what `require`, `restrict` and `readonly` forbid.
     ///
     /// # Errors
-    /// `unwillingToPerform`; `operationsError`, `protocolError` or `strongerAuthRequired` for what the connection lacks.
+    /// `unwillingToPerform`; `operationsError` or `strongerAuthRequired` for what the connection lacks.
     pub(crate) fn check_restrictions(&self, operation: Operations, origin: &Origin) -> Result<(), OperationError> {
         if operation != Operations::BIND {
             self.check_requirements(origin)?;
         }
         let read_only = self.settings.read_only && Operations::WRITE.contains(operation);
-        if read_only || self.settings.restrict.operations.contains(operation) {
-            let text = if read_only {
-                "operation restricted"
+        let restricted = self.settings.restrict.operations;
+        if restricted.contains(operation) || read_only {
+            // slapd names reading operations when they are what is refused.
+            let text = if restricted == Operations::READ {
+                "read operations restricted"
             } else {
-                restricted_text(self.settings.restrict.operations)
+                "operation restricted"
             };
             return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
         }
         Ok(())
     }
+
+    /// The same for an extended operation; `readonly` is about those that change something.
+    ///
+    /// # Errors
+    /// As of [`Context::check_restrictions`].
+    pub(crate) fn check_extended(&self, row: &Descriptor, origin: &Origin) -> Result<(), OperationError> {
+        self.check_restrictions(Operations::EXTENDED, origin)?;
+        let text = if self.settings.restrict.extended.iter().any(|oid| oid == row.oid) {
+            "extended operation restricted"
+        } else if self.settings.read_only && row.writes {
+            "operation restricted"
+        } else {
+            return Ok(());
+        };
+        Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text))
+    }
 }
 
-/// What `require` asks, in slapd's order, and how its lack is answered. No mechanism of SASL and no strong authentication is built.
-const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
+/// What `require` asks, in slapd's order, and how its lack is answered.
+const REQUIREMENTS: [(Require, ResultCode, &str); 4] = [
     (
         Require::STRONG,
         ResultCode::STRONGER_AUTH_REQUIRED,
         "strong(er) authentication required",
-    ),
-    (
-        Require::SASL,
-        ResultCode::STRONGER_AUTH_REQUIRED,
-        "SASL authentication required",
     ),
     (
         Require::AUTHENTICATION,
@@ -166,7 +168,7 @@ const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
     (Require::BIND, ResultCode::OPERATIONS_ERROR, "BIND required"),
     (
         Require::LDAP_V3,
-        ResultCode::PROTOCOL_ERROR,
+        ResultCode::OPERATIONS_ERROR,
         "operation restricted to LDAPv3 clients",
     ),
 ];
@@ -176,9 +178,10 @@ impl Context {
     pub(crate) fn check_requirements(&self, origin: &Origin) -> Result<(), OperationError> {
         for (requirement, code, text) in REQUIREMENTS {
             let is_met = match requirement {
-                Require::AUTHENTICATION => !origin.identity.is_anonymous(),
-                Require::BIND => origin.has_bound,
-                Require::LDAP_V3 => origin.protocol_version >= 3,
+                // As in slapd, whoever has authenticated in any way has done so strongly as long as `security` asks for no more.
+                Require::STRONG | Require::AUTHENTICATION => !origin.identity.is_anonymous(),
+                Require::BIND => origin.bound_version.is_some(),
+                Require::LDAP_V3 => origin.bound_version.is_none_or(|version| version >= 3),
                 _ => false,
             };
             if self.settings.require.contains(requirement) && !is_met {
@@ -186,14 +189,5 @@ impl Context {
             }
         }
         Ok(())
-    }
-}
-
-/// slapd names reading operations when they are what is refused.
-fn restricted_text(restricted: Operations) -> &'static str {
-    if restricted == Operations::READ {
-        "read operations restricted"
-    } else {
-        "operation restricted"
     }
 }

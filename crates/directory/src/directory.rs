@@ -28,6 +28,9 @@ use crate::{
     writer,
 };
 
+// The configuration refuses a depth that decoding would not obey.
+const _: () = assert!(ironbark_config::MAX_FILTER_DEPTH as usize == DecodeLimits::MAX_FILTER_DEPTH);
+
 /// Makes the overlays of a database from its configuration.
 pub type OverlayFactory<'a> =
     dyn Fn(&ironbark_config::OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> + 'a;
@@ -140,16 +143,19 @@ impl Directory {
         self.configuration.load_full()
     }
 
-    /// Brings what a reactor holds of the configuration up to date. While nothing changes, no counter that reactors share is touched.
+    /// Brings what a reactor holds of the configuration up to date; whether it was not. While nothing changes, no counter that reactors
+    /// share is touched.
     #[expect(
         clippy::redundant_allocation,
         reason = "requests count on the reactor's own counter, not on the shared one"
     )]
-    pub(crate) fn refresh(&self, held: &mut Rc<Arc<Configuration>>) {
+    pub(crate) fn refresh(&self, held: &mut Rc<Arc<Configuration>>) -> bool {
         let current = self.configuration.load();
-        if !Arc::ptr_eq(&current, held) {
-            *held = Rc::new(Arc::clone(&current));
+        if Arc::ptr_eq(&current, held) {
+            return false;
         }
+        *held = Rc::new(Arc::clone(&current));
+        true
     }
 
     /// The counters.

@@ -10,6 +10,12 @@ use crate::OpenError;
 
 /// Opens the store of a database. Tools use it too, so that a database is opened in one way only.
 pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, OpenError> {
+    if settings.mdb.flags.contains(EnvironmentFlags::WRITE_MAP) {
+        tracing::info!(
+            target: "config",
+            "envflags writemap has no meaning here: the file is not written through a map, which a full disk would turn into a crash"
+        );
+    }
     Database::open(options(settings), Arc::clone(schema)).map_err(|source| OpenError::Store {
         suffix: settings
             .suffixes
@@ -28,10 +34,9 @@ pub fn options(settings: &DatabaseConfig) -> DatabaseOptions {
         max_size: mdb.max_size,
         max_readers: mdb.max_readers,
         mode: mdb.mode,
-        no_sync: mdb.flags.contains(EnvironmentFlags::NO_SYNC),
+        // A map that is flushed later is what slapd calls `mapasync`.
+        no_sync: mdb.flags.contains(EnvironmentFlags::NO_SYNC) || mdb.flags.contains(EnvironmentFlags::MAP_ASYNC),
         no_meta_sync: mdb.flags.contains(EnvironmentFlags::NO_META_SYNC),
-        write_map: mdb.flags.contains(EnvironmentFlags::WRITE_MAP),
-        map_async: mdb.flags.contains(EnvironmentFlags::MAP_ASYNC),
         no_read_ahead: mdb.flags.contains(EnvironmentFlags::NO_READ_AHEAD),
         indexes: indexes(settings),
         read_only: false,

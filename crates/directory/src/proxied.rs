@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ironbark_config::Allow;
 use ironbark_ldap_proto::controls::RequestControls;
 use ironbark_model::{Dn, ResultCode};
 
@@ -21,7 +22,7 @@ pub(crate) fn authorize(
         return Ok(());
     };
     let own = &origin.identity.dn;
-    if own.is_root() {
+    if own.is_root() && !configuration.settings.allow.contains(Allow::PROXY_AUTHZ_ANON) {
         return Err(OperationError::new(
             ResultCode::AUTHORIZATION_DENIED,
             "anonymous proxied authorization not allowed",

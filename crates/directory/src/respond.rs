@@ -3,7 +3,7 @@
 use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, encode_result};
 use ironbark_model::ResultCode;
 
-use crate::{Completion, Directory, OperationError, operation::Origin};
+use crate::{Completion, Directory, OperationError, operation::Origin, session::Stop};
 
 /// A write that succeeded, and what its response carries.
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ pub(crate) fn result(out: &mut Vec<u8>, message_id: i32, operation: Operation, e
     );
 }
 
-/// The end of a write: encoded response, log line, counters.
+/// The end of a write: encoded response, log line, counters. One that was abandoned is answered with nothing (RFC 4511 §4.11).
 pub(crate) fn write_completion(
     directory: &Directory,
     origin: &Origin,
@@ -42,20 +42,23 @@ pub(crate) fn write_completion(
     outcome: Result<Success, OperationError>,
 ) -> Completion {
     let mut response = Vec::new();
-    let (code, text) = match outcome {
-        Ok(success) => {
-            succeed(&mut response, origin.message_id, operation, &success);
-            (ResultCode::SUCCESS, String::new())
-        }
-        Err(error) => {
-            result(&mut response, origin.message_id, operation, &error);
-            (error.result_code, error.diagnostic_message.into_owned())
-        }
-    };
-    crate::log::result(directory, origin, operation, code, &text);
+    if origin.stop.stopped() != Some(Stop::Abandoned) {
+        let (code, text) = match outcome {
+            Ok(success) => {
+                succeed(&mut response, origin.message_id, operation, &success);
+                (ResultCode::SUCCESS, String::new())
+            }
+            Err(error) => {
+                result(&mut response, origin.message_id, operation, &error);
+                (error.result_code, error.diagnostic_message.into_owned())
+            }
+        };
+        crate::log::result(directory, origin, operation, code, &text);
+    }
     directory.statistics().record_completed(operation);
     Completion {
         message_id: origin.message_id,
+        stop: origin.stop.clone(),
         response,
         identity: None,
     }

@@ -55,17 +55,47 @@ pub enum Stop {
     Canceled,
 }
 
+/// How a request to cancel an operation ended (RFC 3909 §2.2).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cancellation {
+    /// The operation will be answered with `canceled`.
+    Accepted,
+    /// It was given up before.
+    Already,
+    /// It goes on to its end.
+    TooLate,
+}
+
 impl StopFlag {
     /// For an operation that others will be heard beside.
     pub fn new() -> Self {
         Self(Some(Arc::default()))
     }
 
-    /// Asks the operation to end.
-    pub fn stop(&self, why: Stop) {
+    /// Gives the operation up, whatever it is at: even one that goes on is answered with nothing.
+    pub fn abandon(&self) {
         if let Some(flag) = &self.0 {
-            flag.store(if why == Stop::Abandoned { 1 } else { 2 }, Ordering::Release);
+            flag.store(ABANDONED, Ordering::Release);
         }
+    }
+
+    /// Asks the operation to end with `canceled`.
+    pub fn cancel(&self) -> Cancellation {
+        let Some(flag) = &self.0 else {
+            return Cancellation::TooLate;
+        };
+        match flag.compare_exchange(RUNNING, CANCELED, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) => Cancellation::Accepted,
+            Err(EXECUTING) => Cancellation::TooLate,
+            Err(_) => Cancellation::Already,
+        }
+    }
+
+    /// From here on the operation can no longer be canceled; false if it has been stopped. May be called again.
+    pub fn begin(&self) -> bool {
+        let Some(flag) = &self.0 else { return true };
+        let begun = flag.compare_exchange(RUNNING, EXECUTING, Ordering::AcqRel, Ordering::Acquire);
+        matches!(begun, Ok(_) | Err(EXECUTING))
     }
 
     /// Whether the operation can be asked to end.
@@ -73,15 +103,29 @@ impl StopFlag {
         self.0.is_some()
     }
 
+    /// Whether both are of one operation.
+    fn is(&self, other: &Self) -> bool {
+        match (&self.0, &other.0) {
+            (Some(flag), Some(other)) => Arc::ptr_eq(flag, other),
+            _ => false,
+        }
+    }
+
     /// Whether and why the operation was asked to end.
     pub fn stopped(&self) -> Option<Stop> {
         match self.0.as_ref()?.load(Ordering::Acquire) {
-            0 => None,
-            1 => Some(Stop::Abandoned),
-            _ => Some(Stop::Canceled),
+            ABANDONED => Some(Stop::Abandoned),
+            CANCELED => Some(Stop::Canceled),
+            _ => None,
         }
     }
 }
+
+const RUNNING: u8 = 0;
+const ABANDONED: u8 = 1;
+const CANCELED: u8 = 2;
+/// Past the point from which it can be canceled.
+const EXECUTING: u8 = 3;
 
 /// The state of one connection between operations. Lives on the connection's reactor.
 pub struct Session {
@@ -93,10 +137,8 @@ pub struct Session {
     pub peer: Arc<Peer>,
     /// Who the connection speaks for.
     pub identity: Arc<Identity>,
-    /// Protocol version of the last bind; 3 before any.
-    pub protocol_version: u8,
-    /// Whether a bind has succeeded.
-    pub has_bound: bool,
+    /// Protocol version of the last bind request, whether or not it succeeded; `None` before any.
+    pub bound_version: Option<u8>,
     /// Security strength factors: transport (TLS or local socket), as `security` and access rules use them.
     pub ssf: u32,
     /// Operations under way by message ID, for Abandon and Cancel.
@@ -113,19 +155,51 @@ impl Session {
             next_operation: 0,
             peer,
             identity: Arc::default(),
-            protocol_version: 3,
-            has_bound: false,
+            bound_version: None,
             ssf: 0,
             in_flight: FxHashMap::default(),
             paged: Vec::new(),
         }
     }
 
+    /// An operation has ended. One that a bind gave up may end when another has its message ID already.
+    pub(crate) fn ended(&mut self, message_id: i32, stop: &StopFlag) {
+        if self.in_flight.get(&message_id).is_some_and(|flag| flag.is(stop)) {
+            self.in_flight.remove(&message_id);
+        }
+    }
+
     /// Stops everything under way: the connection is closing, or a bind changes who it speaks for (RFC 4511 §4.2.1).
     pub fn stop_all(&mut self) {
         for (_, flag) in self.in_flight.drain() {
-            flag.stop(Stop::Abandoned);
+            flag.abandon();
         }
         self.paged.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_an_abandoned_operation_leaves_the_next_one_of_its_message_id() {
+        let peer = Peer {
+            name: "".into(),
+            socket_name: "".into(),
+            listener_url: "".into(),
+            address: None,
+            credentials: None,
+        };
+        let mut session = Session::new(1, Arc::new(peer));
+        let (first, second) = (StopFlag::new(), StopFlag::new());
+        session.in_flight.insert(7, first.clone());
+        session.stop_all();
+        assert_eq!(first.stopped(), Some(Stop::Abandoned));
+        session.in_flight.insert(7, second.clone());
+        session.ended(7, &first);
+        assert_eq!(session.in_flight.len(), 1);
+        session.ended(7, &second);
+        assert!(session.in_flight.is_empty());
     }
 }

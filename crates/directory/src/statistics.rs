@@ -18,10 +18,6 @@ pub struct Statistics {
     pub octets_sent: AtomicU64,
     /// PDUs sent.
     pub pdus_sent: AtomicU64,
-    /// Connections ever accepted.
-    pub connections_total: AtomicU64,
-    /// Connections open.
-    pub connections_current: AtomicU64,
 }
 
 fn index(operation: Operation) -> usize {

@@ -37,7 +37,7 @@ pub struct Worker {
     spare_runs: Vec<Box<SearchRun>>,
 }
 
-/// Requests that are begun one after the other, without a wait in between: those for one database share a snapshot.
+/// Requests that are begun one after the other, without a wait in between. They may share a snapshot.
 pub struct Batch<'w>(&'w mut Worker);
 
 /// Reused memory and caches of one reactor.
@@ -46,11 +46,20 @@ pub(crate) struct Scratch {
     /// Working memory of normalization.
     pub(crate) normalized: Vec<u8>,
     dn: String,
-    /// The base object of the search that is being prepared.
-    pub(crate) base: Dn,
+    pub(crate) base: LastBase,
     dn_caches: FxHashMap<usize, DnCache>,
-    /// The snapshot of the batch. Dropped at its end: none outlives a wait.
+    /// The last snapshot, for whoever comes next while nothing is committed. [`Worker::rest`] drops it: none outlives a wait.
     snapshot: Option<HeldSnapshot>,
+}
+
+/// The name of the base object of the search that is being prepared, or was prepared last.
+#[derive(Default)]
+pub(crate) struct LastBase {
+    pub(crate) dn: Dn,
+    /// As it came.
+    pub(crate) text: Vec<u8>,
+    /// Whether `dn` is what `text` means under the configuration that is held.
+    pub(crate) is_read: bool,
 }
 
 /// How a request was begun.
@@ -78,6 +87,8 @@ pub struct Submitted {
 pub struct Completion {
     /// Message ID of the operation.
     pub(crate) message_id: i32,
+    /// Which operation of that message ID.
+    pub(crate) stop: StopFlag,
     /// Encoded response.
     pub(crate) response: Vec<u8>,
     /// The connection's new identity, after a bind.
@@ -87,6 +98,11 @@ pub struct Completion {
 impl Scratch {
     pub(crate) fn directory(&self) -> &Directory {
         &self.directory
+    }
+
+    /// Forgets a snapshot that is no longer the last.
+    fn refresh_snapshot(&mut self) {
+        self.snapshot = self.snapshot.take().filter(HeldSnapshot::is_current);
     }
 
     /// The batch's snapshot of the database of `context`, or a new one; `None`: it has no database. To be handed back with
@@ -127,7 +143,7 @@ impl Worker {
                 directory: Arc::clone(&directory),
                 normalized: Vec::new(),
                 dn: String::new(),
-                base: Dn::root(),
+                base: LastBase::default(),
                 dn_caches: FxHashMap::default(),
                 snapshot: None,
             },
@@ -139,7 +155,10 @@ impl Worker {
 
     /// Begins a batch. Everything in it has been received before, so that it sees every write that its senders know of.
     pub fn batch(&mut self) -> Batch<'_> {
-        self.directory.refresh(&mut self.configuration);
+        if self.directory.refresh(&mut self.configuration) {
+            self.scratch.base.is_read = false;
+        }
+        self.scratch.refresh_snapshot();
         Batch(self)
     }
 
@@ -164,8 +183,7 @@ impl Worker {
             identity: Arc::clone(&session.identity),
             peer: Arc::clone(&session.peer),
             ssf: session.ssf,
-            protocol_version: session.protocol_version,
-            has_bound: session.has_bound,
+            bound_version: session.bound_version,
             stop: StopFlag::default(),
             received_micros,
         };
@@ -295,16 +313,20 @@ impl Worker {
 
     /// Goes on with a search for one slice; appends to `out`.
     pub fn step(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
-        let progress = self.slice(session, run, out);
+        self.scratch.refresh_snapshot();
+        self.slice(session, run, out)
+    }
+
+    /// To be called before the reactor waits: lets go of the snapshot, which would keep LMDB from using freed pages again.
+    pub fn rest(&mut self) {
         self.scratch.snapshot = None;
-        progress
     }
 
     fn slice(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
         let progress = run.step(&mut self.scratch, out);
         if progress == Progress::Done {
             if run.origin.stop.can_stop() {
-                session.in_flight.remove(&run.origin.message_id);
+                session.ended(run.origin.message_id, &run.origin.stop);
             }
             run.put_aside(session);
             let statistics = self.directory.statistics();
@@ -316,10 +338,9 @@ impl Worker {
 
     /// An operation that ran elsewhere has ended: appends its response and brings the session up to date.
     pub fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) {
-        session.in_flight.remove(&completion.message_id);
+        session.ended(completion.message_id, &completion.stop);
         if let Some(identity) = completion.identity {
             session.identity = identity;
-            session.has_bound = true;
         }
         out.extend_from_slice(&completion.response);
     }
@@ -361,12 +382,6 @@ impl Batch<'_> {
     /// Begins one complete PDU; appends what can be answered at once to `out`.
     pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
         self.0.begin(session, pdu, out)
-    }
-}
-
-impl Drop for Batch<'_> {
-    fn drop(&mut self) {
-        self.0.scratch.snapshot = None;
     }
 }
 

@@ -11,7 +11,10 @@ use tokio::sync::oneshot;
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
     context::Backend,
-    operation::{Executed, Execution, Origin, add, delete, modify, modify_dn, password_modify},
+    operation::{
+        Executed, Execution, Modification, Origin, add, delete, modification, modify, modify_dn, password_modify,
+        write_checks,
+    },
     referral,
     respond::Success,
     worker::policy,
@@ -20,10 +23,77 @@ use crate::{
 
 /// A write, owning what it needs.
 pub(crate) enum WriteRequest {
-    /// The PDU as it came in; the writer decodes it again, which is cheaper than owning every part of it.
-    Message(Box<[u8]>, Operation),
+    /// One of RFC 4511's write operations.
+    Message {
+        /// What is to be done, checked as far as the schema alone tells.
+        change: Box<Change>,
+        /// The PDU as it came in; the writer decodes the controls again, which is cheaper than owning every part of them.
+        pdu: Box<[u8]>,
+    },
     /// A password modify operation whose new password is hashed already.
     SetPassword(Box<password_modify::SetPassword>),
+}
+
+/// A write operation, read on the connection's reactor: what its syntax forbids is refused before anything else is looked at, as
+/// slapd does, and the one writer is spared the work.
+pub(crate) enum Change {
+    /// The entry's name and attributes.
+    Add(Dn, Vec<Modification>),
+    /// The entry's name.
+    Delete(Dn),
+    /// The entry's name and what changes.
+    Modify(Dn, Vec<Modification>),
+    /// The names of before and after.
+    ModifyDn(Box<modify_dn::Rename>),
+}
+
+impl Change {
+    /// # Errors
+    /// `invalidDNSyntax`, `protocolError`, and those of [`Modification::requested`].
+    fn read(configuration: &Configuration, request: &Request<'_>) -> Result<Self, OperationError> {
+        let schema = &*configuration.schema;
+        Ok(match request {
+            Request::Add(request) => {
+                let dn = write_checks::parse_dn(schema, request.entry)?;
+                // Only here does slapd look at the name before the rest.
+                refuse_frontend_entries(configuration, &dn, Operations::ADD)?;
+                Self::Add(dn, add::modifications_of(schema, request)?)
+            }
+            Request::Delete(name) => Self::Delete(write_checks::parse_dn(schema, name)?),
+            Request::Modify(request) => {
+                let dn = write_checks::parse_dn(schema, request.object)?;
+                Self::Modify(dn, modification::of_request(schema, request.changes)?)
+            }
+            Request::ModifyDn(request) => Self::ModifyDn(Box::new(modify_dn::read(schema, request)?)),
+            _ => return Err(OperationError::code(ResultCode::OTHER)),
+        })
+    }
+
+    fn dn(&self) -> &Dn {
+        match self {
+            Self::Add(dn, _) | Self::Delete(dn) | Self::Modify(dn, _) => dn,
+            Self::ModifyDn(rename) => rename.dn(),
+        }
+    }
+
+    /// As `restrict` names it.
+    fn kind(&self) -> Operations {
+        match self {
+            Self::Add(..) => Operations::ADD,
+            Self::Delete(_) => Operations::DELETE,
+            Self::Modify(..) => Operations::MODIFY,
+            Self::ModifyDn(_) => Operations::RENAME,
+        }
+    }
+
+    fn operation(&self) -> Operation {
+        match self {
+            Self::Add(..) => Operation::Add,
+            Self::Delete(_) => Operation::Delete,
+            Self::Modify(..) => Operation::Modify,
+            Self::ModifyDn(_) => Operation::ModifyDn,
+        }
+    }
 }
 
 /// Sends a write to the writer of its database.
@@ -33,19 +103,15 @@ pub(crate) fn submit(
     message: &RequestMessage<'_>,
     pdu: &[u8],
 ) -> Result<Started, OperationError> {
-    let (name, kind) = match &message.operation {
-        Request::Add(request) => (request.entry, Operations::ADD),
-        Request::Delete(name) => (*name, Operations::DELETE),
-        Request::Modify(request) => (request.object, Operations::MODIFY),
-        Request::ModifyDn(request) => (request.entry, Operations::RENAME),
-        _ => return Err(OperationError::code(ResultCode::OTHER)),
+    let change = Change::read(configuration, &message.operation)?;
+    let (dn, kind) = (change.dn(), change.kind());
+    refuse_frontend_entries(configuration, dn, kind)?;
+    refuse_anonymous(configuration, origin, dn)?;
+    let context = writable_context(configuration, origin, dn, kind)?;
+    let request = WriteRequest::Message {
+        change: Box::new(change),
+        pdu: pdu.into(),
     };
-    let dn = Dn::parse(&configuration.schema, name)
-        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
-    refuse_frontend_entries(configuration, &dn, kind)?;
-    refuse_anonymous(configuration, origin, &dn)?;
-    let context = writable_context(configuration, origin, &dn, kind)?;
-    let request = WriteRequest::Message(pdu.into(), message.operation.operation());
     enqueue(configuration, origin, context, request)
 }
 
@@ -146,7 +212,7 @@ impl WriteRequest {
     /// Octets of the request, as a measure of what it writes.
     pub(crate) fn size(&self) -> usize {
         match self {
-            Self::Message(pdu, _) => pdu.len(),
+            Self::Message { pdu, .. } => pdu.len(),
             Self::SetPassword(_) => 0,
         }
     }
@@ -154,7 +220,7 @@ impl WriteRequest {
     /// The kind of response.
     pub(crate) fn operation(&self) -> Operation {
         match self {
-            Self::Message(_, operation) => *operation,
+            Self::Message { change, .. } => change.operation(),
             Self::SetPassword(_) => Operation::Extended,
         }
     }
@@ -170,7 +236,7 @@ impl WriteRequest {
     ) -> Result<(Success, Executed), (OperationError, bool)> {
         let clean = |error| (error, false);
         match self {
-            Self::Message(pdu, _) => {
+            Self::Message { change, pdu } => {
                 let message = RequestMessage::decode(pdu, &configuration.decode_limits)
                     .map_err(|error| clean(OperationError::new(error.fault().code, error.fault().diagnostic)))?;
                 let controls = RequestControls::decode(
@@ -181,12 +247,11 @@ impl WriteRequest {
                 )
                 .map_err(|fault| clean(OperationError::new(fault.code, fault.diagnostic)))?;
                 let execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
-                run(execution, |execution| match &message.operation {
-                    Request::Add(request) => add::execute(execution, request),
-                    Request::Delete(name) => delete::execute(execution, name),
-                    Request::Modify(request) => modify::execute(execution, request),
-                    Request::ModifyDn(request) => modify_dn::execute(execution, request),
-                    _ => Err(OperationError::code(ResultCode::OTHER)),
+                run(execution, |execution| match &**change {
+                    Change::Add(dn, modifications) => add::execute(execution, dn, modifications),
+                    Change::Delete(dn) => delete::execute(execution, dn),
+                    Change::Modify(dn, modifications) => modify::execute(execution, dn, modifications),
+                    Change::ModifyDn(rename) => modify_dn::execute(execution, rename),
                 })
             }
             Self::SetPassword(request) => {

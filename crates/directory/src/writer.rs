@@ -5,6 +5,7 @@
 use std::{
     sync::{
         Arc,
+        atomic::{AtomicUsize, Ordering},
         mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel},
     },
     time::Duration,
@@ -24,6 +25,8 @@ use crate::{
 
 /// Operations that may wait for one database's writer; past it the answer is `busy`.
 const QUEUE_LIMIT: usize = 16_384;
+/// Octets of requests that may wait or be under way; one request may always.
+const QUEUE_OCTETS: usize = 64 << 20;
 /// Operations that share one commit at most, so that the first is not kept waiting for ever.
 const GROUP_LIMIT: usize = 1_024;
 
@@ -36,6 +39,30 @@ pub(crate) struct Job {
     pub(crate) reply: oneshot::Sender<Completion>,
 }
 
+/// A job's share of [`QUEUE_OCTETS`], given back when the job has ended.
+struct Share {
+    octets: usize,
+    waiting: Arc<AtomicUsize>,
+}
+
+impl Share {
+    /// `None` when there is no room.
+    fn of(octets: usize, waiting: &Arc<AtomicUsize>) -> Option<Self> {
+        let before = waiting.fetch_add(octets, Ordering::Relaxed);
+        let share = Self {
+            octets,
+            waiting: Arc::clone(waiting),
+        };
+        (before == 0 || before.saturating_add(octets) <= QUEUE_OCTETS).then_some(share)
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.waiting.fetch_sub(self.octets, Ordering::Relaxed);
+    }
+}
+
 /// Why a job was not queued, and the way to answer.
 pub(crate) type Unqueued = (OperationError, Option<oneshot::Sender<Completion>>);
 
@@ -43,14 +70,22 @@ pub(crate) type Unqueued = (OperationError, Option<oneshot::Sender<Completion>>)
 #[derive(Clone, Debug)]
 pub struct WriterHandle {
     queue: SyncSender<Order>,
+    /// Octets of the requests that have not ended.
+    waiting: Arc<AtomicUsize>,
 }
 
 /// What a writer is told.
 pub(crate) enum Order {
     /// Execute.
-    Job(Box<Job>),
+    Job(Box<Queued>),
     /// End after what came before.
     Close,
+}
+
+/// A job in the queue.
+pub(crate) struct Queued {
+    job: Job,
+    _share: Share,
 }
 
 impl WriterHandle {
@@ -59,15 +94,20 @@ impl WriterHandle {
     /// # Errors
     /// `busy`, `unavailable`; with the way to answer, if the job cannot be queued.
     pub(crate) fn submit(&self, job: Job) -> Result<(), Unqueued> {
-        let refuse = |code, text, order| match order {
-            Order::Job(job) => (OperationError::new(code, text), Some(job.reply)),
-            Order::Close => (OperationError::new(code, text), None),
+        let refuse = |error, order| match order {
+            Order::Job(queued) => (error, Some(queued.job.reply)),
+            Order::Close => (error, None),
         };
+        let busy = || OperationError::new(ResultCode::BUSY, "too many writes are waiting");
+        let Some(share) = Share::of(job.request.size(), &self.waiting) else {
+            return Err((busy(), Some(job.reply)));
+        };
+        let queued = Queued { job, _share: share };
         self.queue
-            .try_send(Order::Job(Box::new(job)))
+            .try_send(Order::Job(Box::new(queued)))
             .map_err(|error| match error {
-                TrySendError::Full(order) => refuse(ResultCode::BUSY, "too many writes are waiting", order),
-                TrySendError::Disconnected(order) => refuse(ResultCode::UNAVAILABLE, "server is shutting down", order),
+                TrySendError::Full(order) => refuse(busy(), order),
+                TrySendError::Disconnected(order) => refuse(shutting_down(), order),
             })
     }
 
@@ -81,7 +121,12 @@ impl WriterHandle {
 /// Makes a queue and its writer.
 pub(crate) fn channel() -> (WriterHandle, Receiver<Order>) {
     let (queue, jobs) = sync_channel(QUEUE_LIMIT);
-    (WriterHandle { queue }, jobs)
+    let waiting = Arc::default();
+    (WriterHandle { queue, waiting }, jobs)
+}
+
+fn shutting_down() -> OperationError {
+    OperationError::new(ResultCode::UNAVAILABLE, "server is shutting down")
 }
 
 /// How one job of a group ended, before it is known whether the group commits.
@@ -120,7 +165,7 @@ pub(crate) fn run(
             {
                 is_open = take(next, &mut group);
             }
-            let octets: usize = group.iter().map(|job| job.request.size()).sum();
+            let octets: usize = group.iter().map(|queued| queued.job.request.size()).sum();
             if !group.is_empty() {
                 serve_group(directory, database, &mut group);
             }
@@ -132,7 +177,16 @@ pub(crate) fn run(
             flusher.flush_when_due(directory, database);
         }
         if !is_open {
-            return;
+            return refuse_waiting(directory, orders);
+        }
+    }
+}
+
+/// Answers what was queued behind the order to end.
+fn refuse_waiting(directory: &Directory, orders: &Receiver<Order>) {
+    while let Ok(order) = orders.try_recv() {
+        if let Order::Job(queued) = order {
+            conclude(directory, *queued, Outcome::Refused(shutting_down()));
         }
     }
 }
@@ -190,17 +244,17 @@ impl Flusher {
 }
 
 /// Adds a job to the group; `false` when there will be no more.
-fn take(order: Order, group: &mut Vec<Job>) -> bool {
+fn take(order: Order, group: &mut Vec<Queued>) -> bool {
     match order {
-        Order::Job(job) => {
-            group.push(*job);
+        Order::Job(queued) => {
+            group.push(*queued);
             true
         }
         Order::Close => false,
     }
 }
 
-fn serve_group(directory: &Directory, database: &Database, group: &mut Vec<Job>) {
+fn serve_group(directory: &Directory, database: &Database, group: &mut Vec<Queued>) {
     // Answers that do not depend on the commit of a group they were not part of.
     let mut settled: Vec<Option<OperationError>> = group.iter().map(|_| None).collect();
     let outcomes = loop {
@@ -215,8 +269,8 @@ fn serve_group(directory: &Directory, database: &Database, group: &mut Vec<Job>)
             .filter(|outcome| matches!(outcome, Outcome::Done(..)))
             .count(),
     );
-    for (job, outcome) in group.drain(..).zip(outcomes) {
-        conclude(directory, job, outcome);
+    for (queued, outcome) in group.drain(..).zip(outcomes) {
+        conclude(directory, queued, outcome);
     }
 }
 
@@ -228,7 +282,7 @@ enum Attempt {
 fn attempt(
     directory: &Directory,
     database: &Database,
-    group: &[Job],
+    group: &[Queued],
     settled: &mut [Option<OperationError>],
 ) -> Attempt {
     let refuse_all = |error: &StoreError, settled: &[Option<OperationError>]| {
@@ -242,7 +296,7 @@ fn attempt(
     };
     let mut outcomes = Vec::with_capacity(group.len());
     let mut changed = false;
-    for (job, settled) in group.iter().zip(settled.iter_mut()) {
+    for (Queued { job, .. }, settled) in group.iter().zip(settled.iter_mut()) {
         if let Some(error) = settled {
             outcomes.push(Outcome::Refused(error.clone()));
             continue;
@@ -276,7 +330,7 @@ fn execute(
     job: &Job,
     transaction: &mut WriteTransaction<'_>,
 ) -> Result<(Success, Executed), Refusal> {
-    if job.origin.stop.stopped().is_some() {
+    if !job.origin.stop.begin() {
         return Err(Refusal {
             error: OperationError::code(ResultCode::CANCELED),
             dirty: false,
@@ -288,7 +342,7 @@ fn execute(
 }
 
 /// After the commit: tells the overlays and the client.
-fn conclude(directory: &Directory, job: Job, outcome: Outcome) {
+fn conclude(directory: &Directory, Queued { job, _share }: Queued, outcome: Outcome) {
     let result = match outcome {
         Outcome::Done(success, executed) => {
             change::publish(directory, &job.context, &job.origin, &executed);

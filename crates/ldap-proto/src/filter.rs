@@ -2,8 +2,11 @@
 
 use std::borrow::Cow;
 
-use ironbark_ber::{Reader, Writer, tags};
-use ironbark_model::{Filter, filter::Assertion};
+use ironbark_ber::{Mark, Reader, Writer, tags};
+use ironbark_model::{
+    Filter,
+    filter::{Assertion, Step},
+};
 use smallvec::SmallVec;
 
 use crate::{DecodeLimits, Fault};
@@ -157,12 +160,28 @@ fn malformed(error: ironbark_ber::Error) -> Fault {
     Fault::from(error).worded(ERROR.diagnostic)
 }
 
-/// Appends a filter.
+/// Appends a filter. A loop, as decoding is.
 pub fn write(filter: &Filter<'_>, writer: &mut Writer<'_>) {
-    match filter {
-        Filter::And(children) => write_all(AND, children, writer),
-        Filter::Or(children) => write_all(OR, children, writer),
-        Filter::Not(child) => writer.constructed(NOT, |writer| write(child, writer)),
+    let mut open: SmallVec<[Mark; 4]> = SmallVec::new();
+    for step in filter.steps() {
+        match step {
+            Step::Enter(Filter::And(_)) => open.push(writer.begin(AND)),
+            Step::Enter(Filter::Or(_)) => open.push(writer.begin(OR)),
+            Step::Enter(Filter::Not(_)) => open.push(writer.begin(NOT)),
+            Step::Enter(item) => write_item(item, writer),
+            Step::Leave(_) => {
+                if let Some(mark) = open.pop() {
+                    writer.end(mark);
+                }
+            }
+        }
+    }
+}
+
+/// Appends a filter that holds no other filter.
+fn write_item(item: &Filter<'_>, writer: &mut Writer<'_>) {
+    match item {
+        Filter::And(_) | Filter::Or(_) | Filter::Not(_) => {}
         Filter::Equality(assertion) => write_assertion(EQUALITY, assertion, writer),
         Filter::GreaterOrEqual(assertion) => write_assertion(GREATER_OR_EQUAL, assertion, writer),
         Filter::LessOrEqual(assertion) => write_assertion(LESS_OR_EQUAL, assertion, writer),
@@ -206,14 +225,6 @@ pub fn write(filter: &Filter<'_>, writer: &mut Writer<'_>) {
             }
         }),
     }
-}
-
-fn write_all(identifier: u8, children: &[Filter<'_>], writer: &mut Writer<'_>) {
-    writer.constructed(identifier, |writer| {
-        for child in children {
-            write(child, writer);
-        }
-    });
 }
 
 fn write_assertion(identifier: u8, assertion: &Assertion<'_>, writer: &mut Writer<'_>) {

@@ -17,8 +17,8 @@ pub struct DecodeLimits {
 }
 
 impl DecodeLimits {
-    /// The deepest filter that is ever accepted: filters are dropped recursively.
-    pub const MAX_FILTER_DEPTH: usize = 4096;
+    /// The deepest filter that is ever accepted.
+    pub const MAX_FILTER_DEPTH: usize = ironbark_model::filter::MAX_DEPTH;
 }
 
 impl Default for DecodeLimits {

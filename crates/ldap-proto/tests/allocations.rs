@@ -43,7 +43,7 @@ fn an_equality_search_is_decoded_and_answered_without_allocating() {
         assert_eq!(controls.paged_results.unwrap().value.size, 100);
         let mut writer = SearchEntryWriter::begin(&mut out, message.id, b"uid=jdoe,ou=people,dc=example,dc=com");
         for name in search.attributes {
-            writer.attribute_encoded(name, b"\x04\x04jdoe");
+            writer.attribute(name, [b"jdoe".as_slice()]);
         }
         writer.finish(&[]);
         let done = LdapResult::new(ResultCode::SUCCESS);

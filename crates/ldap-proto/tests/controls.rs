@@ -510,3 +510,23 @@ fn extended_requests_take_the_controls_of_their_own_list() {
     let fault = RequestControls::decode(&message.controls, &message.operation, &policy, &limits()).unwrap_err();
     assert_eq!(fault.code, ResultCode::UNAVAILABLE_CRITICAL_EXTENSION);
 }
+
+#[test]
+fn the_number_of_sort_keys_is_limited() {
+    let key = SortKey {
+        attribute: b"cn",
+        ordering_rule: None,
+        reverse: false,
+    };
+    let keys = vec![key; limits().selected_attributes + 1];
+    let decoded = |keys: &[SortKey<'_>]| {
+        let keys = Control::optional(SortKeys(List::new(keys)));
+        sent(Operation::Search, &[&keys]).map(|_| ())
+    };
+    assert_eq!(decoded(&keys[1..]), Ok(()));
+    assert_eq!(decoded(&keys), Err(Fault::TOO_MANY));
+    assert_eq!(
+        decoded(&[]).map_err(|fault| fault.code),
+        Err(ironbark_model::ResultCode::PROTOCOL_ERROR)
+    );
+}

@@ -1,95 +1,21 @@
-//! The fuzz targets' entry points on the seed corpus and on mutations of it from a fixed seed: what CI runs of fuzzing.
+//! The fuzz targets' entry points on the seed corpus and on mutations of it: what CI runs of fuzzing.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::indexing_slicing,
-    clippy::panic,
-    reason = "test code: clippy.toml exempts test functions, not their helpers"
-)]
-
-use std::{fs, path::PathBuf};
-
-/// A target: the folder of its corpus and the function it calls.
-type Target = (&'static str, fn(&[u8]));
-
-const TARGETS: &[Target] = &[
-    ("ldap_message", ironbark_ldap_proto::fuzz::ldap_message),
-    ("ber", ironbark_ldap_proto::fuzz::ber),
-];
-
-const MUTATIONS: usize = 4000;
+use ironbark_ldap_proto::{DecodeLimits, RequestMessage, ResponseMessage, fuzz};
+use ironbark_testkit::fuzz::{corpus, smoke};
 
 #[test]
 fn corpus_and_mutations_of_it_never_panic() {
-    for (name, run) in TARGETS {
-        let corpus = corpus(name);
-        for input in &corpus {
-            run(input);
-        }
-        let mut random = Random(0x1bad_5eed);
-        for _ in 0..MUTATIONS {
-            let mut input = corpus[random.below(corpus.len())].clone();
-            for _ in 0..=random.below(6) {
-                mutate(&mut input, &corpus, &mut random);
-            }
-            run(&input);
-        }
-    }
+    let tokens = [0x00, 0x7f, 0x80, 0x84, 0xff, 0x30, 0xa0, 0xa2];
+    smoke("ldap_message", &tokens, fuzz::ldap_message).unwrap();
+    smoke("ber", &tokens, fuzz::ber).unwrap();
 }
 
 #[test]
 fn every_message_of_the_corpus_is_valid() {
-    let limits = ironbark_ldap_proto::DecodeLimits::default();
-    for input in corpus("ldap_message") {
-        let request = ironbark_ldap_proto::RequestMessage::decode(&input, &limits).is_ok();
-        let response = ironbark_ldap_proto::ResponseMessage::decode(&input, &limits).is_ok();
+    let limits = DecodeLimits::default();
+    for input in corpus("ldap_message").unwrap() {
+        let request = RequestMessage::decode(&input, &limits).is_ok();
+        let response = ResponseMessage::decode(&input, &limits).is_ok();
         assert!(request || response, "{input:x?}");
-    }
-}
-
-fn corpus(name: &str) -> Vec<Vec<u8>> {
-    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join("../../fuzz/corpus")
-        .join(name);
-    let mut paths: Vec<_> = fs::read_dir(&folder)
-        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
-        .map(|entry| entry.unwrap().path())
-        .collect();
-    paths.sort();
-    assert!(!paths.is_empty(), "{} is empty", folder.display());
-    paths.iter().map(|path| fs::read(path).unwrap()).collect()
-}
-
-fn mutate(input: &mut Vec<u8>, corpus: &[Vec<u8>], random: &mut Random) {
-    let at = random.below(input.len() + 1);
-    match random.below(6) {
-        0 if at < input.len() => input[at] = random.next().to_le_bytes()[0],
-        1 if at < input.len() => input[at] ^= 1 << random.below(8),
-        2 => input.truncate(at),
-        3 => input.insert(at, random.next().to_le_bytes()[0]),
-        4 if at < input.len() => input[at] = [0x00, 0x7f, 0x80, 0x84, 0xff, 0x30, 0xa0, 0xa2][random.below(8)],
-        _ => {
-            let other = &corpus[random.below(corpus.len())];
-            let start = random.below(other.len() + 1);
-            let end = start + random.below(other.len() - start + 1);
-            input.splice(at..at, other[start..end].iter().copied());
-        }
-    }
-}
-
-/// xorshift64*: the same numbers on every machine.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    fn below(&mut self, limit: usize) -> usize {
-        usize::try_from(self.next() >> 33).unwrap() % limit
     }
 }

@@ -151,7 +151,11 @@ proptest! {
                     for value in values {
                         ironbark_ber::Writer::new(&mut ready).octet_string(value);
                     }
-                    writer.attribute_encoded(name, &ready);
+                    let mut attribute = ironbark_ber::Writer::new(writer.attributes());
+                    attribute.constructed(0x30, |attribute| {
+                        attribute.octet_string(name);
+                        attribute.element(0x31, &ready);
+                    });
                 }
                 _ => {
                     let mark = writer.begin_attribute(name);

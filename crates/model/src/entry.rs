@@ -7,6 +7,7 @@ use crate::{
     filter::{Slot, ValueSource, rule_applies},
     matching::MatchingRule,
     schema::ClassNumber,
+    syntax::oid,
 };
 
 /// One attribute of an entry: values in the order in which they were added.
@@ -37,16 +38,19 @@ impl Attribute {
             return self.values.iter().position(|known| known == value);
         };
         let mut sought = Vec::new();
-        let mut evaluate = None;
-        if (rule.normalize_value)(schema, value, &mut sought).is_err() {
+        let is_value = (rule.normalize_value)(schema, value, &mut sought).is_ok();
+        if !is_value {
             (rule.normalize_assertion)(schema, value, &mut sought).ok()?;
-            evaluate = rule.evaluate;
         }
         let mut normal = Vec::new();
         self.values.iter().position(|known| {
             normal.clear();
             (rule.normalize_value)(schema, known, &mut normal).is_ok()
-                && evaluate.map_or(normal == sought, |evaluate| evaluate(schema, &normal, &sought))
+                && if is_value {
+                    normal == sought
+                } else {
+                    rule.matches(schema, &normal, &sought)
+                }
         })
     }
 }
@@ -103,20 +107,6 @@ impl Entry {
                 true
             }
         }
-    }
-    /// Removes a value, and the attribute with its last one; false when it is not there.
-    pub fn remove_value(&mut self, schema: &Schema, description: &AttributeDescription, value: &[u8]) -> bool {
-        let Some(attribute) = self.attribute_mut(description) else {
-            return false;
-        };
-        let Some(index) = attribute.find(schema, value) else {
-            return false;
-        };
-        attribute.values.remove(index);
-        if attribute.values.is_empty() {
-            self.remove_attribute(description);
-        }
-        true
     }
     /// Removes an attribute; `None` when it is not there.
     pub fn remove_attribute(&mut self, description: &AttributeDescription) -> Option<Attribute> {
@@ -244,7 +234,7 @@ pub(crate) fn reaches_directly(
     let Some(value) = value else {
         return Truth::False;
     };
-    let has_uid = schema.attribute_type(description.attribute_type).syntax.oid == "1.3.6.1.4.1.1466.115.121.1.34";
+    let has_uid = schema.attribute_type(description.attribute_type).syntax.oid == oid::NAME_AND_OPTIONAL_UID;
     let name = if has_uid {
         crate::dn::name_and_uid::split(value).0
     } else {

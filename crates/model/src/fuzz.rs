@@ -1,8 +1,17 @@
 //! Entry points of the fuzz targets in `/fuzz`; the smoke test calls the same functions.
 
 use crate::{
-    CompiledFilter, Dn, Entry, Filter, Schema, dn::name_and_uid, entry::EntrySource, filter::log::LogFilter,
+    CompiledFilter, Dn, Entry, Filter, Schema,
+    dn::name_and_uid,
+    entry::EntrySource,
+    filter::log::LogFilter,
     ldap_url::LdapUrl,
+    matching::{self, SubstringPart},
+    schema::{
+        AttributeTypeDefinition, ContentRuleDefinition, ObjectClassDefinition, SchemaBuilder, Source, SyntaxDefinition,
+        file,
+    },
+    syntax,
 };
 
 /// Parses `data` as a filter, prints, compiles and evaluates it.
@@ -61,4 +70,79 @@ pub fn ldap_url(data: &[u8]) {
         let _ = url.socket_mode();
         assert_eq!(LdapUrl::parse(&url.to_string()), Ok(url), "a URL came back changed");
     }
+}
+
+/// Reads `data` as a schema file, and as one definition of each kind, which is printed.
+///
+/// # Panics
+/// When a printed definition does not read as the same definition: that is the property under test.
+pub fn schema(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else {
+        return;
+    };
+    let source = Source {
+        file: "fuzz".into(),
+        line: 0,
+    };
+    let mut builder = SchemaBuilder::new();
+    let _ = file::read(&mut builder, text, &source.file);
+    let _ = builder.build();
+    let as_written: &dyn Fn(&str) -> String = &str::to_owned;
+    if let Ok(definition) = AttributeTypeDefinition::parse(text) {
+        let again = AttributeTypeDefinition::parse(&definition.print(as_written));
+        assert_eq!(again, Ok(definition), "an attribute type came back changed");
+    }
+    if let Ok(definition) = ObjectClassDefinition::parse(text) {
+        let again = ObjectClassDefinition::parse(&definition.print(as_written));
+        assert_eq!(again, Ok(definition), "an object class came back changed");
+    }
+    if let Ok(definition) = ContentRuleDefinition::parse(text) {
+        let again = ContentRuleDefinition::parse(&definition.print(as_written));
+        assert_eq!(again, Ok(definition), "a content rule came back changed");
+    }
+    if let Ok(definition) = SyntaxDefinition::parse(text) {
+        let _ = definition.print(as_written);
+    }
+}
+
+/// Validates and normalizes by one syntax or matching rule: `data` is its OID or name, and on the next two lines a value and an
+/// assertion.
+///
+/// # Panics
+/// When a rule leaves something in the buffer that it refuses to fill: that is the property under test.
+pub fn value(data: &[u8]) {
+    let schema = Schema::system();
+    let mut lines = data.splitn(3, |byte| *byte == b'\n');
+    let mut line = || lines.next().unwrap_or_default();
+    let (name, value, assertion) = (line(), line(), line());
+    if let Some(syntax) = std::str::from_utf8(name).ok().and_then(syntax::find) {
+        let _ = (syntax.validate)(&schema, value);
+        let _ = (syntax.validate)(&schema, assertion);
+    }
+    let Some(rule) = matching::find(name) else {
+        return;
+    };
+    let normal = |normalize: &dyn Fn(&mut Vec<u8>) -> Result<(), syntax::InvalidValue>| {
+        let mut out = b"before".to_vec();
+        let result = normalize(&mut out);
+        let rest = out.strip_prefix(b"before").map(<[u8]>::to_vec);
+        assert!(
+            result.is_ok() || rest.as_ref().is_some_and(Vec::is_empty),
+            "{rule:?} left something behind"
+        );
+        rest.filter(|_| result.is_ok())
+    };
+    let stored = normal(&|out| (rule.normalize_value)(&schema, value, out));
+    let asserted = normal(&|out| (rule.normalize_assertion)(&schema, assertion, out));
+    if let (Some(evaluate), Some(stored), Some(asserted)) = (rule.evaluate, stored, asserted) {
+        let _ = evaluate(&schema, &stored, &asserted);
+    }
+    if let Some(normalize) = rule.normalize_part {
+        for place in [SubstringPart::Initial, SubstringPart::Any, SubstringPart::Final] {
+            let _ = normal(&|out| normalize(&schema, assertion, place, out));
+        }
+    }
+    let mut codes = Vec::new();
+    matching::approx::codes(value, &mut codes);
+    let _ = matching::approx::matches(&codes, &codes);
 }

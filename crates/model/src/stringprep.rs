@@ -5,7 +5,8 @@
 //! A string of nothing but spaces becomes one space. Unassigned code points are let through: the table of RFC 3454 §A.1 is that of
 //! Unicode 3.2, and people store newer characters. RFC 4518 §2.5 needs no bidirectional check.
 
-use unicode_normalization::{UnicodeNormalization as _, char::is_combining_mark};
+use smallvec::SmallVec;
+use unicode_normalization::{IsNormalized, UnicodeNormalization as _, char::is_combining_mark, is_nfkc_quick};
 
 use crate::syntax::InvalidValue;
 
@@ -38,6 +39,11 @@ pub enum Insignificant {
 }
 
 impl Insignificant {
+    /// Whether single spaces between other characters mean something.
+    fn is_of_spaces(self) -> bool {
+        !matches!(self, Self::AllSpaces | Self::SpacesAndHyphens)
+    }
+
     fn keeps_leading(self) -> bool {
         matches!(self, Self::SpacesAny | Self::SpacesFinal)
     }
@@ -68,6 +74,13 @@ pub fn prepare(
     out: &mut Vec<u8>,
 ) -> Result<(), InvalidValue> {
     let start = out.len();
+    if insignificant.is_of_spaces() && is_prepared_but_for_case(value) {
+        out.extend_from_slice(value);
+        if let (Case::Ignore, Some(appended)) = (case, out.get_mut(start..)) {
+            appended.make_ascii_lowercase();
+        }
+        return Ok(());
+    }
     let mut spaces = Spaces::new(insignificant, start);
     if value.is_ascii() {
         prepare_ascii(value, case, &mut spaces, out);
@@ -77,14 +90,38 @@ pub fn prepare(
             return Err(InvalidValue);
         }
         let mapped = text.chars().filter_map(tables::map);
+        let folded: SmallVec<[char; 128]> = match case {
+            Case::Exact => mapped.collect(),
+            Case::Ignore => mapped.flat_map(tables::fold).collect(),
+        };
+        let folded = folded.iter().copied();
         match case {
-            Case::Exact => spaces.push_all(mapped.nfkc(), out),
+            // Nearly all text that people write.
+            _ if is_nfkc(folded.clone()) => spaces.push_all(folded, out),
+            Case::Exact => spaces.push_all(folded.nfkc(), out),
             // Folding what NFKC yields is what Table B.2 adds to simple folding (`U+2121` is "tel").
-            Case::Ignore => spaces.push_all(mapped.flat_map(tables::fold).nfkc().flat_map(tables::fold).nfkc(), out),
+            Case::Ignore => spaces.push_all(folded.nfkc().flat_map(tables::fold).nfkc(), out),
         }
     }
     spaces.finish(value.is_empty(), out);
     Ok(())
+}
+
+/// Whether nothing but the case of letters can be prepared: printable ASCII without outer or repeated spaces.
+fn is_prepared_but_for_case(value: &[u8]) -> bool {
+    let (Some(first), Some(last)) = (value.first(), value.last()) else {
+        return false;
+    };
+    *first != b' '
+        && *last != b' '
+        // Without a way out, so that it is done many bytes at a time.
+        && value.iter().fold(true, |plain, byte| plain & matches!(byte, b' '..=b'~'))
+        && (memchr::memchr(b' ', value).is_none() || !value.windows(2).any(|pair| pair == b"  "))
+}
+
+/// Whether a text is certainly what NFKC makes of it.
+fn is_nfkc(text: impl Iterator<Item = char>) -> bool {
+    is_nfkc_quick(text) == IsNormalized::Yes
 }
 
 fn prepare_ascii(value: &[u8], case: Case, spaces: &mut Spaces, out: &mut Vec<u8>) {
@@ -122,10 +159,7 @@ impl Spaces {
     }
 
     fn space(&mut self) {
-        self.pending = !matches!(
-            self.insignificant,
-            Insignificant::AllSpaces | Insignificant::SpacesAndHyphens
-        );
+        self.pending = self.insignificant.is_of_spaces();
     }
 
     /// Writes the space that is due before a character.
@@ -157,10 +191,7 @@ impl Spaces {
             // Nothing but spaces, or nothing at all.
             if self.pending || was_empty {
                 self.pending = false;
-                if !matches!(
-                    self.insignificant,
-                    Insignificant::AllSpaces | Insignificant::SpacesAndHyphens
-                ) {
+                if self.insignificant.is_of_spaces() {
                     out.push(b' ');
                 }
             }

@@ -53,3 +53,18 @@ fn a_warm_filter_is_compiled_and_evaluated_without_allocating() {
         assert_eq!(counted.count_total, 0, "{text}");
     }
 }
+
+/// What is compiled is moved a bounded number of times, however many `|` of many equalities are around it.
+#[test]
+fn nested_lists_of_equalities_are_compiled_in_linear_memory() {
+    let schema = Schema::system();
+    let equalities = "(cn=a)(cn=b)(cn=c)(cn=d)".as_bytes();
+    let mut text = [&b"(|"[..], equalities].concat().repeat(500);
+    text.extend(b"(uid=*)".repeat(10_000));
+    text.extend(b")".repeat(500));
+    let filter = Filter::parse(&text, 500).unwrap();
+    let mut compiled = CompiledFilter::default();
+    let counted = allocation_counter::measure(|| compiled.compile(&schema, &filter));
+    assert_eq!(compiled.nodes.len(), 500 * 2 + 10_000);
+    assert!(counted.bytes_total < 20_000_000, "{}", counted.bytes_total);
+}

@@ -5,8 +5,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use uuid::{Builder, Uuid};
 
-use crate::WallTime;
-
 /// The source of randomness. A clone draws from the same source.
 #[derive(Debug, Clone)]
 pub struct Randomness(Source);
@@ -59,36 +57,9 @@ impl Randomness {
         Ok(bytes)
     }
 
-    /// 64 random bits.
-    pub fn next_u64(&self) -> Result<u64, RandomnessError> {
-        Ok(u64::from_le_bytes(self.bytes()?))
-    }
-
-    /// A number below `bound`, each with the same chance; 0 when `bound` is 0.
-    pub fn below(&self, bound: u64) -> Result<u64, RandomnessError> {
-        if bound == 0 {
-            return Ok(0);
-        }
-        // The numbers past the last whole multiple of `bound` would favour small results.
-        let rejected_from = u64::MAX - (u64::MAX % bound + 1) % bound;
-        loop {
-            let random = self.next_u64()?;
-            if random <= rejected_from {
-                return Ok(random % bound);
-            }
-        }
-    }
-
     /// A random UUID (RFC 9562 §5.4, version 4).
     pub fn uuid_v4(&self) -> Result<Uuid, RandomnessError> {
         Ok(Builder::from_random_bytes(self.bytes()?).into_uuid())
-    }
-
-    /// A UUID that sorts by the millisecond of `now` (RFC 9562 §5.7, version 7), so that new keys of an index lie side by
-    /// side. It shows its time of creation, as createTimestamp does. Times before 1970 count as 1970.
-    pub fn uuid_v7(&self, now: WallTime) -> Result<Uuid, RandomnessError> {
-        let millis = u64::try_from(now.unix_micros() / 1_000).unwrap_or(0);
-        Ok(Builder::from_unix_timestamp_millis(millis, &self.bytes()?).into_uuid())
     }
 }
 
@@ -117,13 +88,13 @@ mod tests {
         assert_ne!(draw(1), draw(2));
         let source = Randomness::seeded(1);
         let copy = source.clone();
-        assert_ne!(source.next_u64(), copy.next_u64());
+        assert_ne!(source.bytes::<8>(), copy.bytes::<8>());
     }
 
     #[test]
     fn splitmix_gives_its_published_sequence() {
         let source = Randomness::seeded(1_234_567);
-        let drawn: Vec<u64> = (0..3).map(|_| source.next_u64().unwrap()).collect();
+        let drawn: Vec<u64> = (0..3).map(|_| u64::from_le_bytes(source.bytes().unwrap())).collect();
         assert_eq!(
             drawn,
             [
@@ -142,41 +113,10 @@ mod tests {
     }
 
     #[test]
-    fn below_keeps_its_bound_and_reaches_every_number() {
-        let source = Randomness::seeded(3);
-        let drawn: HashSet<u64> = (0..200).map(|_| source.below(5).unwrap()).collect();
-        assert_eq!(drawn, (0..5).collect());
-        assert_eq!(source.below(1), Ok(0));
-        assert_eq!(source.below(0), Ok(0));
-        assert!(source.below(u64::MAX).unwrap() < u64::MAX);
-    }
-
-    #[test]
     fn uuids_have_version_and_variant() {
         let source = Randomness::seeded(0);
         let random = source.uuid_v4().unwrap().hyphenated().to_string();
         assert_eq!((random.len(), &random[14..15]), (36, "4"));
         assert!("89ab".contains(&random[19..20]));
-        let timed = source
-            .uuid_v7(WallTime::from_unix_micros(0x0123_4567_89ab * 1_000))
-            .unwrap()
-            .to_string();
-        assert_eq!(&timed[..15], "01234567-89ab-7");
-    }
-
-    #[test]
-    fn timed_uuids_sort_by_time() {
-        let source = Randomness::system();
-        let uuids: Vec<Uuid> = (0..50)
-            .map(|ms| source.uuid_v7(WallTime::from_unix_micros(ms * 1_000)).unwrap())
-            .collect();
-        assert!(uuids.is_sorted());
-        assert!(
-            source
-                .uuid_v7(WallTime::from_unix_micros(-5_000))
-                .unwrap()
-                .to_string()
-                .starts_with("00000000-0000-7")
-        );
     }
 }

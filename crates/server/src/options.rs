@@ -38,3 +38,5 @@ pub struct ServeOptions {
 
 /// Where slapd.conf is when `-f` does not say.
 pub(crate) const DEFAULT_CONFIG_FILE: &str = "/etc/ldap/slapd.conf";
+/// Where the configuration directory is that slapd prefers to it.
+pub(crate) const DEFAULT_CONFIG_DIRECTORY: &str = "/etc/ldap/slapd.d";

@@ -4,7 +4,7 @@ use std::{
     cell::{Cell, RefCell, RefMut},
     io,
     net::SocketAddr,
-    rc::Rc,
+    rc::{Rc, Weak},
     sync::{Arc, atomic::Ordering},
     thread::JoinHandle,
     time::Duration,
@@ -18,6 +18,7 @@ use tokio::{
     net::{TcpStream, UnixStream},
     sync::{Notify, mpsc, watch},
     task::LocalSet,
+    time::Instant,
 };
 
 use crate::{
@@ -61,6 +62,11 @@ pub(crate) struct Reactor {
     registry: Arc<Registry>,
 }
 
+thread_local! {
+    /// The reactor of this thread.
+    static REACTOR: RefCell<Weak<Reactor>> = const { RefCell::new(Weak::new()) };
+}
+
 /// What one connection at a time works with.
 pub(crate) struct Work {
     pub(crate) worker: Worker,
@@ -84,10 +90,12 @@ impl ReactorThread {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
+            .on_thread_park(Reactor::rest)
             .build()?;
         let (shared, its_registry) = (Arc::clone(&counters), Arc::clone(&registry));
         let thread = spawn_named(&format!("reactor {index}"), move || {
             let reactor = Rc::new(Reactor::new(directory, clock, shared, its_registry));
+            REACTOR.set(Rc::downgrade(&reactor));
             let local = LocalSet::new();
             local.block_on(&runtime, reactor.run(incoming, stop));
             // Connections that have not ended by now are dropped here.
@@ -123,9 +131,19 @@ impl Reactor {
         }
     }
 
+    /// Called when this thread's reactor has nothing to do and is about to wait.
+    fn rest() {
+        let Some(reactor) = REACTOR.with_borrow(Weak::upgrade) else { return };
+        if let Ok(mut work) = reactor.work.try_borrow_mut() {
+            work.worker.rest();
+        }
+    }
+
     async fn run(self: Rc<Self>, mut incoming: mpsc::Receiver<Accepted>, mut stop: watch::Receiver<bool>) {
+        let mut swept = Instant::now();
         loop {
             self.limits.set(Limits::of(&self.directory.configuration()));
+            let due = swept + self.sweep_period();
             tokio::select! {
                 accepted = incoming.recv() => match accepted {
                     Some(accepted) => self.admit(accepted),
@@ -133,7 +151,11 @@ impl Reactor {
                 },
                 // An error means that the pool is gone, which is as good as a request.
                 _ = stop.wait_for(|stop| *stop) => break,
-                () = tokio::time::sleep(self.sweep_period()) => self.sweep(),
+                // Counted from the last time, so that a steady stream of new connections does not put it off.
+                () = tokio::time::sleep_until(due) => {
+                    self.sweep();
+                    swept = Instant::now();
+                }
             }
         }
         self.drain().await;
@@ -149,9 +171,6 @@ impl Reactor {
                 tracing::info!(target: "stats", "conn={number} fd={descriptor} ACCEPT from {name} ({socket_name})");
                 let status = Arc::new(Status::new(number, Arc::new(peer), self.clock.now().unix_seconds()));
                 let handle = Rc::new(Handle::new(self.clock.coarse_monotonic()));
-                let statistics = self.directory.statistics();
-                statistics.connections_total.fetch_add(1, Ordering::Relaxed);
-                statistics.connections_current.fetch_add(1, Ordering::Relaxed);
                 self.registry.insert(Arc::clone(&status));
                 self.connections.borrow_mut().insert(number, Rc::clone(&handle));
                 tokio::task::spawn_local(Connection::new(Rc::clone(self), stream, handle, status).run());
@@ -238,10 +257,6 @@ impl Reactor {
     /// A connection has ended.
     pub(crate) fn forget(&self, number: u64) {
         self.registry.remove(number);
-        self.directory
-            .statistics()
-            .connections_current
-            .fetch_sub(1, Ordering::Relaxed);
         let mut connections = self.connections.borrow_mut();
         connections.remove(&number);
         if connections.is_empty() {

@@ -18,7 +18,7 @@ use crate::{
     listener::{Listeners, url::ListenerUrl},
     log::{FileOptions, Log, LogOptions, SyslogOptions, level},
     monitor::{Facts, Monitor},
-    options::{DEFAULT_CONFIG_FILE, ServeOptions},
+    options::{DEFAULT_CONFIG_DIRECTORY, DEFAULT_CONFIG_FILE, ServeOptions},
     pool::Pool,
     root_dse,
 };
@@ -271,13 +271,31 @@ fn log_options(options: &ServeOptions) -> LogOptions {
 }
 
 /// Reads slapd.conf, from the usual place when there is no path.
+///
+/// # Errors
+/// What is wrong, by file and line. Where slapd would read a configuration directory instead of the usual file, that is refused too.
 pub fn read_configuration(path: Option<&Path>) -> Result<ironbark_config::Configuration, ConfigError> {
-    let path = path.unwrap_or(Path::new(DEFAULT_CONFIG_FILE));
+    let path = match path {
+        Some(path) => path,
+        None => usual_file(Path::new(DEFAULT_CONFIG_DIRECTORY), Path::new(DEFAULT_CONFIG_FILE))?,
+    };
     let text = path.to_str().ok_or_else(|| ConfigError::Unreadable {
         path: path.display().to_string(),
         reason: "the name is not UTF-8".to_owned(),
     })?;
     ironbark_config::load(text, &Disk)
+}
+
+/// The file to be read when the command line names none: slapd prefers a configuration directory that holds something.
+fn usual_file<'a>(directory: &Path, file: &'a Path) -> Result<&'a Path, ConfigError> {
+    let root = directory.join("cn=config.ldif");
+    if root.exists() {
+        return Err(ConfigError::Unreadable {
+            path: root.display().to_string(),
+            reason: "configuration directories (cn=config) are not available yet; give a slapd.conf with -f".to_owned(),
+        });
+    }
+    Ok(file)
 }
 
 /// Puts the log settings of the configuration into force. `loglevel` wins over `-s`, as in slapd.
@@ -352,4 +370,24 @@ pub fn built_in_overlays() -> Vec<String> {
         .filter(|part| is_built(part.kind))
         .map(|part| part.name.to_owned())
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{fs, path::Path};
+
+    use super::usual_file;
+
+    #[test]
+    fn a_configuration_directory_that_slapd_would_read_is_not_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Path::new("/etc/ldap/slapd.conf");
+        assert_eq!(usual_file(folder.path(), file), Ok(file));
+        fs::write(folder.path().join("cn=config.ldif"), "dn: cn=config").unwrap();
+        let refusal = usual_file(folder.path(), file).unwrap_err().to_string();
+        assert!(
+            refusal.contains("cn=config.ldif: configuration directories"),
+            "{refusal}"
+        );
+    }
 }

@@ -97,8 +97,6 @@ fn options(schema: &Schema, directory: &Path) -> DatabaseOptions {
         mode: 0o600,
         no_sync: false,
         no_meta_sync: false,
-        write_map: false,
-        map_async: false,
         no_read_ahead: false,
         indexes: vec![
             index("objectClass", false),

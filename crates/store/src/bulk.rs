@@ -23,7 +23,7 @@ use crate::{
     external::{Row, SetKey},
     hash, names,
     record::{
-        codec::{self, FLAG_PLACEHOLDER, Form, Header},
+        codec::{self, FLAG_PLACEHOLDER, FLAG_REFERRAL, Form, Header},
         image,
     },
     tables::MetaRow,
@@ -48,6 +48,7 @@ pub struct BulkBuilder {
     ids: FxHashMap<u64, (u32, EntryId)>,
     missing: FxHashMap<EntryId, String>,
     next: EntryId,
+    referrals: u64,
     batch: Batch,
     names: Pairs,
     name_runs: Vec<PathBuf>,
@@ -76,8 +77,6 @@ impl BulkBuilder {
         let temporary = DatabaseOptions {
             directory: target.temporary().to_owned(),
             no_sync: true,
-            write_map: false,
-            map_async: false,
             read_only: false,
             ..options
         };
@@ -95,6 +94,7 @@ impl BulkBuilder {
             ids: FxHashMap::default(),
             missing: FxHashMap::default(),
             next: 1,
+            referrals: 0,
             batch: Batch::default(),
             name: names::Key::new(),
         })
@@ -142,7 +142,7 @@ impl BulkBuilder {
         self.place(entry, id);
         if self.batch.bytes.len() > BATCH {
             self.flush()
-                .map_err(|error| error.with_reason(self.target.temporary()))?;
+                .map_err(|error| error.with_room_checked(self.target.temporary()))?;
         }
         Ok(id)
     }
@@ -198,7 +198,7 @@ impl BulkBuilder {
 
     fn write_out(mut self) -> Result<(), StoreError> {
         self.write_file()
-            .map_err(|error| error.with_reason(self.target.temporary()))?;
+            .map_err(|error| error.with_room_checked(self.target.temporary()))?;
         self.target.put_in_place()
     }
     fn write_file(&mut self) -> Result<(), StoreError> {
@@ -308,6 +308,7 @@ impl BulkBuilder {
         let Some(database) = self.database.as_ref() else {
             return Err(StoreError::Format("the bulk build is over".into()));
         };
+        self.referrals += u64::from(entry.flags & FLAG_REFERRAL != 0);
         let mut sets = database.lock_writer();
         let catalog = self.preparers.catalog();
         let start = self.batch.bytes.len();
@@ -412,6 +413,9 @@ impl BulkBuilder {
         }
         database.shared.store(&mut txn, &database.tables)?;
         database.tables.put_number(&mut txn, MetaRow::NextEntry, self.next)?;
+        database
+            .tables
+            .put_number(&mut txn, MetaRow::Referrals, self.referrals)?;
         Ok(txn.commit()?)
     }
 }

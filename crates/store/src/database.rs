@@ -43,10 +43,6 @@ pub struct DatabaseOptions {
     pub no_sync: bool,
     /// `envflags nometasync`.
     pub no_meta_sync: bool,
-    /// `envflags writemap`.
-    pub write_map: bool,
-    /// `envflags mapasync`.
-    pub map_async: bool,
     /// `envflags nordahead`.
     pub no_read_ahead: bool,
     /// The wanted indexes.
@@ -118,8 +114,7 @@ impl Database {
     /// [`Database::inactive_indexes`] names them. Dropped definitions are removed.
     ///
     /// The file is `data.mdb` in `directory`, which must exist; new files get `mode` (less the umask). `maxsize` (1 TiB when there is
-    /// none) is reserved as address space alone, so that the file grows as needed. With `write_map` LMDB makes the file that long at
-    /// once, though sparse; without `maxsize` 64 GiB are reserved then.
+    /// none) is reserved as address space alone, so that the file grows as needed.
     ///
     /// # Errors
     /// Not ours, newer than we are, damaged, no permission; an attribute that entries have is not in `schema`.
@@ -236,6 +231,11 @@ impl HeldSnapshot {
     /// Read operations on this snapshot.
     pub fn view(&self) -> View<'_> {
         View::new(&self.txn, &self.database, &self.catalog)
+    }
+    /// Whether nothing was committed since it was taken.
+    #[inline]
+    pub fn is_current(&self) -> bool {
+        self.txn.id() == self.database.env.info().last_txn_id
     }
     /// Whether it is one of this database.
     pub fn is_of(&self, database: &Arc<Database>) -> bool {

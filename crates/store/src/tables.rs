@@ -133,6 +133,8 @@ pub(crate) enum MetaRow {
     Identifier,
     /// The next index number.
     NextIndex,
+    /// Number of entries that are referrals.
+    Referrals,
 }
 
 impl MetaRow {
@@ -145,6 +147,7 @@ impl MetaRow {
             Self::Position => b"position",
             Self::Identifier => b"identifier",
             Self::NextIndex => b"next-index",
+            Self::Referrals => b"referrals",
         }
     }
 }

@@ -49,9 +49,20 @@ pub(crate) fn take(input: &mut &[u8]) -> Option<u64> {
         *input = rest;
         return Some(u64::from(first));
     }
+    if first < 0xc0
+        && let Some((&second, rest)) = rest.split_first()
+    {
+        let value = (u64::from(first & 0x3f) << 8) | u64::from(second);
+        // Else it is longer than need be.
+        if value >= 0x80 {
+            *input = rest;
+            return Some(value);
+        }
+    }
     take_long(first, rest, input)
 }
 
+#[cold]
 fn take_long<'a>(first: u8, rest: &'a [u8], input: &mut &'a [u8]) -> Option<u64> {
     let further = first.leading_ones() as usize;
     let (bytes, rest) = rest.split_at_checked(further)?;

@@ -1,5 +1,6 @@
 //! Read operations on a snapshot or on an open write transaction.
 
+pub(crate) mod answer;
 mod attribute;
 mod chain;
 mod name;
@@ -88,6 +89,10 @@ impl<'t> View<'t> {
         let id = |(key, _)| varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"));
         last.map_or(Ok(0), id)
     }
+    /// Number of entries that are referrals.
+    pub fn referral_count(&self) -> Result<u64, StoreError> {
+        self.tables().number(self.txn, MetaRow::Referrals)
+    }
     /// Chooses how to answer a search. `base` is the ID of the base entry; 0 stands for the root above the topmost entries (the base
     /// `""` of a database with the empty suffix that has no entry of that name). The plan prints as `ironbark explain` shows it.
     pub fn plan(&self, base: EntryId, scope: Scope, filter: &CompiledFilter) -> Result<Plan, StoreError> {
@@ -97,6 +102,10 @@ impl<'t> View<'t> {
     /// be missed, those that went are passed over.
     pub fn candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates<'t>, StoreError> {
         Candidates::new(*self, plan, after)
+    }
+    /// Number of the commit that is seen. Within a write transaction, one more than that of the commit before it.
+    pub fn version(&self) -> u64 {
+        self.txn.id() as u64
     }
     /// Changes whenever an entry with subordinates is renamed: cached DNs of older values are stale.
     pub fn structure_version(&self) -> Result<u64, StoreError> {

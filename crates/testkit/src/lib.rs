@@ -1,4 +1,4 @@
-//! Support for tests that need a running server: ours or Debian's slapd, real clients, and comparison of LDIF.
+//! Support for tests: running servers (ours or Debian's slapd), real clients, comparison of LDIF, fuzz targets on their corpus.
 //!
 //! A test states its configuration once and runs against either [`Flavor`]; [`assert_same`] runs it against both and
 //! compares what came out, which proves that the expectation itself is right:
@@ -27,6 +27,7 @@ mod server;
 mod tool;
 mod transcript;
 
+pub mod fuzz;
 pub mod wait;
 
 pub use binary::{Flavor, repository_root};

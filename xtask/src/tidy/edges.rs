@@ -8,7 +8,7 @@
 //! - "all above": every crate of the rows above
 //!
 //! Dev-dependencies may go beyond the table (a crate may test itself against a crate that it must not know), but all edges
-//! together, development included, must not form a circle: `client` is tested in `testkit`, not with it.
+//! together, development included, must not form a circle: `testkit` knows no crate, so that each may be tested with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

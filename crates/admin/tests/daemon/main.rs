@@ -12,7 +12,8 @@ mod server;
 use std::{fs, net::Shutdown};
 
 use server::{
-    Place, Running, SEARCH_DONE, exists, read_message, read_notice, run, search, signal, stderr, wait_until, write,
+    Place, Running, SEARCH_DONE, exists, read_message, read_notice, run, search, search_subschema, signal, stderr,
+    wait_until, write,
 };
 
 #[test]
@@ -171,6 +172,20 @@ fn idle_connections_are_closed() {
 }
 
 #[test]
+fn new_connections_do_not_put_off_the_timeouts() {
+    let mut running = Running::start("threads 1\nidletimeout 1");
+    let idle = running.connect();
+    idle.set_nonblocking(true).unwrap();
+    // Far more often than timeouts are looked at.
+    let is_closed = wait_until(|| {
+        drop(running.connect());
+        matches!(std::io::Read::read(&mut &idle, &mut [0]), Ok(0)).then_some(())
+    });
+    assert!(is_closed.is_some());
+    running.wait_for_line("closed (idletimeout)");
+}
+
+#[test]
 fn a_client_that_takes_nothing_is_closed_after_the_write_timeout() {
     let mut running = Running::start("writetimeout 1");
     let mut deaf = running.connect();
@@ -233,4 +248,17 @@ fn the_log_file_gets_what_loglevel_asks_for() {
         words[0].len() == 30 && words[0].ends_with('Z') && words[2].starts_with("slapd["),
         "{line}"
     );
+}
+
+#[test]
+fn requests_that_waited_for_room_are_served_once_there_is_room() {
+    const COUNT: u16 = 100;
+    let running = Running::start("");
+    let mut stream = running.connect_tcp();
+    // One write asks for far more than is produced before the client has to take some.
+    let crowd: Vec<u8> = (1..=COUNT).flat_map(search_subschema).collect();
+    write(&mut stream, &crowd);
+    for id in 1..=COUNT {
+        while read_message(&mut stream) != Some((id, SEARCH_DONE)) {}
+    }
 }

@@ -199,6 +199,17 @@ pub(crate) fn search(id: u16) -> Vec<u8> {
     message
 }
 
+/// A search for the whole schema.
+pub(crate) fn search_subschema(id: u16) -> Vec<u8> {
+    let [high, low] = id.to_be_bytes();
+    let mut message = vec![0x30, 0x35, 0x02, 0x02, high, low, 0x63, 0x2f, 0x04, 12];
+    message.extend(b"cn=Subschema");
+    message.extend([0x0a, 1, 0, 0x0a, 1, 0, 0x02, 1, 0, 0x02, 1, 0, 0x01, 1, 0, 0x87, 0x0b]);
+    message.extend(b"objectClass");
+    message.extend([0x30, 3, 0x04, 1, b'+']);
+    message
+}
+
 /// Reads one whole message: its ID and the tag of its operation. `None` at the end of the stream.
 pub(crate) fn read_message(stream: &mut impl Read) -> Option<(u16, u8)> {
     let mut header = [0; 2];

@@ -113,7 +113,7 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(database_field!(schema_dn)),
     Setting::new(Inherited, &["readonly"], &["olcReadOnly"])
         .takes("on|off", "FALSE")
-        .does("Refuses writes with unwillingToPerform.")
+        .does("Refuses writes with unwillingToPerform. In the global section it holds for every database, whatever that says.")
         .like(&["on"])
         .obeyed(database_field!(read_only)),
     Setting::new(Inherited, &["add_content_acl"], &["olcAddContentAcl"])
@@ -155,10 +155,9 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(database_field!(max_dereference_depth)),
     Setting::new(Database, &["monitoring"], &["olcMonitoring"])
         .takes("on|off", "TRUE")
-        .does("Shows the database's own figures in cn=Monitor.")
+        .does("Shows the store's own figures (pages, readers) of the database in cn=Monitor.")
         .since("2.4")
-        .like(&["off"])
-        .obeyed(database_field!(monitoring)),
+        .meaningless("cn=Monitor shows no figures of single stores"),
     Setting::new(Database, &["hidden"], &["olcHidden"])
         .takes("on|off", "FALSE")
         .does("Keeps the database from answering requests; its suffix may then be another's too.")

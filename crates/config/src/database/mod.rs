@@ -71,8 +71,6 @@ pub struct DatabaseConfig {
     pub read_only: bool,
     /// `add_content_acl`.
     pub add_content_acl: bool,
-    /// `monitoring`.
-    pub monitoring: bool,
     /// `maxderefdepth`.
     pub max_dereference_depth: u32,
     /// `restrict`.
@@ -128,7 +126,6 @@ impl DatabaseConfig {
             last_modified: true,
             read_only: false,
             add_content_acl: false,
-            monitoring: true,
             max_dereference_depth: 15,
             restrict: Restrict::default(),
             require: Require::default(),
@@ -154,11 +151,18 @@ impl DatabaseConfig {
             location,
             root_dn: suffix.clone().filter(|_| kind == DatabaseKind::Config),
             suffixes: suffix.into_iter().collect(),
-            restrict: frontend.restrict.clone(),
             require: frontend.require,
             search_limits: frontend.search_limits.clone(),
             ..Self::frontend()
         }
+    }
+
+    /// What the frontend forbids is forbidden in every database, wherever in the file it was said; a database cannot take it back.
+    pub(crate) fn restrict_as(&mut self, frontend: &Self) {
+        self.read_only |= frontend.read_only;
+        let Restrict { operations, extended } = &frontend.restrict;
+        self.restrict.operations = self.restrict.operations.with(*operations);
+        self.restrict.extended.extend_from_slice(extended);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
         Level::{BeforeDatabases, Global},
         Setting, Statement,
     },
-    value::global_field,
+    value::{Value, global_field},
     word_set::word_set,
 };
 
@@ -138,10 +138,10 @@ pub(super) const ROWS: &[Setting] = &[
         .meaningless("big value sets are found by hash, and values stay in the order in which they were added"),
     Setting::new(Global, &["maxFilterDepth"], &["olcMaxFilterDepth"])
         .takes("<depth>", "1000")
-        .does("Limits how deep the filter of a search may nest.")
+        .does("Limits how deep the filter of a search may nest; 4096 is the most.")
         .since("2.5")
         .like(&["200"])
-        .obeyed(global_field!(max_filter_depth)),
+        .obeyed(Handler::Global { set: set_max_filter_depth, get: |config, _| config.max_filter_depth.text() }),
     Setting::new(Global, &["plugin"], &["olcPlugin"])
         .takes("<type> <library> <function> [<argument> ...]", "")
         .does("Loads a SLAPI plug-in.")
@@ -152,6 +152,9 @@ pub(super) const ROWS: &[Setting] = &[
         .whole()
         .meaningless("there are no SLAPI plug-ins that could write to it"),
 ];
+
+/// The most that the decoder of requests obeys, `ironbark_ldap_proto::DecodeLimits::MAX_FILTER_DEPTH`.
+pub const MAX_FILTER_DEPTH: u32 = 4096;
 
 fn joined(words: &[&str]) -> Vec<String> {
     if words.is_empty() {
@@ -171,6 +174,15 @@ fn set_referral(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<
         return Err(format!("invalid URL \"{url}\""));
     }
     config.referrals.push(url.to_owned());
+    Ok(())
+}
+
+fn set_max_filter_depth(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let depth = u32::parse(statement)?;
+    if depth > MAX_FILTER_DEPTH {
+        return Err(format!("{depth} is too deep, {MAX_FILTER_DEPTH} is the most"));
+    }
+    config.max_filter_depth = depth;
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 use ironbark_model::Dn;
 
-pub use features::{Allow, Disallow};
+pub use features::{Allow, Disallow, MAX_FILTER_DEPTH};
 pub use log::{LogFileFormat, LogRotation};
 pub use server_id::ServerId;
 
@@ -107,7 +107,7 @@ impl Default for GlobalConfig {
             root_dse_files: Vec::new(),
             server_ids: Vec::new(),
             max_incoming: 262_143,
-            max_incoming_authenticated: 4_194_303,
+            max_incoming_authenticated: 16_777_215,
             threads: None,
             tool_threads: None,
         }

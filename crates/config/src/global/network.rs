@@ -22,9 +22,9 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["4194303"])
         .obeyed(global_field!(max_incoming)),
     Setting::new(Global, &["sockbuf_max_incoming_auth"], &["olcSockbufMaxIncomingAuth"])
-        .takes("<bytes>", "4194303")
+        .takes("<bytes>", "16777215")
         .does("Is the same limit for authenticated connections.")
-        .like(&["16777216"])
+        .like(&["4194303"])
         .obeyed(global_field!(max_incoming_authenticated)),
     Setting::new(Global, &["idletimeout"], &["olcIdleTimeout"])
         .takes("<seconds>", "0")

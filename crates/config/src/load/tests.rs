@@ -147,6 +147,7 @@ fn settings_of_both_levels_go_where_they_stand() {
         serverID 1 ldap://one.example.com\nserverID 0x2 ldap://two.example.com\n";
     let configuration = loaded(text);
     assert!(configuration.frontend.read_only);
+    assert!(configuration.databases.iter().all(|database| database.read_only));
     assert_eq!(configuration.frontend.access.len(), 2);
     let [a, b] = &configuration.databases[..] else {
         panic!("two databases")
@@ -299,6 +300,14 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         ("allow everything", "<allow> unknown feature \"everything\""),
         ("disallow nothing", "<disallow> unknown feature \"nothing\""),
         ("require bind none", "<require> \"none\" must be listed first"),
+        (
+            "require SASL",
+            "<require> SASL belongs to a part that is not built yet: SASL",
+        ),
+        (
+            "maxfilterdepth 4097",
+            "<maxfilterdepth> 4097 is too deep, 4096 is the most",
+        ),
         ("restrict extended=x", "<restrict> unknown operation \"extended=x\""),
         ("loglevel stats noise", "<loglevel> unknown level \"noise\""),
         (

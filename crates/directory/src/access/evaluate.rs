@@ -29,6 +29,20 @@ pub(crate) struct Check<'a> {
     dn: OnceCell<Dn>,
 }
 
+/// The rules of a naming context and those of the frontend, which follow.
+fn rules<'a>(context: &'a Context, configuration: &'a Configuration) -> (&'a [AccessRule], &'a [AccessRule]) {
+    let frontend_rules = &configuration.frontend.settings.access;
+    let is_frontend = context.number == configuration.frontend.number;
+    let own_rules = if is_frontend { &[][..] } else { &context.settings.access };
+    (own_rules, frontend_rules)
+}
+
+/// Whether nobody wrote a rule.
+pub(super) fn has_no_rules(context: &Context, configuration: &Configuration) -> bool {
+    let (own_rules, frontend_rules) = rules(context, configuration);
+    own_rules.is_empty() && frontend_rules.is_empty()
+}
+
 impl<'a> Check<'a> {
     /// Everything that applies to an entry of `context`. The caller has let the rootdn pass.
     pub(super) fn new(
@@ -37,9 +51,7 @@ impl<'a> Check<'a> {
         subject: Subject<'a>,
         source: Source<'a>,
     ) -> Self {
-        let frontend_rules = &configuration.frontend.settings.access;
-        let is_frontend = context.number == configuration.frontend.number;
-        let own_rules = if is_frontend { &[][..] } else { &context.settings.access };
+        let (own_rules, frontend_rules) = rules(context, configuration);
         Self {
             configuration,
             own_rules,

@@ -122,6 +122,11 @@ fn visible<'a>(
         .then_some(VisibleEntry { source, dn, check })
 }
 
+/// Whether a subject may read everything in a naming context: the rootdn, or nobody wrote a rule.
+pub(crate) fn reads_everything(context: &Context, configuration: &Configuration, subject: Subject<'_>) -> bool {
+    subject.is_root || evaluate::has_no_rules(context, configuration)
+}
+
 /// The filter with what the subject may not search on this entry made Undefined; `None` if nothing is hidden.
 pub(crate) fn searchable_filter(
     context: &Context,

@@ -11,34 +11,46 @@ use super::{
     Before, Execution, assertion, entry_rules,
     modification::{self, Modification, ModificationKind, normal_form},
     modify::is_granted,
-    read_entry, write_checks,
+    read_entry,
+    write_checks::{self, grants_on_root, require},
 };
 use crate::{
-    Configuration, Context, OperationError,
-    access::{Subject, Target, WriteCheck},
+    OperationError,
+    access::{Target, WriteCheck},
     overlay::Asked,
     referral,
     respond::Success,
 };
 
-/// Executes an add request.
-pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &AddRequest<'_>) -> Result<Success, OperationError> {
-    let schema = execution.schema();
-    let dn = write_checks::parse_dn(schema, request.entry)?;
+/// The attributes of a request.
+///
+/// # Errors
+/// `protocolError`, and those of [`Modification::requested`].
+pub(crate) fn modifications_of(schema: &Schema, request: &AddRequest<'_>) -> Result<Vec<Modification>, OperationError> {
     if request.attributes.is_empty() {
         return Err(OperationError::new(
             ResultCode::PROTOCOL_ERROR,
             "no attributes provided",
         ));
     }
-    let mut modifications = request
+    request
         .attributes
         .iter()
         .map(|attribute| {
             Modification::requested(schema, ModificationKind::Add, attribute.description, attribute.values)
         })
-        .collect::<Result<Vec<_>, _>>()?;
-    let mut entry = entry_of(dn, &modifications);
+        .collect()
+}
+
+/// Executes an add request.
+pub(crate) fn execute(
+    execution: &mut Execution<'_, '_>,
+    dn: &Dn,
+    modifications: &[Modification],
+) -> Result<Success, OperationError> {
+    let schema = execution.schema();
+    let mut modifications = modifications.to_vec();
+    let mut entry = entry_of(dn.clone(), &modifications);
     add_naming_values(schema, &mut entry, execution.is_relaxed())?;
     write_checks::refuse_referral(execution, &entry.dn)?;
     modification::check_permitted(schema, &mut modifications, execution.is_relaxed())?;
@@ -234,9 +246,9 @@ fn place(
         }
         // Below an empty suffix the root need not be an entry.
         None if entry.dn.depth() == 1 && context.suffixes().iter().any(Dn::is_root) => {
-            require_root_access(context, configuration, subject)?;
+            require(grants_on_root(execution, Privileges::ADD), "no write access to parent")?;
         }
-        _ if !has_superior => require_root_access(context, configuration, subject)?,
+        _ if !has_superior => require(grants_on_root(execution, Privileges::ADD), "no write access to parent")?,
         None => return Err(OperationError::no_such_object(String::new())),
         Some(_) => return Err(referral::missing(configuration, view, &entry.dn, ancestor)),
     }
@@ -250,20 +262,6 @@ fn place(
             .iter()
             .all(|modification| is_granted(&check, modification));
     require(attributes_granted, "no write access to attribute")
-}
-
-/// Whether a new entry may be put where it has no superior.
-fn require_root_access(
-    context: &Context,
-    configuration: &Configuration,
-    subject: Subject<'_>,
-) -> Result<(), OperationError> {
-    let root = Entry::new(Dn::root());
-    let check = WriteCheck::on_entry(context, configuration, subject, &root);
-    require(
-        check.permits(Target::Children, Privileges::ADD),
-        "no write access to parent",
-    )
 }
 
 fn check_superior(
@@ -294,12 +292,4 @@ fn check_superior(
         ));
     }
     Ok(())
-}
-
-pub(super) fn require(granted: bool, text: &'static str) -> Result<(), OperationError> {
-    if granted {
-        Ok(())
-    } else {
-        Err(OperationError::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text))
-    }
 }

@@ -8,7 +8,7 @@ use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_store::Location;
 use tokio::sync::oneshot;
 
-use super::Origin;
+use super::{Origin, write_checks};
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
     access::{self, Subject, Target},
@@ -29,10 +29,9 @@ pub(crate) fn start(
 ) -> Result<Started, OperationError> {
     session.stop_all();
     session.identity = Arc::default();
-    session.has_bound = false;
-    check_version(session, configuration, request.version)?;
-    let dn = Dn::parse(&configuration.schema, request.name)
-        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
+    let version = checked_version(configuration, request.version)?;
+    let dn = write_checks::parse_dn(&configuration.schema, request.name)?;
+    session.bound_version = Some(version);
     let password = match request.authentication {
         Authentication::Simple(password) => password,
         Authentication::Sasl { mechanism: b"", .. } => {
@@ -55,7 +54,7 @@ pub(crate) fn start(
         }
     };
     if dn.depth() == 0 || password.is_empty() {
-        anonymous(configuration, &dn, password)?;
+        anonymous(configuration, origin, &dn, password)?;
         return Ok(succeed(directory, session, origin, Identity::default(), out));
     }
     match check_name(configuration, origin, &dn, password)? {
@@ -80,19 +79,18 @@ struct SlowCheck {
     presented: Vec<u8>,
 }
 
-fn check_version(session: &mut Session, configuration: &Configuration, version: i32) -> Result<(), OperationError> {
+fn checked_version(configuration: &Configuration, version: i32) -> Result<u8, OperationError> {
     let refuse = |text| Err(OperationError::new(ResultCode::PROTOCOL_ERROR, text));
-    session.protocol_version = match version {
-        3 => 3,
-        2 if configuration.settings.allow.contains(Allow::BIND_V2) => 2,
-        2 => return refuse("historical protocol version requested, use LDAPv3 instead"),
-        _ => return refuse("requested protocol version not supported"),
-    };
-    Ok(())
+    match version {
+        3 => Ok(3),
+        2 if configuration.settings.allow.contains(Allow::BIND_V2) => Ok(2),
+        2 => refuse("historical protocol version requested, use LDAPv3 instead"),
+        _ => refuse("requested protocol version not supported"),
+    }
 }
 
 /// Anonymous and unauthenticated binds (RFC 4513 §5.1.1-2), as `allow` and `disallow` have it.
-fn anonymous(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<(), OperationError> {
+fn anonymous(configuration: &Configuration, origin: &Origin, dn: &Dn, password: &[u8]) -> Result<(), OperationError> {
     let settings = &configuration.settings;
     if dn.depth() > 0 && !settings.allow.contains(Allow::BIND_ANON_DN) {
         return Err(OperationError::new(
@@ -109,7 +107,7 @@ fn anonymous(configuration: &Configuration, dn: &Dn, password: &[u8]) -> Result<
             "anonymous bind disallowed",
         ));
     }
-    Ok(())
+    configuration.frontend.check_restrictions(Operations::BIND, origin)
 }
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
@@ -234,7 +232,6 @@ fn succeed(
     out: &mut Vec<u8>,
 ) -> Started {
     session.identity = Arc::new(identity);
-    session.has_bound = true;
     let success = OperationError::code(ResultCode::SUCCESS);
     respond::result(out, origin.message_id, Operation::Bind, &success);
     crate::log::result(directory, origin, Operation::Bind, ResultCode::SUCCESS, "");
@@ -277,6 +274,7 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Resu
         // The connection may be gone.
         let _ = reply.send(Completion {
             message_id: origin.message_id,
+            stop: origin.stop.clone(),
             response,
             identity,
         });

@@ -186,11 +186,7 @@ impl Comparison<'_> {
                 if (rule.normalize_value)(schema, value, &mut normalized).is_err() {
                     continue;
                 }
-                let equal = match rule.evaluate {
-                    Some(evaluate) => evaluate(schema, &normalized, assertion),
-                    None => normalized == *assertion,
-                };
-                if equal {
+                if rule.matches(schema, &normalized, assertion) {
                     return Ok(true);
                 }
             }

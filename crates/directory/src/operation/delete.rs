@@ -1,10 +1,15 @@
 //! Delete (RFC 4511 §4.8), and with the tree delete control a whole subtree in one transaction.
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{Attribute, Dn, Entry, ResultCode};
+use ironbark_model::{Attribute, Dn, ResultCode};
 use ironbark_store::{ChangeKind, Effect, EntryId, Record, View};
 
-use super::{Before, Execution, add::require, assertion, modify::watched_attributes, read_entry, write_checks};
+use super::{
+    Before, Execution, assertion,
+    modify::watched_attributes,
+    read_entry,
+    write_checks::{self, grants_on_root, require},
+};
 use crate::{
     OperationError,
     access::{Target, WriteCheck},
@@ -16,11 +21,10 @@ use crate::{
 const TREE_LIMIT: usize = 100_000;
 
 /// Executes a delete request.
-pub(crate) fn execute(execution: &mut Execution<'_, '_>, name: &[u8]) -> Result<Success, OperationError> {
-    let dn = write_checks::parse_dn(execution.schema(), name)?;
-    write_checks::refuse_referral(execution, &dn)?;
-    let id = execution.locate(&dn)?;
-    let (pre_read, tree) = check(execution, &dn, id)?;
+pub(crate) fn execute(execution: &mut Execution<'_, '_>, dn: &Dn) -> Result<Success, OperationError> {
+    write_checks::refuse_referral(execution, dn)?;
+    let id = execution.locate(dn)?;
+    let (pre_read, tree) = check(execution, dn, id)?;
     for id in tree {
         remove(execution, id)?;
     }
@@ -85,10 +89,8 @@ fn check_parent(
     if !context.is_suffix(&Dn::root()) || dn.is_root() {
         return require(false, "");
     }
-    let root = Entry::new(Dn::root());
-    let check = WriteCheck::on_entry(context, configuration, subject, &root);
     require(
-        check.permits(Target::Children, Privileges::DELETE),
+        grants_on_root(execution, Privileges::DELETE),
         "no write access to parent",
     )
 }
@@ -106,7 +108,14 @@ fn subordinates(
     let mut found = Vec::new();
     let mut open = vec![id];
     while let Some(superior) = open.pop() {
-        let children = view.children(superior)?.collect::<Result<Vec<_>, _>>()?;
+        let room = TREE_LIMIT - found.len();
+        let children = view.children(superior)?.take(room + 1).collect::<Result<Vec<_>, _>>()?;
+        if children.len() > room {
+            return Err(OperationError::new(
+                ResultCode::ADMIN_LIMIT_EXCEEDED,
+                "too many subordinates",
+            ));
+        }
         if children.is_empty() {
             continue;
         }
@@ -119,12 +128,6 @@ fn subordinates(
         };
         require(may_remove_children, refused)?;
         for child in children {
-            if found.len() == TREE_LIMIT {
-                return Err(OperationError::new(
-                    ResultCode::ADMIN_LIMIT_EXCEEDED,
-                    "too many subordinates",
-                ));
-            }
             let record = write_checks::record_of(view, child)?;
             let check = WriteCheck::on_record(context, configuration, subject, &record, view);
             require(check.permits(Target::Entry, Privileges::DELETE), refused)?;

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ironbark_config::Operations;
 use ironbark_ldap_proto::{
     ExtendedRequest, ExtendedResponse, LdapResult, MessageId, Operation,
     controls::RequestControls,
@@ -12,7 +11,7 @@ use ironbark_ldap_proto::{
 use ironbark_model::ResultCode;
 
 use super::{Origin, password_modify};
-use crate::{Configuration, Directory, OperationError, Session, Started, session::Stop};
+use crate::{Configuration, Directory, OperationError, Session, Started, session::Cancellation};
 
 /// Begins an extended operation.
 pub(crate) fn start(
@@ -24,24 +23,22 @@ pub(crate) fn start(
     controls: &RequestControls<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Started, OperationError> {
-    let row = lookup(request.name)
-        .ok_or_else(|| OperationError::new(ResultCode::PROTOCOL_ERROR, "unsupported extended operation"))?;
-    if row.operation != ExtendedOperation::StartTls {
-        configuration.frontend.check_requirements(origin)?;
-    }
-    let restrict = &configuration.frontend.settings.restrict;
-    if restrict.operations.contains(Operations::EXTENDED) || restrict.extended.iter().any(|oid| oid == row.oid) {
-        return Err(OperationError::new(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "extended operation restricted",
-        ));
-    }
+    let unsupported = || OperationError::new(ResultCode::PROTOCOL_ERROR, "unsupported extended operation");
+    let row = lookup(request.name).ok_or_else(unsupported)?;
+    let is_permitted = || configuration.frontend.check_extended(row, origin);
     match row.operation {
-        ExtendedOperation::WhoAmI => who_am_i(directory, origin, request, out),
-        ExtendedOperation::Cancel => cancel(directory, session, origin, request, out),
-        ExtendedOperation::StartTls => Err(OperationError::new(ResultCode::UNAVAILABLE, "Could not initialize TLS")),
+        ExtendedOperation::WhoAmI => {
+            is_permitted()?;
+            who_am_i(directory, origin, request, out)
+        }
+        ExtendedOperation::Cancel => {
+            is_permitted()?;
+            cancel(directory, session, origin, request, out)
+        }
+        // As slapd's answer where TLS is not configured.
+        ExtendedOperation::StartTls => Err(unsupported()),
         ExtendedOperation::PasswordModify => {
-            password_modify::start(directory, configuration, origin, request.value, controls)
+            password_modify::start(directory, configuration, origin, (row, request.value), controls)
         }
     }
 }
@@ -64,22 +61,10 @@ fn who_am_i(
     } else {
         format!("dn:{}", identity.dn.pretty())
     };
-    let response = ExtendedResponse {
-        result: LdapResult::new(ResultCode::SUCCESS),
-        name: None,
-        value: Some(authorization_id.as_bytes()),
-    };
-    encode_extended_response(
-        out,
-        MessageId::new(origin.message_id).unwrap_or_default(),
-        &response,
-        &[],
-    );
-    crate::log::result(directory, origin, Operation::Extended, ResultCode::SUCCESS, "");
-    Ok(Started::Answered)
+    Ok(succeed(directory, origin, Some(authorization_id.as_bytes()), out))
 }
 
-/// Cancels a search that is under way. Writes that are queued are canceled as well; binds and extended operations never are.
+/// Cancels a search that is under way, or a write that waits for its turn; for one that is executing it is too late.
 fn cancel(
     directory: &Directory,
     session: &mut Session,
@@ -93,24 +78,25 @@ fn cancel(
         .in_flight
         .get(&target.value())
         .ok_or_else(|| OperationError::new(ResultCode::NO_SUCH_OPERATION, "message ID not found"))?;
-    if flag.stopped().is_some() {
-        return Err(OperationError::new(
+    match flag.cancel() {
+        Cancellation::Accepted => Ok(succeed(directory, origin, None, out)),
+        Cancellation::Already => Err(OperationError::new(
             ResultCode::OPERATIONS_ERROR,
             "message ID already being cancelled",
-        ));
+        )),
+        Cancellation::TooLate => Err(OperationError::code(ResultCode::TOO_LATE)),
     }
-    flag.stop(Stop::Canceled);
+}
+
+/// Answers with success.
+fn succeed(directory: &Directory, origin: &Origin, value: Option<&[u8]>, out: &mut Vec<u8>) -> Started {
     let response = ExtendedResponse {
         result: LdapResult::new(ResultCode::SUCCESS),
         name: None,
-        value: None,
+        value,
     };
-    encode_extended_response(
-        out,
-        MessageId::new(origin.message_id).unwrap_or_default(),
-        &response,
-        &[],
-    );
+    let id = MessageId::new(origin.message_id).unwrap_or_default();
+    encode_extended_response(out, id, &response, &[]);
     crate::log::result(directory, origin, Operation::Extended, ResultCode::SUCCESS, "");
-    Ok(Started::Answered)
+    Started::Answered
 }

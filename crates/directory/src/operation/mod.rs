@@ -31,7 +31,7 @@ pub mod modify_dn;
 pub mod password_modify;
 pub mod pretty;
 mod read_entry;
-mod write_checks;
+pub(crate) mod write_checks;
 
 pub(crate) use assertion::{check_assertion, check_assertion_on_record};
 pub use modification::{Authority, Modification, ModificationKind};
@@ -51,10 +51,8 @@ pub struct Origin {
     pub peer: Arc<Peer>,
     /// Security strength factor of the connection.
     pub ssf: u32,
-    /// Protocol version of the connection.
-    pub protocol_version: u8,
-    /// Whether a bind, if only an anonymous one, has succeeded on the connection.
-    pub has_bound: bool,
+    /// Protocol version of the connection's last bind request; `None` before any.
+    pub bound_version: Option<u8>,
     /// Given up by Abandon, Cancel or the end of the connection.
     pub stop: StopFlag,
     /// Monotonic microseconds when the PDU was complete.

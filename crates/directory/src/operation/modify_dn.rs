@@ -8,12 +8,11 @@ use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
 use super::{
-    Before, Execution,
-    add::require,
-    assertion,
+    Before, Execution, assertion,
     modification::{Authority, Modification, ModificationKind, normal_form},
     modify::{self, Options, Plan, check_access, plan},
-    read_entry, write_checks,
+    read_entry,
+    write_checks::{self, grants_on_root, require},
 };
 use crate::{
     OperationError,
@@ -24,9 +23,10 @@ use crate::{
 };
 
 /// A request, with its names parsed.
-struct Rename {
+pub(crate) struct Rename {
     dn: Dn,
     new_rdn: Dn,
+    delete_old_rdn: bool,
     new_superior: Option<Dn>,
     /// As far as the request alone tells.
     target: Dn,
@@ -36,14 +36,9 @@ struct Rename {
 const RENAME: Privileges = Privileges::ADD.with(Privileges::DELETE);
 
 /// Executes a modify DN request.
-pub(crate) fn execute(
-    execution: &mut Execution<'_, '_>,
-    request: &ModifyDnRequest<'_>,
-) -> Result<Success, OperationError> {
-    let schema = execution.schema();
-    let rename = parse(schema, request)?;
-    let mut modifications = modifications_of(schema, &rename, request.delete_old_rdn)?;
-    check_destination(execution, &rename)?;
+pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Result<Success, OperationError> {
+    let mut modifications = modifications_of(execution.schema(), rename)?;
+    check_destination(execution, rename)?;
     write_checks::add_stamps(execution, &mut modifications);
     let id = locate(execution, &rename.dn)?;
     let Prepared {
@@ -51,7 +46,7 @@ pub(crate) fn execute(
         old_name,
         new_name,
         pre_read,
-    } = prepare(execution, id, &rename, &modifications)?;
+    } = prepare(execution, id, rename, &modifications)?;
     let before = if execution.context.overlays.needs_entry_before() {
         Some(execution.entry(id)?)
     } else {
@@ -61,8 +56,11 @@ pub(crate) fn execute(
         execution.asked.push(Asked::ModifyDn {
             dn: rename.dn.pretty().to_owned(),
             new_rdn: rename.new_rdn.pretty().to_owned(),
-            delete_old_rdn: request.delete_old_rdn,
-            new_superior: rename.new_superior.map(|superior| superior.pretty().to_owned()),
+            delete_old_rdn: rename.delete_old_rdn,
+            new_superior: rename
+                .new_superior
+                .as_ref()
+                .map(|superior| superior.pretty().to_owned()),
         });
     }
     let effect = Effect::Rename {
@@ -85,7 +83,18 @@ pub(crate) fn execute(
     })
 }
 
-fn parse(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Rename, OperationError> {
+impl Rename {
+    /// The name of the entry as it is.
+    pub(crate) fn dn(&self) -> &Dn {
+        &self.dn
+    }
+}
+
+/// The names of a request.
+///
+/// # Errors
+/// `invalidDNSyntax`.
+pub(crate) fn read(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Rename, OperationError> {
     let invalid = |text| OperationError::new(ResultCode::INVALID_DN_SYNTAX, text);
     let dn = write_checks::parse_dn(schema, request.entry)?;
     let new_rdn = Dn::parse(schema, request.new_rdn).map_err(|_| invalid("invalid new RDN"))?;
@@ -101,13 +110,14 @@ fn parse(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Rename, Opera
     Ok(Rename {
         dn,
         new_rdn,
+        delete_old_rdn: request.delete_old_rdn,
         new_superior,
         target,
     })
 }
 
 /// What the new RDN means for the entry's attributes: values of the old one go (if they are to), those of the new one come.
-fn modifications_of(schema: &Schema, rename: &Rename, delete_old: bool) -> Result<Vec<Modification>, OperationError> {
+fn modifications_of(schema: &Schema, rename: &Rename) -> Result<Vec<Modification>, OperationError> {
     let change = |kind, description: &AttributeDescription, value: Vec<u8>| {
         let normalized = vec![normal_form(schema, description, &value)];
         Modification {
@@ -129,7 +139,7 @@ fn modifications_of(schema: &Schema, rename: &Rename, delete_old: bool) -> Resul
         }
         modifications.push(change(ModificationKind::AddIfAbsent, &description, value));
     }
-    if delete_old {
+    if rename.delete_old_rdn {
         for (description, value) in rename.dn.leaf_assertions(schema) {
             modifications.push(change(ModificationKind::Delete, &description, value));
         }
@@ -249,8 +259,7 @@ fn check_parent(
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
     let needed = if moves { Privileges::DELETE } else { RENAME };
     let granted = if record.parent() == 0 {
-        let root = Entry::new(Dn::root());
-        WriteCheck::on_entry(context, configuration, subject, &root).permits(Target::Children, needed)
+        grants_on_root(execution, needed)
     } else {
         let parent = write_checks::record_of(view, record.parent())?;
         WriteCheck::on_record(context, configuration, subject, &parent, view).permits(Target::Children, needed)
@@ -273,9 +282,7 @@ fn destination(
     let refused = "no write access to new superior's children";
     let Location::Entry(id) = view.locate(wanted)? else {
         if wanted.is_root() {
-            let root = Entry::new(Dn::root());
-            let check = WriteCheck::on_entry(context, configuration, subject, &root);
-            require(check.permits(Target::Children, Privileges::ADD), refused)?;
+            require(grants_on_root(execution, Privileges::ADD), refused)?;
             return Ok(Dn::root());
         }
         return Err(OperationError::new(

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{Operations, access::Privileges};
-use ironbark_ldap_proto::{controls::RequestControls, extended::password_modify::PasswordModifyRequest};
+use ironbark_config::access::Privileges;
+use ironbark_ldap_proto::{
+    controls::RequestControls,
+    extended::{Descriptor, password_modify::PasswordModifyRequest},
+};
 use ironbark_model::{Dn, ResultCode};
 use ironbark_store::Location;
 use tokio::sync::oneshot;
@@ -20,7 +23,7 @@ use crate::{
     password::{self, Cost, Scheme},
     referral, respond,
     respond::Success,
-    write_request::{WriteRequest, queue, writable_context},
+    write_request::{WriteRequest, queue},
 };
 
 /// A new password on its way to the writer.
@@ -42,7 +45,7 @@ pub(crate) fn start(
     directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
     origin: &Origin,
-    value: Option<&[u8]>,
+    (row, value): (&Descriptor, Option<&[u8]>),
     controls: &RequestControls<'_>,
 ) -> Result<Started, OperationError> {
     if origin.identity.is_anonymous() {
@@ -54,7 +57,8 @@ pub(crate) fn start(
     let request =
         PasswordModifyRequest::decode(value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
     let dn = target(configuration, origin, request.user_identity)?;
-    let context = context_of(configuration, origin, &dn, request.old_password.is_some())?;
+    let context = context_of(configuration, &dn, request.old_password.is_some())?;
+    context.check_extended(row, origin)?;
     refuse_referral(configuration, &context, &dn, controls)?;
     let stored = if request.old_password.is_some() {
         old_values(configuration, &context, origin, &dn)?
@@ -97,25 +101,12 @@ fn target(configuration: &Configuration, origin: &Origin, identity: Option<&[u8]
     Ok(dn)
 }
 
-fn context_of(
-    configuration: &Configuration,
-    origin: &Origin,
-    dn: &Dn,
-    has_old: bool,
-) -> Result<Arc<Context>, OperationError> {
-    if configuration.context_of(dn).is_none() {
-        return Err(if has_old {
-            unverified()
-        } else {
-            OperationError::new(ResultCode::OTHER, "no authz backend")
-        });
+fn context_of(configuration: &Configuration, dn: &Dn, has_old: bool) -> Result<Arc<Context>, OperationError> {
+    match configuration.context_of(dn) {
+        Some(context) => Ok(Arc::clone(context)),
+        None if has_old => Err(unverified()),
+        None => Err(OperationError::new(ResultCode::OTHER, "no authz backend")),
     }
-    Ok(Arc::clone(writable_context(
-        configuration,
-        origin,
-        dn,
-        Operations::MODIFY,
-    )?))
 }
 
 fn refuse_referral(

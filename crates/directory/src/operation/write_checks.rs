@@ -1,13 +1,18 @@
 //! What write operations share: names, referrals, time stamps.
 
-use ironbark_model::{Dn, ResultCode, Schema};
+use ironbark_config::access::Privileges;
+use ironbark_model::{Dn, Entry, ResultCode, Schema};
 use ironbark_store::{EntryId, Location, Record, View};
 
 use super::{
     Execution,
     modification::{Modification, ModificationKind},
 };
-use crate::{OperationError, referral};
+use crate::{
+    OperationError,
+    access::{Target, WriteCheck},
+    referral,
+};
 
 /// The name of a request's target.
 ///
@@ -84,6 +89,25 @@ pub(crate) fn add_stamps(execution: &Execution<'_, '_>, modifications: &mut Vec<
             ));
         }
     }
+}
+
+/// Refuses what the access rules do not grant.
+///
+/// # Errors
+/// `insufficientAccessRights`.
+pub(crate) fn require(granted: bool, text: &'static str) -> Result<(), OperationError> {
+    if granted {
+        Ok(())
+    } else {
+        Err(OperationError::new(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, text))
+    }
+}
+
+/// Whether the access rules grant something on the children of the DIT's root, which is no entry.
+pub(crate) fn grants_on_root(execution: &Execution<'_, '_>, privileges: Privileges) -> bool {
+    let root = Entry::new(Dn::root());
+    WriteCheck::on_entry(execution.context, execution.configuration, execution.subject(), &root)
+        .permits(Target::Children, privileges)
 }
 
 /// A record of the transaction's current state that is known to be there.

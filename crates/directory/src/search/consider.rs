@@ -17,6 +17,9 @@ use crate::{
     worker::Scratch,
 };
 
+/// Candidates between two looks at the clock.
+const CANDIDATES_PER_LOOK: u32 = 32;
+
 impl SearchRun {
     /// Walks over a target until it, or the slice, is used up.
     pub(super) fn walk(
@@ -104,11 +107,14 @@ impl SearchRun {
         }
         let mut candidates = view.candidates(plan, *position)?;
         while let Some(id) = candidates.next_id()? {
+            // The clock is read at the first candidate of a slice and now and then.
+            if slice.candidates.is_multiple_of(CANDIDATES_PER_LOOK)
+                && let Some(end) = self.time_is_up(scratch)
+            {
+                return Ok(end);
+            }
             if slice.is_used_up(out) {
                 return Ok(Walked::SliceEnd);
-            }
-            if let Some(end) = self.time_is_up(scratch) {
-                return Ok(end);
             }
             if let Some(end) = self.consider(context, view, id, base, scope, scratch, out)? {
                 return Ok(end);

@@ -1,8 +1,10 @@
-//! The DNs and superiors of recent parents, so that neither an answer's DN nor its place is found anew from the root. One per reactor and database.
+//! The DNs and superiors of recent parents and the last base object, so that neither an answer's DN nor its place nor where a search
+//! begins is found anew from the root. One per reactor and database.
 
 use std::collections::hash_map::Entry;
 
-use ironbark_store::{EntryId, Record, Scope, StoreError, View};
+use ironbark_model::Dn;
+use ironbark_store::{EntryId, Location, Record, Scope, StoreError, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -14,6 +16,17 @@ const LIMIT: usize = 4_096;
 pub(crate) struct DnCache {
     structure_version: u64,
     parents: FxHashMap<EntryId, Parent>,
+    base: Base,
+}
+
+/// Where a search began last: the next one usually begins there too.
+#[derive(Debug, Default)]
+struct Base {
+    /// [`View::version`] of the snapshot; 0 for none.
+    version: u64,
+    normalized: Vec<u8>,
+    id: EntryId,
+    is_referral: bool,
 }
 
 /// An entry with subordinates.
@@ -33,6 +46,24 @@ impl DnCache {
             self.structure_version = version;
         }
         Ok(())
+    }
+
+    /// As [`View::locate`], and whether the entry is a referral. Looks nothing up for the base object of the last call while nothing was
+    /// written since.
+    pub(crate) fn locate_base(&mut self, view: View<'_>, base: &Dn) -> Result<(Location, bool), StoreError> {
+        let (known, version) = (&mut self.base, view.version());
+        if known.version == version && known.normalized == base.normalized() {
+            return Ok((Location::Entry(known.id), known.is_referral));
+        }
+        let location = view.locate(base)?;
+        let Location::Entry(id) = location else {
+            return Ok((location, false));
+        };
+        let is_referral = view.record(id)?.is_some_and(|record| record.is_referral());
+        known.normalized.clear();
+        known.normalized.extend_from_slice(base.normalized());
+        (known.version, known.id, known.is_referral) = (version, id, is_referral);
+        Ok((location, is_referral))
     }
 
     /// Writes the pretty DN of a record into `out`, which is cleared first.

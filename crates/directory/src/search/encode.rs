@@ -114,6 +114,12 @@ impl Body<'_> {
     ) -> Result<(), OperationError> {
         match entry.source() {
             Source::Record(record, _) => {
+                if entry.is_unrestricted() && self.matched_values.is_empty() && !self.types_only {
+                    record.append_attributes(writer.attributes(), |description, operational| {
+                        selection.selects_kind(operational) || selection.lists(self.schema, description)
+                    })?;
+                    return Ok(());
+                }
                 for attribute in record.attributes() {
                     if selection.selects(self.schema, attribute.description()) {
                         self.record_attribute(entry, &attribute, writer)?;
@@ -143,13 +149,6 @@ impl Body<'_> {
         }
         if self.types_only {
             writer.attribute_type(attribute.name());
-            return Ok(());
-        }
-        if entry.is_unrestricted()
-            && self.matched_values.is_empty()
-            && let Some(encoded) = attribute.encoded_values()
-        {
-            writer.attribute_encoded(attribute.name(), encoded);
             return Ok(());
         }
         let mark = writer.begin_attribute(attribute.name());

@@ -8,10 +8,11 @@ use ironbark_ldap_proto::{
     controls::{PagedResults, RequestControls},
 };
 use ironbark_model::{CompiledFilter, Dn, Filter, ResultCode, filter::Assertion};
-use ironbark_store::{Location, Record, Scope, View};
+use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::{
     RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias,
+    dn_cache::DnCache,
     encode::DereferenceSpecification,
     limits, paged,
     sort::Sorting,
@@ -24,7 +25,7 @@ use crate::{
     context::Backend,
     operation::{check_assertion, check_assertion_on_record},
     referral,
-    worker::Scratch,
+    worker::{LastBase, Scratch},
 };
 
 /// Checks a request and fills a run that has nothing to do yet. Nothing is read but what leads to the base object.
@@ -42,9 +43,36 @@ pub(crate) fn prepare(
     prepared
 }
 
+/// Reads the name of the base object, which is that of the last search more often than not.
+fn read_base(
+    base: &mut LastBase,
+    configuration: &Configuration,
+    request: &SearchRequest<'_>,
+    scope: Scope,
+) -> Result<(), OperationError> {
+    if base.is_read && base.text == request.base {
+        return Ok(());
+    }
+    base.is_read = false;
+    base.dn
+        .parse_into(&configuration.schema, request.base)
+        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
+    if base.dn.is_root()
+        && scope != Scope::Base
+        && let Some(default) = &configuration.settings.default_search_base
+    {
+        base.dn.clone_from(default);
+        return Ok(());
+    }
+    base.text.clear();
+    base.text.extend_from_slice(request.base);
+    base.is_read = true;
+    Ok(())
+}
+
 /// As [`prepare`]; `base` is memory for the name of the base object.
 fn prepare_below(
-    base: &mut Dn,
+    base: &mut LastBase,
     scratch: &mut Scratch,
     session: &mut Session,
     configuration: &Configuration,
@@ -52,20 +80,14 @@ fn prepare_below(
     request: &SearchRequest<'_>,
     controls: &RequestControls<'_>,
 ) -> Result<(), OperationError> {
-    base.parse_into(&configuration.schema, request.base)
-        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
     let scope = match request.scope {
         WireScope::BaseObject => Scope::Base,
         WireScope::SingleLevel => Scope::OneLevel,
         WireScope::WholeSubtree => Scope::Subtree,
         WireScope::SubordinateSubtree => Scope::Children,
     };
-    if base.is_root()
-        && scope != Scope::Base
-        && let Some(default) = &configuration.settings.default_search_base
-    {
-        base.clone_from(default);
-    }
+    read_base(base, configuration, request, scope)?;
+    let base = &base.dn;
     if let Some(control) = controls
         .paged_results
         .filter(|control| !control.value.cookie.is_empty())
@@ -244,7 +266,8 @@ fn add_targets(
         }
         Backend::Stored { .. } => {
             if let Some(snapshot) = scratch.take_snapshot(context)? {
-                add_stored_targets(run, configuration, context, snapshot.view(), base, scope, deref_base)?;
+                let names = scratch.dn_parts(context.number).0;
+                add_stored_targets(run, configuration, context, (snapshot.view(), names), base, scope, deref_base)?;
                 scratch.keep_snapshot(snapshot);
             }
             Ok(())
@@ -256,7 +279,7 @@ fn add_stored_targets(
     run: &mut SearchRun,
     configuration: &Configuration,
     context: &Arc<Context>,
-    view: View<'_>,
+    (view, names): (View<'_>, &mut DnCache),
     base: &Dn,
     scope: Scope,
     deref_base: bool,
@@ -267,7 +290,8 @@ fn add_stored_targets(
         None
     };
     let base = followed.as_ref().unwrap_or(base);
-    let id = match view.locate(base)? {
+    let (location, is_referral) = names.locate_base(view, base)?;
+    let id = match location {
         Location::Entry(id) => id,
         // A database of the empty suffix need not have a root entry: searches below it walk from the top.
         Location::Missing { ancestor: None } if base.is_root() && scope != Scope::Base => 0,
@@ -285,13 +309,10 @@ fn add_stored_targets(
             return Err(access::undisclosed(context, configuration, subject, base, error));
         }
     };
-    let record = view.record(id)?;
-    if let Some(record) = &record {
-        check_base_access(run, configuration, context, view, record)?;
-    }
-    if !run.options.manage_dsa_it
-        && let Some(record) = record
-        && record.is_referral()
+    check_base_access(run, configuration, context, view, id)?;
+    if is_referral
+        && !run.options.manage_dsa_it
+        && let Some(record) = view.record(id)?
     {
         if run.options.domain_scope {
             return Err(OperationError::no_such_object(view.dn(id)?.pretty().to_owned()));
@@ -316,13 +337,16 @@ fn check_base_access(
     configuration: &Configuration,
     context: &Context,
     view: View<'_>,
-    record: &Record<'_>,
+    id: EntryId,
 ) -> Result<(), OperationError> {
     let subject = Subject::of(&run.origin.identity, context);
-    if subject.is_root {
+    if access::reads_everything(context, configuration, subject) {
         return Ok(());
     }
-    let check = WriteCheck::on_record(context, configuration, subject, record, view);
+    let Some(record) = view.record(id)? else {
+        return Ok(());
+    };
+    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
     if check.permits(access::Target::Entry, Privileges::SEARCH) {
         return Ok(());
     }
@@ -412,7 +436,7 @@ impl SearchRun {
             if let Backend::Stored {
                 database, referrals, ..
             } = &target.context.backend
-                && referrals.exist(database, &self.configuration.schema)?
+                && referrals.exist(database)?
             {
                 return Ok(true);
             }

@@ -58,13 +58,21 @@ impl Selection {
     /// Whether an attribute is selected.
     pub(crate) fn selects(&self, schema: &Schema, description: &AttributeDescription) -> bool {
         let operational = schema.attribute_type(description.attribute_type).usage != Usage::UserApplications;
-        if if operational {
+        self.selects_kind(operational) || self.lists(schema, description)
+    }
+
+    /// Whether all operational, or all other, attributes are selected.
+    #[inline]
+    pub(crate) fn selects_kind(&self, operational: bool) -> bool {
+        if operational {
             self.all_operational
         } else {
             self.all_user || self.everything_of_class
-        } {
-            return true;
         }
+    }
+
+    /// Whether an attribute is selected by its name or by that of a class.
+    pub(crate) fn lists(&self, schema: &Schema, description: &AttributeDescription) -> bool {
         self.names(schema, description) || self.types_of_classes.contains(&description.attribute_type)
     }
 

@@ -52,11 +52,20 @@ impl Answer {
 impl Site {
     /// Opens one database `dc=ex` with the given lines in its part of the configuration.
     pub fn open(lines: &str) -> Self {
-        Self::open_with(lines, &|_, _| Err("no overlays here".to_owned()))
+        Self::open_globally("", lines)
+    }
+
+    /// As [`Site::open`], with settings before the database.
+    pub fn open_globally(settings: &str, lines: &str) -> Self {
+        Self::open_all(settings, lines, &|_, _| Err("no overlays here".to_owned()))
     }
 
     /// As [`Site::open`], with overlays. `DIR` in the lines stands for the temporary folder.
     pub fn open_with(lines: &str, overlays: &OverlayFactory<'_>) -> Self {
+        Self::open_all("", lines, overlays)
+    }
+
+    fn open_all(settings: &str, lines: &str, overlays: &OverlayFactory<'_>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().display().to_string();
         std::fs::create_dir(folder.path().join("db")).expect("a folder");
@@ -68,7 +77,7 @@ impl Site {
         writeln!(text, "{SCHEMA}").expect("writes");
         writeln!(
             text,
-            "database mdb\nsuffix dc=ex\nrootdn cn=root,dc=ex\nrootpw secret\ndirectory {path}/db\n{}",
+            "{settings}\ndatabase mdb\nsuffix dc=ex\nrootdn cn=root,dc=ex\nrootpw secret\ndirectory {path}/db\n{}",
             lines.replace("DIR", &path)
         )
         .expect("writes");
@@ -339,6 +348,7 @@ fn read_answer(mut out: &[u8]) -> Answer {
                 continue;
             }
             Response::Done(_, result) => result,
+            Response::Bind(response) => response.result,
             Response::Extended(response) => {
                 answer.value = response.value.map(<[u8]>::to_vec);
                 response.result

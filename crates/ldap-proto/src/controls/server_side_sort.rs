@@ -98,13 +98,15 @@ impl<'a> RequestControl<'a> for SortKeys<'a> {
     const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
 
     fn decode(value: &'a [u8], limits: &DecodeLimits) -> Result<Self, Fault> {
-        Reader::new(value)
+        let keys: List<'a, SortKey<'a>> = Reader::new(value)
             .sequence()
             .and_then(|list| List::decode(list, limits.selected_attributes))
             .map_err(|_| DESCRIPTOR.malformed())?
-            .filter(|keys| !keys.is_empty())
-            .map(Self)
-            .ok_or(DESCRIPTOR.malformed())
+            .ok_or(Fault::TOO_MANY)?;
+        if keys.is_empty() {
+            return Err(DESCRIPTOR.malformed());
+        }
+        Ok(Self(keys))
     }
 }
 

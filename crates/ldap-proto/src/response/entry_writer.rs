@@ -72,14 +72,13 @@ impl<'o> SearchEntryWriter<'o> {
     /// Appends an attribute without values, for `typesOnly`.
     #[inline]
     pub fn attribute_type(&mut self, description: &[u8]) {
-        self.attribute_encoded(description, &[]);
+        self.attribute_header(description, 0);
     }
 
-    /// Appends an attribute whose values are concatenated `04 length value` already.
+    /// Where attributes that are `PartialAttribute`s already are appended.
     #[inline]
-    pub fn attribute_encoded(&mut self, description: &[u8], values: &[u8]) {
-        self.attribute_header(description, values.len());
-        self.writer.raw(values);
+    pub fn attributes(&mut self) -> &mut Vec<u8> {
+        self.writer.buffer()
     }
 
     /// Appends an attribute with these values.

@@ -7,7 +7,7 @@ use super::{
     lexer::{Lexer, RawValue, Separator},
     name_and_uid,
 };
-use crate::{Schema, schema::AttributeType};
+use crate::{Schema, schema::AttributeType, syntax::NameForm};
 
 /// How deep DNs may be values within DNs (`seeAlso=cn\=a\,dc\=b`).
 const MAX_NESTING: u32 = 4;
@@ -43,17 +43,12 @@ fn sort(assertions: &mut [Assertion<'_, '_>]) -> Result<(), InvalidDn> {
     if assertions.len() < 2 {
         return Ok(());
     }
-    assertions.sort_unstable_by(|a, b| name(a.0).cmp(name(b.0)));
+    assertions.sort_unstable_by(|a, b| a.0.name().cmp(b.0.name()));
     let twice = assertions
         .iter()
         .zip(assertions.iter().skip(1))
         .any(|(a, b)| a.0.number == b.0.number);
     if twice { Err(InvalidDn) } else { Ok(()) }
-}
-
-/// The name that is printed.
-pub(super) fn name(attribute: &AttributeType) -> &str {
-    attribute.names.first().unwrap_or(&attribute.oid)
 }
 
 /// Appends `type=value` to both forms.
@@ -73,7 +68,7 @@ pub(super) fn push_assertion(
         dn.pretty.push('+');
         dn.normalized.push(b'+');
     }
-    let name = name(attribute);
+    let name = attribute.name();
     dn.pretty.push_str(name);
     dn.pretty.push('=');
     let start = dn.normalized.len();
@@ -83,41 +78,49 @@ pub(super) fn push_assertion(
     }
     dn.normalized.push(b'=');
     let start = dn.normalized.len();
-    if let Some(has_uid) = dn_syntax(attribute) {
-        push_name(dn, schema, value, has_uid, nesting)?;
-    } else {
-        (attribute.syntax.validate)(schema, value).map_err(|_| InvalidDn)?;
-        push_pretty(dn, schema, attribute, text);
-        match attribute.equality {
-            _ if TEXT_IS_NORMAL.contains(&attribute.syntax.oid) => {
-                dn.normalized.extend(value.iter().map(u8::to_ascii_lowercase));
-            }
-            Some(rule) => (rule.normalize_value)(schema, value, &mut dn.normalized).map_err(|_| InvalidDn)?,
-            None => dn.normalized.extend_from_slice(value),
+    match attribute.syntax.name_form {
+        NameForm::Name => push_name(dn, schema, (value, None), nesting)?,
+        NameForm::NameAndUid => push_name(dn, schema, name_and_uid::split(value), nesting)?,
+        form => {
+            (attribute.syntax.validate)(schema, value).map_err(|_| InvalidDn)?;
+            push_value(dn, schema, attribute, form, text)?;
         }
     }
     escape::escape_tail(&mut dn.normalized, start);
     Ok(())
 }
 
-/// Values that have a pretty form of their own get it: object classes by name, UUIDs in lower case.
-fn push_pretty(dn: &mut Dn, schema: &Schema, attribute: &AttributeType, text: &str) {
-    let class = match attribute.syntax.oid {
-        OID_SYNTAX if &*attribute.oid == OBJECT_CLASS => schema.find_object_class(text.as_bytes()),
-        UUID_SYNTAX => return escape::push_pretty(&mut dn.pretty, &text.to_ascii_lowercase()),
+/// A value that is no name, in both forms.
+fn push_value(
+    dn: &mut Dn,
+    schema: &Schema,
+    attribute: &AttributeType,
+    form: NameForm,
+    text: &str,
+) -> Result<(), InvalidDn> {
+    let class = match form {
+        NameForm::ObjectIdentifier if &*attribute.oid == OBJECT_CLASS => schema.find_object_class(text.as_bytes()),
         _ => None,
     };
-    let name = class.and_then(|class| class.names.first());
-    escape::push_pretty(&mut dn.pretty, name.map_or(text, |name| name));
+    match class {
+        Some(class) => escape::push_pretty(&mut dn.pretty, class.name()),
+        None if form == NameForm::Uuid => escape::push_pretty(&mut dn.pretty, &text.to_ascii_lowercase()),
+        None => escape::push_pretty(&mut dn.pretty, text),
+    }
+    match attribute.equality {
+        _ if matches!(form, NameForm::Text | NameForm::Uuid) => {
+            dn.normalized.extend(text.bytes().map(|byte| byte.to_ascii_lowercase()));
+        }
+        Some(rule) => {
+            (rule.normalize_value)(schema, text.as_bytes(), &mut dn.normalized).map_err(|_| InvalidDn)?;
+        }
+        None => dn.normalized.extend_from_slice(text.as_bytes()),
+    }
+    Ok(())
 }
 
 /// A value that is itself a name: both its forms, escaped once more.
-fn push_name(dn: &mut Dn, schema: &Schema, value: &[u8], has_uid: bool, nesting: u32) -> Result<(), InvalidDn> {
-    let (name, uid) = if has_uid {
-        name_and_uid::split(value)
-    } else {
-        (value, None)
-    };
+fn push_name(dn: &mut Dn, schema: &Schema, (name, uid): (&[u8], Option<&[u8]>), nesting: u32) -> Result<(), InvalidDn> {
     let mut inner = Dn::default();
     parse(&mut inner, schema, name, nesting + 1)?;
     let mut pretty = inner.pretty;
@@ -131,15 +134,6 @@ fn push_name(dn: &mut Dn, schema: &Schema, value: &[u8], has_uid: bool, nesting:
     Ok(())
 }
 
-/// Whether values are DNs (`Some(false)`) or nameAndOptionalUID (`Some(true)`).
-fn dn_syntax(attribute: &AttributeType) -> Option<bool> {
-    match attribute.syntax.oid {
-        "1.3.6.1.4.1.1466.115.121.1.12" => Some(false),
-        "1.3.6.1.4.1.1466.115.121.1.34" => Some(true),
-        _ => None,
-    }
-}
-
 /// `X-ORDERED 'VALUES'`: the `{n}` of such a value is no part of it, so it cannot name an entry.
 fn is_ordered_by_value(attribute: &AttributeType) -> bool {
     attribute.extensions.iter().any(|(name, values)| {
@@ -147,13 +141,4 @@ fn is_ordered_by_value(attribute: &AttributeType) -> bool {
     })
 }
 
-/// Syntaxes that give each value one text but for its case (Integer, Boolean, UUID): the text says what the rules' binary normal
-/// forms say, and access rules match regular expressions against it.
-const TEXT_IS_NORMAL: [&str; 3] = [
-    "1.3.6.1.4.1.1466.115.121.1.27",
-    "1.3.6.1.4.1.1466.115.121.1.7",
-    UUID_SYNTAX,
-];
 const OBJECT_CLASS: &str = "2.5.4.0";
-const OID_SYNTAX: &str = "1.3.6.1.4.1.1466.115.121.1.38";
-const UUID_SYNTAX: &str = "1.3.6.1.1.16.1";

@@ -2,15 +2,11 @@
 
 use std::fmt::Write;
 
-use ironbark_ber::Reader;
+use ironbark_ber::{Reader, tags};
 use smallvec::SmallVec;
 
 use super::{Dn, InvalidDn, MAX_LENGTH, build, lexer::Bytes};
 use crate::Schema;
-
-const SEQUENCE: u8 = 0x30;
-const SET: u8 = 0x31;
-const OBJECT_IDENTIFIER: u8 = 0x06;
 
 /// One element: identifier octet, content, and what follows it. Tag numbers above 30 have another first octet than any that is read.
 fn element(data: &[u8]) -> Option<(u8, &[u8], &[u8])> {
@@ -27,18 +23,22 @@ pub(super) fn value_text(ber: &[u8]) -> Option<Bytes> {
     }
     let mut text = String::new();
     match identifier {
-        // OCTET STRING, UTF8String, NumericString, PrintableString, IA5String, UTCTime, GeneralizedTime, VisibleString
-        0x04 | 0x0c | 0x12 | 0x13 | 0x16 | 0x17 | 0x18 | 0x1a => return Some(Bytes::from_slice(content)),
-        // TeletexString, in practice Latin-1
-        0x14 => text.extend(content.iter().map(|&octet| char::from(octet))),
-        // UniversalString
-        0x1c => {
+        tags::OCTET_STRING
+        | tags::UTF8_STRING
+        | tags::NUMERIC_STRING
+        | tags::PRINTABLE_STRING
+        | tags::IA5_STRING
+        | tags::UTC_TIME
+        | tags::GENERALIZED_TIME
+        | tags::VISIBLE_STRING => return Some(Bytes::from_slice(content)),
+        // In practice Latin-1.
+        tags::TELETEX_STRING => text.extend(content.iter().map(|&octet| char::from(octet))),
+        tags::UNIVERSAL_STRING => {
             for unit in content.chunks(4) {
                 text.push(char::from_u32(u32::from_be_bytes(unit.try_into().ok()?))?);
             }
         }
-        // BMPString
-        0x1e => {
+        tags::BMP_STRING => {
             let units = content
                 .chunks(2)
                 .map(|unit| Some(u16::from_be_bytes(unit.try_into().ok()?)));
@@ -49,11 +49,10 @@ pub(super) fn value_text(ber: &[u8]) -> Option<Bytes> {
                     .ok()?,
             );
         }
-        // BOOLEAN, INTEGER, BIT STRING, OBJECT IDENTIFIER
-        0x01 if content.len() == 1 => text.push_str(if content == [0] { "FALSE" } else { "TRUE" }),
-        0x02 => integer(content, &mut text)?,
-        0x03 => bit_string(content, &mut text)?,
-        OBJECT_IDENTIFIER => oid(content, &mut text)?,
+        tags::BOOLEAN if content.len() == 1 => text.push_str(if content == [0] { "FALSE" } else { "TRUE" }),
+        tags::INTEGER => integer(content, &mut text)?,
+        tags::BIT_STRING => bit_string(content, &mut text)?,
+        tags::OBJECT_IDENTIFIER => oid(content, &mut text)?,
         _ => return None,
     }
     Some(Bytes::from_slice(text.as_bytes()))
@@ -111,13 +110,13 @@ pub(super) fn parse_rdn_sequence(dn: &mut Dn, schema: &Schema, der: &[u8]) -> Re
     if der.len() > MAX_LENGTH {
         return Err(InvalidDn);
     }
-    let (SEQUENCE, mut rest, []) = element(der).ok_or(InvalidDn)? else {
+    let (tags::SEQUENCE, mut rest, []) = element(der).ok_or(InvalidDn)? else {
         return Err(InvalidDn);
     };
     let mut sets: SmallVec<[&[u8]; 8]> = SmallVec::new();
     while !rest.is_empty() {
         let (identifier, content, next) = element(rest).ok_or(InvalidDn)?;
-        if identifier != SET {
+        if identifier != tags::SET {
             return Err(InvalidDn);
         }
         sets.push(content);
@@ -137,15 +136,15 @@ fn push_rdn(dn: &mut Dn, schema: &Schema, set: &[u8]) -> Result<(), InvalidDn> {
     let mut rest = set;
     while !rest.is_empty() {
         let (identifier, assertion, next) = element(rest).ok_or(InvalidDn)?;
-        let (OBJECT_IDENTIFIER, content, value) = element(assertion).ok_or(InvalidDn)? else {
+        let (tags::OBJECT_IDENTIFIER, content, value) = element(assertion).ok_or(InvalidDn)? else {
             return Err(InvalidDn);
         };
         let mut name = String::new();
         oid(content, &mut name)
-            .filter(|()| identifier == SEQUENCE)
+            .filter(|()| identifier == tags::SEQUENCE)
             .ok_or(InvalidDn)?;
         if let Some(attribute) = schema.find_attribute_type(name.as_bytes()) {
-            name.replace_range(.., build::name(attribute));
+            name.replace_range(.., attribute.name());
         }
         assertions.push((name, value));
         rest = next;

@@ -167,14 +167,26 @@ impl<'a> Lexer<'a> {
     }
 
     fn string(&mut self) -> Result<RawValue<'a>, InvalidDn> {
-        let (mut at, mut kept, mut escaped) = (0, 0, false);
+        // Nearly all values hold nothing special.
+        let special = |byte: &u8| matches!(byte, b',' | b';' | b'+' | b'\\' | b'"' | b'<' | b'>' | 0);
+        let plain = self.rest.iter().position(special).unwrap_or(self.rest.len());
+        if matches!(self.rest.get(plain), None | Some(b',' | b';' | b'+')) {
+            let raw = self.take(plain);
+            let kept = raw.iter().rposition(|&byte| !is_space(byte)).map_or(0, |last| last + 1);
+            return Ok(RawValue::Plain(raw.get(..kept).unwrap_or_default()));
+        }
+        self.string_with_escapes()
+    }
+
+    fn string_with_escapes(&mut self) -> Result<RawValue<'a>, InvalidDn> {
+        let (mut at, mut kept) = (0, 0);
         while let Some(&byte) = self.rest.get(at) {
             match byte {
                 b',' | b';' | b'+' => break,
                 b'\\' => {
                     let next = self.rest.get(at + 1).copied().ok_or(InvalidDn)?;
                     at += if may_be_escaped(next) { 2 } else { 3 };
-                    (kept, escaped) = (at, true);
+                    kept = at;
                 }
                 b'"' | b'<' | b'>' | 0 => return Err(InvalidDn),
                 _ => {
@@ -189,11 +201,7 @@ impl<'a> Lexer<'a> {
             return Err(InvalidDn);
         }
         let raw = self.take(at).get(..kept).unwrap_or_default();
-        Ok(if escaped {
-            RawValue::Escaped(raw)
-        } else {
-            RawValue::Plain(raw)
-        })
+        Ok(RawValue::Escaped(raw))
     }
 }
 

@@ -25,16 +25,6 @@ pub fn parse<'v>(schema: &Schema, value: &'v [u8]) -> Result<(Dn, Option<&'v [u8
     Ok((Dn::parse(schema, name)?, uid))
 }
 
-/// Appends the normal form: the name's, and `#` with the bit string, whose trailing zeros count (RFC 4517 §4.2.31).
-pub fn normalize(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidDn> {
-    let (dn, uid) = parse(schema, value)?;
-    out.extend_from_slice(dn.normalized());
-    if let Some(uid) = uid {
-        push(out, uid);
-    }
-    Ok(())
-}
-
 /// Appends the pretty form.
 pub fn pretty(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidDn> {
     let (dn, uid) = parse(schema, value)?;

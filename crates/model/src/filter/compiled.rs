@@ -175,6 +175,7 @@ impl CompiledFilter {
         self.clear();
         let mut compiler = Compiler::new(self, schema);
         let mut open: SmallVec<[usize; 16]> = SmallVec::new();
+        let mut gathered = Vec::new();
         for step in filter.steps() {
             match step {
                 Step::Enter(entered) => {
@@ -191,10 +192,13 @@ impl CompiledFilter {
                 }
                 Step::Leave(_) => {
                     if let Some(index) = open.pop() {
-                        compiler.filter.close(index);
+                        compiler.filter.close(index, &mut gathered);
                     }
                 }
             }
+        }
+        if !gathered.is_empty() {
+            self.remove(gathered);
         }
     }
     /// Forgets the filter and keeps the memory.
@@ -224,12 +228,12 @@ impl CompiledFilter {
     }
 
     /// All operands of the connective at `index` are there.
-    fn close(&mut self, index: usize) {
+    fn close(&mut self, index: usize, gathered: &mut Vec<u32>) {
         let empty = index + 1 == self.nodes.len();
         if matches!(self.nodes.get(index), Some(Node::Or { .. })) && !empty {
-            self.gather(index);
+            self.gather(index, gathered);
         }
-        let after = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
+        let after = length(&self.nodes);
         match self.nodes.get_mut(index) {
             Some(node @ Node::And { .. }) if empty => *node = Node::Constant(Truth::True),
             Some(node @ Node::Or { .. }) if empty => *node = Node::Constant(Truth::False),
@@ -238,85 +242,80 @@ impl CompiledFilter {
         }
     }
 
-    /// Makes one node of the equalities on one attribute among the operands of the `|` at `index`.
-    fn gather(&mut self, index: usize) {
+    /// Makes one node of the equalities on one attribute among the operands of the `|` at `index`: the first of them. The others are
+    /// noted in `gathered` and stay, so that what is moved is moved once, whatever the nesting.
+    fn gather(&mut self, index: usize, gathered: &mut Vec<u32>) {
         let mut count = 0;
         self.operands(index, |_, node| count += usize::from(plain_equality(node).is_some()));
         if count < ANY_OF_THRESHOLD {
             return;
         }
-        let mut equalities: Vec<(Slot, &'static MatchingRule, Range<u32>)> = Vec::with_capacity(count);
-        self.operands(index, |_, node| equalities.extend(plain_equality(node)));
-        let bytes = std::mem::take(&mut self.bytes);
+        let mut equalities: Vec<(Slot, &'static MatchingRule, Range<u32>, usize)> = Vec::with_capacity(count);
+        self.operands(index, |at, node| {
+            equalities.extend(plain_equality(node).map(|(slot, rule, value)| (slot, rule, value, at)));
+        });
+        let bytes = &self.bytes;
         let of = |range: &Range<u32>| bytes.get(range.start as usize..range.end as usize).unwrap_or_default();
-        equalities.sort_by(|a, b| {
+        equalities.sort_unstable_by(|a, b| {
             (a.0.0, a.1.oid)
                 .cmp(&(b.0.0, b.1.oid))
                 .then_with(|| of(&a.2).cmp(of(&b.2)))
         });
-        let mut sets = Vec::new();
         for group in equalities.chunk_by(|a, b| a.0 == b.0 && a.1 == b.1) {
-            let Some(&(slot, rule, _)) = group.first().filter(|_| group.len() >= ANY_OF_THRESHOLD) else {
+            let first = group.iter().map(|(.., at)| *at).min();
+            let (Some(&(slot, rule, ..)), Some(first)) = (group.first(), first) else {
                 continue;
             };
+            if group.len() < ANY_OF_THRESHOLD {
+                continue;
+            }
             let start = length(&self.parts);
-            for (_, _, value) in group {
+            for (_, _, value, at) in group {
                 let last = self.parts.get(start as usize..).and_then(<[_]>::last);
                 if last.is_none_or(|last| of(last) != of(value)) {
                     self.parts.push(value.clone());
                 }
-            }
-            sets.push(Node::AnyOf {
-                slot,
-                rule,
-                values: start..length(&self.parts),
-            });
-        }
-        self.bytes = bytes;
-        if !sets.is_empty() {
-            self.replace_gathered(index, sets);
-        }
-    }
-
-    /// Rebuilds the operands of the `|` at `index`: `sets` first, then all that is in none of them.
-    fn replace_gathered(&mut self, index: usize, sets: Vec<Node>) {
-        let gathered = |node: &Node| {
-            plain_equality(node).is_some_and(|(slot, rule, _)| {
-                sets.iter()
-                    .any(|set| matches!(set, Node::AnyOf { slot: s, rule: r, .. } if *s == slot && *r == rule))
-            })
-        };
-        let mut kept = Vec::new();
-        self.operands(index, |range, node| {
-            if !gathered(node) {
-                kept.push(range);
-            }
-        });
-        let mut operands = sets;
-        for range in kept {
-            let (from, to) = (range.start, index + 1 + operands.len());
-            for node in self.nodes.get(range).unwrap_or_default() {
-                let mut node = node.clone();
-                if let Node::And { end } | Node::Or { end } | Node::Not { end } = &mut node {
-                    let moved = (*end as usize + to).saturating_sub(from);
-                    *end = u32::try_from(moved).unwrap_or(u32::MAX);
+                if *at != first {
+                    gathered.extend(u32::try_from(*at));
                 }
-                operands.push(node);
+            }
+            if let Some(node) = self.nodes.get_mut(first) {
+                *node = Node::AnyOf {
+                    slot,
+                    rule,
+                    values: start..length(&self.parts),
+                };
             }
         }
-        self.nodes.truncate(index + 1);
-        self.nodes.append(&mut operands);
     }
 
-    /// Calls `visit` with each operand of the last connective, which begins at `index`.
-    fn operands(&self, index: usize, mut visit: impl FnMut(Range<usize>, &Node)) {
+    /// Takes out the nodes at these indexes, which have no descendants.
+    fn remove(&mut self, mut indexes: Vec<u32>) {
+        indexes.sort_unstable();
+        for node in &mut self.nodes {
+            if let Node::And { end } | Node::Or { end } | Node::Not { end } = node {
+                let before = indexes.partition_point(|index| *index < *end);
+                *end -= u32::try_from(before).unwrap_or(*end);
+            }
+        }
+        let mut gone = indexes.iter().map(|index| *index as usize).peekable();
+        let mut at = 0;
+        self.nodes.retain(|_| {
+            let keep = gone.next_if_eq(&at).is_none();
+            at += 1;
+            keep
+        });
+    }
+
+    /// Calls `visit` with the index of each operand of the last connective, which begins at `index`, and the operand.
+    fn operands(&self, index: usize, mut visit: impl FnMut(usize, &Node)) {
         let mut at = index + 1;
         while let Some(node) = self.nodes.get(at) {
             let end = match node {
                 Node::And { end } | Node::Or { end } | Node::Not { end } => *end as usize,
                 _ => at + 1,
             };
-            visit(at..end, node);
+            visit(at, node);
             at = end.max(at + 1);
         }
     }
@@ -329,7 +328,7 @@ fn plain_equality(node: &Node) -> Option<(Slot, &'static MatchingRule, Range<u32
             rule,
             value,
             dn_attributes: false,
-        } if rule.evaluate.is_none() => Some((*slot, rule, value.clone())),
+        } if rule.evaluate.is_none() && rule.expand.is_none() => Some((*slot, rule, value.clone())),
         _ => None,
     }
 }

@@ -174,7 +174,7 @@ impl CompiledFilter {
             } => {
                 let assertion = self.value(value);
                 values.any(None, rule, *dn_attributes, |value| {
-                    matches(schema, rule, value, assertion)
+                    rule.matches(schema, value, assertion)
                 })
             }
             Node::And { .. } | Node::Or { .. } | Node::Not { .. } => false,
@@ -183,11 +183,11 @@ impl CompiledFilter {
     }
 }
 
-/// Whether the normal form of a value satisfies an equality-like rule.
-fn matches(schema: &Schema, rule: &MatchingRule, value: &[u8], assertion: &[u8]) -> bool {
-    match rule.evaluate {
-        Some(evaluate) => evaluate(schema, value, assertion),
-        None => value == assertion,
+fn stop_when(found: bool) -> ControlFlow<()> {
+    if found {
+        ControlFlow::Break(())
+    } else {
+        ControlFlow::Continue(())
     }
 }
 
@@ -231,27 +231,15 @@ impl Values<'_> {
         let (mut found, schema, scratch) = (false, self.schema, &mut *self.scratch);
         let mut visit = |value: &[u8]| {
             scratch.clear();
-            found = (rule.normalize_value)(schema, value, scratch).is_ok() && test(scratch);
-            if found {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            found |= (rule.normalize_value)(schema, value, scratch).is_ok() && test(scratch);
+            stop_when(found)
         };
         match slot {
             Some(slot) => self.source.values(slot, &mut visit),
             None => self.source.values_for_rule(rule, &mut visit),
         }
-        if dn_attributes && !found {
-            let mut visit = |value: &[u8]| {
-                scratch.clear();
-                found = (rule.normalize_value)(schema, value, scratch).is_ok() && test(scratch);
-                if found {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            };
+        // Another value stops at once when one was found.
+        if dn_attributes {
             self.source.dn_values(slot, rule, &mut visit);
         }
         found
@@ -268,7 +256,7 @@ impl Values<'_> {
         }
         let schema = self.schema;
         self.any(Some(slot), rule, dn_attributes, |value| {
-            matches(schema, rule, value, assertion)
+            rule.matches(schema, value, assertion)
         })
     }
 
@@ -298,11 +286,7 @@ impl Values<'_> {
             scratch.clear();
             matching::approx::codes(value, scratch);
             found = matching::approx::matches(scratch, assertion);
-            if found {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
-            }
+            stop_when(found)
         });
         found
     }
@@ -310,6 +294,7 @@ impl Values<'_> {
     /// Whether `holds_normalized` speaks of this rule's normal forms.
     fn is_own_rule(&self, slot: Slot, rule: &'static MatchingRule) -> bool {
         rule.evaluate.is_none()
+            && rule.expand.is_none()
             && self.filter.slot(slot).is_some_and(|description| {
                 self.schema.attribute_type(description.attribute_type).equality == Some(rule)
             })

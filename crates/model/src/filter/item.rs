@@ -2,14 +2,16 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::{
     Assertion, Filter,
     compiled::{CompiledFilter, Compiler, Node, Slot, length},
 };
 use crate::{
-    matching::{self, IN_CHAIN, MatchingRule, RuleKind, SubstringPart},
+    matching::{self, Expand, IN_CHAIN, MatchingRule, RuleKind, SubstringPart},
     schema::AttributeType,
-    syntax::InvalidValue,
+    syntax::{InvalidValue, oid},
 };
 
 /// Whether a rule may be used on an attribute by extensible match: it is one of the attribute's own, or made for its syntax.
@@ -113,10 +115,16 @@ impl<'c> Compiler<'c> {
 
     fn equality(&mut self, slot: Slot, attribute: &AttributeType, value: &[u8], dn_attributes: bool) -> Option<Node> {
         let rule = attribute.equality?;
-        if &*attribute.oid == OBJECT_CLASS && !dn_attributes {
-            return self.object_class(slot, value);
-        }
         let value = self.assertion(attribute, rule, value)?;
+        if let Some(expand) = rule.expand
+            && !dn_attributes
+        {
+            let asserted: SmallVec<[u8; 64]> = SmallVec::from_slice(self.filter.value(&value));
+            if &*attribute.oid == OBJECT_CLASS && asserted.as_slice() == TOP {
+                return Some(Node::Present(slot));
+            }
+            return self.expanded(slot, rule, expand, &asserted);
+        }
         Some(Node::Equality {
             slot,
             rule,
@@ -125,38 +133,22 @@ impl<'c> Compiler<'c> {
         })
     }
 
-    /// An entry is of a class when it is of one of its subclasses (RFC 4512 §2.4): the classes to look for are spelled out here, so that
-    /// index and evaluation need to know nothing of it. An unknown class is Undefined.
-    fn object_class(&mut self, slot: Slot, value: &[u8]) -> Option<Node> {
-        let rule = matching::find(OBJECT_IDENTIFIER_MATCH)?;
-        let class = self.schema.find_object_class(value)?;
-        if &*class.oid == TOP {
-            return Some(Node::Present(slot));
-        }
-        let start = length(&self.filter.parts);
-        for &subclass in self.schema.subclasses(class.number) {
-            let oid = self.schema.object_class(subclass).oid.as_bytes();
-            let value = self.append(|schema, out| (rule.normalize_value)(schema, oid, out))?;
-            self.filter.parts.push(value);
-        }
-        if self.filter.parts.len() == start as usize + 1 {
-            let value = self.filter.parts.pop()?;
-            return Some(Node::Equality {
-                slot,
-                rule,
-                value,
-                dn_attributes: false,
-            });
-        }
+    /// Equality with each form that the rule counts up; Undefined when there is none, as for an unknown class.
+    fn expanded(&mut self, slot: Slot, rule: &'static MatchingRule, expand: Expand, asserted: &[u8]) -> Option<Node> {
         let CompiledFilter { parts, bytes, .. } = &mut *self.filter;
-        let value = |part: &Range<u32>| bytes.get(part.start as usize..part.end as usize);
-        if let Some(classes) = parts.get_mut(start as usize..) {
-            classes.sort_unstable_by(|a, b| value(a).cmp(&value(b)));
-        }
+        let start = length(parts);
+        expand(self.schema, asserted, &mut |form| {
+            let from = length(bytes);
+            bytes.extend_from_slice(form);
+            parts.push(from..length(bytes));
+        });
+        let forms = parts.get_mut(start as usize..).filter(|forms| !forms.is_empty())?;
+        let form = |part: &Range<u32>| bytes.get(part.start as usize..part.end as usize);
+        forms.sort_unstable_by(|a, b| form(a).cmp(&form(b)));
         Some(Node::AnyOf {
             slot,
             rule,
-            values: start..length(&self.filter.parts),
+            values: start..length(parts),
         })
     }
 
@@ -283,8 +275,7 @@ impl<'c> Compiler<'c> {
 }
 
 const OBJECT_CLASS: &str = "2.5.4.0";
-const TOP: &str = "2.5.6.0";
-const OBJECT_IDENTIFIER_MATCH: &[u8] = b"2.5.13.0";
+const TOP: &[u8] = b"2.5.6.0";
 /// caseIgnoreMatch, caseExactMatch and their IA5 forms.
 const TEXT_RULES: [&str; 4] = [
     "2.5.13.2",
@@ -292,4 +283,4 @@ const TEXT_RULES: [&str; 4] = [
     "1.3.6.1.4.1.1466.109.114.2",
     "1.3.6.1.4.1.1466.109.114.1",
 ];
-const DN_SYNTAXES: [&str; 2] = ["1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"];
+const DN_SYNTAXES: [&str; 2] = [oid::DN, oid::NAME_AND_OPTIONAL_UID];

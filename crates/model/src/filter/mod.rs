@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+mod clone;
 pub mod compiled;
 mod evaluate;
 mod item;
@@ -19,8 +20,12 @@ pub(crate) use text::hex_pair;
 pub use text::{FilterError, FilterErrorKind};
 pub use walk::{Step, Steps};
 
+/// The deepest nesting of `&`, `|` and `!` that a filter ever has: what the compiler writes (dropping, comparing) is
+/// recursive.
+pub const MAX_DEPTH: usize = 4096;
+
 /// A filter as it came in: attribute descriptions and values are not interpreted.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(PartialEq, Eq, Debug)]
 pub enum Filter<'a> {
     /// `(&...)`; empty is True (RFC 4526).
     And(Vec<Filter<'a>>),
@@ -75,53 +80,9 @@ impl<'a> Filter<'a> {
     /// Parses the text form of RFC 4515.
     ///
     /// As ldap-utils do, it takes an item without its parentheses, spaces between the parts of a list, and the escapes `\(`,
-    /// `\)`, `\*`, `\\` of RFC 1960. `max_depth` bounds how many `&`, `|`, `!` may be nested.
+    /// `\)`, `\*`, `\\` of RFC 1960. `max_depth` bounds how many `&`, `|`, `!` may be nested; above [`MAX_DEPTH`] it acts like it.
     pub fn parse(text: &'a [u8], max_depth: usize) -> Result<Self, FilterError> {
-        text::parse(text, max_depth)
-    }
-    /// The same filter with all its bytes owned.
-    pub fn into_owned(self) -> Filter<'static> {
-        fn own(bytes: Cow<'_, [u8]>) -> Cow<'static, [u8]> {
-            Cow::Owned(bytes.into_owned())
-        }
-        fn assertion(assertion: Assertion<'_>) -> Assertion<'static> {
-            Assertion {
-                attribute: own(assertion.attribute),
-                value: own(assertion.value),
-            }
-        }
-        match self {
-            Self::And(filters) => Filter::And(filters.into_iter().map(Filter::into_owned).collect()),
-            Self::Or(filters) => Filter::Or(filters.into_iter().map(Filter::into_owned).collect()),
-            Self::Not(filter) => Filter::Not(Box::new(filter.into_owned())),
-            Self::Equality(a) => Filter::Equality(assertion(a)),
-            Self::GreaterOrEqual(a) => Filter::GreaterOrEqual(assertion(a)),
-            Self::LessOrEqual(a) => Filter::LessOrEqual(assertion(a)),
-            Self::Approx(a) => Filter::Approx(assertion(a)),
-            Self::Present(attribute) => Filter::Present(own(attribute)),
-            Self::Substrings {
-                attribute,
-                initial,
-                any,
-                r#final,
-            } => Filter::Substrings {
-                attribute: own(attribute),
-                initial: initial.map(own),
-                any: any.into_iter().map(own).collect(),
-                r#final: r#final.map(own),
-            },
-            Self::Extensible {
-                rule,
-                attribute,
-                value,
-                dn_attributes,
-            } => Filter::Extensible {
-                rule: rule.map(own),
-                attribute: attribute.map(own),
-                value: own(value),
-                dn_attributes,
-            },
-        }
+        text::parse(text, max_depth.min(MAX_DEPTH))
     }
     /// Enters and leaves every node in preorder, without recursion.
     pub fn steps(&self) -> Steps<'_, 'a> {

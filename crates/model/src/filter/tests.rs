@@ -52,13 +52,15 @@ fn leniencies_of_ldap_utils() {
 
 #[test]
 fn escapes_are_undone_only_where_needed() {
-    let Filter::Equality(Assertion { value, .. }) = parse("(cn=plain)") else {
+    let filter = parse("(cn=plain)");
+    let Filter::Equality(Assertion { value, .. }) = &filter else {
         panic!()
     };
     assert!(matches!(value, Cow::Borrowed(b"plain")));
+    let filter = parse("(cn=a\\2a*b*c)");
     let Filter::Substrings {
         initial, any, r#final, ..
-    } = parse("(cn=a\\2a*b*c)")
+    } = &filter
     else {
         panic!()
     };
@@ -111,11 +113,17 @@ fn depth_is_limited_and_costs_no_stack() {
         FilterErrorKind::TooDeep
     );
     assert!(Filter::parse(nested(2).as_bytes(), 2).is_ok());
-    let text = nested(5000);
-    let filter = Filter::parse(text.as_bytes(), 5000).unwrap();
+    let text = nested(MAX_DEPTH);
+    let filter = Filter::parse(text.as_bytes(), usize::MAX).unwrap();
     assert_eq!(filter.to_string(), text);
     assert_eq!(evaluate(&text, &entry()), Truth::False);
-    assert_eq!(evaluate(&nested(5001), &entry()), Truth::True);
+    assert_eq!(evaluate(&nested(MAX_DEPTH - 1), &entry()), Truth::True);
+    assert_eq!(
+        Filter::parse(nested(MAX_DEPTH + 1).as_bytes(), usize::MAX)
+            .unwrap_err()
+            .kind,
+        FilterErrorKind::TooDeep
+    );
 }
 
 /// Filters, and what slapd 2.5 prints for them in `SRCH base=... filter="..."`.
@@ -315,8 +323,8 @@ fn many_equalities_on_one_attribute_become_one_node() {
     let mut filter = CompiledFilter::default();
     filter.compile(&schema, &parse(&text));
     assert_eq!(filter.nodes.len(), 9);
-    let Node::AnyOf { values, .. } = &filter.nodes[1] else {
-        panic!("{:?}", filter.nodes[1])
+    let Node::AnyOf { values, .. } = &filter.nodes[2] else {
+        panic!("{:?}", filter.nodes[2])
     };
     assert_eq!(values.len(), 1000);
     let ends = filter.nodes.iter().filter_map(|node| match node {
@@ -326,6 +334,43 @@ fn many_equalities_on_one_attribute_become_one_node() {
     let ends: Vec<_> = ends.collect();
     assert_eq!(ends, [9, 9, 9, 9]);
     assert_eq!(evaluate(&text, &entry()), Truth::True);
+}
+
+#[test]
+fn a_class_is_asked_for_with_its_subclasses() {
+    let schema = schema();
+    let compiled = |text: &str| {
+        let mut filter = CompiledFilter::default();
+        filter.compile(&schema, &parse(text));
+        filter
+    };
+    for attribute in ["objectClass", "structuralObjectClass"] {
+        let filter = compiled(&format!("({attribute}=person)"));
+        let [Node::AnyOf { values, .. }] = &filter.nodes[..] else {
+            panic!("{:?}", filter.nodes)
+        };
+        let person = schema.find_object_class(b"person").unwrap().number;
+        assert_eq!(values.len(), schema.subclasses(person).len());
+        assert!(filter.part_values(values).is_sorted());
+        for unknown in ["nosuch", "2.5.6.9999", "cn"] {
+            let filter = compiled(&format!("({attribute}={unknown})"));
+            assert!(
+                matches!(filter.nodes[..], [Node::Constant(Truth::Undefined)]),
+                "{unknown}"
+            );
+        }
+    }
+    assert!(matches!(compiled("(objectClass=top)").nodes[..], [Node::Present(_)]));
+    // By the rule's name it is plain equality, and with `:dn:` the rule's own decision.
+    let mut entry = Entry::new(Dn::root());
+    let description = schema.attribute_description(b"objectClass").unwrap();
+    entry.add_value(&schema, &description, b"inetOrgPerson");
+    assert_eq!(evaluate("(objectClass=person)", &entry), Truth::True);
+    assert_eq!(evaluate("(objectClass:dn:=person)", &entry), Truth::True);
+    assert_eq!(
+        evaluate("(objectClass:objectIdentifierMatch:=person)", &entry),
+        Truth::False
+    );
 }
 
 #[test]
@@ -401,7 +446,7 @@ fn arbitrary_filter() -> impl Strategy<Value = Filter<'static>> {
         Just("(description=*)"),
         Just("(cn=b*)"),
     ]
-    .prop_map(|text| parse(text).into_owned());
+    .prop_map(parse);
     item.prop_recursive(5, 60, 8, |inner| {
         let list = proptest::collection::vec(inner.clone(), 0..8);
         prop_oneof![

@@ -3,6 +3,8 @@
 //! Normal form: serial number in decimal (or time of the list), `$`, normal form of the issuer's name. A value is a certificate or
 //! already an assertion; assertions come in GSER (`{ serialNumber 1, issuer rdnSequence:"cn=ca" }`) or as `1$cn=ca`.
 
+use ironbark_ber::tags;
+
 use super::{MatchingRule, time};
 use crate::{
     Schema,
@@ -66,7 +68,7 @@ fn undone_on_error(
 
 /// Values are certificates or assertions, and so are the assertions of compare requests and value deletions.
 fn certificate_or_assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
-    if value.first() == Some(&der::SEQUENCE)
+    if value.first() == Some(&tags::SEQUENCE)
         && let Ok(found) = Certificate::parse(value)
     {
         return serial_and_issuer(schema, found.serial, found.issuer, out);
@@ -105,10 +107,9 @@ fn serial_number(text: &str) -> Result<String, InvalidValue> {
     };
     let mut octets = Vec::with_capacity(digits.len() / 2 + 1);
     for pair in digits.as_bytes().rchunks(2) {
-        octets.push(
-            pair.iter()
-                .try_fold(0, |octet: u8, digit| Ok(octet << 4 | hex_digit(*digit)?))?,
-        );
+        octets.push(pair.iter().try_fold(0, |octet: u8, digit| {
+            Ok::<_, InvalidValue>(octet << 4 | hex_digit(*digit)?)
+        })?);
     }
     octets.reverse();
     if octets.is_empty() || octets.len() > 64 {
@@ -121,7 +122,7 @@ fn certificate_list(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<
     let found = CertificateList::parse(value)?;
     let (tag, digits) = found.this_update;
     undone_on_error(out, |out| {
-        put_time(schema, tag == der::UTC_TIME, digits, out)?;
+        put_time(schema, tag == tags::UTC_TIME, digits, out)?;
         out.push(b'$');
         issuer::of_certificate(schema, found.issuer, out)
     })
@@ -141,7 +142,7 @@ fn put_time(schema: &Schema, short_year: bool, digits: &[u8], out: &mut Vec<u8>)
 }
 
 fn certificate_list_assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
-    if value.first() == Some(&der::SEQUENCE)
+    if value.first() == Some(&tags::SEQUENCE)
         && let Ok(()) = certificate_list(schema, value, out)
     {
         return Ok(());
@@ -172,7 +173,7 @@ fn attribute_certificate(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Re
 
 /// `{ serialNumber 1, issuer { issuerName { directoryName:rdnSequence:"cn=ca" } } }`.
 fn attribute_certificate_assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
-    if value.first() == Some(&der::SEQUENCE)
+    if value.first() == Some(&tags::SEQUENCE)
         && let Ok(()) = attribute_certificate(schema, value, out)
     {
         return Ok(());

@@ -1,6 +1,7 @@
 //! Matching rules (RFC 4517 §4): one file a family, one row of the table each.
 //!
-//! A rule normalizes: equality is then byte equality and order is byte order. Rules that are neither have `evaluate`.
+//! A rule normalizes: equality is then byte equality and order is byte order. Rules that are neither have `evaluate`, and the one by
+//! which a class matches its subclasses has `expand`.
 
 use std::sync::LazyLock;
 
@@ -33,7 +34,6 @@ mod words;
 mod tests;
 
 pub(crate) use names::{UNIQUE_MEMBER_APPROXIMATE, UNIQUE_MEMBER_MATCH};
-pub use object_identifiers::OBJECT_SUBCLASS_MATCH;
 
 /// What a rule may be used for (RFC 4512 §4.1.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -57,7 +57,7 @@ pub type NormalizePart = fn(&Schema, &[u8], SubstringPart, &mut Vec<u8>) -> Resu
 /// Decides from the normal forms of a value and of an assertion.
 pub type Evaluate = fn(&Schema, &[u8], &[u8]) -> bool;
 
-/// Calls back with each normal form of a value that matches the normal form of an assertion.
+/// Calls back with each normal form of a value that matches the normal form of an assertion; with none when nothing ever does.
 pub type Expand = fn(&Schema, &[u8], &mut dyn FnMut(&[u8]));
 
 /// Where in a substring assertion a part stands: space handling of RFC 4518 §2.6.1 depends on it.
@@ -87,7 +87,7 @@ pub struct MatchingRule {
     pub normalize_assertion: Normalize,
     /// Substrings rules only: normal form of one part of an assertion.
     pub normalize_part: Option<NormalizePart>,
-    /// `None`: equality (or order) of the normal forms decides. Otherwise given the normal forms of value and assertion.
+    /// Decides from the normal forms of value and assertion. `None`: their equality (or order) decides.
     pub evaluate: Option<Evaluate>,
     /// OIDs of the syntaxes whose attributes the rule may be applied to (for `matchingRuleUse` and extensible match).
     pub applies_to: &'static [&'static str],
@@ -95,8 +95,8 @@ pub struct MatchingRule {
     pub extensible: bool,
     /// Kept out of the subschema subentry, as slapd keeps it.
     pub hidden: bool,
-    /// Rules with `evaluate` only: calls back with each normal form of a value that matches the assertion's normal form, when they
-    /// can be counted up, so that an equality index serves the rule.
+    /// Equality rules whose assertions match values with other normal forms too, which can be counted up: a filter asks for all of
+    /// them by equality, so that indexes and evaluation need to know nothing of the rule. They have no `evaluate`.
     pub expand: Option<Expand>,
 }
 
@@ -202,6 +202,19 @@ impl MatchingRule {
         }
     }
 
+    /// Whether the normal form of a value satisfies an assertion's, by an equality or extensible rule.
+    pub fn matches(&self, schema: &Schema, value: &[u8], assertion: &[u8]) -> bool {
+        match (self.evaluate, self.expand) {
+            (Some(evaluate), _) => evaluate(schema, value, assertion),
+            (None, None) => value == assertion,
+            (None, Some(expand)) => {
+                let mut found = false;
+                expand(schema, assertion, &mut |form| found |= form == value);
+                found
+            }
+        }
+    }
+
     /// Whether the rule may be applied to values of this syntax.
     pub fn is_for(&self, syntax: &Syntax) -> bool {
         self.applies_to.contains(&syntax.oid) || self.applies_to.contains(&syntax.validated_as)
@@ -264,7 +277,7 @@ pub fn find(name: &[u8]) -> Option<&'static MatchingRule> {
 pub(crate) fn equality_for(type_oid: &str, rule: &'static MatchingRule) -> &'static MatchingRule {
     match type_oid {
         // objectClass, structuralObjectClass
-        "2.5.4.0" | "2.5.21.9" => &OBJECT_SUBCLASS_MATCH,
+        "2.5.4.0" | "2.5.21.9" => &object_identifiers::OBJECT_SUBCLASS_MATCH,
         _ => rule,
     }
 }

@@ -13,9 +13,9 @@ const OID: &[&str] = &[oid::OID];
 pub(super) static ROWS: &[MatchingRule] =
     &[MatchingRule::equality("2.5.13.0", "objectIdentifierMatch", oid::OID, value, OID).with_assertion(assertion)];
 
-/// objectIdentifierMatch for `objectClass`: an entry of a class is one of its superclasses too (RFC 4512 §2.4), listed or not.
-pub static OBJECT_SUBCLASS_MATCH: MatchingRule = MatchingRule {
-    evaluate: Some(is_subclass),
+/// objectIdentifierMatch for `objectClass`: an entry of a class is one of its superclasses too (RFC 4512 §2.4), listed or not. What
+/// is no class matches nothing.
+pub(super) static OBJECT_SUBCLASS_MATCH: MatchingRule = MatchingRule {
     expand: Some(subclasses),
     ..MatchingRule::equality("2.5.13.0", "objectIdentifierMatch", oid::OID, value, OID).with_assertion(assertion)
 };
@@ -53,23 +53,10 @@ fn oid_of_descriptor<'a>(schema: &'a Schema, name: &[u8]) -> Option<&'a str> {
     Some(find(name)?.oid)
 }
 
-fn is_subclass(schema: &Schema, value: &[u8], assertion: &[u8]) -> bool {
-    if value == assertion {
-        return true;
-    }
-    match (schema.find_object_class(value), schema.find_object_class(assertion)) {
-        (Some(value), Some(assertion)) => schema.is_subclass(value.number, assertion.number),
-        _ => false,
-    }
-}
-
 fn subclasses(schema: &Schema, assertion: &[u8], visit: &mut dyn FnMut(&[u8])) {
-    match schema.find_object_class(assertion) {
-        None => visit(assertion),
-        Some(class) => {
-            for number in schema.subclasses(class.number) {
-                visit(schema.object_class(*number).oid.as_bytes());
-            }
+    if let Some(class) = schema.find_object_class(assertion) {
+        for number in schema.subclasses(class.number) {
+            visit(schema.object_class(*number).oid.as_bytes());
         }
     }
 }

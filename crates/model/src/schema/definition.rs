@@ -111,6 +111,9 @@ pub enum OtherKind {
     StructureRule,
 }
 
+/// The most elements that one definition may have, extensions included.
+const MAXIMUM_ELEMENTS: usize = 256;
+
 /// Reads the frame `( oid ... )` and the common elements, and gives every other keyword to `element`, which answers whether it
 /// knows it.
 fn parse<'a>(
@@ -135,6 +138,9 @@ fn parse<'a>(
         };
         if seen.contains(&keyword) {
             return Err(tokens.error(format!("{keyword} is given twice")));
+        }
+        if seen.len() == MAXIMUM_ELEMENTS {
+            return Err(tokens.error("too many elements"));
         }
         match keyword.as_str() {
             "NAME" => {

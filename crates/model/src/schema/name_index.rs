@@ -59,10 +59,18 @@ impl NameIndex {
     }
 }
 
+/// Where to begin to look. A bit of each byte is left out, so that letters count in any case.
 fn start(name: &[u8], mask: usize) -> usize {
+    const CASELESS: u64 = u64::from_ne_bytes([b' '; 8]);
     let mut hasher = FxHasher::default();
-    for byte in name {
-        hasher.write_u8(byte.to_ascii_lowercase());
+    if let Some(last) = name.last_chunk::<8>() {
+        for chunk in name.chunks_exact(8).filter_map(<[u8]>::first_chunk::<8>) {
+            hasher.write_u64(u64::from_ne_bytes(*chunk) | CASELESS);
+        }
+        hasher.write_u64(u64::from_ne_bytes(*last) | CASELESS);
+    } else {
+        let bytes = name.iter().fold(1, |bytes: u64, byte| bytes << 8 | u64::from(*byte));
+        hasher.write_u64(bytes | CASELESS);
     }
     usize::try_from(hasher.finish() & (mask as u64)).unwrap_or(0)
 }

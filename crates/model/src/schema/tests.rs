@@ -323,6 +323,17 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 #[test]
+fn a_definition_has_a_limited_number_of_elements() {
+    let definition = |extensions: usize| {
+        let extensions: Vec<_> = (0..extensions).map(|n| format!("X-A{n} 'x'")).collect();
+        SyntaxDefinition::parse(&format!("( 1.2.3 {} )", extensions.join(" ")))
+    };
+    assert!(definition(256).is_ok());
+    let error = definition(257).expect_err("too many");
+    assert!(error.reason.contains("too many elements"), "{error}");
+}
+
+#[test]
 fn hidden_types_are_published_once_somebody_asks() {
     let published = |schema: &Schema| {
         schema

@@ -34,14 +34,24 @@ pub(super) fn map(character: char) -> Option<char> {
     }
 }
 
-/// Full case folding (RFC 3454 Table B.2): lower case of upper case, which also unites final sigma, long s and sharp s.
-pub(super) fn fold(character: char) -> impl Iterator<Item = char> {
-    // The dotless i has the upper case of the dotted one but is not folded to it.
-    let keep = character == '\u{131}';
-    let folded = character.to_uppercase().flat_map(char::to_lowercase);
-    keep.then_some(character)
-        .into_iter()
-        .chain(folded.take(if keep { 0 } else { usize::MAX }))
+/// Full case folding (RFC 3454 Table B.2): lower case of upper case, which also unites final sigma, long s and sharp s
+/// (of lower case first, for the capital sharp s has no upper case of two letters). What is folded stays as it is when folded again.
+pub(super) fn fold(character: char) -> impl Iterator<Item = char> + Clone {
+    let alone = match character {
+        '\0'..='\x7f' => Some(character.to_ascii_lowercase()),
+        // Latin-1, the most frequent letters beyond ASCII.
+        '\u{e0}'..='\u{ff}' => Some(character),
+        // The dotless i has the upper case of the dotted one but is not folded to it.
+        '\u{131}' => Some(character),
+        _ => None,
+    };
+    let folded = alone.is_none().then(|| {
+        character
+            .to_lowercase()
+            .flat_map(char::to_uppercase)
+            .flat_map(char::to_lowercase)
+    });
+    alone.into_iter().chain(folded.into_iter().flatten())
 }
 
 /// Code points that a prepared string must not hold (RFC 4518 §2.4; surrogates cannot occur in UTF-8).

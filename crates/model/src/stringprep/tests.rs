@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 
-use super::{Case, Insignificant, Prohibited, prepare};
+use unicode_normalization::UnicodeNormalization as _;
+
+use super::{Case, Insignificant, Prohibited, Spaces, prepare, tables};
 
 fn prepared(text: &str, case: Case, insignificant: Insignificant) -> String {
     let mut out = b"kept".to_vec();
@@ -109,4 +111,56 @@ proptest! {
             prop_assert_eq!(format!("{}é", ascii.strip_suffix('e').unwrap_or_default()), unicode);
         }
     }
+}
+
+/// The shorter ways give what the whole of RFC 4518 gives.
+#[test]
+fn each_character_is_prepared_as_by_the_whole_procedure() {
+    // Where there are letters with case or compatibility forms, marks and separators.
+    let blocks = [
+        '\u{1}'..='\u{33ff}',
+        '\u{a640}'..='\u{abff}',
+        '\u{f900}'..='\u{ffff}',
+        '\u{1d100}'..='\u{1d7ff}',
+        '\u{1e900}'..='\u{1f1ff}',
+    ];
+    for character in blocks.into_iter().flatten() {
+        for text in [
+            format!("{character}"),
+            format!("a{character}B"),
+            format!("\u{e9} {character}"),
+        ] {
+            let mapped = text.chars().filter_map(tables::map);
+            let whole: String = mapped
+                .flat_map(tables::fold)
+                .nfkc()
+                .flat_map(tables::fold)
+                .nfkc()
+                .collect();
+            let mut slow = Vec::new();
+            let mut spaces = Spaces::new(Insignificant::Spaces, 0);
+            spaces.push_all(whole.chars(), &mut slow);
+            spaces.finish(false, &mut slow);
+            let mut quick = Vec::new();
+            prepare(
+                text.as_bytes(),
+                Case::Ignore,
+                Insignificant::Spaces,
+                Prohibited::Kept,
+                &mut quick,
+            )
+            .expect("text");
+            assert_eq!(quick, slow, "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn latin_letters_fold_as_others_do() {
+    for character in '\u{80}'..='\u{ff}' {
+        let upper = character.to_uppercase().flat_map(char::to_lowercase);
+        assert!(tables::fold(character).eq(upper), "{character}");
+    }
+    assert!(tables::fold('\u{df}').eq("ss".chars()));
+    assert!(tables::fold('\u{1e9e}').eq("ss".chars()));
 }

@@ -1,12 +1,9 @@
 //! X.509: certificates, revocation lists, pairs, attribute certificates, algorithms, private keys, and the assertions about them
 //! (RFC 4523 §2, RFC 5280 §4.1 and §5.1, RFC 5755 §4.1, RFC 5208 §5).
 
-use super::{
-    InvalidValue, Syntax,
-    der::{self, Der},
-    gser::Gser,
-    oid, require, text,
-};
+use ironbark_ber::{Reader, tags};
+
+use super::{InvalidValue, Syntax, der, gser::Gser, oid, require, text};
 use crate::Schema;
 
 pub(super) static ROWS: &[Syntax] = &[
@@ -89,32 +86,32 @@ fn certificate(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
 
 impl<'a> Certificate<'a> {
     pub(crate) fn parse(value: &'a [u8]) -> Result<Self, InvalidValue> {
-        let mut outer = der::whole(value, der::SEQUENCE)?;
-        let mut inner = Der(outer.expect(der::SEQUENCE)?);
+        let mut outer = der::whole(value, tags::SEQUENCE)?;
+        let mut inner = outer.sequence()?;
         signature(outer)?;
         let version = match inner.optional(0xa0)? {
             None => 0,
-            Some(content) => match der::whole(content, der::INTEGER)?.0 {
+            Some(content) => match der::whole(content, tags::INTEGER)?.remaining() {
                 [version @ 0..=2] => *version,
                 _ => return Err(InvalidValue),
             },
         };
-        let serial = inner.expect(der::INTEGER)?;
-        algorithm(inner.expect(der::SEQUENCE)?)?;
-        let issuer = inner.raw(der::SEQUENCE)?;
-        let mut validity = Der(inner.expect(der::SEQUENCE)?);
+        let serial = inner.element(tags::INTEGER)?;
+        algorithm(inner.sequence()?)?;
+        let issuer = der::raw(&mut inner, tags::SEQUENCE)?;
+        let mut validity = inner.sequence()?;
         time(&mut validity)?;
         time(&mut validity)?;
-        validity.end()?;
-        inner.expect(der::SEQUENCE)?;
-        let mut key = Der(inner.expect(der::SEQUENCE)?);
-        algorithm(key.expect(der::SEQUENCE)?)?;
-        key.expect(der::BIT_STRING)?;
+        validity.finish()?;
+        inner.element(tags::SEQUENCE)?;
+        let mut key = inner.sequence()?;
+        algorithm(key.sequence()?)?;
+        key.element(tags::BIT_STRING)?;
         let unique = [inner.optional(0x81)?, inner.optional(0x82)?];
         let extensions = inner.optional(0xa3)?;
         require(unique.iter().all(Option::is_none) || version > 0)?;
         require(extensions.is_none() || version == 2)?;
-        inner.end()?;
+        inner.finish()?;
         require(!serial.is_empty())?;
         Ok(Self { serial, issuer })
     }
@@ -126,28 +123,28 @@ fn certificate_list(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
 
 impl<'a> CertificateList<'a> {
     pub(crate) fn parse(value: &'a [u8]) -> Result<Self, InvalidValue> {
-        let mut outer = der::whole(value, der::SEQUENCE)?;
-        let mut inner = Der(outer.expect(der::SEQUENCE)?);
+        let mut outer = der::whole(value, tags::SEQUENCE)?;
+        let mut inner = outer.sequence()?;
         signature(outer)?;
-        inner.optional(der::INTEGER)?;
-        algorithm(inner.expect(der::SEQUENCE)?)?;
-        let issuer = inner.raw(der::SEQUENCE)?;
+        inner.optional(tags::INTEGER)?;
+        algorithm(inner.sequence()?)?;
+        let issuer = der::raw(&mut inner, tags::SEQUENCE)?;
         let this_update = time(&mut inner)?;
-        if matches!(inner.0.first(), Some(&der::UTC_TIME | &der::GENERALIZED_TIME)) {
+        if matches!(inner.peek(), Some(tags::UTC_TIME | tags::GENERALIZED_TIME)) {
             time(&mut inner)?;
         }
-        inner.optional(der::SEQUENCE)?;
+        inner.optional(tags::SEQUENCE)?;
         inner.optional(0xa0)?;
-        inner.end()?;
+        inner.finish()?;
         Ok(Self { issuer, this_update })
     }
 }
 
 /// `SEQUENCE { [0] Certificate OPTIONAL, [1] Certificate OPTIONAL }`, at least one of them.
 fn certificate_pair(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    let mut pair = der::whole(value, der::SEQUENCE)?;
+    let mut pair = der::whole(value, tags::SEQUENCE)?;
     let found = [pair.optional(0xa0)?, pair.optional(0xa1)?];
-    pair.end()?;
+    pair.finish()?;
     require(found.iter().any(Option::is_some))?;
     for certificate in found.into_iter().flatten() {
         Certificate::parse(certificate)?;
@@ -157,11 +154,11 @@ fn certificate_pair(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
 
 /// `SEQUENCE { algorithm, [0] usage OPTIONAL, [1] policies OPTIONAL }`.
 fn supported_algorithm(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    let mut found = der::whole(value, der::SEQUENCE)?;
-    algorithm(found.expect(der::SEQUENCE)?)?;
+    let mut found = der::whole(value, tags::SEQUENCE)?;
+    algorithm(found.sequence()?)?;
     found.optional(0xa0)?;
     found.optional(0xa1)?;
-    found.end()
+    Ok(found.finish()?)
 }
 
 fn attribute_certificate(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
@@ -170,30 +167,30 @@ fn attribute_certificate(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
 
 impl<'a> AttributeCertificate<'a> {
     pub(crate) fn parse(value: &'a [u8]) -> Result<Self, InvalidValue> {
-        let mut outer = der::whole(value, der::SEQUENCE)?;
-        let mut inner = Der(outer.expect(der::SEQUENCE)?);
+        let mut outer = der::whole(value, tags::SEQUENCE)?;
+        let mut inner = outer.sequence()?;
         signature(outer)?;
-        inner.expect(der::INTEGER)?;
-        inner.expect(der::SEQUENCE)?;
+        inner.element(tags::INTEGER)?;
+        inner.element(tags::SEQUENCE)?;
         // Version 2 wraps the issuer's general names in [0] V2Form.
-        let mut issuer = match inner.element()? {
-            (0xa0, content) => Der(Der(content).expect(der::SEQUENCE)?),
-            (der::SEQUENCE, content) => Der(content),
+        let mut issuer = match inner.nested_any()? {
+            (0xa0, mut content) => content.sequence()?,
+            (tags::SEQUENCE, content) => content,
             _ => return Err(InvalidValue),
         };
-        algorithm(inner.expect(der::SEQUENCE)?)?;
-        let serial = inner.expect(der::INTEGER)?;
-        let mut validity = Der(inner.expect(der::SEQUENCE)?);
-        validity.expect(der::GENERALIZED_TIME)?;
-        validity.expect(der::GENERALIZED_TIME)?;
-        validity.end()?;
-        inner.expect(der::SEQUENCE)?;
-        inner.optional(der::BIT_STRING)?;
-        inner.optional(der::SEQUENCE)?;
-        inner.end()?;
+        algorithm(inner.sequence()?)?;
+        let serial = inner.element(tags::INTEGER)?;
+        let mut validity = inner.sequence()?;
+        validity.element(tags::GENERALIZED_TIME)?;
+        validity.element(tags::GENERALIZED_TIME)?;
+        validity.finish()?;
+        inner.element(tags::SEQUENCE)?;
+        inner.optional(tags::BIT_STRING)?;
+        inner.optional(tags::SEQUENCE)?;
+        inner.finish()?;
         while !issuer.is_empty() {
-            if let (0xa4, name) = issuer.element()? {
-                let issuer = Der(name).raw(der::SEQUENCE)?;
+            if let (0xa4, mut name) = issuer.nested_any()? {
+                let issuer = der::raw(&mut name, tags::SEQUENCE)?;
                 return Ok(Self { serial, issuer });
             }
         }
@@ -203,34 +200,33 @@ impl<'a> AttributeCertificate<'a> {
 
 /// `SEQUENCE { version, algorithm, key OCTET STRING, [0] attributes OPTIONAL, [1] public key OPTIONAL }`.
 fn private_key(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    let mut key = der::whole(value, der::SEQUENCE)?;
-    key.expect(der::INTEGER)?;
-    algorithm(key.expect(der::SEQUENCE)?)?;
-    key.expect(der::OCTET_STRING)?;
+    let mut key = der::whole(value, tags::SEQUENCE)?;
+    key.element(tags::INTEGER)?;
+    algorithm(key.sequence()?)?;
+    key.element(tags::OCTET_STRING)?;
     key.optional(0xa0)?;
     key.optional(0x81)?;
-    key.end()
+    Ok(key.finish()?)
 }
 
 /// Algorithm and bits behind what is signed.
-fn signature(mut rest: Der<'_>) -> Result<(), InvalidValue> {
-    algorithm(rest.expect(der::SEQUENCE)?)?;
-    rest.expect(der::BIT_STRING)?;
-    rest.end()
+fn signature(mut rest: Reader<'_>) -> Result<(), InvalidValue> {
+    algorithm(rest.sequence()?)?;
+    rest.element(tags::BIT_STRING)?;
+    Ok(rest.finish()?)
 }
 
-fn algorithm(content: &[u8]) -> Result<(), InvalidValue> {
-    let mut found = Der(content);
-    found.expect(der::OID)?;
-    if !found.is_empty() {
-        found.element()?;
+fn algorithm(mut content: Reader<'_>) -> Result<(), InvalidValue> {
+    content.element(tags::OBJECT_IDENTIFIER)?;
+    if !content.is_empty() {
+        content.skip()?;
     }
-    found.end()
+    Ok(content.finish()?)
 }
 
-fn time<'a>(der: &mut Der<'a>) -> Result<(u8, &'a [u8]), InvalidValue> {
-    match der.element()? {
-        found @ (der::UTC_TIME | der::GENERALIZED_TIME, _) => Ok(found),
+fn time<'a>(reader: &mut Reader<'a>) -> Result<(u8, &'a [u8]), InvalidValue> {
+    match reader.nested_any()? {
+        (tag @ (tags::UTC_TIME | tags::GENERALIZED_TIME), content) => Ok((tag, content.remaining())),
         _ => Err(InvalidValue),
     }
 }

@@ -42,8 +42,9 @@ impl<'a> Csn<'a> {
         let digits = |text: &[u8], lengths: &[usize]| {
             let text = text.strip_prefix(b"0x").unwrap_or(text);
             require(lengths.contains(&text.len()))?;
-            text.iter()
-                .try_fold(0, |number, digit| Ok(number << 4 | u32::from(hex_digit(*digit)?)))
+            text.iter().try_fold(0, |number, digit| {
+                Ok::<_, InvalidValue>(number << 4 | u32::from(hex_digit(*digit)?))
+            })
         };
         Ok(Self {
             second,

@@ -20,9 +20,13 @@ pub(crate) enum Gser<'a> {
 /// Braces and choices inside each other.
 const MAXIMUM_DEPTH: usize = 16;
 
+/// Most bytes of a value: a tree of one-letter words takes some twenty times as many as its text.
+const MAXIMUM_LENGTH: usize = 65_536;
+
 impl<'a> Gser<'a> {
     /// Reads one value, with white space around it.
     pub(crate) fn parse(text: &'a str) -> Result<Self, InvalidValue> {
+        super::require(text.len() <= MAXIMUM_LENGTH)?;
         let mut reader = Reader { rest: text };
         let value = reader.value(0)?;
         reader.space();

@@ -46,6 +46,26 @@ pub struct Syntax {
     pub validated_as: &'static str,
     /// Kept out of the subschema subentry, as slapd keeps it.
     pub hidden: bool,
+    /// How values stand in names.
+    pub(crate) name_form: NameForm,
+}
+
+/// How values of a syntax stand in the pretty and in the normal form of a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum NameForm {
+    /// As written, and normalized by the attribute's equality rule.
+    ByRule,
+    /// As written, and in lower case. Each value has one text but for its case, which says what the rules' binary normal form says;
+    /// access rules match regular expressions against it.
+    Text,
+    /// As [`NameForm::Text`], but in lower case in both.
+    Uuid,
+    /// As [`NameForm::ByRule`], but values of `objectClass` by the first name of the class.
+    ObjectIdentifier,
+    /// A name in a name.
+    Name,
+    /// The same, with an optional bit string.
+    NameAndUid,
 }
 
 /// A value does not conform to its syntax; maps to `invalidAttributeSyntax` or an Undefined filter item.
@@ -77,6 +97,7 @@ impl Syntax {
             validate,
             validated_as: oid,
             hidden: false,
+            name_form: NameForm::ByRule,
         }
     }
 
@@ -94,6 +115,10 @@ impl Syntax {
             binary_transfer: true,
             ..Self::octets(oid, description, validate)
         }
+    }
+
+    const fn in_names(self, name_form: NameForm) -> Self {
+        Self { name_form, ..self }
     }
 
     const fn hidden(self) -> Self {

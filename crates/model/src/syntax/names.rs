@@ -1,17 +1,18 @@
 //! DN, RDN, Name And Optional UID and OID (RFC 4517 §3.3.9, §3.3.21, §3.3.26).
 
-use super::{InvalidValue, Syntax, oid, require, text};
+use super::{InvalidValue, NameForm, Syntax, oid, require, text};
 use crate::{Dn, Schema, dn::name_and_uid, matching, schema};
 
 pub(super) static ROWS: &[Syntax] = &[
-    Syntax::text(oid::DN, "Distinguished Name", distinguished_name),
+    Syntax::text(oid::DN, "Distinguished Name", distinguished_name).in_names(NameForm::Name),
     Syntax::text(oid::RDN, "RDN", relative_distinguished_name),
     Syntax::text(
         oid::NAME_AND_OPTIONAL_UID,
         "Name And Optional UID",
         name_and_optional_uid,
-    ),
-    Syntax::text(oid::OID, "OID", known_object_identifier),
+    )
+    .in_names(NameForm::NameAndUid),
+    Syntax::text(oid::OID, "OID", known_object_identifier).in_names(NameForm::ObjectIdentifier),
 ];
 
 fn distinguished_name(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {

@@ -1,11 +1,11 @@
 //! Integer, Boolean and Bit String (RFC 4517 §3.3.2, §3.3.3, §3.3.16).
 
-use super::{InvalidValue, Syntax, oid, require};
+use super::{InvalidValue, NameForm, Syntax, oid, require};
 use crate::Schema;
 
 pub(super) static ROWS: &[Syntax] = &[
-    Syntax::text(oid::INTEGER, "Integer", integer),
-    Syntax::text(oid::BOOLEAN, "Boolean", boolean),
+    Syntax::text(oid::INTEGER, "Integer", integer).in_names(NameForm::Text),
+    Syntax::text(oid::BOOLEAN, "Boolean", boolean).in_names(NameForm::Text),
     Syntax::text(oid::BIT_STRING, "Bit String", bit_string),
 ];
 

@@ -303,3 +303,12 @@ fn no_value_panics() {
         }
     }
 }
+
+#[test]
+fn generic_strings_are_limited_in_length() {
+    let assertion = find("1.3.6.1.1.15.1").expect("built in");
+    let list = |words: usize| format!("{{{}a }}", "a,".repeat(words - 1));
+    let valid = |text: String| (assertion.validate)(&Schema::system(), text.as_bytes()).is_ok();
+    assert!(valid(list(30_000)));
+    assert!(!valid(list(40_000)));
+}

@@ -1,9 +1,9 @@
 //! UUID (RFC 4530 §2.1).
 
-use super::{InvalidValue, Syntax, oid, require};
+use super::{InvalidValue, NameForm, Syntax, oid, require};
 use crate::Schema;
 
-pub(super) static ROWS: &[Syntax] = &[Syntax::text(oid::UUID, "UUID", uuid)];
+pub(super) static ROWS: &[Syntax] = &[Syntax::text(oid::UUID, "UUID", uuid).in_names(NameForm::Uuid)];
 
 fn uuid(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
     parse(value).map(|_| ())

@@ -58,6 +58,8 @@ pub(crate) struct Connection {
     submitted: FuturesUnordered<Waiting>,
     /// A bind is under way: nothing else is started.
     is_blocked: bool,
+    /// Messages have been received that a limit keeps from being started.
+    is_held: bool,
     state: State,
     /// Results and notices produced since the statistics were last told; search entries are counted by the directory.
     results: u64,
@@ -93,6 +95,7 @@ impl Connection {
             searches: VecDeque::new(),
             submitted: FuturesUnordered::new(),
             is_blocked: false,
+            is_held: false,
             state: State::Open,
             results: 0,
         }
@@ -127,13 +130,14 @@ impl Connection {
         let mut has_read = false;
         loop {
             // After starting, so that what was handed over just now can wake the task.
-            let has_finished = self.poll_completions(work, cx);
+            self.poll_completions(work, cx);
             self.drain_if_asked();
             self.flush(cx);
             if self.has_ended(work) {
                 return Poll::Ready(Turn::Closed);
             }
-            if goes_on {
+            // What was held may be started once the client has taken what was in the way: nothing else would wake the task for it.
+            if goes_on || (self.is_held && self.may_start()) {
                 return Poll::Ready(Turn::Yield);
             }
             let rest = if self.can_step() {
@@ -144,10 +148,6 @@ impl Connection {
             // Searches do not keep the connection from being read, nor the other way round.
             if !self.may_start() || (has_read && rest.is_ready()) {
                 return rest;
-            }
-            if has_finished && !self.input.is_empty() {
-                goes_on = self.start_buffered(work);
-                continue;
             }
             let limit = self.message_limit();
             match self.input.poll_read(&mut self.stream, &mut work.input, limit, cx) {
@@ -215,11 +215,9 @@ impl Connection {
         }
     }
 
-    /// Takes the results of operations that were submitted. True when there was one.
-    fn poll_completions(&mut self, work: &mut Work, cx: &mut Context<'_>) -> bool {
-        let mut has_finished = false;
+    /// Takes the results of operations that were submitted.
+    fn poll_completions(&mut self, work: &mut Work, cx: &mut Context<'_>) {
         while let Poll::Ready(Some((blocks, completion))) = Pin::new(&mut self.submitted).poll_next(cx) {
-            has_finished = true;
             if blocks {
                 self.is_blocked = false;
             }
@@ -227,8 +225,9 @@ impl Connection {
             match completion {
                 _ if !matches!(self.state, State::Open | State::Draining) => {}
                 Ok(completion) => {
+                    let before = self.output.waiting();
                     work.worker.finish(&mut self.session, completion, self.output.buffer());
-                    self.results += 1;
+                    self.results += u64::from(self.output.waiting() != before);
                 }
                 Err(oneshot::error::RecvError { .. }) => {
                     // The writer is gone; nobody knows what became of the operation.
@@ -238,7 +237,6 @@ impl Connection {
                 }
             }
         }
-        has_finished
     }
 
     /// Starts messages that were received earlier. True when there may be more that can be started at once.
@@ -275,9 +273,11 @@ impl Connection {
     fn start_messages(&mut self, work: &mut Work, bytes: &[u8]) -> (usize, bool) {
         let mut consumed = 0;
         let mut batch = work.worker.batch();
+        self.is_held = false;
         for _ in 0..MAX_MESSAGES_PER_TURN {
             let rest = bytes.get(consumed..).unwrap_or_default();
             if rest.is_empty() || !self.may_start() {
+                self.is_held = !rest.is_empty();
                 return (consumed, false);
             }
             match ironbark_ldap_proto::frame(rest, self.message_limit()) {
@@ -430,8 +430,9 @@ impl Connection {
             .pending
             .store(!self.input.is_empty() && !self.may_start(), Ordering::Relaxed);
         status.is_writing.store(!self.output.is_empty(), Ordering::Relaxed);
-        if status.protocol.load(Ordering::Relaxed) != self.session.protocol_version {
-            status.protocol.store(self.session.protocol_version, Ordering::Relaxed);
+        let protocol = self.session.bound_version.unwrap_or(0);
+        if status.protocol.load(Ordering::Relaxed) != protocol {
+            status.protocol.store(protocol, Ordering::Relaxed);
         }
         if !self.session.identity.is_anonymous() || status.has_identity() {
             status.set_identity(&self.session.identity);

@@ -31,7 +31,7 @@ pub(crate) struct Status {
     pub(crate) write_waits: AtomicU64,
     /// Whether it is waiting for the client to read.
     pub(crate) is_writing: AtomicBool,
-    /// Protocol version of the last bind.
+    /// Protocol version of the last bind request; 0 before any.
     pub(crate) protocol: AtomicU8,
     /// Who has bound; `None` for anonymous.
     pub(crate) identity: Mutex<Option<Arc<Identity>>>,
@@ -50,7 +50,7 @@ impl Status {
             reads: AtomicU64::new(0),
             write_waits: AtomicU64::new(0),
             is_writing: AtomicBool::new(false),
-            protocol: AtomicU8::new(3),
+            protocol: AtomicU8::new(0),
             identity: Mutex::new(None),
         }
     }

@@ -95,7 +95,7 @@ impl ListenerUrl {
 }
 
 /// Where Debian's slapd listens for `ldapi:///`.
-pub const DEFAULT_LOCAL_PATH: &str = "/run/slapd/ldapi";
+pub const DEFAULT_LOCAL_PATH: &str = "/var/run/slapd/ldapi";
 
 const DEFAULT_PERMISSIONS: u32 = 0o777;
 const DEFAULT_PORT: u16 = 389;

@@ -141,12 +141,6 @@ impl Log {
         self.0.levels.load(Ordering::Relaxed)
     }
 
-    /// Sets what `-d` says, at run time too.
-    pub fn set_debug(&self, mask: LevelMask) {
-        self.0.debug.store(mask, Ordering::Relaxed);
-        self.route();
-    }
-
     /// Connects to the syslog daemon now, because its socket will be out of reach. Without a daemon it is tried again later.
     pub fn connect_syslog(&self) {
         if let Some(syslog) = &mut *lock(&self.0.syslog) {

@@ -8,22 +8,26 @@ use heed::{RoTxn, RwTxn};
 use ironbark_model::{
     AttributeDescription, Schema,
     matching::MatchingRule,
-    schema::{ClassNumber, TypeNumber},
+    schema::{ClassNumber, TypeNumber, Usage},
 };
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 pub(crate) use index::{Index, IndexKind};
 
-use crate::{StoreError, tables::Tables, varint};
+use crate::{StoreError, record::codec, tables::Tables, varint};
 
 /// One attribute description that entries of this database have.
 #[derive(Clone, Debug)]
 pub(crate) struct AttributeInfo {
     /// Type and options.
     pub(crate) description: AttributeDescription,
-    /// As printed.
-    pub(crate) name: Box<[u8]>,
+    /// As printed, as an OCTET STRING: `04 len name`.
+    pub(crate) encoded_name: Box<[u8]>,
+    /// Length of the printed name.
+    pub(crate) name_length: usize,
+    /// Whether the type is operational: `*` does not select it.
+    pub(crate) is_operational: bool,
     /// EQUALITY of the type.
     pub(crate) equality: Option<&'static MatchingRule>,
     /// Positions in [`Catalog::indexes`] of the indexes that its values go into.
@@ -134,8 +138,12 @@ impl Catalog {
             above = self.schema.attribute_type(at).superior;
         }
         let feeds = index::feeds(&self.schema, &self.indexes, &description);
+        let mut encoded_name = Vec::with_capacity(text.len() + 2);
+        codec::put_value(text.as_bytes(), &mut encoded_name);
         let info = AttributeInfo {
-            name: text.as_bytes().into(),
+            encoded_name: encoded_name.into(),
+            name_length: text.len(),
+            is_operational: definition.usage != Usage::UserApplications,
             equality: definition.equality,
             feeds,
             description: description.clone(),

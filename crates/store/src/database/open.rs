@@ -24,8 +24,6 @@ use crate::{
 
 /// Address space without `maxsize`.
 const RESERVE: u64 = 1 << 40;
-/// The same with `writemap`, where the file gets that length.
-const WRITE_MAP_RESERVE: u64 = 64 << 30;
 /// LMDB's page size is the system's; map sizes are rounded up to this multiple of both usual ones.
 const ROUNDING: u64 = 65_536;
 
@@ -105,17 +103,14 @@ fn open_environment(options: &DatabaseOptions) -> Result<Environment, StoreError
         (options.read_only, EnvFlags::READ_ONLY),
         (options.no_sync, EnvFlags::NO_SYNC),
         (options.no_meta_sync, EnvFlags::NO_META_SYNC),
-        (options.write_map, EnvFlags::WRITE_MAP),
-        (options.map_async, EnvFlags::MAP_ASYNC),
         (options.no_read_ahead, EnvFlags::NO_READ_AHEAD),
     ];
     for (_, flag) in wanted.into_iter().filter(|(on, _)| *on) {
         flags |= flag;
     }
-    let default = if options.write_map { WRITE_MAP_RESERVE } else { RESERVE };
     let mut size = options
         .max_size
-        .unwrap_or(default)
+        .unwrap_or(RESERVE)
         .max(1 << 20)
         .next_multiple_of(ROUNDING);
     loop {

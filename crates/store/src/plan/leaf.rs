@@ -153,29 +153,15 @@ impl Planner<'_, '_> {
             return Leaf::Unknown;
         };
         let normal = self.filter.value(value);
-        match (rule.evaluate, rule.expand) {
-            (None, _) => {
-                let exact = index.stored.kind == IndexKind::EqualityOrdered
-                    && normal.len() <= ORDERED_LIMIT
-                    && index.attribute_type == asked.attribute_type
-                    && asked.options.is_empty();
-                Leaf::Union(SmallVec::from_elem(equality_list(index, normal), 1), exact)
-            }
-            // Explicit values are indexed; all that match are asked for (a class and its subclasses).
-            (Some(_), Some(expand)) => {
-                let mut lists = Lists::new();
-                expand(&self.view.catalog.schema, normal, &mut |form| {
-                    lists.push(equality_list(index, form));
-                });
-                if lists.len() > MOST_LISTS {
-                    Leaf::Unknown
-                } else {
-                    Leaf::Union(lists, false)
-                }
-            }
+        if rule.evaluate.is_some() {
             // Decided by a function that an index knows nothing of.
-            (Some(_), None) => Leaf::Unknown,
+            return Leaf::Unknown;
         }
+        let exact = index.stored.kind == IndexKind::EqualityOrdered
+            && normal.len() <= ORDERED_LIMIT
+            && index.attribute_type == asked.attribute_type
+            && asked.options.is_empty();
+        Leaf::Union(SmallVec::from_elem(equality_list(index, normal), 1), exact)
     }
 
     fn any_of(&self, asked: &AttributeDescription, rule: &MatchingRule, values: &Range<u32>) -> Leaf {

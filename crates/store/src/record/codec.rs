@@ -13,6 +13,8 @@
 //!   form 3  UUID, form 4 CSN, form 5 time: value = number of bytes: one packed value (`packed.rs`)
 //! ```
 
+use ironbark_ber::Writer;
+
 use super::packed::Packing;
 use crate::{EntryId, varint};
 
@@ -50,6 +52,17 @@ pub(crate) struct External {
     pub(crate) total: u64,
     /// Sequence number of the next value.
     pub(crate) next: u64,
+}
+
+impl External {
+    #[inline(never)]
+    fn read(mut bytes: &[u8]) -> Option<Self> {
+        Some(Self {
+            count: varint::take(&mut bytes)?,
+            total: varint::take(&mut bytes)?,
+            next: varint::take(&mut bytes)?,
+        })
+    }
 }
 
 /// The header of a record.
@@ -121,7 +134,11 @@ pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
 }
 
 /// Reads one block and moves `input` behind it. `None`: the end, or damaged.
-#[inline]
+#[inline(always)]
+#[allow(
+    clippy::inline_always,
+    reason = "the innermost loop of every answer: the parts of a form stay in registers"
+)]
 pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
     let attribute = u16::try_from(varint::take(input)?).ok()?;
     let head = varint::take(input)?;
@@ -133,14 +150,7 @@ pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
     *input = rest;
     let form = match form {
         INLINE => Form::Inline(bytes),
-        EXTERNAL => {
-            let mut bytes = bytes;
-            Form::External(External {
-                count: varint::take(&mut bytes)?,
-                total: varint::take(&mut bytes)?,
-                next: varint::take(&mut bytes)?,
-            })
-        }
+        EXTERNAL => Form::External(External::read(bytes)?),
         UUID => Form::Packed(Packing::Uuid, bytes),
         CSN => Form::Packed(Packing::Csn, bytes),
         TIME => Form::Packed(Packing::Time, bytes),
@@ -151,19 +161,7 @@ pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
 
 /// Appends `04 len value`.
 pub(crate) fn put_value(value: &[u8], out: &mut Vec<u8>) {
-    out.push(0x04);
-    let length = value.len();
-    match u8::try_from(length) {
-        Ok(short) if short < 0x80 => out.push(short),
-        _ => {
-            let bytes = length.to_be_bytes();
-            let zeros = bytes.iter().take_while(|&&b| b == 0).count();
-            let digits = bytes.get(zeros..).unwrap_or_default();
-            out.push(0x80 | u8::try_from(digits.len()).unwrap_or(8));
-            out.extend_from_slice(digits);
-        }
-    }
-    out.extend_from_slice(value);
+    Writer::new(out).octet_string(value);
 }
 
 /// Reads one `04 len value` and moves `input` behind it. `None`: the end, or damaged.

@@ -1,11 +1,6 @@
 //! Compact forms of single values whose text is restored exactly: entryUUID, CSN, generalizedTime to the second.
 
-use std::io::Write as _;
-
 use crate::varint;
-
-/// Where a text is restored.
-type Text<'t> = std::io::Cursor<&'t mut [u8]>;
 
 /// The longest text that unpacking yields.
 pub(crate) const MAX_TEXT: usize = 64;
@@ -34,16 +29,23 @@ pub(crate) fn pack(text: &[u8], out: &mut Vec<u8>) -> Option<Packing> {
 
 /// Restores a text into `text`; its length. `None`: damaged.
 pub(crate) fn unpack(packing: Packing, bytes: &[u8], text: &mut [u8; MAX_TEXT]) -> Option<usize> {
-    let mut rest = Text::new(text.as_mut_slice());
     match packing {
-        Packing::Uuid => unpack_uuid(bytes, &mut rest)?,
-        Packing::Time => {
-            put_time(seconds(bytes)?, &mut rest)?;
-            rest.write_all(b"Z").ok()?;
+        Packing::Uuid => {
+            let (text, _) = text.split_first_chunk_mut()?;
+            *text = unpack_uuid(bytes.try_into().ok()?)?;
         }
-        Packing::Csn => unpack_csn(bytes, &mut rest)?,
+        Packing::Time => {
+            let (text, _) = text.split_first_chunk_mut::<15>()?;
+            let [digits @ .., zulu] = text;
+            *digits = time_text(seconds(bytes)?)?;
+            *zulu = b'Z';
+        }
+        Packing::Csn => {
+            let (text, _) = text.split_first_chunk_mut()?;
+            *text = unpack_csn(bytes)?;
+        }
     }
-    usize::try_from(rest.position()).ok()
+    Some(text_length(packing))
 }
 
 /// Length of the restored text.
@@ -74,15 +76,14 @@ fn pack_uuid(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-fn unpack_uuid(bytes: &[u8], out: &mut Text<'_>) -> Option<()> {
-    let bytes: [u8; 16] = bytes.try_into().ok()?;
-    for (at, byte) in bytes.iter().enumerate() {
-        if matches!(at, 4 | 6 | 8 | 10) {
-            out.write_all(b"-").ok()?;
-        }
-        out.write_all(&[hex_digit(byte >> 4), hex_digit(byte & 15)]).ok()?;
+fn unpack_uuid(bytes: &[u8; 16]) -> Option<[u8; 36]> {
+    const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+    let mut text = [b'-'; 36];
+    for (byte, at) in bytes.iter().zip(PLACES) {
+        let digits = text.get_mut(at..at + 2)?;
+        digits.copy_from_slice(&[hex_digit(byte >> 4), hex_digit(byte & 15)]);
     }
-    Some(())
+    Some(text)
 }
 
 fn hex_digit(value: u8) -> u8 {
@@ -141,7 +142,8 @@ fn time_seconds(text: &[u8]) -> Option<u64> {
     sound.then(|| days(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second)
 }
 
-fn put_time(seconds: u64, out: &mut Text<'_>) -> Option<()> {
+/// `YYYYmmddHHMMSS`.
+fn time_text(seconds: u64) -> Option<[u8; 14]> {
     let day_number = seconds / 86_400;
     let second = seconds % 86_400;
     // 146,097 days are 400 years.
@@ -168,7 +170,7 @@ fn put_time(seconds: u64, out: &mut Text<'_>) -> Option<()> {
             (*tens, *units) = (digit(number / 10)?, digit(number % 10)?);
         }
     }
-    out.write_all(&text).ok()
+    Some(text)
 }
 
 /// `None` above nine.
@@ -214,7 +216,7 @@ fn pack_csn(text: &[u8], out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-fn unpack_csn(bytes: &[u8], out: &mut Text<'_>) -> Option<()> {
+fn unpack_csn(bytes: &[u8]) -> Option<[u8; 40]> {
     let (time, rest) = bytes.split_at_checked(5)?;
     let (micros, mut rest) = rest.split_at_checked(3)?;
     let micros = micros.iter().fold(0u64, |value, &b| (value << 8) | u64::from(b));
@@ -226,8 +228,23 @@ fn unpack_csn(bytes: &[u8], out: &mut Text<'_>) -> Option<()> {
         }
     };
     let (count, server, modification) = (number()?, number()?, number()?);
-    put_time(seconds(time)?, out)?;
-    write!(out, ".{micros:06}Z#{count:06x}#{server:03x}#{modification:06x}").ok()
+    let mut text = *b"YYYYmmddHHMMSS.uuuuuuZ#cccccc#sss#mmmmmm";
+    let (day_and_time, _) = text.split_first_chunk_mut()?;
+    *day_and_time = time_text(seconds(time)?)?;
+    put_digits(text.get_mut(15..21)?, micros, 10)?;
+    put_digits(text.get_mut(23..29)?, count, 16)?;
+    put_digits(text.get_mut(30..33)?, server, 16)?;
+    put_digits(text.get_mut(34..40)?, modification, 16)?;
+    Some(text)
+}
+
+/// Fills `out` with the digits of a number. `None`: it has more.
+fn put_digits(out: &mut [u8], mut number: u64, base: u64) -> Option<()> {
+    for place in out.iter_mut().rev() {
+        *place = hex_digit(u8::try_from(number % base).ok()?);
+        number /= base;
+    }
+    (number == 0).then_some(())
 }
 
 #[cfg(test)]

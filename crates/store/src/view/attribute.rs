@@ -32,12 +32,11 @@ impl<'t> RecordAttribute<'t> {
     }
     /// The description as printed (`cn;lang-en`), ready for the wire.
     pub fn name(&self) -> &'t [u8] {
-        &self.info.name
+        let encoded = &self.info.encoded_name;
+        encoded.get(encoded.len() - self.info.name_length..).unwrap_or_default()
     }
-    /// The concatenated `04 len value` TLVs when the set is held in one piece (inline or shared): an answer copies them.
-    /// `None` for external and packed sets: iterate [`RecordAttribute::for_each`].
-    #[inline]
-    pub fn encoded_values(&self) -> Option<&'t [u8]> {
+    /// The concatenated `04 len value` TLVs when the set is held in one piece (inline or shared).
+    fn encoded_values(&self) -> Option<&'t [u8]> {
         match self.form {
             Form::Inline(tlvs) => Some(tlvs),
             Form::Shared(number) => self.view.database.shared.tlvs(number),

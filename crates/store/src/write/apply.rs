@@ -100,6 +100,7 @@ impl WriteTransaction<'_> {
             image.attributes.push(ImageAttribute { number: *number, set });
         }
         image.flags = self.flags(&image);
+        self.count_referrals(0, image.flags);
         self.put_record(id, &image)?;
         let mut keys = std::mem::take(&mut self.scratch.new_keys);
         keys.clear();
@@ -177,6 +178,7 @@ impl WriteTransaction<'_> {
                 .clear(&mut self.txn, &tables.values)?;
             }
         }
+        self.count_referrals(image.flags, 0);
         names::key(image.parent, name_in(&dn, image.parent), &mut self.scratch.name);
         tables.names.delete(&mut self.txn, &self.scratch.name)?;
         tables.entries.delete(&mut self.txn, varint::Key::new(id).bytes())?;
@@ -202,6 +204,7 @@ impl WriteTransaction<'_> {
             self.change_values(id, &mut new, number, change, &mut touched)?;
         }
         new.flags = self.flags(&new);
+        self.count_referrals(old.flags, new.flags);
         self.put_record(id, &new)?;
         self.update_index(id, old, &new, &touched)
     }

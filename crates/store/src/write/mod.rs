@@ -16,6 +16,7 @@ use crate::{
     ChangeRecord, Database, Effect, EntryId, StoreError, View,
     catalog::Catalog,
     keys::KeySet,
+    record::codec::FLAG_REFERRAL,
     sets::{SetWriter, SharedSets},
     tables::{MetaRow, Tables},
 };
@@ -28,6 +29,8 @@ pub struct WriteTransaction<'d> {
     sets: MutexGuard<'d, SetWriter>,
     next_entry: EntryId,
     structure_changed: bool,
+    /// Referral entries that came, less those that went.
+    referrals: i64,
     scratch: Scratch,
 }
 
@@ -59,6 +62,7 @@ impl<'d> WriteTransaction<'d> {
             sets,
             next_entry,
             structure_changed: false,
+            referrals: 0,
             scratch: Scratch::default(),
         })
     }
@@ -78,12 +82,13 @@ impl<'d> WriteTransaction<'d> {
     /// [`StoreError::Inapplicable`]: the entry is missing or there already, has subordinates, a name or attribute is not of this
     /// schema. [`StoreError::Full`]: the map or the disk.
     pub fn apply_effect(&mut self, effect: &Effect) -> Result<EntryId, StoreError> {
-        match effect {
+        let applied = match effect {
             Effect::Add { dn, attributes } => self.add(dn, attributes),
             Effect::Modify { dn, changes } => self.modify(dn, changes),
             Effect::Rename { dn, new_dn, changes } => self.rename(dn, new_dn, changes),
             Effect::Delete { dn, .. } => self.delete(dn),
-        }
+        };
+        applied.map_err(|error| error.with_room_checked(&self.database.options.directory))
     }
     /// Stores the position (CSN and sequence) of a record whose effects were applied one by one.
     pub fn record_position(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
@@ -111,6 +116,11 @@ impl<'d> WriteTransaction<'d> {
             let version = tables.number(&self.txn, MetaRow::StructureVersion)?;
             tables.put_number(&mut self.txn, MetaRow::StructureVersion, version + 1)?;
         }
+        if self.referrals != 0 {
+            let referrals = tables.number(&self.txn, MetaRow::Referrals)?;
+            let referrals = referrals.saturating_add_signed(self.referrals);
+            tables.put_number(&mut self.txn, MetaRow::Referrals, referrals)?;
+        }
         self.shared().store(&mut self.txn, tables)?;
         let id = self.txn.id();
         let previous = self.database.catalog.load_full();
@@ -126,9 +136,13 @@ impl<'d> WriteTransaction<'d> {
             Err(_) => {}
         }
         drop(self.sets);
-        result.map_err(|error| StoreError::from(error).with_reason(&self.database.options.directory))
+        result.map_err(|error| StoreError::from(error).with_room_checked(&self.database.options.directory))
     }
 
+    /// Keeps count of referral entries: the flags of one before (0: it was not there) and after.
+    fn count_referrals(&mut self, before: u8, after: u8) {
+        self.referrals += i64::from(after & FLAG_REFERRAL != 0) - i64::from(before & FLAG_REFERRAL != 0);
+    }
     /// The name in `text`.
     fn parse_dn(&self, text: &str) -> Result<Dn, StoreError> {
         Dn::parse(&self.catalog.schema, text.as_bytes())

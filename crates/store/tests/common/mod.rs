@@ -81,8 +81,6 @@ pub fn options(directory: &std::path::Path) -> DatabaseOptions {
         mode: 0o600,
         no_sync: true,
         no_meta_sync: false,
-        write_map: false,
-        map_async: false,
         no_read_ahead: false,
         indexes: indexes(),
         read_only: false,

@@ -5,7 +5,6 @@ mod increment;
 mod plan;
 
 use ironbark_config::access::Privileges;
-use ironbark_ldap_proto::ModifyRequest;
 use ironbark_model::{Attribute, Dn, ResultCode};
 use ironbark_store::{ChangeKind, Effect, EntryId, Record};
 
@@ -27,14 +26,13 @@ pub(crate) use plan::{Options, Plan, plan};
 /// Executes a modify request.
 pub(crate) fn execute(
     execution: &mut Execution<'_, '_>,
-    request: &ModifyRequest<'_>,
+    dn: &Dn,
+    modifications: &[Modification],
 ) -> Result<Success, OperationError> {
-    let schema = execution.schema();
-    let dn = write_checks::parse_dn(schema, request.object)?;
-    let mut modifications = modification::of_request(schema, request.changes)?;
-    write_checks::refuse_referral(execution, &dn)?;
-    modification::check_permitted(schema, &mut modifications, execution.is_relaxed())?;
-    run(execution, &dn, modifications)
+    write_checks::refuse_referral(execution, dn)?;
+    let mut modifications = modifications.to_vec();
+    modification::check_permitted(execution.schema(), &mut modifications, execution.is_relaxed())?;
+    run(execution, dn, modifications)
 }
 
 /// Makes changes that were checked: those of a request, or a new password.

@@ -1,20 +1,58 @@
 //! Attribute types of a batch: duplicates, superiors in any order, inherited rules and syntaxes.
 
 use super::{
-    super::{AttributeType, AttributeTypeDefinition, Schema, TypeNumber, Usage, builder::Sourced},
+    super::{
+        AttributeType, AttributeTypeDefinition, Schema, TypeNumber, Usage, builder::Sourced, definition::Common,
+        name_index::NameIndex,
+    },
     Refusals,
     duplicates::{Strictness, same_attribute_type},
     expand, published,
+    register::{Element, Identity, element, register},
 };
 use crate::{
     matching::{self, MatchingRule, RuleKind},
     syntax::Syntax,
 };
 
-/// A definition that is no duplicate, with its numeric OID.
-struct Pending {
-    entry: Sourced<AttributeTypeDefinition>,
-    oid: String,
+impl Element for AttributeType {
+    type Definition = AttributeTypeDefinition;
+    const KIND: &'static str = "attribute type";
+
+    fn common(definition: &AttributeTypeDefinition) -> &Common {
+        &definition.common
+    }
+    fn names(schema: &mut Schema) -> &mut NameIndex {
+        &mut schema.type_names
+    }
+    fn elements(schema: &mut Schema) -> &mut Vec<Self> {
+        &mut schema.attribute_types
+    }
+    fn identity(&self) -> Identity<'_> {
+        Identity {
+            name: self.name(),
+            oid: &self.oid,
+            built_in: self.built_in,
+        }
+    }
+    fn reveal(&mut self) {
+        self.hidden = false;
+    }
+    /// What the known type inherits counts as said.
+    fn says(&self, schema: &Schema, new: &AttributeTypeDefinition, strictness: Strictness) -> bool {
+        let expand = |oid: &str| published(schema, oid);
+        new.syntax.as_deref().is_none_or(|oid| expand(oid) == self.syntax.oid)
+            && AttributeTypeDefinition::parse(&self.definition)
+                .is_ok_and(|known| same_attribute_type(&known, new, strictness, &expand))
+    }
+    fn same(schema: &Schema, known: &AttributeTypeDefinition, new: &AttributeTypeDefinition) -> bool {
+        same_attribute_type(known, new, Strictness::Same, &|oid| published(schema, oid))
+    }
+}
+
+/// A definition that got a number, and what has become of it.
+struct Slot {
+    pending: super::register::Pending<AttributeTypeDefinition>,
     built: Option<AttributeType>,
     failed: bool,
 }
@@ -26,16 +64,21 @@ pub(super) fn add(
     refusals: &mut Refusals,
 ) {
     let base = schema.attribute_types.len();
-    let mut pending: Vec<Pending> = Vec::with_capacity(definitions.len());
-    for entry in definitions {
-        register(schema, entry, base, &mut pending, refusals);
-    }
+    let registered = register::<AttributeType>(schema, definitions, refusals);
+    let mut slots: Vec<Slot> = registered
+        .into_iter()
+        .map(|pending| Slot {
+            pending,
+            built: None,
+            failed: false,
+        })
+        .collect();
     // A superior may come later in the batch: rounds, until one builds nothing.
     loop {
         let mut progress = false;
-        for position in 0..pending.len() {
-            let outcome = attempt(schema, &pending, position, base, built_in);
-            let Some(slot) = pending.get_mut(position) else {
+        for position in 0..slots.len() {
+            let outcome = attempt(schema, &slots, position, base, built_in);
+            let Some(slot) = slots.get_mut(position) else {
                 continue;
             };
             match outcome {
@@ -43,7 +86,11 @@ pub(super) fn add(
                 Outcome::Built(built) => slot.built = Some(*built),
                 Outcome::Refused(reason) => {
                     slot.failed = true;
-                    refusals.add(&slot.entry.source, element(&slot.entry.definition), reason);
+                    refusals.add(
+                        &slot.pending.entry.source,
+                        element::<AttributeType>(&slot.pending.entry.definition),
+                        reason,
+                    );
                 }
             }
             progress = true;
@@ -52,116 +99,22 @@ pub(super) fn add(
             break;
         }
     }
-    for slot in pending {
+    for slot in slots {
         match slot.built {
             Some(built) => schema.attribute_types.push(built),
             None if slot.failed => {}
             None => {
-                let reason = match &slot.entry.definition.superior {
+                let reason = match &slot.pending.entry.definition.superior {
                     Some(superior) => format!("superior \"{superior}\" is wrong or a subtype of this type"),
                     None => "cannot be built".to_owned(),
                 };
-                refusals.add(&slot.entry.source, element(&slot.entry.definition), reason);
+                refusals.add(
+                    &slot.pending.entry.source,
+                    element::<AttributeType>(&slot.pending.entry.definition),
+                    reason,
+                );
             }
         }
-    }
-}
-
-fn element(definition: &AttributeTypeDefinition) -> String {
-    let name = definition.common.names.first().unwrap_or(&definition.common.oid);
-    format!("attribute type {name}")
-}
-
-/// Gives a definition its number and names, unless it is a duplicate or a contradiction.
-fn register(
-    schema: &mut Schema,
-    entry: Sourced<AttributeTypeDefinition>,
-    base: usize,
-    pending: &mut Vec<Pending>,
-    refusals: &mut Refusals,
-) {
-    let definition = &entry.definition;
-    let Some(oid) = expand(schema, &definition.common.oid) else {
-        let reason = format!("OID could not be expanded: \"{}\"", definition.common.oid);
-        refusals.add(&entry.source, element(definition), reason);
-        return;
-    };
-    if let Some(number) = schema.type_names.find(oid.as_bytes()) {
-        if !repeats(schema, pending, number as usize, base, definition) {
-            let reason = format!(
-                "inconsistent duplicate of attribute type {}",
-                name_of(schema, pending, number as usize, base)
-            );
-            refusals.add(&entry.source, element(definition), reason);
-        } else if let Some(known) = schema.attribute_types.get_mut(number as usize) {
-            // A file that defines it wants it seen.
-            known.hidden = false;
-        }
-        return;
-    }
-    for name in &definition.common.names {
-        if let Some(number) = schema.type_names.find(name.as_bytes()) {
-            let reason = format!(
-                "name \"{name}\" is taken by the attribute type with OID {}",
-                oid_of(schema, pending, number as usize, base)
-            );
-            refusals.add(&entry.source, element(definition), reason);
-            return;
-        }
-    }
-    let number = u32::try_from(base + pending.len()).unwrap_or(u32::MAX);
-    schema.type_names.insert(oid.as_bytes(), number);
-    for name in &definition.common.names {
-        schema.type_names.insert(name.as_bytes(), number);
-    }
-    pending.push(Pending {
-        entry,
-        oid,
-        built: None,
-        failed: false,
-    });
-}
-
-/// Whether a definition says what is known already.
-fn repeats(schema: &Schema, pending: &[Pending], number: usize, base: usize, new: &AttributeTypeDefinition) -> bool {
-    let expand = |oid: &str| published(schema, oid);
-    let Some(known) = schema.attribute_types.get(number) else {
-        let known = pending.get(number.wrapping_sub(base));
-        return known.is_some_and(|known| same_attribute_type(&known.entry.definition, new, Strictness::Same, &expand));
-    };
-    let strictness = if known.built_in {
-        Strictness::NoContradiction
-    } else {
-        Strictness::Same
-    };
-    // What the known type inherits counts as said.
-    let same_syntax = new.syntax.as_deref().is_none_or(|oid| expand(oid) == known.syntax.oid);
-    same_syntax
-        && AttributeTypeDefinition::parse(&known.definition)
-            .is_ok_and(|parsed| same_attribute_type(&parsed, new, strictness, &expand))
-}
-
-fn name_of(schema: &Schema, pending: &[Pending], number: usize, base: usize) -> String {
-    match schema.attribute_types.get(number) {
-        Some(known) => format!("{}{}", known.name(), if known.built_in { " (built in)" } else { "" }),
-        None => pending.get(number.wrapping_sub(base)).map_or_else(String::new, |slot| {
-            let name = slot.entry.definition.common.names.first();
-            format!(
-                "{} ({}: line {})",
-                name.map_or(slot.oid.as_str(), |name| name),
-                slot.entry.source.file,
-                slot.entry.source.line
-            )
-        }),
-    }
-}
-
-fn oid_of(schema: &Schema, pending: &[Pending], number: usize, base: usize) -> String {
-    match schema.attribute_types.get(number) {
-        Some(known) => known.oid.to_string(),
-        None => pending
-            .get(number.wrapping_sub(base))
-            .map_or_else(String::new, |slot| slot.oid.clone()),
     }
 }
 
@@ -180,21 +133,18 @@ enum Outcome {
 }
 
 /// Builds the type at `position` if its superior is there.
-fn attempt(schema: &Schema, pending: &[Pending], position: usize, base: usize, built_in: bool) -> Outcome {
-    let Some(slot) = pending
-        .get(position)
-        .filter(|slot| !slot.failed && slot.built.is_none())
-    else {
+fn attempt(schema: &Schema, slots: &[Slot], position: usize, base: usize, built_in: bool) -> Outcome {
+    let Some(slot) = slots.get(position).filter(|slot| !slot.failed && slot.built.is_none()) else {
         return Outcome::Waiting;
     };
     let mut superior = None;
-    if let Some(name) = &slot.entry.definition.superior {
+    if let Some(name) = &slot.pending.entry.definition.superior {
         let Some(number) = type_number(schema, name) else {
             return Outcome::Refused(format!("AttributeType not found: \"{name}\""));
         };
         let number = number as usize;
         let known = schema.attribute_types.get(number);
-        superior = known.or_else(|| pending.get(number.wrapping_sub(base))?.built.as_ref());
+        superior = known.or_else(|| slots.get(number.wrapping_sub(base))?.built.as_ref());
         if superior.is_none() {
             return Outcome::Waiting;
         }
@@ -208,12 +158,12 @@ fn attempt(schema: &Schema, pending: &[Pending], position: usize, base: usize, b
 
 fn build(
     schema: &Schema,
-    slot: &Pending,
+    slot: &Slot,
     number: TypeNumber,
     superior: Option<&AttributeType>,
     built_in: bool,
 ) -> Result<AttributeType, String> {
-    let definition = &slot.entry.definition;
+    let definition = &slot.pending.entry.definition;
     if let Some(superior) = superior {
         if superior.usage != definition.usage {
             return Err(format!(
@@ -245,12 +195,12 @@ fn build(
     }
     Ok(AttributeType {
         number,
-        oid: slot.oid.as_str().into(),
+        oid: slot.pending.oid.as_str().into(),
         names: definition.common.names.clone(),
         description: definition.common.description.clone(),
         obsolete: definition.common.obsolete,
         superior: superior.map(|superior| superior.number),
-        equality: equality.map(|rule| matching::equality_for(&slot.oid, rule)),
+        equality: equality.map(|rule| matching::equality_for(&slot.pending.oid, rule)),
         ordering,
         substrings: substrings.or(superior.and_then(|superior| superior.substrings)),
         syntax,
@@ -264,7 +214,7 @@ fn build(
         extensions: definition.common.extensions.clone(),
         definition: definition.print(&|oid| published(schema, oid)).into(),
         unexpanded_definition: definition.print(&str::to_owned).into(),
-        hidden: slot.entry.hidden,
+        hidden: slot.pending.entry.hidden,
         built_in,
     })
 }

@@ -5,6 +5,7 @@ mod closures;
 mod content_rules;
 mod duplicates;
 mod object_classes;
+mod register;
 
 pub(super) use closures::Closures;
 

@@ -1,15 +1,47 @@
 //! Object classes of a batch: duplicates, superiors in any order, attribute references.
 
 use super::{
-    super::{ClassKind, ClassNumber, ObjectClass, ObjectClassDefinition, Schema, TypeNumber, builder::Sourced},
+    super::{
+        ClassKind, ClassNumber, ObjectClass, ObjectClassDefinition, Schema, TypeNumber, builder::Sourced,
+        definition::Common, name_index::NameIndex,
+    },
     Refusals,
     duplicates::{Strictness, same_object_class},
     expand, published,
+    register::{Element, Identity, element, register},
 };
 
-struct Pending {
-    entry: Sourced<ObjectClassDefinition>,
-    oid: String,
+type Pending = super::register::Pending<ObjectClassDefinition>;
+
+impl Element for ObjectClass {
+    type Definition = ObjectClassDefinition;
+    const KIND: &'static str = "object class";
+
+    fn common(definition: &ObjectClassDefinition) -> &Common {
+        &definition.common
+    }
+    fn names(schema: &mut Schema) -> &mut NameIndex {
+        &mut schema.class_names
+    }
+    fn elements(schema: &mut Schema) -> &mut Vec<Self> {
+        &mut schema.object_classes
+    }
+    fn identity(&self) -> Identity<'_> {
+        Identity {
+            name: self.name(),
+            oid: &self.oid,
+            built_in: self.built_in,
+        }
+    }
+    fn reveal(&mut self) {
+        self.hidden = false;
+    }
+    fn says(&self, _: &Schema, new: &ObjectClassDefinition, strictness: Strictness) -> bool {
+        ObjectClassDefinition::parse(&self.definition).is_ok_and(|known| same_object_class(&known, new, strictness))
+    }
+    fn same(_: &Schema, known: &ObjectClassDefinition, new: &ObjectClassDefinition) -> bool {
+        same_object_class(known, new, Strictness::Same)
+    }
 }
 
 pub(super) fn add(
@@ -19,10 +51,7 @@ pub(super) fn add(
     refusals: &mut Refusals,
 ) {
     let base = schema.object_classes.len();
-    let mut pending: Vec<Pending> = Vec::with_capacity(definitions.len());
-    for entry in definitions {
-        register(schema, entry, base, &mut pending, refusals);
-    }
+    let pending = register::<ObjectClass>(schema, definitions, refusals);
     // Forward references inside the batch are numbers already, so that one pass builds everything; cycles and kinds come after.
     let mut built = Vec::with_capacity(pending.len());
     for (position, slot) in pending.iter().enumerate() {
@@ -35,93 +64,6 @@ pub(super) fn add(
     }
 }
 
-fn element(definition: &ObjectClassDefinition) -> String {
-    let name = definition.common.names.first().unwrap_or(&definition.common.oid);
-    format!("object class {name}")
-}
-
-fn register(
-    schema: &mut Schema,
-    entry: Sourced<ObjectClassDefinition>,
-    base: usize,
-    pending: &mut Vec<Pending>,
-    refusals: &mut Refusals,
-) {
-    let definition = &entry.definition;
-    let Some(oid) = expand(schema, &definition.common.oid) else {
-        let reason = format!("OID could not be expanded: \"{}\"", definition.common.oid);
-        refusals.add(&entry.source, element(definition), reason);
-        return;
-    };
-    if let Some(number) = schema.class_names.find(oid.as_bytes()) {
-        if let Err(known) = repeats(schema, pending, number as usize, base, definition) {
-            let reason = format!("inconsistent duplicate of object class {known}");
-            refusals.add(&entry.source, element(definition), reason);
-        } else if let Some(known) = schema.object_classes.get_mut(number as usize) {
-            // A file that defines it wants it seen.
-            known.hidden = false;
-        }
-        return;
-    }
-    for name in &definition.common.names {
-        if let Some(number) = schema.class_names.find(name.as_bytes()) {
-            let taken = match schema.object_classes.get(number as usize) {
-                Some(known) => known.oid.to_string(),
-                None => pending
-                    .get((number as usize).wrapping_sub(base))
-                    .map_or_else(String::new, |slot| slot.oid.clone()),
-            };
-            let reason = format!("name \"{name}\" is taken by the object class with OID {taken}");
-            refusals.add(&entry.source, element(definition), reason);
-            return;
-        }
-    }
-    let number = u32::try_from(base + pending.len()).unwrap_or(u32::MAX);
-    schema.class_names.insert(oid.as_bytes(), number);
-    for name in &definition.common.names {
-        schema.class_names.insert(name.as_bytes(), number);
-    }
-    pending.push(Pending { entry, oid });
-}
-
-/// Whether a definition repeats a known one; otherwise the name of the one that it contradicts.
-fn repeats(
-    schema: &Schema,
-    pending: &[Pending],
-    number: usize,
-    base: usize,
-    new: &ObjectClassDefinition,
-) -> Result<(), String> {
-    if let Some(known) = schema.object_classes.get(number) {
-        let (strictness, origin) = if known.built_in {
-            (Strictness::NoContradiction, " (built in)")
-        } else {
-            (Strictness::Same, "")
-        };
-        return match ObjectClassDefinition::parse(&known.definition) {
-            Ok(parsed) if same_object_class(&parsed, new, strictness) => Ok(()),
-            _ => Err(format!("{}{origin}", known.name())),
-        };
-    }
-    match pending.get(number.wrapping_sub(base)) {
-        Some(slot) if same_object_class(&slot.entry.definition, new, Strictness::Same) => Ok(()),
-        Some(slot) => {
-            let name = slot
-                .entry
-                .definition
-                .common
-                .names
-                .first()
-                .map_or(slot.oid.as_str(), |name| name);
-            Err(format!(
-                "{name} ({}: line {})",
-                slot.entry.source.file, slot.entry.source.line
-            ))
-        }
-        None => Err(new.common.oid.to_string()),
-    }
-}
-
 fn build(schema: &Schema, slot: &Pending, number: ClassNumber, built_in: bool, refusals: &mut Refusals) -> ObjectClass {
     let definition = &slot.entry.definition;
     let mut superiors = Vec::with_capacity(definition.superiors.len());
@@ -130,7 +72,7 @@ fn build(schema: &Schema, slot: &Pending, number: ClassNumber, built_in: bool, r
             Some(found) => superiors.push(found),
             None => refusals.add(
                 &slot.entry.source,
-                element(definition),
+                element::<ObjectClass>(definition),
                 format!("ObjectClass not found: \"{name}\""),
             ),
         }
@@ -143,7 +85,7 @@ fn build(schema: &Schema, slot: &Pending, number: ClassNumber, built_in: bool, r
                 Some(_) => {}
                 None => refusals.add(
                     &slot.entry.source,
-                    element(definition),
+                    element::<ObjectClass>(definition),
                     format!("AttributeType not found: \"{name}\""),
                 ),
             }
@@ -203,7 +145,7 @@ fn check_superiors(schema: &Schema, position: usize, slot: &Pending, refusals: &
         if !allowed {
             refusals.add(
                 &slot.entry.source,
-                element(&slot.entry.definition),
+                element::<ObjectClass>(&slot.entry.definition),
                 format!("ObjectClass inappropriate SUPerior: \"{}\"", superior.name()),
             );
         }
@@ -215,7 +157,7 @@ fn check_superiors(schema: &Schema, position: usize, slot: &Pending, refusals: &
         if number == class.number {
             refusals.add(
                 &slot.entry.source,
-                element(&slot.entry.definition),
+                element::<ObjectClass>(&slot.entry.definition),
                 "is a superclass of itself",
             );
             return;

@@ -1,0 +1,134 @@
+//! What attribute types and object classes of a batch have in common: numbers, names, duplicates and contradictions.
+
+use super::{
+    super::{Schema, builder::Sourced, definition::Common, name_index::NameIndex},
+    Refusals,
+    duplicates::Strictness,
+    expand,
+};
+
+/// An element that is referred to by number.
+pub(super) trait Element: Sized {
+    /// What it is resolved from.
+    type Definition;
+    /// What refusals call it.
+    const KIND: &'static str;
+
+    fn common(definition: &Self::Definition) -> &Common;
+    fn names(schema: &mut Schema) -> &mut NameIndex;
+    fn elements(schema: &mut Schema) -> &mut Vec<Self>;
+    fn identity(&self) -> Identity<'_>;
+    /// Lets the subschema subentry show it.
+    fn reveal(&mut self);
+    /// Whether a definition says what a resolved element says already.
+    fn says(&self, schema: &Schema, new: &Self::Definition, strictness: Strictness) -> bool;
+    /// Whether two definitions of one batch say the same.
+    fn same(schema: &Schema, known: &Self::Definition, new: &Self::Definition) -> bool;
+}
+
+/// What refusals say about a resolved element.
+pub(super) struct Identity<'e> {
+    pub(super) name: &'e str,
+    pub(super) oid: &'e str,
+    pub(super) built_in: bool,
+}
+
+/// A definition that is no duplicate, with its numeric OID. Its number is its position behind the elements of the schema.
+pub(super) struct Pending<D> {
+    pub(super) entry: Sourced<D>,
+    pub(super) oid: String,
+}
+
+/// Gives the definitions their numbers and names, but for duplicates and contradictions.
+pub(super) fn register<E: Element>(
+    schema: &mut Schema,
+    definitions: Vec<Sourced<E::Definition>>,
+    refusals: &mut Refusals,
+) -> Vec<Pending<E::Definition>> {
+    let mut pending = Vec::with_capacity(definitions.len());
+    for entry in definitions {
+        match numbered::<E>(schema, &entry, &pending) {
+            Ok(Some(oid)) => pending.push(Pending { entry, oid }),
+            Ok(None) => {}
+            Err(reason) => refusals.add(&entry.source, element::<E>(&entry.definition), reason),
+        }
+    }
+    pending
+}
+
+/// What refusals call a definition.
+pub(super) fn element<E: Element>(definition: &E::Definition) -> String {
+    let common = E::common(definition);
+    format!("{} {}", E::KIND, common.names.first().unwrap_or(&common.oid))
+}
+
+/// The numeric OID of a definition that got the next number; `None` for a duplicate.
+fn numbered<E: Element>(
+    schema: &mut Schema,
+    entry: &Sourced<E::Definition>,
+    pending: &[Pending<E::Definition>],
+) -> Result<Option<String>, String> {
+    let common = E::common(&entry.definition);
+    let oid = expand(schema, &common.oid).ok_or_else(|| format!("OID could not be expanded: \"{}\"", common.oid))?;
+    let base = E::elements(schema).len();
+    if let Some(number) = E::names(schema).find(oid.as_bytes()) {
+        check_duplicate::<E>(schema, number as usize, &entry.definition, pending)?;
+        return Ok(None);
+    }
+    for name in &common.names {
+        if let Some(number) = E::names(schema).find(name.as_bytes()) {
+            let number = number as usize;
+            let taken = match E::elements(schema).get(number) {
+                Some(known) => known.identity().oid,
+                None => pending.get(number.wrapping_sub(base)).map_or("", |slot| &slot.oid),
+            };
+            let kind = E::KIND;
+            return Err(format!("name \"{name}\" is taken by the {kind} with OID {taken}"));
+        }
+    }
+    let number = u32::try_from(base + pending.len()).unwrap_or(u32::MAX);
+    let names = E::names(schema);
+    names.insert(oid.as_bytes(), number);
+    for name in &common.names {
+        names.insert(name.as_bytes(), number);
+    }
+    Ok(Some(oid))
+}
+
+/// Refuses a definition whose OID is known, unless it says what is known already.
+fn check_duplicate<E: Element>(
+    schema: &mut Schema,
+    number: usize,
+    new: &E::Definition,
+    pending: &[Pending<E::Definition>],
+) -> Result<(), String> {
+    let elements = std::mem::take(E::elements(schema));
+    let known = elements.get(number);
+    let slot = pending.get(number.wrapping_sub(elements.len()));
+    let (same, name) = match (known.map(|known| (known, known.identity())), slot) {
+        (Some((known, identity)), _) if identity.built_in => (
+            known.says(schema, new, Strictness::NoContradiction),
+            format!("{} (built in)", identity.name),
+        ),
+        (Some((known, identity)), _) => (known.says(schema, new, Strictness::Same), identity.name.to_owned()),
+        (None, Some(slot)) => {
+            let name = E::common(&slot.entry.definition).names.first();
+            let name = name.map_or(slot.oid.as_str(), |name| name);
+            let source = &slot.entry.source;
+            (
+                E::same(schema, &slot.entry.definition, new),
+                format!("{name} ({}: line {})", source.file, source.line),
+            )
+        }
+        (None, None) => (false, E::common(new).oid.to_string()),
+    };
+    *E::elements(schema) = elements;
+    if !same {
+        return Err(format!("inconsistent duplicate of {} {name}", E::KIND));
+    }
+    if let Some(known) = E::elements(schema).get_mut(number) {
+        // A file that defines it wants it seen.
+        known.reveal();
+    }
+    Ok(())
+}

@@ -1,0 +1,8 @@
+//! Values and assertions, by syntax and matching rule.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    ironbark_model::fuzz::value(data);
+});
