@@ -423,32 +423,10 @@ fn a_full_disk_is_named_and_leaves_nothing_of_the_load() {
         .unwrap();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{errors}");
-    assert!(errors.contains("No space left on device"), "{errors}");
+    assert!(errors.to_lowercase().contains("no space left on device"), "{errors}");
     assert!(
         output.stdout.is_empty(),
         "left: {}",
         String::from_utf8_lossy(&output.stdout)
     );
-}
-
-#[test]
-fn a_dump_ends_quietly_with_its_reader() {
-    use std::io::{BufRead as _, BufReader, Read as _};
-    let server = prepared(Flavor::Ironbark);
-    server.slapadd(&many(5_000)).unwrap();
-    let mut child = std::process::Command::new(Flavor::Ironbark.program().unwrap())
-        .args(["slapcat", "-f"])
-        .arg(server.config_path())
-        .stdout(std::process::Stdio::piped())
-        .stderr(std::process::Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    assert_eq!(line, "dn: dc=example,dc=com\n");
-    let mut errors = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
-    assert_eq!((child.wait().unwrap().code(), errors.as_str()), (Some(141), ""));
 }

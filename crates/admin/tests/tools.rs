@@ -40,7 +40,8 @@ fn slapcat_ends_quietly_when_its_reader_has_seen_enough() {
         .output()
         .unwrap();
     assert_eq!(output.stderr, b"");
-    assert_eq!(output.status.code(), Some(1));
+    // As a shell names the end by SIGPIPE, slapd's slapcat's.
+    assert_eq!(output.status.code(), Some(141));
 }
 
 #[test]

@@ -142,7 +142,7 @@ impl BulkBuilder {
         self.place(entry, id);
         if self.batch.bytes.len() > BATCH {
             self.flush()
-                .map_err(|error| error.with_reason(self.target.temporary()))?;
+                .map_err(|error| error.with_room_checked(self.target.temporary()))?;
         }
         Ok(id)
     }
@@ -198,7 +198,7 @@ impl BulkBuilder {
 
     fn write_out(mut self) -> Result<(), StoreError> {
         self.write_file()
-            .map_err(|error| error.with_reason(self.target.temporary()))?;
+            .map_err(|error| error.with_room_checked(self.target.temporary()))?;
         self.target.put_in_place()
     }
     fn write_file(&mut self) -> Result<(), StoreError> {
@@ -413,7 +413,9 @@ impl BulkBuilder {
         }
         database.shared.store(&mut txn, &database.tables)?;
         database.tables.put_number(&mut txn, MetaRow::NextEntry, self.next)?;
-        database.tables.put_number(&mut txn, MetaRow::Referrals, self.referrals)?;
+        database
+            .tables
+            .put_number(&mut txn, MetaRow::Referrals, self.referrals)?;
         Ok(txn.commit()?)
     }
 }

@@ -46,16 +46,19 @@ impl StoreError {
             source,
         }
     }
-    /// Says that the disk of `directory` is full when that is why LMDB failed: it calls a write that was cut short an input/output error.
-    pub(crate) fn with_reason(self, directory: &std::path::Path) -> Self {
-        let is_cut_short =
-            matches!(&self, Self::Lmdb(heed::Error::Io(error)) if error.raw_os_error() == Some(libc::EIO));
-        let is_full = |found: rustix::fs::StatVfs| found.f_bavail.saturating_mul(found.f_frsize) < ROOM;
-        if is_cut_short && rustix::fs::statvfs(directory).is_ok_and(is_full) {
-            let source = std::io::Error::from_raw_os_error(libc::ENOSPC);
-            return Self::Full(format!("{}: {source}", directory.display()));
+    /// LMDB calls a write that did not fit on the disk a failure of the device: tells them apart by the room that is left in the
+    /// database's directory.
+    pub(crate) fn with_room_checked(self, directory: &std::path::Path) -> Self {
+        let Self::Lmdb(heed::Error::Io(source)) = &self else {
+            return self;
+        };
+        let is_short = source.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
+        match rustix::fs::statvfs(directory) {
+            Ok(room) if is_short && room.f_bavail.saturating_mul(room.f_frsize) < ROOM => {
+                Self::Full("no space left on device".into())
+            }
+            _ => self,
         }
-        self
     }
     /// Bytes in a table are not what was written there.
     pub(crate) fn damaged(what: &str) -> Self {
@@ -63,8 +66,8 @@ impl StoreError {
     }
 }
 
-/// A file system with less room than this, in bytes, is full: LMDB writes up to 64 pages at once.
-const ROOM: u64 = 256 << 10;
+/// A disk with fewer bytes left is full: a transaction writes more at once.
+const ROOM: u64 = 1 << 20;
 
 fn is_out_of_space(error: &std::io::Error) -> bool {
     matches!(

@@ -58,7 +58,9 @@ fn referrals_are_counted_as_they_come_change_and_go() {
     let mut abandoned = store.database.write().unwrap();
     abandoned.apply_effect(&add(NAME, &referral())).unwrap();
     drop(abandoned);
-    store.apply(&[add("cn=plain,dc=example,dc=com", &[("cn", "plain")])]).unwrap();
+    store
+        .apply(&[add("cn=plain,dc=example,dc=com", &[("cn", "plain")])])
+        .unwrap();
     assert_eq!(count(&store.database), 0);
 }
 
@@ -67,7 +69,10 @@ fn a_bulk_build_counts_referrals() {
     let directory = tempfile::tempdir().unwrap();
     let mut builder = BulkBuilder::new(options(directory.path()), schema(), 3 << 20).unwrap();
     builder
-        .add(&entry("dc=example,dc=com", &[("objectClass", "domain"), ("dc", "example")]))
+        .add(&entry(
+            "dc=example,dc=com",
+            &[("objectClass", "domain"), ("dc", "example")],
+        ))
         .unwrap();
     builder.add(&entry(NAME, &referral())).unwrap();
     builder.finish().unwrap();

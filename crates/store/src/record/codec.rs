@@ -135,7 +135,10 @@ pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
 
 /// Reads one block and moves `input` behind it. `None`: the end, or damaged.
 #[inline(always)]
-#[allow(clippy::inline_always, reason = "the innermost loop of every answer: the parts of a form stay in registers")]
+#[allow(
+    clippy::inline_always,
+    reason = "the innermost loop of every answer: the parts of a form stay in registers"
+)]
 pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
     let attribute = u16::try_from(varint::take(input)?).ok()?;
     let head = varint::take(input)?;

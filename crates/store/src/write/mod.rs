@@ -88,7 +88,7 @@ impl<'d> WriteTransaction<'d> {
             Effect::Rename { dn, new_dn, changes } => self.rename(dn, new_dn, changes),
             Effect::Delete { dn, .. } => self.delete(dn),
         };
-        applied.map_err(|error| error.with_reason(&self.database.options.directory))
+        applied.map_err(|error| error.with_room_checked(&self.database.options.directory))
     }
     /// Stores the position (CSN and sequence) of a record whose effects were applied one by one.
     pub fn record_position(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
@@ -136,7 +136,7 @@ impl<'d> WriteTransaction<'d> {
             Err(_) => {}
         }
         drop(self.sets);
-        result.map_err(|error| StoreError::from(error).with_reason(&self.database.options.directory))
+        result.map_err(|error| StoreError::from(error).with_room_checked(&self.database.options.directory))
     }
 
     /// Keeps count of referral entries: the flags of one before (0: it was not there) and after.
