@@ -66,7 +66,8 @@ fn read_base(
     }
     base.text.clear();
     base.text.extend_from_slice(request.base);
-    base.is_read = true;
+    // What the empty name means depends on the scope.
+    base.is_read = !base.dn.is_root();
     Ok(())
 }
 
