@@ -117,6 +117,10 @@ pub fn run(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Point, EngineError> {
     check(plan)?;
+    if let Some(pid) = plan.server {
+        // Before anything is asked of a server whose figures cannot be had.
+        Process::new(pid).memory().map_err(system("the server's process"))?;
+    }
     let clock = Clock::system();
     let shared = Arc::new(Shared::default());
     let threads = plan.threads.min(plan.connections);
