@@ -275,8 +275,8 @@ fn entries_are_added_each_once_and_optimizing_ends() {
     let containers = succeed(&["generate", "directorymark", "--count", "0", "--suffix", "o=x"]);
     let admin = ["-D", "cn=admin,o=x", "-w", "secret"];
     let added = ironbark_testkit::Credentials::Simple {
-        dn: "cn=admin,o=x".into(),
-        password: "secret".into(),
+        dn: "cn=admin,o=x",
+        password: "secret",
     };
     server
         .client("ldapadd", &added, &[], &containers)

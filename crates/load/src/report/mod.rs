@@ -4,6 +4,7 @@
 //! and a table with every figure and its ratio to that of the first run.
 
 mod plot;
+mod rounds;
 mod scale;
 mod section;
 mod table;
@@ -11,7 +12,10 @@ mod table;
 use std::fmt::Write as _;
 
 use self::plot::escape;
-pub use self::scale::precise;
+pub use self::{
+    rounds::{markdown, medians},
+    scale::precise,
+};
 use crate::result::{Machine, RunResult};
 
 /// The page. Runs keep the colour of their label; the first run of a workload is what the others are compared with.
