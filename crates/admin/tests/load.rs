@@ -37,10 +37,11 @@ fn server(flavor: Flavor) -> Server {
              dbnosync\nindex objectClass,uid,cn,sn,givenName,mail eq\n"
         );
     }
-    // Directories must be there before the configuration is read, and the layout is made with it.
     let mut server = Server::prepare(flavor, &config).unwrap().debug_level("none");
-    for (name, count) in DATA {
+    for (name, _) in DATA {
         server.layout().make_dir(name).unwrap();
+    }
+    for (name, count) in DATA {
         let file = server.layout().join("data.ldif");
         let file = file.to_str().unwrap();
         let suffix = format!("o={name}");
@@ -356,7 +357,7 @@ fn what_cannot_be_done_is_refused_with_the_reason() {
         ("load search --first-new 5", "first new"),
         ("load telco bind-admin", "a name and a password"),
         ("load groups --smallest 5000 --entries 6000", "none has"),
-        ("load filters", "--mix"),
+        ("load filters", "--filter-file"),
         ("load replay /no/such/file", "/no/such/file"),
     ] {
         let outcome = ironbark(&words.split(' ').collect::<Vec<_>>());

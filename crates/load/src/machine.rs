@@ -2,16 +2,16 @@
 
 use std::fs;
 
-use ironbark_runtime::available_cores;
-
 use crate::result::Machine;
 
 /// The machine that this program runs on; what cannot be found out stays empty.
 pub fn describe() -> Machine {
     let read = |path| fs::read_to_string(path).unwrap_or_default();
+    let processors = read("/proc/cpuinfo");
     Machine {
-        processor: field(&read("/proc/cpuinfo"), "model name").unwrap_or_default(),
-        processors: available_cores(),
+        processor: field(&processors, "model name").unwrap_or_default(),
+        // This program may have been given one of them alone.
+        processors: processors.lines().filter(|line| line.starts_with("processor")).count(),
         system: system(&read("/etc/os-release"), &read("/proc/sys/kernel/osrelease")),
         memory_bytes: memory(&read("/proc/meminfo")),
     }

@@ -44,7 +44,7 @@ pub enum Unit {
 pub struct Machine {
     /// Processor.
     pub processor: String,
-    /// Processors that may be used.
+    /// How many there are.
     pub processors: usize,
     /// Operating system and its version.
     pub system: String,

@@ -17,7 +17,9 @@ pub fn medians(results: &[RunResult]) -> Vec<RunResult> {
         let points = shapes(&rounds).into_iter().filter_map(|shape| {
             let mut points = of_shape(&rounds, shape);
             points.sort_by(|a, b| result.rate(a).total_cmp(&result.rate(b)));
-            points.get(points.len().saturating_sub(1) / 2).map(|point| (*point).clone())
+            points
+                .get(points.len().saturating_sub(1) / 2)
+                .map(|point| (*point).clone())
         });
         merged.push(RunResult {
             points: points.collect(),
@@ -49,15 +51,25 @@ pub fn markdown(results: &[RunResult]) -> String {
     let _ = writeln!(table, " p99 ms |\n{line}---|");
     for workload in distinct(results.iter().map(|result| result.workload.as_str())) {
         let rounds = |label: &str| -> Vec<&RunResult> {
-            let of = results.iter().filter(|result| result.label == label && result.workload == workload);
+            let of = results
+                .iter()
+                .filter(|result| result.label == label && result.workload == workload);
             of.collect()
         };
         let all: Vec<&RunResult> = results.iter().filter(|result| result.workload == workload).collect();
         for shape in shapes(&all) {
-            let columns: Vec<(&str, Vec<&Point>)> =
-                labels.iter().map(|label| (*label, of_shape(&rounds(label), shape))).collect();
+            let columns: Vec<(&str, Vec<&Point>)> = labels
+                .iter()
+                .map(|label| (*label, of_shape(&rounds(label), shape)))
+                .collect();
             let unit = all.first().map_or(Unit::Operations, |result| result.unit);
-            let _ = writeln!(table, "| {workload}, {} x {} |{}", shape.0, shape.1, row(&columns, unit));
+            let _ = writeln!(
+                table,
+                "| {workload}, {} x {} |{}",
+                shape.0,
+                shape.1,
+                row(&columns, unit)
+            );
         }
     }
     table
@@ -91,7 +103,9 @@ fn row(columns: &[(&str, Vec<&Point>)], unit: Unit) -> String {
     }
     let p99: Vec<String> = columns
         .iter()
-        .map(|(_, points)| median(points.iter().filter_map(|point| latency(point))).map_or_else(|| "-".to_owned(), precise))
+        .map(|(_, points)| {
+            median(points.iter().filter_map(|point| latency(point))).map_or_else(|| "-".to_owned(), precise)
+        })
         .collect();
     let _ = write!(cells, " {} |", p99.join(" / "));
     cells
@@ -119,7 +133,9 @@ fn shapes(results: &[&RunResult]) -> Vec<(u32, u16)> {
 
 fn of_shape<'r>(results: &[&'r RunResult], shape: (u32, u16)) -> Vec<&'r Point> {
     let points = results.iter().flat_map(|result| &result.points);
-    points.filter(|point| (point.clients, point.in_flight) == shape).collect()
+    points
+        .filter(|point| (point.clients, point.in_flight) == shape)
+        .collect()
 }
 
 fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
@@ -151,7 +167,12 @@ mod tests {
         let merged = medians(&rounds());
         let rates: Vec<(&str, Vec<f64>)> = merged
             .iter()
-            .map(|result| (result.label.as_str(), result.points.iter().map(|point| point.rate).collect()))
+            .map(|result| {
+                (
+                    result.label.as_str(),
+                    result.points.iter().map(|point| point.rate).collect(),
+                )
+            })
             .collect();
         assert_eq!(rates, [("slapd", vec![100.0, 10.0]), ("ironbark", vec![250.0, 40.0])]);
     }
@@ -166,7 +187,11 @@ mod tests {
              | ironbark, CPU us each | ratio | p99 ms |"
         );
         // Ratios of the rounds are 2, 5 and 3.
-        assert!(rows[2].starts_with("| search, 1 x 1 | 100 | 250 | 3.00 | 8,000 | 3,200 | 3.00 | 0.40 / 0.40 |"), "{}", rows[2]);
+        assert!(
+            rows[2].starts_with("| search, 1 x 1 | 100 | 250 | 3.00 | 8,000 | 3,200 | 3.00 | 0.40 / 0.40 |"),
+            "{}",
+            rows[2]
+        );
         assert_eq!(rows.len(), 4);
         assert_eq!(rows[1].matches('|').count(), rows[2].matches('|').count());
     }

@@ -60,10 +60,10 @@ impl Scale {
     pub(super) fn ticks(&self) -> impl Iterator<Item = (f64, String)> {
         let kind = self.kind;
         self.ticks.iter().map(move |tick| {
-            let label = if kind == Kind::Percentiles {
-                plain(*tick)
-            } else {
-                short(*tick)
+            let label = match kind {
+                Kind::Percentiles if *tick >= 100.0 => "max".to_owned(),
+                Kind::Percentiles => plain(*tick),
+                Kind::Linear | Kind::Logarithmic => short(*tick),
             };
             (*tick, label)
         })
@@ -128,7 +128,7 @@ pub(super) fn short(value: f64) -> String {
     plain(value)
 }
 
-/// A number with three significant digits at least and thousands set apart: `0.0123`, `1.25`, `12.3`, `123`, `12,345`.
+/// A number with two significant digits at least and thousands set apart: `0.012`, `1.25`, `12.3`, `123`, `12,345`.
 pub fn precise(value: f64) -> String {
     let size = value.abs();
     if size >= 99.95 {
@@ -150,7 +150,7 @@ pub fn precise(value: f64) -> String {
     } else if size >= 0.1 || value == 0.0 {
         format!("{value:.2}")
     } else {
-        format!("{value:.4}")
+        format!("{value:.3}")
     }
 }
 
@@ -160,7 +160,7 @@ fn plain(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-const PERCENTILES: [f64; 7] = [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999];
+const PERCENTILES: [f64; 8] = [0.0, 50.0, 90.0, 99.0, 99.9, 99.99, 99.999, 100.0];
 
 #[cfg(test)]
 mod tests {
@@ -224,7 +224,7 @@ mod tests {
     fn numbers_are_written_for_people() {
         for (value, text) in [
             (0.0, "0.00"),
-            (0.0123, "0.0123"),
+            (0.0123, "0.012"),
             (1.253, "1.25"),
             (12.34, "12.3"),
             (123.4, "123"),
