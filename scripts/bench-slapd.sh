@@ -31,8 +31,8 @@ words() {
     search) echo 'zimbra search -c 64' ;;
     search-pipelined) echo 'zimbra search -c 16 -k 16' ;;
     compare) echo 'telco telco compare -c 16 -k 16' ;;
-    bind-plain) echo 'telco telco bind-admin -c 16 -k 16' ;;
-    bind-ssha) echo 'zimbra telco bind --data zimbra -c 16 -k 16' ;;
+    bind-plain) echo 'telco telco bind-admin -c 64' ;;
+    bind-ssha) echo 'zimbra telco bind --data zimbra -c 64' ;;
     modify) echo 'telco telco modify -c 1,16,64' ;;
     add) echo 'telco telco add -c 16' ;;
     scan) echo 'zimbra scan -c 1,8' ;;

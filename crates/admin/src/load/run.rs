@@ -67,6 +67,9 @@ pub(super) struct Run {
     /// Requests after which a measurement ends
     #[arg(short = 'n', long, value_parser = clap::value_parser!(u64).range(1..))]
     requests: Option<u64>,
+    /// Seconds without any answer after which a measurement ends
+    #[arg(long, default_value_t = 60.0)]
+    patience: f64,
     /// Threads that generate the load
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     threads: u32,
@@ -180,6 +183,7 @@ impl Run {
                 None => Duration::from_secs(10),
             },
             requests: self.requests,
+            patience: length(self.patience)?,
             threads: self.threads,
             server: self.pid,
         })

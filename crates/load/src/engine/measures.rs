@@ -328,6 +328,7 @@ mod tests {
             warm_up: Duration::ZERO,
             duration: Duration::from_secs(1),
             requests: None,
+            patience: Duration::from_mins(1),
             threads: 1,
             server: None,
         }

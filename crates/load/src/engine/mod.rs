@@ -44,6 +44,8 @@ pub struct Plan {
     pub duration: Duration,
     /// Requests after which it ends, if they come first; those of the warm-up are among them.
     pub requests: Option<u64>,
+    /// How long nothing may come while requests are under way; then they are given up, and the measurement ends.
+    pub patience: Duration,
     /// Threads that generate the load.
     pub threads: u32,
     /// The server's process, if its use of the processor is to be measured.

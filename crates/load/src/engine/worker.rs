@@ -40,6 +40,8 @@ pub(super) struct Worker {
     /// The connection that an open loop tries next.
     turn: usize,
     under_way: usize,
+    /// When something was received last, or sent while nothing was under way.
+    last_sign_ns: u64,
     before: Option<(Usage, Option<Usage>)>,
     after: Option<(Usage, Option<Usage>)>,
 }
@@ -76,6 +78,7 @@ impl Worker {
             schedule: None,
             turn: 0,
             under_way: 0,
+            last_sign_ns: 0,
             before: None,
             after: None,
         })
@@ -174,9 +177,23 @@ impl Worker {
     /// Whether something is still to come.
     fn goes_on(&self) -> bool {
         match self.phase {
-            Phase::Draining(end) => self.under_way > 0 && self.now() < end,
-            Phase::WarmUp(_) | Phase::Measuring(_) => self.under_way > 0 || self.may_send(),
+            Phase::Draining(end) => self.under_way > 0 && self.now() < end.min(self.silence_ends()),
+            Phase::WarmUp(_) | Phase::Measuring(_) if self.under_way > 0 => self.now() < self.silence_ends(),
+            Phase::WarmUp(_) | Phase::Measuring(_) => self.may_send(),
         }
+    }
+
+    /// When answers are given up, if nothing comes until then.
+    fn silence_ends(&self) -> u64 {
+        self.last_sign_ns.saturating_add(nanos(self.plan.patience))
+    }
+
+    /// A request has left.
+    fn count_sent(&mut self, now: u64) {
+        if self.under_way == 0 {
+            self.last_sign_ns = now;
+        }
+        self.under_way += 1;
     }
 
     /// Whether requests may leave some time, now or by the schedule.
@@ -214,7 +231,11 @@ impl Worker {
     fn patience(&self) -> Duration {
         let now = self.now();
         let (Phase::WarmUp(end) | Phase::Measuring(end) | Phase::Draining(end)) = self.phase;
-        let mut until = end;
+        let mut until = if self.under_way > 0 {
+            end.min(self.silence_ends())
+        } else {
+            end
+        };
         if let Some(schedule) = &self.schedule
             && !matches!(self.phase, Phase::Draining(_))
         {
@@ -255,7 +276,7 @@ impl Worker {
                 });
             if sent == Some(Sent::Yes) {
                 schedule.take(now);
-                self.under_way += 1;
+                self.count_sent(now);
                 touched.push(index);
                 continue;
             }
@@ -313,6 +334,7 @@ impl Worker {
             return Ok(None);
         };
         let now = self.clock.monotonic().nanos();
+        self.last_sign_ns = now;
         let octets = buffer.get(..count).unwrap_or_default();
         let Received { answers, entries } = connection.take(octets, now, &self.kinds, &mut self.measures)?;
         self.under_way = self.under_way.saturating_sub(usize::try_from(answers).unwrap_or(0));
@@ -340,7 +362,7 @@ impl Worker {
                 self.unspend();
                 return;
             }
-            self.under_way += 1;
+            self.count_sent(now);
         }
     }
 

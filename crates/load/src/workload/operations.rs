@@ -169,6 +169,7 @@ impl Workload for Operations {
             names: self.names.clone(),
             turn: self.turn.clone(),
             random: self.population.random(number),
+            is_binding: false,
         })
     }
 }
@@ -181,6 +182,8 @@ struct Stream {
     names: Arc<Vec<EntryName>>,
     turn: Arc<AtomicUsize>,
     random: Random,
+    /// Nothing may follow a bind until it is answered (RFC 4511 §4.2.1): slapd leaves what does without an answer.
+    is_binding: bool,
 }
 
 impl Stream {
@@ -209,12 +212,18 @@ impl Requests for Stream {
                 let operation = ModifyOperation::Replace;
                 encode_modify(name.dn.as_bytes(), operation, attribute, value.as_bytes(), slot, out);
             }
+            OperationKind::Bind | OperationKind::BindAdmin if self.is_binding => return Next::Wait,
             _ => {
+                self.is_binding = true;
                 let index = self.choose(self.pool.len());
                 self.pool.copy(index, slot, out);
             }
         }
         Next::Sent(0)
+    }
+
+    fn answered(&mut self, _slot: Slot, _kind: u8, _code: u32) {
+        self.is_binding = false;
     }
 }
 
