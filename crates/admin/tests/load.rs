@@ -1,5 +1,9 @@
 //! `ironbark load`: each workload, briefly, against our server and Debian's slapd.
-#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "clippy knows test functions, but not what they call"
+)]
 
 mod common;
 
@@ -173,7 +177,7 @@ fn every_workload(flavor: Flavor) {
             150,
         );
     }
-    for mix in ["substring", "and", "or-20"] {
+    for mix in ["substring", "range", "and", "or-20"] {
         let words = ["filters", "--data", "zimbra", "--mix", mix, "-c", "2", "-n", "40"];
         check(&run(&server, "zimbra", &words), &[2], 40);
     }

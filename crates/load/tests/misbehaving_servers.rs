@@ -47,9 +47,10 @@ fn plan(requests: u64) -> Plan {
 fn receive(stream: &mut TcpStream) -> [u8; 2] {
     let mut start = [0; 6];
     stream.read_exact(&mut start).unwrap();
-    let [0x30, length @ 0..0x80, 2, 2, high, low] = start else {
-        panic!("not the start of a short search: {start:x?}");
+    let [0x30, length, 2, 2, high, low] = start else {
+        unreachable!("not the start of a message of ours: {start:x?}");
     };
+    assert!(length < 0x80, "a short search");
     let mut rest = vec![0; usize::from(length) - 4];
     stream.read_exact(&mut rest).unwrap();
     [high, low]
