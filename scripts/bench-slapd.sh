@@ -158,7 +158,7 @@ cleanup() {
 trap cleanup EXIT
 
 for workload in $WORKLOADS; do words "$workload" >/dev/null; done
-cargo build --release --package ironbark-admin --bin ironbark
+"${CARGO:-cargo}" build --release --package ironbark-admin --bin ironbark
 mkdir -p "$FOLDER/results"
 for set in $SETS; do
   "$IRONBARK" generate "$set" --count "$(entries "$set")" --suffix "o=$set" --output "$FOLDER/$set.ldif"
