@@ -143,9 +143,9 @@ pub struct ServerUse {
     pub user_seconds: f64,
     /// System time.
     pub system_seconds: f64,
-    /// Operations for each second of processor time.
+    /// What the workload counts (operations or entries), for each second of processor time.
     pub rate_per_cpu_second: Option<f64>,
-    /// Processor time for each operation, in microseconds.
+    /// Processor time for each of them, in microseconds.
     pub cpu_us_per_operation: Option<f64>,
     /// Resident memory at the end, mapped files included.
     pub resident_bytes: u64,

@@ -64,8 +64,8 @@ pub(super) fn print_header(workload: &str, url: &str, unit: Unit) {
     };
     println!("{workload} on {url}");
     println!(
-        "{:>8} {:>9} {rate:>13} {:>9} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}",
-        "clients", "in flight", "p50 ms", "p95 ms", "p99 ms", "p99.9 ms", "max ms", "CPU us/op", "op/CPU s"
+        "{:>8} {:>9} {rate:>13} {:>9} {:>9} {:>9} {:>9} {:>9} {:>11} {:>10}",
+        "clients", "in flight", "p50 ms", "p95 ms", "p99 ms", "p99.9 ms", "max ms", "CPU us each", "per CPU s"
     );
 }
 
@@ -82,7 +82,7 @@ pub(super) fn print_point(point: &Point, unit: Unit) {
         value.map_or_else(|| "-".to_owned(), precise)
     };
     println!(
-        "{:>8} {:>9} {:>13} {:>9} {:>9} {:>9} {:>9} {:>9} {:>10} {:>10}",
+        "{:>8} {:>9} {:>13} {:>9} {:>9} {:>9} {:>9} {:>9} {:>11} {:>10}",
         point.clients,
         point.in_flight,
         precise(rate),

@@ -109,6 +109,11 @@ impl Measures {
         }
     }
 
+    /// Entries received in the window.
+    pub(super) fn entries(&self) -> u64 {
+        self.entries
+    }
+
     /// An answer.
     #[inline]
     pub(super) fn answered(&mut self, now_ns: u64, answered: Answered, kinds: &[Kind]) {

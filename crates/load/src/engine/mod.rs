@@ -23,7 +23,7 @@ use ironbark_runtime::{Clock, spawn_named};
 use self::{measures::Measures, worker::Worker};
 use crate::{
     process::{Process, Usage},
-    result::Point,
+    result::{Point, Unit},
     target::{Target, TargetError},
     wire::Slot,
     workload::Workload,
@@ -199,7 +199,11 @@ fn summarize(workload: &dyn Workload, plan: &Plan, outcomes: Vec<Outcome>) -> Re
     let server = first.server.map(|(before, after)| after.since(before));
     if let Some((used, pid)) = server.zip(plan.server) {
         let memory = Process::new(pid).memory().map_err(system("the server's memory"))?;
-        point.server = Some(used.of(point.answered_in_window(), memory));
+        let counted = match workload.unit() {
+            Unit::Operations => point.answered_in_window(),
+            Unit::Entries => first.measures.entries(),
+        };
+        point.server = Some(used.of(counted, memory));
     }
     let (before, after) = first.own;
     point.load_cpu_seconds = after.since(before).total_seconds();

@@ -75,8 +75,13 @@ fn rate(runs: &[Run<'_>]) -> String {
 
 fn processor(runs: &[Run<'_>]) -> String {
     let value = |_: &RunResult, point: &Point| point.server.as_ref()?.cpu_us_per_operation;
-    let title = "Processor time of the server for one operation";
-    by_clients(runs, title, "microseconds", Kind::Linear, &value)
+    let what = if unit(runs) == "entries/s" {
+        "entry"
+    } else {
+        "operation"
+    };
+    let title = format!("Processor time of the server for one {what}");
+    by_clients(runs, &title, "microseconds", Kind::Linear, &value)
 }
 
 fn by_clients(

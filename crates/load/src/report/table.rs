@@ -37,8 +37,8 @@ fn measurements(html: &mut String, runs: &[Run<'_>]) {
     let _ = write!(
         html,
         "<div class=\"wide\"><table>\n<tr><th>clients &times; in flight</th><th class=\"left\">run</th><th>{}</th><th>ratio</th>\
-         <th>p50 ms</th><th>p95 ms</th><th>p99 ms</th><th>p99.9 ms</th><th>max ms</th><th>server CPU &micro;s/op</th>\
-         <th>op/CPU s</th><th>ratio</th><th>memory MB (anonymous)</th><th>answers</th></tr>\n",
+         <th>p50 ms</th><th>p95 ms</th><th>p99 ms</th><th>p99.9 ms</th><th>max ms</th><th>server CPU &micro;s each</th>\
+         <th>per CPU second</th><th>ratio</th><th>memory MB (anonymous)</th><th>answers</th></tr>\n",
         unit(runs),
     );
     for shape in shapes(runs) {
