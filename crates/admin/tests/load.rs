@@ -314,7 +314,7 @@ fn entries_are_added_each_once_and_optimizing_ends() {
         "<svg",
         "directorymark messaging",
         "ours &lt;1&gt;",
-        "Rate by clients",
+        "Latency by clients",
         "Latency percentiles",
     ] {
         assert!(html.contains(part), "{part}");

@@ -120,7 +120,7 @@ mod tests {
             "90,000",
             // The ratio to the first run.
             "4.50",
-            "Rate by clients",
+            "Latency by clients",
             "Latency percentiles",
             "Rate over time",
             "Processor time",
@@ -131,6 +131,16 @@ mod tests {
         assert!(!html.contains("http://") && !html.contains("https://") && !html.contains("<script"));
         assert_eq!(html.matches("<svg").count(), html.matches("</svg>").count());
         assert_eq!(html.matches("<section").count(), 2);
+    }
+
+    #[test]
+    fn measurements_with_other_numbers_in_flight_are_not_joined() {
+        let mut result = sample("slapd", "search", &[(64, 1_000.0), (16, 20_000.0)]);
+        result.points[1].in_flight = 16;
+        let html = page("x", &[result]);
+        assert!(html.contains("slapd, 1 in flight") && html.contains("slapd, 16 in flight"));
+        // Two bars for the rate, two for the processor time.
+        assert_eq!(html.matches("<rect").count(), 4);
     }
 
     #[test]

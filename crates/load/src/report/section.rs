@@ -1,6 +1,6 @@
 //! The section of one workload: figures, plots, tables.
 
-use std::fmt::Write as _;
+use std::{collections::BTreeSet, fmt::Write as _};
 
 use super::{
     plot::{Bars, COLORS, Line, Lines, escape},
@@ -68,7 +68,7 @@ fn first_label(runs: &[Run<'_>]) -> String {
 
 /// Against the number of clients when there are several, as bars otherwise.
 fn rate(runs: &[Run<'_>]) -> String {
-    by_clients(runs, "Rate by clients", unit(runs), Kind::Linear, &|run, point| {
+    by_clients(runs, "Rate", unit(runs), Kind::Linear, &|run, point| {
         Some(run.rate(point))
     })
 }
@@ -84,6 +84,47 @@ fn processor(runs: &[Run<'_>]) -> String {
     by_clients(runs, &title, "microseconds", Kind::Linear, &value)
 }
 
+/// The measurements of a run that have as many requests in flight on each client.
+struct Shape<'a> {
+    run: &'a RunResult,
+    color: usize,
+    /// None when all measurements of the workload have the same.
+    in_flight: Option<u16>,
+    /// By number of clients.
+    points: Vec<&'a Point>,
+}
+
+impl Shape<'_> {
+    fn name(&self) -> String {
+        match self.in_flight {
+            None => self.run.label.clone(),
+            Some(in_flight) => format!("{}, {in_flight} in flight", self.run.label),
+        }
+    }
+}
+
+/// Shape by shape, and the runs within each.
+fn shapes<'a>(runs: &[Run<'a>]) -> Vec<Shape<'a>> {
+    let all: BTreeSet<u16> = runs
+        .iter()
+        .flat_map(|(_, run)| run.points.iter().map(|point| point.in_flight))
+        .collect();
+    let shape = |in_flight: u16, (color, run): Run<'a>| {
+        let mut points: Vec<&Point> = run.points.iter().filter(|point| point.in_flight == in_flight).collect();
+        points.sort_by_key(|point| point.clients);
+        Shape {
+            run,
+            color,
+            in_flight: (all.len() > 1).then_some(in_flight),
+            points,
+        }
+    };
+    all.iter()
+        .flat_map(|in_flight| runs.iter().map(|run| shape(*in_flight, *run)))
+        .filter(|shape| !shape.points.is_empty())
+        .collect()
+}
+
 fn by_clients(
     runs: &[Run<'_>],
     title: &str,
@@ -91,16 +132,16 @@ fn by_clients(
     y_kind: Kind,
     value: &dyn Fn(&RunResult, &Point) -> Option<f64>,
 ) -> String {
-    let lines: Vec<Line> = runs
-        .iter()
-        .map(|(color, run)| Line {
-            name: run.label.clone(),
-            color: *color,
+    let lines: Vec<Line> = shapes(runs)
+        .into_iter()
+        .map(|shape| Line {
+            name: shape.name(),
+            color: shape.color,
             is_dashed: false,
-            points: run
+            points: shape
                 .points
                 .iter()
-                .filter_map(|point| Some((f64::from(point.clients), value(run, point)?)))
+                .filter_map(|point| Some((f64::from(point.clients), value(shape.run, point)?)))
                 .collect(),
         })
         .filter(|line| !line.points.is_empty())
@@ -169,15 +210,16 @@ fn percentiles(runs: &[Run<'_>]) -> String {
 
 /// Median and 99th percentile against clients; nothing when there is one number of clients only.
 fn latency(runs: &[Run<'_>]) -> String {
-    if runs.iter().all(|(_, run)| run.points.len() < 2) {
+    let shapes = shapes(runs);
+    if shapes.iter().all(|shape| shape.points.len() < 2) {
         return String::new();
     }
-    let lines = runs.iter().flat_map(|(color, run)| {
+    let lines = shapes.iter().flat_map(|shape| {
         let line = |name: &str, is_dashed, value: fn(&Point) -> f64| Line {
-            name: format!("{} {name}", run.label),
-            color: *color,
+            name: format!("{} {name}", shape.name()),
+            color: shape.color,
             is_dashed,
-            points: run
+            points: shape
                 .points
                 .iter()
                 .map(|point| (f64::from(point.clients), value(point) / 1e3))
