@@ -1,7 +1,7 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test fmt lint tidy
+.PHONY: help deps build demo bench-slapd test fmt lint tidy
 
 CARGO ?= cargo
 
@@ -16,6 +16,9 @@ build: deps ## Build the release binary target/release/ironbark
 
 demo: build ## Create a directory of 10,000 people, start the server on loopback and search it
 	@scripts/demo.sh
+
+bench-slapd: deps ## Measure Ironbark beside Debian's slapd (half an hour; scripts/bench-slapd.sh has the settings)
+	@scripts/bench-slapd.sh
 
 test: ## Run everything that a change must pass (the same as .ci/run)
 	@.ci/run

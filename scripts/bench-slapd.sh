@@ -1,116 +1,195 @@
 #!/usr/bin/env bash
-# Ironbark beside Debian's slapd on one machine: load, file size, export, memory, searches. `scripts/bench-slapd.sh [ACCOUNTS] [FOLDER]`
+# Ironbark beside Debian's slapd on one machine: offline load, file size, export, and the workloads of `ironbark load`.
 #
-# Prints a table (docs/benchmarks.md explains it). Both servers get the same LDIF, the same slapd.conf and one core, in turns; the load
-# generator has another core. A rate is searches a second of processor time of the server: other work on the machine hardly changes it.
-# Needs about 30 KB of disk for each account, taken back at the end.
+# Both servers get the same LDIF and the same slapd.conf (same indexes, same durability), the log is off, and slapd gets the number of
+# threads that suits it best. The server has one core, the load generator another; they take turns, several rounds. Writes the tables
+# of docs/benchmarks.md and the page docs/benchmarks.html. Environment:
+#   ACCOUNTS      mail accounts, subscribers, people, records       (100000)
+#   ROUNDS        rounds, of which the median counts                (3)
+#   SECONDS_EACH  seconds of each measurement                       (5)
+#   WORKLOADS     which of those in `words` below                   (all)
+#   ENVFLAGS      durability of both                                (writemap nometasync)
+#   SLAPD_THREADS numbers of threads to try with slapd              (2 4 16)
+#   BENCH_FOLDER  where data and databases lie, about 30 KB for each account, taken back at the end   (./bench)
+#   PORT          first of two ports on 127.0.0.1                   (3901)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly ACCOUNTS="${1:-100000}"
-readonly FOLDER="${2:-$PWD/bench}"
-readonly SUFFIX='dc=example,dc=com'
-readonly ROUNDS="${ROUNDS:-3}" SECONDS_EACH="${SECONDS_EACH:-3}" SAMPLE=20000
-readonly PORT="${PORT:-3901}"
-readonly TARGET="${CARGO_TARGET_DIR:-$PWD/target}/release"
-readonly LOAD="$TARGET/examples/searches"
-declare -A PROGRAM=([slapd]=/usr/sbin/slapd [ironbark]="$FOLDER/ironbark/slapd") PIDS=()
+readonly ACCOUNTS="${ACCOUNTS:-100000}" ROUNDS="${ROUNDS:-3}" SECONDS_EACH="${SECONDS_EACH:-5}"
+readonly WORKLOADS="${WORKLOADS:-search search-pipelined compare bind-plain bind-ssha modify add scan messaging addressing mixed substring and or ycsb-a ycsb-80-20 groups}"
+readonly ENVFLAGS="${ENVFLAGS-writemap nometasync}" SLAPD_THREADS="${SLAPD_THREADS:-2 4 16}"
+readonly FOLDER="${BENCH_FOLDER:-$PWD/bench}" PORT="${PORT:-3901}"
+readonly IRONBARK="${CARGO_TARGET_DIR:-$PWD/target}/release/ironbark"
+readonly SETS='zimbra telco directorymark ycsb groups'
+declare -A PROGRAM=([slapd]=/usr/sbin/slapd [ironbark]="$FOLDER/ironbark/slapd")
+declare -A URL=([slapd]="ldap://127.0.0.1:$PORT/" [ironbark]="ldap://127.0.0.1:$((PORT + 1))/")
+declare -A PIDS=()
 
-# configure NAME: folder, slapd.conf. The log is off: syslog would be the measure otherwise.
+# words WORKLOAD: data set, and the arguments of `ironbark load`.
+words() {
+  case $1 in
+    search) echo 'zimbra search -c 64' ;;
+    search-pipelined) echo 'zimbra search -c 16 -k 16' ;;
+    compare) echo 'telco telco compare -c 16 -k 16' ;;
+    bind-plain) echo 'telco telco bind-admin -c 64' ;;
+    bind-ssha) echo 'zimbra telco bind --data zimbra -c 64' ;;
+    modify) echo 'telco telco modify -c 1,16,64' ;;
+    add) echo 'telco telco add -c 16' ;;
+    scan) echo 'zimbra scan -c 1,8' ;;
+    messaging) echo 'directorymark directorymark messaging' ;;
+    addressing) echo 'directorymark directorymark addressing' ;;
+    mixed) echo 'directorymark directorymark mixed' ;;
+    substring) echo 'zimbra filters --mix substring --size-limit 200' ;;
+    and) echo 'zimbra filters --mix and' ;;
+    or) echo 'zimbra filters --mix or-1000 -c 4' ;;
+    ycsb-*) echo "ycsb ycsb ${1#ycsb-}" ;;
+    groups) echo 'groups groups' ;;
+    *) echo "$0: no workload $1" >&2 && return 1 ;;
+  esac
+}
+
+# entries SET: its size.
+entries() { if [ "$1" = groups ]; then echo 100000; else echo "$ACCOUNTS"; fi; }
+
+# database NAME SET INDEXES...: a database section.
+database() {
+  local folder="$FOLDER/$1/db-$2"
+  mkdir -p "$folder"
+  printf 'database mdb\nsuffix o=%s\nrootdn cn=admin,o=%s\nrootpw secret\ndirectory %s\nmaxsize 85899345920\n' "$2" "$2" "$folder"
+  [ -z "$ENVFLAGS" ] || echo "envflags $ENVFLAGS"
+  printf 'index %s\n' "${@:3}"
+}
+
+# configure NAME: folder and slapd.conf.
 configure() {
-  local folder="$FOLDER/$1"
-  rm -rf "$folder"
-  mkdir -p "$folder/db"
+  rm -rf "${FOLDER:?}/$1"
+  mkdir -p "$FOLDER/$1"
   {
-    echo 'loglevel none'
-    [ "$1" = ironbark ] || printf 'modulepath /usr/lib/ldap\nmoduleload back_mdb\n'
-    sed -e "s|@SCHEMA@|$PWD/schema|; s|@SUFFIX@|$SUFFIX|; s|@DIRECTORY@|$folder/db|; s|@ROOTPW@|secret|" \
-      data/zimbra.slapd.conf
-  } >"$folder/slapd.conf"
+    printf 'loglevel none\nsizelimit unlimited\ntimelimit unlimited\n'
+    [ "$1" = ironbark ] || printf 'modulepath /usr/lib/ldap\nmoduleload back_mdb\nthreads THREADS\n'
+    printf "include $PWD/schema/%s.schema\n" core cosine inetorgperson zimbra telco
+    database "$1" zimbra "$(sed -n '/^index /{s///p;q}' data/zimbra.slapd.conf)"
+    sed -n '/^index /p' data/zimbra.slapd.conf | tail -n +2
+    database "$1" telco 'objectClass,imsi,msisdn eq'
+    database "$1" directorymark 'objectClass eq' 'cn,sn,givenName,uid,mail eq,sub'
+    database "$1" ycsb 'objectClass eq' 'uid eq,sub'
+    database "$1" groups 'objectClass,cn,member eq'
+  } >"$FOLDER/$1/slapd.conf.in"
+  sed 's/^threads THREADS$/threads 16/' "$FOLDER/$1/slapd.conf.in" >"$FOLDER/$1/slapd.conf"
 }
 
 # timed FILE COMMAND...: runs the command; FILE gets seconds, processor seconds, peak KB.
-timed() {
-  local file=$1
-  shift
-  /usr/bin/time -f '%e %U %S %M' -o "$file" "$@"
+timed() { /usr/bin/time -f '%e %U %S %M' -o "$1" "${@:2}"; }
+
+# start NAME: the server on core 0; returns when it answers.
+start() {
+  taskset -c 0 "${PROGRAM[$1]}" -d 0 -h "${URL[$1]}" -f "$FOLDER/$1/slapd.conf" >"$FOLDER/$1/log" 2>&1 &
+  PIDS[$1]=$!
+  until "$IRONBARK" health -H "${URL[$1]}" >/dev/null 2>&1; do
+    kill -0 "${PIDS[$1]}" # Ends the script when the server has ended.
+    sleep 0.2
+  done
 }
 
-processor_ticks() { awk '{ print $14 + $15 }' "/proc/$1/stat"; }
-
-# rate NAME PORT CONNECTIONS IN_FLIGHT: appends searches a second of processor time.
-rate() {
-  local pid=${PIDS[$1]} before after searches
-  before=$(processor_ticks "$pid")
-  searches=$(taskset -c 1 "$LOAD" "127.0.0.1:$2" "$SUFFIX" "$FOLDER/filters" "$3" "$4" "$SECONDS_EACH" |
-    sed 's/.*(\([0-9]*\) searches.*/\1/')
-  after=$(processor_ticks "$pid")
-  echo "$((searches * $(getconf CLK_TCK) / (after - before)))" >>"$FOLDER/$1/rate-$3x$4"
+stop() {
+  kill "${PIDS[$1]}"
+  wait "${PIDS[$1]}" || true
+  unset "PIDS[$1]"
 }
 
-median() { sort -n "$1" | awk '{ line[NR] = $1 } END { print line[int((NR + 1) / 2)] }'; }
+# load NAME WORKLOAD OUTPUT ARGUMENTS...
+load() {
+  local set arguments
+  read -r set arguments <<<"$(words "$2")"
+  # shellcheck disable=SC2086
+  taskset -c 1 "$IRONBARK" load $arguments -H "${URL[$1]}" --pid "${PIDS[$1]}" -D "cn=admin,o=$set" -w secret \
+    --suffix "o=$set" --entries "$(entries "$set")" --seconds "$SECONDS_EACH" --label "$1" -o "$3" "${@:4}"
+}
+
+# Best number of threads for slapd, by pipelined searches.
+choose_threads() {
+  local best=0 rate
+  for threads in $SLAPD_THREADS; do
+    sed "s/^threads THREADS$/threads $threads/" "$FOLDER/slapd/slapd.conf.in" >"$FOLDER/slapd/slapd.conf.$threads"
+    cp "$FOLDER/slapd/slapd.conf.$threads" "$FOLDER/slapd/slapd.conf"
+    start slapd
+    load slapd search-pipelined "$FOLDER/threads.json" >/dev/null
+    stop slapd
+    rate=$(sed -n 's/.*"rate_per_cpu_second": \([0-9]*\).*/\1/p' "$FOLDER/threads.json")
+    echo "slapd with $threads threads: $rate searches for each second of processor time"
+    if [ "$rate" -gt "$best" ]; then best=$rate THREADS=$threads; fi
+  done
+  cp "$FOLDER/slapd/slapd.conf.$THREADS" "$FOLDER/slapd/slapd.conf"
+}
+
 field() { awk -v column="$2" '{ print $column }' "$1"; }
-row() { printf '%-44s %14s %14s %8s\n' "$1" "$2" "$3" "$(awk -v a="$2" -v b="$3" "BEGIN { printf \"%.2f\", $4 }")"; }
+row() { printf '| %s | %s | %s | %s |\n' "$1" "$2" "$3" "$(awk -v a="$2" -v b="$3" 'BEGIN { printf "%.2f", a / b }')"; }
+
+# The table of what is measured without a server.
+offline() {
+  local s="$FOLDER/slapd" i="$FOLDER/ironbark"
+  printf '%s mail accounts, %s bytes of LDIF; %s; %s processors; %s; slapd %s, %s threads; ironbark %s; envflags %s\n\n' "$ACCOUNTS" \
+    "$(stat -c %s "$FOLDER/zimbra.ldif")" "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1)" "$(nproc)" "$(date -u +%F)" \
+    "$(dpkg-query -W -f '${Version}' slapd)" "$THREADS" "$(git rev-parse --short HEAD)" "${ENVFLAGS:-none}"
+  printf '| | slapd | ironbark | ratio |\n|---|---|---|---|\n'
+  row '`slapadd -q`, seconds' "$(field "$s/load" 1)" "$(field "$i/load" 1)"
+  row '`slapadd -q`, processor seconds' "$(awk '{ print $2 + $3 }' "$s/load")" "$(awk '{ print $2 + $3 }' "$i/load")"
+  row '`slapadd -q`, peak KB (slapd: and its map)' "$(field "$s/load" 4)" "$(field "$i/load" 4)"
+  row '`data.mdb`, KB on disk' "$(cat "$s/size")" "$(cat "$i/size")"
+  row '`slapcat`, seconds' "$(field "$s/export" 1)" "$(field "$i/export" 1)"
+}
+
+# replace FILE MARK: puts stdin between <!-- MARK --> and <!-- /MARK -->.
+replace() {
+  local table
+  table=$(cat)
+  TABLE="$table" awk -v mark="$2" '
+    $0 == "<!-- /" mark " -->" { inside = 0 }
+    !inside { print }
+    $0 == "<!-- " mark " -->" { inside = 1; print "\n" ENVIRON["TABLE"] "\n" }' "$1" >"$1.new"
+  mv "$1.new" "$1"
+}
 
 cleanup() {
   for pid in "${PIDS[@]}"; do kill "$pid" 2>/dev/null || true; done
   wait
-  rm -rf "$FOLDER/data.ldif" "$FOLDER"/*/db
+  rm -rf "$FOLDER"/*.ldif "$FOLDER"/*/db-*
 }
 trap cleanup EXIT
 
-cargo build --release --package ironbark-admin --bin ironbark
-cargo build --release --package ironbark-client --example searches
-mkdir -p "$FOLDER"
-"$TARGET/ironbark" generate zimbra --count "$ACCOUNTS" --suffix "$SUFFIX" --output "$FOLDER/data.ldif"
-sed -n 's/^zimbraMailDeliveryAddress: \(.*\)/(zimbraMailDeliveryAddress=\1)/p' "$FOLDER/data.ldif" |
-  shuf -n "$SAMPLE" >"$FOLDER/filters"
-
+for workload in $WORKLOADS; do words "$workload" >/dev/null; done
+"${CARGO:-cargo}" build --release --package ironbark-admin --bin ironbark
+mkdir -p "$FOLDER/results"
+for set in $SETS; do
+  "$IRONBARK" generate "$set" --count "$(entries "$set")" --suffix "o=$set" --output "$FOLDER/$set.ldif"
+done
 for name in slapd ironbark; do
   configure $name
-  [ $name = slapd ] || for tool in slapd slapadd slapcat; do ln -s "$TARGET/ironbark" "$FOLDER/ironbark/$tool"; done
+  [ $name = slapd ] || for tool in slapd slapadd slapcat; do ln -s "$IRONBARK" "$FOLDER/ironbark/$tool"; done
   tools=$(dirname "${PROGRAM[$name]}")
-  configuration="$FOLDER/$name/slapd.conf"
-  timed "$FOLDER/$name/load" "$tools/slapadd" -q -f "$configuration" -l "$FOLDER/data.ldif"
-  timed "$FOLDER/$name/export" "$tools/slapcat" -f "$configuration" -l /dev/null
-  du -k "$FOLDER/$name/db/data.mdb" | cut -f1 >"$FOLDER/$name/size"
-done
-
-port=$PORT
-for name in slapd ironbark; do
-  taskset -c 0 "${PROGRAM[$name]}" -d 0 -h "ldap://127.0.0.1:$port" -f "$FOLDER/$name/slapd.conf" >"$FOLDER/$name/log" 2>&1 &
-  PIDS[$name]=$!
-  until "$LOAD" "127.0.0.1:$port" "$SUFFIX" "$FOLDER/filters" 1 1 0.1 >/dev/null 2>&1; do
-    kill -0 "${PIDS[$name]}" # Ends the script when the server has ended.
-    sleep 0.2
+  for set in $SETS; do
+    measure=()
+    [ "$set" != zimbra ] || measure=(timed "$FOLDER/$name/load")
+    "${measure[@]}" "$tools/slapadd" -q -f "$FOLDER/$name/slapd.conf" -b "o=$set" -l "$FOLDER/$set.ldif"
   done
-  port=$((port + 1))
+  timed "$FOLDER/$name/export" "$tools/slapcat" -f "$FOLDER/$name/slapd.conf" -b o=zimbra -l /dev/null
+  du -k "$FOLDER/$name/db-zimbra/data.mdb" | cut -f1 >"$FOLDER/$name/size"
 done
-for _ in $(seq "$ROUNDS"); do
-  for shape in '64 1' '16 16'; do
-    port=$PORT
+THREADS=16
+choose_threads
+start slapd
+start ironbark
+RESULTS=()
+for round in $(seq "$ROUNDS"); do
+  for workload in $WORKLOADS; do
     for name in slapd ironbark; do
-      # shellcheck disable=SC2086
-      rate $name $port $shape
-      port=$((port + 1))
+      result="$FOLDER/results/$workload-$round-$name.json"
+      # A measurement with other answers than expected is kept, and shown as such on the page.
+      load $name "$workload" "$result" || [ -s "$result" ]
+      RESULTS+=("$result")
     done
   done
 done
-for name in slapd ironbark; do
-  awk '/^RssAnon/ { print $2 }' "/proc/${PIDS[$name]}/status" >"$FOLDER/$name/heap"
-  awk '/^VmRSS/ { print $2 }' "/proc/${PIDS[$name]}/status" >"$FOLDER/$name/resident"
-done
-
-S="$FOLDER/slapd" I="$FOLDER/ironbark"
-printf '\n%s accounts, %s bytes of LDIF; %s; %s processors\n' "$ACCOUNTS" "$(stat -c %s "$FOLDER/data.ldif")" \
-  "$(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1)" "$(nproc)"
-printf '%-44s %14s %14s %8s\n' '' slapd ironbark ratio
-row 'slapadd -q, seconds' "$(field "$S/load" 1)" "$(field "$I/load" 1)" 'a / b'
-row 'slapadd -q, processor seconds' "$(awk '{ print $2 + $3 }' "$S/load")" "$(awk '{ print $2 + $3 }' "$I/load")" 'a / b'
-row 'slapadd -q, peak KB (slapd: and its map)' "$(field "$S/load" 4)" "$(field "$I/load" 4)" 'a / b'
-row 'data.mdb, KB on disk' "$(cat "$S/size")" "$(cat "$I/size")" 'a / b'
-row 'slapcat, seconds' "$(field "$S/export" 1)" "$(field "$I/export" 1)" 'a / b'
-row 'searches/s a core, 64 connections, 1 in flight' "$(median "$S/rate-64x1")" "$(median "$I/rate-64x1")" 'b / a'
-row 'searches/s a core, 16 connections, 16 each' "$(median "$S/rate-16x16")" "$(median "$I/rate-16x16")" 'b / a'
-row 'server, resident KB (with mapped file pages)' "$(cat "$S/resident")" "$(cat "$I/resident")" 'a / b'
-row 'server, heap KB (anonymous memory)' "$(cat "$S/heap")" "$(cat "$I/heap")" 'a / b'
+offline | replace docs/benchmarks.md offline
+"$IRONBARK" load report "${RESULTS[@]}" --title 'Ironbark beside slapd' -o docs/benchmarks.html --markdown docs/benchmarks.md
+sed -n '/<!-- offline -->/,/<!-- \/load -->/p' docs/benchmarks.md

@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use clap::{Parser, Subcommand};
 use ironbark_server::{ServeOptions, log::level};
 
-use crate::own::Own;
+use crate::{load::Load, own::Own};
 
 /// An LDAP directory server that takes an OpenLDAP deployment as it stands.
 ///
@@ -28,6 +28,8 @@ enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         options: Vec<OsString>,
     },
+    /// Measure an LDAP server under load
+    Load(Box<Load>),
     #[command(flatten)]
     Own(Own),
 }
@@ -61,16 +63,16 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         Err(error) => {
             // There is nobody left to tell.
             let _ = error.print();
-            return if error.use_stderr() {
-                ExitCode::FAILURE
-            } else {
-                ExitCode::SUCCESS
-            };
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
     };
     match command {
         Command::Serve(serve) => ironbark_server::serve(&serve.options(arguments)),
         Command::Own(own) => own.run(),
+        Command::Load(load) => {
+            let words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
+            load.run(words.collect())
+        }
         Command::Slapd { options } => {
             crate::slapd::run(std::iter::once(OsString::from("slapd")).chain(options).collect())
         }
@@ -111,7 +113,7 @@ mod tests {
     fn serve_stays_in_the_foreground_unless_told() {
         let parse = |line: &str| match Ironbark::try_parse_from(line.split(' ')).unwrap().command {
             Command::Serve(serve) => serve.options(&[]),
-            Command::Slapd { .. } | Command::Own(_) => panic!("serve was asked for"),
+            Command::Slapd { .. } | Command::Load(_) | Command::Own(_) => panic!("serve was asked for"),
         };
         let options = parse("ironbark serve -c x -l ldap://:1/ -l ldapi:/// --log stats,sync");
         assert_eq!(options.debug, Some(256 | 16384));

@@ -2,8 +2,8 @@
 
 pub mod command;
 pub mod dispatch;
-pub mod generate;
 pub mod getopt;
+mod load;
 mod own;
 pub mod slapd;
 pub mod tool;

@@ -23,10 +23,16 @@ struct Ban {
 
 /// testkit waits for servers in other processes, and has one place for it.
 const CLOCK: &[&str] = &["crates/runtime/", "crates/testkit/src/wait.rs"];
-const NETWORK: &[&str] = &["crates/runtime/", "crates/server/", "crates/client/", "crates/testkit/"];
+const NETWORK: &[&str] = &[
+    "crates/runtime/",
+    "crates/server/",
+    "crates/client/",
+    "crates/load/",
+    "crates/testkit/",
+];
 const STORE: &[&str] = &["crates/store/"];
 
-const NETWORK_REASON: &str = "sockets belong to server and client (plain addresses are in core::net)";
+const NETWORK_REASON: &str = "sockets belong to server, client and load (plain addresses are in core::net)";
 const CLOCK_REASON: &str = "time comes from runtime::Clock";
 const UNFINISHED: &str = "unfinished code does not go in";
 

@@ -1,4 +1,4 @@
-//! `ironbark generate`: see the module of that name.
+//! `ironbark generate`: see `ironbark_load::generate`.
 
 use std::{
     fs::File,
@@ -8,17 +8,16 @@ use std::{
 
 use clap::Args;
 
-use crate::{
-    generate::{self, Kind},
-    tool::progress::Progress,
-};
+use ironbark_load::generate::{DataSet, Kind, Passwords};
+
+use crate::tool::progress::Progress;
 
 /// Options of `ironbark generate`.
 #[derive(Debug, Args)]
 pub(crate) struct Generate {
-    /// zimbra, telco, university or directorymark
+    /// zimbra, telco, university, directorymark, ycsb or groups
     kind: Kind,
-    /// People or subscribers
+    /// People, subscribers or records; members of the largest group
     #[arg(long)]
     count: u64,
     /// The suffix
@@ -27,6 +26,9 @@ pub(crate) struct Generate {
     /// The same seed gives the same bytes
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// How passwords are stored: usual, ssha or plain; subscribers have one only when ssha or plain is given
+    #[arg(long, default_value = "usual")]
+    passwords: Passwords,
     /// Where to write; stdout without it
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -52,9 +54,8 @@ impl Generate {
     }
 
     fn write(&self, out: &mut impl Write, progress: &Progress) -> io::Result<()> {
-        generate::write(self.kind, self.count, self.seed, &self.suffix, out, &mut |done| {
-            progress.set(done);
-        })?;
+        let set = DataSet::new(self.kind, self.seed, &self.suffix, self.passwords)?;
+        set.write(self.count, out, &mut |done| progress.set(done))?;
         out.flush()
     }
 }

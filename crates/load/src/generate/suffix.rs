@@ -4,21 +4,22 @@ use super::ldif::Ldif;
 use std::io::{self, Write};
 
 /// A suffix given by the user, with the type and value of its first RDN.
-pub(super) struct Suffix<'a> {
+#[derive(Debug)]
+pub(super) struct Suffix {
     /// As given.
-    pub(super) dn: &'a str,
+    pub(super) dn: String,
     /// The `dc` values joined with dots, or `example.org`.
     pub(super) mail_domain: String,
     attribute: String,
     value: String,
 }
 
-impl<'a> Suffix<'a> {
+impl Suffix {
     /// Reads the first RDN.
     ///
     /// # Errors
     /// `InvalidInput` when the suffix does not begin with dc, o, ou, c or l, or its value is empty or malformed.
-    pub(super) fn new(dn: &'a str) -> io::Result<Self> {
+    pub(super) fn new(dn: &str) -> io::Result<Self> {
         let refuse = |why: &str| io::Error::new(io::ErrorKind::InvalidInput, format!("suffix `{dn}`: {why}"));
         let rdns: Option<Vec<(String, String)>> = split(dn).into_iter().map(assertion).collect();
         let rdns = rdns.ok_or_else(|| refuse("not a distinguished name of single-valued RDNs"))?;
@@ -40,7 +41,7 @@ impl<'a> Suffix<'a> {
             "example.org".to_owned()
         };
         Ok(Self {
-            dn,
+            dn: dn.to_owned(),
             mail_domain,
             attribute,
             value,
@@ -49,7 +50,7 @@ impl<'a> Suffix<'a> {
 
     /// Writes the entry of the suffix.
     pub(super) fn write(&self, ldif: &mut Ldif<'_, impl Write>) -> io::Result<()> {
-        ldif.line("dn", self.dn);
+        ldif.line("dn", &self.dn);
         let classes = CLASSES
             .iter()
             .find(|(known, _)| *known == self.attribute)
@@ -69,7 +70,7 @@ impl<'a> Suffix<'a> {
         ldif.compose("dn", |text| {
             text.push_str(path);
             text.push(',');
-            text.push_str(self.dn);
+            text.push_str(&self.dn);
         });
         ldif.line("objectClass", "organizationalUnit");
         ldif.line("ou", name);

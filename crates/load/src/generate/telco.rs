@@ -1,27 +1,32 @@
 //! Mobile subscribers of a home location register, spread over six units.
 
 use super::ldif::{Ldif, block, push_number, push_time};
+use super::password::Passwords;
 use super::random::Random;
 use super::suffix::Suffix;
 use std::io::{self, Write};
 
 /// Writes units `ou=hlr1` to `ou=hlr6` and the subscribers, in turn.
-pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, count: u64, seed: u64) -> io::Result<()> {
+pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, count: u64, seed: u64) -> io::Result<()> {
     for unit in UNITS {
         suffix.write_unit(ldif, &format!("ou={unit}"), unit)?;
     }
-    let profiles: Vec<Vec<u8>> = PROFILES.iter().map(|lines| block(lines)).collect();
+    let profiles = common();
     for number in 0..count {
-        let mut random = Random::for_entry(seed, number);
-        subscriber(ldif, suffix, number, &mut random, &profiles)?;
+        write_entry(ldif, suffix, number, seed, &profiles)?;
     }
     Ok(())
 }
 
+/// The lines of each service profile.
+pub(super) fn common() -> Vec<Vec<u8>> {
+    PROFILES.iter().map(|lines| block(lines)).collect()
+}
+
 /// DN and IMSI of a subscriber.
-pub(super) fn name(suffix: &Suffix<'_>, number: u64) -> (String, String) {
+pub(super) fn name(suffix: &Suffix, number: u64) -> (String, String) {
     let (mut dn, mut imsi) = (String::new(), String::new());
-    push_dn(&mut dn, number, suffix.dn);
+    push_dn(&mut dn, number, &suffix.dn);
     push_imsi(&mut imsi, number);
     (dn, imsi)
 }
@@ -46,15 +51,21 @@ fn push_imsi(text: &mut String, number: u64) {
     push_number(text, spread(number, 7_368_787_601), 10);
 }
 
-fn subscriber(
+/// Writes one subscriber, who has a password only when passwords are asked for.
+pub(super) fn write_entry(
     ldif: &mut Ldif<'_, impl Write>,
-    suffix: &Suffix<'_>,
+    suffix: &Suffix,
     number: u64,
-    random: &mut Random,
+    seed: u64,
     profiles: &[Vec<u8>],
 ) -> io::Result<()> {
-    ldif.compose("dn", |text| push_dn(text, number, suffix.dn));
+    let random = &mut Random::for_entry(seed, number);
+    ldif.compose("dn", |text| push_dn(text, number, &suffix.dn));
     ldif.line("objectClass", "telcoSubscriber");
+    let has_password = ldif.passwords() != Passwords::Usual;
+    if has_password {
+        ldif.line("objectClass", "simpleSecurityObject");
+    }
     ldif.compose("imsi", |text| push_imsi(text, number));
     ldif.compose("msisdn", |text| {
         text.push_str("49");
@@ -98,6 +109,11 @@ fn subscriber(
         push_number(text, random.below(48), 3);
     });
     ldif.compose("lastLocationUpdate", |text| push_time(text, random, 2013, 2014));
+    if has_password {
+        let mut imsi = String::new();
+        push_imsi(&mut imsi, number);
+        ldif.password(random, &imsi);
+    }
     ldif.end()
 }
 

@@ -1,5 +1,6 @@
 //! Writes LDIF records (RFC 2849) into a large buffer; no allocation per attribute.
 
+use super::password::{Passwords, push_ssha};
 use super::random::Random;
 use std::io::{self, Write};
 
@@ -10,19 +11,38 @@ pub(super) struct Ldif<'a, W: Write> {
     buffer: Vec<u8>,
     value: String,
     entries: u64,
+    passwords: Passwords,
 }
 
 impl<'a, W: Write> Ldif<'a, W> {
     /// Starts the stream, without a version line: slapadd takes it for the first record.
-    pub(super) fn new(out: &'a mut W, progress: &'a mut dyn FnMut(u64)) -> Self {
-        let buffer = Vec::with_capacity(BUFFER_BYTES + (BUFFER_BYTES >> 2));
+    pub(super) fn new(out: &'a mut W, passwords: Passwords, progress: &'a mut dyn FnMut(u64)) -> Self {
         Self {
             out,
             progress,
-            buffer,
-            value: String::with_capacity(4096),
+            buffer: Vec::new(),
+            value: String::new(),
             entries: 0,
+            passwords,
         }
+    }
+
+    /// How passwords are stored.
+    pub(super) fn passwords(&self) -> Passwords {
+        self.passwords
+    }
+
+    /// `userPassword`. Whatever its form, the generator gives the same numbers afterwards.
+    pub(super) fn password(&mut self, random: &mut Random, password: &str) {
+        let form = self.passwords;
+        self.compose("userPassword", |text| {
+            if form == Passwords::Plain {
+                random.next();
+                text.push_str(password);
+            } else {
+                push_ssha(text, random, password);
+            }
+        });
     }
 
     /// An attribute with its value, in base64 where LDIF asks for it.

@@ -2,21 +2,20 @@
 
 use super::ldif::{Ldif, push_number, push_uuid};
 use super::names::{Person, person, push_lower};
-use super::password::push_ssha;
 use super::random::Random;
 use super::suffix::Suffix;
 use super::words::{DEPARTMENTS, PLACES, Place, TITLES, push_sentence, push_street, push_telephone};
 use std::io::{self, Write};
 
 /// Writes the departments, `count` people, and a group for each fifty people.
-pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, count: u64, seed: u64) -> io::Result<()> {
+pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, count: u64, seed: u64) -> io::Result<()> {
     suffix.write_unit(ldif, "ou=Departments", "Departments")?;
     suffix.write_unit(ldif, "ou=Groups", "Groups")?;
     for department in DEPARTMENTS {
         suffix.write_unit(ldif, &format!("ou={department},ou=Departments"), department)?;
     }
     for number in 0..count {
-        entry(ldif, suffix, number, seed)?;
+        write_entry(ldif, suffix, number, seed)?;
     }
     for group in 0..count / PEOPLE_PER_GROUP {
         write_group(ldif, suffix, group, count, seed)?;
@@ -25,10 +24,10 @@ pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, count:
 }
 
 /// DN and uid of a person.
-pub(super) fn name(suffix: &Suffix<'_>, number: u64, seed: u64) -> (String, String) {
+pub(super) fn name(suffix: &Suffix, number: u64, seed: u64) -> (String, String) {
     let identity = Identity::new(&mut Random::for_entry(seed, number), number);
     let (mut dn, mut uid) = (String::new(), String::new());
-    identity.push_dn(&mut dn, suffix.dn);
+    identity.push_dn(&mut dn, &suffix.dn);
     identity.push_uid(&mut uid);
     (dn, uid)
 }
@@ -65,18 +64,19 @@ impl Identity {
         text.push_str(suffix);
     }
 
-    fn push_address(&self, text: &mut String, suffix: &Suffix<'_>) {
+    fn push_address(&self, text: &mut String, suffix: &Suffix) {
         self.push_uid(text);
         text.push('@');
         text.push_str(&suffix.mail_domain);
     }
 }
 
-fn entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, number: u64, seed: u64) -> io::Result<()> {
+/// Writes one person.
+pub(super) fn write_entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, number: u64, seed: u64) -> io::Result<()> {
     let random = &mut Random::for_entry(seed, number);
     let identity = Identity::new(random, number);
     let affiliation = random.pick(AFFILIATIONS);
-    ldif.compose("dn", |text| identity.push_dn(text, suffix.dn));
+    ldif.compose("dn", |text| identity.push_dn(text, &suffix.dn));
     for class in ["inetOrgPerson", "eduPerson", "posixAccount", "shadowAccount"] {
         ldif.line("objectClass", class);
     }
@@ -86,7 +86,7 @@ fn entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, number: u64, seed
     ldif.end()
 }
 
-fn write_person(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, identity: &Identity, random: &mut Random) {
+fn write_person(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, identity: &Identity, random: &mut Random) {
     let person = identity.person;
     let (town, _, country): Place = random.pick(PLACES);
     for attribute in ["cn", "displayName"] {
@@ -130,11 +130,9 @@ fn write_person(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, identity: 
 
 fn write_account(ldif: &mut Ldif<'_, impl Write>, identity: &Identity, random: &mut Random) {
     ldif.compose("uid", |text| identity.push_uid(text));
-    ldif.compose("userPassword", |text| {
-        let mut uid = String::new();
-        identity.push_uid(&mut uid);
-        push_ssha(text, random, &uid);
-    });
+    let mut uid = String::new();
+    identity.push_uid(&mut uid);
+    ldif.password(random, &uid);
     ldif.compose("uidNumber", |text| {
         push_number(text, identity.number.saturating_add(10_000), 1);
     });
@@ -161,7 +159,7 @@ fn write_account(ldif: &mut Ldif<'_, impl Write>, identity: &Identity, random: &
 
 fn write_membership(
     ldif: &mut Ldif<'_, impl Write>,
-    suffix: &Suffix<'_>,
+    suffix: &Suffix,
     identity: &Identity,
     affiliation: &str,
     random: &mut Random,
@@ -176,12 +174,12 @@ fn write_membership(
     });
     ldif.compose("eduPersonPrincipalName", |text| identity.push_address(text, suffix));
     ldif.line("eduPersonEntitlement", "urn:mace:dir:entitlement:common-lib-terms");
-    ldif.line("eduPersonOrgDN", suffix.dn);
+    ldif.line("eduPersonOrgDN", &suffix.dn);
     ldif.compose("eduPersonPrimaryOrgUnitDN", |text| {
         text.push_str("ou=");
         text.push_str(identity.department);
         text.push_str(",ou=Departments,");
-        text.push_str(suffix.dn);
+        text.push_str(&suffix.dn);
     });
     ldif.compose("eduPersonUniqueId", |text| {
         let start = text.len();
@@ -193,13 +191,7 @@ fn write_membership(
     });
 }
 
-fn write_group(
-    ldif: &mut Ldif<'_, impl Write>,
-    suffix: &Suffix<'_>,
-    group: u64,
-    count: u64,
-    seed: u64,
-) -> io::Result<()> {
+fn write_group(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, group: u64, count: u64, seed: u64) -> io::Result<()> {
     let random = &mut Random::for_entry(seed ^ GROUP_SEED, group);
     let push_cn = |text: &mut String| {
         text.push_str("course-");
@@ -209,7 +201,7 @@ fn write_group(
         text.push_str("cn=");
         push_cn(text);
         text.push_str(",ou=Groups,");
-        text.push_str(suffix.dn);
+        text.push_str(&suffix.dn);
     });
     ldif.line("objectClass", "groupOfNames");
     ldif.compose("cn", push_cn);
@@ -224,7 +216,7 @@ fn write_group(
     for member in 0..members {
         let number = (start + member * step) % count;
         ldif.compose("member", |text| {
-            Identity::new(&mut Random::for_entry(seed, number), number).push_dn(text, suffix.dn);
+            Identity::new(&mut Random::for_entry(seed, number), number).push_dn(text, &suffix.dn);
         });
     }
     ldif.end()

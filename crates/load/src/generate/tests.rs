@@ -3,9 +3,21 @@
 use super::*;
 use std::collections::HashSet;
 
+const PEOPLE: [Kind; 5] = [
+    Kind::Zimbra,
+    Kind::Telco,
+    Kind::University,
+    Kind::DirectoryMark,
+    Kind::Ycsb,
+];
+
+fn set(kind: Kind, seed: u64) -> DataSet {
+    DataSet::new(kind, seed, "dc=example,dc=com", Passwords::Usual).unwrap()
+}
+
 fn data(kind: Kind, count: u64, seed: u64) -> String {
     let mut out = Vec::new();
-    write(kind, count, seed, "dc=example,dc=com", &mut out, &mut |_| {}).unwrap();
+    set(kind, seed).write(count, &mut out, &mut |_| {}).unwrap();
     String::from_utf8(out).unwrap()
 }
 
@@ -21,7 +33,7 @@ fn leaves(text: &str) -> Vec<&str> {
 
 #[test]
 fn same_seed_same_bytes_and_another_seed_others() {
-    for kind in Kind::ALL {
+    for kind in PEOPLE {
         assert_eq!(data(kind, 200, 1), data(kind, 200, 1), "{kind:?}");
         assert_ne!(data(kind, 200, 1), data(kind, 200, 2), "{kind:?}");
     }
@@ -29,7 +41,7 @@ fn same_seed_same_bytes_and_another_seed_others() {
 
 #[test]
 fn entries_do_not_depend_on_their_number() {
-    for kind in Kind::ALL {
+    for kind in PEOPLE {
         let (few, many) = (data(kind, 40, 3), data(kind, 400, 3));
         assert_eq!(leaves(&few), leaves(&many)[..40], "{kind:?}");
     }
@@ -37,10 +49,10 @@ fn entries_do_not_depend_on_their_number() {
 
 #[test]
 fn entry_names_are_those_of_the_data_set() {
-    for kind in Kind::ALL {
+    for kind in PEOPLE {
         let text = data(kind, 50, 11);
         for (number, record) in (0..).zip(leaves(&text)) {
-            let name = entry_name(kind, number, 11, "dc=example,dc=com").unwrap();
+            let name = set(kind, 11).name(number);
             let attribute = if kind == Kind::Telco { "imsi" } else { "uid" };
             assert!(record.contains(&format!("\n{attribute}: {}\n", name.login)), "{record}");
             if name.dn.is_ascii() {
@@ -57,6 +69,7 @@ fn sizes_are_as_described() {
         (Kind::Telco, 600),
         (Kind::University, 1200),
         (Kind::DirectoryMark, 900),
+        (Kind::Ycsb, 4300),
     ] {
         let text = data(kind, 1000, 5);
         let records = leaves(&text);
@@ -71,7 +84,7 @@ fn sizes_are_as_described() {
 
 #[test]
 fn dns_are_unique_and_parents_come_first() {
-    for kind in Kind::ALL {
+    for kind in PEOPLE {
         let text = data(kind, 3000, 9);
         let mut seen = HashSet::new();
         for record in text.split_terminator("\n\n") {
@@ -101,7 +114,8 @@ fn some_values_are_in_base64_and_no_line_is_unsafe() {
 fn progress_ends_with_the_number_of_entries() {
     let mut last = 0;
     let mut out = Vec::new();
-    write(Kind::Telco, 2000, 1, "o=telco", &mut out, &mut |entries| last = entries).unwrap();
+    let set = DataSet::new(Kind::Telco, 1, "o=telco", Passwords::Usual).unwrap();
+    set.write(2000, &mut out, &mut |entries| last = entries).unwrap();
     assert_eq!(last, 2000 + 7);
 }
 
@@ -111,4 +125,50 @@ fn kinds_are_found_by_name() {
         assert_eq!(kind.name().parse(), Ok(kind));
     }
     assert!("x".parse::<Kind>().is_err());
+}
+
+#[test]
+fn an_entry_alone_is_the_entry_of_the_data_set() {
+    for kind in PEOPLE {
+        let text = data(kind, 20, 11);
+        for (number, record) in (0..).zip(leaves(&text)) {
+            let entry = set(kind, 11).entry(number).unwrap();
+            assert_eq!(entry, Entry::read(record.as_bytes()).unwrap(), "{record}");
+            assert_eq!(entry.dn, set(kind, 11).name(number).dn.into_bytes());
+        }
+    }
+}
+
+#[test]
+fn passwords_have_the_form_that_is_asked_for() {
+    for kind in [Kind::Telco, Kind::Zimbra, Kind::University, Kind::DirectoryMark] {
+        let with = |passwords| {
+            let set = DataSet::new(kind, 1, "dc=example,dc=com", passwords).unwrap();
+            set.entry(3).unwrap()
+        };
+        let login = set(kind, 1).name(3).login.into_bytes();
+        assert_eq!(with(Passwords::Plain).values("userPassword"), [login], "{kind:?}");
+        assert!(
+            with(Passwords::Ssha).values("userPassword")[0].starts_with(b"{SSHA}"),
+            "{kind:?}"
+        );
+        let usual = with(Passwords::Usual);
+        assert_eq!(usual.values("userPassword").len(), usize::from(kind != Kind::Telco));
+    }
+    assert!("crypt".parse::<Passwords>().is_err());
+}
+
+#[test]
+fn groups_grow_tenfold_up_to_the_largest() {
+    let text = data(Kind::Groups, 20_000, 1);
+    let sizes: Vec<usize> = text
+        .split("\n\n")
+        .map(|record| record.matches("\nmember: ").count())
+        .filter(|members| *members > 0)
+        .collect();
+    assert_eq!(sizes, [1_000, 10_000, 20_000]);
+    assert_eq!(
+        set(Kind::Groups, 1).name(1).dn,
+        "cn=group-10000,ou=groups,dc=example,dc=com"
+    );
 }

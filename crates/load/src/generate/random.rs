@@ -4,18 +4,18 @@
 //! whatever the number of entries, and can be made again without the ones before it.
 
 /// SplitMix64; the same sequence on every machine.
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// The generator of entry `number` in the data set of `seed`.
-    pub(super) fn for_entry(seed: u64, number: u64) -> Self {
+    pub(crate) fn for_entry(seed: u64, number: u64) -> Self {
         let mut random = Self(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ number.wrapping_mul(0x2545_f491_4f6c_dd1d));
         random.next();
         random
     }
 
     /// The next 64 bits.
-    pub(super) fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -24,12 +24,12 @@ impl Random {
     }
 
     /// A number from 0 to `limit - 1`; 0 when `limit` is 0.
-    pub(super) fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         u64::try_from((u128::from(self.next()) * u128::from(limit)) >> 64).unwrap_or(0)
     }
 
     /// One of the items, all equally often; the default of the type when there are none.
-    pub(super) fn pick<T: Copy + Default>(&mut self, items: &[T]) -> T {
+    pub(crate) fn pick<T: Copy + Default>(&mut self, items: &[T]) -> T {
         let index = self.below(u64::try_from(items.len()).unwrap_or(0));
         usize::try_from(index)
             .ok()
@@ -39,7 +39,7 @@ impl Random {
     }
 
     /// One of the items, the first ones more often, as names of people are distributed.
-    pub(super) fn pick_skewed<T: Copy + Default>(&mut self, items: &[T]) -> T {
+    pub(crate) fn pick_skewed<T: Copy + Default>(&mut self, items: &[T]) -> T {
         let limit = u64::try_from(items.len()).unwrap_or(0);
         let bound = self.below(limit).saturating_add(1);
         let index = self.below(bound);
@@ -51,7 +51,7 @@ impl Random {
     }
 
     /// Whether an event of the given percentage happens.
-    pub(super) fn percent(&mut self, percentage: u64) -> bool {
+    pub(crate) fn percent(&mut self, percentage: u64) -> bool {
         self.below(100) < percentage
     }
 }

@@ -3,6 +3,34 @@
 use super::ldif::push_base64;
 use super::random::Random;
 use sha1::{Digest, Sha1};
+use std::str::FromStr;
+
+/// How passwords are stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Passwords {
+    /// `{SSHA}` for people, none for subscribers.
+    #[default]
+    Usual,
+    /// `{SSHA}`.
+    Ssha,
+    /// In clear.
+    Plain,
+}
+
+impl FromStr for Passwords {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "usual" => Ok(Self::Usual),
+            "ssha" => Ok(Self::Ssha),
+            "plain" => Ok(Self::Plain),
+            _ => Err(format!(
+                "unknown form of passwords `{text}`; known are usual, ssha, plain"
+            )),
+        }
+    }
+}
 
 /// Appends the `{SSHA}` form of a password with an eight-byte salt.
 pub(super) fn push_ssha(text: &mut String, random: &mut Random, password: &str) {

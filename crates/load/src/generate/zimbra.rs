@@ -2,70 +2,89 @@
 
 use super::ldif::{Ldif, block, push_number, push_time, push_uuid};
 use super::names::{Person, person, push_lower};
-use super::password::push_ssha;
 use super::random::Random;
 use super::suffix::Suffix;
 use super::words::{PLACES, Place, TITLES, push_sentence, push_street, push_telephone};
 use std::io::{self, Write};
 
 /// Writes the classes of service, ten domains with `ou=people`, and the accounts, spread over the domains in turn.
-pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, count: u64, seed: u64) -> io::Result<()> {
-    let services = write_services(ldif, suffix, seed)?;
+pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, count: u64, seed: u64) -> io::Result<()> {
+    write_services(ldif, suffix, seed)?;
+    let services = common(seed);
     for domain in 0..DOMAINS {
         write_domain(ldif, suffix, domain, seed)?;
     }
     for number in 0..count {
-        let random = &mut Random::for_entry(seed, number);
-        let account = Account::new(random, number, suffix);
-        account.write(ldif, suffix, &services, random)?;
+        write_entry(ldif, suffix, number, seed, &services)?;
     }
     Ok(())
 }
 
+/// Writes one account.
+pub(super) fn write_entry(
+    ldif: &mut Ldif<'_, impl Write>,
+    suffix: &Suffix,
+    number: u64,
+    seed: u64,
+    services: &[Vec<u8>],
+) -> io::Result<()> {
+    let random = &mut Random::for_entry(seed, number);
+    Account::new(random, number, suffix).write(ldif, suffix, services, random)
+}
+
+/// The lines that an account of each class of service repeats.
+pub(super) fn common(seed: u64) -> Vec<Vec<u8>> {
+    let lines = |(index, (_, own)): (u64, &Service)| {
+        let mut lines = block(&[("zimbraCOSId", &service_id(seed, index))]);
+        lines.extend(block(own));
+        lines.extend(block(DEFAULTS));
+        lines.extend(block(&[("zimbraPrefMailSignatureEnabled", "TRUE")]));
+        lines
+    };
+    (0..).zip(SERVICES).map(lines).collect()
+}
+
+fn service_id(seed: u64, index: u64) -> String {
+    let mut id = String::new();
+    push_uuid(&mut id, &mut Random::for_entry(seed ^ SERVICE_SEED, index));
+    id
+}
+
 /// DN and uid of an account.
-pub(super) fn name(suffix: &Suffix<'_>, number: u64, seed: u64) -> (String, String) {
+pub(super) fn name(suffix: &Suffix, number: u64, seed: u64) -> (String, String) {
     let account = Account::new(&mut Random::for_entry(seed, number), number, suffix);
     let mut dn = String::new();
-    account.push_dn(&mut dn, suffix.dn);
+    account.push_dn(&mut dn, &suffix.dn);
     (dn, account.uid)
 }
 
-/// Writes `cn=cos` and its entries; returns the lines that an account of each class repeats.
-fn write_services(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, seed: u64) -> io::Result<Vec<Vec<u8>>> {
+/// Writes `cn=cos` and its entries.
+fn write_services(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, seed: u64) -> io::Result<()> {
     ldif.compose("dn", |text| {
         text.push_str("cn=cos,");
-        text.push_str(suffix.dn);
+        text.push_str(&suffix.dn);
     });
     ldif.line("objectClass", "organizationalRole");
     ldif.line("cn", "cos");
     ldif.end()?;
-    let mut services = Vec::new();
-    for (index, (name, own)) in SERVICES.iter().enumerate() {
-        let random = &mut Random::for_entry(seed ^ SERVICE_SEED, u64::try_from(index).unwrap_or(0));
-        let mut id = String::new();
-        push_uuid(&mut id, random);
-        let mut defaults = block(own);
-        defaults.extend(block(DEFAULTS));
+    for (index, (name, own)) in (0..).zip(SERVICES) {
         ldif.compose("dn", |text| {
             text.push_str("cn=");
             text.push_str(name);
             text.push_str(",cn=cos,");
-            text.push_str(suffix.dn);
+            text.push_str(&suffix.dn);
         });
         ldif.line("objectClass", "zimbraCOS");
         ldif.line("cn", name);
-        ldif.line("zimbraId", &id);
-        ldif.raw(&defaults);
+        ldif.line("zimbraId", &service_id(seed, index));
+        ldif.raw(&block(own));
+        ldif.raw(&block(DEFAULTS));
         ldif.end()?;
-        let mut lines = block(&[("zimbraCOSId", &id)]);
-        lines.extend(defaults);
-        lines.extend(block(&[("zimbraPrefMailSignatureEnabled", "TRUE")]));
-        services.push(lines);
     }
-    Ok(services)
+    Ok(())
 }
 
-fn write_domain(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, domain: u64, seed: u64) -> io::Result<()> {
+fn write_domain(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, domain: u64, seed: u64) -> io::Result<()> {
     let random = &mut Random::for_entry(seed ^ DOMAIN_SEED, domain);
     let mut path = "dc=".to_owned();
     push_domain(&mut path, domain);
@@ -73,7 +92,7 @@ fn write_domain(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, domain: u6
     ldif.compose("dn", |text| {
         text.push_str(&path);
         text.push(',');
-        text.push_str(suffix.dn);
+        text.push_str(&suffix.dn);
     });
     for class in ["dcObject", "organization", "zimbraDomain"] {
         ldif.line("objectClass", class);
@@ -107,7 +126,7 @@ struct Account {
 }
 
 impl Account {
-    fn new(random: &mut Random, number: u64, suffix: &Suffix<'_>) -> Self {
+    fn new(random: &mut Random, number: u64, suffix: &Suffix) -> Self {
         let person = person(random);
         let mut uid = String::with_capacity(40);
         push_lower(&mut uid, person.given.1);
@@ -136,7 +155,7 @@ impl Account {
         text.push_str(suffix);
     }
 
-    fn push_at(&self, text: &mut String, suffix: &Suffix<'_>) {
+    fn push_at(&self, text: &mut String, suffix: &Suffix) {
         text.push('@');
         push_domain(text, self.number % DOMAINS);
         text.push('.');
@@ -152,11 +171,11 @@ impl Account {
     fn write(
         &self,
         ldif: &mut Ldif<'_, impl Write>,
-        suffix: &Suffix<'_>,
+        suffix: &Suffix,
         services: &[Vec<u8>],
         random: &mut Random,
     ) -> io::Result<()> {
-        ldif.compose("dn", |text| self.push_dn(text, suffix.dn));
+        ldif.compose("dn", |text| self.push_dn(text, &suffix.dn));
         for class in ["inetOrgPerson", "zimbraAccount"] {
             ldif.line("objectClass", class);
         }
@@ -187,10 +206,10 @@ impl Account {
         if random.percent(50) {
             ldif.compose("mobile", |text| push_telephone(text, random));
         }
-        ldif.compose("userPassword", |text| push_ssha(text, random, &self.uid));
+        ldif.password(random, &self.uid);
     }
 
-    fn write_mail(&self, ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, random: &mut Random) {
+    fn write_mail(&self, ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, random: &mut Random) {
         let host = random.below(16);
         ldif.line("mail", &self.address);
         let aliases = random.below(3);

@@ -2,28 +2,27 @@
 
 use super::ldif::{Ldif, push_number};
 use super::names::{Person, person, push_lower};
-use super::password::push_ssha;
 use super::random::Random;
 use super::suffix::Suffix;
 use super::words::{PLACES, Place, TITLES, push_street, push_telephone};
 use std::io::{self, Write};
 
 /// Writes the units, then the people.
-pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, count: u64, seed: u64) -> io::Result<()> {
+pub(super) fn write(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, count: u64, seed: u64) -> io::Result<()> {
     for unit in UNITS {
         suffix.write_unit(ldif, &format!("ou={unit}"), unit)?;
     }
     for number in 0..count {
-        entry(ldif, suffix, number, seed)?;
+        write_entry(ldif, suffix, number, seed)?;
     }
     Ok(())
 }
 
 /// DN and uid of a person.
-pub(super) fn name(suffix: &Suffix<'_>, number: u64, seed: u64) -> (String, String) {
+pub(super) fn name(suffix: &Suffix, number: u64, seed: u64) -> (String, String) {
     let identity = identity(&mut Random::for_entry(seed, number));
     let (mut dn, mut uid) = (String::new(), String::new());
-    push_dn(&mut dn, &identity, number, suffix.dn);
+    push_dn(&mut dn, &identity, number, &suffix.dn);
     push_uid(&mut uid, &identity.0, number);
     (dn, uid)
 }
@@ -66,14 +65,15 @@ const TELEPHONES: [&str; 5] = [
 ];
 const EMPLOYEE_TYPES: [&str; 6] = ["Manager", "Peon", "Temp", "Contract", "Employee", "Normal"];
 
-fn entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, number: u64, seed: u64) -> io::Result<()> {
+/// Writes one person.
+pub(super) fn write_entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix, number: u64, seed: u64) -> io::Result<()> {
     let random = &mut Random::for_entry(seed, number);
     let identity_of_entry = identity(random);
     let person = identity_of_entry.0;
     let unit = identity_of_entry.1;
     let (town, state, _): Place = random.pick(PLACES);
     let title = random.pick(TITLES);
-    ldif.compose("dn", |text| push_dn(text, &identity_of_entry, number, suffix.dn));
+    ldif.compose("dn", |text| push_dn(text, &identity_of_entry, number, &suffix.dn));
     for class in ["top", "person", "organizationalPerson", "inetOrgPerson"] {
         ldif.line("objectClass", class);
     }
@@ -85,11 +85,9 @@ fn entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, number: u64, seed
         text.extend(person.surname.1.chars().next());
     });
     ldif.compose("uid", |text| push_uid(text, &person, number));
-    ldif.compose("userPassword", |text| {
-        let mut uid = String::new();
-        push_uid(&mut uid, &person, number);
-        push_ssha(text, random, &uid);
-    });
+    let mut uid = String::new();
+    push_uid(&mut uid, &person, number);
+    ldif.password(random, &uid);
     ldif.compose("mail", |text| {
         push_uid(text, &person, number);
         text.push('@');
@@ -123,7 +121,7 @@ fn entry(ldif: &mut Ldif<'_, impl Write>, suffix: &Suffix<'_>, number: u64, seed
         let boss = number / 16;
         ldif.compose("manager", |text| {
             let identity_of_boss = identity(&mut Random::for_entry(seed, boss));
-            push_dn(text, &identity_of_boss, boss, suffix.dn);
+            push_dn(text, &identity_of_boss, boss, &suffix.dn);
         });
     }
     ldif.end()

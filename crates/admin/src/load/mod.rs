@@ -1,0 +1,59 @@
+//! `ironbark load`: the load generator's command line. What it does is in the crate `ironbark-load`.
+
+mod report;
+mod run;
+mod show;
+mod workloads;
+
+use std::process::ExitCode;
+
+use clap::{Args, Subcommand};
+
+use self::{
+    report::{Changes, Report},
+    workloads::WorkloadCommand,
+};
+
+/// Measure an LDAP server under load
+#[derive(Debug, Args)]
+pub(crate) struct Load {
+    #[command(subcommand)]
+    command: LoadCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum LoadCommand {
+    #[command(flatten)]
+    Workload(Box<WorkloadCommand>),
+    /// Make an HTML page of results
+    Report(Report),
+    /// Write an LDIF of modifications for `replay`
+    Changes(Changes),
+}
+
+/// Why it ends with another status than 0.
+#[derive(Debug)]
+enum Failure {
+    /// Something was asked for that cannot be done: status 2.
+    Usage(String),
+    /// The run failed, or answers were not those expected: status 1.
+    Run(String),
+}
+
+impl Load {
+    /// Runs it; the command line goes into the result.
+    pub(crate) fn run(self, command_line: Vec<String>) -> ExitCode {
+        let result = match self.command {
+            LoadCommand::Workload(workload) => workload.run(command_line),
+            LoadCommand::Report(report) => report.run(),
+            LoadCommand::Changes(changes) => changes.run(),
+        };
+        let (status, text) = match result {
+            Ok(()) => return ExitCode::SUCCESS,
+            Err(Failure::Usage(text)) => (2, text),
+            Err(Failure::Run(text)) => (1, text),
+        };
+        eprintln!("ironbark load: {text}");
+        ExitCode::from(status)
+    }
+}

@@ -1,0 +1,105 @@
+//! `ironbark load report` and `ironbark load changes`: what the load generator does without a server.
+
+use std::{
+    fs::{self, File},
+    io::BufWriter,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+use ironbark_load::{generate::Kind, report, result::RunResult, workload::write_changes};
+
+use super::{Failure, workloads::Data};
+
+/// Options of `ironbark load report`.
+#[derive(Debug, Args)]
+pub(super) struct Report {
+    /// Results, as -o has written them; the first of each workload is what the others are compared with. Results of the same
+    /// label and workload are rounds: their median stands for them
+    #[arg(required = true, value_name = "FILE")]
+    results: Vec<PathBuf>,
+    /// Where to write the page
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+    /// A Markdown file: what is between `<!-- load -->` and `<!-- /load -->` becomes a table of medians and ratios
+    #[arg(long, value_name = "FILE")]
+    markdown: Option<PathBuf>,
+    /// Title of the page
+    #[arg(long, default_value = "LDAP load test")]
+    title: String,
+}
+
+/// Options of `ironbark load changes`.
+#[derive(Debug, Args)]
+pub(super) struct Changes {
+    #[command(flatten)]
+    data: Data,
+    /// How many modifications
+    #[arg(long, default_value_t = 28_000)]
+    count: u64,
+    /// Where to write
+    #[arg(short, long, value_name = "FILE")]
+    output: PathBuf,
+}
+
+impl Report {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let read = |path: &PathBuf| {
+            let text = fs::read(path).map_err(|error| failed(path, error))?;
+            RunResult::read(&text).map_err(|error| failed(path, error))
+        };
+        let results = self.results.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        if let Some(path) = &self.markdown {
+            let text = fs::read_to_string(path).map_err(|error| failed(path, error))?;
+            let table = report::markdown(&results);
+            let text = between_marks(&text, &table).ok_or_else(|| failed(path, "the marks are missing"))?;
+            fs::write(path, text).map_err(|error| failed(path, error))?;
+        }
+        write_page(&self.output, &self.title, &report::medians(&results))
+    }
+}
+
+impl Changes {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let population = self.data.population(Kind::Zimbra)?;
+        let write = || {
+            let mut file = BufWriter::new(File::create(&self.output)?);
+            write_changes(&population, self.count, &mut file)
+        };
+        write().map_err(|error| failed(&self.output, error))
+    }
+}
+
+/// The text with `table` in the place of what was between the marks.
+fn between_marks(text: &str, table: &str) -> Option<String> {
+    let (before, rest) = text.split_once(BEGIN)?;
+    let (_, after) = rest.split_once(END)?;
+    Some(format!("{before}{BEGIN}\n\n{table}\n{END}{after}"))
+}
+
+const BEGIN: &str = "<!-- load -->";
+const END: &str = "<!-- /load -->";
+
+/// Writes an HTML page.
+pub(super) fn write_page(path: &Path, title: &str, results: &[RunResult]) -> Result<(), Failure> {
+    fs::write(path, report::page(title, results)).map_err(|error| failed(path, error))
+}
+
+/// A failure about a file.
+pub(super) fn failed(path: &Path, error: impl std::fmt::Display) -> Failure {
+    Failure::Run(format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_table_replaces_the_one_before() {
+        let text = "before\n<!-- load -->\nold\n<!-- /load -->\nafter\n";
+        let new = between_marks(text, "| a |\n").unwrap();
+        assert_eq!(new, "before\n<!-- load -->\n\n| a |\n\n<!-- /load -->\nafter\n");
+        assert_eq!(between_marks(&new, "| a |\n").as_deref(), Some(new.as_str()));
+        assert_eq!(between_marks("<!-- load -->", ""), None);
+    }
+}

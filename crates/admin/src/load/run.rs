@@ -1,0 +1,309 @@
+//! How a workload is run: server, shape of the load, length, and where the results go.
+
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io::BufWriter,
+    path::PathBuf,
+    time::Duration,
+};
+
+use clap::Args;
+use ironbark_load::{
+    engine::{Arrival, EngineError, Plan},
+    machine,
+    result::{self, Point, RunResult},
+    steps::{self, Steps},
+    target::{Credentials, Target},
+    workload::Workload,
+};
+use ironbark_runtime::{Clock, UtcTime};
+
+use super::{
+    Failure,
+    report::{failed, write_page},
+    show::{Live, print_header, print_operations, print_point},
+};
+
+/// Options that all workloads have.
+#[derive(Debug, Args)]
+pub(super) struct Run {
+    /// The server: ldap://host:port/ or ldapi://%2Fpath/
+    #[arg(short = 'H', long, default_value = "ldap://127.0.0.1/", value_name = "URL")]
+    url: String,
+    /// Name that the connections bind as; anonymous without it
+    #[arg(short = 'D', long = "bind-dn", value_name = "DN")]
+    bind_dn: Option<String>,
+    /// Its password
+    #[arg(short = 'w', long, conflicts_with = "password_file")]
+    password: Option<String>,
+    /// A file with its password, taken as it is
+    #[arg(short = 'y', long, value_name = "FILE")]
+    password_file: Option<PathBuf>,
+    /// Connections; several numbers are measured one after the other
+    #[arg(short, long, value_delimiter = ',', value_name = "N,...", value_parser = clap::value_parser!(u32).range(1..))]
+    clients: Vec<u32>,
+    /// Requests under way on each connection
+    #[arg(short = 'k', long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=32_000))]
+    in_flight: u16,
+    /// Open loop: so many requests a second in all, whatever the answers; latency counts from when a request should have left
+    #[arg(long, value_name = "PER-SECOND", conflicts_with = "optimize")]
+    rate: Option<f64>,
+    /// Raise the number of clients step by step, until three steps bring no gain
+    #[arg(long)]
+    optimize: bool,
+    /// Clients that each step of --optimize has more
+    #[arg(long, default_value_t = 1, requires = "optimize", value_parser = clap::value_parser!(u32).range(1..))]
+    increment: u32,
+    /// Clients of the last step of --optimize, if there is always a gain
+    #[arg(long, default_value_t = 512, requires = "optimize")]
+    most_clients: u32,
+    /// Seconds of each measurement [default: 10, or until all requests are answered]
+    #[arg(short, long)]
+    seconds: Option<f64>,
+    /// Seconds of the same load before each measurement [default: 1, or 0 where the number of requests is given]
+    #[arg(long)]
+    warm_up: Option<f64>,
+    /// Requests after which a measurement ends
+    #[arg(short = 'n', long, value_parser = clap::value_parser!(u64).range(1..))]
+    requests: Option<u64>,
+    /// Seconds without any answer after which a measurement ends
+    #[arg(long, default_value_t = 60.0)]
+    patience: f64,
+    /// Threads that generate the load
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    threads: u32,
+    /// The server's process on this machine: its processor time and memory are measured
+    #[arg(long, value_name = "PROCESS")]
+    pid: Option<u32>,
+    /// A result code that is no error, beside those that the workload expects; may be repeated
+    #[arg(long, value_name = "CODE", value_delimiter = ',')]
+    allow: Vec<u32>,
+    /// What the run is called in reports
+    #[arg(long, default_value = "server")]
+    label: String,
+    /// Where to write the result, as JSON
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Where to write an HTML page of the result
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// What a workload has by itself.
+pub(super) struct Defaults {
+    /// Clients when none are given.
+    pub(super) clients: &'static [u32],
+    /// Whether it ends by itself.
+    pub(super) is_finite: bool,
+    /// What its data are, for the result.
+    pub(super) settings: BTreeMap<String, String>,
+}
+
+impl Run {
+    /// Name and password, if there are any.
+    pub(super) fn credentials(&self) -> Result<Option<Credentials>, Failure> {
+        let password = match (&self.password, &self.password_file) {
+            (Some(password), _) => Some(password.clone().into_bytes()),
+            (None, Some(path)) => Some(fs::read(path).map_err(|error| usage(format!("{}: {error}", path.display())))?),
+            (None, None) => None,
+        };
+        match (&self.bind_dn, password) {
+            (Some(dn), Some(password)) => Ok(Some(Credentials {
+                dn: dn.clone(),
+                password,
+            })),
+            (None, None) => Ok(None),
+            (Some(_), None) => Err(usage("-D needs a password: -w or -y")),
+            (None, Some(_)) => Err(usage("a password needs a name: -D")),
+        }
+    }
+
+    /// Runs the workload, shows and keeps the result.
+    pub(super) fn run(
+        &self,
+        workload: &dyn Workload,
+        defaults: Defaults,
+        command_line: Vec<String>,
+    ) -> Result<(), Failure> {
+        let target = Target::new(&self.url, self.credentials()?).map_err(usage)?;
+        let plan = self.plan(defaults.is_finite)?;
+        let steps = self.steps(defaults.clients);
+        let clock = Clock::system();
+        let started = timestamp(clock.now().utc());
+        let mut live = Live::new(clock);
+        let counts = workload.unit();
+        print_header(&workload.name(), target.url(), counts);
+        let points = steps::run(
+            workload,
+            &plan,
+            &steps,
+            &target,
+            &mut |clients, progress| live.show(clients, progress, counts),
+            &mut |point| print_point(point, counts),
+        );
+        drop(live);
+        let points = points.map_err(|error| match error {
+            EngineError::Plan(text) => Failure::Usage(text),
+            other => Failure::Run(other.to_string()),
+        })?;
+        let result = RunResult {
+            format: result::FORMAT,
+            label: self.label.clone(),
+            workload: workload.name(),
+            unit: counts,
+            server: self.url.clone(),
+            started,
+            command: hide_password(command_line),
+            settings: self.settings(&plan, defaults.settings),
+            machine: machine::describe(),
+            points,
+        };
+        print_operations(&result);
+        self.keep(&result)?;
+        self.judge(&result.points)
+    }
+
+    fn plan(&self, is_finite: bool) -> Result<Plan, Failure> {
+        let is_counted = is_finite || self.requests.is_some();
+        let length = |seconds: f64| {
+            let length = Duration::try_from_secs_f64(seconds)
+                .ok()
+                .filter(|length| *length <= LONGEST);
+            length.ok_or_else(|| usage(format!("{seconds} seconds cannot be measured")))
+        };
+        Ok(Plan {
+            connections: 1,
+            in_flight: self.in_flight,
+            arrival: self.rate.map_or(Arrival::Closed, |rate| Arrival::Open { rate }),
+            warm_up: length(self.warm_up.unwrap_or(if is_counted { 0.0 } else { 1.0 }))?,
+            duration: match self.seconds {
+                Some(seconds) => length(seconds)?,
+                None if is_counted => LONGEST,
+                None => Duration::from_secs(10),
+            },
+            requests: self.requests,
+            patience: length(self.patience)?,
+            threads: self.threads,
+            server: self.pid,
+        })
+    }
+
+    fn steps(&self, default: &[u32]) -> Steps {
+        if self.optimize {
+            return Steps::Optimize {
+                start: self.clients.first().copied().unwrap_or(1),
+                increment: self.increment,
+                most: self.most_clients,
+            };
+        }
+        Steps::Given(if self.clients.is_empty() {
+            default.to_vec()
+        } else {
+            self.clients.clone()
+        })
+    }
+
+    fn settings(&self, plan: &Plan, mut settings: BTreeMap<String, String>) -> BTreeMap<String, String> {
+        let mut add = |name: &str, value: String| settings.insert(name.to_owned(), value);
+        add("warm-up", format!("{} s", plan.warm_up.as_secs_f64()));
+        if self.requests.is_none() && plan.duration < LONGEST {
+            add("seconds", plan.duration.as_secs_f64().to_string());
+        }
+        if let Some(requests) = self.requests {
+            add("requests", requests.to_string());
+        }
+        if let Some(rate) = self.rate {
+            add("rate", rate.to_string());
+        }
+        add("threads", self.threads.to_string());
+        add("bind", self.bind_dn.clone().unwrap_or_else(|| "anonymous".to_owned()));
+        settings
+    }
+
+    fn keep(&self, result: &RunResult) -> Result<(), Failure> {
+        if let Some(path) = &self.output {
+            let write = || result.write(&mut BufWriter::new(File::create(path)?));
+            write().map_err(|error| failed(path, error))?;
+        }
+        if let Some(path) = &self.html {
+            write_page(path, &result.workload, std::slice::from_ref(result))?;
+        }
+        Ok(())
+    }
+
+    fn judge(&self, points: &[Point]) -> Result<(), Failure> {
+        let mut complaints = Vec::new();
+        for point in points {
+            let of_point = point.complaints(&self.allow);
+            complaints.extend(
+                of_point
+                    .into_iter()
+                    .map(|text| format!("{} clients: {text}", point.clients)),
+            );
+        }
+        if complaints.is_empty() {
+            return Ok(());
+        }
+        Err(Failure::Run(format!(
+            "NOT WHAT WAS EXPECTED:\n  {}",
+            complaints.join("\n  ")
+        )))
+    }
+}
+
+/// A result goes into reports; a password does not.
+fn hide_password(command_line: Vec<String>) -> Vec<String> {
+    let mut hides_next = false;
+    let hide = |word: String| {
+        if std::mem::take(&mut hides_next) {
+            return "***".to_owned();
+        }
+        if word == "-w" || word == "--password" {
+            hides_next = true;
+            return word;
+        }
+        match word.strip_prefix("--password=").or_else(|| word.strip_prefix("-w")) {
+            Some(_) if word.starts_with("--") => "--password=***".to_owned(),
+            Some(_) => "-w***".to_owned(),
+            None => word,
+        }
+    };
+    command_line.into_iter().map(hide).collect()
+}
+
+fn timestamp(time: UtcTime) -> String {
+    let UtcTime {
+        year,
+        month,
+        day,
+        hour,
+        minute,
+        second,
+        ..
+    } = time;
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// A failure about the command line.
+#[expect(clippy::needless_pass_by_value, reason = "for map_err")]
+pub(super) fn usage(reason: impl ToString) -> Failure {
+    Failure::Usage(reason.to_string())
+}
+
+/// Nothing is measured longer.
+const LONGEST: Duration = Duration::from_hours(24);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_do_not_go_into_results() {
+        let hidden = |line: &str| hide_password(line.split(' ').map(str::to_owned).collect()).join(" ");
+        assert_eq!(hidden("load -D cn=a -w secret -c 3"), "load -D cn=a -w *** -c 3");
+        assert_eq!(hidden("load -wsecret --warm-up 1"), "load -w*** --warm-up 1");
+        assert_eq!(hidden("load --password=secret x"), "load --password=*** x");
+        assert_eq!(hidden("load --password secret x"), "load --password *** x");
+    }
+}

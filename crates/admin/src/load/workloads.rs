@@ -1,0 +1,277 @@
+//! The workloads on the command line, and the data set that they are about.
+
+use std::{collections::BTreeMap, fs, fs::File, io::BufReader, path::PathBuf};
+
+use clap::{Args, Subcommand};
+use ironbark_load::{
+    generate::{DataSet, Kind, Passwords},
+    workload::{
+        DirectoryMark, FilterMix, Filters, Groups, Load, Mix, OperationKind, Operations, Order, Population, Replay,
+        Scan, Search, Workload, WorkloadError, Ycsb, YcsbMix,
+    },
+};
+use ironbark_runtime::Clock;
+
+use super::{
+    Failure,
+    run::{Defaults, Run, usage},
+};
+
+/// A workload.
+#[derive(Debug, Subcommand)]
+pub(super) enum WorkloadCommand {
+    /// Mail accounts (data set zimbra) by delivery address and by alias, half and half
+    Search {
+        #[command(flatten)]
+        data: Data,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// One basic operation on subscribers (data set telco) or others: add, search, compare, bind, bind-admin, modify
+    Telco {
+        /// add, search, compare, bind (as the entries), bind-admin (as -D), or modify
+        operation: OperationKind,
+        /// sequential or random
+        #[arg(long, default_value = "random")]
+        order: Order,
+        #[command(flatten)]
+        data: Data,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// A scenario of DirectoryMark (data set directorymark): messaging, addressing, mixed
+    Directorymark {
+        /// messaging, addressing or mixed
+        scenario: Mix,
+        #[command(flatten)]
+        data: Data,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Add the entries of a data set over the protocol; its containers must be there
+    Populate {
+        #[command(flatten)]
+        data: Data,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Whole-database searches, all attributes, counted in entries
+    Scan {
+        /// Entries that each search must give at least
+        #[arg(long, default_value_t = 1)]
+        expect: u32,
+        #[command(flatten)]
+        data: Data,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Change records of an LDIF, each once; changes of one entry keep their order
+    Replay {
+        /// The LDIF; `ironbark load changes` writes one
+        file: PathBuf,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Key-value workloads on records of 4,000 bytes (data set ycsb): a, b, c, d, e, f, 80-20
+    Ycsb {
+        /// a, b, c, d, e, f or 80-20
+        mix: YcsbMix,
+        #[command(flatten)]
+        data: Data,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Add a member to a group and take it out again (data set groups; --entries is the size of the largest)
+    Groups {
+        /// Members of the smallest group that is changed
+        #[arg(long, default_value_t = 1_000)]
+        smallest: u64,
+        #[command(flatten)]
+        data: Data,
+        #[command(flatten)]
+        run: Run,
+    },
+    /// Searches by the filters of a file, or made from a data set
+    Filters {
+        /// A file with one filter on each line
+        #[arg(long, value_name = "FILE", required_unless_present = "mix", conflicts_with = "mix")]
+        filter_file: Option<PathBuf>,
+        /// substring, range, and, or-N (N equalities)
+        #[arg(long)]
+        mix: Option<FilterMix>,
+        /// Entries that a search gives at most
+        #[arg(long, default_value_t = 0)]
+        size_limit: u32,
+        #[command(flatten)]
+        data: Data,
+        #[command(flatten)]
+        run: Run,
+    },
+}
+
+/// The data set on the server, as `ironbark generate` was told.
+#[derive(Debug, Args)]
+pub(super) struct Data {
+    /// Data set, for workloads that are not for one alone
+    #[arg(long = "data")]
+    kind: Option<Kind>,
+    /// Its entries (--count of generate)
+    #[arg(long, default_value_t = 10_000)]
+    entries: u64,
+    /// Its naming context
+    #[arg(long, default_value = "dc=example,dc=com", value_name = "DN")]
+    suffix: String,
+    /// Its seed
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How its passwords are stored, for entries that are added
+    #[arg(long, default_value = "usual")]
+    passwords: Passwords,
+    /// Entries that are asked for at most, chosen at random
+    #[arg(long, default_value_t = 100_000)]
+    sample: u64,
+    /// Number of the first new entry [default: from the clock, so that runs do not meet]
+    #[arg(long, value_name = "NUMBER")]
+    first_new: Option<u64>,
+}
+
+impl Data {
+    /// The data set; `own` is that of the workload, if it has one.
+    fn set(&self, own: Kind) -> Result<DataSet, Failure> {
+        let kind = self.kind.unwrap_or(own);
+        DataSet::new(kind, self.seed, &self.suffix, self.passwords).map_err(usage)
+    }
+
+    /// The entries that are there.
+    pub(super) fn population(&self, own: Kind) -> Result<Population, Failure> {
+        let first_new = self.first_new.unwrap_or_else(first_new);
+        Population::new(self.set(own)?, self.entries, self.sample, self.seed, first_new).map_err(usage)
+    }
+
+    fn settings(&self, own: Kind) -> BTreeMap<String, String> {
+        let kind = self.kind.unwrap_or(own);
+        BTreeMap::from([
+            ("data".to_owned(), kind.name().to_owned()),
+            ("entries".to_owned(), self.entries.to_string()),
+            ("suffix".to_owned(), self.suffix.clone()),
+            ("seed".to_owned(), self.seed.to_string()),
+            ("sample".to_owned(), self.sample.min(self.entries).to_string()),
+        ])
+    }
+}
+
+/// A number that grows with time and stays below ten digits, as the IMSIs of subscribers need it; beyond any data set.
+fn first_new() -> u64 {
+    let tens_of_us = u64::try_from(Clock::system().now().unix_micros()).unwrap_or(0) / 10;
+    1_000_000_000 + tens_of_us % 8_000_000_000
+}
+
+impl WorkloadCommand {
+    pub(super) fn run(self, command_line: Vec<String>) -> Result<(), Failure> {
+        let own = self.own_data();
+        let (workload, run, defaults): (Result<Box<dyn Workload>, WorkloadError>, Run, Defaults) = match self {
+            Self::Search { data, run } => (boxed(Search::new(data.population(own)?)), run, of(&data, own)),
+            Self::Telco {
+                operation,
+                order,
+                data,
+                run,
+            } => {
+                let credentials = run.credentials()?;
+                let made = Operations::new(data.population(own)?, operation, order, credentials.as_ref());
+                (boxed(made), run, of(&data, own))
+            }
+            Self::Directorymark { scenario, data, run } => {
+                let made = DirectoryMark::new(data.population(own)?, scenario);
+                (boxed(made), run, with_clients(&[1, 3, 10, 30, 100], of(&data, own)))
+            }
+            Self::Populate { data, run } => {
+                let made = Load::new(data.set(own)?, data.entries);
+                (boxed(Ok(made)), run, finite(&[4], of(&data, own)))
+            }
+            Self::Scan { expect, data, run } => {
+                let made = Scan::new(&data.suffix, expect);
+                (boxed(Ok(made)), run, with_clients(&[1, 2, 4, 8], of(&data, own)))
+            }
+            Self::Replay { file, run } => {
+                let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let input = File::open(&file).map_err(|error| usage(format!("{}: {error}", file.display())))?;
+                let made = Replay::new(&name, BufReader::new(input));
+                let settings = BTreeMap::from([("file".to_owned(), file.display().to_string())]);
+                (boxed(made), run, finite(&[1], Defaults { settings, ..none() }))
+            }
+            Self::Ycsb { mix, data, run } => {
+                let made = Ycsb::new(data.population(own)?, mix);
+                (boxed(made), run, of(&data, own))
+            }
+            Self::Groups { smallest, data, run } => {
+                let tag = data.first_new.unwrap_or_else(first_new);
+                let made = Groups::new(&data.set(own)?, smallest, data.entries, tag);
+                (boxed(made), run, with_clients(&[1], of(&data, own)))
+            }
+            Self::Filters {
+                filter_file,
+                mix,
+                size_limit,
+                data,
+                run,
+            } => {
+                let made = match (filter_file, mix) {
+                    (Some(path), _) => {
+                        let text = fs::read_to_string(&path);
+                        let text = text.map_err(|error| usage(format!("{}: {error}", path.display())))?;
+                        Filters::from_lines(&text, &data.suffix, size_limit, data.seed)
+                    }
+                    (None, mix) => {
+                        let mix = mix.unwrap_or(FilterMix::Substring);
+                        Filters::from_population(&data.population(own)?, mix, size_limit)
+                    }
+                };
+                (boxed(made), run, of(&data, own))
+            }
+        };
+        run.run(&*workload.map_err(usage)?, defaults, command_line)
+    }
+
+    /// The data set that a workload is about when none is named.
+    fn own_data(&self) -> Kind {
+        match self {
+            Self::Search { .. } | Self::Filters { .. } | Self::Scan { .. } | Self::Replay { .. } => Kind::Zimbra,
+            Self::Telco { .. } => Kind::Telco,
+            Self::Directorymark { .. } | Self::Populate { .. } => Kind::DirectoryMark,
+            Self::Ycsb { .. } => Kind::Ycsb,
+            Self::Groups { .. } => Kind::Groups,
+        }
+    }
+}
+
+fn boxed<'w, W: Workload + 'w>(workload: Result<W, WorkloadError>) -> Result<Box<dyn Workload + 'w>, WorkloadError> {
+    workload.map(|workload| Box::new(workload) as Box<dyn Workload + 'w>)
+}
+
+fn none() -> Defaults {
+    Defaults {
+        clients: &[16],
+        is_finite: false,
+        settings: BTreeMap::new(),
+    }
+}
+
+fn of(data: &Data, own: Kind) -> Defaults {
+    Defaults {
+        settings: data.settings(own),
+        ..none()
+    }
+}
+
+fn with_clients(clients: &'static [u32], defaults: Defaults) -> Defaults {
+    Defaults { clients, ..defaults }
+}
+
+fn finite(clients: &'static [u32], defaults: Defaults) -> Defaults {
+    Defaults {
+        clients,
+        is_finite: true,
+        ..defaults
+    }
+}

@@ -1,0 +1,230 @@
+//! One connection: its socket, its buffers, and the requests under way on it.
+
+use std::io::{ErrorKind, Read, Write};
+
+use super::measures::{Answered, Measures};
+use crate::{
+    target::Stream,
+    wire::{Answer, Slot, next_answer},
+    workload::{Kind, Next, Requests},
+};
+
+/// A connection of a worker.
+pub(super) struct Connection {
+    stream: Stream,
+    requests: Box<dyn Requests>,
+    slots: Vec<UnderWay>,
+    free: Vec<Slot>,
+    /// Encoded requests, from `written` on to be sent.
+    output: Vec<u8>,
+    written: usize,
+    /// Start of a message whose rest has not arrived.
+    partial: Vec<u8>,
+    /// Octets of an entry that are still to come.
+    skip: usize,
+    /// The workload has no more requests for it.
+    has_ended: bool,
+}
+
+#[derive(Clone, Copy, Default)]
+struct UnderWay {
+    is_busy: bool,
+    kind: u8,
+    entries: u32,
+    start_ns: u64,
+}
+
+/// What one read brought.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Received {
+    pub(super) answers: u64,
+    pub(super) entries: u64,
+}
+
+/// What became of an attempt to send one more request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Sent {
+    /// It is in the output buffer.
+    Yes,
+    /// No slot is free, or the workload waits for an answer.
+    NotNow,
+    /// The workload has no more requests for this connection.
+    End,
+}
+
+/// The connection cannot go on.
+#[derive(Debug)]
+pub(super) struct Lost(pub(super) String);
+
+impl Connection {
+    pub(super) fn new(stream: Stream, requests: Box<dyn Requests>, in_flight: u16) -> Self {
+        // The lowest slot is taken first.
+        let free: Vec<Slot> = (0..in_flight).rev().filter_map(Slot::new).collect();
+        Self {
+            stream,
+            requests,
+            slots: vec![UnderWay::default(); free.len()],
+            free,
+            output: Vec::new(),
+            written: 0,
+            partial: Vec::new(),
+            skip: 0,
+            has_ended: false,
+        }
+    }
+
+    pub(super) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    pub(super) fn under_way(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
+    pub(super) fn has_room(&self) -> bool {
+        !self.has_ended && !self.free.is_empty()
+    }
+
+    /// Puts one request into the output buffer; its latency counts from `start_ns`.
+    #[inline]
+    pub(super) fn send(&mut self, start_ns: u64) -> Sent {
+        if self.has_ended {
+            return Sent::End;
+        }
+        let Some(slot) = self.free.pop() else {
+            return Sent::NotNow;
+        };
+        let kind = match self.requests.next(slot, &mut self.output) {
+            Next::Sent(kind) => kind,
+            Next::Wait => {
+                self.free.push(slot);
+                return Sent::NotNow;
+            }
+            Next::End => {
+                self.free.push(slot);
+                self.has_ended = true;
+                return Sent::End;
+            }
+        };
+        if let Some(under_way) = self.slots.get_mut(usize::from(slot.number())) {
+            *under_way = UnderWay {
+                is_busy: true,
+                kind,
+                entries: 0,
+                start_ns,
+            };
+        }
+        Sent::Yes
+    }
+
+    /// Writes what the socket takes.
+    pub(super) fn flush(&mut self) -> Result<(), Lost> {
+        while self.written < self.output.len() {
+            match self.stream.write(self.output.get(self.written..).unwrap_or_default()) {
+                Ok(0) => return Err(Lost("nothing can be written".to_owned())),
+                Ok(count) => self.written += count,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(()),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(Lost(error.to_string())),
+            }
+        }
+        self.output.clear();
+        self.written = 0;
+        Ok(())
+    }
+
+    /// Reads once into `buffer`: the octets, or `None` when nothing is there.
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, Lost> {
+        loop {
+            return match self.stream.read(buffer) {
+                Ok(0) => Err(Lost("closed by the server".to_owned())),
+                Ok(count) => Ok(Some(count)),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(None),
+                Err(error) if error.kind() == ErrorKind::Interrupted => continue,
+                Err(error) => Err(Lost(error.to_string())),
+            };
+        }
+    }
+
+    /// Takes the answers off what has been read at `now_ns`.
+    pub(super) fn take(
+        &mut self,
+        octets: &[u8],
+        now_ns: u64,
+        kinds: &[Kind],
+        measures: &mut Measures,
+    ) -> Result<Received, Lost> {
+        let mut received = Received::default();
+        if self.partial.is_empty() {
+            let rest = self.answers(octets, now_ns, kinds, measures, &mut received)?;
+            self.partial.extend_from_slice(rest);
+        } else {
+            let mut whole = std::mem::take(&mut self.partial);
+            whole.extend_from_slice(octets);
+            let rest = self.answers(&whole, now_ns, kinds, measures, &mut received)?.len();
+            whole.drain(..whole.len() - rest);
+            self.partial = whole;
+        }
+        measures.received(now_ns, received.entries, u64::try_from(octets.len()).unwrap_or(0));
+        Ok(received)
+    }
+
+    /// Returns what is left: the start of a message.
+    fn answers<'b>(
+        &mut self,
+        mut octets: &'b [u8],
+        now_ns: u64,
+        kinds: &[Kind],
+        measures: &mut Measures,
+        received: &mut Received,
+    ) -> Result<&'b [u8], Lost> {
+        loop {
+            if self.skip > 0 {
+                let skipped = self.skip.min(octets.len());
+                self.skip -= skipped;
+                octets = octets.get(skipped..).unwrap_or_default();
+            }
+            match next_answer(octets).map_err(|error| Lost(error.to_string()))? {
+                Answer::Incomplete => return Ok(octets),
+                Answer::Part { id, is_entry, length } => {
+                    let (_, under_way) = self.slot_of(id)?;
+                    if is_entry {
+                        under_way.entries += 1;
+                        received.entries += 1;
+                    }
+                    self.skip = length;
+                }
+                Answer::Result { id: 0, code, .. } => {
+                    return Err(Lost(format!("notice of disconnection with result code {code}")));
+                }
+                Answer::Result { id, code, length } => {
+                    let (slot, under_way) = self.slot_of(id)?;
+                    under_way.is_busy = false;
+                    let answered = Answered {
+                        kind: under_way.kind,
+                        start_ns: under_way.start_ns,
+                        code,
+                        entries: under_way.entries,
+                    };
+                    measures.answered(now_ns, answered, kinds);
+                    self.free.push(slot);
+                    self.requests.answered(slot, answered.kind, code);
+                    received.answers += 1;
+                    octets = octets.get(length..).unwrap_or_default();
+                }
+            }
+        }
+    }
+
+    fn slot_of(&mut self, id: u32) -> Result<(Slot, &mut UnderWay), Lost> {
+        let unknown = || Lost("an answer to no request of ours".to_owned());
+        let slot = Slot::of_message_id(id).ok_or_else(unknown)?;
+        let under_way = self.slots.get_mut(usize::from(slot.number()));
+        let under_way = under_way.filter(|under_way| under_way.is_busy).ok_or_else(unknown)?;
+        Ok((slot, under_way))
+    }
+}

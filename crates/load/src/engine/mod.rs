@@ -1,0 +1,220 @@
+//! Runs a workload over many connections and measures it.
+//!
+//! Each thread owns its connections and serves them from one poll: what has arrived on a connection is read at once, the answers are
+//! taken off, and their successors are written together. In a closed loop an answer is followed by the next request; in an open
+//! loop requests leave by a schedule, and latency counts from the scheduled time, however late the request could leave.
+
+mod connection;
+mod measures;
+mod schedule;
+mod worker;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{self, RecvTimeoutError},
+    },
+    time::Duration,
+};
+
+use ironbark_runtime::{Clock, spawn_named};
+
+use self::{measures::Measures, worker::Worker};
+use crate::{
+    process::{Process, Usage},
+    result::{Point, Unit},
+    target::{Target, TargetError},
+    wire::Slot,
+    workload::Workload,
+};
+
+/// One measurement: so many connections for so long.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Connections.
+    pub connections: u32,
+    /// Requests under way on each connection at most, 1 to [`Slot::MOST`].
+    pub in_flight: u16,
+    /// When requests leave.
+    pub arrival: Arrival,
+    /// Time before the measurement, with the same load.
+    pub warm_up: Duration,
+    /// Length of the measurement.
+    pub duration: Duration,
+    /// Requests after which it ends, if they come first; those of the warm-up are among them.
+    pub requests: Option<u64>,
+    /// How long nothing may come while requests are under way; then they are given up, and the measurement ends.
+    pub patience: Duration,
+    /// Threads that generate the load.
+    pub threads: u32,
+    /// The server's process, if its use of the processor is to be measured.
+    pub server: Option<u32>,
+}
+
+/// When requests leave.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Arrival {
+    /// As soon as an answer makes room.
+    Closed,
+    /// At a fixed rate.
+    Open {
+        /// Requests a second, of all connections together.
+        rate: f64,
+    },
+}
+
+/// How far a measurement has come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Progress {
+    /// Requests answered, the warm-up included.
+    pub answered: u64,
+    /// Entries received, the warm-up included.
+    pub entries: u64,
+}
+
+/// Why there is no measurement.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// No connection.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// The system refuses a thread, a poll, or the figures of a process.
+    #[error("{what}: {source}")]
+    System {
+        /// What was wanted.
+        what: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// A number is out of its range.
+    #[error("{0}")]
+    Plan(String),
+}
+
+/// What all threads share.
+#[derive(Debug, Default)]
+struct Shared {
+    answered: AtomicU64,
+    entries: AtomicU64,
+    /// Requests that have left, when their number is limited.
+    sent: AtomicU64,
+}
+
+/// What a thread has to tell at its end.
+struct Outcome {
+    measures: Measures,
+    server: Option<(Usage, Usage)>,
+    own: (Usage, Usage),
+}
+
+/// Runs a workload once; `progress` hears some times a second how far it is.
+///
+/// # Errors
+/// No connection, or the plan cannot be carried out. Answers other than those expected are counted and are no error here.
+pub fn run(
+    workload: &dyn Workload,
+    plan: &Plan,
+    target: &Target,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Point, EngineError> {
+    check(plan)?;
+    if let Some(pid) = plan.server {
+        // Before anything is asked of a server whose figures cannot be had.
+        Process::new(pid).memory().map_err(system("the server's process"))?;
+    }
+    let clock = Clock::system();
+    let shared = Arc::new(Shared::default());
+    let threads = plan.threads.min(plan.connections);
+    let mut workers = Vec::new();
+    for index in 0..threads {
+        let mut worker = Worker::new(plan, workload.kinds(), (index, threads), clock.clone(), shared.clone())?;
+        // Connection n belongs to thread n modulo the number of threads.
+        for number in (index..plan.connections).step_by(usize::try_from(threads).unwrap_or(1)) {
+            worker.connect(target, workload.requests(number, plan.connections))?;
+        }
+        workers.push(worker);
+    }
+    let (sender, receiver) = mpsc::channel();
+    for (index, worker) in workers.into_iter().enumerate() {
+        let sender = sender.clone();
+        let body = move || {
+            // The receiver waits for every thread; nobody is left to be told otherwise.
+            let _ = sender.send(worker.run());
+        };
+        spawn_named(&format!("load-{index}"), body).map_err(system("a thread"))?;
+    }
+    drop(sender);
+    let outcomes = collect(&receiver, &shared, progress)?;
+    summarize(workload, plan, outcomes)
+}
+
+fn check(plan: &Plan) -> Result<(), EngineError> {
+    let refuse = |text: &str| Err(EngineError::Plan(text.to_owned()));
+    if plan.connections == 0 || plan.threads == 0 {
+        return refuse("at least one connection and one thread are needed");
+    }
+    if plan.in_flight == 0 || plan.in_flight > Slot::MOST {
+        return Err(EngineError::Plan(format!("requests in flight: 1 to {}", Slot::MOST)));
+    }
+    if plan.duration.is_zero() {
+        return refuse("a measurement takes longer than no time");
+    }
+    if let Arrival::Open { rate } = plan.arrival
+        && !(rate.is_finite() && (0.001..=1e9).contains(&rate))
+    {
+        return refuse("the rate is 0.001 to 1,000,000,000 requests a second");
+    }
+    Ok(())
+}
+
+fn collect(
+    receiver: &mpsc::Receiver<Result<Outcome, EngineError>>,
+    shared: &Shared,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Vec<Outcome>, EngineError> {
+    let mut outcomes = Vec::new();
+    loop {
+        match receiver.recv_timeout(PROGRESS_INTERVAL) {
+            Ok(outcome) => outcomes.push(outcome?),
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return Ok(outcomes),
+        }
+        progress(Progress {
+            answered: shared.answered.load(Ordering::Relaxed),
+            entries: shared.entries.load(Ordering::Relaxed),
+        });
+    }
+}
+
+fn summarize(workload: &dyn Workload, plan: &Plan, outcomes: Vec<Outcome>) -> Result<Point, EngineError> {
+    let mut outcomes = outcomes.into_iter();
+    let Some(mut first) = outcomes.next() else {
+        return Err(EngineError::Plan("no thread has measured anything".to_owned()));
+    };
+    for outcome in outcomes {
+        first.measures.add(&outcome.measures);
+    }
+    let mut point = first.measures.point(plan, workload.kinds());
+    let server = first.server.map(|(before, after)| after.since(before));
+    if let Some((used, pid)) = server.zip(plan.server) {
+        let memory = Process::new(pid).memory().map_err(system("the server's memory"))?;
+        let counted = match workload.unit() {
+            Unit::Operations => point.answered_in_window(),
+            Unit::Entries => first.measures.entries(),
+        };
+        point.server = Some(used.of(counted, memory));
+    }
+    let (before, after) = first.own;
+    point.load_cpu_seconds = after.since(before).total_seconds();
+    Ok(point)
+}
+
+fn system(what: impl Into<String>) -> impl FnOnce(std::io::Error) -> EngineError {
+    move |source| EngineError::System {
+        what: what.into(),
+        source,
+    }
+}
+
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);

@@ -1,0 +1,410 @@
+//! One thread of the load generator: its connections, its poll, its measures.
+
+use std::{
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
+
+use ironbark_runtime::Clock;
+use mio::{Events, Interest, Poll, Token, unix::SourceFd};
+use std::os::fd::AsRawFd as _;
+
+use super::{
+    Arrival, EngineError, Outcome, Plan, Shared,
+    connection::{Connection, Lost, Received, Sent},
+    measures::Measures,
+    schedule::Schedule,
+    system,
+};
+use crate::{
+    process::{Process, Usage},
+    target::Target,
+    workload::{Kind, Requests},
+};
+
+/// One thread's share of a measurement.
+pub(super) struct Worker {
+    plan: Plan,
+    kinds: Vec<Kind>,
+    clock: Clock,
+    shared: Arc<Shared>,
+    poll: Poll,
+    connections: Vec<Option<Connection>>,
+    measures: Measures,
+    /// Read from every connection in turn.
+    buffer: Vec<u8>,
+    /// Number of this thread, and of threads.
+    place: (u32, u32),
+    phase: Phase,
+    schedule: Option<Schedule>,
+    /// The connection that an open loop tries next.
+    turn: usize,
+    under_way: usize,
+    /// When something was received last, or sent while nothing was under way.
+    last_sign_ns: u64,
+    before: Option<(Usage, Option<Usage>)>,
+    after: Option<(Usage, Option<Usage>)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Phase {
+    /// Until the given time.
+    WarmUp(u64),
+    /// Until the given time.
+    Measuring(u64),
+    /// Nothing leaves; answers are awaited until the given time.
+    Draining(u64),
+}
+
+impl Worker {
+    pub(super) fn new(
+        plan: &Plan,
+        kinds: &[Kind],
+        place: (u32, u32),
+        clock: Clock,
+        shared: Arc<Shared>,
+    ) -> Result<Self, EngineError> {
+        Ok(Self {
+            plan: plan.clone(),
+            kinds: kinds.to_vec(),
+            clock,
+            shared,
+            poll: Poll::new().map_err(system("a poll"))?,
+            connections: Vec::new(),
+            measures: Measures::new(plan, kinds)?,
+            buffer: vec![0; BUFFER],
+            place,
+            phase: Phase::WarmUp(0),
+            schedule: None,
+            turn: 0,
+            under_way: 0,
+            last_sign_ns: 0,
+            before: None,
+            after: None,
+        })
+    }
+
+    pub(super) fn connect(&mut self, target: &Target, requests: Box<dyn Requests>) -> Result<(), EngineError> {
+        let connection = Connection::new(target.connect()?, requests, self.plan.in_flight);
+        let token = Token(self.connections.len());
+        let descriptor = connection.stream().as_raw_fd();
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        let registered = self
+            .poll
+            .registry()
+            .register(&mut SourceFd(&descriptor), token, interest);
+        registered.map_err(system("a poll of a connection"))?;
+        self.connections.push(Some(connection));
+        Ok(())
+    }
+
+    /// Carries the measurement out.
+    pub(super) fn run(mut self) -> Result<Outcome, EngineError> {
+        let start = self.now();
+        self.phase = Phase::WarmUp(start + nanos(self.plan.warm_up));
+        if let Arrival::Open { rate } = self.plan.arrival {
+            let (index, threads) = (f64::from(self.place.0), f64::from(self.place.1));
+            self.schedule = Some(Schedule::new(start, rate / threads, index / threads));
+        }
+        self.advance(start)?;
+        if self.schedule.is_none() {
+            for index in 0..self.connections.len() {
+                self.refill(index, start);
+                self.flush(index);
+            }
+        }
+        let mut events = Events::with_capacity(1024);
+        while self.goes_on() {
+            self.dispatch();
+            match self.poll.poll(&mut events, Some(self.patience())) {
+                Err(error) if error.kind() != std::io::ErrorKind::Interrupted => {
+                    return Err(system("a poll")(error));
+                }
+                _ => {}
+            }
+            for event in &events {
+                self.serve(event.token().0, event.is_read_closed() || event.is_error());
+            }
+            let now = self.now();
+            self.advance(now)?;
+        }
+        self.finish()
+    }
+
+    fn now(&self) -> u64 {
+        self.clock.monotonic().nanos()
+    }
+
+    /// Goes into the next phase when it is time.
+    fn advance(&mut self, now: u64) -> Result<(), EngineError> {
+        if let Phase::WarmUp(end) = self.phase
+            && now >= end
+        {
+            self.before = Some(self.usage()?);
+            let now = self.now();
+            self.measures.begin(now);
+            self.phase = Phase::Measuring(now + nanos(self.plan.duration));
+        }
+        if let Phase::Measuring(end) = self.phase
+            && now >= end
+        {
+            self.close_window(end)?;
+            if let Some(schedule) = &self.schedule {
+                self.measures.unsent(schedule.overdue(end));
+            }
+            self.phase = Phase::Draining(now + nanos(DRAIN));
+        }
+        Ok(())
+    }
+
+    fn close_window(&mut self, end: u64) -> Result<(), EngineError> {
+        if self.after.is_none() {
+            self.after = Some(self.usage()?);
+            // The processor time is that of the window, however late this thread looked at the clock.
+            self.measures.end(self.now().max(end));
+        }
+        Ok(())
+    }
+
+    /// Processor time of this process and, in the first thread, of the server.
+    fn usage(&self) -> Result<(Usage, Option<Usage>), EngineError> {
+        let own = Process::own().usage().map_err(system("our processor time"))?;
+        let watched = self.plan.server.filter(|_| self.place.0 == 0);
+        let server = watched.map(|pid| Process::new(pid).usage()).transpose();
+        Ok((own, server.map_err(system("the server's processor time"))?))
+    }
+
+    /// Whether something is still to come.
+    fn goes_on(&self) -> bool {
+        match self.phase {
+            Phase::Draining(end) => self.under_way > 0 && self.now() < end.min(self.silence_ends()),
+            Phase::WarmUp(_) | Phase::Measuring(_) if self.under_way > 0 => self.now() < self.silence_ends(),
+            Phase::WarmUp(_) | Phase::Measuring(_) => self.may_send(),
+        }
+    }
+
+    /// When answers are given up, if nothing comes until then.
+    fn silence_ends(&self) -> u64 {
+        self.last_sign_ns.saturating_add(nanos(self.plan.patience))
+    }
+
+    /// A request has left.
+    fn count_sent(&mut self, now: u64) {
+        if self.under_way == 0 {
+            self.last_sign_ns = now;
+        }
+        self.under_way += 1;
+    }
+
+    /// Whether requests may leave some time, now or by the schedule.
+    fn may_send(&self) -> bool {
+        self.schedule.is_some()
+            && self.within_budget()
+            && self
+                .connections
+                .iter()
+                .flatten()
+                .any(|connection| !connection.has_ended())
+    }
+
+    fn within_budget(&self) -> bool {
+        self.plan
+            .requests
+            .is_none_or(|most| self.shared.sent.load(Ordering::Relaxed) < most)
+    }
+
+    /// Takes one request off the number that is allowed.
+    fn spend(&self) -> bool {
+        self.plan
+            .requests
+            .is_none_or(|most| self.shared.sent.fetch_add(1, Ordering::Relaxed) < most)
+    }
+
+    /// Gives back what [`Worker::spend`] took.
+    fn unspend(&self) {
+        if self.plan.requests.is_some() {
+            self.shared.sent.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How long the poll may wait.
+    fn patience(&self) -> Duration {
+        let now = self.now();
+        let (Phase::WarmUp(end) | Phase::Measuring(end) | Phase::Draining(end)) = self.phase;
+        let mut until = if self.under_way > 0 {
+            end.min(self.silence_ends())
+        } else {
+            end
+        };
+        if let Some(schedule) = &self.schedule
+            && !matches!(self.phase, Phase::Draining(_))
+        {
+            let next = schedule.next_ns();
+            // Without room for what is due, only an answer helps.
+            if next > now || self.connections.iter().flatten().any(Connection::has_room) {
+                until = until.min(next);
+            }
+        }
+        let wait = Duration::from_nanos(until.saturating_sub(now));
+        // The poll counts in milliseconds and rounds up: what is nearer is waited for without sleeping.
+        if self.schedule.is_some() {
+            Duration::from_millis(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX))
+        } else {
+            wait
+        }
+    }
+
+    /// Sends what the schedule of an open loop says.
+    fn dispatch(&mut self) {
+        let Some(mut schedule) = self.schedule.take() else {
+            return;
+        };
+        let now = self.now();
+        let mut touched = Vec::new();
+        while schedule.next_ns() <= now && !matches!(self.phase, Phase::Draining(_)) {
+            let Some(index) = self.next_with_room() else { break };
+            if !self.spend() {
+                break;
+            }
+            let sent = self
+                .connections
+                .get_mut(index)
+                .and_then(Option::as_mut)
+                .map(|connection| {
+                    let due = schedule.next_ns();
+                    connection.send(due)
+                });
+            if sent == Some(Sent::Yes) {
+                schedule.take(now);
+                self.count_sent(now);
+                touched.push(index);
+                continue;
+            }
+            self.unspend();
+            if sent == Some(Sent::NotNow) {
+                break;
+            }
+        }
+        self.schedule = Some(schedule);
+        touched.sort_unstable();
+        touched.dedup();
+        for index in touched {
+            self.flush(index);
+        }
+    }
+
+    /// The next connection in turn on which a slot is free.
+    fn next_with_room(&mut self) -> Option<usize> {
+        let count = self.connections.len();
+        let found = (0..count).map(|step| (self.turn + step) % count).find(|index| {
+            let connection = self.connections.get(*index).and_then(Option::as_ref);
+            connection.is_some_and(Connection::has_room)
+        })?;
+        self.turn = (found + 1) % count;
+        Some(found)
+    }
+
+    /// Reads what has arrived, and sends the requests that follow.
+    fn serve(&mut self, index: usize, until_closed: bool) {
+        loop {
+            let mut buffer = std::mem::take(&mut self.buffer);
+            let read = self.read(index, &mut buffer);
+            let is_full = read.as_ref().is_ok_and(|count| *count == Some(buffer.len()));
+            self.buffer = buffer;
+            match read {
+                Err(lost) => return self.lose(index, lost),
+                Ok(None) => break,
+                // The poll tells of what comes later, so a read that leaves room has emptied the socket.
+                Ok(Some(_)) if !is_full && !until_closed => break,
+                Ok(Some(_)) => {}
+            }
+        }
+        if self.schedule.is_none() {
+            let now = self.now();
+            self.refill(index, now);
+        }
+        self.flush(index);
+    }
+
+    fn read(&mut self, index: usize, buffer: &mut [u8]) -> Result<Option<usize>, Lost> {
+        let Some(connection) = self.connections.get_mut(index).and_then(Option::as_mut) else {
+            return Ok(None);
+        };
+        let Some(count) = connection.read(buffer)? else {
+            return Ok(None);
+        };
+        let now = self.clock.monotonic().nanos();
+        self.last_sign_ns = now;
+        let octets = buffer.get(..count).unwrap_or_default();
+        let Received { answers, entries } = connection.take(octets, now, &self.kinds, &mut self.measures)?;
+        self.under_way = self.under_way.saturating_sub(usize::try_from(answers).unwrap_or(0));
+        self.shared.answered.fetch_add(answers, Ordering::Relaxed);
+        if entries > 0 {
+            self.shared.entries.fetch_add(entries, Ordering::Relaxed);
+        }
+        Ok(Some(count))
+    }
+
+    /// Keeps a connection of a closed loop full.
+    fn refill(&mut self, index: usize, now: u64) {
+        if matches!(self.phase, Phase::Draining(_)) {
+            return;
+        }
+        loop {
+            let Some(connection) = self.connections.get(index).and_then(Option::as_ref) else {
+                return;
+            };
+            if !connection.has_room() || !self.spend() {
+                return;
+            }
+            let connection = self.connections.get_mut(index).and_then(Option::as_mut);
+            if connection.map(|connection| connection.send(now)) != Some(Sent::Yes) {
+                self.unspend();
+                return;
+            }
+            self.count_sent(now);
+        }
+    }
+
+    fn flush(&mut self, index: usize) {
+        let connection = self.connections.get_mut(index).and_then(Option::as_mut);
+        if let Some(Err(lost)) = connection.map(Connection::flush) {
+            self.lose(index, lost);
+        }
+    }
+
+    fn lose(&mut self, index: usize, Lost(reason): Lost) {
+        if let Some(connection) = self.connections.get_mut(index).and_then(Option::take) {
+            let lost = u64::try_from(connection.under_way()).unwrap_or(0);
+            self.measures.lost(reason, lost);
+            // Some of its requests may have been answered by the read that brought its end.
+            self.under_way = self.connections.iter().flatten().map(Connection::under_way).sum();
+        }
+    }
+
+    fn finish(mut self) -> Result<Outcome, EngineError> {
+        let now = self.now();
+        if self.before.is_none() {
+            // Everything was answered during the warm-up: there is a window, and it is empty.
+            self.before = Some(self.usage()?);
+            self.measures.begin(now);
+        }
+        self.close_window(now)?;
+        self.measures.unanswered(u64::try_from(self.under_way).unwrap_or(0));
+        let ((own_before, server_before), (own_after, server_after)) =
+            (self.before.unwrap_or_default(), self.after.unwrap_or_default());
+        Ok(Outcome {
+            measures: self.measures,
+            server: server_before.zip(server_after),
+            own: (own_before, own_after),
+        })
+    }
+}
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
+}
+
+const BUFFER: usize = 256 << 10;
+/// How long the answers to what is under way at the end are waited for.
+const DRAIN: Duration = Duration::from_secs(30);

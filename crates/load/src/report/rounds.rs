@@ -1,0 +1,203 @@
+//! Several rounds of the same runs: their median, and a table of medians and ratios in Markdown.
+
+use std::fmt::Write as _;
+
+use super::scale::precise;
+use crate::result::{Point, RunResult, Unit};
+
+/// One result for each label and workload. Of measurements with the same shape, that with the median rate stands for all rounds.
+pub fn medians(results: &[RunResult]) -> Vec<RunResult> {
+    let mut merged: Vec<RunResult> = Vec::new();
+    for result in results {
+        let is_known = |known: &RunResult| known.label == result.label && known.workload == result.workload;
+        if merged.iter().any(is_known) {
+            continue;
+        }
+        let rounds: Vec<&RunResult> = results.iter().filter(|other| is_known(other)).collect();
+        let points = shapes(&rounds).into_iter().filter_map(|shape| {
+            let mut points = of_shape(&rounds, shape);
+            points.sort_by(|a, b| result.rate(a).total_cmp(&result.rate(b)));
+            points
+                .get(points.len().saturating_sub(1) / 2)
+                .map(|point| (*point).clone())
+        });
+        merged.push(RunResult {
+            points: points.collect(),
+            ..result.clone()
+        });
+    }
+    merged
+}
+
+/// A table with a row for each workload and shape: rate and server's processor time of each run, and the median of the ratios to
+/// the first run, round by round.
+pub fn markdown(results: &[RunResult]) -> String {
+    let labels = distinct(results.iter().map(|result| result.label.as_str()));
+    let Some((base, others)) = labels.split_first() else {
+        return String::new();
+    };
+    let mut table = format!("| workload, clients x in flight | {base}, per second |");
+    let mut line = "|---|---|".to_owned();
+    for label in others {
+        let _ = write!(table, " {label}, per second | ratio |");
+        line.push_str("---|---|");
+    }
+    let _ = write!(table, " {base}, CPU us each |");
+    line.push_str("---|");
+    for label in others {
+        let _ = write!(table, " {label}, CPU us each | ratio |");
+        line.push_str("---|---|");
+    }
+    let _ = writeln!(table, " p99 ms |\n{line}---|");
+    for workload in distinct(results.iter().map(|result| result.workload.as_str())) {
+        let rounds = |label: &str| -> Vec<&RunResult> {
+            let of = results
+                .iter()
+                .filter(|result| result.label == label && result.workload == workload);
+            of.collect()
+        };
+        let all: Vec<&RunResult> = results.iter().filter(|result| result.workload == workload).collect();
+        for shape in shapes(&all) {
+            let columns: Vec<(&str, Vec<&Point>)> = labels
+                .iter()
+                .map(|label| (*label, of_shape(&rounds(label), shape)))
+                .collect();
+            let unit = all.first().map_or(Unit::Operations, |result| result.unit);
+            let _ = writeln!(
+                table,
+                "| {workload}, {} x {} |{}",
+                shape.0,
+                shape.1,
+                row(&columns, unit)
+            );
+        }
+    }
+    table
+}
+
+/// The cells behind the name of a workload.
+fn row(columns: &[(&str, Vec<&Point>)], unit: Unit) -> String {
+    let rate = |point: &Point| match unit {
+        Unit::Operations => Some(point.rate),
+        Unit::Entries => Some(point.entries_rate),
+    };
+    let cpu = |point: &Point| point.server.as_ref()?.cpu_us_per_operation;
+    let latency = |point: &Point| Some(point.latency.p99 / 1e3);
+    let mut cells = String::new();
+    let mut push = |value: Option<f64>| {
+        let _ = write!(cells, " {} |", value.map_or_else(|| "-".to_owned(), precise));
+    };
+    let Some(((_, base), others)) = columns.split_first() else {
+        return cells;
+    };
+    push(median(base.iter().filter_map(|point| rate(point))));
+    for (_, points) in others {
+        push(median(points.iter().filter_map(|point| rate(point))));
+        push(ratio(points, base, &rate));
+    }
+    push(median(base.iter().filter_map(|point| cpu(point))));
+    for (_, points) in others {
+        push(median(points.iter().filter_map(|point| cpu(point))));
+        // Less is better: how many times less.
+        push(ratio(base, points, &cpu));
+    }
+    let p99: Vec<String> = columns
+        .iter()
+        .map(|(_, points)| {
+            median(points.iter().filter_map(|point| latency(point))).map_or_else(|| "-".to_owned(), precise)
+        })
+        .collect();
+    let _ = write!(cells, " {} |", p99.join(" / "));
+    cells
+}
+
+/// The median of the ratios, round by round.
+fn ratio(own: &[&Point], base: &[&Point], value: &dyn Fn(&Point) -> Option<f64>) -> Option<f64> {
+    median(own.iter().zip(base).filter_map(|(own, base)| {
+        let base = value(base).filter(|base| *base > 0.0)?;
+        Some(value(own)? / base)
+    }))
+}
+
+/// The middle one; of an even number, the lower of the two.
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut sorted: Vec<f64> = values.collect();
+    sorted.sort_by(f64::total_cmp);
+    sorted.get(sorted.len().saturating_sub(1) / 2).copied()
+}
+
+fn shapes(results: &[&RunResult]) -> Vec<(u32, u16)> {
+    let points = results.iter().flat_map(|result| &result.points);
+    distinct(points.map(|point| (point.clients, point.in_flight)))
+}
+
+fn of_shape<'r>(results: &[&'r RunResult], shape: (u32, u16)) -> Vec<&'r Point> {
+    let points = results.iter().flat_map(|result| &result.points);
+    points
+        .filter(|point| (point.clients, point.in_flight) == shape)
+        .collect()
+}
+
+fn distinct<T: PartialEq>(values: impl Iterator<Item = T>) -> Vec<T> {
+    let mut seen = Vec::new();
+    for value in values {
+        if !seen.contains(&value) {
+            seen.push(value);
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::result::tests::sample;
+
+    fn rounds() -> Vec<RunResult> {
+        let mut results = Vec::new();
+        for (slapd, ours) in [(100.0, 200.0), (50.0, 250.0), (110.0, 330.0)] {
+            results.push(sample("slapd", "search", &[(1, slapd), (16, 10.0)]));
+            results.push(sample("ironbark", "search", &[(1, ours), (16, 40.0)]));
+        }
+        results
+    }
+
+    #[test]
+    fn the_median_of_the_rounds_stands_for_all() {
+        let merged = medians(&rounds());
+        let rates: Vec<(&str, Vec<f64>)> = merged
+            .iter()
+            .map(|result| {
+                (
+                    result.label.as_str(),
+                    result.points.iter().map(|point| point.rate).collect(),
+                )
+            })
+            .collect();
+        assert_eq!(rates, [("slapd", vec![100.0, 10.0]), ("ironbark", vec![250.0, 40.0])]);
+    }
+
+    #[test]
+    fn ratios_are_of_the_same_round() {
+        let table = markdown(&rounds());
+        let rows: Vec<&str> = table.lines().collect();
+        assert_eq!(
+            rows[0],
+            "| workload, clients x in flight | slapd, per second | ironbark, per second | ratio | slapd, CPU us each \
+             | ironbark, CPU us each | ratio | p99 ms |"
+        );
+        // Ratios of the rounds are 2, 5 and 3.
+        assert!(
+            rows[2].starts_with("| search, 1 x 1 | 100 | 250 | 3.00 | 8,000 | 3,200 | 3.00 | 0.40 / 0.40 |"),
+            "{}",
+            rows[2]
+        );
+        assert_eq!(rows.len(), 4);
+        assert_eq!(rows[1].matches('|').count(), rows[2].matches('|').count());
+    }
+
+    #[test]
+    fn nothing_gives_nothing() {
+        assert!(medians(&[]).is_empty() && markdown(&[]).is_empty());
+    }
+}

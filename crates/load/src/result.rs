@@ -1,0 +1,347 @@
+//! What is kept of a run, as JSON. Rates are per second, latencies in microseconds.
+
+use std::{collections::BTreeMap, io};
+
+use serde::{Deserialize, Serialize};
+
+/// One workload, measured with one or several numbers of clients.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct RunResult {
+    /// Version of this format: 1.
+    pub format: u32,
+    /// What the run is called in a report, such as the server's name.
+    pub label: String,
+    /// Workload, with what distinguishes its variants.
+    pub workload: String,
+    /// What is counted as the rate.
+    pub unit: Unit,
+    /// URL of the server.
+    pub server: String,
+    /// When it began, UTC.
+    pub started: String,
+    /// The command line.
+    pub command: Vec<String>,
+    /// Options that matter, by name.
+    pub settings: BTreeMap<String, String>,
+    /// The machine of the load generator.
+    pub machine: Machine,
+    /// One for each number of clients, in the order measured.
+    pub points: Vec<Point>,
+}
+
+/// What the rate of a workload counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Operations.
+    Operations,
+    /// Entries received.
+    Entries,
+}
+
+/// A machine.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Machine {
+    /// Processor.
+    pub processor: String,
+    /// How many there are.
+    pub processors: usize,
+    /// Operating system and its version.
+    pub system: String,
+    /// Memory in bytes.
+    pub memory_bytes: u64,
+}
+
+/// One measurement.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Point {
+    /// Connections.
+    pub clients: u32,
+    /// Requests under way on each at most.
+    pub in_flight: u16,
+    /// Rate of an open loop; none for a closed loop.
+    pub offered_rate: Option<f64>,
+    /// Length of the measurement.
+    pub seconds: f64,
+    /// Operations a second.
+    pub rate: f64,
+    /// Entries received a second.
+    pub entries_rate: f64,
+    /// Megabytes (10^6) received a second.
+    pub megabytes_rate: f64,
+    /// Latency of all operations together.
+    pub latency: Latency,
+    /// By kind of operation.
+    pub operations: Vec<OperationResult>,
+    /// Operations over time.
+    pub series: Series,
+    /// Why connections were lost, and how many for each reason.
+    pub lost_connections: BTreeMap<String, u64>,
+    /// Requests without an answer at the end.
+    pub unanswered: u64,
+    /// Requests of an open loop that could not leave before the end.
+    pub unsent: u64,
+    /// The server's process, when its number was given.
+    pub server: Option<ServerUse>,
+    /// Processor time of the load generator.
+    pub load_cpu_seconds: f64,
+}
+
+/// The operations of one kind.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct OperationResult {
+    /// Kind, such as `search`.
+    pub kind: String,
+    /// Answers within the measurement.
+    pub count: u64,
+    /// Answers a second.
+    pub rate: f64,
+    /// Entries received with them.
+    pub entries: u64,
+    /// Latency.
+    pub latency: Latency,
+    /// Result codes that the workload expects.
+    pub expected_codes: Vec<u32>,
+    /// All answers by result code, those of the warm-up included.
+    pub codes: BTreeMap<u32, u64>,
+    /// Answers with an expected code and fewer entries than expected.
+    pub too_few_entries: u64,
+}
+
+/// A distribution of latencies, in microseconds.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Latency {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// Largest.
+    pub max: f64,
+    /// Percentile and latency, for a curve.
+    pub curve: Vec<(f64, f64)>,
+}
+
+/// A rate over time.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Series {
+    /// Distance of its values in seconds.
+    pub interval: f64,
+    /// What the workload counts, a second.
+    pub rates: Vec<f64>,
+}
+
+/// What the server's process used during a measurement.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ServerUse {
+    /// User time.
+    pub user_seconds: f64,
+    /// System time.
+    pub system_seconds: f64,
+    /// What the workload counts (operations or entries), for each second of processor time.
+    pub rate_per_cpu_second: Option<f64>,
+    /// Processor time for each of them, in microseconds.
+    pub cpu_us_per_operation: Option<f64>,
+    /// Resident memory at the end, mapped files included.
+    pub resident_bytes: u64,
+    /// Memory at the end that no file backs.
+    pub anonymous_bytes: u64,
+}
+
+impl RunResult {
+    /// The measurement with the highest rate.
+    pub fn best(&self) -> Option<&Point> {
+        self.points.iter().max_by(|a, b| self.rate(a).total_cmp(&self.rate(b)))
+    }
+
+    /// What the workload counts, a second.
+    pub fn rate(&self, point: &Point) -> f64 {
+        match self.unit {
+            Unit::Operations => point.rate,
+            Unit::Entries => point.entries_rate,
+        }
+    }
+
+    /// As JSON.
+    ///
+    /// # Errors
+    /// Errors of `out`.
+    pub fn write(&self, out: &mut impl io::Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        out.write_all(b"\n")
+    }
+
+    /// Reads what [`RunResult::write`] has written.
+    ///
+    /// # Errors
+    /// Not JSON, not a result, or one of another format.
+    pub fn read(text: &[u8]) -> Result<Self, String> {
+        let result: Self = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        if result.format != FORMAT {
+            return Err(format!("format {} of results is not known", result.format));
+        }
+        Ok(result)
+    }
+}
+
+impl Point {
+    /// What went wrong, in words; codes in `allowed` are as good as expected ones.
+    pub fn complaints(&self, allowed: &[u32]) -> Vec<String> {
+        let mut complaints = Vec::new();
+        for operation in &self.operations {
+            for (code, count) in operation.unexpected(allowed) {
+                complaints.push(format!("{count} {} answered with result code {code}", operation.kind));
+            }
+            if operation.too_few_entries > 0 {
+                let (count, kind) = (operation.too_few_entries, &operation.kind);
+                complaints.push(format!("{count} {kind} answered with fewer entries than expected"));
+            }
+        }
+        for (reason, count) in &self.lost_connections {
+            complaints.push(format!("{count} connections lost: {reason}"));
+        }
+        if self.unanswered > 0 {
+            complaints.push(format!("{} requests without an answer", self.unanswered));
+        }
+        if self.operations.iter().all(|operation| operation.codes.is_empty()) && self.entries_rate <= 0.0 {
+            complaints.push("nothing was answered".to_owned());
+        }
+        complaints
+    }
+
+    /// Answers within the measurement.
+    pub fn answered_in_window(&self) -> u64 {
+        self.operations.iter().map(|operation| operation.count).sum()
+    }
+}
+
+impl OperationResult {
+    /// Codes that are neither expected nor allowed, with their numbers.
+    pub fn unexpected(&self, allowed: &[u32]) -> impl Iterator<Item = (u32, u64)> {
+        let is_fine = |code: &u32| self.expected_codes.contains(code) || allowed.contains(code);
+        let codes = self.codes.iter().filter(move |(code, _)| !is_fine(code));
+        codes.map(|(code, count)| (*code, *count))
+    }
+}
+
+/// The version of the format.
+pub const FORMAT: u32 = 1;
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// A result with points of these numbers of clients and rates.
+    pub(crate) fn sample(label: &str, workload: &str, points: &[(u32, f64)]) -> RunResult {
+        let latency = Latency {
+            mean: 120.0,
+            p50: 100.0,
+            p95: 200.0,
+            p99: 400.0,
+            p999: 900.0,
+            max: 1_500.0,
+            curve: vec![(0.0, 50.0), (50.0, 100.0), (99.0, 400.0), (100.0, 1_500.0)],
+        };
+        let point = |(clients, rate): &(u32, f64)| Point {
+            clients: *clients,
+            in_flight: 1,
+            offered_rate: None,
+            seconds: 10.0,
+            rate: *rate,
+            entries_rate: rate / 2.0,
+            megabytes_rate: 1.0,
+            latency: latency.clone(),
+            operations: vec![OperationResult {
+                kind: "search".to_owned(),
+                count: 1_000,
+                rate: *rate,
+                entries: 1_000,
+                latency: latency.clone(),
+                expected_codes: vec![0],
+                codes: BTreeMap::from([(0, 1_000)]),
+                too_few_entries: 0,
+            }],
+            series: Series {
+                interval: 0.25,
+                rates: vec![*rate; 40],
+            },
+            lost_connections: BTreeMap::new(),
+            unanswered: 0,
+            unsent: 0,
+            server: Some(ServerUse {
+                user_seconds: 6.0,
+                system_seconds: 2.0,
+                rate_per_cpu_second: Some(rate * 1.25),
+                cpu_us_per_operation: Some(8e5 / rate),
+                resident_bytes: 100 << 20,
+                anonymous_bytes: 3 << 20,
+            }),
+            load_cpu_seconds: 1.0,
+        };
+        RunResult {
+            format: FORMAT,
+            label: label.to_owned(),
+            workload: workload.to_owned(),
+            unit: Unit::Operations,
+            server: "ldap://127.0.0.1:3890/".to_owned(),
+            started: "2026-01-01T00:00:00Z".to_owned(),
+            command: vec!["ironbark".to_owned(), "load".to_owned()],
+            settings: BTreeMap::from([("entries".to_owned(), "1000".to_owned())]),
+            machine: Machine::default(),
+            points: points.iter().map(point).collect(),
+        }
+    }
+
+    #[test]
+    fn json_gives_the_result_back() {
+        let result = sample("ours", "search", &[(1, 100.0), (16, 900.0)]);
+        let mut text = Vec::new();
+        result.write(&mut text).unwrap();
+        assert_eq!(RunResult::read(&text), Ok(result));
+    }
+
+    #[test]
+    fn other_formats_are_refused() {
+        let mut result = sample("ours", "search", &[]);
+        result.format = 2;
+        let mut text = Vec::new();
+        result.write(&mut text).unwrap();
+        assert!(RunResult::read(&text).unwrap_err().contains("format 2"));
+        assert!(RunResult::read(b"{}").is_err());
+    }
+
+    #[test]
+    fn the_best_point_is_that_of_what_the_workload_counts() {
+        let mut result = sample("ours", "scan", &[(1, 100.0), (2, 300.0), (4, 200.0)]);
+        assert_eq!(result.best().map(|point| point.clients), Some(2));
+        result.unit = Unit::Entries;
+        result.points[2].entries_rate = 1e6;
+        assert_eq!(result.best().map(|point| point.clients), Some(4));
+    }
+
+    #[test]
+    fn what_is_not_expected_is_complained_about() {
+        let mut point = sample("ours", "search", &[(1, 100.0)]).points.remove(0);
+        assert!(point.complaints(&[]).is_empty());
+        point.operations[0].codes.insert(32, 7);
+        point.operations[0].too_few_entries = 2;
+        point.lost_connections.insert("closed".to_owned(), 1);
+        point.unanswered = 3;
+        let complaints = point.complaints(&[]).join("\n");
+        for part in [
+            "7 search",
+            "code 32",
+            "2 search",
+            "1 connections lost: closed",
+            "3 requests",
+        ] {
+            assert!(complaints.contains(part), "{complaints}");
+        }
+        assert!(!point.complaints(&[32]).join("\n").contains("code 32"));
+    }
+}

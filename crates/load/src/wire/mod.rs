@@ -1,0 +1,9 @@
+//! Messages as the load generator needs them: requests that are encoded once, responses that are hardly decoded.
+
+mod answer;
+mod pool;
+mod request;
+
+pub use answer::{Answer, Malformed, next_answer};
+pub use pool::Pool;
+pub use request::{Slot, encode};

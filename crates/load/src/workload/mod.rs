@@ -1,0 +1,137 @@
+//! Workloads: what the connections of a run ask. One file each.
+
+mod directorymark;
+mod filters;
+mod groups;
+mod operations;
+mod replay;
+mod sample;
+mod scan;
+mod search;
+mod ycsb;
+mod zipf;
+
+use std::{fmt, io};
+
+use crate::{result::Unit, wire::Slot};
+
+pub use directorymark::{DirectoryMark, Load, Mix};
+pub use filters::{FilterMix, Filters};
+pub use groups::Groups;
+pub use operations::{OperationKind, Operations, Order};
+pub use replay::{Replay, write_changes};
+pub use sample::Population;
+pub use scan::Scan;
+pub use search::Search;
+pub use ycsb::{Ycsb, YcsbMix};
+
+/// What the connections of a run ask. It may be run several times in one process.
+pub trait Workload: Send + Sync {
+    /// Its name, with what distinguishes its variants.
+    fn name(&self) -> String;
+
+    /// The kinds of operation that it measures; requests refer to them by their place here.
+    fn kinds(&self) -> &[Kind];
+
+    /// The requests of connection `number` out of `connections`. Those of one connection never collide with those of another.
+    fn requests(&self, number: u32, connections: u32) -> Box<dyn Requests>;
+
+    /// What its rate counts.
+    fn unit(&self) -> Unit {
+        if self.kinds().iter().any(|kind| kind.counts_entries) {
+            Unit::Entries
+        } else {
+            Unit::Operations
+        }
+    }
+}
+
+/// A kind of operation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kind {
+    /// Its name in reports.
+    pub name: String,
+    /// Result codes that it is answered with when all is well.
+    pub expected_codes: &'static [u32],
+    /// Entries that such an answer has at least.
+    pub least_entries: u32,
+    /// Whether entries are what counts, and not operations.
+    pub counts_entries: bool,
+}
+
+/// The requests of one connection.
+pub trait Requests: Send {
+    /// Appends the next request, with the message ID of `slot`.
+    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next;
+
+    /// Hears of the answer to the request that had that slot.
+    fn answered(&mut self, _slot: Slot, _kind: u8, _code: u32) {}
+}
+
+/// What [`Requests::next`] has done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// A request of this kind is in the buffer.
+    Sent(u8),
+    /// Nothing; there will be more when an answer has come.
+    Wait,
+    /// Nothing, for ever.
+    End,
+}
+
+/// Why a workload cannot be made.
+#[derive(Debug)]
+pub struct WorkloadError(pub String);
+
+impl Kind {
+    /// A kind whose answers have result code 0.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            expected_codes: &[0],
+            least_entries: 0,
+            counts_entries: false,
+        }
+    }
+
+    /// The same with other codes.
+    #[must_use]
+    pub fn expecting(mut self, codes: &'static [u32]) -> Self {
+        self.expected_codes = codes;
+        self
+    }
+
+    /// The same, with so many entries in each answer.
+    #[must_use]
+    pub fn least_entries(mut self, entries: u32) -> Self {
+        self.least_entries = entries;
+        self
+    }
+
+    /// The same, counted in entries.
+    #[must_use]
+    pub fn counting_entries(mut self) -> Self {
+        self.counts_entries = true;
+        self
+    }
+}
+
+impl fmt::Display for WorkloadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for WorkloadError {}
+
+impl From<io::Error> for WorkloadError {
+    fn from(error: io::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<String> for WorkloadError {
+    fn from(text: String) -> Self {
+        Self(text)
+    }
+}

@@ -1,0 +1,276 @@
+//! The basic operations, one at a time, on the names of a data set in sequential or random order: the telco table.
+
+use std::{
+    str::FromStr,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use ironbark_ldap_proto::{Authentication, BindRequest, CompareRequest, ModifyOperation, Request};
+
+use super::{
+    Kind, Next, Population, Requests, Workload, WorkloadError,
+    sample::{encode_add, encode_modify, equality, place, search},
+};
+use crate::{
+    generate::{self, EntryName, random::Random},
+    target::Credentials,
+    wire::{Pool, Slot},
+};
+
+/// Which operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OperationKind {
+    /// New entries.
+    Add,
+    /// An equality search for the login.
+    Search,
+    /// A comparison with the login, which is true.
+    Compare,
+    /// Simple binds as the entry, with its password.
+    Bind,
+    /// Simple binds as the name that the connections bind as, such as the rootdn.
+    BindAdmin,
+    /// A replaced value.
+    Modify,
+}
+
+/// In which order entries are taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// One after the other.
+    Sequential,
+    /// At random.
+    Random,
+}
+
+/// The workload.
+#[derive(Debug)]
+pub struct Operations {
+    population: Population,
+    operation: OperationKind,
+    order: Order,
+    kinds: [Kind; 1],
+    pool: Arc<Pool>,
+    names: Arc<Vec<EntryName>>,
+    /// The next entry of a sequential order.
+    turn: Arc<AtomicUsize>,
+}
+
+impl Operations {
+    /// Encodes the requests, where they can be encoded beforehand; `credentials` are those of [`OperationKind::BindAdmin`].
+    ///
+    /// # Errors
+    /// Nobody to bind as.
+    pub fn new(
+        population: Population,
+        operation: OperationKind,
+        order: Order,
+        credentials: Option<&Credentials>,
+    ) -> Result<Self, WorkloadError> {
+        let mut pool = Pool::default();
+        let mut names = Vec::new();
+        match operation {
+            OperationKind::Add => {}
+            OperationKind::Modify => names.extend(population.names()),
+            OperationKind::BindAdmin => {
+                let missing = || WorkloadError("this operation needs a name and a password".to_owned());
+                let credentials = credentials.ok_or_else(missing)?;
+                pool.push(&bind(&credentials.dn, &credentials.password));
+            }
+            OperationKind::Search | OperationKind::Compare | OperationKind::Bind => {
+                for name in population.names() {
+                    push(&mut pool, &population, operation, &name);
+                }
+            }
+        }
+        let codes: &[u32] = if operation == OperationKind::Compare {
+            &[6]
+        } else {
+            &[0]
+        };
+        let entries = u32::from(operation == OperationKind::Search);
+        Ok(Self {
+            kinds: [Kind::new(operation.name()).expecting(codes).least_entries(entries)],
+            population,
+            operation,
+            order,
+            pool: Arc::new(pool),
+            names: Arc::new(names),
+            turn: Arc::default(),
+        })
+    }
+}
+
+fn push(pool: &mut Pool, population: &Population, operation: OperationKind, name: &EntryName) {
+    let attribute = login_attribute(population.set().kind());
+    match operation {
+        OperationKind::Search => {
+            let filter = equality(attribute, name.login.as_bytes());
+            pool.push(&search(population.set().suffix(), filter, 0));
+        }
+        OperationKind::Compare => pool.push(&Request::Compare(CompareRequest {
+            entry: name.dn.as_bytes(),
+            attribute: attribute.as_bytes(),
+            value: name.login.as_bytes(),
+        })),
+        _ => pool.push(&bind(&name.dn, name.login.as_bytes())),
+    }
+}
+
+fn bind<'a>(dn: &'a str, password: &'a [u8]) -> Request<'a> {
+    Request::Bind(BindRequest {
+        version: 3,
+        name: dn.as_bytes(),
+        authentication: Authentication::Simple(password),
+    })
+}
+
+/// The attribute that holds [`EntryName::login`].
+fn login_attribute(kind: generate::Kind) -> &'static str {
+    match kind {
+        generate::Kind::Telco => "imsi",
+        generate::Kind::Groups => "cn",
+        _ => "uid",
+    }
+}
+
+/// An attribute that every entry may have, without an index in the usual configurations.
+fn changed_attribute(kind: generate::Kind) -> &'static str {
+    match kind {
+        generate::Kind::Telco => "servingNode",
+        generate::Kind::Groups => "description",
+        _ => "telephoneNumber",
+    }
+}
+
+impl Workload for Operations {
+    fn name(&self) -> String {
+        let order = match self.order {
+            Order::Sequential => "sequential",
+            Order::Random => "random",
+        };
+        let (data, operation) = (self.population.set().kind().name(), self.operation.name());
+        format!("{data} {operation}, {order}")
+    }
+
+    fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    fn requests(&self, number: u32, _connections: u32) -> Box<dyn Requests> {
+        Box::new(Stream {
+            population: self.population.clone(),
+            operation: self.operation,
+            order: self.order,
+            pool: self.pool.clone(),
+            names: self.names.clone(),
+            turn: self.turn.clone(),
+            random: self.population.random(number),
+            is_binding: false,
+        })
+    }
+}
+
+struct Stream {
+    population: Population,
+    operation: OperationKind,
+    order: Order,
+    pool: Arc<Pool>,
+    names: Arc<Vec<EntryName>>,
+    turn: Arc<AtomicUsize>,
+    random: Random,
+    /// Nothing may follow a bind until it is answered (RFC 4511 §4.2.1): slapd leaves what does without an answer.
+    is_binding: bool,
+}
+
+impl Stream {
+    fn choose(&mut self, count: usize) -> usize {
+        match self.order {
+            Order::Sequential => self.turn.fetch_add(1, Ordering::Relaxed) % count.max(1),
+            Order::Random => place(&mut self.random, count),
+        }
+    }
+}
+
+impl Requests for Stream {
+    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+        match self.operation {
+            OperationKind::Add => match self.population.new_entry() {
+                Ok(entry) => encode_add(&entry, slot, out),
+                Err(_) => return Next::End,
+            },
+            OperationKind::Modify => {
+                let index = self.choose(self.names.len());
+                let Some(name) = self.names.get(index) else {
+                    return Next::End;
+                };
+                let value = format!("49{:09}", self.random.below(1_000_000_000));
+                let attribute = changed_attribute(self.population.set().kind());
+                let operation = ModifyOperation::Replace;
+                encode_modify(name.dn.as_bytes(), operation, attribute, value.as_bytes(), slot, out);
+            }
+            OperationKind::Bind | OperationKind::BindAdmin if self.is_binding => return Next::Wait,
+            _ => {
+                self.is_binding = true;
+                let index = self.choose(self.pool.len());
+                self.pool.copy(index, slot, out);
+            }
+        }
+        Next::Sent(0)
+    }
+
+    fn answered(&mut self, _slot: Slot, _kind: u8, _code: u32) {
+        self.is_binding = false;
+    }
+}
+
+impl OperationKind {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::Add,
+        Self::Search,
+        Self::Compare,
+        Self::Bind,
+        Self::BindAdmin,
+        Self::Modify,
+    ];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Add => "add",
+            Self::Search => "search",
+            Self::Compare => "compare",
+            Self::Bind => "bind",
+            Self::BindAdmin => "bind-admin",
+            Self::Modify => "modify",
+        }
+    }
+}
+
+impl FromStr for OperationKind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let found = Self::ALL.into_iter().find(|operation| operation.name() == text);
+        found.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            format!("unknown operation `{text}`; known are {names}")
+        })
+    }
+}
+
+impl FromStr for Order {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "sequential" => Ok(Self::Sequential),
+            "random" => Ok(Self::Random),
+            _ => Err(format!("unknown order `{text}`; known are sequential, random")),
+        }
+    }
+}

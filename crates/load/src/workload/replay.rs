@@ -1,0 +1,279 @@
+//! Replay of LDIF change records, each once and in their order; and such records for a data set.
+
+use std::{
+    collections::HashMap,
+    io::{self, BufRead, Write},
+    sync::Arc,
+};
+
+use ironbark_ldap_proto::{self as proto, ModifyDnRequest, ModifyRequest, Request};
+use ironbark_ldif::{Change, Modification, ModifyKind, NoFiles, Reader, Record, RecordKind, Writer};
+
+use super::{Kind, Next, Population, Requests, Workload, WorkloadError, sample::encode_add};
+use crate::{
+    generate::{self, Entry},
+    wire::{Slot, encode},
+};
+
+/// The workload: the changes of a file, encoded. Changes of one entry stay on one connection, so that they keep their order (as
+/// long as one request is in flight on it).
+#[derive(Debug)]
+pub struct Replay {
+    name: String,
+    kinds: [Kind; 4],
+    changes: Arc<Vec<Encoded>>,
+}
+
+/// A change.
+#[derive(Clone, Debug)]
+struct Encoded {
+    request: Vec<u8>,
+    kind: u8,
+    /// Which entry: numbers in order of appearance.
+    entry: usize,
+}
+
+impl Replay {
+    /// Reads and encodes all changes; a record without `changetype` is an entry to add.
+    ///
+    /// # Errors
+    /// Not LDIF, controls, or no change at all.
+    pub fn new(name: &str, input: impl BufRead) -> Result<Self, WorkloadError> {
+        let mut reader = Reader::new(input, NoFiles);
+        let mut changes = Vec::new();
+        let mut entries: HashMap<Vec<u8>, usize> = HashMap::new();
+        while let Some(record) = reader.read().map_err(|error| WorkloadError(error.to_string()))? {
+            let count = entries.len();
+            let entry = *entries.entry(record.dn.to_ascii_lowercase()).or_insert(count);
+            let (request, kind) = encode_record(&record)?;
+            changes.push(Encoded { request, kind, entry });
+        }
+        if changes.is_empty() {
+            return Err(WorkloadError(format!("{name}: no changes")));
+        }
+        Ok(Self {
+            name: name.to_owned(),
+            kinds: ["add", "delete", "modify", "rename"].map(Kind::new),
+            changes: Arc::new(changes),
+        })
+    }
+
+    /// How many changes there are.
+    pub fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    /// Whether there is none: never.
+    pub fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+}
+
+fn encode_record(record: &Record) -> Result<(Vec<u8>, u8), WorkloadError> {
+    let mut out = Vec::new();
+    let change = match &record.kind {
+        RecordKind::Content(attributes) => Change::Add(attributes.clone()),
+        RecordKind::Change { controls, change } if controls.is_empty() => change.clone(),
+        RecordKind::Change { .. } => {
+            return Err(WorkloadError(format!(
+                "line {}: controls are not replayed",
+                record.line
+            )));
+        }
+    };
+    let kind = match &change {
+        Change::Add(attributes) => {
+            encode_add(
+                &Entry::from_pairs(record.dn.clone(), attributes.clone()),
+                Slot::FIRST,
+                &mut out,
+            );
+            0
+        }
+        Change::Delete => {
+            encode(&mut out, Slot::FIRST, &Request::Delete(&record.dn));
+            1
+        }
+        Change::Modify(modifications) => {
+            encode_modifications(&record.dn, modifications, &mut out);
+            2
+        }
+        Change::ModifyDn {
+            new_rdn,
+            delete_old_rdn,
+            new_superior,
+        } => {
+            let request = ModifyDnRequest {
+                entry: &record.dn,
+                new_rdn,
+                delete_old_rdn: *delete_old_rdn,
+                new_superior: new_superior.as_deref(),
+            };
+            encode(&mut out, Slot::FIRST, &Request::ModifyDn(request));
+            3
+        }
+    };
+    Ok((out, kind))
+}
+
+fn encode_modifications(dn: &[u8], modifications: &[Modification], out: &mut Vec<u8>) {
+    let values: Vec<Vec<&[u8]>> = modifications
+        .iter()
+        .map(|modification| modification.values.iter().map(Vec::as_slice).collect())
+        .collect();
+    let changes: Vec<proto::Modification<'_>> = modifications
+        .iter()
+        .zip(&values)
+        .map(|(modification, values)| proto::Modification {
+            operation: match modification.kind {
+                ModifyKind::Add => proto::ModifyOperation::Add,
+                ModifyKind::Delete => proto::ModifyOperation::Delete,
+                ModifyKind::Replace => proto::ModifyOperation::Replace,
+                ModifyKind::Increment => proto::ModifyOperation::Increment,
+            },
+            attribute: &modification.attribute,
+            values: values.as_slice().into(),
+        })
+        .collect();
+    let request = ModifyRequest {
+        object: dn,
+        changes: changes.as_slice().into(),
+    };
+    encode(out, Slot::FIRST, &Request::Modify(request));
+}
+
+impl Workload for Replay {
+    fn name(&self) -> String {
+        format!("replay {}", self.name)
+    }
+
+    fn kinds(&self) -> &[Kind] {
+        &self.kinds
+    }
+
+    fn requests(&self, number: u32, connections: u32) -> Box<dyn Requests> {
+        Box::new(Stream {
+            changes: self.changes.clone(),
+            next: 0,
+            number: usize::try_from(number).unwrap_or(0),
+            connections: usize::try_from(connections).unwrap_or(1).max(1),
+        })
+    }
+}
+
+struct Stream {
+    changes: Arc<Vec<Encoded>>,
+    next: usize,
+    number: usize,
+    connections: usize,
+}
+
+impl Requests for Stream {
+    fn next(&mut self, slot: Slot, out: &mut Vec<u8>) -> Next {
+        while let Some(change) = self.changes.get(self.next) {
+            self.next += 1;
+            if change.entry % self.connections == self.number {
+                let start = out.len();
+                out.extend_from_slice(&change.request);
+                slot.patch(out, start);
+                return Next::Sent(change.kind);
+            }
+        }
+        Next::End
+    }
+}
+
+/// Writes `count` modifications of random entries of a population, which succeed in any order and any number of times: a value
+/// without an index replaced (half of them), an indexed one replaced, a value added (a quarter each, the latter once only).
+///
+/// # Errors
+/// Errors of `out`.
+pub fn write_changes(population: &Population, count: u64, out: &mut impl Write) -> io::Result<()> {
+    let mut random = population.random(u32::MAX);
+    let (plain, indexed) = match population.set().kind() {
+        generate::Kind::Telco => ("servingNode", "chargingCharacteristics"),
+        generate::Kind::Groups => ("description", "description"),
+        _ => ("telephoneNumber", "displayName"),
+    };
+    let writer = Writer::default();
+    let mut text = Vec::new();
+    for number in 0..count {
+        let dn = population.set().name(random.below(population.entries())).dn;
+        let digits = random.below(100_000_000);
+        let (kind, attribute, value) = match random.below(4) {
+            0 => (ModifyKind::Add, "description", format!("change {number} of the replay")),
+            1 => (ModifyKind::Replace, indexed, format!("{digits:08}")),
+            _ => (ModifyKind::Replace, plain, format!("49{digits:08}")),
+        };
+        let change = Change::Modify(vec![Modification {
+            line: 0,
+            kind,
+            attribute: attribute.into(),
+            values: vec![value.into()],
+        }]);
+        writer.change(&mut text, dn.as_bytes(), &[], &change);
+        text.push(b'\n');
+        if text.len() > FLUSH {
+            out.write_all(&text)?;
+            text.clear();
+        }
+    }
+    out.write_all(&text)?;
+    out.flush()
+}
+
+const FLUSH: usize = 1 << 16;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate::{DataSet, Passwords};
+
+    const LDIF: &str = "dn: cn=a,dc=x\nchangetype: modify\nreplace: sn\nsn: 1\n-\n\n\
+        dn: cn=b,dc=x\nchangetype: delete\n\n\
+        dn: CN=A,dc=x\nchangetype: modrdn\nnewrdn: cn=c\ndeleteoldrdn: 1\n\n\
+        dn: cn=d,dc=x\nobjectClass: person\ncn: d\nsn: d\n";
+
+    fn all(replay: &Replay, connections: u32) -> Vec<Vec<u8>> {
+        let kinds_of = |number| {
+            let mut requests = replay.requests(number, connections);
+            let mut kinds = Vec::new();
+            let mut out = Vec::new();
+            while let Next::Sent(kind) = requests.next(Slot::FIRST, &mut out) {
+                kinds.push(kind);
+            }
+            kinds
+        };
+        (0..connections).map(kinds_of).collect()
+    }
+
+    #[test]
+    fn each_change_is_sent_once_and_those_of_an_entry_by_one_connection() {
+        let replay = Replay::new("test", LDIF.as_bytes()).unwrap();
+        assert_eq!(all(&replay, 1), [vec![2, 1, 3, 0]]);
+        assert_eq!(all(&replay, 2), [vec![2, 3, 0], vec![1]]);
+        assert_eq!(replay.len(), 4);
+    }
+
+    #[test]
+    fn what_cannot_be_replayed_is_refused() {
+        assert!(Replay::new("test", &b""[..]).is_err());
+        assert!(Replay::new("test", &b"dn: cn=a\nchangetype: nothing\n"[..]).is_err());
+        let control = b"dn: cn=a\ncontrol: 1.2.3\nchangetype: delete\n";
+        assert!(Replay::new("test", &control[..]).unwrap_err().0.contains("controls"));
+    }
+
+    #[test]
+    fn changes_of_a_data_set_can_be_replayed() {
+        for kind in [generate::Kind::Zimbra, generate::Kind::Telco] {
+            let set = DataSet::new(kind, 1, "dc=example,dc=com", Passwords::Usual).unwrap();
+            let population = Population::new(set, 100, 100, 1, 100).unwrap();
+            let (mut text, mut again) = (Vec::new(), Vec::new());
+            write_changes(&population, 280, &mut text).unwrap();
+            write_changes(&population, 280, &mut again).unwrap();
+            assert_eq!(text, again);
+            let replay = Replay::new("test", &text[..]).unwrap();
+            assert_eq!(all(&replay, 1), [vec![2; 280]]);
+        }
+    }
+}
