@@ -98,7 +98,7 @@ impl DirectoryMark {
 }
 
 impl Pools {
-    fn exact_of(&mut self, base: &str, entry: &Entry, attributes: &[&str], size_limit: u32) {
+    fn exact_of(&mut self, base: &str, entry: &Entry, attributes: &[&'static str], size_limit: u32) {
         for attribute in attributes {
             if let Some(value) = entry.values(attribute).first() {
                 self.exact.push(&search(base, equality(attribute, value), size_limit));

@@ -116,7 +116,7 @@ fn substring(entry: &Entry, kind: generate::Kind, random: &mut Random) -> Option
     let value = value.split(|octet| *octet == b'@').next()?;
     let start = place(random, value.len().checked_sub(SUBSTRING)? + 1);
     let part = value.get(start..start + SUBSTRING)?;
-    Some(substrings(attribute, b"", part, b"").into_owned())
+    Some(substrings(attribute, b"", part, b""))
 }
 
 fn range(entry: &Entry, kind: generate::Kind) -> Option<Filter<'static>> {
@@ -138,7 +138,7 @@ fn range(entry: &Entry, kind: generate::Kind) -> Option<Filter<'static>> {
         Filter::GreaterOrEqual(assertion(attribute, from.as_bytes())),
         Filter::LessOrEqual(assertion(attribute, to.as_bytes())),
     ]);
-    Some(filter.into_owned())
+    Some(filter)
 }
 
 fn selective(entry: &Entry, kind: generate::Kind) -> Option<Filter<'static>> {
@@ -149,14 +149,14 @@ fn selective(entry: &Entry, kind: generate::Kind) -> Option<Filter<'static>> {
         Filter::Present(login.as_bytes().into()),
         equality(login, entry.values(login).first()?),
     ]);
-    Some(filter.into_owned())
+    Some(filter)
 }
 
 fn one_of(population: &Population, terms: u32, random: &mut Random) -> Filter<'static> {
     let login = login(population.set().kind());
     let term = |_| {
         let name = population.set().name(random.below(population.entries()));
-        equality(login, name.login.as_bytes()).into_owned()
+        equality(login, name.login.as_bytes())
     };
     Filter::Or((0..terms).map(term).collect())
 }

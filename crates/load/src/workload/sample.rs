@@ -103,21 +103,21 @@ impl Population {
 }
 
 /// `(attribute=value)`.
-pub(super) fn equality<'a>(attribute: &'a str, value: &'a [u8]) -> Filter<'a> {
+pub(super) fn equality(attribute: &'static str, value: &[u8]) -> Filter<'static> {
     Filter::Equality(assertion(attribute, value))
 }
 
 /// Attribute and value.
-pub(super) fn assertion<'a>(attribute: &'a str, value: &'a [u8]) -> Assertion<'a> {
+pub(super) fn assertion(attribute: &'static str, value: &[u8]) -> Assertion<'static> {
     Assertion {
         attribute: Cow::Borrowed(attribute.as_bytes()),
-        value: Cow::Borrowed(value),
+        value: Cow::Owned(value.to_vec()),
     }
 }
 
 /// `(attribute=initial*any*final)`; what is empty is left out.
-pub(super) fn substrings<'a>(attribute: &'a str, initial: &'a [u8], any: &'a [u8], r#final: &'a [u8]) -> Filter<'a> {
-    let part = |bytes: &'a [u8]| (!bytes.is_empty()).then_some(Cow::Borrowed(bytes));
+pub(super) fn substrings(attribute: &'static str, initial: &[u8], any: &[u8], r#final: &[u8]) -> Filter<'static> {
+    let part = |bytes: &[u8]| (!bytes.is_empty()).then(|| Cow::Owned(bytes.to_vec()));
     Filter::Substrings {
         attribute: Cow::Borrowed(attribute.as_bytes()),
         initial: part(initial),
