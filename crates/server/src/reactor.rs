@@ -132,7 +132,9 @@ impl Reactor {
 
     /// Called when this thread's reactor has nothing to do and is about to wait.
     fn rest() {
-        let Some(reactor) = REACTOR.with_borrow(Weak::upgrade) else { return };
+        let Some(reactor) = REACTOR.with_borrow(Weak::upgrade) else {
+            return;
+        };
         if let Ok(mut work) = reactor.work.try_borrow_mut() {
             work.worker.rest();
         }

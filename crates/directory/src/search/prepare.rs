@@ -268,7 +268,15 @@ fn add_targets(
         Backend::Stored { .. } => {
             if let Some(snapshot) = scratch.take_snapshot(context)? {
                 let names = scratch.dn_parts(context.number).0;
-                add_stored_targets(run, configuration, context, (snapshot.view(), names), base, scope, deref_base)?;
+                add_stored_targets(
+                    run,
+                    configuration,
+                    context,
+                    (snapshot.view(), names),
+                    base,
+                    scope,
+                    deref_base,
+                )?;
                 scratch.keep_snapshot(snapshot);
             }
             Ok(())
