@@ -17,6 +17,15 @@ pub(crate) fn for_each(configuration: &Configuration, dn: &str, has_subordinates
     visit(&known.has_subordinates, b"hasSubordinates", text);
 }
 
+/// Whether an attribute is one of them.
+pub(crate) fn is_computed(configuration: &Configuration, description: &AttributeDescription) -> bool {
+    let known = &configuration.well_known;
+    let computed = [&known.entry_dn, &known.subschema_subentry, &known.has_subordinates];
+    computed
+        .iter()
+        .any(|known| known.attribute_type == description.attribute_type)
+}
+
 /// Adds them to an entry in memory.
 pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subordinates: bool) {
     let dn = entry.dn.pretty().to_owned();

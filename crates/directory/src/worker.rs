@@ -96,7 +96,7 @@ pub struct Completion {
 }
 
 impl Scratch {
-    pub(crate) fn directory(&self) -> &Directory {
+    pub(crate) fn directory(&self) -> &Arc<Directory> {
         &self.directory
     }
 
@@ -250,9 +250,9 @@ impl Worker {
         }
         let directory = &self.directory;
         let result = match &message.operation {
-            Request::Bind(request) => bind::start(directory, session, configuration, &origin, request, out),
+            Request::Bind(request) => bind::start(&mut self.scratch, session, configuration, &origin, request, out),
             Request::Compare(request) => {
-                let error = compare::compare(configuration, &origin, request, &controls);
+                let error = compare::compare(&mut self.scratch, configuration, &origin, request, &controls);
                 return self.answer(&origin, kind, &error, out);
             }
             Request::Extended(request) => {

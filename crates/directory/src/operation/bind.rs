@@ -1,26 +1,27 @@
 //! Bind (RFC 4511 §4.2): anonymous, and simple with name and password; of SASL, EXTERNAL is refused until it is built.
 
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 use ironbark_config::{Allow, Disallow, Operations, access::Privileges};
 use ironbark_ldap_proto::{Authentication, BindRequest, Operation};
-use ironbark_model::{Dn, Entry, ResultCode};
-use ironbark_store::Location;
+use ironbark_model::{Dn, ResultCode};
+use ironbark_store::{Record, View};
 use tokio::sync::oneshot;
 
 use super::{Origin, write_checks};
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
-    access::{self, Subject, Target},
-    context::Backend,
+    access::{Subject, Target, WriteCheck},
     password::{self, Cost},
     respond,
+    search::dn_cache::{DnCache, Found},
     session::Identity,
+    worker::Scratch,
 };
 
 /// Begins a bind. Whatever the outcome, operations under way are given up first and the connection is anonymous until the end.
 pub(crate) fn start(
-    directory: &Arc<Directory>,
+    scratch: &mut Scratch,
     session: &mut Session,
     configuration: &Configuration,
     origin: &Origin,
@@ -55,14 +56,14 @@ pub(crate) fn start(
     };
     if dn.depth() == 0 || password.is_empty() {
         anonymous(configuration, origin, &dn, password)?;
-        return Ok(succeed(directory, session, origin, Identity::default(), out));
+        return Ok(succeed(scratch.directory(), session, origin, Identity::default(), out));
     }
-    match check_name(configuration, origin, &dn, password)? {
+    match check_name(scratch, configuration, origin, &dn, password)? {
         Verdict::Accepted(identity) => {
             crate::log::bound(origin, identity.dn.pretty());
-            Ok(succeed(directory, session, origin, identity, out))
+            Ok(succeed(scratch.directory(), session, origin, identity, out))
         }
-        Verdict::Slow(check) => submit(directory, origin, check),
+        Verdict::Slow(check) => submit(scratch.directory(), origin, check),
     }
 }
 
@@ -112,6 +113,7 @@ fn anonymous(configuration: &Configuration, origin: &Origin, dn: &Dn, password: 
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
 fn check_name(
+    scratch: &mut Scratch,
     configuration: &Configuration,
     origin: &Origin,
     dn: &Dn,
@@ -127,14 +129,14 @@ fn check_name(
         context.check_restrictions(Operations::BIND, origin)?;
     }
     let Some((name, root_password)) = root_password(configuration, dn) else {
-        let (name, stored) = entry_passwords(configuration, dn)?;
+        let (name, stored) = entry_passwords(scratch, configuration, dn)?;
         return decide(name, stored, password);
     };
     if password::cost(&root_password) == Cost::Cheap && password::verify(&root_password, password) {
         return decide(name, vec![root_password], password);
     }
     // The rootdn may have an entry, whose password serves as well.
-    match entry_passwords(configuration, dn) {
+    match entry_passwords(scratch, configuration, dn) {
         Ok((name, mut stored)) => {
             stored.push(root_password);
             decide(name, stored, password)
@@ -144,24 +146,35 @@ fn check_name(
 }
 
 /// The name of an entry as it is stored, and the passwords that it can be authenticated with.
-fn entry_passwords(configuration: &Configuration, dn: &Dn) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
+fn entry_passwords(
+    scratch: &mut Scratch,
+    configuration: &Configuration,
+    dn: &Dn,
+) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     let context = configuration.context_of(dn).ok_or_else(invalid)?;
-    let Backend::Stored { database, .. } = &context.backend else {
+    let snapshot = scratch.take_snapshot(context)?.ok_or_else(invalid)?;
+    let names = scratch.dn_parts(context.number).0;
+    let found = passwords_of(configuration, context, (snapshot.view(), names), dn);
+    scratch.keep_snapshot(snapshot);
+    found
+}
+
+fn passwords_of(
+    configuration: &Configuration,
+    context: &Context,
+    (view, names): (View<'_>, &mut DnCache),
+    dn: &Dn,
+) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
+    let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
+    let Found::Entry(record) = names.find(view, dn)? else {
         return Err(invalid());
     };
-    let snapshot = database.snapshot()?;
-    let view = snapshot.view();
-    let Location::Entry(id) = view.locate(dn)? else {
-        return Err(invalid());
-    };
-    let record = view.record(id)?.ok_or_else(invalid)?;
     if record.is_alias() || record.is_subentry() || record.is_referral() {
         return Err(invalid());
     }
-    let entry = record.to_entry(view.dn(id)?)?;
-    let stored = usable_passwords(configuration, context, &entry)?;
-    Ok((entry.dn, stored))
+    let stored = usable_passwords(configuration, context, view, &record)?;
+    Ok((view.dn(record.id)?, stored))
 }
 
 /// The name and the `rootpw` of the database whose rootdn this is.
@@ -199,23 +212,26 @@ fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, Oper
 fn usable_passwords(
     configuration: &Configuration,
     context: &Context,
-    entry: &Entry,
+    view: View<'_>,
+    record: &Record<'_>,
 ) -> Result<Vec<Vec<u8>>, OperationError> {
     let known = &configuration.well_known.user_password;
     let anonymous = Identity::default();
     let subject = Subject::of(&anonymous, context);
     let schema = &configuration.schema;
+    let check = WriteCheck::on_record(context, configuration, subject, record, view);
     let mut values = Vec::new();
-    for attribute in &entry.attributes {
-        if !schema.is_subtype(attribute.description.attribute_type, known.attribute_type) {
+    for attribute in record.attributes() {
+        let description = attribute.description();
+        if !schema.is_subtype(description.attribute_type, known.attribute_type) {
             continue;
         }
-        for value in &attribute.values {
-            let target = Target::Attribute(&attribute.description, Some(value));
-            if access::permits(context, configuration, subject, entry, target, Privileges::AUTH) {
-                values.push(value.clone());
+        attribute.for_each(&mut |value| {
+            if check.permits(Target::Attribute(description, Some(value)), Privileges::AUTH) {
+                values.push(value.to_vec());
             }
-        }
+            ControlFlow::Continue(())
+        })?;
     }
     if values.is_empty() {
         // An entry without a password cannot be told from a wrong password (RFC 4513 §6.3.1 leaves it open; slapd does the same).

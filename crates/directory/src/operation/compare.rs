@@ -1,27 +1,32 @@
 //! Compare (RFC 4511 §4.10).
 
+use std::ops::ControlFlow;
+
 use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::{CompareRequest, controls::RequestControls};
 use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode, Schema};
-use ironbark_store::{Location, View};
+use ironbark_store::{Record, View};
 
 use super::Origin;
 use crate::{
     Configuration, Context, OperationError,
-    access::{self, Subject, Target},
+    access::{self, Subject, Target, WriteCheck},
     computed,
     context::Backend,
     referral,
+    search::dn_cache::{DnCache, Found},
+    worker::Scratch,
 };
 
 /// Compares; the "error" is the result, compareTrue and compareFalse included.
 pub(crate) fn compare(
+    scratch: &mut Scratch,
     configuration: &Configuration,
     origin: &Origin,
     request: &CompareRequest<'_>,
     controls: &RequestControls<'_>,
 ) -> OperationError {
-    match outcome(configuration, origin, request, controls) {
+    match outcome(scratch, configuration, origin, request, controls) {
         Ok(true) => OperationError::code(ResultCode::COMPARE_TRUE),
         Ok(false) => OperationError::code(ResultCode::COMPARE_FALSE),
         Err(error) => error,
@@ -40,6 +45,7 @@ struct Comparison<'a> {
 }
 
 fn outcome(
+    scratch: &mut Scratch,
     configuration: &Configuration,
     origin: &Origin,
     request: &CompareRequest<'_>,
@@ -77,9 +83,14 @@ fn outcome(
                 .ok_or_else(|| OperationError::no_such_object(String::new()))?;
             comparison.with(context, entry)
         }
-        Backend::Stored { database, .. } => {
-            let snapshot = database.snapshot()?;
-            comparison.with_stored(context, snapshot.view(), controls)
+        Backend::Stored { .. } => {
+            let Some(snapshot) = scratch.take_snapshot(context)? else {
+                return Err(OperationError::code(ResultCode::NO_SUCH_OBJECT));
+            };
+            let names = scratch.dn_parts(context.number).0;
+            let compared = comparison.with_stored(context, (snapshot.view(), names), controls);
+            scratch.keep_snapshot(snapshot);
+            compared
         }
     }
 }
@@ -116,15 +127,15 @@ impl Comparison<'_> {
     fn with_stored(
         &self,
         context: &Context,
-        view: View<'_>,
+        (view, names): (View<'_>, &mut DnCache),
         controls: &RequestControls<'_>,
     ) -> Result<bool, OperationError> {
         let Self { configuration, dn, .. } = self;
-        let id = match view.locate(dn)? {
-            Location::Entry(id) => id,
-            Location::Missing { ancestor } => {
+        let subject = Subject::of(&self.origin.identity, context);
+        let record = match names.find(view, dn)? {
+            Found::Entry(record) => record,
+            Found::Missing(ancestor) => {
                 let error = referral::missing(configuration, view, dn, ancestor);
-                let subject = Subject::of(&self.origin.identity, context);
                 return Err(access::undisclosed(
                     context,
                     configuration,
@@ -134,20 +145,66 @@ impl Comparison<'_> {
                 ));
             }
         };
-        let record = view
-            .record(id)?
-            .ok_or_else(|| OperationError::code(ResultCode::NO_SUCH_OBJECT))?;
         if record.is_referral() && controls.manage_dsa_it.is_none() {
             let urls = referral::urls_of(configuration, &record, Some((dn, dn)), None);
-            return Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls));
+            return Err(OperationError::referral(view.dn(record.id)?.pretty().to_owned(), urls));
         }
-        let mut entry = record.to_entry(view.dn(id)?)?;
-        computed::add_all(configuration, &mut entry, view.has_subordinates(id)?);
         if let Some(assertion) = &controls.assertion {
-            let subject = Subject::of(&self.origin.identity, context);
-            super::check_assertion(context, configuration, subject, &entry, &assertion.value.0)?;
+            let stored = (view, &record);
+            super::check_assertion_on_record(context, configuration, subject, stored, &assertion.value.0)?;
         }
-        self.with(context, &entry)
+        if computed::is_computed(configuration, &self.description) {
+            let mut entry = record.to_entry(view.dn(record.id)?)?;
+            computed::add_all(configuration, &mut entry, view.has_subordinates(record.id)?);
+            return self.with(context, &entry);
+        }
+        let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+        self.with_record(&check, &record)
+    }
+
+    /// Compares where the entry lies. Of a big set, one value is looked up.
+    fn with_record(&self, check: &WriteCheck<'_>, record: &Record<'_>) -> Result<bool, OperationError> {
+        let schema = &*self.configuration.schema;
+        // Without disclose the entry does not exist for this subject.
+        let unless_hidden = |code| {
+            let is_disclosed = check.permits(Target::Entry, Privileges::DISCLOSE);
+            OperationError::code(if is_disclosed { code } else { ResultCode::NO_SUCH_OBJECT })
+        };
+        let target = Target::Attribute(&self.description, Some(self.value));
+        if !check.permits(target, Privileges::COMPARE) {
+            return Err(unless_hidden(ResultCode::INSUFFICIENT_ACCESS_RIGHTS));
+        }
+        let (mut is_there, mut holds) = (false, false);
+        let mut normalized = Vec::new();
+        for attribute in record.attributes() {
+            let description = attribute.description();
+            if !schema.is_description_subtype(description, &self.description) {
+                continue;
+            }
+            is_there = true;
+            let Some(rule) = schema.attribute_type(description.attribute_type).equality else {
+                continue;
+            };
+            if attribute.is_external() && rule.evaluate.is_none() {
+                holds |= attribute.holds_normalized(&self.assertion)?;
+                continue;
+            }
+            attribute.for_each(&mut |value| {
+                normalized.clear();
+                holds |= (rule.normalize_value)(schema, value, &mut normalized).is_ok()
+                    && rule.matches(schema, &normalized, &self.assertion);
+                if holds {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            })?;
+        }
+        match (holds, is_there) {
+            (true, _) => Ok(true),
+            (false, true) => Ok(false),
+            (false, false) => Err(unless_hidden(ResultCode::NO_SUCH_ATTRIBUTE)),
+        }
     }
 
     fn with(&self, context: &Context, entry: &Entry) -> Result<bool, OperationError> {

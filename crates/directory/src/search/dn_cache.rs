@@ -17,6 +17,23 @@ pub(crate) struct DnCache {
     structure_version: u64,
     parents: FxHashMap<EntryId, Parent>,
     base: Base,
+    superior: Superior,
+}
+
+/// The superior of the entry that was found last: the next one is often its neighbour.
+#[derive(Debug, Default)]
+struct Superior {
+    /// [`View::version`] of the snapshot; 0 for none.
+    version: u64,
+    normalized: Vec<u8>,
+    id: EntryId,
+}
+
+/// An entry looked up by its name.
+pub(crate) enum Found<'t> {
+    Entry(Record<'t>),
+    /// The closest superior entry, if any, and its number of RDNs.
+    Missing(Option<(EntryId, usize)>),
 }
 
 /// Where a search began last: the next one usually begins there too.
@@ -64,6 +81,34 @@ impl DnCache {
         known.normalized.extend_from_slice(base.normalized());
         (known.version, known.id, known.is_referral) = (version, id, is_referral);
         Ok((location, is_referral))
+    }
+
+    /// The entry of a name. Takes two look-ups for one below the superior of the last call while nothing was written since.
+    pub(crate) fn find<'t>(&mut self, view: View<'t>, dn: &Dn) -> Result<Found<'t>, StoreError> {
+        let (known, version) = (&mut self.superior, view.version());
+        let above = dn.ancestor_forms(dn.depth().saturating_sub(1)).1;
+        if known.version == version
+            && known.normalized == above
+            && let Some((_, rdn)) = dn.rdn(0)
+            && let Some(id) = view.subordinate(known.id, rdn)?
+            && let Some(record) = view.record(id)?
+        {
+            return Ok(Found::Entry(record));
+        }
+        let id = match view.locate(dn)? {
+            Location::Entry(id) => id,
+            Location::Missing { ancestor } => return Ok(Found::Missing(ancestor)),
+        };
+        let Some(record) = view.record(id)? else {
+            return Ok(Found::Missing(None));
+        };
+        // Of a topmost entry the whole name is entered, not an RDN.
+        if record.parent() != 0 {
+            known.normalized.clear();
+            known.normalized.extend_from_slice(above);
+            (known.version, known.id) = (version, record.parent());
+        }
+        Ok(Found::Entry(record))
     }
 
     /// Writes the pretty DN of a record into `out`, which is cleared first.

@@ -88,6 +88,10 @@ impl<'t> View<'t> {
             .map(|value| varint::read(value).ok_or_else(|| StoreError::damaged("a row of `names`")))
             .transpose()
     }
+    /// The entry below `parent` (which is an entry, not 0) with this normalized RDN.
+    pub fn subordinate(&self, parent: EntryId, normalized_rdn: &[u8]) -> Result<Option<EntryId>, StoreError> {
+        self.child(parent, normalized_rdn, &mut names::Key::new())
+    }
     /// IDs of the immediate subordinates, in no order.
     pub fn children(
         &self,
