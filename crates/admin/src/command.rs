@@ -70,8 +70,9 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
         Command::Serve(serve) => ironbark_server::serve(&serve.options(arguments)),
         Command::Own(own) => own.run(),
         Command::Load(load) => {
-            let words = arguments.iter().map(|word| word.to_string_lossy().into_owned());
-            load.run(words.collect())
+            // Where the program lies is no part of how a result came about.
+            let words = arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
+            load.run(std::iter::once("ironbark".to_owned()).chain(words).collect())
         }
         Command::Slapd { options } => {
             crate::slapd::run(std::iter::once(OsString::from("slapd")).chain(options).collect())

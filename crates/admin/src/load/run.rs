@@ -17,7 +17,7 @@ use ironbark_load::{
     target::{Credentials, Target},
     workload::Workload,
 };
-use ironbark_runtime::{Clock, UtcTime};
+use ironbark_runtime::{Clock, UtcTime, process::raise_open_files_limit};
 
 use super::{
     Failure,
@@ -129,6 +129,7 @@ impl Run {
         let target = Target::new(&self.url, self.credentials()?).map_err(usage)?;
         let plan = self.plan(defaults.is_finite)?;
         let steps = self.steps(defaults.clients);
+        raise_open_files_limit().map_err(|error| Failure::Run(format!("the limit of open files: {error}")))?;
         let clock = Clock::system();
         let started = timestamp(clock.now().utc());
         let mut live = Live::new(clock);
