@@ -54,6 +54,9 @@ struct Serve {
     /// Return when the server listens, and leave it running
     #[arg(long)]
     detach: bool,
+    /// For benchmarks: answer every search with one entry, looked up and copied, whatever was asked. Shows the limit of the sockets
+    #[arg(long)]
+    bare: bool,
 }
 
 /// Runs a subcommand; `arguments` begin with the program's name.
@@ -83,6 +86,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
 impl Serve {
     fn options(self, arguments: &[OsString]) -> ServeOptions {
         ServeOptions {
+            bare: self.bare,
             arguments: arguments.to_vec(),
             urls: Some(self.listen.join(" ")),
             config_file: self.config,

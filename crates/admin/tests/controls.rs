@@ -121,20 +121,25 @@ fn entries_are_sorted_by_the_keys() {
                 ])?;
             }
         }
-        transcript.search_but_for(
-            "# pagedresults: ",
-            &[
-                "-b",
-                BASE,
-                "-E",
-                "sss=-cn:2.5.13.3",
-                "-E",
-                "pr=2/noprompt",
-                "(cn=*)",
-                "1.1",
-            ],
-        )
+        Ok(())
     });
+}
+
+#[test]
+fn a_sorted_search_is_paged_in_its_order() {
+    // Without slapd, which answers `busy` when the next page is asked for before it has put the last one away.
+    let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
+    server.ldapadd(DATA).unwrap().success().unwrap();
+    let names = |paging: &[&str]| {
+        let search = [&["-b", BASE, "-E", "sss=-cn:2.5.13.3"], paging, &["(cn=*)", "1.1"]].concat();
+        let stdout = server.search(&search).unwrap().success().unwrap().stdout;
+        assert!(stdout.contains("# sortResult: (0) Success"), "{stdout}");
+        let names = stdout.lines().filter(|line| line.starts_with("dn:"));
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let whole = names(&[]);
+    assert!(whole.len() > 4, "{whole:?}");
+    assert_eq!(names(&["-E", "pr=2/noprompt"]), whole);
 }
 
 #[test]

@@ -224,3 +224,43 @@ fn a_new_directory_is_closed_to_strangers() {
         "{admin}"
     );
 }
+
+#[test]
+fn a_bare_server_answers_every_search_with_one_entry() {
+    let mut server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
+    server
+        .ldapadd("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n")
+        .unwrap()
+        .success()
+        .unwrap();
+    server.stop().unwrap();
+    let url = server.ldapi_url();
+    let mut bare = Command::new(Flavor::Ironbark.program().unwrap())
+        .args([
+            "serve",
+            "-c",
+            server.config_path().to_str().unwrap(),
+            "-l",
+            &url,
+            "--log",
+            "0",
+            "--bare",
+        ])
+        .spawn()
+        .unwrap();
+    let found = ironbark_testkit::wait::until(|| {
+        let output = Command::new("ldapsearch")
+            .args(["-x", "-LLL", "-H", &url, "-b", "dc=nowhere", "(cn=nobody)"])
+            .output()
+            .unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        output.status.success().then_some(text)
+    });
+    let _ = bare.kill();
+    let _ = bare.wait();
+    let found = found.unwrap();
+    assert!(
+        found.starts_with("dn: dc=example,dc=com\n") && found.contains("dc: example"),
+        "{found}"
+    );
+}

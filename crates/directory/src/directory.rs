@@ -15,6 +15,7 @@ use ironbark_store::Database;
 
 use crate::{
     Configuration, Context,
+    bare::BareAnswer,
     context::{Backend, ReferralPresence, VirtualContext},
     dse,
     error::OpenError,
@@ -52,6 +53,8 @@ pub struct OpenOptions<'a> {
     pub monitor: &'a MonitorFactory<'a>,
     /// `serverID` of this server.
     pub server_id: u16,
+    /// Whether searches are answered barely, as a limit for benchmarks.
+    pub bare: bool,
     /// What the `rootDSE` files add to the root DSE: attribute descriptions and values.
     pub root_dse: Vec<(String, Vec<Vec<u8>>)>,
 }
@@ -66,6 +69,7 @@ pub struct Directory {
     hashing_pool: HashingPool,
     databases: Vec<Arc<Database>>,
     writers: Mutex<Vec<JoinHandle<()>>>,
+    bare: Option<BareAnswer>,
 }
 
 impl Directory {
@@ -113,7 +117,13 @@ impl Directory {
         }
         let databases = queues.iter().map(|(database, ..)| Arc::clone(database)).collect();
         let configuration = configuration(options.configuration, contexts, &options.root_dse)?;
+        let bare = if options.bare {
+            bare_answer(&configuration)?
+        } else {
+            None
+        };
         let directory = Arc::new(Self {
+            bare,
             configuration: ArcSwap::from_pointee(configuration),
             clock: options.clock,
             randomness: options.randomness,
@@ -123,18 +133,16 @@ impl Directory {
             databases,
             writers: Mutex::new(Vec::new()),
         });
+        let mut writers = directory.writers.lock().unwrap_or_else(PoisonError::into_inner);
         for (database, jobs, number, checkpoint) in queues {
             let for_writer = Arc::clone(&directory);
             let writer = spawn_named(&format!("writer-{number}"), move || {
                 writer::run(&for_writer, &database, &jobs, checkpoint);
             })
             .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
-            directory
-                .writers
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(writer);
+            writers.push(writer);
         }
+        drop(writers);
         Ok(directory)
     }
 
@@ -156,6 +164,11 @@ impl Directory {
         }
         *held = Rc::new(Arc::clone(&current));
         true
+    }
+
+    /// The answer to every search, for benchmarks.
+    pub(crate) fn bare(&self) -> Option<&BareAnswer> {
+        self.bare.as_ref()
     }
 
     /// The counters.
@@ -212,6 +225,10 @@ impl Directory {
             }
         }
     }
+}
+
+fn bare_answer(configuration: &Configuration) -> Result<Option<BareAnswer>, OpenError> {
+    BareAnswer::new(configuration).map_err(|error| OpenError::Configuration(error.diagnostic_message.into_owned()))
 }
 
 fn pipeline(options: &OpenOptions<'_>, settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Pipeline, OpenError> {

@@ -4,6 +4,7 @@
 //! `VisibleEntry` is ever encoded to a client.
 
 pub mod access;
+mod bare;
 mod change;
 mod computed;
 mod configuration;

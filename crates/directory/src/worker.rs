@@ -1,6 +1,6 @@
 //! A reactor's side of the directory: decodes requests, answers quick ones at once, keeps caches and scratch memory.
 
-use std::{rc::Rc, sync::Arc};
+use std::{ops::ControlFlow, rc::Rc, sync::Arc};
 
 use ironbark_config::Disallow;
 use ironbark_ldap_proto::{
@@ -167,6 +167,17 @@ impl Worker {
     /// [`Batch::start`] for one PDU alone.
     pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
         self.batch().start(session, pdu, out)
+    }
+
+    fn begin_or_answer_barely(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
+        let Some(bare) = self.directory.bare() else {
+            return self.begin(session, pdu, out);
+        };
+        match bare.answer(&mut self.scratch, pdu, out) {
+            Ok(ControlFlow::Break(())) => Started::Answered,
+            Ok(ControlFlow::Continue(())) => self.begin(session, pdu, out),
+            Err(_) => Started::Disconnect("storage failure"),
+        }
     }
 
     fn begin(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
@@ -383,7 +394,7 @@ impl Worker {
 impl Batch<'_> {
     /// Begins one complete PDU; appends what can be answered at once to `out`.
     pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
-        self.0.begin(session, pdu, out)
+        self.0.begin_or_answer_barely(session, pdu, out)
     }
 }
 

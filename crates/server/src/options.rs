@@ -34,6 +34,8 @@ pub struct ServeOptions {
     pub user: Option<String>,
     /// `-g`.
     pub group: Option<String>,
+    /// Whether searches are answered barely, as a limit for benchmarks.
+    pub bare: bool,
 }
 
 /// Where slapd.conf is when `-f` does not say.

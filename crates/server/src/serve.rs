@@ -153,7 +153,10 @@ impl Running {
             overlays: built_in_overlays(),
         };
         let server_id = server_id(&config.global, &listeners);
-        let (directory, monitors) = open_directory(config, server_id, facts, log, clock)?;
+        if options.bare {
+            tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
+        }
+        let (directory, monitors) = open_directory(config, (server_id, options.bare), facts, log, clock)?;
         let pool = Arc::new(Pool::start(reactors, &directory, clock)?);
         for monitor in monitors {
             monitor.attach(&directory, Arc::clone(&pool));
@@ -222,7 +225,7 @@ async fn accept_until_stopped(
 /// Opens the databases, and makes the tree of each `database monitor`.
 fn open_directory(
     configuration: ironbark_config::Configuration,
-    server_id: u16,
+    (server_id, bare): (u16, bool),
     facts: Facts,
     log: &Log,
     clock: &Clock,
@@ -251,6 +254,7 @@ fn open_directory(
         overlays: &ironbark_overlays::make,
         monitor: &make_monitor,
         server_id,
+        bare,
         root_dse,
     })?;
     Ok((directory, monitors.take()))

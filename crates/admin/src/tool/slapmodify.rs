@@ -85,6 +85,7 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
         }
     };
     let directory = Directory::open(OpenOptions {
+        bare: false,
         configuration: for_tool(&chosen, options),
         clock: Clock::system(),
         randomness: Randomness::system(),

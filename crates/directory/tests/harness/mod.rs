@@ -86,6 +86,7 @@ impl Site {
         let configuration = load(file.to_str().expect("a name"), &Disk).expect("a good configuration");
         let clock = ManualClock::new(WallTime::from_unix_micros(NOW_MICROS));
         let directory = Directory::open(OpenOptions {
+            bare: false,
             configuration,
             clock: clock.clock(),
             randomness: Randomness::seeded(1),
