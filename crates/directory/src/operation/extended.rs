@@ -35,8 +35,8 @@ pub(crate) fn start(
             is_permitted()?;
             cancel(directory, session, origin, request, out)
         }
-        // As slapd's answer where TLS is not configured.
-        ExtendedOperation::StartTls => Err(unsupported()),
+        // Debian's slapd calls it unknown where TLS is not configured; this says that it is known and cannot be had (RFC 4511 §4.14.1).
+        ExtendedOperation::StartTls => Err(OperationError::new(ResultCode::UNAVAILABLE, "Could not initialize TLS")),
         ExtendedOperation::PasswordModify => {
             password_modify::start(directory, configuration, origin, (row, request.value), controls)
         }
