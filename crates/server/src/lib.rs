@@ -11,6 +11,7 @@ mod options;
 mod pool;
 mod reactor;
 mod root_dse;
+mod round;
 mod serve;
 
 pub use monitor::BACKENDS;

@@ -21,10 +21,11 @@ use tokio::{
 };
 
 use crate::{
-    connection::{CloseRequest, Connection, Handle, Registry, Status, Stream},
+    connection::{CloseRequest, Connection, Handle, Registry, SpareBuffers, Status, Stream},
     limits::Limits,
     listener::address_name,
     pool::Counters,
+    round::Round,
 };
 
 /// A connection on its way from the acceptor.
@@ -53,6 +54,7 @@ pub(crate) struct Reactor {
     directory: Arc<Directory>,
     clock: Clock,
     work: RefCell<Work>,
+    round: Round,
     limits: Cell<Limits>,
     connections: RefCell<FxHashMap<u64, Rc<Handle>>>,
     /// The last connection has gone.
@@ -71,8 +73,8 @@ pub(crate) struct Work {
     pub(crate) worker: Worker,
     /// Where sockets are read into.
     pub(crate) input: Box<[u8]>,
-    /// Where responses are gathered.
-    pub(crate) output: Vec<u8>,
+    /// Where responses are gathered: empty buffers.
+    pub(crate) spare_outputs: SpareBuffers,
 }
 
 impl ReactorThread {
@@ -118,10 +120,11 @@ impl Reactor {
             work: RefCell::new(Work {
                 worker: Worker::new(Arc::clone(&directory)),
                 input: Box::default(),
-                output: Vec::new(),
+                spare_outputs: SpareBuffers::default(),
             }),
             directory,
             clock,
+            round: Round::default(),
             limits: Cell::new(limits),
             connections: RefCell::default(),
             is_empty: Notify::new(),
@@ -135,7 +138,9 @@ impl Reactor {
         let Some(reactor) = REACTOR.with_borrow(Weak::upgrade) else {
             return;
         };
-        if let Ok(mut work) = reactor.work.try_borrow_mut() {
+        if !reactor.round.end()
+            && let Ok(mut work) = reactor.work.try_borrow_mut()
+        {
             work.worker.rest();
         }
     }
@@ -237,6 +242,10 @@ impl Reactor {
             work.input = vec![0; READ_BYTES].into_boxed_slice();
         }
         work
+    }
+
+    pub(crate) fn round(&self) -> &Round {
+        &self.round
     }
 
     pub(crate) fn limits(&self) -> Limits {

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use heed::{RoTxn, RwTxn};
 use rustc_hash::FxHashMap;
 
-use crate::{StoreError, catalog::AttributeInfo, hash, tables::Tables, varint, view::answer::put_attribute};
+use crate::{StoreError, catalog::AnswerName, hash, tables::Tables, varint, view::answer::put_attribute};
 
 /// Limit of the number of sets.
 const MAX_SETS: usize = 65_536;
@@ -52,11 +52,11 @@ impl SharedSets {
     /// The set as a whole attribute of an answer (RFC 4511 `PartialAttribute`). `None` when it is an attribute for which the set is not
     /// kept in this form.
     #[inline]
-    pub(crate) fn answer(&self, number: u64, attribute: u16, info: &AttributeInfo) -> Option<&[u8]> {
+    pub(crate) fn answer(&self, number: u64, attribute: u16, name: &AnswerName) -> Option<&[u8]> {
         let set = self.sets.get(usize::try_from(number).ok()?)?;
         let (of, answer) = set.answer.get_or_init(|| {
-            let mut answer = Vec::with_capacity(info.encoded_name.len() + set.tlvs.len() + 12);
-            put_attribute(&info.encoded_name, &set.tlvs, &mut answer);
+            let mut answer = Vec::with_capacity(name.encoded.len() + set.tlvs.len() + 12);
+            put_attribute(&name.encoded, &set.tlvs, &mut answer);
             (attribute, answer.into())
         });
         (*of == attribute).then_some(answer)

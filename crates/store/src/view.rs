@@ -11,6 +11,7 @@ use std::sync::Arc;
 use heed::{RoTxn, WithoutTls};
 use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, Schema, Truth};
 
+pub use answer::Kinds;
 pub use attribute::RecordAttribute;
 
 use crate::{
@@ -201,6 +202,37 @@ impl<'t> Record<'t> {
                 id,
                 view,
             })
+        })
+    }
+    /// The attributes that answer a description, in stored order: its type or a subtype, with all its options (RFC 4512 §2.5).
+    #[inline]
+    pub fn answering<'a>(
+        &self,
+        asked: &'a AttributeDescription,
+    ) -> impl Iterator<Item = RecordAttribute<'t>> + use<'a, 't> {
+        let (view, id, mut blocks) = (self.view, self.id, self.blocks);
+        let numbers = view.catalog.numbers_of_type(asked.attribute_type);
+        // An attribute is in an entry once.
+        let mut left = numbers.len();
+        std::iter::from_fn(move || {
+            while left > 0 {
+                let (number, form) = codec::take_block(&mut blocks)?;
+                if !numbers.contains(&number) {
+                    continue;
+                }
+                left -= 1;
+                if view.catalog.answers(number, asked) {
+                    let info = view.catalog.attribute(number)?;
+                    return Some(RecordAttribute {
+                        info,
+                        number,
+                        form,
+                        id,
+                        view,
+                    });
+                }
+            }
+            None
         })
     }
     /// Calls `visit` with each attribute in stored order. Unlike [`Record::attributes`], damage is an error and not an end.

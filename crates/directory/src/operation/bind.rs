@@ -154,8 +154,8 @@ fn entry_passwords(
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     let context = configuration.context_of(dn).ok_or_else(invalid)?;
     let snapshot = scratch.take_snapshot(context)?.ok_or_else(invalid)?;
-    let names = scratch.dn_parts(context.number).0;
-    let found = passwords_of(configuration, context, (snapshot.view(), names), dn);
+    let (names, text, _) = scratch.dn_parts(context.number);
+    let found = passwords_of(configuration, context, (snapshot.view(), names, text), dn);
     scratch.keep_snapshot(snapshot);
     found
 }
@@ -163,7 +163,7 @@ fn entry_passwords(
 fn passwords_of(
     configuration: &Configuration,
     context: &Context,
-    (view, names): (View<'_>, &mut DnCache),
+    (view, names, text): (View<'_>, &mut DnCache, &mut String),
     dn: &Dn,
 ) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
@@ -174,7 +174,9 @@ fn passwords_of(
         return Err(invalid());
     }
     let stored = usable_passwords(configuration, context, view, &record)?;
-    Ok((view.dn(record.id)?, stored))
+    names.write_dn(view, &record, text)?;
+    let is_as_stored = text.as_str() == dn.pretty();
+    Ok((if is_as_stored { dn.clone() } else { view.dn(record.id)? }, stored))
 }
 
 /// The name and the `rootpw` of the database whose rootdn this is.
@@ -218,14 +220,10 @@ fn usable_passwords(
     let known = &configuration.well_known.user_password;
     let anonymous = Identity::default();
     let subject = Subject::of(&anonymous, context);
-    let schema = &configuration.schema;
     let check = WriteCheck::on_record(context, configuration, subject, record, view);
     let mut values = Vec::new();
-    for attribute in record.attributes() {
+    for attribute in record.answering(known) {
         let description = attribute.description();
-        if !schema.is_subtype(description.attribute_type, known.attribute_type) {
-            continue;
-        }
         attribute.for_each(&mut |value| {
             if check.permits(Target::Attribute(description, Some(value)), Privileges::AUTH) {
                 values.push(value.to_vec());

@@ -176,11 +176,8 @@ impl Comparison<'_> {
         }
         let (mut is_there, mut holds) = (false, false);
         let mut normalized = Vec::new();
-        for attribute in record.attributes() {
+        for attribute in record.answering(&self.description) {
             let description = attribute.description();
-            if !schema.is_description_subtype(description, &self.description) {
-                continue;
-            }
             is_there = true;
             let Some(rule) = schema.attribute_type(description.attribute_type).equality else {
                 continue;

@@ -115,8 +115,8 @@ impl Body<'_> {
         match entry.source() {
             Source::Record(record, _) => {
                 if entry.is_unrestricted() && self.matched_values.is_empty() && !self.types_only {
-                    record.append_attributes(writer.attributes(), |description, operational| {
-                        selection.selects_kind(operational) || selection.lists(self.schema, description)
+                    record.append_attributes(writer.attributes(), selection.kinds(), |description| {
+                        selection.lists(self.schema, description)
                     })?;
                     return Ok(());
                 }

@@ -4,6 +4,7 @@ use ironbark_model::{
     AttributeDescription, Schema,
     schema::{ClassNumber, TypeNumber, Usage},
 };
+use ironbark_store::Kinds;
 use smallvec::SmallVec;
 
 /// A resolved attribute list. Unknown names select nothing and are no error.
@@ -58,16 +59,16 @@ impl Selection {
     /// Whether an attribute is selected.
     pub(crate) fn selects(&self, schema: &Schema, description: &AttributeDescription) -> bool {
         let operational = schema.attribute_type(description.attribute_type).usage != Usage::UserApplications;
-        self.selects_kind(operational) || self.lists(schema, description)
+        let Kinds { user, operational: all } = self.kinds();
+        (if operational { all } else { user }) || self.lists(schema, description)
     }
 
-    /// Whether all operational, or all other, attributes are selected.
+    /// The kinds of attributes that are selected whole.
     #[inline]
-    pub(crate) fn selects_kind(&self, operational: bool) -> bool {
-        if operational {
-            self.all_operational
-        } else {
-            self.all_user || self.everything_of_class
+    pub(crate) fn kinds(&self) -> Kinds {
+        Kinds {
+            user: self.all_user || self.everything_of_class,
+            operational: self.all_operational,
         }
     }
 

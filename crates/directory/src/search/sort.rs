@@ -185,11 +185,7 @@ fn smallest(
     work: &mut Vec<u8>,
 ) -> Result<Option<Box<[u8]>>, OperationError> {
     let mut best: Option<Box<[u8]>> = None;
-    for attribute in record.attributes() {
-        let description = attribute.description();
-        if !schema.is_description_subtype(description, &key.attribute) {
-            continue;
-        }
+    for attribute in record.answering(&key.attribute) {
         attribute.for_each(&mut |value| {
             work.clear();
             if (key.rule.normalize_value)(schema, value, work).is_ok()

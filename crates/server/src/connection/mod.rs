@@ -1,6 +1,7 @@
 //! One connection: reads messages, starts operations, sends what they produce. A future on its reactor's thread.
 //!
 //! - All complete messages that have been received are started before one write.
+//! - What is ready at the same time is answered at the same time: responses wait for the end of the reactor's round (`round.rs`).
 //! - Buffers belong to the reactor. A connection holds memory only for a message that has not arrived whole and for bytes that the client
 //!   has not taken; an idle one holds none.
 //! - A search that goes on is stepped once a turn, and not at all while [`STEP_BELOW_BYTES`] wait for the client. Messages go on being
@@ -32,6 +33,7 @@ pub(crate) use self::{
     status::{Registry, Status, increment},
     stream::Stream,
 };
+pub(crate) use self::output::SpareBuffers;
 use self::{input::Input, output::Output};
 use crate::reactor::{Reactor, Work};
 
@@ -105,6 +107,7 @@ impl Connection {
     pub(crate) async fn run(mut self) {
         while std::future::poll_fn(|cx| self.poll_turn(cx)).await == Turn::Yield {
             // Goes on after the sockets of all connections have been looked at.
+            self.reactor.round().release();
             tokio::task::yield_now().await;
         }
     }
@@ -113,10 +116,10 @@ impl Connection {
         let reactor = Rc::clone(&self.reactor);
         let mut work = reactor.work();
         self.handle.remember(cx);
-        self.output.borrow(&mut work.output);
+        self.output.borrow(&mut work.spare_outputs);
         let turn = self.poll_work(&mut work, cx);
         self.count();
-        self.output.give_back(&mut work.output);
+        self.output.give_back(&mut work.spare_outputs);
         self.publish();
         turn
     }
@@ -125,6 +128,7 @@ impl Connection {
         self.obey_request();
         // What the client can take now makes room for more.
         self.flush(cx);
+        let takes_all = self.output.is_empty();
         self.step_search(work);
         let mut goes_on = self.start_buffered(work);
         let mut has_read = false;
@@ -132,7 +136,11 @@ impl Connection {
             // After starting, so that what was handed over just now can wake the task.
             self.poll_completions(work, cx);
             self.drain_if_asked();
-            self.flush(cx);
+            if takes_all && !goes_on && self.may_hold_back() && self.reactor.round().hold_back(cx) {
+                // Sent when the task is woken.
+            } else {
+                self.flush(cx);
+            }
             if self.has_ended(work) {
                 return Poll::Ready(Turn::Closed);
             }
@@ -399,6 +407,15 @@ impl Connection {
                     .of(self.session.identity.is_anonymous())
     }
 
+    /// Whether there are responses, and few, and nothing else to do for this connection.
+    fn may_hold_back(&self) -> bool {
+        self.state == State::Open
+            && !self.output.is_empty()
+            && self.output.waiting() < HOLD_BACK_BELOW_BYTES
+            && self.searches.is_empty()
+            && !self.is_held
+    }
+
     fn can_step(&self) -> bool {
         !self.searches.is_empty() && self.state == State::Open && self.output.waiting() < STEP_BELOW_BYTES
     }
@@ -483,5 +500,7 @@ const SHUTDOWN_REASON: &str = "slapd shutdown";
 const STEP_BELOW_BYTES: usize = 64 << 10;
 /// Messages are started while less than this waits for the client.
 const START_BELOW_BYTES: usize = 256 << 10;
+/// More than this is sent at once.
+const HOLD_BACK_BELOW_BYTES: usize = 32 << 10;
 /// Then other connections have their turn.
 const MAX_MESSAGES_PER_TURN: usize = 128;

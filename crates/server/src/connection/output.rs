@@ -1,8 +1,15 @@
-//! Bytes on their way to the client. The buffer is the reactor's as long as the client takes everything at once.
+//! Bytes on their way to the client. The buffer is one of the reactor's as long as the client takes everything.
 
 use std::{io, task::Context, task::Poll};
 
 use super::Stream;
+use crate::round::MAX_HELD_BACK;
+
+/// A reactor's empty buffers.
+#[derive(Debug, Default)]
+pub(crate) struct SpareBuffers {
+    buffers: Vec<Vec<u8>>,
+}
 
 /// What has been produced and not been taken.
 #[derive(Debug, Default)]
@@ -15,21 +22,23 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Takes over the reactor's buffer, unless there is one of our own.
-    pub(super) fn borrow(&mut self, shared: &mut Vec<u8>) {
+    /// Takes a buffer of the reactor's, unless there is one of our own.
+    pub(super) fn borrow(&mut self, spare: &mut SpareBuffers) {
         if self.bytes.capacity() == 0 {
-            self.bytes = std::mem::take(shared);
+            self.bytes = spare.buffers.pop().unwrap_or_default();
         }
     }
 
     /// Gives the buffer to the reactor when everything has been taken. One that has grown big is freed.
-    pub(super) fn give_back(&mut self, shared: &mut Vec<u8>) {
+    pub(super) fn give_back(&mut self, spare: &mut SpareBuffers) {
         if self.is_empty() {
             self.sent = 0;
             let mut bytes = std::mem::take(&mut self.bytes);
             bytes.clear();
-            if shared.capacity() == 0 && bytes.capacity() <= MAX_KEPT_BYTES {
-                *shared = bytes;
+            // One big buffer serves the scans; many are not worth their memory.
+            let is_first = spare.buffers.is_empty() && bytes.capacity() <= MAX_KEPT_BYTES;
+            if is_first || (spare.buffers.len() <= MAX_HELD_BACK && bytes.capacity() <= MANY_KEPT_BYTES) {
+                spare.buffers.push(bytes);
             }
         }
     }
@@ -84,6 +93,7 @@ impl Output {
     }
 }
 
-/// Buffers above this size are not kept for the next response.
+/// Buffers above this size are not kept for the next response; and above the second one when there is another.
 const MAX_KEPT_BYTES: usize = 1 << 20;
+const MANY_KEPT_BYTES: usize = 64 << 10;
 const COMPACT_AT_BYTES: usize = 64 << 10;

@@ -22,16 +22,19 @@ use crate::{StoreError, record::codec, tables::Tables, varint};
 pub(crate) struct AttributeInfo {
     /// Type and options.
     pub(crate) description: AttributeDescription,
-    /// As printed, as an OCTET STRING: `04 len name`.
-    pub(crate) encoded_name: Box<[u8]>,
-    /// Length of the printed name.
-    pub(crate) name_length: usize,
-    /// Whether the type is operational: `*` does not select it.
-    pub(crate) is_operational: bool,
     /// EQUALITY of the type.
     pub(crate) equality: Option<&'static MatchingRule>,
     /// Positions in [`Catalog::indexes`] of the indexes that its values go into.
     pub(crate) feeds: SmallVec<[u16; 4]>,
+}
+
+/// What an answer needs to know of an attribute description: small, so that those of a whole entry stay in the nearest cache.
+#[derive(Clone, Debug)]
+pub(crate) struct AnswerName {
+    /// The description as printed, as an OCTET STRING: `04 len name`.
+    pub(crate) encoded: Box<[u8]>,
+    /// Whether the type is operational: `*` does not select it.
+    pub(crate) is_operational: bool,
 }
 
 /// Numbers of the definitions that the store treats on their own.
@@ -52,7 +55,8 @@ pub(crate) struct Special {
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     pub(crate) schema: Arc<Schema>,
-    attributes: Vec<Option<AttributeInfo>>,
+    attributes: Vec<AttributeInfo>,
+    answer_names: Vec<AnswerName>,
     texts: Vec<Box<str>>,
     numbers: FxHashMap<AttributeDescription, u16>,
     by_type: Vec<Box<[u16]>>,
@@ -105,6 +109,7 @@ impl Catalog {
         let mut catalog = Self {
             by_type: vec![Box::default(); schema.attribute_types().len()],
             attributes: Vec::new(),
+            answer_names: Vec::new(),
             texts: Vec::new(),
             numbers: FxHashMap::default(),
             schema,
@@ -140,15 +145,17 @@ impl Catalog {
         let feeds = index::feeds(&self.schema, &self.indexes, &description);
         let mut encoded_name = Vec::with_capacity(text.len() + 2);
         codec::put_value(text.as_bytes(), &mut encoded_name);
-        let info = AttributeInfo {
-            encoded_name: encoded_name.into(),
-            name_length: text.len(),
+        let answer_name = AnswerName {
+            encoded: encoded_name.into(),
             is_operational: definition.usage != Usage::UserApplications,
+        };
+        let info = AttributeInfo {
             equality: definition.equality,
             feeds,
             description: description.clone(),
         };
-        self.attributes.push(Some(info));
+        self.attributes.push(info);
+        self.answer_names.push(answer_name);
         self.texts.push(text);
         self.numbers.insert(description, number);
         Some(number)
@@ -157,7 +164,16 @@ impl Catalog {
     /// What a number stands for.
     #[inline]
     pub(crate) fn attribute(&self, number: u16) -> Option<&AttributeInfo> {
-        self.attributes.get(usize::from(number))?.as_ref()
+        self.attributes.get(usize::from(number))
+    }
+    /// How an answer names it.
+    #[inline]
+    pub(crate) fn answer_name(&self, number: u16) -> Option<&AnswerName> {
+        self.answer_names.get(usize::from(number))
+    }
+    /// A number's description as printed.
+    pub(crate) fn text(&self, number: u16) -> &str {
+        self.texts.get(usize::from(number)).map_or("", |text| text)
     }
     /// The number of a description.
     pub(crate) fn number(&self, description: &AttributeDescription) -> Option<u16> {

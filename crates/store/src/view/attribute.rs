@@ -32,8 +32,7 @@ impl<'t> RecordAttribute<'t> {
     }
     /// The description as printed (`cn;lang-en`), ready for the wire.
     pub fn name(&self) -> &'t [u8] {
-        let encoded = &self.info.encoded_name;
-        encoded.get(encoded.len() - self.info.name_length..).unwrap_or_default()
+        self.view.catalog.text(self.number).as_bytes()
     }
     /// The concatenated `04 len value` TLVs when the set is held in one piece (inline or shared).
     fn encoded_values(&self) -> Option<&'t [u8]> {

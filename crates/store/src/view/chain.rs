@@ -22,11 +22,10 @@ impl<'t> View<'t> {
         let mut seen: FxHashSet<EntryId> = FxHashSet::default();
         let mut queue = VecDeque::from([*record]);
         seen.insert(record.id);
-        let numbers: Vec<u16> = self.catalog.numbers_of(asked).collect();
         let (mut dn, mut found, mut steps) = (Dn::root(), false, 0usize);
         while let Some(record) = queue.pop_front() {
             let mut failure = None;
-            for attribute in record.attributes().filter(|a| numbers.contains(&a.number)) {
+            for attribute in record.answering(asked) {
                 if attribute.is_external() && attribute.holds_normalized(target)? {
                     return Ok(Truth::True);
                 }

@@ -8,11 +8,8 @@ use ironbark_model::{
     matching::MatchingRule,
 };
 
-use super::{Record, RecordAttribute};
-use crate::{
-    Plan, StoreError,
-    record::codec::{self, FLAG_EXTERNAL},
-};
+use super::Record;
+use crate::{Plan, StoreError, record::codec::FLAG_EXTERNAL};
 
 /// A record as a source of values.
 struct RecordSource<'r, 't> {
@@ -40,48 +37,9 @@ pub(super) fn evaluate(
     if source.failed.get() { Truth::Undefined } else { truth }
 }
 
-impl<'t> RecordSource<'_, 't> {
+impl RecordSource<'_, '_> {
     fn description(&self, slot: Slot) -> Option<&AttributeDescription> {
         self.filter.slots.get(usize::from(slot.0))
-    }
-    /// Calls `visit` with each attribute that answers a slot.
-    #[inline]
-    fn for_matching(
-        &self,
-        asked: &AttributeDescription,
-        mut visit: impl FnMut(&RecordAttribute<'t>) -> ControlFlow<()>,
-    ) {
-        let catalog = self.record.view.catalog;
-        let numbers = catalog.numbers_of_type(asked.attribute_type);
-        let mut left = numbers.len();
-        if left == 0 {
-            return;
-        }
-        let mut blocks = self.record.blocks;
-        while let Some((number, form)) = codec::take_block(&mut blocks) {
-            if !numbers.contains(&number) {
-                continue;
-            }
-            if catalog.answers(number, asked)
-                && let Some(info) = catalog.attribute(number)
-            {
-                let attribute = RecordAttribute {
-                    info,
-                    number,
-                    form,
-                    id: self.record.id,
-                    view: self.record.view,
-                };
-                if visit(&attribute).is_break() {
-                    return;
-                }
-            }
-            // An attribute is in an entry once.
-            left -= 1;
-            if left == 0 {
-                return;
-            }
-        }
     }
     fn note(&self, result: &Result<(), StoreError>) {
         if let Err(error) = result {
@@ -143,14 +101,16 @@ impl ValueSource for RecordSource<'_, '_> {
         if self.made_values(asked, visit) {
             return;
         }
-        self.for_matching(asked, |attribute| {
+        for attribute in self.record.answering(asked) {
             let mut flow = ControlFlow::Continue(());
             self.note(&attribute.for_each(&mut |value| {
                 flow = visit(value);
                 flow
             }));
-            flow
-        });
+            if flow.is_break() {
+                return;
+            }
+        }
     }
     fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         let schema = &self.record.view.catalog.schema;
@@ -194,25 +154,17 @@ impl ValueSource for RecordSource<'_, '_> {
             return None;
         }
         let asked = self.description(slot)?;
-        let (mut external, mut held) = (false, false);
-        self.for_matching(asked, |attribute| {
-            external |= attribute.is_external();
-            ControlFlow::Continue(())
-        });
-        if !external {
+        if !self.record.answering(asked).any(|attribute| attribute.is_external()) {
             return None;
         }
-        self.for_matching(asked, |attribute| match attribute.holds_normalized(normalized) {
-            Ok(holds) => {
-                held |= holds;
-                ControlFlow::Continue(())
+        for attribute in self.record.answering(asked) {
+            match attribute.holds_normalized(normalized) {
+                Ok(false) => {}
+                Ok(true) => return Some(true),
+                Err(error) => self.fail(&error),
             }
-            Err(error) => {
-                self.fail(&error);
-                ControlFlow::Break(())
-            }
-        });
-        Some(held)
+        }
+        Some(false)
     }
     fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth {
         if let Some(found) = self.plan.and_then(|plan| plan.chain(slot, target)) {
