@@ -36,7 +36,7 @@ for part in $PARTS; do
 done
 trap cleanup EXIT
 "${CARGO:-cargo}" build --release --package ironbark-admin --bin ironbark
-for name in slapd ironbark; do configure $name; done
+for name in slapd ironbark; do create $name; done
 for part in $PARTS; do "part_$part"; done
 shopt -s nullglob
 results=("$FOLDER"/results/{load,latency,memory,scale}/*.json)

@@ -38,8 +38,8 @@ part_latency() {
   stop ironbark
   {
     printf '| p99 of %s searches a second, 16 clients | slapd | ironbark | ratio |\n|---|---|---|---|\n' "$SEARCH_RATE"
-    row 'alone, ms' "$(median "$s/p99-alone")" "$(median "$i/p99-alone")"
-    row 'beside 2 whole-database searches and adds by 4 clients, ms' "$(median "$s/p99-beside")" "$(median "$i/p99-beside")"
-    row 'how many times as long' "$(median "$s/p99-ratio")" "$(median "$i/p99-ratio")"
+    row 'alone, ms' "$(median <"$s/p99-alone")" "$(median <"$i/p99-alone")"
+    row 'beside 2 whole-database searches and adds by 4 clients, ms' "$(median <"$s/p99-beside")" "$(median <"$i/p99-beside")"
+    row 'how many times as long' "$(median <"$s/p99-ratio")" "$(median <"$i/p99-ratio")"
   } | replace latency
 }

@@ -12,50 +12,59 @@ start_limited() {
     mkdir -p "$GROUP"
     echo "$2" >"$GROUP/memory.limit_in_bytes"
     # shellcheck disable=SC2016
-    start "$1" sh -c 'echo $$ >"$0/cgroup.procs" && exec "$@"' "$GROUP"
+    start "$1" sh -c 'echo $$ >"$0/cgroup.procs" && ulimit -n 1024 && exec "$@"' "$GROUP"
   else
-    start "$1" systemd-run --quiet --scope -p "MemoryMax=$2" -p MemorySwapMax=0
+    # shellcheck disable=SC2016
+    start "$1" systemd-run --quiet --scope -p "MemoryMax=$2" -p MemorySwapMax=0 sh -c 'ulimit -n 1024 && exec "$@"' sh
   fi
 }
 
 unlimit() { [ ! -d "$GROUP" ] || rmdir "$GROUP"; }
 
-# read_at_random NAME SET LIMIT: all entries are asked for alike.
+# read_at_random NAME SET OCTETS FLAGS: all entries are asked for alike; rate and p99 in NAME/reads-SET-FLAGS.
 read_at_random() {
   local arguments=(telco search --data ycsb)
   [ "$2" != zimbra ] || arguments=(search)
-  measure memory "$1" "$2" "${arguments[@]}" -c 16 --sample "$ACCOUNTS" --warm-up "$SECONDS_EACH" --variant "in $(($3 >> 20)) MiB"
+  start_limited "$1" "$3" &&
+    measure memory "$1" "$2" "${arguments[@]}" -c 16 --sample "$ACCOUNTS" --warm-up "$SECONDS_EACH" \
+      --variant "in $(($3 >> 20)) MiB${4:+, $4}" && kill -0 "${PIDS[$1]}" || {
+    echo "part memory: $3 octets are too few for $1 itself; more ACCOUNTS make the limit higher" >&2
+    return 1
+  }
+  stop "$1"
+  echo "$(figure rate "$RESULT") $(p99_ms "$RESULT")" >>"$FOLDER/$1/reads-$2-$4"
 }
 
+# reads NAME SET FLAGS COLUMN: the median.
+reads() { field "$FOLDER/$1/reads-$2-$3" "$4" | median; }
+
 part_memory() {
-  local set round name limit s="$FOLDER/slapd" i="$FOLDER/ironbark"
+  local set flags round name limit s="$FOLDER/slapd" i="$FOLDER/ironbark" own="$ENVFLAGS"
   [ "$(stat -f -c %T "$FOLDER")" != tmpfs ] || { echo "part memory: $FOLDER must lie on a disk" >&2 && return 1; }
   rm -rf "$FOLDER/results/memory" "$FOLDER"/*/reads-*
   # shellcheck disable=SC2086
   prepare $MEMORY_SETS
   choose_threads
+  : >"$FOLDER/memory"
   for set in $MEMORY_SETS; do
     limit=$(sort -g "$s/size-$set" "$i/size-$set" | awk 'NR == 1 { print $1 * 1024 / 4 }')
-    echo "$limit" >"$FOLDER/limit-$set"
-    for ((round = 0; round < ROUNDS; round++)); do
-      for name in slapd ironbark; do
-        start_limited $name "$limit"
-        read_at_random $name "$set" "$limit"
-        stop $name
-        figure rate "$RESULT" >>"$FOLDER/$name/reads-$set-rate"
-        p99_ms "$RESULT" >>"$FOLDER/$name/reads-$set-p99"
+    row "$set: \`data.mdb\`, KB; each server has $((limit >> 20)) MiB" "$(cat "$s/size-$set")" "$(cat "$i/size-$set")" >>"$FOLDER/memory"
+    for flags in '' nordahead; do
+      ENVFLAGS="$own${flags:+ $flags}"
+      for name in slapd ironbark; do configure $name; done
+      for ((round = 0; round < ROUNDS; round++)); do
+        for name in slapd ironbark; do read_at_random $name "$set" "$limit" "$flags"; done
       done
-      paste "$s/reads-$set-rate" "$i/reads-$set-rate" | awk '$1 > 0 { print $2 / $1 }' >"$FOLDER/reads-$set-ratio"
+      row "$set${flags:+, $flags}: reads a second" "$(reads slapd "$set" "$flags" 1)" "$(reads ironbark "$set" "$flags" 1)" \
+        "$(paste "$s/reads-$set-$flags" "$i/reads-$set-$flags" | awk '$1 > 0 { print $3 / $1 }' | median)" >>"$FOLDER/memory"
+      row "$set${flags:+, $flags}: p99, ms" "$(reads slapd "$set" "$flags" 2)" "$(reads ironbark "$set" "$flags" 2)" >>"$FOLDER/memory"
     done
   done
+  ENVFLAGS="$own"
+  for name in slapd ironbark; do configure $name; done
   unlimit
   {
-    printf '| | slapd | ironbark | ratio |\n|---|---|---|---|\n'
-    for set in $MEMORY_SETS; do
-      row "$set: \`data.mdb\`, KB; both servers have $(($(cat "$FOLDER/limit-$set") >> 20)) MiB" "$(cat "$s/size-$set")" "$(cat "$i/size-$set")"
-      row "$set: reads a second, 16 clients" "$(median "$s/reads-$set-rate")" "$(median "$i/reads-$set-rate")" \
-        "$(median "$FOLDER/reads-$set-ratio")"
-      row "$set: p99, ms" "$(median "$s/reads-$set-p99")" "$(median "$i/reads-$set-p99")"
-    done
+    printf '| random reads, 16 clients | slapd | ironbark | ratio |\n|---|---|---|---|\n'
+    cat "$FOLDER/memory"
   } | replace memory
 }

@@ -22,14 +22,17 @@ figure() { sed -n "s/^ \{6,8\}\"$1\": \([0-9.e]*\),\{0,1\}$/\1/p" "$2" | head -1
 # p99_ms RESULT
 p99_ms() { awk -v us="$(figure p99 "$1")" 'BEGIN { print us / 1000 }'; }
 
-# median FILE: the middle one of its numbers; of an even number, the lower of the two.
-median() { sort -g "$1" | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'; }
+# median: the middle one of the numbers on stdin; of an even number, the lower of the two.
+median() { sort -g | awk '{ value[NR] = $1 } END { print value[int((NR + 1) / 2)] }'; }
 
 # field FILE COLUMN
 field() { awk -v column="$2" '{ print $column }' "$1"; }
 
+# short NUMBER: three digits, and all of those before the point.
+short() { awk -v n="$1" 'BEGIN { printf n < 1000 ? "%.3g" : "%.0f", n }'; }
+
 # row NAME SLAPD IRONBARK [FORMULA]: a row of a table, with a ratio: slapd's figure `a` by Ironbark's `b`, or what the formula says.
-row() { printf '| %s | %s | %s | %s |\n' "$1" "$2" "$3" "$(awk -v a="$2" -v b="$3" "BEGIN { printf \"%.2f\", ${4:-a / b} }")"; }
+row() { printf '| %s | %s | %s | %s |\n' "$1" "$(short "$2")" "$(short "$3")" "$(awk -v a="$2" -v b="$3" "BEGIN { printf \"%.2f\", ${4:-a / b} }")"; }
 
 # replace MARK: puts stdin between <!-- MARK --> and <!-- /MARK --> of docs/benchmarks.md, and shows it.
 replace() {

@@ -17,14 +17,19 @@ database() {
   printf '%s\n' "${@:4}"
 }
 
-# configure NAME: folder and slapd.conf.
-configure() {
+# create NAME: its folder.
+create() {
   rm -rf "${FOLDER:?}/$1"
   mkdir -p "$FOLDER/$1"
   [ "$1" = slapd ] || for tool in slapd slapadd slapcat slapmodify; do ln -s "$IRONBARK" "$FOLDER/$1/$tool"; done
+  configure "$1"
+}
+
+# configure NAME: slapd.conf.
+configure() {
   {
     printf 'loglevel none\nsizelimit unlimited\ntimelimit unlimited\n'
-    [ "$1" = ironbark ] || printf 'modulepath /usr/lib/ldap\nmoduleload back_mdb\nthreads THREADS\n'
+    [ "$1" = ironbark ] || printf 'modulepath /usr/lib/ldap\nmoduleload back_mdb\nthreads %s\n' "${THREADS:-16}"
     printf "include $PWD/schema/%s.schema\n" core cosine inetorgperson zimbra telco
     database "$1" zimbra "$ENVFLAGS" "$(sed -n '/^index /p' data/zimbra.slapd.conf)"
     database "$1" telco "$ENVFLAGS" 'index objectClass,imsi,msisdn eq'
@@ -34,8 +39,7 @@ configure() {
       'limits * size.soft=200 size.hard=soft size.unchecked=5000'
     database "$1" ycsb "$ENVFLAGS" 'index objectClass eq' 'index uid eq,sub'
     database "$1" groups "$ENVFLAGS" 'index objectClass,cn,member eq'
-  } >"$FOLDER/$1/slapd.conf.in"
-  sed 's/^threads THREADS$/threads 16/' "$FOLDER/$1/slapd.conf.in" >"$FOLDER/$1/slapd.conf"
+  } >"$FOLDER/$1/slapd.conf"
 }
 
 # tool NAME PROGRAM: path of one of the server's tools.
@@ -43,6 +47,8 @@ tool() { echo "$(dirname "${PROGRAM[$1]}")/$2"; }
 
 # timed FILE COMMAND...: runs the command; FILE gets seconds, processor seconds, peak KB.
 timed() { /usr/bin/time -f '%e %U %S %M' -o "$1" "${@:2}"; }
+
+kilobytes() { du -k "$1" | cut -f1; }
 
 # generate SET: its LDIF; told is the file.
 generate() {
@@ -80,7 +86,7 @@ start() {
   "${@:2}" taskset -c 0 "${arguments[@]}" >"$FOLDER/$1.log" 2>&1 &
   PIDS[$1]=$!
   until "$IRONBARK" health -H "${URL[$1]}" >/dev/null 2>&1; do
-    kill -0 "${PIDS[$1]}" || { cat "$FOLDER/$1.log" >&2 && exit 1; }
+    kill -0 "${PIDS[$1]}" || { cat "$FOLDER/$1.log" >&2 && return 1; }
     sleep 0.2
   done
 }
@@ -102,20 +108,20 @@ ask() {
 
 # choose_threads: the number of threads with which slapd answers most pipelined searches for its processor time.
 choose_threads() {
-  local best=0 rate threads
+  local best=0 best_threads rate
   [ -z "$THREADS" ] || return 0
   prepare zimbra
-  for threads in $SLAPD_THREADS; do
-    sed "s/^threads THREADS$/threads $threads/" "$FOLDER/slapd/slapd.conf.in" >"$FOLDER/slapd/slapd.conf.$threads"
-    cp "$FOLDER/slapd/slapd.conf.$threads" "$FOLDER/slapd/slapd.conf"
+  for THREADS in $SLAPD_THREADS; do
+    configure slapd
     start slapd
     ask slapd zimbra search -c 16 -k 16 -o "$FOLDER/threads.json" >/dev/null
     stop slapd
     rate=$(figure rate_per_cpu_second "$FOLDER/threads.json")
-    echo "slapd with $threads threads: ${rate%.*} searches for each second of processor time"
-    if [ "${rate%.*}" -gt "$best" ]; then best=${rate%.*} THREADS=$threads; fi
+    echo "slapd with $THREADS threads: ${rate%.*} searches for each second of processor time"
+    if [ "${rate%.*}" -gt "$best" ]; then best=${rate%.*} best_threads=$THREADS; fi
   done
-  cp "$FOLDER/slapd/slapd.conf.$THREADS" "$FOLDER/slapd/slapd.conf"
+  THREADS=$best_threads
+  configure slapd
 }
 
 cleanup() {
