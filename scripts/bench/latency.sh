@@ -17,7 +17,7 @@ beside() {
   NICE=19 SECONDS_EACH=$length ask "$1" telco telco add -c 4 >"$FOLDER/add.log" 2>&1 &
   others+=($!)
   measure_latency "$1" beside
-  wait "${others[@]}"
+  wait "${others[@]}" || tail "$FOLDER/scan.log" "$FOLDER/add.log" >&2
 }
 
 part_latency() {

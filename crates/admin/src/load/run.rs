@@ -264,7 +264,7 @@ impl Run {
 fn for_reports(command_line: Vec<String>) -> Vec<String> {
     let mut before = None;
     let shown = |word: String| {
-        if let Some(shown) = before.take().map(|show: fn(&str) -> String| show(&word)) {
+        if let Some(shown) = before.take().map(|show: Show| show(&word)) {
             return shown;
         }
         for (option, show) in HIDDEN {
@@ -284,8 +284,10 @@ fn for_reports(command_line: Vec<String>) -> Vec<String> {
     command_line.into_iter().map(shown).collect()
 }
 
+type Show = fn(&str) -> String;
+
 /// Options whose values are not shown as they are, and how instead.
-const HIDDEN: [(&str, fn(&str) -> String); 8] = [
+const HIDDEN: [(&str, Show); 8] = [
     ("-w", stars),
     ("--password", stars),
     ("-y", file_name),

@@ -60,7 +60,7 @@ fn measurements(html: &mut String, runs: &[Run<'_>], limit: Option<&RunResult>) 
                 escape(&run.label),
             );
             class = "";
-            let limit = limit.map(|limit| of_shape(limit, shape).map(|point| limit.rate(point)));
+            let limit = limit.map(|limit| of_shape(limit, shape).map_or(0.0, |point| limit.rate(point)));
             row(html, run, point, base, limit);
             html.push_str("</tr>\n");
         }
@@ -68,14 +68,8 @@ fn measurements(html: &mut String, runs: &[Run<'_>], limit: Option<&RunResult>) 
     html.push_str("</table></div>\n");
 }
 
-/// `limit`: whether there is a column for the part of the limit, and the limit's rate.
-fn row(
-    html: &mut String,
-    run: &RunResult,
-    point: &Point,
-    base: Option<(&RunResult, &Point)>,
-    limit: Option<Option<f64>>,
-) {
+/// `limit`: the limit's rate, 0 when it was not measured; without it there is no column for the part of it.
+fn row(html: &mut String, run: &RunResult, point: &Point, base: Option<(&RunResult, &Point)>, limit: Option<f64>) {
     let rate = run.rate(point);
     let cell = |text: String| format!("<td>{text}</td>");
     let ratio = |own: Option<f64>, base: Option<f64>| {
@@ -88,8 +82,8 @@ fn row(
     let _ = write!(html, "<td>{}</td>", precise(rate));
     html.push_str(&ratio(Some(rate), base.map(|(run, point)| run.rate(point))));
     if let Some(limit) = limit {
-        let part = limit.filter(|limit| *limit > 0.0);
-        html.push_str(&cell(part.map(|limit| percent(rate / limit)).unwrap_or_default()));
+        let part = (limit > 0.0).then(|| percent(rate / limit));
+        html.push_str(&cell(part.unwrap_or_default()));
     }
     html.push_str(&latencies(&point.latency));
     let per_second = |point: &Point| point.server.as_ref().and_then(|server| server.rate_per_cpu_second);
