@@ -17,7 +17,7 @@ build: deps ## Build the release binary target/release/ironbark
 demo: build ## Create a directory of 10,000 people, start the server on loopback and search it
 	@scripts/demo.sh
 
-bench-slapd: deps ## Measure Ironbark beside Debian's slapd (half an hour; scripts/bench-slapd.sh has the settings)
+bench-slapd: deps ## Measure Ironbark beside Debian's slapd (an hour; scripts/bench-slapd.sh has the settings)
 	@scripts/bench-slapd.sh
 
 instructions: deps ## Count the instructions of the hot paths (callgrind) and compare them with data/instructions.txt
