@@ -9,7 +9,7 @@ use ironbark_ldap_proto::{
     encode_notice_of_disconnection,
 };
 use ironbark_model::{Dn, ResultCode};
-use ironbark_store::{HeldSnapshot, StoreError};
+use ironbark_store::{AnswerCache, HeldSnapshot, StoreError};
 use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
 
@@ -47,9 +47,26 @@ pub(crate) struct Scratch {
     pub(crate) normalized: Vec<u8>,
     dn: String,
     pub(crate) base: LastBase,
-    dn_caches: FxHashMap<usize, DnCache>,
+    caches: FxHashMap<usize, Caches>,
     /// The last snapshot, for whoever comes next while nothing is committed. [`Worker::rest`] drops it: none outlives a wait.
     snapshot: Option<HeldSnapshot>,
+}
+
+/// What a reactor remembers of one database.
+#[derive(Default)]
+struct Caches {
+    names: DnCache,
+    answers: AnswerCache,
+}
+
+/// Parts of [`Scratch`].
+pub(crate) struct Parts<'s> {
+    pub(crate) names: &'s mut DnCache,
+    pub(crate) answers: &'s mut AnswerCache,
+    /// Buffer for a DN.
+    pub(crate) dn: &'s mut String,
+    /// Working memory of normalization.
+    pub(crate) work: &'s mut Vec<u8>,
 }
 
 /// The name of the base object of the search that is being prepared, or was prepared last.
@@ -115,8 +132,8 @@ impl Scratch {
             return Ok(Some(snapshot));
         }
         let snapshot = database.hold()?;
-        let cache = self.dn_caches.entry(context.number).or_default();
-        cache.refresh(snapshot.view())?;
+        let cache = self.caches.entry(context.number).or_default();
+        cache.names.refresh(snapshot.view())?;
         Ok(Some(snapshot))
     }
 
@@ -125,13 +142,15 @@ impl Scratch {
         self.snapshot = Some(snapshot);
     }
 
-    /// The cache, the buffer for a DN, and working memory, borrowed apart.
-    pub(crate) fn dn_parts(&mut self, context_number: usize) -> (&mut DnCache, &mut String, &mut Vec<u8>) {
-        (
-            self.dn_caches.entry(context_number).or_default(),
-            &mut self.dn,
-            &mut self.normalized,
-        )
+    /// What is remembered of a database, and working memory, borrowed apart.
+    pub(crate) fn parts(&mut self, context_number: usize) -> Parts<'_> {
+        let Caches { names, answers } = self.caches.entry(context_number).or_default();
+        Parts {
+            names,
+            answers,
+            dn: &mut self.dn,
+            work: &mut self.normalized,
+        }
     }
 }
 
@@ -144,7 +163,7 @@ impl Worker {
                 normalized: Vec::new(),
                 dn: String::new(),
                 base: LastBase::default(),
-                dn_caches: FxHashMap::default(),
+                caches: FxHashMap::default(),
                 snapshot: None,
             },
             configuration: Rc::new(directory.configuration()),
@@ -158,7 +177,7 @@ impl Worker {
         if self.directory.refresh(&mut self.configuration) {
             // What is remembered was made of another schema and, it may be, of other databases.
             self.scratch.base.is_read = false;
-            self.scratch.dn_caches.clear();
+            self.scratch.caches.clear();
         }
         self.scratch.refresh_snapshot();
         Batch(self)

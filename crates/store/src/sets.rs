@@ -4,12 +4,10 @@
 //! memory only grows. It runs ahead of the file while a transaction is open, and stays ahead when that is dropped: the next commit writes
 //! what is missing, so that a number means the same for ever.
 
-use std::sync::OnceLock;
-
 use heed::{RoTxn, RwTxn};
 use rustc_hash::FxHashMap;
 
-use crate::{StoreError, catalog::AnswerName, hash, tables::Tables, varint, view::answer::put_attribute};
+use crate::{StoreError, hash, tables::Tables, varint};
 
 /// Limit of the number of sets.
 const MAX_SETS: usize = 65_536;
@@ -25,41 +23,14 @@ const SLOTS: usize = 1 << 16;
 /// The mirror that readers follow references in.
 #[derive(Default)]
 pub(crate) struct SharedSets {
-    sets: boxcar::Vec<SharedSet>,
-}
-
-struct SharedSet {
-    tlvs: Box<[u8]>,
-    /// The set as the values of the attribute that was first answered with it: the attribute's number, and what is sent.
-    answer: OnceLock<(u16, Box<[u8]>)>,
-}
-
-impl From<&[u8]> for SharedSet {
-    fn from(tlvs: &[u8]) -> Self {
-        Self {
-            tlvs: tlvs.into(),
-            answer: OnceLock::new(),
-        }
-    }
+    sets: boxcar::Vec<Box<[u8]>>,
 }
 
 impl SharedSets {
     /// The TLVs of a set.
     #[inline]
     pub(crate) fn tlvs(&self, number: u64) -> Option<&[u8]> {
-        self.sets.get(usize::try_from(number).ok()?).map(|set| &*set.tlvs)
-    }
-    /// The set as a whole attribute of an answer (RFC 4511 `PartialAttribute`). `None` when it is an attribute for which the set is not
-    /// kept in this form.
-    #[inline]
-    pub(crate) fn answer(&self, number: u64, attribute: u16, name: &AnswerName) -> Option<&[u8]> {
-        let set = self.sets.get(usize::try_from(number).ok()?)?;
-        let (of, answer) = set.answer.get_or_init(|| {
-            let mut answer = Vec::with_capacity(name.encoded.len() + set.tlvs.len() + 12);
-            put_attribute(&name.encoded, &set.tlvs, &mut answer);
-            (attribute, answer.into())
-        });
-        (*of == attribute).then_some(answer)
+        self.sets.get(usize::try_from(number).ok()?).map(|tlvs| &**tlvs)
     }
     /// Number of sets.
     pub(crate) fn count(&self) -> usize {

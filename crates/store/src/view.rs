@@ -1,6 +1,7 @@
 //! Read operations on a snapshot or on an open write transaction.
 
-pub(crate) mod answer;
+mod answer;
+mod append;
 mod attribute;
 mod chain;
 mod name;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 use heed::{RoTxn, WithoutTls};
 use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, Schema, Truth};
 
-pub use answer::Kinds;
+pub use answer::{AnswerCache, Kinds};
 pub use attribute::RecordAttribute;
 
 use crate::{
@@ -70,7 +71,7 @@ impl<'t> View<'t> {
             return Ok(None);
         };
         let record = Record::read(*self, id, bytes)?;
-        Ok(Some(record).filter(|record| record.header.flags & FLAG_PLACEHOLDER == 0))
+        Ok(Some(record).filter(|record| !record.is_placeholder()))
     }
     #[inline]
     pub(crate) fn record_bytes(&self, id: EntryId) -> Result<Option<&'t [u8]>, StoreError> {
@@ -141,9 +142,7 @@ impl<'t> View<'t> {
                 Record::read(view, id, bytes)
             };
             let record = read();
-            let shown = record
-                .as_ref()
-                .map_or(true, |record| record.header.flags & FLAG_PLACEHOLDER == 0);
+            let shown = record.as_ref().map_or(true, |record| !record.is_placeholder());
             shown.then_some(record)
         }))
     }
@@ -176,6 +175,10 @@ impl<'t> Record<'t> {
     /// Pretty RDN (for the topmost entry: the whole DN).
     pub fn rdn(&self) -> &'t str {
         self.header.rdn
+    }
+    /// No entry yet.
+    pub(crate) fn is_placeholder(&self) -> bool {
+        self.header.flags & FLAG_PLACEHOLDER != 0
     }
     /// objectClass contains alias.
     pub fn is_alias(&self) -> bool {
@@ -216,10 +219,10 @@ impl<'t> Record<'t> {
         let mut left = numbers.len();
         std::iter::from_fn(move || {
             while left > 0 {
-                let (number, form) = codec::take_block(&mut blocks)?;
-                if !numbers.contains(&number) {
-                    continue;
-                }
+                let (number, form) = match numbers {
+                    [only] => codec::take_wanted(&mut blocks, |number| number == *only)?,
+                    _ => codec::take_wanted(&mut blocks, |number| numbers.contains(&number))?,
+                };
                 left -= 1;
                 if view.catalog.answers(number, asked) {
                     let info = view.catalog.attribute(number)?;

@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use ironbark_ldap_proto::{MessageId, SearchEntryWriter};
 use ironbark_model::{CompiledFilter, Dn, Filter, Truth};
-use ironbark_store::{EntryId, Location, Scope, View};
+use ironbark_store::{AnswerCache, EntryId, Kinds, Location, Scope, View};
 
 use crate::{
     accounts::{ACCOUNTS, Account, Accounts},
@@ -56,12 +56,12 @@ fn encode(view: View<'_>, accounts: &Accounts, ids: &[EntryId]) {
         .map(|id| view.record(*id).expect("readable").expect("there"))
         .collect();
     let id = MessageId::new(7).expect("in range");
-    let mut out = Vec::with_capacity(1 << 16);
+    let (mut answers, mut out) = (AnswerCache::default(), Vec::with_capacity(1 << 16));
     count("encode-entry", ACCOUNTS, &mut |number| {
         out.clear();
         let mut writer = SearchEntryWriter::begin(&mut out, id, accounts.all[number].dn.as_bytes());
         records[number]
-            .append_attributes(writer.attributes(), |_, operational| !operational)
+            .append_attributes(writer.attributes(), &mut answers, USER_ATTRIBUTES, |_| false)
             .expect("readable");
         writer.finish(&[]);
         assert!(out.len() > 1_500, "a whole account");
@@ -83,3 +83,9 @@ const KINDS: [(&str, MakeFilter); 3] = [
     ("and", protocol::conjunction),
     ("substring", protocol::substring),
 ];
+
+/// What a search without an attribute list asks for.
+const USER_ATTRIBUTES: Kinds = Kinds {
+    user: true,
+    operational: false,
+};

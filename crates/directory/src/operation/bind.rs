@@ -154,8 +154,8 @@ fn entry_passwords(
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     let context = configuration.context_of(dn).ok_or_else(invalid)?;
     let snapshot = scratch.take_snapshot(context)?.ok_or_else(invalid)?;
-    let (names, text, _) = scratch.dn_parts(context.number);
-    let found = passwords_of(configuration, context, (snapshot.view(), names, text), dn);
+    let parts = scratch.parts(context.number);
+    let found = passwords_of(configuration, context, (snapshot.view(), parts.names, parts.dn), dn);
     scratch.keep_snapshot(snapshot);
     found
 }

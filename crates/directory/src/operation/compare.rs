@@ -87,7 +87,7 @@ fn outcome(
             let Some(snapshot) = scratch.take_snapshot(context)? else {
                 return Err(OperationError::code(ResultCode::NO_SUCH_OBJECT));
             };
-            let names = scratch.dn_parts(context.number).0;
+            let names = scratch.parts(context.number).names;
             let compared = comparison.with_stored(context, (snapshot.view(), names), controls);
             scratch.keep_snapshot(snapshot);
             compared

@@ -106,7 +106,7 @@ impl SearchRun {
             return Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED));
         }
         let mut candidates = view.candidates(plan, *position)?;
-        while let Some(id) = candidates.next_id()? {
+        while let Some(record) = candidates.next_record()? {
             // The clock is read at the first candidate of a slice and now and then.
             if slice.candidates.is_multiple_of(CANDIDATES_PER_LOOK)
                 && let Some(end) = self.time_is_up(scratch)
@@ -116,10 +116,10 @@ impl SearchRun {
             if slice.is_used_up(out) {
                 return Ok(Walked::SliceEnd);
             }
-            if let Some(end) = self.consider(context, view, id, base, scope, scratch, out)? {
+            if let Some(end) = self.consider(context, view, &record, base, scope, scratch, out)? {
                 return Ok(end);
             }
-            *position = id;
+            *position = record.id;
         }
         Ok(Walked::Through)
     }
@@ -145,24 +145,21 @@ impl SearchRun {
         &mut self,
         context: &Context,
         view: View<'_>,
-        id: EntryId,
+        record: &Record<'_>,
         base: &Base,
         scope: Scope,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
-        // A candidate may have been deleted or moved since the plan was made.
-        let Some(record) = view.record(id)? else {
-            return Ok(None);
-        };
+        let id = record.id;
         if id != base.id && record.is_referral() && !self.options.manage_dsa_it {
             if record.is_in_scope(base.id, scope)? {
-                self.send_reference(view, &record, scope, out);
+                self.send_reference(view, record, scope, out);
             }
             return Ok(None);
         }
-        let dn_cache = scratch.dn_parts(context.number).0;
-        if !self.shows(&record, id == base.id, scope) || !dn_cache.is_in_scope(view, &record, base.id, scope)? {
+        let names = scratch.parts(context.number).names;
+        if !self.shows(record, id == base.id, scope) || !names.is_in_scope(view, record, base.id, scope)? {
             return Ok(None);
         }
         if base.earlier_bases > 0 && self.was_covered(view, id, base.earlier_bases)? {
@@ -171,12 +168,12 @@ impl SearchRun {
         let identity = Arc::clone(&self.origin.identity);
         let configuration = Arc::clone(&self.configuration);
         let subject = Subject::of(&identity, context);
-        if !self.matches(context, view, &record, subject, scratch) {
+        if !self.matches(context, view, record, subject, scratch) {
             return Ok(None);
         }
-        let (dn_cache, dn, work) = scratch.dn_parts(context.number);
-        dn_cache.write_dn(view, &record, dn)?;
-        let Some(entry) = access::visible_record(context, &configuration, subject, view, &record, dn) else {
+        let parts = scratch.parts(context.number);
+        parts.names.write_dn(view, record, parts.dn)?;
+        let Some(entry) = access::visible_record(context, &configuration, subject, view, record, parts.dn) else {
             return Ok(None);
         };
         if self.page_is_full() {
@@ -191,9 +188,9 @@ impl SearchRun {
             .and_then(|extras| extras.sort.as_mut())
             .filter(|sorting| sorting.is_active())
         {
-            return sorting.collect(&self.configuration.schema, context, &record, work);
+            return sorting.collect(&self.configuration.schema, context, record, parts.work);
         }
-        encode::entry(self, &entry, work, out)?;
+        encode::entry(self, &entry, (parts.answers, parts.work), out)?;
         self.sent += 1;
         if let Some(page) = self.extras.as_mut().and_then(|extras| extras.paged.as_mut()) {
             page.count();
@@ -263,7 +260,8 @@ impl SearchRun {
         if let Some(end) = self.size_is_reached() {
             return Ok(Some(end));
         }
-        encode::entry(self, &visible, &mut scratch.normalized, out)?;
+        let parts = scratch.parts(context.number);
+        encode::entry(self, &visible, (parts.answers, parts.work), out)?;
         self.sent += 1;
         Ok(None)
     }

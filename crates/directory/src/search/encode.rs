@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use ironbark_ldap_proto::{EncodeControl, MessageId, SearchEntryWriter};
 use ironbark_model::{Attribute, AttributeDescription, CompiledFilter, Schema};
-use ironbark_store::RecordAttribute;
+use ironbark_store::{AnswerCache, RecordAttribute};
 
 use super::{SearchRun, Selection};
 use crate::{
@@ -25,7 +25,7 @@ pub(crate) struct DereferenceSpecification {
 pub(super) fn entry(
     run: &SearchRun,
     entry: &VisibleEntry<'_>,
-    work: &mut Vec<u8>,
+    (answers, work): (&mut AnswerCache, &mut Vec<u8>),
     out: &mut Vec<u8>,
 ) -> Result<(), OperationError> {
     let id = MessageId::new(run.origin.message_id).unwrap_or_default();
@@ -42,6 +42,7 @@ pub(super) fn entry(
         schema: &run.configuration.schema,
         types_only: run.options.types_only,
         matched_values,
+        answers,
         work,
     };
     body.write(run, entry, &run.selection, &mut writer)?;
@@ -61,12 +62,13 @@ pub(crate) fn entry_value(
     has_subordinates: bool,
     out: &mut Vec<u8>,
 ) -> Result<(), OperationError> {
-    let mut work = Vec::new();
+    let (mut answers, mut work) = (AnswerCache::default(), Vec::new());
     let mut writer = SearchEntryWriter::begin_value(out, entry.dn().as_bytes());
     let mut body = Body {
         schema,
         types_only: false,
         matched_values: &[],
+        answers: &mut answers,
         work: &mut work,
     };
     body.stored(entry, selection, &mut writer)?;
@@ -79,6 +81,7 @@ struct Body<'a> {
     schema: &'a Schema,
     types_only: bool,
     matched_values: &'a [CompiledFilter],
+    answers: &'a mut AnswerCache,
     work: &'a mut Vec<u8>,
 }
 
@@ -115,7 +118,7 @@ impl Body<'_> {
         match entry.source() {
             Source::Record(record, _) => {
                 if entry.is_unrestricted() && self.matched_values.is_empty() && !self.types_only {
-                    record.append_attributes(writer.attributes(), selection.kinds(), |description| {
+                    record.append_attributes(writer.attributes(), self.answers, selection.kinds(), |description| {
                         selection.lists(self.schema, description)
                     })?;
                     return Ok(());

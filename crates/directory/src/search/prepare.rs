@@ -267,7 +267,7 @@ fn add_targets(
         }
         Backend::Stored { .. } => {
             if let Some(snapshot) = scratch.take_snapshot(context)? {
-                let names = scratch.dn_parts(context.number).0;
+                let names = scratch.parts(context.number).names;
                 add_stored_targets(
                     run,
                     configuration,

@@ -270,11 +270,11 @@ fn emit_entry(
         return Ok(false);
     };
     let subject = Subject::of(&run.origin.identity, context);
-    let (dn_cache, dn, work) = scratch.dn_parts(context.number);
-    dn_cache.write_dn(view, &record, dn)?;
-    let Some(entry) = access::visible_record(context, &run.configuration, subject, view, &record, dn) else {
+    let parts = scratch.parts(context.number);
+    parts.names.write_dn(view, &record, parts.dn)?;
+    let Some(entry) = access::visible_record(context, &run.configuration, subject, view, &record, parts.dn) else {
         return Ok(false);
     };
-    encode::entry(run, &entry, work, out)?;
+    encode::entry(run, &entry, (parts.answers, parts.work), out)?;
     Ok(true)
 }

@@ -28,12 +28,12 @@ use ironbark_ldap_proto::{FrameError, encode_notice_of_disconnection};
 use ironbark_model::ResultCode;
 use tokio::sync::oneshot;
 
+pub(crate) use self::output::SpareBuffers;
 pub(crate) use self::{
     handle::{CloseRequest, Handle},
     status::{Registry, Status, increment},
     stream::Stream,
 };
-pub(crate) use self::output::SpareBuffers;
 use self::{input::Input, output::Output};
 use crate::reactor::{Reactor, Work};
 
@@ -501,6 +501,6 @@ const STEP_BELOW_BYTES: usize = 64 << 10;
 /// Messages are started while less than this waits for the client.
 const START_BELOW_BYTES: usize = 256 << 10;
 /// More than this is sent at once.
-const HOLD_BACK_BELOW_BYTES: usize = 32 << 10;
+const HOLD_BACK_BELOW_BYTES: usize = 64 << 10;
 /// Then other connections have their turn.
 const MAX_MESSAGES_PER_TURN: usize = 128;

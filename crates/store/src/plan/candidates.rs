@@ -4,14 +4,11 @@ use heed::{RoRange, types::Bytes};
 use smallvec::SmallVec;
 
 use super::{Plan, Source};
-use crate::{
-    EntryId, StoreError, View,
-    record::codec::{self, FLAG_PLACEHOLDER},
-    varint,
-};
+use crate::{EntryId, Record, StoreError, View, varint};
 
 /// Entry IDs in ascending order, each still to be verified: scope and filter are checked on the record.
 pub struct Candidates<'t> {
+    view: View<'t>,
     inner: Inner<'t>,
 }
 
@@ -55,7 +52,7 @@ impl<'t> Candidates<'t> {
                 }
             }
         };
-        Ok(Self { inner })
+        Ok(Self { view, inner })
     }
     /// The next candidate.
     pub fn next_id(&mut self) -> Result<Option<EntryId>, StoreError> {
@@ -75,19 +72,36 @@ impl<'t> Candidates<'t> {
                 *buffer = next.into_iter();
                 Ok(buffer.next())
             }
-            Inner::Rows { rows, parent } => {
-                for row in rows {
-                    let (key, mut bytes) = row?;
-                    let header =
-                        codec::take_header(&mut bytes).ok_or_else(|| StoreError::damaged("the header of a record"))?;
-                    if header.flags & FLAG_PLACEHOLDER != 0 || parent.is_some_and(|parent| parent != header.parent) {
-                        continue;
-                    }
-                    let id = varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"))?;
-                    return Ok(Some(id));
-                }
-                Ok(None)
-            }
+            Inner::Rows { rows, parent } => Ok(next_row(self.view, rows, *parent)?.map(|record| record.id)),
         }
     }
+    /// The record of the next candidate that is still there.
+    pub fn next_record(&mut self) -> Result<Option<Record<'t>>, StoreError> {
+        if let Inner::Rows { rows, parent } = &mut self.inner {
+            return next_row(self.view, rows, *parent);
+        }
+        while let Some(id) = self.next_id()? {
+            if let Some(record) = self.view.record(id)? {
+                return Ok(Some(record));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// The next row of `entries` that is an entry, and one of `parent` if that is given.
+fn next_row<'t>(
+    view: View<'t>,
+    rows: &mut RoRange<'t, Bytes, Bytes>,
+    parent: Option<EntryId>,
+) -> Result<Option<Record<'t>>, StoreError> {
+    for row in rows {
+        let (key, bytes) = row?;
+        let id = varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"))?;
+        let record = Record::read(view, id, bytes)?;
+        if !record.is_placeholder() && parent.is_none_or(|parent| parent == record.parent()) {
+            return Ok(Some(record));
+        }
+    }
+    Ok(None)
 }

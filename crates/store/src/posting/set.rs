@@ -64,7 +64,8 @@ impl IdSet {
                 }
                 true
             }
-            Self::Many(ids) => ids.insert(id),
+            // Posting lists are read in ascending order: the end is where most IDs belong.
+            Self::Many(ids) => ids.try_push(id).is_ok() || ids.insert(id),
         }
     }
     /// Adds an inclusive run.

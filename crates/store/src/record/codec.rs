@@ -133,30 +133,72 @@ pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// Reads one block and moves `input` behind it. `None`: the end, or damaged.
+/// The head of a block: whatever its form, enough to pass over it.
+#[derive(Clone, Copy)]
+struct Head {
+    attribute: u16,
+    form: u64,
+    value: u64,
+}
+
+/// Reads a head and moves `input` behind it. `None`: the end, or damaged.
 #[inline(always)]
-#[allow(
-    clippy::inline_always,
-    reason = "the innermost loop of every answer: the parts of a form stay in registers"
-)]
-pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
-    let attribute = u16::try_from(varint::take(input)?).ok()?;
-    let head = varint::take(input)?;
-    let (form, value) = (head & 7, head >> 3);
-    if form == SHARED {
-        return Some((attribute, Form::Shared(value)));
+#[allow(clippy::inline_always, reason = "part of the innermost loop of every answer")]
+fn take_head(input: &mut &[u8]) -> Option<Head> {
+    // Small numbers, as nearly all are, take a byte.
+    let (attribute, head) = match **input {
+        [attribute @ ..0x80, head @ ..0x80, ref rest @ ..] => {
+            *input = rest;
+            (u16::from(attribute), u64::from(head))
+        }
+        _ => (u16::try_from(varint::take(input)?).ok()?, varint::take(input)?),
+    };
+    Some(Head {
+        attribute,
+        form: head & 7,
+        value: head >> 3,
+    })
+}
+
+/// Takes what follows a head. `None`: damaged.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the parts of a form stay in registers")]
+fn take_form<'t>(head: Head, input: &mut &'t [u8]) -> Option<Form<'t>> {
+    if head.form == SHARED {
+        return Some(Form::Shared(head.value));
     }
-    let (bytes, rest) = input.split_at_checked(usize::try_from(value).ok()?)?;
+    let (bytes, rest) = input.split_at_checked(usize::try_from(head.value).ok()?)?;
     *input = rest;
-    let form = match form {
+    Some(match head.form {
         INLINE => Form::Inline(bytes),
         EXTERNAL => Form::External(External::read(bytes)?),
         UUID => Form::Packed(Packing::Uuid, bytes),
         CSN => Form::Packed(Packing::Csn, bytes),
         TIME => Form::Packed(Packing::Time, bytes),
         _ => return None,
-    };
-    Some((attribute, form))
+    })
+}
+
+/// Reads one block and moves `input` behind it. `None`: the end, or damaged.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "the innermost loop of every answer")]
+pub(crate) fn take_block<'t>(input: &mut &'t [u8]) -> Option<(u16, Form<'t>)> {
+    let head = take_head(input)?;
+    Some((head.attribute, take_form(head, input)?))
+}
+
+/// Reads the next block of an attribute that is wanted and moves `input` behind it. `None`: there is none, or damage.
+#[inline]
+pub(crate) fn take_wanted<'t>(input: &mut &'t [u8], wanted: impl Fn(u16) -> bool) -> Option<(u16, Form<'t>)> {
+    loop {
+        let head = take_head(input)?;
+        if wanted(head.attribute) {
+            return Some((head.attribute, take_form(head, input)?));
+        }
+        if head.form != SHARED {
+            *input = input.get(usize::try_from(head.value).ok()?..)?;
+        }
+    }
 }
 
 /// Appends `04 len value`.

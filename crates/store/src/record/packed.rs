@@ -81,12 +81,32 @@ fn unpack_uuid(bytes: &[u8; 16]) -> Option<[u8; 36]> {
     let mut text = [b'-'; 36];
     for (byte, at) in bytes.iter().zip(PLACES) {
         let digits = text.get_mut(at..at + 2)?;
-        digits.copy_from_slice(&[hex_digit(byte >> 4), hex_digit(byte & 15)]);
+        digits.copy_from_slice(HEX_PAIRS.get(usize::from(*byte))?);
     }
     Some(text)
 }
 
-fn hex_digit(value: u8) -> u8 {
+/// The two digits of each byte.
+const HEX_PAIRS: [[u8; 2]; 256] = pairs(16);
+/// The two decimal digits of each number below 100.
+const DECIMAL_PAIRS: [[u8; 2]; 100] = pairs(10);
+
+const fn pairs<const N: usize>(base: u8) -> [[u8; 2]; N] {
+    let mut pairs = [[0; 2]; N];
+    let mut number = 0;
+    let (mut high, mut low) = (0, 0);
+    while number < N {
+        pairs[number] = [hex_digit(high), hex_digit(low)];
+        number += 1;
+        low += 1;
+        if low == base {
+            (high, low) = (high + 1, 0);
+        }
+    }
+    pairs
+}
+
+const fn hex_digit(value: u8) -> u8 {
     if value < 10 { b'0' + value } else { b'a' + value - 10 }
 }
 
@@ -166,17 +186,9 @@ fn time_text(seconds: u64) -> Option<[u8; 14]> {
         .chunks_exact_mut(2)
         .zip([year / 100, year % 100, month, day, hour, minute, second])
     {
-        if let [tens, units] = pair {
-            (*tens, *units) = (digit(number / 10)?, digit(number % 10)?);
-        }
+        pair.copy_from_slice(DECIMAL_PAIRS.get(usize::try_from(number).ok()?)?);
     }
     Some(text)
-}
-
-/// `None` above nine.
-fn digit(number: u64) -> Option<u8> {
-    let number = u8::try_from(number).ok().filter(|number| *number < 10)?;
-    Some(b'0' + number)
 }
 
 fn put_seconds(seconds: u64, out: &mut Vec<u8>) {

@@ -4,8 +4,9 @@ use std::ops::ControlFlow;
 
 use ironbark_ber::{Writer, length_length, tags};
 use ironbark_model::AttributeDescription;
+use rustc_hash::FxHashMap;
 
-use super::Record;
+use super::{Record, append::append};
 use crate::{
     StoreError,
     external::SetKey,
@@ -24,6 +25,80 @@ pub struct Kinds {
     pub operational: bool,
 }
 
+/// Shared sets as whole attributes, ready to be copied: those that one thread has answered with. For one database.
+#[derive(Debug, Default)]
+pub struct AnswerCache {
+    /// By the number of the set, for the attribute that was first answered with it.
+    places: Vec<Place>,
+    /// Further attributes with the same set, by number of set and attribute.
+    others: FxHashMap<(u64, u16), Place>,
+    bytes: Vec<u8>,
+}
+
+/// Where an attribute lies in [`AnswerCache::bytes`].
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    at: u32,
+    /// 0: not there.
+    length: u16,
+    attribute: u16,
+}
+
+impl AnswerCache {
+    /// Bytes of attributes that are kept.
+    const LIMIT: usize = 1 << 20;
+
+    #[inline]
+    fn find(&self, set: u64, attribute: u16) -> Option<&[u8]> {
+        let first = self.places.get(usize::try_from(set).ok()?)?;
+        let place = if first.attribute == attribute {
+            first
+        } else {
+            self.others.get(&(set, attribute))?
+        };
+        let at = usize::try_from(place.at).ok()?;
+        self.bytes
+            .get(at..at + usize::from(place.length))
+            .filter(|made| !made.is_empty())
+    }
+
+    /// Appends an attribute with a shared set to `out`, and keeps it for the next time.
+    #[cold]
+    fn make(&mut self, record: &Record<'_>, set: u64, attribute: u16, out: &mut Vec<u8>) -> Result<(), StoreError> {
+        let name = record.view.catalog.answer_name(attribute);
+        let tlvs = record.view.database.shared.tlvs(set);
+        let (Some(name), Some(tlvs)) = (name, tlvs) else {
+            return Err(StoreError::damaged("a shared set"));
+        };
+        let start = out.len();
+        put_attribute(&name.encoded, tlvs, out);
+        self.keep(set, attribute, out.get(start..).unwrap_or_default());
+        Ok(())
+    }
+
+    fn keep(&mut self, set: u64, attribute: u16, made: &[u8]) {
+        let (Ok(number), Ok(at), Ok(length)) = (
+            usize::try_from(set),
+            u32::try_from(self.bytes.len()),
+            u16::try_from(made.len()),
+        ) else {
+            return;
+        };
+        if self.bytes.len() + made.len() > Self::LIMIT {
+            return;
+        }
+        if self.places.len() <= number {
+            self.places.resize(number + 1, Place::default());
+        }
+        let place = Place { at, length, attribute };
+        match self.places.get_mut(number) {
+            Some(first) if first.length == 0 => *first = place,
+            _ => drop(self.others.insert((set, attribute), place)),
+        }
+        self.bytes.extend_from_slice(made);
+    }
+}
+
 impl Record<'_> {
     /// Appends the attributes of the kinds that are wanted, and those that `lists` is true for, with all their values, each as a
     /// `PartialAttribute` (RFC 4511 §4.1.7).
@@ -34,27 +109,29 @@ impl Record<'_> {
     pub fn append_attributes(
         &self,
         out: &mut Vec<u8>,
+        cache: &mut AnswerCache,
         kinds: Kinds,
         lists: impl Fn(&AttributeDescription) -> bool,
     ) -> Result<(), StoreError> {
-        let (catalog, shared) = (self.view.catalog, &self.view.database.shared);
+        let catalog = self.view.catalog;
         let mut blocks = self.blocks;
         while let Some((number, form)) = codec::take_block(&mut blocks) {
             let Some(name) = catalog.answer_name(number) else {
                 return Err(StoreError::damaged("an attribute number of a record"));
             };
-            let is_wanted = if name.is_operational { kinds.operational } else { kinds.user };
+            let is_wanted = if name.is_operational {
+                kinds.operational
+            } else {
+                kinds.user
+            };
             if !is_wanted && !catalog.attribute(number).is_some_and(|info| lists(&info.description)) {
                 continue;
             }
             match form {
                 Form::Inline(tlvs) => put_attribute(&name.encoded, tlvs, out),
-                Form::Shared(set) => match shared.answer(set, number, name) {
-                    Some(answer) => out.extend_from_slice(answer),
-                    None => match shared.tlvs(set) {
-                        Some(tlvs) => put_attribute(&name.encoded, tlvs, out),
-                        None => return Err(StoreError::damaged("a shared set")),
-                    },
+                Form::Shared(set) => match cache.find(set, number) {
+                    Some(attribute) => append(out, [attribute]),
+                    None => cache.make(self, set, number, out)?,
                 },
                 Form::Packed(packing, bytes) => put_packed(&name.encoded, packing, bytes, out)?,
                 Form::External(_) => self.put_external(&name.encoded, number, out)?,
@@ -65,12 +142,7 @@ impl Record<'_> {
 
     /// Appends an attribute whose values lie outside of the record, value by value.
     #[cold]
-    fn put_external(
-        &self,
-        encoded_name: &[u8],
-        attribute: u16,
-        out: &mut Vec<u8>,
-    ) -> Result<(), StoreError> {
+    fn put_external(&self, encoded_name: &[u8], attribute: u16, out: &mut Vec<u8>) -> Result<(), StoreError> {
         let mut writer = Writer::new(out);
         let whole = writer.begin(tags::SEQUENCE);
         writer.raw(encoded_name);
@@ -88,24 +160,35 @@ impl Record<'_> {
 
 /// Appends an attribute with one packed value.
 fn put_packed(encoded_name: &[u8], packing: Packing, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), StoreError> {
-    let mut text = [0; packed::MAX_TEXT];
-    let value = packed::unpack(packing, bytes, &mut text).and_then(|length| text.get(..length));
-    let value = value.ok_or_else(|| StoreError::damaged("a packed value"))?;
-    let mut writer = Writer::new(out);
-    // All its lengths are short.
-    writer.header(tags::SEQUENCE, encoded_name.len() + 4 + value.len());
-    writer.raw(encoded_name);
-    writer.header(tags::SET, 2 + value.len());
-    writer.octet_string(value);
+    let mut tlv = [0; 2 + packed::MAX_TEXT];
+    let (header, text) = tlv.split_first_chunk_mut().ok_or_else(damaged_packing)?;
+    let text = text.first_chunk_mut().ok_or_else(damaged_packing)?;
+    let length = packed::unpack(packing, bytes, text).ok_or_else(damaged_packing)?;
+    // Shorter than 128: `MAX_TEXT`.
+    *header = [tags::OCTET_STRING, u8::try_from(length).map_err(|_| damaged_packing())?];
+    put_attribute(encoded_name, tlv.get(..2 + length).unwrap_or_default(), out);
     Ok(())
+}
+
+#[cold]
+fn damaged_packing() -> StoreError {
+    StoreError::damaged("a packed value")
 }
 
 /// Appends `30 len name 31 len values`, with name and values in their encoded forms.
 #[inline]
 pub(crate) fn put_attribute(encoded_name: &[u8], tlvs: &[u8], out: &mut Vec<u8>) {
-    let mut writer = Writer::new(out);
     let set = 1 + usize::from(length_length(tlvs.len())) + tlvs.len();
-    writer.header(tags::SEQUENCE, encoded_name.len() + set);
+    let content = encoded_name.len() + set;
+    if let (Ok(content @ ..0x80), Ok(values)) = (u8::try_from(content), u8::try_from(tlvs.len())) {
+        append(
+            out,
+            [&[tags::SEQUENCE, content], encoded_name, &[tags::SET, values], tlvs],
+        );
+        return;
+    }
+    let mut writer = Writer::new(out);
+    writer.header(tags::SEQUENCE, content);
     writer.raw(encoded_name);
     writer.header(tags::SET, tlvs.len());
     writer.raw(tlvs);

@@ -1,0 +1,75 @@
+//! Appending short pieces to a buffer. An answer has a hundred and more of them, most under 64 bytes, so that what a look at the capacity and
+//! a call of `memcpy` take is most of what encoding takes.
+
+#![allow(
+    unsafe_code,
+    reason = "a look at the capacity for each piece takes as long as the copying"
+)]
+
+/// Appends pieces one after the other, and looks once whether there is room for them.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "pieces of a known length become single stores")]
+pub(super) fn append<const N: usize>(out: &mut Vec<u8>, pieces: [&[u8]; N]) {
+    let total = pieces.iter().map(|piece| piece.len()).sum();
+    out.reserve(total);
+    for piece in pieces {
+        let length = out.len();
+        // SAFETY: there is room for the sum of the lengths behind what the buffer held, and each piece is written behind the one before.
+        // Nobody else can hold a reference into the buffer, so that a piece does not overlap it.
+        unsafe {
+            copy(piece, out.as_mut_ptr().add(length));
+            out.set_len(length + piece.len());
+        }
+    }
+}
+
+/// Copies `from` to `to`.
+///
+/// # Safety
+/// `to` is good for writes of the length of `from`, and does not overlap it.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "a call takes longer than the copying")]
+unsafe fn copy(from: &[u8], to: *mut u8) {
+    let length = from.len();
+    // SAFETY: for the caller to keep. Each part covers `SIZE` bytes at both ends, and the length is at least `SIZE`.
+    unsafe {
+        match length {
+            33..=64 => copy_ends::<32>(from, to),
+            17..=32 => copy_ends::<16>(from, to),
+            8..=16 => copy_ends::<8>(from, to),
+            4..=7 => copy_ends::<4>(from, to),
+            _ => std::ptr::copy_nonoverlapping(from.as_ptr(), to, length),
+        }
+    }
+}
+
+/// Copies the first and the last `SIZE` bytes, which may overlap each other: no loop, and no byte beyond either end.
+///
+/// # Safety
+/// As [`copy`]; `from` has `SIZE` to twice as many bytes.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "becomes two or four moves")]
+unsafe fn copy_ends<const SIZE: usize>(from: &[u8], to: *mut u8) {
+    let last = from.len() - SIZE;
+    // SAFETY: for the caller to keep.
+    unsafe {
+        std::ptr::copy_nonoverlapping(from.as_ptr(), to, SIZE);
+        std::ptr::copy_nonoverlapping(from.as_ptr().add(last), to.add(last), SIZE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::append;
+
+    #[test]
+    fn pieces_of_every_length_come_out_whole() {
+        let bytes: Vec<u8> = (0..=255).cycle().take(300).collect();
+        for length in 0..200 {
+            let mut out = b"before".to_vec();
+            append(&mut out, [&bytes[1..1 + length], b"|", &bytes[..length]]);
+            let expected = [b"before".as_slice(), &bytes[1..1 + length], b"|", &bytes[..length]].concat();
+            assert_eq!(out, expected, "{length}");
+        }
+    }
+}
