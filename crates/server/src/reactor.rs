@@ -16,12 +16,13 @@ use rustc_hash::FxHashMap;
 use socket2::{Socket, TcpKeepalive};
 use tokio::{
     net::{TcpStream, UnixStream},
-    sync::{Notify, mpsc, watch},
+    sync::{Notify, OwnedSemaphorePermit, mpsc, watch},
     task::LocalSet,
 };
 
 use crate::{
     connection::{CloseRequest, Connection, Handle, Registry, Status, Stream},
+    held::{self, HeldMemory},
     limits::Limits,
     listener::address_name,
     pool::Counters,
@@ -31,6 +32,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Accepted {
     pub(crate) socket: Socket,
+    /// Its share of the descriptors that connections may take.
+    pub(crate) place: OwnedSemaphorePermit,
     /// `None` for a local socket.
     pub(crate) address: Option<SocketAddr>,
     /// `conn=` of the log.
@@ -58,6 +61,7 @@ pub(crate) struct Reactor {
     /// The last connection has gone.
     is_empty: Notify,
     counters: Arc<Counters>,
+    held: Arc<HeldMemory>,
     registry: Arc<Registry>,
 }
 
@@ -79,9 +83,9 @@ impl ReactorThread {
     /// Starts a reactor, which ends when `stop` says true.
     pub(crate) fn start(
         index: usize,
-        directory: Arc<Directory>,
-        clock: Clock,
+        (directory, clock): (Arc<Directory>, Clock),
         counters: Arc<Counters>,
+        held: Arc<HeldMemory>,
         stop: watch::Receiver<bool>,
     ) -> io::Result<(Self, JoinHandle<()>)> {
         let (accepted, incoming) = mpsc::channel(MAX_HANDED_OVER);
@@ -93,7 +97,7 @@ impl ReactorThread {
             .build()?;
         let (shared, its_registry) = (Arc::clone(&counters), Arc::clone(&registry));
         let thread = spawn_named(&format!("reactor {index}"), move || {
-            let reactor = Rc::new(Reactor::new(directory, clock, shared, its_registry));
+            let reactor = Rc::new(Reactor::new(directory, clock, shared, held, its_registry));
             REACTOR.set(Rc::downgrade(&reactor));
             let local = LocalSet::new();
             local.block_on(&runtime, reactor.run(incoming, stop));
@@ -112,7 +116,13 @@ impl ReactorThread {
 }
 
 impl Reactor {
-    fn new(directory: Arc<Directory>, clock: Clock, counters: Arc<Counters>, registry: Arc<Registry>) -> Self {
+    fn new(
+        directory: Arc<Directory>,
+        clock: Clock,
+        counters: Arc<Counters>,
+        held: Arc<HeldMemory>,
+        registry: Arc<Registry>,
+    ) -> Self {
         let limits = Limits::of(&directory.configuration());
         Self {
             work: RefCell::new(Work {
@@ -126,6 +136,7 @@ impl Reactor {
             connections: RefCell::default(),
             is_empty: Notify::new(),
             counters,
+            held,
             registry,
         }
     }
@@ -167,7 +178,7 @@ impl Reactor {
     fn admit(self: &Rc<Self>, accepted: Accepted) {
         let number = accepted.number;
         match register(accepted) {
-            Ok((stream, peer)) => {
+            Ok((stream, place, peer)) => {
                 let descriptor = stream.descriptor();
                 let Peer { name, socket_name, .. } = &peer;
                 tracing::info!(target: "stats", "conn={number} fd={descriptor} ACCEPT from {name} ({socket_name})");
@@ -175,7 +186,7 @@ impl Reactor {
                 let handle = Rc::new(Handle::new(self.clock.coarse_monotonic()));
                 self.registry.insert(Arc::clone(&status));
                 self.connections.borrow_mut().insert(number, Rc::clone(&handle));
-                tokio::task::spawn_local(Connection::new(Rc::clone(self), stream, handle, status).run());
+                tokio::task::spawn_local(Connection::new(Rc::clone(self), (stream, place), handle, status).run());
             }
             Err(error) => {
                 tracing::warn!(target: "any", "conn={number} cannot be served: {error}");
@@ -204,6 +215,39 @@ impl Reactor {
             {
                 handle.close(CloseRequest::Idle);
             }
+        }
+    }
+
+    /// A connection holds `bytes` now. When all together hold too much, those of this reactor whose clients have neither taken nor sent
+    /// anything for longest are closed.
+    pub(crate) fn hold(&self, handle: &Handle, bytes: usize) {
+        let before = handle.held.replace(bytes);
+        if before == bytes {
+            return;
+        }
+        let all = self.held.change(before, bytes);
+        if bytes > before
+            && let Some(excess) = held::excess(all, self.limits.get().held_bytes)
+        {
+            if self.held.told.is_due(&self.clock) {
+                tracing::warn!(target: "any", "daemon: clients leave {all} bytes untaken or unfinished, closing those that stall");
+            }
+            self.shed(excess);
+        }
+    }
+
+    fn shed(&self, excess: usize) {
+        let connections = self.connections.borrow();
+        let mut holding: Vec<_> = connections.values().filter(|handle| handle.held.get() != 0).collect();
+        holding.sort_unstable_by_key(|handle| handle.stalled_since());
+        let mut freed = 0;
+        for handle in holding {
+            if freed >= excess {
+                break;
+            }
+            // What it holds is counted until it has closed, and it is found again until then.
+            freed += handle.held.get();
+            handle.close(CloseRequest::Overload);
         }
     }
 
@@ -269,9 +313,10 @@ impl Reactor {
 }
 
 /// Registers the socket with this thread's runtime, and learns who the peer is.
-fn register(accepted: Accepted) -> io::Result<(Stream, Peer)> {
+fn register(accepted: Accepted) -> io::Result<(Stream, OwnedSemaphorePermit, Peer)> {
     let Accepted {
         socket,
+        place,
         address,
         socket_name,
         listener_url,
@@ -295,7 +340,7 @@ fn register(accepted: Accepted) -> io::Result<(Stream, Peer)> {
         peer.credentials = stream.peer_cred().ok().map(|who| (who.uid(), who.gid()));
         Stream::Local(stream)
     };
-    Ok((stream, peer))
+    Ok((stream, place, peer))
 }
 
 impl Counters {

@@ -5,6 +5,7 @@
 //!   has not taken; an idle one holds none.
 //! - A search that goes on is stepped once a turn, and not at all while [`STEP_BELOW_BYTES`] wait for the client. Messages go on being
 //!   read meanwhile, so that Abandon and Cancel are heard, until [`START_BELOW_BYTES`] wait.
+//! - What all connections hold together has a limit too, past which those without progress for longest are closed.
 //! - `conn_max_pending[_auth]` bounds the operations under way. Where slapd would end the session, further messages wait in the socket.
 
 mod handle;
@@ -25,7 +26,7 @@ use futures_util::stream::{FuturesUnordered, Stream as _};
 use ironbark_directory::{Batch, Completion, Progress, SearchRun, Session, Started, Submitted};
 use ironbark_ldap_proto::{FrameError, encode_notice_of_disconnection};
 use ironbark_model::ResultCode;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 pub(crate) use self::{
     handle::{CloseRequest, Handle},
@@ -63,6 +64,8 @@ pub(crate) struct Connection {
     state: State,
     /// Results and notices produced since the statistics were last told; search entries are counted by the directory.
     results: u64,
+    /// Given back after the descriptor: fields are dropped in this order.
+    _place: OwnedSemaphorePermit,
 }
 
 /// Where a connection is in its life.
@@ -79,7 +82,12 @@ enum State {
 }
 
 impl Connection {
-    pub(crate) fn new(reactor: Rc<Reactor>, stream: Stream, handle: Rc<Handle>, status: Arc<Status>) -> Self {
+    pub(crate) fn new(
+        reactor: Rc<Reactor>,
+        (stream, place): (Stream, OwnedSemaphorePermit),
+        handle: Rc<Handle>,
+        status: Arc<Status>,
+    ) -> Self {
         let mut session = Session::new(status.number, Arc::clone(&status.peer));
         if matches!(stream, Stream::Local(_)) {
             session.ssf = reactor.local_ssf();
@@ -98,6 +106,7 @@ impl Connection {
             is_held: false,
             state: State::Open,
             results: 0,
+            _place: place,
         }
     }
 
@@ -204,6 +213,7 @@ impl Connection {
             Some(CloseRequest::Shutdown) => {}
             Some(CloseRequest::Idle) => self.lose("idletimeout"),
             Some(CloseRequest::WriteTimeout) => self.lose("writetimeout"),
+            Some(CloseRequest::Overload) => self.lose("overload"),
         }
     }
 
@@ -421,6 +431,7 @@ impl Connection {
     /// Tells timeouts and cn=Monitor how things are.
     fn publish(&self) {
         let (handle, status) = (&self.handle, &self.status);
+        self.reactor.hold(handle, self.input.capacity() + self.output.capacity());
         handle.is_busy.set(self.under_way() != 0);
         handle.is_closing.set(matches!(self.state, State::Closing(_)));
         status
@@ -443,6 +454,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.session.stop_all();
+        self.reactor.hold(&self.handle, 0);
         let (number, descriptor) = (self.status.number, self.stream.descriptor());
         match self.state {
             State::Closing("") | State::Closed("") => {
