@@ -93,7 +93,11 @@ impl Pool {
             acceptors.push((Acceptor::new(listener)?, listener));
         }
         let highest = acceptors.iter().map(|(socket, _)| socket.descriptor()).max();
-        let places = Arc::new(Semaphore::new(places(self.max_descriptors, highest.unwrap_or(0), acceptors.len())));
+        let places = Arc::new(Semaphore::new(places(
+            self.max_descriptors,
+            highest.unwrap_or(0),
+            acceptors.len(),
+        )));
         let mut tasks = JoinSet::new();
         for (socket, listener) in acceptors {
             let (name, url) = (Arc::clone(&listener.name), Arc::clone(&listener.url));
@@ -268,7 +272,11 @@ impl Acceptor {
 fn places(max_descriptors: u64, highest: RawFd, listeners: usize) -> usize {
     let own = u64::try_from(highest).unwrap_or(0) + 1 + SPARE_DESCRIPTORS;
     // Zero: the system did not tell.
-    let most = if max_descriptors == 0 { u64::MAX } else { max_descriptors };
+    let most = if max_descriptors == 0 {
+        u64::MAX
+    } else {
+        max_descriptors
+    };
     usize::try_from(most.saturating_sub(own))
         .unwrap_or(usize::MAX)
         .clamp(listeners, Semaphore::MAX_PERMITS)

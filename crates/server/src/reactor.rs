@@ -153,13 +153,21 @@ impl Reactor {
 
     async fn run(self: Rc<Self>, mut incoming: mpsc::Receiver<Accepted>, mut stop: watch::Receiver<bool>) {
         let mut swept = self.clock.coarse_monotonic();
+        let mut admitted = 0_usize;
         loop {
             self.limits.set(Limits::of(&self.directory.configuration()));
             let since = self.clock.coarse_monotonic().saturating_since(swept);
             let left = self.sweep_period().saturating_sub(since);
             tokio::select! {
                 accepted = incoming.recv() => match accepted {
-                    Some(accepted) => self.admit(accepted),
+                    Some(accepted) => {
+                        self.admit(accepted);
+                        admitted = admitted.wrapping_add(1);
+                        // A flood of new connections waits for those that are there, not the other way round.
+                        if admitted.is_multiple_of(MAX_ADMITTED_PER_TURN) {
+                            tokio::task::yield_now().await;
+                        }
+                    }
                     None => break,
                 },
                 // An error means that the pool is gone, which is as good as a request.
@@ -352,6 +360,8 @@ impl Counters {
 
 /// Size of the buffer that all connections of a reactor are read into.
 const READ_BYTES: usize = 64 << 10;
+/// Then the sockets of all connections are looked at.
+const MAX_ADMITTED_PER_TURN: usize = 8;
 /// Connections that may wait for a reactor; the acceptor waits when there are more.
 const MAX_HANDED_OVER: usize = 1024;
 /// How long a client may take for the last message, even without `writetimeout`.

@@ -431,7 +431,8 @@ impl Connection {
     /// Tells timeouts and cn=Monitor how things are.
     fn publish(&self) {
         let (handle, status) = (&self.handle, &self.status);
-        self.reactor.hold(handle, self.input.capacity() + self.output.capacity());
+        self.reactor
+            .hold(handle, self.input.capacity() + self.output.capacity());
         handle.is_busy.set(self.under_way() != 0);
         handle.is_closing.set(matches!(self.state, State::Closing(_)));
         status
