@@ -96,8 +96,8 @@ fn a_process_that_runs_out_of_descriptors_goes_on_when_some_are_free() {
     server.wait_for_log("accept(").unwrap();
     assert!(wait::until(|| (answered(&streams) >= 5).then_some(())).is_some());
     assert_waits_quietly(pid, &mut streams[0]);
-    let served = answered(&streams) + 1;
-    assert!(served <= 20, "{served} of {} with {limit} descriptors", streams.len());
+    let taken = answered(&streams) + 1;
+    assert!(taken <= 20, "{taken} of {} with {limit} descriptors", streams.len());
     assert_answered_in_turn(streams.split_off(1));
     drop(streams);
     ask(&mut connect(&server));
