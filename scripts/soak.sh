@@ -206,7 +206,8 @@ PIDS+=($!)
 FAILURES=()
 while [ $((SECONDS - START)) -lt "$SECONDS_EACH" ]; do
   sleep "$SAMPLE"
-  sample >>"$FOLDER/samples" || { FAILURES+=('the server has ended') && break; }
+  kill -0 "$SERVER" 2>/dev/null || { FAILURES+=('the server has ended') && break; }
+  sample >>"$FOLDER/samples"
   [ ! -t 1 ] || tail -1 "$FOLDER/samples"
 done
 for one in "${LOADS[@]}"; do
