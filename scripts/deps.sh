@@ -13,6 +13,7 @@ packages=(
   libsasl2-modules    # SASL mechanisms of the clients
   python3-ldap        # for /usr/bin/python3; a python3 elsewhere on PATH does not see it
   slapd               # the reference server
+  valgrind            # its callgrind counts the instructions of the hot paths
 )
 
 say() { printf 'deps: %s\n' "$*" >&2; }

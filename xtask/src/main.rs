@@ -1,5 +1,6 @@
-//! Repository tasks: `cargo xtask tidy`, `cargo xtask schema-ldif`.
+//! Repository tasks: `cargo xtask tidy`, `cargo xtask schema-ldif`, `cargo xtask instructions`.
 
+mod instructions;
 mod schema_ldif;
 mod tidy;
 
@@ -15,8 +16,10 @@ fn main() -> Result<ExitCode> {
         ["tidy"] => tidy(),
         ["schema-ldif"] => schema_ldif(false),
         ["schema-ldif", "--check"] => schema_ldif(true),
+        ["instructions"] => instructions(instructions::Purpose::Check),
+        ["instructions", "--accept"] => instructions(instructions::Purpose::Accept),
         _ => {
-            eprintln!("usage: cargo xtask tidy | schema-ldif [--check]");
+            eprintln!("usage: cargo xtask tidy | schema-ldif [--check] | instructions [--accept]");
             Ok(ExitCode::from(2))
         }
     }
@@ -36,6 +39,11 @@ fn tidy() -> Result<ExitCode> {
 fn schema_ldif(check: bool) -> Result<ExitCode> {
     schema_ldif::run(&repository_root()?, check).map_err(anyhow::Error::msg)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn instructions(purpose: instructions::Purpose) -> Result<ExitCode> {
+    let is_good = instructions::run(&repository_root()?, purpose)?;
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// The directory of the workspace that this program was started in, or else built in.

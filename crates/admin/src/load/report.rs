@@ -7,7 +7,12 @@ use std::{
 };
 
 use clap::Args;
-use ironbark_load::{generate::Kind, report, result::RunResult, workload::write_changes};
+use ironbark_load::{
+    generate::Kind,
+    report,
+    result::RunResult,
+    workload::{Order, write_changes},
+};
 
 use super::{Failure, workloads::Data};
 
@@ -24,6 +29,9 @@ pub(super) struct Report {
     /// A Markdown file: what is between `<!-- load -->` and `<!-- /load -->` becomes a table of medians and ratios
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
+    /// The label of results that show a limit: of the others it is said which part of it they reach
+    #[arg(long, value_name = "LABEL")]
+    limit: Option<String>,
     /// Title of the page
     #[arg(long, default_value = "LDAP load test")]
     title: String,
@@ -37,6 +45,9 @@ pub(super) struct Changes {
     /// How many modifications
     #[arg(long, default_value_t = 28_000)]
     count: u64,
+    /// Which entries: random ones, or (sequential) one after the other, so that each is modified
+    #[arg(long, default_value = "random")]
+    order: Order,
     /// Where to write
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
@@ -49,13 +60,14 @@ impl Report {
             RunResult::read(&text).map_err(|error| failed(path, error))
         };
         let results = self.results.iter().map(read).collect::<Result<Vec<_>, _>>()?;
+        let limit = self.limit.as_deref();
         if let Some(path) = &self.markdown {
             let text = fs::read_to_string(path).map_err(|error| failed(path, error))?;
-            let table = report::markdown(&results);
+            let table = report::markdown(&results, limit);
             let text = between_marks(&text, &table).ok_or_else(|| failed(path, "the marks are missing"))?;
             fs::write(path, text).map_err(|error| failed(path, error))?;
         }
-        write_page(&self.output, &self.title, &report::medians(&results))
+        write_page(&self.output, &self.title, &report::medians(&results), limit)
     }
 }
 
@@ -64,7 +76,7 @@ impl Changes {
         let population = self.data.population(Kind::Zimbra)?;
         let write = || {
             let mut file = BufWriter::new(File::create(&self.output)?);
-            write_changes(&population, self.count, &mut file)
+            write_changes(&population, self.order, self.count, &mut file)
         };
         write().map_err(|error| failed(&self.output, error))
     }
@@ -81,8 +93,8 @@ const BEGIN: &str = "<!-- load -->";
 const END: &str = "<!-- /load -->";
 
 /// Writes an HTML page.
-pub(super) fn write_page(path: &Path, title: &str, results: &[RunResult]) -> Result<(), Failure> {
-    fs::write(path, report::page(title, results)).map_err(|error| failed(path, error))
+pub(super) fn write_page(path: &Path, title: &str, results: &[RunResult], limit: Option<&str>) -> Result<(), Failure> {
+    fs::write(path, report::page(title, results, limit)).map_err(|error| failed(path, error))
 }
 
 /// A failure about a file.

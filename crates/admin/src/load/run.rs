@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     fs::{self, File},
     io::BufWriter,
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -79,6 +79,9 @@ pub(super) struct Run {
     /// A result code that is no error, beside those that the workload expects; may be repeated
     #[arg(long, value_name = "CODE", value_delimiter = ',')]
     allow: Vec<u32>,
+    /// What distinguishes it from other runs of the workload; put behind its name
+    #[arg(long, value_name = "TEXT")]
+    variant: Option<String>,
     /// What the run is called in reports
     #[arg(long, default_value = "server")]
     label: String,
@@ -134,7 +137,11 @@ impl Run {
         let started = timestamp(clock.now().utc());
         let mut live = Live::new(clock);
         let counts = workload.unit();
-        print_header(&workload.name(), target.url(), counts);
+        let name = match &self.variant {
+            Some(variant) => format!("{}, {variant}", workload.name()),
+            None => workload.name(),
+        };
+        print_header(&name, target.url(), counts);
         let points = steps::run(
             workload,
             &plan,
@@ -151,11 +158,11 @@ impl Run {
         let result = RunResult {
             format: result::FORMAT,
             label: self.label.clone(),
-            workload: workload.name(),
+            workload: name,
             unit: counts,
             server: self.url.clone(),
             started,
-            command: hide_password(command_line),
+            command: for_reports(command_line),
             settings: self.settings(&plan, defaults.settings),
             machine: machine::describe(),
             points,
@@ -228,7 +235,7 @@ impl Run {
             write().map_err(|error| failed(path, error))?;
         }
         if let Some(path) = &self.html {
-            write_page(path, &result.workload, std::slice::from_ref(result))?;
+            write_page(path, &result.workload, std::slice::from_ref(result), None)?;
         }
         Ok(())
     }
@@ -253,24 +260,54 @@ impl Run {
     }
 }
 
-/// A result goes into reports; a password does not.
-fn hide_password(command_line: Vec<String>) -> Vec<String> {
-    let mut hides_next = false;
-    let hide = |word: String| {
-        if std::mem::take(&mut hides_next) {
-            return "***".to_owned();
+/// A result goes into reports; a password does not, nor do the folders of this machine.
+fn for_reports(command_line: Vec<String>) -> Vec<String> {
+    let mut before = None;
+    let shown = |word: String| {
+        if let Some(shown) = before.take().map(|show: Show| show(&word)) {
+            return shown;
         }
-        if word == "-w" || word == "--password" {
-            hides_next = true;
-            return word;
+        for (option, show) in HIDDEN {
+            let Some(value) = word.strip_prefix(option) else {
+                continue;
+            };
+            let is_long = option.starts_with("--");
+            match value.strip_prefix('=').filter(|_| is_long) {
+                Some(value) => return format!("{option}={}", show(value)),
+                None if value.is_empty() => before = Some(show),
+                None if !is_long => return format!("{option}{}", show(value)),
+                None => {}
+            }
         }
-        match word.strip_prefix("--password=").or_else(|| word.strip_prefix("-w")) {
-            Some(_) if word.starts_with("--") => "--password=***".to_owned(),
-            Some(_) => "-w***".to_owned(),
-            None => word,
-        }
+        word
     };
-    command_line.into_iter().map(hide).collect()
+    command_line.into_iter().map(shown).collect()
+}
+
+type Show = fn(&str) -> String;
+
+/// Options whose values are not shown as they are, and how instead.
+const HIDDEN: [(&str, Show); 8] = [
+    ("-w", stars),
+    ("--password", stars),
+    ("-y", file_name),
+    ("--password-file", file_name),
+    ("-o", file_name),
+    ("--output", file_name),
+    ("--html", file_name),
+    ("--filter-file", file_name),
+];
+
+fn stars(_: &str) -> String {
+    "***".to_owned()
+}
+
+fn file_name(path: &str) -> String {
+    Path::new(path)
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
 }
 
 fn timestamp(time: UtcTime) -> String {
@@ -300,11 +337,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn passwords_do_not_go_into_results() {
-        let hidden = |line: &str| hide_password(line.split(' ').map(str::to_owned).collect()).join(" ");
+    fn passwords_and_folders_do_not_go_into_results() {
+        let hidden = |line: &str| for_reports(line.split(' ').map(str::to_owned).collect()).join(" ");
         assert_eq!(hidden("load -D cn=a -w secret -c 3"), "load -D cn=a -w *** -c 3");
         assert_eq!(hidden("load -wsecret --warm-up 1"), "load -w*** --warm-up 1");
         assert_eq!(hidden("load --password=secret x"), "load --password=*** x");
         assert_eq!(hidden("load --password secret x"), "load --password *** x");
+        assert_eq!(
+            hidden("load --optimize -y /a/b -o /c/d.json -o/c/d --html=/e/f --output ../g --password-file /h/i"),
+            "load --optimize -y b -o d.json -od --html=f --output g --password-file i"
+        );
     }
 }

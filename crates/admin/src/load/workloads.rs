@@ -167,7 +167,7 @@ fn first_new() -> u64 {
 }
 
 impl WorkloadCommand {
-    pub(super) fn run(self, command_line: Vec<String>) -> Result<(), Failure> {
+    pub(super) fn run(self, mut command_line: Vec<String>) -> Result<(), Failure> {
         let own = self.own_data();
         let (workload, run, defaults): (Result<Box<dyn Workload>, WorkloadError>, Run, Defaults) = match self {
             Self::Search { data, run } => (boxed(Search::new(data.population(own)?)), run, of(&data, own)),
@@ -197,7 +197,11 @@ impl WorkloadCommand {
                 let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
                 let input = File::open(&file).map_err(|error| usage(format!("{}: {error}", file.display())))?;
                 let made = Replay::new(&name, BufReader::new(input));
-                let settings = BTreeMap::from([("file".to_owned(), file.display().to_string())]);
+                command_line
+                    .iter_mut()
+                    .filter(|word| file.as_os_str() == word.as_str())
+                    .for_each(|word| word.clone_from(&name));
+                let settings = BTreeMap::from([("file".to_owned(), name)]);
                 (boxed(made), run, finite(&[1], Defaults { settings, ..none() }))
             }
             Self::Ycsb { mix, data, run } => {

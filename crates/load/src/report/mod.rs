@@ -18,8 +18,9 @@ pub use self::{
 };
 use crate::result::{Machine, RunResult};
 
-/// The page. Runs keep the colour of their label; the first run of a workload is what the others are compared with.
-pub fn page(title: &str, results: &[RunResult]) -> String {
+/// The page. Runs keep the colour of their label; the first run of a workload is what the others are compared with. Results labelled
+/// `limit` show the limit: of the others it is said which part of it they reach.
+pub fn page(title: &str, results: &[RunResult], limit: Option<&str>) -> String {
     let mut labels: Vec<&str> = Vec::new();
     let mut workloads: Vec<&str> = Vec::new();
     for result in results {
@@ -58,7 +59,7 @@ pub fn page(title: &str, results: &[RunResult]) -> String {
             })
             .collect();
         let _ = writeln!(html, "<section id=\"w{number}\">\n<h2>{}</h2>", escape(workload));
-        section::write(&mut html, &runs);
+        section::write(&mut html, &runs, limit);
         html.push_str("</section>\n");
     }
     html.push_str("</body>\n</html>\n");
@@ -110,7 +111,7 @@ mod tests {
             sample("ironbark <x>", "search", &[(1, 3_000.0), (16, 90_000.0)]),
             sample("slapd", "ycsb a", &[(8, 500.0)]),
         ];
-        let html = page("Side by side", &results);
+        let html = page("Side by side", &results, None);
         for part in [
             "<title>Side by side</title>",
             "<h2>search</h2>",
@@ -134,10 +135,24 @@ mod tests {
     }
 
     #[test]
+    fn the_part_of_the_limit_is_said() {
+        let results = [
+            sample("slapd", "search", &[(1, 1_000.0)]),
+            sample("ironbark", "search", &[(1, 3_000.0)]),
+            sample("bare", "search", &[(1, 4_000.0)]),
+        ];
+        let html = page("x", &results, Some("bare"));
+        assert!(
+            html.contains("<th>part of bare</th>") && html.contains("<td>25 %</td>") && html.contains("<td>75 %</td>")
+        );
+        assert!(!page("x", &results[..2], Some("bare")).contains("part of bare"));
+    }
+
+    #[test]
     fn measurements_with_other_numbers_in_flight_are_not_joined() {
         let mut result = sample("slapd", "search", &[(64, 1_000.0), (16, 20_000.0)]);
         result.points[1].in_flight = 16;
-        let html = page("x", &[result]);
+        let html = page("x", &[result], None);
         assert!(html.contains("slapd, 1 in flight") && html.contains("slapd, 16 in flight"));
         // Two bars for the rate, two for the processor time.
         assert_eq!(html.matches("<rect").count(), 4);
@@ -147,11 +162,11 @@ mod tests {
     fn errors_are_shown() {
         let mut result = sample("slapd", "search", &[(1, 1_000.0)]);
         result.points[0].operations[0].codes.insert(50, 12);
-        assert!(page("x", &[result]).contains("result code 50"));
+        assert!(page("x", &[result], None).contains("result code 50"));
     }
 
     #[test]
     fn no_results_are_a_page_too() {
-        assert!(page("x", &[]).contains("No results"));
+        assert!(page("x", &[], None).contains("No results"));
     }
 }

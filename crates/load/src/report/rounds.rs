@@ -30,9 +30,11 @@ pub fn medians(results: &[RunResult]) -> Vec<RunResult> {
 }
 
 /// A table with a row for each workload and shape: rate and server's processor time of each run, and the median of the ratios to
-/// the first run, round by round.
-pub fn markdown(results: &[RunResult]) -> String {
-    let labels = distinct(results.iter().map(|result| result.label.as_str()));
+/// the first run, round by round. Results labelled `limit` have no such columns: it is said which part of them the last run reaches.
+pub fn markdown(results: &[RunResult], limit: Option<&str>) -> String {
+    let mut labels = distinct(results.iter().map(|result| result.label.as_str()));
+    let limit = limit.filter(|limit| labels.contains(limit));
+    labels.retain(|label| Some(*label) != limit);
     let Some((base, others)) = labels.split_first() else {
         return String::new();
     };
@@ -48,7 +50,13 @@ pub fn markdown(results: &[RunResult]) -> String {
         let _ = write!(table, " {label}, CPU us each | ratio |");
         line.push_str("---|---|");
     }
-    let _ = writeln!(table, " p99 ms |\n{line}---|");
+    table.push_str(" p99 ms |");
+    line.push_str("---|");
+    if let Some(limit) = limit {
+        let _ = write!(table, " {limit}, per second | part of it |");
+        line.push_str("---|---|");
+    }
+    let _ = writeln!(table, "\n{line}");
     for workload in distinct(results.iter().map(|result| result.workload.as_str())) {
         let rounds = |label: &str| -> Vec<&RunResult> {
             let of = results
@@ -63,12 +71,13 @@ pub fn markdown(results: &[RunResult]) -> String {
                 .map(|label| (*label, of_shape(&rounds(label), shape)))
                 .collect();
             let unit = all.first().map_or(Unit::Operations, |result| result.unit);
+            let limit = limit.map(|limit| of_shape(&rounds(limit), shape));
             let _ = writeln!(
                 table,
                 "| {workload}, {} x {} |{}",
                 shape.0,
                 shape.1,
-                row(&columns, unit)
+                row(&columns, limit.as_deref(), unit)
             );
         }
     }
@@ -76,7 +85,7 @@ pub fn markdown(results: &[RunResult]) -> String {
 }
 
 /// The cells behind the name of a workload.
-fn row(columns: &[(&str, Vec<&Point>)], unit: Unit) -> String {
+fn row(columns: &[(&str, Vec<&Point>)], limit: Option<&[&Point]>, unit: Unit) -> String {
     let rate = |point: &Point| match unit {
         Unit::Operations => Some(point.rate),
         Unit::Entries => Some(point.entries_rate),
@@ -108,7 +117,23 @@ fn row(columns: &[(&str, Vec<&Point>)], unit: Unit) -> String {
         })
         .collect();
     let _ = write!(cells, " {} |", p99.join(" / "));
+    if let Some(limit) = limit {
+        let last = others.last().map_or(base, |(_, points)| points);
+        let rate_of_limit = median(limit.iter().filter_map(|point| rate(point)));
+        let part = ratio(last, limit, &rate);
+        let _ = write!(
+            cells,
+            " {} | {} |",
+            rate_of_limit.map_or_else(|| "-".to_owned(), precise),
+            part.map_or_else(|| "-".to_owned(), percent),
+        );
+    }
     cells
+}
+
+/// A ratio as a percentage.
+pub(super) fn percent(ratio: f64) -> String {
+    format!("{:.0} %", ratio * 100.0)
 }
 
 /// The median of the ratios, round by round.
@@ -179,7 +204,7 @@ mod tests {
 
     #[test]
     fn ratios_are_of_the_same_round() {
-        let table = markdown(&rounds());
+        let table = markdown(&rounds(), None);
         let rows: Vec<&str> = table.lines().collect();
         assert_eq!(
             rows[0],
@@ -197,7 +222,28 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_has_columns_of_its_own() {
+        let mut results = rounds();
+        // Parts of the rounds are a half, a quarter and a third.
+        for rate in [400.0, 1_000.0, 990.0] {
+            results.push(sample("bare", "search", &[(1, rate)]));
+        }
+        let table = markdown(&results, Some("bare"));
+        let rows: Vec<&str> = table.lines().collect();
+        assert!(
+            rows[0].ends_with("| p99 ms | bare, per second | part of it |"),
+            "{}",
+            rows[0]
+        );
+        assert!(rows[2].ends_with(" 3.00 | 0.40 / 0.40 | 990 | 33 % |"), "{}", rows[2]);
+        assert!(rows[3].ends_with(" | 0.40 / 0.40 | - | - |"), "{}", rows[3]);
+        assert_eq!(rows[1].matches('|').count(), rows[2].matches('|').count());
+        // One that was not measured is not mentioned.
+        assert_eq!(markdown(&rounds(), Some("bare")), markdown(&rounds(), None));
+    }
+
+    #[test]
     fn nothing_gives_nothing() {
-        assert!(medians(&[]).is_empty() && markdown(&[]).is_empty());
+        assert!(medians(&[]).is_empty() && markdown(&[], None).is_empty());
     }
 }

@@ -12,8 +12,8 @@ use crate::result::{Point, RunResult, Unit};
 /// A run with the number of its colour.
 pub(super) type Run<'a> = (usize, &'a RunResult);
 
-/// Writes it; `runs` are those of one workload.
-pub(super) fn write(html: &mut String, runs: &[Run<'_>]) {
+/// Writes it; `runs` are those of one workload, among them perhaps one with the label `limit`.
+pub(super) fn write(html: &mut String, runs: &[Run<'_>], limit: Option<&str>) {
     best(html, runs);
     html.push_str("<div class=\"plots\">\n");
     html.push_str(&rate(runs));
@@ -22,7 +22,8 @@ pub(super) fn write(html: &mut String, runs: &[Run<'_>]) {
     html.push_str(&processor(runs));
     html.push_str(&over_time(runs));
     html.push_str("</div>\n");
-    table::write(html, runs);
+    let limit = runs.iter().find(|(_, run)| Some(run.label.as_str()) == limit);
+    table::write(html, runs, limit.map(|(_, run)| *run));
     how(html, runs);
 }
 

@@ -4,14 +4,15 @@ use std::fmt::Write as _;
 
 use super::{
     plot::{COLORS, escape},
+    rounds::percent,
     scale::precise,
     section::{Run, unit},
 };
 use crate::result::{Latency, Point, RunResult};
 
-/// Writes the tables.
-pub(super) fn write(html: &mut String, runs: &[Run<'_>]) {
-    measurements(html, runs);
+/// Writes the tables; `limit` is the run that shows the limit.
+pub(super) fn write(html: &mut String, runs: &[Run<'_>], limit: Option<&RunResult>) {
+    measurements(html, runs, limit);
     kinds(html, runs);
     complaints(html, runs);
 }
@@ -33,11 +34,14 @@ fn of_shape(run: &RunResult, shape: (u32, u16)) -> Option<&Point> {
         .find(|point| (point.clients, point.in_flight) == shape)
 }
 
-fn measurements(html: &mut String, runs: &[Run<'_>]) {
+fn measurements(html: &mut String, runs: &[Run<'_>], limit: Option<&RunResult>) {
+    let part = limit.map_or(String::new(), |limit| {
+        format!("<th>part of {}</th>", escape(&limit.label))
+    });
     let _ = write!(
         html,
         "<div class=\"wide\"><table>\n<tr><th>clients &times; in flight</th><th class=\"left\">run</th><th>{}</th><th>ratio</th>\
-         <th>p50 ms</th><th>p95 ms</th><th>p99 ms</th><th>p99.9 ms</th><th>max ms</th><th>server CPU &micro;s each</th>\
+         {part}<th>p50 ms</th><th>p95 ms</th><th>p99 ms</th><th>p99.9 ms</th><th>max ms</th><th>server CPU &micro;s each</th>\
          <th>per CPU second</th><th>ratio</th><th>memory MB (anonymous)</th><th>answers</th></tr>\n",
         unit(runs),
     );
@@ -56,14 +60,16 @@ fn measurements(html: &mut String, runs: &[Run<'_>]) {
                 escape(&run.label),
             );
             class = "";
-            row(html, run, point, base);
+            let limit = limit.map(|limit| of_shape(limit, shape).map_or(0.0, |point| limit.rate(point)));
+            row(html, run, point, base, limit);
             html.push_str("</tr>\n");
         }
     }
     html.push_str("</table></div>\n");
 }
 
-fn row(html: &mut String, run: &RunResult, point: &Point, base: Option<(&RunResult, &Point)>) {
+/// `limit`: the limit's rate, 0 when it was not measured; without it there is no column for the part of it.
+fn row(html: &mut String, run: &RunResult, point: &Point, base: Option<(&RunResult, &Point)>, limit: Option<f64>) {
     let rate = run.rate(point);
     let cell = |text: String| format!("<td>{text}</td>");
     let ratio = |own: Option<f64>, base: Option<f64>| {
@@ -75,6 +81,10 @@ fn row(html: &mut String, run: &RunResult, point: &Point, base: Option<(&RunResu
     };
     let _ = write!(html, "<td>{}</td>", precise(rate));
     html.push_str(&ratio(Some(rate), base.map(|(run, point)| run.rate(point))));
+    if let Some(limit) = limit {
+        let part = (limit > 0.0).then(|| percent(rate / limit));
+        html.push_str(&cell(part.unwrap_or_default()));
+    }
     html.push_str(&latencies(&point.latency));
     let per_second = |point: &Point| point.server.as_ref().and_then(|server| server.rate_per_cpu_second);
     let (cpu, memory) = match &point.server {

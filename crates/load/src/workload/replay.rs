@@ -9,7 +9,7 @@ use std::{
 use ironbark_ldap_proto::{self as proto, ModifyDnRequest, ModifyRequest, Request};
 use ironbark_ldif::{Change, Modification, ModifyKind, NoFiles, Reader, Record, RecordKind, Writer};
 
-use super::{Kind, Next, Population, Requests, Workload, WorkloadError, sample::encode_add};
+use super::{Kind, Next, Order, Population, Requests, Workload, WorkloadError, sample::encode_add};
 use crate::{
     generate::{self, Entry},
     wire::{Slot, encode},
@@ -183,12 +183,12 @@ impl Requests for Stream {
     }
 }
 
-/// Writes `count` modifications of random entries of a population, which succeed in any order and any number of times: a value
+/// Writes `count` modifications of the entries of a population, which succeed in any order and any number of times: a value
 /// without an index replaced (half of them), an indexed one replaced, a value added (a quarter each, the latter once only).
 ///
 /// # Errors
 /// Errors of `out`.
-pub fn write_changes(population: &Population, count: u64, out: &mut impl Write) -> io::Result<()> {
+pub fn write_changes(population: &Population, order: Order, count: u64, out: &mut impl Write) -> io::Result<()> {
     let mut random = population.random(u32::MAX);
     let (plain, indexed) = match population.set().kind() {
         generate::Kind::Telco => ("servingNode", "chargingCharacteristics"),
@@ -198,7 +198,11 @@ pub fn write_changes(population: &Population, count: u64, out: &mut impl Write) 
     let writer = Writer::default();
     let mut text = Vec::new();
     for number in 0..count {
-        let dn = population.set().name(random.below(population.entries())).dn;
+        let entry = match order {
+            Order::Sequential => number % population.entries(),
+            Order::Random => random.below(population.entries()),
+        };
+        let dn = population.set().name(entry).dn;
         let digits = random.below(100_000_000);
         let (kind, attribute, value) = match random.below(4) {
             0 => (ModifyKind::Add, "description", format!("change {number} of the replay")),
@@ -269,11 +273,16 @@ mod tests {
             let set = DataSet::new(kind, 1, "dc=example,dc=com", Passwords::Usual).unwrap();
             let population = Population::new(set, 100, 100, 1, 100).unwrap();
             let (mut text, mut again) = (Vec::new(), Vec::new());
-            write_changes(&population, 280, &mut text).unwrap();
-            write_changes(&population, 280, &mut again).unwrap();
+            write_changes(&population, Order::Random, 280, &mut text).unwrap();
+            write_changes(&population, Order::Random, 280, &mut again).unwrap();
             assert_eq!(text, again);
             let replay = Replay::new("test", &text[..]).unwrap();
             assert_eq!(all(&replay, 1), [vec![2; 280]]);
+            let mut each = Vec::new();
+            write_changes(&population, Order::Sequential, 100, &mut each).unwrap();
+            let each = Replay::new("test", &each[..]).unwrap();
+            let entries: Vec<usize> = each.changes.iter().map(|change| change.entry).collect();
+            assert_eq!(entries, (0..100).collect::<Vec<usize>>());
         }
     }
 }

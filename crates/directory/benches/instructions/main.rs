@@ -1,0 +1,45 @@
+//! The hot paths of a search, a compare and a bind, for callgrind to count their instructions (`cargo xtask instructions`).
+//!
+//! Each operation is done for every one of the same mail accounts, first to fill what is kept in memory, then counted: what runs within
+//! [`counted_operations`] is what callgrind collects. Standard output has a line `name times` for each operation, in order.
+
+#![allow(
+    unreachable_pub,
+    reason = "nothing here is seen from outside, and the harness is shared with the tests"
+)]
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "what cannot be measured ends the program"
+)]
+
+#[path = "../../tests/harness/mod.rs"]
+mod harness;
+
+mod accounts;
+mod operations;
+mod protocol;
+mod store;
+
+use accounts::Accounts;
+
+fn main() {
+    let mut accounts = Accounts::new();
+    protocol::count_all(&accounts);
+    store::count_all(&accounts);
+    operations::count_all(&mut accounts);
+}
+
+/// Counts an operation that is done so many times, for one number after the other.
+fn count(name: &str, times: usize, operation: &mut dyn FnMut(usize)) {
+    (0..times).for_each(&mut *operation);
+    counted_operations(times, operation);
+    println!("{name} {times}");
+}
+
+/// callgrind finds this function by its name.
+#[inline(never)]
+fn counted_operations(times: usize, operation: &mut dyn FnMut(usize)) {
+    (0..times).for_each(operation);
+}
