@@ -1,7 +1,7 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo bench-slapd instructions test fmt lint tidy
+.PHONY: help deps build demo bench-slapd soak instructions test fmt lint tidy
 
 CARGO ?= cargo
 
@@ -19,6 +19,9 @@ demo: build ## Create a directory of 10,000 people, start the server on loopback
 
 bench-slapd: deps ## Measure Ironbark beside Debian's slapd (an hour; scripts/bench-slapd.sh has the settings)
 	@scripts/bench-slapd.sh
+
+soak: deps ## Ten minutes of mixed load with clients that misbehave: memory and file size must stay flat
+	@scripts/soak.sh
 
 instructions: deps ## Count the instructions of the hot paths (callgrind) and compare them with data/instructions.txt
 	@$(CARGO) xtask instructions

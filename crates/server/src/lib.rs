@@ -3,6 +3,7 @@
 //! Invariant: nothing here knows what an operation does; a connection hands complete messages to a `Worker` and sends what it produces.
 
 mod connection;
+mod held;
 mod limits;
 pub mod listener;
 pub mod log;
@@ -12,6 +13,7 @@ mod pool;
 mod reactor;
 mod root_dse;
 mod round;
+mod seldom;
 mod serve;
 
 pub use monitor::BACKENDS;

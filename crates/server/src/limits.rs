@@ -11,6 +11,8 @@ pub(crate) struct Limits {
     pub(crate) message_bytes: PerIdentity,
     /// `conn_max_pending[_auth]`: operations under way, before and after a bind.
     pub(crate) operations: PerIdentity,
+    /// Bytes held for all clients together.
+    pub(crate) held_bytes: usize,
     /// `idletimeout`.
     pub(crate) idle: Option<Duration>,
     /// `writetimeout`.
@@ -40,7 +42,9 @@ impl Limits {
         let size = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX);
         let count = |count: u32| usize::try_from(count).unwrap_or(usize::MAX).max(1);
         let seconds = |seconds: u32| (seconds != 0).then(|| Duration::from_secs(seconds.into()));
+        let longest = size(settings.max_incoming.max(settings.max_incoming_authenticated));
         Self {
+            held_bytes: longest.saturating_mul(HELD_MESSAGES).max(MIN_HELD_BYTES),
             message_bytes: PerIdentity {
                 anonymous: size(settings.max_incoming),
                 authenticated: size(settings.max_incoming_authenticated),
@@ -54,3 +58,7 @@ impl Limits {
         }
     }
 }
+
+/// All clients together may make the server hold so many of the longest messages.
+const HELD_MESSAGES: usize = 64;
+const MIN_HELD_BYTES: usize = 64 << 20;

@@ -3,6 +3,7 @@
 use std::{
     io,
     net::SocketAddr,
+    os::fd::{AsRawFd, RawFd},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
@@ -16,14 +17,16 @@ use ironbark_runtime::Clock;
 use socket2::Socket;
 use tokio::{
     net::{TcpListener, UnixListener},
-    sync::{Notify, watch},
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, watch},
     task::JoinSet,
 };
 
 use crate::{
     connection::Status,
+    held::HeldMemory,
     listener::Listener,
     reactor::{Accepted, ReactorThread},
+    seldom::Seldom,
 };
 
 /// The connections of one reactor, counted from the acceptor's hand on.
@@ -43,21 +46,31 @@ pub(crate) struct Pool {
     changed: Arc<Notify>,
     /// Connections ever accepted.
     total: AtomicU64,
+    clock: Clock,
+    /// Most descriptors that the process may have open.
+    max_descriptors: u64,
+    /// When the log was told that no more connections can be taken.
+    told: Seldom,
 }
 
 impl Pool {
-    /// Starts `count` reactors.
-    pub(crate) fn start(count: usize, directory: &Arc<Directory>, clock: &Clock) -> io::Result<Self> {
+    /// Starts `count` reactors. The process may have `max_descriptors` open.
+    pub(crate) fn start(
+        count: usize,
+        directory: &Arc<Directory>,
+        clock: &Clock,
+        max_descriptors: u64,
+    ) -> io::Result<Self> {
         let (stop, stopped) = watch::channel(false);
-        let changed = Arc::<Notify>::default();
+        let (changed, held) = (Arc::<Notify>::default(), Arc::<HeldMemory>::default());
         let (mut reactors, mut threads) = (Vec::new(), Vec::new());
         for index in 0..count.max(1) {
             let counters = Arc::new(Counters {
                 current: AtomicUsize::new(0),
                 changed: Arc::clone(&changed),
             });
-            let (directory, clock, stopped) = (Arc::clone(directory), clock.clone(), stopped.clone());
-            let (reactor, thread) = ReactorThread::start(index, directory, clock, counters, stopped)?;
+            let world = (Arc::clone(directory), clock.clone());
+            let (reactor, thread) = ReactorThread::start(index, world, counters, Arc::clone(&held), stopped.clone())?;
             reactors.push(reactor);
             threads.push(thread);
         }
@@ -67,28 +80,47 @@ impl Pool {
             stop,
             changed,
             total: AtomicU64::new(0),
+            clock: clock.clone(),
+            max_descriptors,
+            told: Seldom::default(),
         })
     }
 
     /// Accepts from all listeners until the returned set is dropped or shut down.
     pub(crate) fn accept(self: &Arc<Self>, listeners: &[Listener]) -> io::Result<JoinSet<()>> {
-        let mut tasks = JoinSet::new();
+        let mut acceptors = Vec::new();
         for listener in listeners {
-            let socket = Acceptor::new(listener)?;
+            acceptors.push((Acceptor::new(listener)?, listener));
+        }
+        let highest = acceptors.iter().map(|(socket, _)| socket.descriptor()).max();
+        let places = Arc::new(Semaphore::new(places(
+            self.max_descriptors,
+            highest.unwrap_or(0),
+            acceptors.len(),
+        )));
+        let mut tasks = JoinSet::new();
+        for (socket, listener) in acceptors {
             let (name, url) = (Arc::clone(&listener.name), Arc::clone(&listener.url));
-            tasks.spawn(Arc::clone(self).accept_from(socket, name, url));
+            tasks.spawn(Arc::clone(self).accept_from(socket, Arc::clone(&places), name, url));
         }
         Ok(tasks)
     }
 
-    async fn accept_from(self: Arc<Self>, socket: Acceptor, socket_name: Arc<str>, listener_url: Arc<str>) {
-        loop {
+    async fn accept_from(
+        self: Arc<Self>,
+        socket: Acceptor,
+        places: Arc<Semaphore>,
+        socket_name: Arc<str>,
+        listener_url: Arc<str>,
+    ) {
+        while let Some(place) = self.place(&places).await {
             match socket.accept().await {
                 Ok((accepted, address)) => {
                     let number = FIRST_NUMBER + self.total.fetch_add(1, Ordering::Relaxed);
                     let (socket_name, listener_url) = (Arc::clone(&socket_name), Arc::clone(&listener_url));
                     self.hand_over(Accepted {
                         socket: accepted,
+                        place,
                         address,
                         number,
                         socket_name,
@@ -98,12 +130,26 @@ impl Pool {
                 }
                 Err(error) if is_of_the_client(&error) => {}
                 Err(error) => {
-                    tracing::warn!(target: "any", "daemon: accept({listener_url}) failed: {error}");
+                    if self.told.is_due(&self.clock) {
+                        tracing::warn!(target: "any", "daemon: accept({listener_url}) failed: {error}");
+                    }
                     // Out of descriptors or memory: until a connection ends there is no use in trying again at once.
                     let _ = tokio::time::timeout(ACCEPT_PAUSE, self.changed.notified()).await;
                 }
             }
         }
+    }
+
+    /// Room for one more connection. While there is none, clients wait in the queues of the listening sockets.
+    async fn place(&self, places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+        if let Ok(place) = Arc::clone(places).try_acquire_owned() {
+            return Some(place);
+        }
+        if self.told.is_due(&self.clock) {
+            let (current, most) = (self.current(), self.max_descriptors);
+            tracing::warn!(target: "any", "daemon: {current} connections, no descriptor (of {most}) is left for more, which wait");
+        }
+        Arc::clone(places).acquire_owned().await.ok()
     }
 
     async fn hand_over(&self, accepted: Accepted) {
@@ -199,6 +245,13 @@ impl Acceptor {
         })
     }
 
+    fn descriptor(&self) -> RawFd {
+        match self {
+            Self::Tcp(listener) => listener.as_raw_fd(),
+            Self::Local(listener) => listener.as_raw_fd(),
+        }
+    }
+
     /// The next connection, free to be registered with a reactor, and its address if it has one.
     async fn accept(&self) -> io::Result<(Socket, Option<SocketAddr>)> {
         match self {
@@ -214,6 +267,21 @@ impl Acceptor {
     }
 }
 
+/// How many connections there may be at once. The lowest free descriptor is the next one that is given out, so that `highest`, the last
+/// one that the server has opened for itself, tells how many it needs. Each of the `listeners` keeps one for the next that comes.
+fn places(max_descriptors: u64, highest: RawFd, listeners: usize) -> usize {
+    let own = u64::try_from(highest).unwrap_or(0) + 1 + SPARE_DESCRIPTORS;
+    // Zero: the system did not tell.
+    let most = if max_descriptors == 0 {
+        u64::MAX
+    } else {
+        max_descriptors
+    };
+    usize::try_from(most.saturating_sub(own))
+        .unwrap_or(usize::MAX)
+        .clamp(listeners, Semaphore::MAX_PERMITS)
+}
+
 /// Failures that are the end of one connection and not of accepting.
 fn is_of_the_client(error: &io::Error) -> bool {
     matches!(
@@ -224,4 +292,6 @@ fn is_of_the_client(error: &io::Error) -> bool {
 
 /// As in slapd, so that connection numbers are not taken for descriptors.
 const FIRST_NUMBER: u64 = 1000;
+/// Kept free for what the server opens later: log files, an audit log, a connection to syslog.
+const SPARE_DESCRIPTORS: u64 = 16;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -16,12 +16,13 @@ use rustc_hash::FxHashMap;
 use socket2::{Socket, TcpKeepalive};
 use tokio::{
     net::{TcpStream, UnixStream},
-    sync::{Notify, mpsc, watch},
+    sync::{Notify, OwnedSemaphorePermit, mpsc, watch},
     task::LocalSet,
 };
 
 use crate::{
     connection::{CloseRequest, Connection, Handle, Registry, SpareBuffers, Status, Stream},
+    held::{self, HeldMemory},
     limits::Limits,
     listener::address_name,
     pool::Counters,
@@ -32,6 +33,8 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Accepted {
     pub(crate) socket: Socket,
+    /// Its share of the descriptors that connections may take.
+    pub(crate) place: OwnedSemaphorePermit,
     /// `None` for a local socket.
     pub(crate) address: Option<SocketAddr>,
     /// `conn=` of the log.
@@ -60,6 +63,7 @@ pub(crate) struct Reactor {
     /// The last connection has gone.
     is_empty: Notify,
     counters: Arc<Counters>,
+    held: Arc<HeldMemory>,
     registry: Arc<Registry>,
 }
 
@@ -81,9 +85,9 @@ impl ReactorThread {
     /// Starts a reactor, which ends when `stop` says true.
     pub(crate) fn start(
         index: usize,
-        directory: Arc<Directory>,
-        clock: Clock,
+        (directory, clock): (Arc<Directory>, Clock),
         counters: Arc<Counters>,
+        held: Arc<HeldMemory>,
         stop: watch::Receiver<bool>,
     ) -> io::Result<(Self, JoinHandle<()>)> {
         let (accepted, incoming) = mpsc::channel(MAX_HANDED_OVER);
@@ -95,7 +99,7 @@ impl ReactorThread {
             .build()?;
         let (shared, its_registry) = (Arc::clone(&counters), Arc::clone(&registry));
         let thread = spawn_named(&format!("reactor {index}"), move || {
-            let reactor = Rc::new(Reactor::new(directory, clock, shared, its_registry));
+            let reactor = Rc::new(Reactor::new(directory, clock, shared, held, its_registry));
             REACTOR.set(Rc::downgrade(&reactor));
             let local = LocalSet::new();
             local.block_on(&runtime, reactor.run(incoming, stop));
@@ -114,7 +118,13 @@ impl ReactorThread {
 }
 
 impl Reactor {
-    fn new(directory: Arc<Directory>, clock: Clock, counters: Arc<Counters>, registry: Arc<Registry>) -> Self {
+    fn new(
+        directory: Arc<Directory>,
+        clock: Clock,
+        counters: Arc<Counters>,
+        held: Arc<HeldMemory>,
+        registry: Arc<Registry>,
+    ) -> Self {
         let limits = Limits::of(&directory.configuration());
         Self {
             work: RefCell::new(Work {
@@ -129,6 +139,7 @@ impl Reactor {
             connections: RefCell::default(),
             is_empty: Notify::new(),
             counters,
+            held,
             registry,
         }
     }
@@ -147,13 +158,21 @@ impl Reactor {
 
     async fn run(self: Rc<Self>, mut incoming: mpsc::Receiver<Accepted>, mut stop: watch::Receiver<bool>) {
         let mut swept = self.clock.coarse_monotonic();
+        let mut admitted = 0_usize;
         loop {
             self.limits.set(Limits::of(&self.directory.configuration()));
             let since = self.clock.coarse_monotonic().saturating_since(swept);
             let left = self.sweep_period().saturating_sub(since);
             tokio::select! {
                 accepted = incoming.recv() => match accepted {
-                    Some(accepted) => self.admit(accepted),
+                    Some(accepted) => {
+                        self.admit(accepted);
+                        admitted = admitted.wrapping_add(1);
+                        // A flood of new connections waits for those that are there, not the other way round.
+                        if admitted.is_multiple_of(MAX_ADMITTED_PER_TURN) {
+                            tokio::task::yield_now().await;
+                        }
+                    }
                     None => break,
                 },
                 // An error means that the pool is gone, which is as good as a request.
@@ -172,7 +191,7 @@ impl Reactor {
     fn admit(self: &Rc<Self>, accepted: Accepted) {
         let number = accepted.number;
         match register(accepted) {
-            Ok((stream, peer)) => {
+            Ok((stream, place, peer)) => {
                 let descriptor = stream.descriptor();
                 let Peer { name, socket_name, .. } = &peer;
                 tracing::info!(target: "stats", "conn={number} fd={descriptor} ACCEPT from {name} ({socket_name})");
@@ -180,7 +199,7 @@ impl Reactor {
                 let handle = Rc::new(Handle::new(self.clock.coarse_monotonic()));
                 self.registry.insert(Arc::clone(&status));
                 self.connections.borrow_mut().insert(number, Rc::clone(&handle));
-                tokio::task::spawn_local(Connection::new(Rc::clone(self), stream, handle, status).run());
+                tokio::task::spawn_local(Connection::new(Rc::clone(self), (stream, place), handle, status).run());
             }
             Err(error) => {
                 tracing::warn!(target: "any", "conn={number} cannot be served: {error}");
@@ -209,6 +228,39 @@ impl Reactor {
             {
                 handle.close(CloseRequest::Idle);
             }
+        }
+    }
+
+    /// A connection holds `bytes` now. When all together hold too much, those of this reactor whose clients have neither taken nor sent
+    /// anything for longest are closed.
+    pub(crate) fn hold(&self, handle: &Handle, bytes: usize) {
+        let before = handle.held.replace(bytes);
+        if before == bytes {
+            return;
+        }
+        let all = self.held.change(before, bytes);
+        if bytes > before
+            && let Some(excess) = held::excess(all, self.limits.get().held_bytes)
+        {
+            if self.held.told.is_due(&self.clock) {
+                tracing::warn!(target: "any", "daemon: clients leave {all} bytes untaken or unfinished, closing those that stall");
+            }
+            self.shed(excess);
+        }
+    }
+
+    fn shed(&self, excess: usize) {
+        let connections = self.connections.borrow();
+        let mut holding: Vec<_> = connections.values().filter(|handle| handle.held.get() != 0).collect();
+        holding.sort_unstable_by_key(|handle| handle.stalled_since());
+        let mut freed = 0;
+        for handle in holding {
+            if freed >= excess {
+                break;
+            }
+            // What it holds is counted until it has closed, and it is found again until then.
+            freed += handle.held.get();
+            handle.close(CloseRequest::Overload);
         }
     }
 
@@ -278,9 +330,10 @@ impl Reactor {
 }
 
 /// Registers the socket with this thread's runtime, and learns who the peer is.
-fn register(accepted: Accepted) -> io::Result<(Stream, Peer)> {
+fn register(accepted: Accepted) -> io::Result<(Stream, OwnedSemaphorePermit, Peer)> {
     let Accepted {
         socket,
+        place,
         address,
         socket_name,
         listener_url,
@@ -304,7 +357,7 @@ fn register(accepted: Accepted) -> io::Result<(Stream, Peer)> {
         peer.credentials = stream.peer_cred().ok().map(|who| (who.uid(), who.gid()));
         Stream::Local(stream)
     };
-    Ok((stream, peer))
+    Ok((stream, place, peer))
 }
 
 impl Counters {
@@ -316,6 +369,8 @@ impl Counters {
 
 /// Size of the buffer that all connections of a reactor are read into.
 const READ_BYTES: usize = 64 << 10;
+/// Then the sockets of all connections are looked at.
+const MAX_ADMITTED_PER_TURN: usize = 8;
 /// Connections that may wait for a reactor; the acceptor waits when there are more.
 const MAX_HANDED_OVER: usize = 1024;
 /// How long a client may take for the last message, even without `writetimeout`.

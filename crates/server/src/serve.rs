@@ -157,7 +157,7 @@ impl Running {
             tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
         }
         let (directory, monitors) = open_directory(config, (server_id, options.bare), facts, log, clock)?;
-        let pool = Arc::new(Pool::start(reactors, &directory, clock)?);
+        let pool = Arc::new(Pool::start(reactors, &directory, clock, max_descriptors)?);
         for monitor in monitors {
             monitor.attach(&directory, Arc::clone(&pool));
         }

@@ -78,8 +78,8 @@ impl SetWriter {
         if tlvs.len() <= REFERENCE + 1 {
             return None;
         }
-        if let Some(&number) = self.numbers.get(&hash) {
-            return (mirror.tlvs(number) == Some(tlvs)).then_some(number);
+        if self.numbers.contains_key(&hash) {
+            return self.known(mirror, tlvs, hash);
         }
         if !self.has_recurred(hash, tlvs.len()) || mirror.count() >= MAX_SETS || self.total + tlvs.len() > MAX_TOTAL {
             return None;
@@ -87,6 +87,12 @@ impl SetWriter {
         let number = mirror.sets.push(tlvs.into()) as u64;
         self.begin(mirror);
         Some(number)
+    }
+    /// The number of a set that is shared already. For a set that is written once more without being another repetition: it is that of
+    /// a record which is rewritten.
+    pub(crate) fn known(&self, mirror: &SharedSets, tlvs: &[u8], hash: u64) -> Option<u64> {
+        let number = *self.numbers.get(&hash)?;
+        (mirror.tlvs(number) == Some(tlvs)).then_some(number)
     }
     /// Counts a repetition; whether its cost has passed the threshold.
     fn has_recurred(&mut self, hash: u64, length: usize) -> bool {

@@ -23,7 +23,7 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(global_field!(max_incoming)),
     Setting::new(Global, &["sockbuf_max_incoming_auth"], &["olcSockbufMaxIncomingAuth"])
         .takes("<bytes>", "16777215")
-        .does("Is the same limit for authenticated connections.")
+        .does("Is the same limit for authenticated connections. All connections together may make the server hold 64 times as much.")
         .like(&["4194303"])
         .obeyed(global_field!(max_incoming_authenticated)),
     Setting::new(Global, &["idletimeout"], &["olcIdleTimeout"])

@@ -16,6 +16,8 @@ pub(crate) enum CloseRequest {
     Idle,
     /// `writetimeout`, or a client that does not take the last message.
     WriteTimeout,
+    /// All clients together make the server hold too much.
+    Overload,
 }
 
 /// Shared by a connection and its reactor, on one thread.
@@ -27,6 +29,8 @@ pub(crate) struct Handle {
     pub(crate) active: Cell<MonotonicTime>,
     /// Since when the client has taken nothing of what waits for it.
     pub(crate) blocked_since: Cell<Option<MonotonicTime>>,
+    /// Bytes that the connection holds.
+    pub(crate) held: Cell<usize>,
     /// Whether operations are under way: such a connection is not idle.
     pub(crate) is_busy: Cell<bool>,
     /// Whether only the last bytes have still to be sent.
@@ -40,6 +44,7 @@ impl Handle {
             waker: RefCell::new(None),
             active: Cell::new(now),
             blocked_since: Cell::new(None),
+            held: Cell::new(0),
             is_busy: Cell::new(false),
             is_closing: Cell::new(false),
         }
@@ -52,6 +57,11 @@ impl Handle {
         if let Some(waker) = waker {
             waker.wake();
         }
+    }
+
+    /// When the client last took or sent something.
+    pub(crate) fn stalled_since(&self) -> MonotonicTime {
+        self.blocked_since.get().unwrap_or(self.active.get())
     }
 
     /// What has been asked for since the last call.

@@ -28,6 +28,11 @@ impl Input {
         self.bytes.get(self.start..).unwrap_or_default()
     }
 
+    /// Bytes of memory.
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Forgets everything and frees the memory.
     pub(super) fn clear(&mut self) {
         *self = Self::default();

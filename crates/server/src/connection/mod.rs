@@ -6,6 +6,7 @@
 //!   has not taken; an idle one holds none.
 //! - A search that goes on is stepped once a turn, and not at all while [`STEP_BELOW_BYTES`] wait for the client. Messages go on being
 //!   read meanwhile, so that Abandon and Cancel are heard, until [`START_BELOW_BYTES`] wait.
+//! - What all connections hold together has a limit too, past which those without progress for longest are closed.
 //! - `conn_max_pending[_auth]` bounds the operations under way. Where slapd would end the session, further messages wait in the socket.
 
 mod handle;
@@ -26,7 +27,7 @@ use futures_util::stream::{FuturesUnordered, Stream as _};
 use ironbark_directory::{Batch, Completion, Progress, SearchRun, Session, Started, Submitted};
 use ironbark_ldap_proto::{FrameError, encode_notice_of_disconnection};
 use ironbark_model::ResultCode;
-use tokio::sync::oneshot;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 pub(crate) use self::output::SpareBuffers;
 pub(crate) use self::{
@@ -62,9 +63,13 @@ pub(crate) struct Connection {
     is_blocked: bool,
     /// Messages have been received that a limit keeps from being started.
     is_held: bool,
+    /// The responses are sent at the end of the round.
+    is_held_back: bool,
     state: State,
     /// Results and notices produced since the statistics were last told; search entries are counted by the directory.
     results: u64,
+    /// Given back after the descriptor: fields are dropped in this order.
+    _place: OwnedSemaphorePermit,
 }
 
 /// Where a connection is in its life.
@@ -81,7 +86,12 @@ enum State {
 }
 
 impl Connection {
-    pub(crate) fn new(reactor: Rc<Reactor>, stream: Stream, handle: Rc<Handle>, status: Arc<Status>) -> Self {
+    pub(crate) fn new(
+        reactor: Rc<Reactor>,
+        (stream, place): (Stream, OwnedSemaphorePermit),
+        handle: Rc<Handle>,
+        status: Arc<Status>,
+    ) -> Self {
         let mut session = Session::new(status.number, Arc::clone(&status.peer));
         if matches!(stream, Stream::Local(_)) {
             session.ssf = reactor.local_ssf();
@@ -98,8 +108,10 @@ impl Connection {
             submitted: FuturesUnordered::new(),
             is_blocked: false,
             is_held: false,
+            is_held_back: false,
             state: State::Open,
             results: 0,
+            _place: place,
         }
     }
 
@@ -136,9 +148,8 @@ impl Connection {
             // After starting, so that what was handed over just now can wake the task.
             self.poll_completions(work, cx);
             self.drain_if_asked();
-            if takes_all && !goes_on && self.may_hold_back() && self.reactor.round().hold_back(cx) {
-                // Sent when the task is woken.
-            } else {
+            self.is_held_back = takes_all && !goes_on && self.may_hold_back() && self.reactor.round().hold_back(cx);
+            if !self.is_held_back {
                 self.flush(cx);
             }
             if self.has_ended(work) {
@@ -212,6 +223,7 @@ impl Connection {
             Some(CloseRequest::Shutdown) => {}
             Some(CloseRequest::Idle) => self.lose("idletimeout"),
             Some(CloseRequest::WriteTimeout) => self.lose("writetimeout"),
+            Some(CloseRequest::Overload) => self.lose("overload"),
         }
     }
 
@@ -438,6 +450,9 @@ impl Connection {
     /// Tells timeouts and cn=Monitor how things are.
     fn publish(&self) {
         let (handle, status) = (&self.handle, &self.status);
+        // What is held back for a moment is no matter of the client's.
+        let output = if self.is_held_back { 0 } else { self.output.capacity() };
+        self.reactor.hold(handle, self.input.capacity() + output);
         handle.is_busy.set(self.under_way() != 0);
         handle.is_closing.set(matches!(self.state, State::Closing(_)));
         status
@@ -446,7 +461,9 @@ impl Connection {
         status
             .pending
             .store(!self.input.is_empty() && !self.may_start(), Ordering::Relaxed);
-        status.is_writing.store(!self.output.is_empty(), Ordering::Relaxed);
+        status
+            .is_writing
+            .store(!self.is_held_back && !self.output.is_empty(), Ordering::Relaxed);
         let protocol = self.session.bound_version.unwrap_or(0);
         if status.protocol.load(Ordering::Relaxed) != protocol {
             status.protocol.store(protocol, Ordering::Relaxed);
@@ -460,6 +477,7 @@ impl Connection {
 impl Drop for Connection {
     fn drop(&mut self) {
         self.session.stop_all();
+        self.reactor.hold(&self.handle, 0);
         let (number, descriptor) = (self.status.number, self.stream.descriptor());
         match self.state {
             State::Closing("") | State::Closed("") => {

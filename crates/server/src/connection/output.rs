@@ -65,6 +65,11 @@ impl Output {
         self.bytes.len() - self.sent
     }
 
+    /// Bytes of memory, while the buffer is the connection's own.
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Whether the client has taken something since the last call.
     pub(super) fn take_progress(&mut self) -> bool {
         std::mem::take(&mut self.has_progressed)

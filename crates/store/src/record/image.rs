@@ -85,8 +85,8 @@ impl Image {
             attributes,
         })
     }
-    /// Appends the record.
-    pub(crate) fn encode(&self, sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
+    /// Appends the record. `old` is what the entry was before: sets that stay as they were are no repetition of themselves.
+    pub(crate) fn encode(&self, old: Option<&Self>, sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
         let external = self
             .attributes
             .iter()
@@ -103,7 +103,11 @@ impl Image {
         for attribute in &self.attributes {
             match &attribute.set {
                 ValueSet::External(set) => codec::put_block(attribute.number, Form::External(*set), out),
-                ValueSet::Inline(tlvs) => put_inline(attribute.number, tlvs, sets, shared, out),
+                ValueSet::Inline(tlvs) => {
+                    let before = old.and_then(|old| old.get(attribute.number));
+                    let stays = before.is_some_and(|before| before.set == attribute.set);
+                    put_inline((attribute.number, stays), tlvs, sets, shared, out);
+                }
             }
         }
     }
@@ -118,10 +122,14 @@ impl Image {
 }
 
 /// Appends a block in the smallest form that serves: packed, shared, inline.
-fn put_inline(number: u16, tlvs: &[u8], sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
+fn put_inline((number, stays): (u16, bool), tlvs: &[u8], sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
     let mut bytes = Vec::new();
     match pack(tlvs, &mut bytes) {
         Some(packing) => codec::put_block(number, Form::Packed(packing, &bytes), out),
+        None if stays => {
+            let known = sets.known(shared, tlvs, hash::value_hash(tlvs));
+            codec::put_block(number, known.map_or(Form::Inline(tlvs), Form::Shared), out);
+        }
         None => put_set(number, tlvs, hash::value_hash(tlvs), sets, shared, out),
     }
 }
@@ -150,6 +158,30 @@ pub(crate) fn put_set(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_set_that_stays_as_it_was_does_not_recur() {
+        let (shared, mut sets) = (SharedSets::default(), SetWriter::default());
+        let mut image = Image::default();
+        for (number, text) in [(1, [b'x'; 300]), (2, [b'y'; 300])] {
+            let set = ValueSet::inline([&text[..]].into_iter());
+            image.attributes.push(ImageAttribute { number, set });
+        }
+        let old = image.clone();
+        image.encode(None, &mut sets, &shared, &mut Vec::new());
+        for _ in 0..10 {
+            image.encode(Some(&old), &mut sets, &shared, &mut Vec::new());
+        }
+        assert_eq!(shared.count(), 0);
+        // Another entry repeats one of them; from then on it is shared in this record too.
+        image.attributes.truncate(1);
+        image.encode(None, &mut sets, &shared, &mut Vec::new());
+        assert_eq!(shared.count(), 1);
+        let mut bytes = Vec::new();
+        image.encode(Some(&old), &mut sets, &shared, &mut bytes);
+        assert!(bytes.len() < 300);
+        assert_eq!(Image::decode(&bytes, &shared), Some(image));
+    }
 
     #[test]
     fn an_image_comes_back_from_its_record() {
@@ -185,7 +217,7 @@ mod tests {
         let mut lengths = Vec::new();
         for _ in 0..3 {
             let mut bytes = Vec::new();
-            image.encode(&mut sets, &shared, &mut bytes);
+            image.encode(None, &mut sets, &shared, &mut bytes);
             assert_eq!(Image::decode(&bytes, &shared), Some(image.clone()));
             lengths.push(bytes.len());
         }

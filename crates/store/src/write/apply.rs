@@ -101,7 +101,7 @@ impl WriteTransaction<'_> {
         }
         image.flags = self.flags(&image);
         self.count_referrals(0, image.flags);
-        self.put_record(id, &image)?;
+        self.put_record(id, &image, None)?;
         let mut keys = std::mem::take(&mut self.scratch.new_keys);
         keys.clear();
         index::image_keys(&self.txn, tables, &self.catalog, id, &image, None, &mut keys)?;
@@ -205,7 +205,7 @@ impl WriteTransaction<'_> {
         }
         new.flags = self.flags(&new);
         self.count_referrals(old.flags, new.flags);
-        self.put_record(id, &new)?;
+        self.put_record(id, &new, Some(old))?;
         self.update_index(id, old, &new, &touched)
     }
 
@@ -221,10 +221,10 @@ impl WriteTransaction<'_> {
             .and_then(|bytes| Image::decode(bytes, self.shared()))
             .ok_or_else(|| StoreError::damaged("a record"))
     }
-    pub(super) fn put_record(&mut self, id: EntryId, image: &Image) -> Result<(), StoreError> {
+    pub(super) fn put_record(&mut self, id: EntryId, image: &Image, old: Option<&Image>) -> Result<(), StoreError> {
         let tables = self.tables();
         self.scratch.record.clear();
-        image.encode(&mut self.sets, &self.database.shared, &mut self.scratch.record);
+        image.encode(old, &mut self.sets, &self.database.shared, &mut self.scratch.record);
         Ok(tables
             .entries
             .put(&mut self.txn, varint::Key::new(id).bytes(), &self.scratch.record)?)

@@ -85,7 +85,7 @@ impl WriteTransaction<'_> {
                         rdn,
                         attributes: Vec::new(),
                     };
-                    self.put_record(id, &image)?;
+                    self.put_record(id, &image, None)?;
                     id
                 }
             };

@@ -1,0 +1,106 @@
+//! More of everything than a server wants: connections, requests, and clients that do not take their answers. Memory stays within
+//! bounds, others are served meanwhile, and each case ends with the right result code or with disconnection.
+
+#![expect(clippy::indexing_slicing, reason = "a panic fails the test")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy knows test functions, but not what they call"
+)]
+
+mod connections;
+mod descriptors;
+mod pipelines;
+mod process;
+mod slow_readers;
+mod wire;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::process::{Child, Command};
+use std::sync::OnceLock;
+
+use ironbark_testkit::{Flavor, Server};
+use wire::BASE;
+
+/// A server with the suffix entry; `settings` are global.
+fn small_server(settings: &str) -> Server {
+    let mut server = loaded(settings);
+    server.launch().unwrap();
+    server
+}
+
+/// The same, not started.
+fn loaded(settings: &str) -> Server {
+    let server = prepared(settings);
+    let suffix = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n");
+    server.slapadd(&suffix).unwrap();
+    server
+}
+
+/// Starts a server with a limit of open files, or with the highest that the machine allows.
+fn launch_with_limit(server: &Server, limit: &str) -> Process {
+    let script = "ulimit -n \"$1\" 2>/dev/null || ulimit -n \"$(ulimit -Hn)\"; shift; exec \"$@\"";
+    let log = fs::File::create(server.layout().join("slapd.log")).unwrap();
+    let child = Command::new("sh")
+        .args(["-c", script, "sh", limit])
+        .arg(Flavor::Ironbark.program().unwrap())
+        .args(["serve", "-c", server.config_path().to_str().unwrap()])
+        .args(["-l", &format!("ldap://127.0.0.1:{}/", server.port())])
+        .stderr(log)
+        .spawn()
+        .unwrap();
+    server.wait_for_log("slapd starting").unwrap();
+    Process(child)
+}
+
+/// A process that ends with the test.
+struct Process(Child);
+
+impl Process {
+    fn id(&self) -> u32 {
+        self.0.id()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A server with 20,000 entries of about a kilobyte, more than any buffer between it and a client.
+fn big_server(settings: &str) -> Server {
+    static LDIF: OnceLock<String> = OnceLock::new();
+    let ldif = LDIF.get_or_init(|| {
+        let text = "0123456789".repeat(100);
+        let mut ldif = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n\n");
+        for number in 0..20_000 {
+            writeln!(
+                ldif,
+                "dn: cn=n{number},{BASE}\nobjectClass: person\ncn: n{number}\nsn: x\ndescription: {text}\n"
+            )
+            .unwrap();
+        }
+        ldif
+    });
+    let mut server = prepared(settings);
+    server.slapadd(ldif).unwrap();
+    server.launch().unwrap();
+    server
+}
+
+/// cn=Monitor shows what the server holds to be true.
+fn prepared(settings: &str) -> Server {
+    let template = format!(
+        "{settings}{}limits * size=unlimited\ndatabase monitor\n",
+        Server::PEOPLE_CONFIG
+    );
+    Server::prepare(Flavor::Ironbark, &template).unwrap()
+}
+
+/// Lines of the log with `text`.
+fn logged(server: &Server, text: &str) -> usize {
+    server.log().lines().filter(|line| line.contains(text)).count()
+}

@@ -1,0 +1,47 @@
+//! Log lines about a state that lasts: told when it begins, and then once a minute.
+
+use std::{
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use ironbark_runtime::{Clock, MonotonicTime};
+
+/// When something was last told.
+#[derive(Debug, Default)]
+pub(crate) struct Seldom(Mutex<Option<MonotonicTime>>);
+
+impl Seldom {
+    /// Whether it is to be told now.
+    pub(crate) fn is_due(&self, clock: &Clock) -> bool {
+        let now = clock.coarse_monotonic();
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_due = last.is_none_or(|last| now.saturating_since(last) >= PAUSE);
+        if is_due {
+            *last = Some(now);
+        }
+        is_due
+    }
+}
+
+const PAUSE: Duration = Duration::from_mins(1);
+
+#[cfg(test)]
+mod tests {
+    use ironbark_runtime::{ManualClock, WallTime};
+
+    use super::*;
+
+    #[test]
+    fn it_is_told_at_once_and_after_a_minute() {
+        let manual = ManualClock::new(WallTime::from_unix_micros(0));
+        let (seldom, clock) = (Seldom::default(), manual.clock());
+        assert!(seldom.is_due(&clock));
+        assert!(!seldom.is_due(&clock));
+        manual.advance(PAUSE.saturating_sub(Duration::from_millis(1)));
+        assert!(!seldom.is_due(&clock));
+        manual.advance(Duration::from_millis(1));
+        assert!(seldom.is_due(&clock));
+        assert!(!seldom.is_due(&clock));
+    }
+}
