@@ -151,6 +151,13 @@ impl Directory {
         self.configuration.load_full()
     }
 
+    /// Whether some database is bigger than memory, so that reading it usually waits for the disk.
+    pub fn waits_for_disk(&self) -> bool {
+        let configuration = self.configuration();
+        let mut databases = configuration.contexts.iter().filter_map(|context| context.database());
+        databases.any(|database| !database.reads_ahead())
+    }
+
     /// Brings what a reactor holds of the configuration up to date; whether it was not. While nothing changes, no counter that reactors
     /// share is touched.
     #[expect(

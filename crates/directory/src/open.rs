@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use ironbark_config::{DatabaseConfig, EnvironmentFlags, IndexKinds};
 use ironbark_model::Schema;
+use ironbark_runtime::process::memory_limit;
 use ironbark_store::{Database, DatabaseOptions, IndexDefinition};
 
 use crate::OpenError;
@@ -16,13 +17,29 @@ pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Datab
             "envflags writemap has no meaning here: the file is not written through a map, which a full disk would turn into a crash"
         );
     }
-    Database::open(options(settings), Arc::clone(schema)).map_err(|source| OpenError::Store {
+    let mut options = options(settings);
+    if !options.no_read_ahead && exceeds_memory(&options) {
+        tracing::info!(
+            target: "config",
+            "{}: more than half of the memory; read as with envflags nordahead",
+            options.directory.join("data.mdb").display()
+        );
+        options.no_read_ahead = true;
+    }
+    Database::open(options, Arc::clone(schema)).map_err(|source| OpenError::Store {
         suffix: settings
             .suffixes
             .first()
             .map_or_else(String::new, |suffix| suffix.pretty().to_owned()),
         source,
     })
+}
+
+/// Whether the file does not fit into memory with all else that is there. What is read beside what was asked for would drive out what is
+/// needed.
+fn exceeds_memory(options: &DatabaseOptions) -> bool {
+    let length = std::fs::metadata(options.directory.join("data.mdb")).map_or(0, |found| found.len());
+    memory_limit().is_some_and(|limit| length > limit / 2)
 }
 
 /// What the store is told of a database's settings.

@@ -138,11 +138,7 @@ impl Running {
             .build()?;
         // From here on a signal waits until the server can end cleanly.
         let signals = runtime.block_on(async { Signals::install() })?;
-        let cores = available_cores();
-        let reactors = config
-            .global
-            .threads
-            .map_or(cores, |most| cores.min(usize::try_from(most).unwrap_or(cores)));
+        let threads = config.global.threads;
         let facts = Facts {
             listeners: listeners
                 .listeners
@@ -157,6 +153,7 @@ impl Running {
             tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
         }
         let (directory, monitors) = open_directory(config, (server_id, options.bare), facts, log, clock)?;
+        let reactors = reactor_count(threads, directory.waits_for_disk());
         let pool = Arc::new(Pool::start(reactors, &directory, clock, max_descriptors)?);
         for monitor in monitors {
             monitor.attach(&directory, Arc::clone(&pool));
@@ -374,6 +371,20 @@ pub fn built_in_overlays() -> Vec<String> {
         .filter(|part| is_built(part.kind))
         .map(|part| part.name.to_owned())
         .collect()
+}
+
+/// One reactor for each core, or `threads` if that is less. One that reads what is not in memory waits, and its connections with it: where
+/// that is usual, there are as many as slapd has threads.
+fn reactor_count(threads: Option<u32>, waits_for_disk: bool) -> usize {
+    const SLAPD_THREADS: usize = 16;
+    let asked = threads.map(|threads| usize::try_from(threads).unwrap_or(usize::MAX));
+    let cores = available_cores();
+    match (asked, waits_for_disk) {
+        (Some(asked), true) => asked,
+        (None, true) => SLAPD_THREADS.max(cores),
+        (Some(asked), false) => asked.min(cores),
+        (None, false) => cores,
+    }
 }
 
 #[cfg(test)]

@@ -86,6 +86,13 @@ pub struct Database {
     pub(crate) writer: Mutex<SetWriter>,
 }
 
+impl Database {
+    /// Whether the kernel reads ahead of what is asked for.
+    pub fn reads_ahead(&self) -> bool {
+        !self.options.no_read_ahead
+    }
+}
+
 impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Database")

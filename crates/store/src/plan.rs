@@ -4,6 +4,7 @@ mod candidates;
 mod leaf;
 pub(crate) mod planner;
 mod range;
+mod read_ahead;
 mod scope;
 
 use std::{fmt, sync::Arc};

@@ -37,16 +37,22 @@ fn an_equality_search_takes_no_memory() {
     let view = snapshot.view();
     let base = locate(view, "dc=example,dc=com");
     let (mut scratch, mut answer) = (Vec::with_capacity(64), Vec::with_capacity(4096));
+    let mut answers = AnswerCache::default();
+    let everything = Kinds {
+        user: true,
+        operational: true,
+    };
     let mut search = |filter| {
         let plan = view.plan(base, Scope::Subtree, filter).unwrap();
         let mut candidates = view.candidates(&plan, 0).unwrap();
         let mut found = 0;
-        while let Some(id) = candidates.next_id().unwrap() {
-            let record = view.record(id).unwrap().unwrap();
+        while let Some(record) = candidates.next_record().unwrap() {
             let matches = record.evaluate(filter, &mut scratch) == Truth::True;
             found += usize::from(matches && record.is_in_scope(base, Scope::Subtree).unwrap());
             answer.clear();
-            record.append_attributes(&mut answer, |_, _| true).unwrap();
+            record
+                .append_attributes(&mut answer, &mut answers, everything, |_| false)
+                .unwrap();
             assert!(!answer.is_empty());
         }
         assert_eq!(found, 1);

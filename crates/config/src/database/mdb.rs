@@ -146,7 +146,7 @@ pub(super) const ROWS: &[Setting] = &[
         .takes("nosync|nometasync|writemap|mapasync|nordahead ...", "")
         .does(
             "Tunes LMDB. `nosync` is `dbnosync`; `nometasync` may lose the last commit when the machine crashes, and nothing else; \
-             `mapasync` flushes later, as `nosync` does; `nordahead` turns read-ahead off. `writemap` has no meaning here, as a line \
+             `mapasync` flushes later, as `nosync` does; `nordahead` turns read-ahead off, which is done anyway where the file is bigger than half of the memory. `writemap` has no meaning here, as a line \
              in the log says: the file is never written through a map, where a full disk would end the server.",
         )
         .since("2.4")

@@ -55,7 +55,8 @@ pub(super) const ROWS: &[Setting] = &[
         .takes("<count>", "")
         .does(
             "Limits the number of threads that serve connections. There is one for each core at most, whatever this says, \
-             and that is the default.",
+             and that is the default. Where a database is bigger than half of the memory, threads wait for the disk: then \
+             there are as many as this says, 16 by default.",
         )
         .like(&["4"])
         .obeyed(Handler::Global {

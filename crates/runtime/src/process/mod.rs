@@ -8,6 +8,7 @@ mod detach;
 mod host;
 mod identity;
 mod limits;
+mod memory;
 mod sandbox;
 mod state_file;
 
@@ -15,5 +16,6 @@ pub use detach::{DetachError, Readiness, detach};
 pub use host::host_name;
 pub use identity::{Identity, IdentityError, drop_privileges};
 pub use limits::{OpenFilesLimit, raise_open_files_limit};
+pub use memory::memory_limit;
 pub use sandbox::enter_chroot;
 pub use state_file::StateFile;

@@ -3,7 +3,7 @@
 use heed::{RoRange, types::Bytes};
 use smallvec::SmallVec;
 
-use super::{Plan, Source};
+use super::{Plan, Source, read_ahead::ReadAhead};
 use crate::{EntryId, Record, StoreError, View, varint};
 
 /// Entry IDs in ascending order, each still to be verified: scope and filter are checked on the record.
@@ -22,6 +22,8 @@ enum Inner<'t> {
     Rows {
         rows: RoRange<'t, Bytes, Bytes>,
         parent: Option<EntryId>,
+        /// Where LMDB was told not to.
+        read_ahead: Option<ReadAhead>,
     },
 }
 
@@ -49,6 +51,7 @@ impl<'t> Candidates<'t> {
                 Inner::Rows {
                     rows: view.tables().entries.range(view.txn, &range)?,
                     parent: plan.parent,
+                    read_ahead: (!view.database.reads_ahead()).then(ReadAhead::default),
                 }
             }
         };
@@ -72,13 +75,22 @@ impl<'t> Candidates<'t> {
                 *buffer = next.into_iter();
                 Ok(buffer.next())
             }
-            Inner::Rows { rows, parent } => Ok(next_row(self.view, rows, *parent)?.map(|record| record.id)),
+            Inner::Rows {
+                rows,
+                parent,
+                read_ahead,
+            } => Ok(next_row(self.view, rows, *parent, read_ahead)?.map(|record| record.id)),
         }
     }
     /// The record of the next candidate that is still there.
     pub fn next_record(&mut self) -> Result<Option<Record<'t>>, StoreError> {
-        if let Inner::Rows { rows, parent } = &mut self.inner {
-            return next_row(self.view, rows, *parent);
+        if let Inner::Rows {
+            rows,
+            parent,
+            read_ahead,
+        } = &mut self.inner
+        {
+            return next_row(self.view, rows, *parent, read_ahead);
         }
         while let Some(id) = self.next_id()? {
             if let Some(record) = self.view.record(id)? {
@@ -94,9 +106,13 @@ fn next_row<'t>(
     view: View<'t>,
     rows: &mut RoRange<'t, Bytes, Bytes>,
     parent: Option<EntryId>,
+    read_ahead: &mut Option<ReadAhead>,
 ) -> Result<Option<Record<'t>>, StoreError> {
     for row in rows {
         let (key, bytes) = row?;
+        if let Some(read_ahead) = read_ahead {
+            read_ahead.reach(bytes);
+        }
         let id = varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"))?;
         let record = Record::read(view, id, bytes)?;
         if !record.is_placeholder() && parent.is_none_or(|parent| parent == record.parent()) {

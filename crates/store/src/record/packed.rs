@@ -91,22 +91,22 @@ const HEX_PAIRS: [[u8; 2]; 256] = pairs(16);
 /// The two decimal digits of each number below 100.
 const DECIMAL_PAIRS: [[u8; 2]; 100] = pairs(10);
 
-const fn pairs<const N: usize>(base: u8) -> [[u8; 2]; N] {
+#[expect(
+    clippy::indexing_slicing,
+    reason = "computed by the compiler, which would not compile a panic"
+)]
+const fn pairs<const N: usize>(base: usize) -> [[u8; 2]; N] {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut pairs = [[0; 2]; N];
     let mut number = 0;
-    let (mut high, mut low) = (0, 0);
     while number < N {
-        pairs[number] = [hex_digit(high), hex_digit(low)];
+        pairs[number] = [DIGITS[number / base], DIGITS[number % base]];
         number += 1;
-        low += 1;
-        if low == base {
-            (high, low) = (high + 1, 0);
-        }
     }
     pairs
 }
 
-const fn hex_digit(value: u8) -> u8 {
+fn hex_digit(value: u8) -> u8 {
     if value < 10 { b'0' + value } else { b'a' + value - 10 }
 }
 

@@ -67,8 +67,9 @@ mod tests {
         let bytes: Vec<u8> = (0..=255).cycle().take(300).collect();
         for length in 0..200 {
             let mut out = b"before".to_vec();
-            append(&mut out, [&bytes[1..1 + length], b"|", &bytes[..length]]);
-            let expected = [b"before".as_slice(), &bytes[1..1 + length], b"|", &bytes[..length]].concat();
+            let (one, other) = (&bytes[1..=length], &bytes[..length]);
+            append(&mut out, [one, b"|", other]);
+            let expected = [b"before".as_slice(), one, b"|", other].concat();
             assert_eq!(out, expected, "{length}");
         }
     }
