@@ -11,7 +11,7 @@ mod common;
 
 use common::*;
 use ironbark_model::Truth;
-use ironbark_store::Scope;
+use ironbark_store::{AnswerCache, Kinds, Scope};
 
 #[test]
 fn an_equality_search_takes_no_memory() {

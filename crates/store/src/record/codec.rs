@@ -10,7 +10,7 @@
 //!   form 0  inline: value = number of bytes; the concatenated `04 len value` TLVs of the set
 //!   form 1  shared: value = number of the set in `sets`; nothing follows
 //!   form 2  external: value = number of bytes: varint count, varint total length of the values, varint next sequence
-//!   form 3  UUID, form 4 CSN, form 5 time: value = number of bytes: one packed value (`packed.rs`)
+//!   form 3  UUID, 4 CSN, 5 time, 6 decimal, 7 hexadecimal: value = number of bytes: one packed value (`packed.rs`)
 //! ```
 
 use ironbark_ber::Writer;
@@ -109,6 +109,8 @@ const EXTERNAL: u64 = 2;
 const UUID: u64 = 3;
 const CSN: u64 = 4;
 const TIME: u64 = 5;
+const DECIMAL: u64 = 6;
+const HEX: u64 = 7;
 
 /// Appends a block.
 pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
@@ -122,6 +124,8 @@ pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
         Form::Packed(Packing::Uuid, bytes) => put(UUID, bytes),
         Form::Packed(Packing::Csn, bytes) => put(CSN, bytes),
         Form::Packed(Packing::Time, bytes) => put(TIME, bytes),
+        Form::Packed(Packing::Decimal, bytes) => put(DECIMAL, bytes),
+        Form::Packed(Packing::Hex, bytes) => put(HEX, bytes),
         Form::Shared(number) => varint::put(out, (number << 3) | SHARED),
         Form::External(external) => {
             let mut bytes = Vec::with_capacity(3 * varint::MAX_LENGTH);
@@ -175,7 +179,8 @@ fn take_form<'t>(head: Head, input: &mut &'t [u8]) -> Option<Form<'t>> {
         UUID => Form::Packed(Packing::Uuid, bytes),
         CSN => Form::Packed(Packing::Csn, bytes),
         TIME => Form::Packed(Packing::Time, bytes),
-        _ => return None,
+        DECIMAL => Form::Packed(Packing::Decimal, bytes),
+        _ => Form::Packed(Packing::Hex, bytes),
     })
 }
 
@@ -243,7 +248,7 @@ mod tests {
     fn forms() -> impl Strategy<Value = (u16, u8, Vec<u8>, u64)> {
         (
             any::<u16>(),
-            0u8..6,
+            0u8..8,
             proptest::collection::vec(any::<u8>(), 0..40),
             0u64..1 << 40,
         )
@@ -260,7 +265,9 @@ mod tests {
             }),
             3 => Form::Packed(Packing::Uuid, bytes),
             4 => Form::Packed(Packing::Csn, bytes),
-            _ => Form::Packed(Packing::Time, bytes),
+            5 => Form::Packed(Packing::Time, bytes),
+            6 => Form::Packed(Packing::Decimal, bytes),
+            _ => Form::Packed(Packing::Hex, bytes),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The record of an entry: its bytes (`codec`), compact value forms (`packed`), an editable image (`image`).
 
 pub(crate) mod codec;
+mod digits;
 pub(crate) mod image;
 pub(crate) mod packed;

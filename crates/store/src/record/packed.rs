@@ -1,5 +1,6 @@
-//! Compact forms of single values whose text is restored exactly: entryUUID, CSN, generalizedTime to the second.
+//! Compact forms of single values whose text is restored exactly: entryUUID, CSN, generalizedTime to the second, numbers.
 
+use super::digits::{self, DECIMAL_PAIRS, HEX_PAIRS, lower_hex};
 use crate::varint;
 
 /// The longest text that unpacking yields.
@@ -15,16 +16,40 @@ pub(crate) enum Packing {
     Csn,
     /// `YYYYmmddHHMMSSZ`: 5 bytes of seconds.
     Time,
+    /// Decimal digits, two to a byte; 15 stands behind the last one of an odd number.
+    Decimal,
+    /// Lower-case hexadecimal digits, two to a byte.
+    Hex,
 }
+
+/// Lengths of texts that digits are looked for in: shorter ones gain little.
+const DIGITS: std::ops::RangeInclusive<usize> = 6..=MAX_TEXT;
 
 /// Packs `text` if some form restores it exactly; appends to `out`.
 pub(crate) fn pack(text: &[u8], out: &mut Vec<u8>) -> Option<Packing> {
-    match text.len() {
+    let known = match text.len() {
         15 => pack_time(text, out).map(|()| Packing::Time),
         36 => pack_uuid(text, out).map(|()| Packing::Uuid),
         40 => pack_csn(text, out).map(|()| Packing::Csn),
         _ => None,
+    };
+    if known.is_some() || !DIGITS.contains(&text.len()) {
+        return known;
     }
+    let start = out.len();
+    for (packing, pack) in [
+        (
+            Packing::Decimal,
+            digits::pack_decimal as fn(&[u8], &mut Vec<u8>) -> bool,
+        ),
+        (Packing::Hex, digits::pack_hex),
+    ] {
+        if pack(text, out) {
+            return Some(packing);
+        }
+        out.truncate(start);
+    }
+    None
 }
 
 /// Restores a text into `text`; its length. `None`: damaged.
@@ -44,13 +69,16 @@ pub(crate) fn unpack(packing: Packing, bytes: &[u8], text: &mut [u8; MAX_TEXT]) 
             let (text, _) = text.split_first_chunk_mut()?;
             *text = unpack_csn(bytes)?;
         }
+        Packing::Decimal | Packing::Hex => digits::unpack(bytes, text)?,
     }
-    Some(text_length(packing))
+    Some(text_length(packing, bytes))
 }
 
 /// Length of the restored text.
-pub(crate) fn text_length(packing: Packing) -> usize {
+pub(crate) fn text_length(packing: Packing, bytes: &[u8]) -> usize {
     match packing {
+        Packing::Decimal => digits::decimal_length(bytes),
+        Packing::Hex => bytes.len() * 2,
         Packing::Uuid => 36,
         Packing::Csn => 40,
         Packing::Time => 15,
@@ -86,36 +114,8 @@ fn unpack_uuid(bytes: &[u8; 16]) -> Option<[u8; 36]> {
     Some(text)
 }
 
-/// The two digits of each byte.
-const HEX_PAIRS: [[u8; 2]; 256] = pairs(16);
-/// The two decimal digits of each number below 100.
-const DECIMAL_PAIRS: [[u8; 2]; 100] = pairs(10);
-
-#[expect(
-    clippy::indexing_slicing,
-    reason = "computed by the compiler, which would not compile a panic"
-)]
-const fn pairs<const N: usize>(base: usize) -> [[u8; 2]; N] {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let mut pairs = [[0; 2]; N];
-    let mut number = 0;
-    while number < N {
-        pairs[number] = [DIGITS[number / base], DIGITS[number % base]];
-        number += 1;
-    }
-    pairs
-}
-
 fn hex_digit(value: u8) -> u8 {
     if value < 10 { b'0' + value } else { b'a' + value - 10 }
-}
-
-fn lower_hex(c: u8) -> Option<u8> {
-    match c {
-        b'0'..=b'9' => Some(c - b'0'),
-        b'a'..=b'f' => Some(c - b'a' + 10),
-        _ => None,
-    }
 }
 
 fn decimal(text: &[u8]) -> Option<u64> {
@@ -271,7 +271,7 @@ mod tests {
         let mut restored = [0; MAX_TEXT];
         let length = unpack(packing, &packed, &mut restored).unwrap();
         assert_eq!(std::str::from_utf8(&restored[..length]).unwrap(), text);
-        assert_eq!(length, text_length(packing));
+        assert_eq!(length, text_length(packing, &packed));
         Some(packed.len())
     }
 
@@ -286,6 +286,19 @@ mod tests {
     }
 
     #[test]
+    fn digits_take_half_a_byte() {
+        assert_eq!(round_trip("262015443499692"), Some(8));
+        assert_eq!(round_trip("493708298532"), Some(6));
+        assert_eq!(round_trip("000000"), Some(3));
+        assert_eq!(round_trip("a2352c66577cb16bb3f509b77e45b416"), Some(16));
+        assert_eq!(round_trip("99999999999999"), Some(7));
+        // Time and UUID are told by their marks, not by their lengths.
+        assert_eq!(round_trip("999999999999999"), Some(8));
+        assert_eq!(round_trip(&"7".repeat(36)), Some(18));
+        assert_eq!(round_trip(&"f0".repeat(32)), Some(32));
+    }
+
+    #[test]
     fn what_would_not_come_back_is_left_alone() {
         for text in [
             "597AE2F6-16a6-1027-98f4-d28b5365dc14",
@@ -295,6 +308,12 @@ mod tests {
             "20261121214300z",
             "20261121214300.123456Z#00000A#000#000000",
             "20261121214300.12345xZ#000000#000#000000",
+            "12345",
+            "+4912345",
+            "1234567 ",
+            "abcdef0",
+            "ABCDEF01",
+            "12345678901234567890123456789012345678901234567890123456789012345",
         ] {
             assert_eq!(round_trip(text), None, "{text}");
         }
@@ -308,9 +327,9 @@ mod tests {
             prop_assert_eq!(packed.is_some(), u64::from(d) <= days_in_month(u64::from(y), u64::from(m)));
         }
         #[test]
-        fn hostile_bytes_are_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..24)) {
+        fn hostile_bytes_are_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
             let mut text = [0; MAX_TEXT];
-            for packing in [Packing::Uuid, Packing::Csn, Packing::Time] {
+            for packing in [Packing::Uuid, Packing::Csn, Packing::Time, Packing::Decimal, Packing::Hex] {
                 let _ = unpack(packing, &bytes, &mut text);
             }
         }

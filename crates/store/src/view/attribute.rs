@@ -54,7 +54,7 @@ impl<'t> RecordAttribute<'t> {
         match self.form {
             Form::Inline(tlvs) => Some(tlvs.len()),
             Form::Shared(number) => self.view.database.shared.tlvs(number).map(<[u8]>::len),
-            Form::Packed(packing, _) => Some(packed::text_length(packing) + 2),
+            Form::Packed(packing, bytes) => Some(packed::text_length(packing, bytes) + 2),
             Form::External(_) => None,
         }
     }
