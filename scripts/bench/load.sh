@@ -21,7 +21,7 @@ words() {
     mixed) echo 'directorymark directorymark mixed' ;;
     substring) echo 'zimbra filters --mix substring --size-limit 200' ;;
     # A day of lastLocationUpdate, which only this set has an index for.
-    range) echo 'telco-durable filters --data telco --mix range' ;;
+    range) echo 'telco-durable filters --data telco --mix range -c 1' ;;
     and) echo 'zimbra filters --mix and -c 16 -k 16' ;;
     or) echo 'zimbra filters --mix or-1000 -c 4' ;;
     ycsb-*) echo "ycsb ycsb ${1#ycsb-}" ;;

@@ -10,6 +10,7 @@ mod computed;
 mod configuration;
 pub mod context;
 mod directory;
+mod dn_cache;
 mod dse;
 mod error;
 mod hashing_pool;

@@ -15,9 +15,10 @@ use tokio::sync::oneshot;
 
 use crate::{
     Configuration, Context, Directory, OperationError, Session,
+    dn_cache::DnCache,
     operation::{Origin, abandon, bind, compare, extended},
     respond,
-    search::{self, Progress, SearchRun, dn_cache::DnCache},
+    search::{self, Progress, SearchRun},
     session::{Identity, StopFlag},
     write_request,
 };

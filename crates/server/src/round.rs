@@ -55,3 +55,74 @@ impl Round {
 
 /// Connections that hold responses back before they are all woken.
 pub(crate) const MAX_HELD_BACK: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        task::Wake,
+    };
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    impl Woken {
+        fn times(&self) -> usize {
+            self.0.load(Ordering::Relaxed)
+        }
+    }
+
+    fn held_back(round: &Round, turns: usize) -> (usize, Arc<Woken>) {
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(Arc::clone(&woken));
+        let cx = Context::from_waker(&waker);
+        ((0..turns).filter(|_| round.hold_back(&cx)).count(), woken)
+    }
+
+    #[test]
+    fn a_connection_that_is_alone_sends_at_once() {
+        let round = Round::default();
+        for _ in 0..3 {
+            assert_eq!(held_back(&round, 1).0, 0);
+            assert!(!round.end());
+        }
+    }
+
+    #[test]
+    fn connections_that_are_ready_together_are_woken_before_the_reactor_waits() {
+        let round = Round::default();
+        let (held, woken) = held_back(&round, 3);
+        assert_eq!((held, woken.times()), (2, 0), "the first one knows of no other");
+        assert!(round.end(), "there is something to do");
+        assert_eq!(woken.times(), 2);
+        assert!(!round.end());
+        // Others were there in the round before.
+        assert_eq!(held_back(&round, 1).0, 1);
+    }
+
+    #[test]
+    fn nobody_waits_for_work_that_goes_on() {
+        let round = Round::default();
+        let (_, woken) = held_back(&round, 5);
+        assert!(round.release());
+        assert_eq!(woken.times(), 4);
+        let (held, woken) = held_back(&round, MAX_HELD_BACK + 1);
+        assert_eq!(
+            (held, woken.times()),
+            (MAX_HELD_BACK, MAX_HELD_BACK),
+            "one too many wakes all"
+        );
+        assert!(!round.end());
+    }
+}

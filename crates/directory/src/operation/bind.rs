@@ -12,9 +12,9 @@ use super::{Origin, write_checks};
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
     access::{Subject, Target, WriteCheck},
+    dn_cache::{DnCache, Found},
     password::{self, Cost},
     respond,
-    search::dn_cache::{DnCache, Found},
     session::Identity,
     worker::Scratch,
 };

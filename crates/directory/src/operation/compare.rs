@@ -13,8 +13,8 @@ use crate::{
     access::{self, Subject, Target, WriteCheck},
     computed,
     context::Backend,
+    dn_cache::{DnCache, Found},
     referral,
-    search::dn_cache::{DnCache, Found},
     worker::Scratch,
 };
 

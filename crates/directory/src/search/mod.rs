@@ -6,7 +6,6 @@
 mod alias;
 mod consider;
 mod dereference;
-pub(crate) mod dn_cache;
 mod encode;
 mod limits;
 mod paged;

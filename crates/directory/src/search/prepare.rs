@@ -12,7 +12,6 @@ use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::{
     RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias,
-    dn_cache::DnCache,
     encode::DereferenceSpecification,
     limits, paged,
     sort::Sorting,
@@ -23,6 +22,7 @@ use crate::{
     access::{self, Subject, WriteCheck},
     computed,
     context::Backend,
+    dn_cache::DnCache,
     operation::{check_assertion, check_assertion_on_record},
     referral,
     worker::{LastBase, Scratch},
