@@ -4,6 +4,7 @@
 //! taken off, and their successors are written together. In a closed loop an answer is followed by the next request; in an open
 //! loop requests leave by a schedule, and latency counts from the scheduled time, however late the request could leave.
 
+mod alarm;
 mod connection;
 mod measures;
 mod schedule;

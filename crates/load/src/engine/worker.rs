@@ -11,6 +11,7 @@ use std::os::fd::AsRawFd as _;
 
 use super::{
     Arrival, EngineError, Outcome, Plan, Shared,
+    alarm::Alarm,
     connection::{Connection, Lost, Received, Sent},
     measures::Measures,
     schedule::Schedule,
@@ -22,6 +23,8 @@ use crate::{
     workload::{Kind, Requests},
 };
 
+/// Of the events of the timer; connections are numbered from 0.
+const ALARM: Token = Token(usize::MAX >> 1);
 /// One thread's share of a measurement.
 pub(super) struct Worker {
     plan: Plan,
@@ -37,6 +40,8 @@ pub(super) struct Worker {
     place: (u32, u32),
     phase: Phase,
     schedule: Option<Schedule>,
+    /// For an open loop.
+    alarm: Option<Alarm>,
     /// The connection that an open loop tries next.
     turn: usize,
     under_way: usize,
@@ -76,6 +81,7 @@ impl Worker {
             place,
             phase: Phase::WarmUp(0),
             schedule: None,
+            alarm: None,
             turn: 0,
             under_way: 0,
             last_sign_ns: 0,
@@ -105,6 +111,8 @@ impl Worker {
         if let Arrival::Open { rate } = self.plan.arrival {
             let (index, threads) = (f64::from(self.place.0), f64::from(self.place.1));
             self.schedule = Some(Schedule::new(start, rate / threads, index / threads));
+            let alarm = Alarm::new(self.poll.registry(), ALARM);
+            self.alarm = Some(alarm.map_err(system("a timer"))?);
         }
         self.advance(start)?;
         if self.schedule.is_none() {
@@ -116,13 +124,19 @@ impl Worker {
         let mut events = Events::with_capacity(1024);
         while self.goes_on() {
             self.dispatch();
-            match self.poll.poll(&mut events, Some(self.patience())) {
+            let mut patience = Some(self.patience());
+            if let Some(alarm) = &self.alarm
+                && let Some(wait) = patience.take()
+            {
+                alarm.set(wait).map_err(system("a timer"))?;
+            }
+            match self.poll.poll(&mut events, patience) {
                 Err(error) if error.kind() != std::io::ErrorKind::Interrupted => {
                     return Err(system("a poll")(error));
                 }
                 _ => {}
             }
-            for event in &events {
+            for event in events.iter().filter(|event| event.token() != ALARM) {
                 self.serve(event.token().0, event.is_read_closed() || event.is_error());
             }
             let now = self.now();
@@ -245,13 +259,7 @@ impl Worker {
                 until = until.min(next);
             }
         }
-        let wait = Duration::from_nanos(until.saturating_sub(now));
-        // The poll counts in milliseconds and rounds up: what is nearer is waited for without sleeping.
-        if self.schedule.is_some() {
-            Duration::from_millis(u64::try_from(wait.as_millis()).unwrap_or(u64::MAX))
-        } else {
-            wait
-        }
+        Duration::from_nanos(until.saturating_sub(now))
     }
 
     /// Sends what the schedule of an open loop says.
