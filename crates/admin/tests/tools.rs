@@ -209,6 +209,43 @@ fn slapmodify_does_every_operation_and_goes_on_if_told() {
 }
 
 #[test]
+fn slapmodify_makes_the_changes_before_the_first_that_is_refused_and_none_behind_it() {
+    let server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    let add =
+        |n: u32| format!("dn: cn=n{n},dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: n{n}\nsn: n\n\n");
+    let many = |range: std::ops::Range<u32>| range.map(add).collect::<String>();
+    let refused = "dn: cn=nobody,dc=example,dc=com\nchangetype: delete\n\n";
+    let malformed = "dn: cn=bad,dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: bad\n\n";
+    let added = |text: &str| text.matches("\ndn: cn=n").count();
+    let outcome = server
+        .tool(
+            Tool::Modify,
+            &[],
+            &format!("{}{refused}{}", many(0..300), many(300..600)),
+        )
+        .unwrap();
+    assert!(
+        outcome.code() == Some(1) && outcome.stderr.contains("(32)"),
+        "{outcome:?}"
+    );
+    assert_eq!(outcome.stderr.lines().count(), 1, "only the first is told: {outcome:?}");
+    assert_eq!(added(&dump(&server)), 300);
+    let outcome = server
+        .tool(
+            Tool::Modify,
+            &["-c"],
+            &format!("{}{refused}{malformed}{}", many(300..450), many(440..600)),
+        )
+        .unwrap();
+    let codes: Vec<_> = ["(32)", "(65)", "(68)"]
+        .map(|code| outcome.stderr.matches(code).count())
+        .into();
+    assert_eq!((outcome.code(), codes), (Some(1), vec![1, 1, 10]), "{outcome:?}");
+    assert_eq!(added(&dump(&server)), 600);
+}
+
+#[test]
 fn slapmodify_takes_the_operational_attributes_of_a_dump() {
     let server = prepared(Flavor::Ironbark);
     server.slapadd(PEOPLE).unwrap();

@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 use std::sync::{
     Arc,
-    atomic::{AtomicU8, Ordering},
+    atomic::{AtomicU8, AtomicU64, Ordering},
 };
 
 use ironbark_model::Dn;
@@ -37,6 +37,25 @@ impl Identity {
     /// Whether no one has bound.
     pub fn is_anonymous(&self) -> bool {
         self.dn.depth() == 0
+    }
+}
+
+/// Writes of which none is executed behind one that was refused: a file of changes that ends at its first error.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sequence(Option<Arc<AtomicU64>>);
+
+impl Sequence {
+    /// An operation was refused.
+    pub(crate) fn refuse(&self, operation: u64) {
+        if let Some(first) = &self.0 {
+            first.fetch_min(operation, Ordering::AcqRel);
+        }
+    }
+
+    /// Whether an operation before this one was refused.
+    pub(crate) fn has_ended_before(&self, operation: u64) -> bool {
+        let first = self.0.as_ref().map(|first| first.load(Ordering::Acquire));
+        first.is_some_and(|first| operation > first)
     }
 }
 
@@ -143,6 +162,7 @@ pub struct Session {
     pub ssf: u32,
     /// Operations under way by message ID, for Abandon and Cancel.
     pub in_flight: FxHashMap<i32, StopFlag>,
+    pub(crate) sequence: Sequence,
     /// Paged searches under way (RFC 2696), most recent last.
     pub(crate) paged: Vec<crate::search::PagedCursor>,
 }
@@ -158,8 +178,15 @@ impl Session {
             bound_version: None,
             ssf: 0,
             in_flight: FxHashMap::default(),
+            sequence: Sequence::default(),
             paged: Vec::new(),
         }
+    }
+
+    /// From here on no write of this session is executed behind one that was refused: it is answered with `canceled`. For writes of one
+    /// database, which are executed in the order in which they were begun.
+    pub fn stop_at_refusal(&mut self) {
+        self.sequence = Sequence(Some(Arc::new(AtomicU64::new(u64::MAX))));
     }
 
     /// An operation has ended. One that a bind gave up may end when another has its message ID already.

@@ -218,6 +218,7 @@ impl Worker {
             ssf: session.ssf,
             bound_version: session.bound_version,
             stop: StopFlag::default(),
+            sequence: session.sequence.clone(),
             received_micros,
         };
         session.next_operation += 1;

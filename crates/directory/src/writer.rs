@@ -306,8 +306,12 @@ fn attempt(
                 changed = true;
                 outcomes.push(Outcome::Done(success, executed));
             }
-            Err(Refusal { error, dirty: false }) => outcomes.push(Outcome::Refused(error)),
+            Err(Refusal { error, dirty: false }) => {
+                end_sequence(job, &error);
+                outcomes.push(Outcome::Refused(error));
+            }
             Err(Refusal { error, dirty: true }) => {
+                end_sequence(job, &error);
                 *settled = Some(error);
                 return Attempt::StartOver;
             }
@@ -317,6 +321,13 @@ fn attempt(
         return refuse_all(&error, settled);
     }
     Attempt::Committed(outcomes)
+}
+
+/// What comes behind a refused operation of a sequence is not executed. An operation that was to change nothing has not failed.
+fn end_sequence(job: &Job, error: &OperationError) {
+    if error.result_code != ResultCode::NO_OPERATION {
+        job.origin.sequence.refuse(job.origin.operation);
+    }
 }
 
 /// An operation was refused; `dirty` if the transaction holds some of its effects.
@@ -330,7 +341,7 @@ fn execute(
     job: &Job,
     transaction: &mut WriteTransaction<'_>,
 ) -> Result<(Success, Executed), Refusal> {
-    if !job.origin.stop.begin() {
+    if job.origin.sequence.has_ended_before(job.origin.operation) || !job.origin.stop.begin() {
         return Err(Refusal {
             error: OperationError::code(ResultCode::CANCELED),
             dirty: false,
@@ -348,7 +359,11 @@ fn conclude(directory: &Directory, Queued { job, _share }: Queued, outcome: Outc
             change::publish(directory, &job.context, &job.origin, &executed);
             Ok(success)
         }
-        Outcome::Refused(error) => Err(error),
+        Outcome::Refused(error) => {
+            // The whole group, when it could not be committed.
+            end_sequence(&job, &error);
+            Err(error)
+        }
     };
     let completion = respond::write_completion(directory, &job.origin, job.request.operation(), result);
     // The connection may be gone; the write stands all the same.

@@ -13,7 +13,7 @@ use crate::{
     Configuration, Context, Directory, OperationError,
     access::{self, Subject},
     overlay::{Applied, Asked},
-    session::{Identity, Peer, StopFlag},
+    session::{Identity, Peer, Sequence, StopFlag},
     stamp::Stamp,
 };
 
@@ -55,6 +55,7 @@ pub struct Origin {
     pub bound_version: Option<u8>,
     /// Given up by Abandon, Cancel or the end of the connection.
     pub stop: StopFlag,
+    pub(crate) sequence: Sequence,
     /// Monotonic microseconds when the PDU was complete.
     pub received_micros: u64,
 }

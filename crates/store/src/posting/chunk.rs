@@ -20,8 +20,8 @@ pub(crate) const SMALL_BYTES: usize = 250;
 /// Limit of a joined chunk: room is left for growth.
 pub(crate) const JOINED_BYTES: usize = 750;
 
-const DELTAS: u8 = 1;
-const BITMAP: u8 = 2;
+pub(super) const DELTAS: u8 = 1;
+pub(super) const BITMAP: u8 = 2;
 const RUNS: u8 = 3;
 
 /// IDs as inclusive runs, ascending, disjoint and not adjacent.

@@ -5,6 +5,7 @@ use heed::{RoTxn, RwTxn};
 use super::{
     IdSet,
     chunk::{self, JOINED_BYTES, MAX_BYTES, Runs, SMALL_BYTES},
+    edit::{self, Edit},
 };
 use crate::{EntryId, StoreError, tables::Table, varint};
 
@@ -23,6 +24,25 @@ fn chunk_key(list: &[u8], first: EntryId) -> Vec<u8> {
 /// First ID of the chunk at `key`, if it belongs to `list`.
 fn first_of(list: &[u8], key: &[u8]) -> Option<EntryId> {
     varint::read(key.strip_prefix(list)?)
+}
+
+/// Makes `id` a member of the list, or no member, if its chunk need not be read whole for that. Whether that was all.
+fn edit(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryId, member: bool) -> Result<bool, StoreError> {
+    let Some((key, value)) = table.get_lower_than_or_equal_to(txn, &chunk_key(list, id))? else {
+        return Ok(false);
+    };
+    let Some(first) = first_of(list, key) else {
+        return Ok(false);
+    };
+    let mut made = Vec::with_capacity(value.len() + 2 * varint::MAX_LENGTH);
+    match edit::edit(first, value, id, member, &mut made).ok_or_else(damaged)? {
+        Edit::Unchanged => Ok(true),
+        Edit::Rebuild => Ok(false),
+        Edit::Made => {
+            table.put(txn, &chunk_key(list, first), &made)?;
+            Ok(true)
+        }
+    }
 }
 
 /// One chunk as it lies in the table.
@@ -83,6 +103,9 @@ fn put(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], mut runs: Runs, sole: bo
 
 /// Adds an ID; nothing happens when it is there.
 pub(crate) fn insert(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryId) -> Result<(), StoreError> {
+    if edit(txn, table, list, id, true)? {
+        return Ok(());
+    }
     if let Some(mut row) = chunk_for(txn, table, list, id)? {
         let appends = row.runs.last().is_some_and(|last| last < id);
         if !row.runs.insert(id) {
@@ -106,6 +129,9 @@ pub(crate) fn insert(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryI
 
 /// Removes an ID; nothing happens when it is not there.
 pub(crate) fn remove(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryId) -> Result<(), StoreError> {
+    if edit(txn, table, list, id, false)? {
+        return Ok(());
+    }
     let Some(mut row) = chunk_for(txn, table, list, id)? else {
         return Ok(());
     };

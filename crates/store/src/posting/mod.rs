@@ -1,6 +1,7 @@
 //! Posting lists: for each index key the entry IDs that have it, in chunks.
 
 pub(crate) mod chunk;
+mod edit;
 pub(crate) mod list;
 pub(crate) mod set;
 

@@ -1,6 +1,8 @@
 //! slapmodify: LDIF change records into a database, offline. The operations are the server's own, done by a directory in this process
 //! in the name of the database's rootdn.
 
+mod waiting;
+
 use std::{
     ffi::OsString,
     fs::File,
@@ -12,8 +14,8 @@ use std::{
 use ironbark_config::{Configuration, EnvironmentFlags, Restrict};
 use ironbark_directory::{Directory, Identity, OpenOptions, Peer, Session, Started, Worker};
 use ironbark_ldap_proto::{
-    AddRequest, Attribute, DecodeLimits, EncodeControl, List, MessageId, Modification, ModifyDnRequest,
-    ModifyOperation, ModifyRequest, Request, Response, ResponseMessage,
+    AddRequest, Attribute, EncodeControl, List, MessageId, Modification, ModifyDnRequest, ModifyOperation,
+    ModifyRequest, Request,
     controls::{Control as Attached, NoOp, RelaxRules},
     message::encode_request,
 };
@@ -21,6 +23,7 @@ use ironbark_ldif::{Change, FileResolver, ModifyKind, Reader, Record, RecordKind
 use ironbark_model::{Dn, ResultCode};
 use ironbark_runtime::{Clock, Randomness};
 
+use self::waiting::{Sent, Waiting};
 use super::{
     chosen::{Chosen, database_of},
     context_csn,
@@ -104,14 +107,20 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
         }
     }
     let directory = directory.map_err(|error| format!("slapmodify: {error}"))?;
+    let mut session = Session::new(0, Arc::new(peer()));
+    if options.keep_going == 0 {
+        session.stop_at_refusal();
+    }
     let mut changes = Changes {
         options,
         chosen: &chosen,
         worker: Worker::new(Arc::clone(&directory)),
-        session: Session::new(0, Arc::new(peer())),
+        session,
         request: Vec::new(),
-        response: Vec::new(),
         next_id: 1,
+        waiting: Waiting::new(records_at_once(options)),
+        database: None,
+        clean: true,
     };
     let result = changes.all(Reader::new(input, FileResolver::default()), settings.first_line);
     drop(changes);
@@ -164,8 +173,22 @@ struct Changes<'a> {
     worker: Worker,
     session: Session,
     request: Vec<u8>,
-    response: Vec<u8>,
     next_id: i32,
+    waiting: Waiting,
+    /// Position of the database that the last record was for.
+    database: Option<usize>,
+    /// Whether no record was refused.
+    clean: bool,
+}
+
+/// How many records may be with the writer. One that is refused half done makes it begin its transaction again: few, where many may be
+/// refused, and one at a time where each is (a dry run).
+fn records_at_once(options: &Options) -> usize {
+    match (options.dry_run, options.keep_going) {
+        (true, _) => 1,
+        (false, 0) => 2_048,
+        (false, _) => 64,
+    }
 }
 
 /// Why a record was not applied, for the user.
@@ -173,59 +196,114 @@ type Refused = String;
 
 impl Changes<'_> {
     fn all(&mut self, mut reader: Reader<'_, FileResolver>, first_line: u64) -> Result<bool, String> {
-        let mut clean = true;
         loop {
             let refused = match reader.read() {
-                Ok(None) => return Ok(clean),
-                Ok(Some(record)) if record.line < first_line => continue,
-                Ok(Some(record)) => self.one(&record),
-                Err(error) if error.line < first_line => continue,
-                Err(error) => Err(format!("slapmodify: {error}")),
-            };
-            if let Err(text) = refused {
-                if self.options.keep_going == 0 {
-                    return Err(text);
+                Ok(None) => {
+                    self.settle_all()?;
+                    return Ok(self.clean);
                 }
-                clean = false;
-                eprintln!("{text}");
+                Ok(Some(record)) if record.line < first_line => continue,
+                Ok(Some(record)) => self.one(&record)?,
+                Err(error) if error.line < first_line => continue,
+                Err(error) => Some(format!("slapmodify: {error}")),
+            };
+            if let Some(text) = refused {
+                self.settle_all()?;
+                self.refuse(text)?;
             }
         }
     }
 
-    fn one(&mut self, record: &Record) -> Result<(), Refused> {
-        let shown = String::from_utf8_lossy(&record.dn).into_owned();
-        let named = |text: &str| format!("slapmodify: dn=\"{shown}\" (line={}): {text}", record.line);
-        let dn = Dn::parse(self.chosen.schema(), &record.dn).map_err(|_| named("(34) invalid DN"))?;
-        let settings = database_of(&self.chosen.configuration, &dn)
-            .filter(|found| self.chosen.positions.contains(found))
-            .and_then(|found| self.chosen.configuration.databases.get(found))
-            .ok_or_else(|| named("the database is not configured to hold it"))?;
-        let root = match &settings.root_dn {
-            Some(root) => root.clone(),
-            None => Dn::parse(self.chosen.schema(), NO_ROOT.as_bytes()).unwrap_or_default(),
-        };
-        self.session.identity = Arc::new(Identity {
-            dn: root,
-            authentication_dn: None,
-        });
-        let (word, code, text) = self.apply(record).map_err(|text| named(&text))?;
-        if code != ResultCode::SUCCESS && !(self.options.dry_run && code == ResultCode::NO_OPERATION) {
-            return Err(named(&format!("({}) {text}", code.0)));
+    /// Tells that a record was refused, or ends with that.
+    fn refuse(&mut self, text: Refused) -> Result<(), String> {
+        if self.options.keep_going == 0 {
+            return Err(text);
         }
-        if self.options.verbose > 0 {
-            eprintln!("{word}: \"{}\"", dn.pretty());
+        self.clean = false;
+        eprintln!("{text}");
+        Ok(())
+    }
+
+    /// Hands a record to the writer of its database; the reason if that could not be done.
+    fn one(&mut self, record: &Record) -> Result<Option<Refused>, String> {
+        let named = |text: &str| {
+            let shown = String::from_utf8_lossy(&record.dn);
+            Some(format!("slapmodify: dn=\"{shown}\" (line={}): {text}", record.line))
+        };
+        let Ok(dn) = Dn::parse(self.chosen.schema(), &record.dn) else {
+            return Ok(named("(34) invalid DN"));
+        };
+        let position =
+            database_of(&self.chosen.configuration, &dn).filter(|found| self.chosen.positions.contains(found));
+        let Some((position, settings)) =
+            position.and_then(|found| Some((found, self.chosen.configuration.databases.get(found)?)))
+        else {
+            return Ok(named("the database is not configured to hold it"));
+        };
+        if self.database.replace(position) != Some(position) {
+            // Each database has a writer of its own; the order of the file is kept all the same.
+            self.settle_all()?;
+            let root = match &settings.root_dn {
+                Some(root) => root.clone(),
+                None => Dn::parse(self.chosen.schema(), NO_ROOT.as_bytes()).unwrap_or_default(),
+            };
+            self.session.identity = Arc::new(Identity {
+                dn: root,
+                authentication_dn: None,
+            });
+        }
+        let word = self.encode(record);
+        self.settle_until(|waiting, more| waiting.has_room(more))?;
+        let mut response = Vec::new();
+        let started = self.worker.start(&mut self.session, &self.request, &mut response);
+        self.waiting.push(Sent {
+            submitted: match started {
+                Started::Submitted(submitted) => Some(submitted),
+                _ => None,
+            },
+            response,
+            word,
+            dn: dn.pretty().to_owned(),
+            shown: String::from_utf8_lossy(&record.dn).into_owned(),
+            line: record.line,
+            octets: self.request.len(),
+        });
+        Ok(None)
+    }
+
+    fn settle_all(&mut self) -> Result<(), String> {
+        self.settle_until(|waiting, _| waiting.is_empty())
+    }
+
+    /// Waits for the results of the first records until there is enough room.
+    fn settle_until(&mut self, enough: impl Fn(&Waiting, usize) -> bool) -> Result<(), String> {
+        while !enough(&self.waiting, self.request.len())
+            && let Some(mut sent) = self.waiting.pop()
+        {
+            let is_accepted =
+                |code| code == ResultCode::SUCCESS || (self.options.dry_run && code == ResultCode::NO_OPERATION);
+            let refused = match sent.result(&mut self.worker, &mut self.session) {
+                Ok((code, _)) if is_accepted(code) => None,
+                Ok((code, text)) => Some(sent.named(&format!("({}) {text}", code.0))),
+                Err(text) => Some(sent.named(&text)),
+            };
+            match refused {
+                Some(text) => self.refuse(text)?,
+                None if self.options.verbose > 0 => eprintln!("{}: \"{}\"", sent.word, sent.dn),
+                None => {}
+            }
         }
         Ok(())
     }
 
-    /// Sends the record's operation; its name, and the result.
-    fn apply(&mut self, record: &Record) -> Result<(&'static str, ResultCode, String), String> {
+    /// Encodes the record's operation into the request; its name.
+    fn encode(&mut self, record: &Record) -> &'static str {
         let dn = record.dn.as_slice();
         match &record.kind {
             RecordKind::Content(attributes) => self.add(dn, attributes, &[]),
             RecordKind::Change { controls, change } => match change {
                 Change::Add(attributes) => self.add(dn, attributes, controls),
-                Change::Delete => self.send("delete", &Request::Delete(dn), controls),
+                Change::Delete => self.put("delete", &Request::Delete(dn), controls),
                 Change::ModifyDn {
                     new_rdn,
                     delete_old_rdn,
@@ -237,7 +315,7 @@ impl Changes<'_> {
                         delete_old_rdn: *delete_old_rdn,
                         new_superior: new_superior.as_deref(),
                     };
-                    self.send("modrdn", &Request::ModifyDn(request), controls)
+                    self.put("modrdn", &Request::ModifyDn(request), controls)
                 }
                 Change::Modify(modifications) => {
                     let values: Vec<Vec<&[u8]>> = modifications
@@ -262,18 +340,13 @@ impl Changes<'_> {
                         object: dn,
                         changes: List::new(&changes),
                     };
-                    self.send("modify", &Request::Modify(request), controls)
+                    self.put("modify", &Request::Modify(request), controls)
                 }
             },
         }
     }
 
-    fn add(
-        &mut self,
-        dn: &[u8],
-        pairs: &[(Vec<u8>, Vec<u8>)],
-        controls: &[ironbark_ldif::Control],
-    ) -> Result<(&'static str, ResultCode, String), String> {
+    fn add(&mut self, dn: &[u8], pairs: &[(Vec<u8>, Vec<u8>)], controls: &[ironbark_ldif::Control]) -> &'static str {
         let mut grouped: Vec<(&[u8], Vec<&[u8]>)> = Vec::new();
         for (name, value) in pairs {
             match grouped.iter_mut().find(|(found, _)| found.eq_ignore_ascii_case(name)) {
@@ -292,16 +365,11 @@ impl Changes<'_> {
             entry: dn,
             attributes: List::new(&attributes),
         };
-        self.send("add", &Request::Add(request), controls)
+        self.put("add", &Request::Add(request), controls)
     }
 
     /// Relax Rules let the operational attributes of a dump be written.
-    fn send(
-        &mut self,
-        word: &'static str,
-        request: &Request<'_>,
-        controls: &[ironbark_ldif::Control],
-    ) -> Result<(&'static str, ResultCode, String), String> {
+    fn put(&mut self, word: &'static str, request: &Request<'_>, controls: &[ironbark_ldif::Control]) -> &'static str {
         self.next_id = self.next_id.checked_add(1).unwrap_or(1);
         let id = MessageId::new(self.next_id).unwrap_or_default();
         let own: Vec<LdifControl<'_>> = controls.iter().map(LdifControl).collect();
@@ -321,29 +389,8 @@ impl Changes<'_> {
             attached.push(&no_op);
         }
         self.request.clear();
-        self.response.clear();
         encode_request(&mut self.request, id, request, &attached);
-        if let Started::Submitted(submitted) = self.worker.start(&mut self.session, &self.request, &mut self.response) {
-            let completion = submitted
-                .receiver
-                .blocking_recv()
-                .map_err(|_| "the writer has ended".to_owned())?;
-            self.worker.finish(&mut self.session, completion, &mut self.response);
-        }
-        let limits = DecodeLimits::default();
-        let message = ResponseMessage::decode(&self.response, &limits).map_err(|_| "no answer".to_owned())?;
-        match message.operation {
-            Response::Done(_, result) => {
-                let text = String::from_utf8_lossy(result.diagnostic_message).into_owned();
-                let text = if text.is_empty() {
-                    result.code.name().unwrap_or_default().to_owned()
-                } else {
-                    text
-                };
-                Ok((word, result.code, text))
-            }
-            _ => Err("no answer".to_owned()),
-        }
+        word
     }
 }
 

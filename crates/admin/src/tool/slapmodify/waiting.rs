@@ -1,0 +1,92 @@
+//! Records that were handed to the writer, which takes many of them into one transaction.
+
+use std::collections::VecDeque;
+
+use ironbark_directory::{Session, Submitted, Worker};
+use ironbark_ldap_proto::{DecodeLimits, Response, ResponseMessage};
+use ironbark_model::ResultCode;
+
+/// In the order of the file.
+pub(super) struct Waiting {
+    sent: VecDeque<Sent>,
+    octets: usize,
+    /// Records that may wait.
+    most: usize,
+}
+
+/// A record whose result is not known.
+pub(super) struct Sent {
+    /// `None`: the response is there.
+    pub(super) submitted: Option<Submitted>,
+    pub(super) response: Vec<u8>,
+    /// Name of the operation.
+    pub(super) word: &'static str,
+    pub(super) dn: String,
+    /// The name as it stands in the file.
+    pub(super) shown: String,
+    pub(super) line: u64,
+    /// Length of the request.
+    pub(super) octets: usize,
+}
+
+impl Waiting {
+    /// Waiting records, at most as many.
+    pub(super) fn new(most: usize) -> Self {
+        Self {
+            sent: VecDeque::new(),
+            octets: 0,
+            most,
+        }
+    }
+
+    /// Whether a request of this length may be handed over beside those that wait: far from what the writer would refuse.
+    pub(super) fn has_room(&self, octets: usize) -> bool {
+        const OCTETS: usize = 16 << 20;
+        self.sent.is_empty() || (self.sent.len() < self.most && self.octets + octets <= OCTETS)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.sent.is_empty()
+    }
+
+    pub(super) fn push(&mut self, sent: Sent) {
+        self.octets += sent.octets;
+        self.sent.push_back(sent);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Sent> {
+        let sent = self.sent.pop_front()?;
+        self.octets -= sent.octets;
+        Some(sent)
+    }
+}
+
+impl Sent {
+    /// Waits for the result: its code and text.
+    pub(super) fn result(
+        &mut self,
+        worker: &mut Worker,
+        session: &mut Session,
+    ) -> Result<(ResultCode, String), String> {
+        if let Some(submitted) = self.submitted.take() {
+            let completion = submitted
+                .receiver
+                .blocking_recv()
+                .map_err(|_| "the writer has ended".to_owned())?;
+            worker.finish(session, completion, &mut self.response);
+        }
+        let limits = DecodeLimits::default();
+        let message = ResponseMessage::decode(&self.response, &limits).map_err(|_| "no answer".to_owned())?;
+        let Response::Done(_, result) = message.operation else {
+            return Err("no answer".to_owned());
+        };
+        let text = String::from_utf8_lossy(result.diagnostic_message).into_owned();
+        let name = || result.code.name().unwrap_or_default().to_owned();
+        Ok((result.code, if text.is_empty() { name() } else { text }))
+    }
+
+    /// A line about the record, for the user.
+    pub(super) fn named(&self, text: &str) -> String {
+        format!("slapmodify: dn=\"{}\" (line={}): {text}", self.shown, self.line)
+    }
+}
