@@ -98,11 +98,13 @@ stop() {
   unset "PIDS[$1]"
 }
 
-# ask NAME SET ARGUMENTS...: `ironbark load` on core 1, by the rootdn unless IDENTITY is `anonymous`, behind others when NICE says so.
+# ask NAME SET ARGUMENTS...: `ironbark load` on core 1, by the rootdn unless IDENTITY is `anonymous`, behind others when NICE says so, before them when FIRST does.
 ask() {
   local identity=(-D "cn=admin,o=$2" -w secret)
   [ "${IDENTITY:-}" != anonymous ] || identity=()
-  taskset -c 1 nice -n "${NICE:-0}" "$IRONBARK" load "${@:3}" -H "${URL[$1]}" --pid "${PIDS[$1]}" "${identity[@]}" --suffix "o=$2" \
+  local first=()
+  [ -z "${FIRST:-}" ] || ! chrt -f 10 true 2>/dev/null || first=(chrt -f 10)
+  taskset -c 1 nice -n "${NICE:-0}" "${first[@]}" "$IRONBARK" load "${@:3}" -H "${URL[$1]}" --pid "${PIDS[$1]}" "${identity[@]}" --suffix "o=$2" \
     --entries "$(entries "$2")" --seconds "$SECONDS_EACH" --label "$1"
 }
 

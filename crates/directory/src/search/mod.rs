@@ -30,9 +30,9 @@ pub(crate) use prepare::{class_filter, prepare};
 pub(crate) use target::Target;
 
 /// Output of one step before others get their turn.
-const SLICE_OCTETS: usize = 64 * 1024;
+const SLICE_OCTETS: usize = 16 * 1024;
 /// Candidates that one step considers at most.
-const SLICE_CANDIDATES: u32 = 512;
+const SLICE_CANDIDATES: u32 = 128;
 
 /// Filters of up to this size leave their memory to the next search.
 const KEPT_NODES: usize = 64;
