@@ -253,7 +253,7 @@ impl Changes<'_> {
             });
         }
         let word = self.encode(record);
-        self.settle_until(|waiting, more| waiting.has_room(more))?;
+        self.settle_until(Waiting::has_room)?;
         let mut response = Vec::new();
         let started = self.worker.start(&mut self.session, &self.request, &mut response);
         self.waiting.push(Sent {
