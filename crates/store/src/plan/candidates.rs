@@ -51,7 +51,7 @@ impl<'t> Candidates<'t> {
                 Inner::Rows {
                     rows: view.tables().entries.range(view.txn, &range)?,
                     parent: plan.parent,
-                    read_ahead: (!view.database.reads_ahead()).then(ReadAhead::default),
+                    read_ahead: (!view.database.reads_ahead()).then(|| ReadAhead::new(after != 0)),
                 }
             }
         };

@@ -2,19 +2,27 @@
 //! make such a walk wait for the disk a thousand times as often.
 
 /// How far a walk is prepared.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct ReadAhead {
     /// The stretch that was reached last, in units of [`STRETCH`].
     reached: Option<usize>,
+    /// The walk goes on where it was left: the stretch in which it begins has been asked for.
+    resumes: bool,
 }
 
 impl ReadAhead {
+    pub(super) fn new(resumes: bool) -> Self {
+        Self { reached: None, resumes }
+    }
+
     /// Notes where the walk has come, and asks the kernel for what follows once in a stretch. Rows that a load has written lie in
     /// order; where later writes have moved some, what is read for nothing is a stretch.
     pub(super) fn reach(&mut self, row: &[u8]) {
         let stretch = row.as_ptr().addr() / STRETCH;
-        if self.reached.replace(stretch) == Some(stretch) {
-            return;
+        match self.reached.replace(stretch) {
+            None if self.resumes => return,
+            Some(before) if before == stretch => return,
+            _ => {}
         }
         let start = row.as_ptr().map_addr(|_| stretch * STRETCH);
         // SAFETY: advice about addresses: nothing is read or written through them. What is not mapped is answered with an error, which
