@@ -159,10 +159,13 @@ pub(crate) fn run(
         let mut is_open = true;
         if let Some(first) = first {
             is_open = take(first, &mut group);
-            while is_open
-                && group.len() < GROUP_LIMIT
-                && let Ok(next) = orders.try_recv()
-            {
+            while is_open && group.len() < GROUP_LIMIT {
+                let next = orders.try_recv().or_else(|_| {
+                    // Whoever shares the core may have more for this commit, and quick requests that should not wait for it.
+                    std::thread::yield_now();
+                    orders.try_recv()
+                });
+                let Ok(next) = next else { break };
                 is_open = take(next, &mut group);
             }
             let octets: usize = group.iter().map(|queued| queued.job.request.size()).sum();

@@ -62,8 +62,6 @@ pub struct Plan {
     /// Upper bound of the number of candidates, for the look-through limit (`size.unchecked`).
     pub candidate_estimate: u64,
     pub(crate) source: Source,
-    /// Scan alone: candidates must have this parent.
-    pub(crate) parent: Option<EntryId>,
     way: Way,
     terms: SmallVec<[Term; 4]>,
     chains: Vec<Chain>,

@@ -13,7 +13,7 @@ mod common;
 
 use common::*;
 use ironbark_model::{CompiledFilter, Filter};
-use ironbark_store::{Effect, Scope, TermKind, ValueChange};
+use ironbark_store::{Effect, Plan, Scope, TermKind, ValueChange, View};
 use proptest::prelude::*;
 
 const ALL: &str = "dc=example,dc=com";
@@ -148,6 +148,25 @@ fn a_small_subtree_is_walked() {
     );
     assert_eq!(store.search(ALL, Scope::OneLevel, "(ou=*)").len(), 2);
     assert_eq!(store.search(ALL, Scope::Children, "(objectClass=*)").len(), 402);
+}
+
+#[test]
+fn a_walk_passes_over_no_row_by_itself() {
+    let store = filled();
+    let snapshot = store.database.snapshot().unwrap();
+    let view = snapshot.view();
+    for (base, scope) in [("ou=people,dc=example,dc=com", Scope::OneLevel), (ALL, Scope::Subtree)] {
+        let plan = view.plan(locate(view, base), scope, &compile("(!(sn=jones))")).unwrap();
+        assert_eq!(rows(view, &plan), 403, "who asked looks at the clock between them");
+    }
+}
+
+fn rows(view: View<'_>, plan: &Plan) -> usize {
+    let (mut count, mut candidates) = (0, view.candidates(plan, 0).unwrap());
+    while candidates.next_record().unwrap().is_some() {
+        count += 1;
+    }
+    count
 }
 
 #[test]

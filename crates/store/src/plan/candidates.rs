@@ -21,7 +21,6 @@ enum Inner<'t> {
     },
     Rows {
         rows: RoRange<'t, Bytes, Bytes>,
-        parent: Option<EntryId>,
         /// Where LMDB was told not to.
         read_ahead: Option<ReadAhead>,
     },
@@ -50,7 +49,6 @@ impl<'t> Candidates<'t> {
                 let range = (std::ops::Bound::Excluded(start.bytes()), std::ops::Bound::Unbounded);
                 Inner::Rows {
                     rows: view.tables().entries.range(view.txn, &range)?,
-                    parent: plan.parent,
                     read_ahead: (!view.database.reads_ahead()).then(|| ReadAhead::new(after != 0)),
                 }
             }
@@ -75,22 +73,13 @@ impl<'t> Candidates<'t> {
                 *buffer = next.into_iter();
                 Ok(buffer.next())
             }
-            Inner::Rows {
-                rows,
-                parent,
-                read_ahead,
-            } => Ok(next_row(self.view, rows, *parent, read_ahead)?.map(|record| record.id)),
+            Inner::Rows { rows, read_ahead } => Ok(next_row(self.view, rows, read_ahead)?.map(|record| record.id)),
         }
     }
     /// The record of the next candidate that is still there.
     pub fn next_record(&mut self) -> Result<Option<Record<'t>>, StoreError> {
-        if let Inner::Rows {
-            rows,
-            parent,
-            read_ahead,
-        } = &mut self.inner
-        {
-            return next_row(self.view, rows, *parent, read_ahead);
+        if let Inner::Rows { rows, read_ahead } = &mut self.inner {
+            return next_row(self.view, rows, read_ahead);
         }
         while let Some(id) = self.next_id()? {
             if let Some(record) = self.view.record(id)? {
@@ -101,11 +90,10 @@ impl<'t> Candidates<'t> {
     }
 }
 
-/// The next row of `entries` that is an entry, and one of `parent` if that is given.
+/// The next row of `entries` that is an entry, of whatever scope: who walks looks at the clock between two of them.
 fn next_row<'t>(
     view: View<'t>,
     rows: &mut RoRange<'t, Bytes, Bytes>,
-    parent: Option<EntryId>,
     read_ahead: &mut Option<ReadAhead>,
 ) -> Result<Option<Record<'t>>, StoreError> {
     for row in rows {
@@ -115,7 +103,7 @@ fn next_row<'t>(
         }
         let id = varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"))?;
         let record = Record::read(view, id, bytes)?;
-        if !record.is_placeholder() && parent.is_none_or(|parent| parent == record.parent()) {
+        if !record.is_placeholder() {
             return Ok(Some(record));
         }
     }

@@ -64,18 +64,17 @@ pub(crate) fn plan(view: View<'_>, base: EntryId, scope: Scope, filter: &Compile
         planner.fetch(0)?
     };
     let (terms, chains) = (planner.terms, planner.chains);
-    let finish = |indexed, candidate_estimate, source, parent, way| Plan {
+    let finish = |indexed, candidate_estimate, source, way| Plan {
         indexed,
         candidate_estimate,
         source,
-        parent,
         way,
         terms,
         chains,
         catalog: Arc::clone(view.catalog),
     };
     if scope == Scope::Base {
-        return Ok(finish(true, 1, Source::One(base), None, Way::Base));
+        return Ok(finish(true, 1, Source::One(base), Way::Base));
     }
     let (set, everything) = match answer {
         Answer::Set(set, _) => (Some(set), false),
@@ -84,13 +83,7 @@ pub(crate) fn plan(view: View<'_>, base: EntryId, scope: Scope, filter: &Compile
     };
     let narrowed = scope::narrow(view, base, scope, set)?;
     let indexed = everything || narrowed.way != Way::Scan;
-    Ok(finish(
-        indexed,
-        narrowed.estimate,
-        narrowed.source,
-        narrowed.parent,
-        narrowed.way,
-    ))
+    Ok(finish(indexed, narrowed.estimate, narrowed.source, narrowed.way))
 }
 
 impl Planner<'_, '_> {

@@ -14,7 +14,6 @@ const SHORT_WALK: u64 = 256;
 pub(super) struct Narrowed {
     pub(super) source: Source,
     pub(super) estimate: u64,
-    pub(super) parent: Option<EntryId>,
     pub(super) way: Way,
 }
 
@@ -23,7 +22,6 @@ pub(super) fn narrow(view: View<'_>, base: EntryId, scope: Scope, set: Option<Id
     let of_index = |set: IdSet, way| Narrowed {
         estimate: set.len(),
         source: Source::of(set),
-        parent: None,
         way,
     };
     let set = match set {
@@ -51,19 +49,11 @@ pub(super) fn narrow(view: View<'_>, base: EntryId, scope: Scope, set: Option<Id
         }
         (Some(walked), None) => of_index(walked, way),
         (None, Some(set)) => of_index(set, Way::Index),
-        (None, None) => {
-            let parent = if scope == Scope::OneLevel {
-                Some(view.name_parent(base)?.0)
-            } else {
-                None
-            };
-            Narrowed {
-                source: Source::All,
-                estimate: total,
-                parent,
-                way: Way::Scan,
-            }
-        }
+        (None, None) => Narrowed {
+            source: Source::All,
+            estimate: total,
+            way: Way::Scan,
+        },
     })
 }
 
