@@ -10,6 +10,7 @@ use ironbark_model::{
 
 use crate::{
     ConfigError, DatabaseConfig, DatabaseKind, FileSource, GlobalConfig, Notice, OverlayConfig,
+    access::AccessRule,
     overlay::OverlayKind,
     parts::{self, PartKind},
     reader::{self, Line},
@@ -25,7 +26,9 @@ pub struct Configuration {
     pub global: GlobalConfig,
     /// What all databases inherit; its access rules follow those of each database, and hold for the root DSE and cn=Subschema.
     pub frontend: DatabaseConfig,
-    /// The databases in the order of the file: the first one whose suffix holds a name has it.
+    /// cn=config, which is always there: `{0}config`.
+    pub config: DatabaseConfig,
+    /// The other databases in the order of the file, `{1}` and up: the first one whose suffix holds a name has it.
     pub databases: Vec<DatabaseConfig>,
     /// The schema: the system's and all definitions of the file.
     pub schema: Arc<Schema>,
@@ -127,6 +130,8 @@ struct Loading {
     schema: Arc<Schema>,
     global: GlobalConfig,
     frontend: DatabaseConfig,
+    /// `None` until it is declared.
+    config: Option<DatabaseConfig>,
     databases: Vec<DatabaseConfig>,
     section: Section,
     notices: Vec<Notice>,
@@ -139,6 +144,8 @@ enum Section {
     Backend(DatabaseKind),
     /// `database frontend`.
     Frontend,
+    /// `database config`.
+    Config,
     /// The last database.
     Database,
 }
@@ -149,6 +156,7 @@ impl Loading {
             schema,
             global: GlobalConfig::default(),
             frontend: DatabaseConfig::frontend(),
+            config: None,
             databases: Vec::new(),
             section: Section::Global,
             notices: Vec::new(),
@@ -192,10 +200,15 @@ impl Loading {
             config.overlays.iter().rev().map(OverlayConfig::kind).collect()
         };
         let global = overlays(&self.frontend);
-        let own = self.databases.last().map(overlays).unwrap_or_default();
-        let place = match (self.section, self.databases.last()) {
+        let database = match self.section {
+            Section::Config => self.config.as_ref(),
+            Section::Database => self.databases.last(),
+            _ => None,
+        };
+        let own = database.map(overlays).unwrap_or_default();
+        let place = match (self.section, database) {
             (Section::Backend(kind), _) => Place::Backend(kind),
-            (Section::Database, Some(database)) => Place::Database(database.kind, &own),
+            (_, Some(database)) => Place::Database(database.kind, &own),
             _ => Place::Global,
         };
         table::find(&line.keyword, place, &global).ok_or_else(|| unknown(line, place))
@@ -203,10 +216,10 @@ impl Loading {
 
     fn check_place(&self, row: &Setting) -> Result<(), String> {
         match row.level {
-            Level::BeforeDatabases if matches!(self.section, Section::Database) || !self.databases.is_empty() => {
+            Level::BeforeDatabases if self.config.is_some() || !self.databases.is_empty() => {
                 Err("must occur before any database declaration".to_owned())
             }
-            Level::Database if !matches!(self.section, Section::Database | Section::Frontend) => {
+            Level::Database if matches!(self.section, Section::Global | Section::Backend(_)) => {
                 Err("only allowed within database declaration".to_owned())
             }
             _ => Ok(()),
@@ -232,28 +245,37 @@ impl Loading {
             self.section = Section::Frontend;
             return Ok(());
         }
-        let once = matches!(kind, DatabaseKind::Monitor | DatabaseKind::Config);
-        if once && self.databases.iter().any(|database| database.kind == kind) {
+        let is_there = match kind {
+            DatabaseKind::Config => self.config.is_some(),
+            DatabaseKind::Monitor => self.databases.iter().any(|database| database.kind == kind),
+            _ => false,
+        };
+        if is_there {
             return Err(format!("only one {} database is allowed", kind.name()));
         }
+        let database = DatabaseConfig::new(kind, line.location.clone(), &self.frontend, &self.schema);
         if kind == DatabaseKind::Config {
-            self.notice(
-                &line.location,
-                "<database> config is accepted; cn=config is not served until it is built".to_owned(),
-            );
+            self.config = Some(database);
+            self.section = Section::Config;
+        } else {
+            self.databases.push(database);
+            self.section = Section::Database;
         }
-        self.databases.push(DatabaseConfig::new(
-            kind,
-            line.location.clone(),
-            &self.frontend,
-            &self.schema,
-        ));
-        self.section = Section::Database;
         Ok(())
     }
 
+    /// The database, or the frontend, that statements are about now.
+    fn target(&mut self) -> &mut DatabaseConfig {
+        let database = match self.section {
+            Section::Config => self.config.as_mut(),
+            Section::Database => self.databases.last_mut(),
+            _ => None,
+        };
+        database.unwrap_or(&mut self.frontend)
+    }
+
     fn backend(&mut self, name: &str) -> Result<(), String> {
-        if !self.databases.is_empty() {
+        if self.config.is_some() || !self.databases.is_empty() {
             return Err("must occur before any database declaration".to_owned());
         }
         self.section = Section::Backend(database_kind(name)?);
@@ -270,10 +292,7 @@ impl Loading {
         match part.kind {
             PartKind::Overlay(kind) => {
                 let overlay = OverlayConfig::new(kind, line.location.clone());
-                let target = match self.section {
-                    Section::Database => self.databases.last_mut().unwrap_or(&mut self.frontend),
-                    _ => &mut self.frontend,
-                };
+                let target = self.target();
                 if target.overlays.iter().any(|other| other.kind() == kind) && kind != OverlayKind::Memberof {
                     return Err(format!("overlay \"{name}\" already in list"));
                 }
@@ -304,16 +323,12 @@ impl Loading {
             location: &line.location,
             notices,
         };
-        let database = match self.section {
-            Section::Database => self.databases.last_mut().unwrap_or(&mut self.frontend),
-            _ => &mut self.frontend,
-        };
         match handler {
             Handler::Global { set, .. } => set(&mut self.global, &statement),
-            Handler::Database { set, .. } => set(database, &statement),
+            Handler::Database { set, .. } => set(self.target(), &statement),
             Handler::Overlay { set, .. } => {
                 let is_wanted = |overlay: &&mut OverlayConfig| row.level == Level::Overlay(overlay.kind());
-                let mut own = database.overlays.iter_mut().rev();
+                let mut own = self.target().overlays.iter_mut().rev();
                 if let Some(overlay) = own.find(is_wanted) {
                     return set(overlay, &statement);
                 }
@@ -327,6 +342,19 @@ impl Loading {
     }
 
     fn finish(mut self) -> Result<Configuration, ConfigError> {
+        let mut config = match self.config.take() {
+            Some(config) => config,
+            None => DatabaseConfig::new(
+                DatabaseKind::Config,
+                DatabaseConfig::frontend().location,
+                &self.frontend,
+                &self.schema,
+            ),
+        };
+        if config.access.is_empty() {
+            let rule = AccessRule::nothing_to_anybody(&config.location);
+            config.access.push(rule);
+        }
         for database in &mut self.databases {
             database.restrict_as(&self.frontend);
         }
@@ -337,6 +365,7 @@ impl Loading {
         Ok(Configuration {
             global: self.global,
             frontend: self.frontend,
+            config,
             databases: self.databases,
             schema: self.schema,
             schema_definitions: Vec::new(),

@@ -24,6 +24,25 @@ pub struct AccessRule {
     pub location: Source,
 }
 
+impl AccessRule {
+    /// `to * by * none`: what protects cn=config unless it has rules.
+    pub(crate) fn nothing_to_anybody(location: &Source) -> Self {
+        let grant = Grant {
+            self_only: false,
+            kind: GrantKind::Level(AccessLevel::None),
+        };
+        Self {
+            what: What::default(),
+            by: vec![By {
+                who: vec![Who::Anyone],
+                grant,
+                control: Control::Stop,
+            }],
+            location: location.clone(),
+        }
+    }
+}
+
 /// What a rule is about. All conditions must hold.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct What {

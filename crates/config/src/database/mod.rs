@@ -151,6 +151,7 @@ impl DatabaseConfig {
             location,
             root_dn: suffix.clone().filter(|_| kind == DatabaseKind::Config),
             suffixes: suffix.into_iter().collect(),
+            add_content_acl: kind == DatabaseKind::Config,
             require: frontend.require,
             search_limits: frontend.search_limits.clone(),
             ..Self::frontend()
