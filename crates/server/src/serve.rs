@@ -1,9 +1,9 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
-use std::{cell::RefCell, error::Error, io, path::Path, process::ExitCode, rc::Rc, sync::Arc};
+use std::{cell::RefCell, error::Error, io, process::ExitCode, rc::Rc, sync::Arc};
 
 use ironbark_config::{
-    ConfigError, DatabaseConfig, DatabaseKind, Disk, GlobalConfig,
+    DatabaseConfig, DatabaseKind, GlobalConfig,
     parts::{PARTS, PartKind},
 };
 use ironbark_directory::{Directory, OpenOptions, VirtualContext};
@@ -15,10 +15,11 @@ use tokio::runtime::Runtime;
 
 use crate::{
     VERSION,
+    configuration::load_configuration,
     listener::{Listeners, url::ListenerUrl},
     log::{FileOptions, Log, LogOptions, SyslogOptions, level},
     monitor::{Facts, Monitor},
-    options::{DEFAULT_CONFIG_DIRECTORY, DEFAULT_CONFIG_FILE, ServeOptions},
+    options::ServeOptions,
     pool::Pool,
     root_dse,
 };
@@ -123,7 +124,9 @@ impl Running {
                 .map_err(|error| format!("cannot change root to {}: {error}", directory.display()))?;
         }
         identity.assume()?;
-        let config = read_configuration(options.config_file.as_deref())?;
+        let mut loaded = load_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
+        loaded.keep()?;
+        let config = loaded.configuration;
         configure_log(log, options, &config.global);
         for notice in &config.notices {
             tracing::warn!(target: "any", "{notice}");
@@ -271,34 +274,6 @@ fn log_options(options: &ServeOptions) -> LogOptions {
     }
 }
 
-/// Reads slapd.conf, from the usual place when there is no path.
-///
-/// # Errors
-/// What is wrong, by file and line. Where slapd would read a configuration directory instead of the usual file, that is refused too.
-pub fn read_configuration(path: Option<&Path>) -> Result<ironbark_config::Configuration, ConfigError> {
-    let path = match path {
-        Some(path) => path,
-        None => usual_file(Path::new(DEFAULT_CONFIG_DIRECTORY), Path::new(DEFAULT_CONFIG_FILE))?,
-    };
-    let text = path.to_str().ok_or_else(|| ConfigError::Unreadable {
-        path: path.display().to_string(),
-        reason: "the name is not UTF-8".to_owned(),
-    })?;
-    ironbark_config::load(text, &Disk)
-}
-
-/// The file to be read when the command line names none: slapd prefers a configuration directory that holds something.
-fn usual_file<'a>(directory: &Path, file: &'a Path) -> Result<&'a Path, ConfigError> {
-    let root = directory.join("cn=config.ldif");
-    if root.exists() {
-        return Err(ConfigError::Unreadable {
-            path: root.display().to_string(),
-            reason: "configuration directories (cn=config) are not available yet; give a slapd.conf with -f".to_owned(),
-        });
-    }
-    Ok(file)
-}
-
 /// Puts the log settings of the configuration into force. `loglevel` wins over `-s`, as in slapd.
 fn configure_log(log: &Log, options: &ServeOptions, global: &GlobalConfig) {
     if let Some(level) = global.log_level {
@@ -384,25 +359,5 @@ fn reactor_count(threads: Option<u32>, waits_for_disk: bool) -> usize {
         (None, true) => SLAPD_THREADS.max(cores),
         (Some(asked), false) => asked.min(cores),
         (None, false) => cores,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{fs, path::Path};
-
-    use super::usual_file;
-
-    #[test]
-    fn a_configuration_directory_that_slapd_would_read_is_not_passed_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = Path::new("/etc/ldap/slapd.conf");
-        assert_eq!(usual_file(folder.path(), file), Ok(file));
-        fs::write(folder.path().join("cn=config.ldif"), "dn: cn=config").unwrap();
-        let refusal = usual_file(folder.path(), file).unwrap_err().to_string();
-        assert!(
-            refusal.contains("cn=config.ldif: configuration directories"),
-            "{refusal}"
-        );
     }
 }
