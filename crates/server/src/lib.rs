@@ -2,6 +2,7 @@
 //!
 //! Invariant: nothing here knows what an operation does; a connection hands complete messages to a `Worker` and sends what it produces.
 
+mod config_tree;
 mod configuration;
 mod connection;
 mod held;

@@ -15,6 +15,7 @@ use tokio::runtime::Runtime;
 
 use crate::{
     VERSION,
+    config_tree::ConfigTree,
     configuration::load_configuration,
     listener::{Listeners, url::ListenerUrl},
     log::{FileOptions, Log, LogOptions, SyslogOptions, level},
@@ -126,12 +127,12 @@ impl Running {
         identity.assume()?;
         let mut loaded = load_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
         loaded.keep()?;
-        let config = loaded.configuration;
-        configure_log(log, options, &config.global);
-        for notice in &config.notices {
+        let global = &loaded.configuration.global;
+        configure_log(log, options, global);
+        for notice in &loaded.configuration.notices {
             tracing::warn!(target: "any", "{notice}");
         }
-        let state_files = state_files(&config.global, options)?;
+        let state_files = state_files(global, options)?;
         log.start_writer()
             .map_err(|error| format!("cannot start the log: {error}"))?;
         log_panics();
@@ -141,7 +142,7 @@ impl Running {
             .build()?;
         // From here on a signal waits until the server can end cleanly.
         let signals = runtime.block_on(async { Signals::install() })?;
-        let threads = config.global.threads;
+        let threads = global.threads;
         let facts = Facts {
             listeners: listeners
                 .listeners
@@ -155,7 +156,11 @@ impl Running {
             tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
         }
         let urls = listeners.listeners.iter().map(|one| Arc::clone(&one.url)).collect();
-        let (directory, attached) = open_directory(config, urls, options.bare, facts, log, clock)?;
+        let (its_log, its_options) = (log.clone(), options.clone());
+        let obey = Box::new(move |global: &GlobalConfig| configure_log(&its_log, &its_options, global));
+        let config_tree = Arc::new(ConfigTree::new(&loaded, obey));
+        let (directory, attached) =
+            open_directory(loaded.configuration, config_tree, urls, options.bare, facts, log, clock)?;
         let reactors = reactor_count(threads, directory.waits_for_disk());
         let pool = Arc::new(Pool::start(reactors, &directory, clock, max_descriptors)?);
         // Nobody else sets it.
@@ -224,6 +229,7 @@ async fn accept_until_stopped(
 /// Opens the databases; what cn=Monitor shows of the reactors is attached to the second part.
 fn open_directory(
     configuration: ironbark_config::Configuration,
+    config_tree: Arc<ConfigTree>,
     listener_urls: Vec<Arc<str>>,
     bare: bool,
     facts: Facts,
@@ -233,6 +239,9 @@ fn open_directory(
     let attached = Arc::<Attached>::default();
     let (its_log, its_clock, its_server) = (log.clone(), clock.clone(), Arc::clone(&attached));
     let make_tree = move |settings: &DatabaseConfig| -> Option<Arc<dyn VirtualContext>> {
+        if settings.kind == DatabaseKind::Config {
+            return Some(Arc::<ConfigTree>::clone(&config_tree));
+        }
         let suffix = settings
             .suffixes
             .first()
