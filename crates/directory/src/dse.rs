@@ -4,7 +4,7 @@ use ironbark_config::DatabaseKind;
 use ironbark_ldap_proto::{controls, extended};
 use ironbark_model::{Attribute, Dn, Entry, Schema};
 
-use crate::{Configuration, OpenError};
+use crate::{Configuration, OpenError, operation::external};
 
 /// Features of the root DSE: modify-increment, `+`, `@class`, absolute filters, language tags and ranges.
 const FEATURES: [&str; 6] = [
@@ -106,6 +106,17 @@ pub(crate) fn root(configuration: &Configuration, added: &[(String, Vec<Vec<u8>>
         dn: Dn::root(),
         attributes: entry.attributes,
     })
+}
+
+/// The root DSE with the SASL mechanisms that a client on ldapi:// may use.
+pub(crate) fn with_mechanisms(schema: &Schema, mut entry: Entry) -> Entry {
+    if let Ok(description) = schema.attribute_description(b"supportedSASLMechanisms") {
+        entry.attributes.push(Attribute {
+            description,
+            values: vec![external::MECHANISM.as_bytes().to_vec()],
+        });
+    }
+    entry
 }
 
 /// The subschema subentry.
