@@ -167,14 +167,14 @@ fn change(config: &mut OverlayConfig, apply: impl FnOnce(&mut MemberofConfig)) -
             apply(settings);
             Ok(())
         }
-        OverlaySettings::Auditlog(_) => Err("stands in the wrong overlay".to_owned()),
+        _ => Err("stands in the wrong overlay".to_owned()),
     }
 }
 
 fn one(config: &OverlayConfig, text: impl FnOnce(&MemberofConfig) -> String) -> Vec<String> {
     match &config.settings {
         OverlaySettings::Memberof(settings) => vec![text(settings)],
-        OverlaySettings::Auditlog(_) => Vec::new(),
+        _ => Vec::new(),
     }
 }
 

@@ -73,6 +73,7 @@ pub(crate) fn run(
         Before {
             entry: before.as_ref(),
             attributes: &plan.before,
+            deleted_tree: None,
         },
     )?;
     success.post_read = read_entry::post_read(execution, id)?;
