@@ -278,7 +278,10 @@ fn read_domain(statement: &Statement<'_>, text: String) -> Result<UniqueDomain, 
     }
     let urls = LdapUrl::parse_list(rest).ok().filter(|urls| !urls.is_empty());
     let urls = urls.ok_or_else(|| format!("<{rest}> invalid ldap urilist"))?;
-    let uris = urls.into_iter().map(|url| read_uri(statement, url)).collect::<Result<_, _>>()?;
+    let uris = urls
+        .into_iter()
+        .map(|url| read_uri(statement, url))
+        .collect::<Result<_, _>>()?;
     Ok(UniqueDomain {
         text,
         ignore,
@@ -305,8 +308,14 @@ fn read_uri(statement: &Statement<'_>, url: LdapUrl) -> Result<UniqueUri, String
         let filter = Filter::parse(text.as_bytes(), MAX_DEPTH).map_err(|_| "unique: bad filter".to_owned())?;
         let mut compiled = CompiledFilter::default();
         compiled.compile(statement.schema, &filter);
-        if compiled.nodes.iter().any(|node| matches!(node, Node::Constant(Truth::Undefined))) {
-            statement.notice(format!("filter {text}: some part of it is unknown and matches no entry"));
+        if compiled
+            .nodes
+            .iter()
+            .any(|node| matches!(node, Node::Constant(Truth::Undefined)))
+        {
+            statement.notice(format!(
+                "filter {text}: some part of it is unknown and matches no entry"
+            ));
         }
     }
     Ok(UniqueUri {

@@ -57,7 +57,10 @@ impl Refint {
                 attributes.push(description);
             }
         }
-        let modifier = settings.modifiers_name.as_ref().map_or(RefintConfig::MODIFIER, Dn::pretty);
+        let modifier = settings
+            .modifiers_name
+            .as_ref()
+            .map_or(RefintConfig::MODIFIER, Dn::pretty);
         Ok(Self {
             schema: Arc::clone(schema),
             attributes,
@@ -171,8 +174,7 @@ impl Refint {
                 come.push(nothing.pretty().as_bytes().to_vec());
             }
             let gone = gone.iter().map(|name| name.pretty().as_bytes().to_vec()).collect();
-            let internal =
-                |kind, values| Modification::internal(&self.schema, kind, stored.description(), values);
+            let internal = |kind, values| Modification::internal(&self.schema, kind, stored.description(), values);
             modifications.push(internal(ModificationKind::Delete, gone));
             if !come.is_empty() {
                 modifications.push(internal(ModificationKind::AddIfAbsent, come));
@@ -181,7 +183,12 @@ impl Refint {
         if !modifications.is_empty() && execution.context.settings.last_modified {
             let modifier = vec![self.modifier.clone()];
             let kind = ModificationKind::Replace;
-            modifications.push(Modification::internal(&self.schema, kind, &self.modifiers_name, modifier));
+            modifications.push(Modification::internal(
+                &self.schema,
+                kind,
+                &self.modifiers_name,
+                modifier,
+            ));
         }
         Ok(modifications)
     }

@@ -58,7 +58,9 @@ pub(super) fn to_subtree(
         if seen > most {
             return Ok(None);
         }
-        let Some(name) = view.dn(id)?.rebase(new, old) else { continue };
+        let Some(name) = view.dn(id)?.rebase(new, old) else {
+            continue;
+        };
         let Some(ids) = to_name(overlay, view, &name)? else {
             return Ok(None);
         };

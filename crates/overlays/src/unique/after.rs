@@ -75,12 +75,7 @@ pub(super) fn renamed(
 }
 
 /// The attributes of a stored entry that the domain covers or that its filter names.
-fn copy(
-    domain: &Domain,
-    schema: &Schema,
-    execution: &Execution<'_, '_>,
-    id: EntryId,
-) -> Result<Entry, OperationError> {
+fn copy(domain: &Domain, schema: &Schema, execution: &Execution<'_, '_>, id: EntryId) -> Result<Entry, OperationError> {
     let view = execution.view();
     let mut entry = Entry::new(view.dn(id)?);
     if let Some(record) = view.record(id)? {

@@ -104,8 +104,14 @@ impl Domain {
         let Some((_, filter)) = &self.filter else {
             return false;
         };
-        filter.slots.iter().any(|slot| schema.is_description_subtype(name, slot))
-            || filter.nodes.iter().any(|node| matches!(node, Node::AnyAttribute { .. }))
+        filter
+            .slots
+            .iter()
+            .any(|slot| schema.is_description_subtype(name, slot))
+            || filter
+                .nodes
+                .iter()
+                .any(|node| matches!(node, Node::AnyAttribute { .. }))
     }
 
     pub(super) fn has_filter(&self) -> bool {

@@ -180,7 +180,12 @@ fn claims_of_changes(
         } else if modification.values.is_empty() && domain.strict {
             claims.push(Claim::presence(schema, name));
         } else {
-            claims.extend(modification.values.iter().map(|value| Claim::value(schema, name, value)));
+            claims.extend(
+                modification
+                    .values
+                    .iter()
+                    .map(|value| Claim::value(schema, name, value)),
+            );
         }
     }
     claims
