@@ -23,6 +23,8 @@ pub struct Hooks {
     pub before_content: bool,
     /// [`Overlay::in_transaction`].
     pub in_transaction: bool,
+    /// Whether `in_transaction` waits until all other overlays have seen the effect.
+    pub acts_last: bool,
     /// Whether `in_transaction` needs the entry as it was before the effect.
     pub needs_entry_before: bool,
     /// [`Overlay::after_commit`].
@@ -228,10 +230,11 @@ impl Pipeline {
     }
 
     pub(crate) fn in_transaction(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
-        self.overlays
-            .iter()
-            .filter(|(hooks, _)| hooks.in_transaction)
-            .map(|(_, overlay)| overlay)
+        let acting = |last| {
+            let overlays = self.overlays.iter();
+            overlays.filter(move |(hooks, _)| hooks.in_transaction && hooks.acts_last == last)
+        };
+        acting(false).chain(acting(true)).map(|(_, overlay)| overlay)
     }
 
     pub(crate) fn after_commit(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {

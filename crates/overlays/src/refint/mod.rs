@@ -206,6 +206,8 @@ impl Overlay for Refint {
     fn hooks(&self) -> Hooks {
         Hooks {
             in_transaction: !self.attributes.is_empty(),
+            // slapd's works when the operation is over: what memberof does on its own behalf is done then.
+            acts_last: true,
             ..Hooks::default()
         }
     }
