@@ -34,8 +34,8 @@ fn an_added_entry_is_logged_whole() {
     assert_eq!(
         text,
         format!(
-            "{}dn: cn=x,dc=ex\nchangetype: add\nobjectClass: person\nsn:: cyA=\nuserPassword:: c2VjcmV0\ncn: x\n\
-             structuralObjectClass: person\n{uuid}\ncreatorsName: cn=root,dc=ex\ncreateTimestamp: 20260102030405Z\n\
+            "{}dn: cn=x,dc=ex\nchangetype: add\nobjectClass: person\nsn:: cyA=\nuserPassword:: c2VjcmV0\n\
+             structuralObjectClass: person\ncn: x\n{uuid}\ncreatorsName: cn=root,dc=ex\ncreateTimestamp: 20260102030405Z\n\
              entryCSN: 20260102030405.000000Z#000001#000#000000\nmodifiersName: cn=root,dc=ex\n\
              modifyTimestamp: 20260102030405Z\n# end add 1767323045\n\n",
             header("add")

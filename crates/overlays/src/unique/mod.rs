@@ -135,9 +135,6 @@ impl Overlay for Unique {
             if !domain.is_below_base(renaming.target) {
                 continue;
             }
-            if own.is_none() && domain.has_filter() {
-                continue;
-            }
             let was_below = domain.is_below_base(renaming.dn);
             let after = match own {
                 Some(id) if domain.has_filter() || !was_below => {
