@@ -1,12 +1,12 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
-use std::{cell::RefCell, error::Error, io, path::Path, process::ExitCode, rc::Rc, sync::Arc};
+use std::{error::Error, io, process::ExitCode, sync::Arc};
 
 use ironbark_config::{
-    ConfigError, DatabaseConfig, DatabaseKind, Disk, GlobalConfig,
+    DatabaseConfig, DatabaseKind, GlobalConfig,
     parts::{PARTS, PartKind},
 };
-use ironbark_directory::{Directory, OpenOptions, VirtualContext};
+use ironbark_directory::{Directory, Factories, OpenOptions, VirtualContext};
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
     process::{self, Identity, Readiness, StateFile},
@@ -15,10 +15,12 @@ use tokio::runtime::Runtime;
 
 use crate::{
     VERSION,
+    config_tree::ConfigTree,
+    configuration::load_configuration,
     listener::{Listeners, url::ListenerUrl},
     log::{FileOptions, Log, LogOptions, SyslogOptions, level},
-    monitor::{Facts, Monitor},
-    options::{DEFAULT_CONFIG_DIRECTORY, DEFAULT_CONFIG_FILE, ServeOptions},
+    monitor::{Attached, Facts, Monitor},
+    options::ServeOptions,
     pool::Pool,
     root_dse,
 };
@@ -123,12 +125,14 @@ impl Running {
                 .map_err(|error| format!("cannot change root to {}: {error}", directory.display()))?;
         }
         identity.assume()?;
-        let config = read_configuration(options.config_file.as_deref())?;
-        configure_log(log, options, &config.global);
-        for notice in &config.notices {
+        let mut loaded = load_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
+        loaded.keep()?;
+        let global = &loaded.configuration.global;
+        configure_log(log, options, global);
+        for notice in &loaded.configuration.notices {
             tracing::warn!(target: "any", "{notice}");
         }
-        let state_files = state_files(&config.global, options)?;
+        let state_files = state_files(global, options)?;
         log.start_writer()
             .map_err(|error| format!("cannot start the log: {error}"))?;
         log_panics();
@@ -138,7 +142,7 @@ impl Running {
             .build()?;
         // From here on a signal waits until the server can end cleanly.
         let signals = runtime.block_on(async { Signals::install() })?;
-        let threads = config.global.threads;
+        let threads = global.threads;
         let facts = Facts {
             listeners: listeners
                 .listeners
@@ -148,16 +152,19 @@ impl Running {
             max_descriptors,
             overlays: built_in_overlays(),
         };
-        let server_id = server_id(&config.global, &listeners);
         if options.bare {
             tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
         }
-        let (directory, monitors) = open_directory(config, (server_id, options.bare), facts, log, clock)?;
+        let urls = listeners.listeners.iter().map(|one| Arc::clone(&one.url)).collect();
+        let (its_log, its_options) = (log.clone(), options.clone());
+        let obey = Box::new(move |global: &GlobalConfig| configure_log(&its_log, &its_options, global));
+        let config_tree = Arc::new(ConfigTree::new(&loaded, obey));
+        let (directory, attached) =
+            open_directory(loaded.configuration, config_tree, urls, options.bare, facts, log, clock)?;
         let reactors = reactor_count(threads, directory.waits_for_disk());
         let pool = Arc::new(Pool::start(reactors, &directory, clock, max_descriptors)?);
-        for monitor in monitors {
-            monitor.attach(&directory, Arc::clone(&pool));
-        }
+        // Nobody else sets it.
+        let _ = attached.set((Arc::downgrade(&directory), Arc::clone(&pool)));
         Ok(Self {
             runtime,
             signals,
@@ -219,42 +226,47 @@ async fn accept_until_stopped(
     }
 }
 
-/// Opens the databases, and makes the tree of each `database monitor`.
+/// Opens the databases; what cn=Monitor shows of the reactors is attached to the second part.
 fn open_directory(
     configuration: ironbark_config::Configuration,
-    (server_id, bare): (u16, bool),
+    config_tree: Arc<ConfigTree>,
+    listener_urls: Vec<Arc<str>>,
+    bare: bool,
     facts: Facts,
     log: &Log,
     clock: &Clock,
-) -> Result<(Arc<Directory>, Vec<Arc<Monitor>>), Failure> {
-    let monitors = Rc::<RefCell<Vec<Arc<Monitor>>>>::default();
-    let (made, its_log, its_clock) = (Rc::clone(&monitors), log.clone(), clock.clone());
-    let make_monitor = move |settings: &DatabaseConfig| -> Option<Arc<dyn VirtualContext>> {
+) -> Result<(Arc<Directory>, Arc<Attached>), Failure> {
+    let attached = Arc::<Attached>::default();
+    let (its_log, its_clock, its_server) = (log.clone(), clock.clone(), Arc::clone(&attached));
+    let make_tree = move |settings: &DatabaseConfig| -> Option<Arc<dyn VirtualContext>> {
+        if settings.kind == DatabaseKind::Config {
+            return Some(Arc::<ConfigTree>::clone(&config_tree));
+        }
         let suffix = settings
             .suffixes
             .first()
             .filter(|_| settings.kind == DatabaseKind::Monitor)?;
-        let monitor = Arc::new(Monitor::new(
+        Some(Arc::new(Monitor::new(
             suffix.clone(),
             its_log.clone(),
             its_clock.clone(),
             facts.clone(),
-        ));
-        made.borrow_mut().push(Arc::clone(&monitor));
-        Some(monitor)
+            Arc::clone(&its_server),
+        )))
     };
-    let root_dse = root_dse::read(&configuration.global.root_dse_files)?;
     let directory = Directory::open(OpenOptions {
         configuration,
         clock: clock.clone(),
         randomness: Randomness::system(),
-        overlays: &ironbark_overlays::make,
-        monitor: &make_monitor,
-        server_id,
+        factories: Factories {
+            overlays: Arc::new(ironbark_overlays::make),
+            trees: Arc::new(make_tree),
+            root_dse: Arc::new(|global| root_dse::read(&global.root_dse_files).map_err(|error| error.to_string())),
+            server_id: Arc::new(move |global| server_id(global, &listener_urls)),
+        },
         bare,
-        root_dse,
     })?;
-    Ok((directory, monitors.take()))
+    Ok((directory, attached))
 }
 
 fn log_options(options: &ServeOptions) -> LogOptions {
@@ -269,34 +281,6 @@ fn log_options(options: &ServeOptions) -> LogOptions {
             socket: syslog.socket,
         },
     }
-}
-
-/// Reads slapd.conf, from the usual place when there is no path.
-///
-/// # Errors
-/// What is wrong, by file and line. Where slapd would read a configuration directory instead of the usual file, that is refused too.
-pub fn read_configuration(path: Option<&Path>) -> Result<ironbark_config::Configuration, ConfigError> {
-    let path = match path {
-        Some(path) => path,
-        None => usual_file(Path::new(DEFAULT_CONFIG_DIRECTORY), Path::new(DEFAULT_CONFIG_FILE))?,
-    };
-    let text = path.to_str().ok_or_else(|| ConfigError::Unreadable {
-        path: path.display().to_string(),
-        reason: "the name is not UTF-8".to_owned(),
-    })?;
-    ironbark_config::load(text, &Disk)
-}
-
-/// The file to be read when the command line names none: slapd prefers a configuration directory that holds something.
-fn usual_file<'a>(directory: &Path, file: &'a Path) -> Result<&'a Path, ConfigError> {
-    let root = directory.join("cn=config.ldif");
-    if root.exists() {
-        return Err(ConfigError::Unreadable {
-            path: root.display().to_string(),
-            reason: "configuration directories (cn=config) are not available yet; give a slapd.conf with -f".to_owned(),
-        });
-    }
-    Ok(file)
 }
 
 /// Puts the log settings of the configuration into force. `loglevel` wins over `-s`, as in slapd.
@@ -315,8 +299,8 @@ fn configure_log(log: &Log, options: &ServeOptions, global: &GlobalConfig) {
 }
 
 /// The `serverID` that has no URL, or the URL of one of our listeners; 0 when there is none.
-fn server_id(global: &GlobalConfig, listeners: &Listeners) -> u16 {
-    let is_ours = |url: &str| listeners.listeners.iter().any(|listener| same_url(&listener.url, url));
+fn server_id(global: &GlobalConfig, listener_urls: &[Arc<str>]) -> u16 {
+    let is_ours = |url: &str| listener_urls.iter().any(|own| same_url(own, url));
     let own = global
         .server_ids
         .iter()
@@ -384,25 +368,5 @@ fn reactor_count(threads: Option<u32>, waits_for_disk: bool) -> usize {
         (None, true) => SLAPD_THREADS.max(cores),
         (Some(asked), false) => asked.min(cores),
         (None, false) => cores,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{fs, path::Path};
-
-    use super::usual_file;
-
-    #[test]
-    fn a_configuration_directory_that_slapd_would_read_is_not_passed_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = Path::new("/etc/ldap/slapd.conf");
-        assert_eq!(usual_file(folder.path(), file), Ok(file));
-        fs::write(folder.path().join("cn=config.ldif"), "dn: cn=config").unwrap();
-        let refusal = usual_file(folder.path(), file).unwrap_err().to_string();
-        assert!(
-            refusal.contains("cn=config.ldif: configuration directories"),
-            "{refusal}"
-        );
     }
 }

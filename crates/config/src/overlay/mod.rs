@@ -151,3 +151,6 @@ fn is_indexed(database: &DatabaseConfig, schema: &Schema, name: &str) -> bool {
 
 /// All rows of overlays.
 pub(crate) const ROWS: &[&[Setting]] = &[memberof::ROWS, auditlog::ROWS, refint::ROWS, unique::ROWS];
+
+#[cfg(test)]
+mod tests;

@@ -122,7 +122,7 @@ pub(super) const ROWS: &[Setting] = &[
         .takes("<dn>", "")
         .does("Names the subtree in which values are unique. An old form: see unique_uri, which cannot stand beside it.")
         .since("2.2")
-        .like(&["ou=people,dc=bench"])
+        .like(&["ou=people,dc=example,dc=com"])
         .whole()
         .obeyed(Handler::Overlay {
             set: |config, statement| {
@@ -183,7 +183,7 @@ pub(super) const ROWS: &[Setting] = &[
              without one all entries are read. The relax rules control, with manage access to the entry, lets anything pass.",
         )
         .since("2.4")
-        .like(&["strict ldap:///?mail?sub", "ldap:///ou=people,dc=bench?cn,sn?one?(objectClass=person)", "ignore ldap:///?objectClass?sub"])
+        .like(&["strict ldap:///?mail?sub", "ldap:///ou=people,dc=example,dc=com?cn,sn?one?(objectClass=person)", "ignore ldap:///?objectClass?sub"])
         .whole()
         .obeyed(Handler::Overlay {
             set: add_domain,

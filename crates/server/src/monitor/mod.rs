@@ -11,7 +11,7 @@ mod tree;
 use std::sync::{Arc, OnceLock, Weak};
 
 use ironbark_config::DatabaseKind;
-use ironbark_directory::{Configuration, Context, Directory, VirtualContext};
+use ironbark_directory::{Configuration, Context, Directory, VirtualContext, complete_entries};
 use ironbark_model::{Dn, Entry};
 use ironbark_runtime::{Clock, WallTime};
 
@@ -25,9 +25,11 @@ pub(crate) struct Monitor {
     clock: Clock,
     started: WallTime,
     facts: Facts,
-    /// What is made after the directory, which owns this.
-    server: OnceLock<(Weak<Directory>, Arc<Pool>)>,
+    server: Arc<Attached>,
 }
+
+/// What is made after the directory, which owns the monitor.
+pub(crate) type Attached = OnceLock<(Weak<Directory>, Arc<Pool>)>;
 
 /// What does not change while the server runs.
 #[derive(Clone, Debug)]
@@ -41,21 +43,15 @@ pub(crate) struct Facts {
 }
 
 impl Monitor {
-    pub(crate) fn new(suffix: Dn, log: Log, clock: Clock, facts: Facts) -> Self {
+    pub(crate) fn new(suffix: Dn, log: Log, clock: Clock, facts: Facts, server: Arc<Attached>) -> Self {
         Self {
             suffix,
             log,
             started: clock.now(),
             clock,
             facts,
-            server: OnceLock::new(),
+            server,
         }
-    }
-
-    /// Makes the server known, once it is there.
-    pub(crate) fn attach(&self, directory: &Arc<Directory>, pool: Arc<Pool>) {
-        // A second call would say the same.
-        let _ = self.server.set((Arc::downgrade(directory), pool));
     }
 
     fn base(tree: &mut Tree<'_>) {
@@ -192,7 +188,7 @@ impl Monitor {
 }
 
 impl VirtualContext for Monitor {
-    fn entries(&self, configuration: &Configuration) -> Vec<Entry> {
+    fn entries(&self, configuration: &Configuration) -> Arc<[Entry]> {
         let mut tree = Tree::new(&configuration.schema, &self.suffix, self.started);
         Self::base(&mut tree);
         Self::backends(&mut tree, configuration);
@@ -220,7 +216,7 @@ impl VirtualContext for Monitor {
         if let Some((_, pool)) = &server {
             threads::add_waiters(&mut tree, pool);
         }
-        tree.finish()
+        complete_entries(configuration, tree.finish())
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 
 use ironbark_config::{Configuration, EnvironmentFlags, Restrict};
-use ironbark_directory::{Directory, Identity, OpenOptions, Peer, Session, Started, Worker};
+use ironbark_directory::{Directory, Factories, Identity, OpenOptions, Peer, Session, Started, Worker};
 use ironbark_ldap_proto::{
     AddRequest, Attribute, EncodeControl, List, MessageId, Modification, ModifyDnRequest, ModifyOperation,
     ModifyRequest, Request,
@@ -26,7 +26,7 @@ use ironbark_runtime::{Clock, Randomness};
 use self::waiting::{Sent, Waiting};
 use super::{
     chosen::{Chosen, database_of},
-    context_csn,
+    config_database, context_csn,
     load_options::LoadOptions,
     options::{Grammar, Options, Told},
     owner,
@@ -79,6 +79,9 @@ fn load_options(options: &Options) -> Result<LoadOptions, String> {
 }
 
 fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
+    if config_database::is_chosen(options) {
+        return config_database::change(options, settings, true);
+    }
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
     let input: Box<dyn BufRead> = match &options.file {
         None => Box::new(io::stdin().lock()),
@@ -87,15 +90,17 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
             Box::new(BufReader::with_capacity(1 << 18, file))
         }
     };
+    let server_id = settings.server_id;
     let directory = Directory::open(OpenOptions {
         bare: false,
         configuration: for_tool(&chosen, options),
         clock: Clock::system(),
         randomness: Randomness::system(),
-        overlays: &ironbark_overlays::make,
-        monitor: &|_| None,
-        server_id: settings.server_id,
-        root_dse: Vec::new(),
+        factories: Factories {
+            overlays: Arc::new(ironbark_overlays::make),
+            server_id: Arc::new(move |_| server_id),
+            ..Factories::default()
+        },
     });
     for (_, database) in chosen.databases() {
         let path = &database.mdb.directory;
