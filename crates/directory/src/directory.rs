@@ -17,6 +17,7 @@ use crate::{
     Configuration,
     bare::BareAnswer,
     context::Backend,
+    dse::RootDseAddition,
     error::OpenError,
     hashing_pool::HashingPool,
     overlay::Overlay,
@@ -37,7 +38,7 @@ pub type OverlayFactory = dyn Fn(&OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn
 pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>> + Send + Sync;
 
 /// Reads what the `rootDSE` files add to the root DSE: attribute descriptions and values.
-pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<(String, Vec<Vec<u8>>)>, String> + Send + Sync;
+pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<RootDseAddition>, String> + Send + Sync;
 
 /// Chooses the `serverID` of this server.
 pub type ServerIdFactory = dyn Fn(&GlobalConfig) -> u16 + Send + Sync;

@@ -32,6 +32,7 @@ pub trait VirtualContext: Send + Sync {
 }
 
 /// A change of a tree in memory. Names are as the client wrote them: those of modify, delete and modify DN lead to entries.
+#[allow(clippy::large_enum_variant, reason = "one for each request, and passed by reference")]
 #[derive(Clone, PartialEq, Debug)]
 pub enum VirtualChange {
     /// An entry as the client gave it, without operational attributes; its superior exists.
