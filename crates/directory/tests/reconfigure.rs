@@ -132,7 +132,10 @@ fn a_paged_search_ends_under_the_configuration_that_it_began_with() {
     // The entry is shown; the attribute is unknown to this search.
     let (last, cookie) = page(&mut other, "o=two", &cookie);
     assert_eq!(last.len(), 1);
-    assert!(last[0].starts_with("dn: ou=fresh,o=two\n") && !last[0].contains("fresh: x"), "{last:?}");
+    assert!(
+        last[0].starts_with("dn: ou=fresh,o=two\n") && !last[0].contains("fresh: x"),
+        "{last:?}"
+    );
     assert!(cookie.is_empty());
     assert_eq!(names(&mut site, "o=two", "(fresh=x)"), ["ou=fresh,o=two"]);
 }

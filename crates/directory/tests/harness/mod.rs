@@ -355,6 +355,13 @@ impl Client {
     pub fn search(&mut self, base: &str, scope: Scope, filter: &str, names: &[&str]) -> Vec<String> {
         let identity = Arc::clone(&self.session.identity);
         self.become_("cn=root,dc=ex");
+        let answer = self.search_as_self(base, scope, filter, names);
+        self.session.identity = identity;
+        answer.entries
+    }
+
+    /// As whoever the session speaks for.
+    pub fn search_as_self(&mut self, base: &str, scope: Scope, filter: &str, names: &[&str]) -> Answer {
         let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
         let request = SearchRequest {
             base: base.as_bytes(),
@@ -367,9 +374,7 @@ impl Client {
             attributes: names.as_slice().into(),
         };
         let manage = controls::Control::critical(controls::ManageDsaIt);
-        let answer = self.send(&Request::Search(request), &[&manage]);
-        self.session.identity = identity;
-        answer.entries
+        self.send(&Request::Search(request), &[&manage])
     }
 }
 
