@@ -17,7 +17,7 @@ use ironbark_directory::{
     ChangeAuthor, Configuration, OperationError, VirtualChange, VirtualContext, complete_entries,
     operation::ModificationKind,
 };
-use ironbark_ldap_proto::{AttributeSelection, Scope, controls};
+use ironbark_ldap_proto::{AttributeSelection, DerefAliases, Request, Scope, SearchRequest, controls};
 use ironbark_model::{Attribute, Dn, Entry, Filter};
 
 /// A tree of persons and units below cn=config, as text; keeps what it was told.
@@ -321,4 +321,36 @@ fn a_tree_that_takes_no_writes_says_so_before_anything_is_looked_up() {
     let refused = (53, "operation not supported within namingContext");
     assert_eq!(site.delete("cn=nobody,cn=config").brief(), refused);
     assert_eq!(site.modify("cn=a,cn=config", "replace: sn\nsn: t").brief(), refused);
+}
+
+#[test]
+fn a_paged_search_gets_its_pages() {
+    let (mut site, _) = site("");
+    let mut found = Vec::new();
+    let mut cookie = Vec::new();
+    loop {
+        let control = controls::Control::critical(controls::PagedResults {
+            size: 2,
+            cookie: &cookie,
+        });
+        let names: [&[u8]; 1] = [b"1.1"];
+        let request = SearchRequest {
+            base: b"cn=config",
+            scope: Scope::WholeSubtree,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit: 0,
+            types_only: false,
+            filter: Filter::parse(b"(objectClass=*)", 10).expect("a filter"),
+            attributes: names.as_slice().into(),
+        };
+        let answer = site.send(&Request::Search(request), &[&control]);
+        assert_eq!(answer.brief(), (0, ""));
+        found.push(answer.entries.len());
+        cookie = answer.cookie.expect("a page");
+        if cookie.is_empty() {
+            break;
+        }
+    }
+    assert_eq!(found, [2, 1]);
 }
