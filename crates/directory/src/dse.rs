@@ -6,6 +6,9 @@ use ironbark_model::{Attribute, Dn, Entry, Schema};
 
 use crate::{Configuration, OpenError, operation::external};
 
+/// What the `rootDSE` files add to the root DSE: an attribute description and values.
+pub type RootDseAddition = (String, Vec<Vec<u8>>);
+
 /// Features of the root DSE: modify-increment, `+`, `@class`, absolute filters, language tags and ranges.
 const FEATURES: [&str; 6] = [
     "1.3.6.1.1.14",
@@ -37,7 +40,7 @@ impl Builder<'_> {
 ///
 /// # Errors
 /// One of the attributes that the `rootDSE` files add is unknown.
-pub(crate) fn root(configuration: &Configuration, added: &[(String, Vec<Vec<u8>>)]) -> Result<Entry, OpenError> {
+pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> Result<Entry, OpenError> {
     let mut entry = Builder {
         schema: &configuration.schema,
         attributes: Vec::new(),

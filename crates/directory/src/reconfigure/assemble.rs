@@ -7,7 +7,12 @@ use ironbark_ldap_proto::DecodeLimits;
 use ironbark_model::Dn;
 
 use crate::{
-    Configuration, Context, OpenError, context::Backend, dse, overlay::Pipeline, password, well_known::WellKnown,
+    Configuration, Context, OpenError,
+    context::Backend,
+    dse::{self, RootDseAddition},
+    overlay::Pipeline,
+    password,
+    well_known::WellKnown,
 };
 
 /// A configuration that serves the root DSE alone: the one before the first.
@@ -30,7 +35,7 @@ pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_con
 pub(super) fn configuration(
     read: ironbark_config::Configuration,
     contexts: Vec<Arc<Context>>,
-    root_dse: &[(String, Vec<Vec<u8>>)],
+    root_dse: &[RootDseAddition],
 ) -> Result<Configuration, OpenError> {
     let schema = read.schema;
     let well_known = WellKnown::of(&schema)
