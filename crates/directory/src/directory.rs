@@ -193,6 +193,11 @@ impl Directory {
         &self.randomness
     }
 
+    /// `slowlog` in microseconds.
+    pub(crate) fn slow_micros(&self) -> Option<u64> {
+        self.configuration.load().slow_micros()
+    }
+
     /// Monotonic time in microseconds.
     pub(crate) fn monotonic_micros(&self) -> u64 {
         self.clock.monotonic().nanos() / 1_000

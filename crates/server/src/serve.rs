@@ -16,8 +16,8 @@ use tokio::runtime::Runtime;
 use crate::{
     VERSION,
     listener::{Listeners, url::ListenerUrl},
-    log::{FileOptions, Log, LogOptions, SyslogOptions, level},
-    monitor::{Facts, Monitor},
+    log::{Log, LogOptions, SyslogOptions, level},
+    monitor::{self, Facts, Monitor},
     options::{DEFAULT_CONFIG_DIRECTORY, DEFAULT_CONFIG_FILE, ServeOptions},
     pool::Pool,
     root_dse,
@@ -124,7 +124,8 @@ impl Running {
         }
         identity.assume()?;
         let config = read_configuration(options.config_file.as_deref())?;
-        configure_log(log, options, &config.global);
+        log.configure(&config.global)
+            .map_err(|error| format!("cannot open the log file: {error}"))?;
         for notice in &config.notices {
             tracing::warn!(target: "any", "{notice}");
         }
@@ -146,7 +147,7 @@ impl Running {
                 .map(|one| (Arc::clone(&one.name), Arc::clone(&one.url)))
                 .collect(),
             max_descriptors,
-            overlays: built_in_overlays(),
+            overlays: monitor::overlays(),
         };
         let server_id = server_id(&config.global, &listeners);
         if options.bare {
@@ -297,21 +298,6 @@ fn usual_file<'a>(directory: &Path, file: &'a Path) -> Result<&'a Path, ConfigEr
         });
     }
     Ok(file)
-}
-
-/// Puts the log settings of the configuration into force. `loglevel` wins over `-s`, as in slapd.
-fn configure_log(log: &Log, options: &ServeOptions, global: &GlobalConfig) {
-    if let Some(level) = global.log_level {
-        log.set_levels(level.0);
-    }
-    log.set_file(global.log_file.as_ref().map(|path| FileOptions {
-        path: path.clone(),
-        format: global.log_file_format,
-        only: global.log_file_only,
-        rotation: global.log_rotation,
-        host: process::host_name(),
-        name: options.name.clone().unwrap_or_else(|| SyslogOptions::default().name),
-    }));
 }
 
 /// The `serverID` that has no URL, or the URL of one of our listeners; 0 when there is none.

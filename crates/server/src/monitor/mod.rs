@@ -4,14 +4,15 @@
 //! value that is shown is true.
 
 mod connections;
+mod databases;
 mod operations;
+mod own;
 mod threads;
 mod tree;
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use ironbark_config::DatabaseKind;
-use ironbark_directory::{Configuration, Context, Directory, VirtualContext};
+use ironbark_directory::{Configuration, Directory, VirtualContext};
 use ironbark_model::{Dn, Entry};
 use ironbark_runtime::{Clock, WallTime};
 
@@ -70,68 +71,6 @@ impl Monitor {
         });
     }
 
-    fn backends(tree: &mut Tree<'_>, configuration: &Configuration) {
-        tree.container(
-            "Backends",
-            "This subsystem contains information about available backends.",
-            |node| {
-                for kind in BACKENDS {
-                    node.set("monitoredInfo", kind);
-                }
-            },
-        );
-        for (number, kind) in BACKENDS.iter().enumerate() {
-            tree.add(&[&format!("Backend {number}"), "Backends"], "monitoredObject", |node| {
-                node.set("monitoredInfo", kind);
-                node.set("monitorRuntimeConfig", "FALSE");
-                for context in configuration
-                    .contexts
-                    .iter()
-                    .filter(|context| backend_name(context) == *kind)
-                {
-                    node.set(
-                        "seeAlso",
-                        &format!("cn=Database {},cn=Databases,cn=Monitor", context.number),
-                    );
-                }
-            });
-        }
-    }
-
-    fn databases(tree: &mut Tree<'_>, configuration: &Configuration) {
-        tree.container(
-            "Databases",
-            "This subsystem contains information about configured databases.",
-            |node| {
-                node.set("readOnly", boolean(false));
-                for context in &configuration.contexts {
-                    suffixes(node, context);
-                }
-            },
-        );
-        tree.add(&["Frontend", "Databases"], "monitoredObject", |node| {
-            node.set("monitoredInfo", "frontend");
-            node.set("monitorIsShadow", boolean(false));
-            node.set("readOnly", boolean(configuration.frontend.settings.read_only));
-        });
-        for context in &configuration.contexts {
-            let kind = backend_name(context);
-            tree.add(
-                &[&format!("Database {}", context.number), "Databases"],
-                "monitoredObject",
-                |node| {
-                    node.set("monitoredInfo", kind);
-                    node.set("monitorIsShadow", boolean(false));
-                    suffixes(node, context);
-                    node.set("readOnly", boolean(context.settings.read_only));
-                    if let Some(number) = BACKENDS.iter().position(|known| *known == kind) {
-                        node.set("seeAlso", &format!("cn=Backend {number},cn=Backends,cn=Monitor"));
-                    }
-                },
-            );
-        }
-    }
-
     fn listeners(&self, tree: &mut Tree<'_>) {
         tree.container(
             "Listeners",
@@ -152,28 +91,14 @@ impl Monitor {
 
     fn log(&self, tree: &mut Tree<'_>) {
         tree.container("Log", "This subsystem contains information about logging.", |node| {
+            node.set(
+                "description",
+                "Set the attribute \"managedInfo\" to the desired log levels.",
+            );
             for name in level::names(self.log.levels()) {
                 node.set("managedInfo", &name);
             }
         });
-    }
-
-    fn overlays(&self, tree: &mut Tree<'_>) {
-        tree.container(
-            "Overlays",
-            "This subsystem contains information about available overlays.",
-            |node| {
-                for name in &self.facts.overlays {
-                    node.set("monitoredInfo", name);
-                }
-            },
-        );
-        for (number, name) in self.facts.overlays.iter().enumerate() {
-            tree.add(&[&format!("Overlay {number}"), "Overlays"], "monitoredObject", |node| {
-                node.set("monitoredInfo", name);
-                node.set("monitorRuntimeConfig", boolean(false));
-            });
-        }
     }
 
     fn time(&self, tree: &mut Tree<'_>) {
@@ -195,7 +120,7 @@ impl VirtualContext for Monitor {
     fn entries(&self, configuration: &Configuration) -> Vec<Entry> {
         let mut tree = Tree::new(&configuration.schema, &self.suffix, self.started);
         Self::base(&mut tree);
-        Self::backends(&mut tree, configuration);
+        databases::add_backends(&mut tree, configuration);
         let server = self
             .server
             .get()
@@ -203,13 +128,13 @@ impl VirtualContext for Monitor {
         if let Some((_, pool)) = &server {
             connections::add(&mut tree, pool, self.facts.max_descriptors);
         }
-        Self::databases(&mut tree, configuration);
+        databases::add_databases(&mut tree, configuration, &self.facts.overlays);
         self.listeners(&mut tree);
         self.log(&mut tree);
         if let Some((directory, _)) = &server {
             operations::add(&mut tree, directory.statistics());
         }
-        self.overlays(&mut tree);
+        databases::add_overlays(&mut tree, configuration, &self.facts.overlays);
         tree.container("SASL", "This subsystem contains information about SASL.", |_| {});
         if let Some((directory, pool)) = &server {
             operations::add_statistics(&mut tree, directory.statistics());
@@ -220,21 +145,10 @@ impl VirtualContext for Monitor {
         if let Some((_, pool)) = &server {
             threads::add_waiters(&mut tree, pool);
         }
+        if let Some((directory, _)) = &server {
+            own::add(&mut tree, configuration, directory.statistics());
+        }
         tree.finish()
-    }
-}
-
-fn backend_name(context: &Context) -> &'static str {
-    context.settings.kind.name()
-}
-
-fn suffixes(node: &mut tree::Node<'_>, context: &Context) {
-    let is_monitor = context.settings.kind == DatabaseKind::Monitor;
-    for suffix in context.suffixes() {
-        node.set(
-            if is_monitor { "monitorContext" } else { "namingContexts" },
-            suffix.pretty(),
-        );
     }
 }
 
@@ -244,3 +158,10 @@ fn boolean(value: bool) -> &'static str {
 
 /// The kinds of database that are built in.
 pub const BACKENDS: [&str; 2] = ["monitor", "mdb"];
+
+/// The overlays that are built in, with the one that glues databases.
+pub(crate) fn overlays() -> Vec<String> {
+    let mut overlays = crate::serve::built_in_overlays();
+    overlays.push(databases::GLUE.to_owned());
+    overlays
+}

@@ -1,7 +1,5 @@
 //! cn=Operations and cn=Statistics of cn=Monitor.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use ironbark_directory::Statistics;
 use ironbark_ldap_proto::Operation;
 
@@ -35,8 +33,8 @@ pub(super) fn add(tree: &mut Tree<'_>, statistics: &Statistics) {
 pub(super) fn add_statistics(tree: &mut Tree<'_>, statistics: &Statistics) {
     tree.container("Statistics", "This subsystem contains statistics.", |_| {});
     for (name, value) in [
-        ("Bytes", statistics.octets_sent.load(Relaxed)),
-        ("PDU", statistics.pdus_sent.load(Relaxed)),
+        ("Bytes", statistics.octets_sent()),
+        ("PDU", statistics.pdus_sent()),
         ("Entries", statistics.entries()),
         ("Referrals", statistics.references()),
     ] {
@@ -47,7 +45,7 @@ pub(super) fn add_statistics(tree: &mut Tree<'_>, statistics: &Statistics) {
 }
 
 /// In slapd's order, with slapd's names.
-const KINDS: [(Operation, &str); 10] = [
+pub(super) const KINDS: [(Operation, &str); 10] = [
     (Operation::Bind, "Bind"),
     (Operation::Unbind, "Unbind"),
     (Operation::Search, "Search"),
