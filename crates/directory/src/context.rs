@@ -77,6 +77,13 @@ impl std::fmt::Debug for Backend {
 pub trait VirtualContext: Send + Sync {
     /// The whole tree, parents first, the topmost entry being the suffix. Called once per search; it is small.
     fn entries(&self, configuration: &Configuration) -> Vec<Entry>;
+
+    /// An entry as it is at the moment when it is sent, after `sent` others of the same search; `None`: as it was. slapd counts what a
+    /// search has sent already when it shows the counters.
+    fn refreshed(&self, configuration: &Configuration, entry: &Entry, sent: u32) -> Option<Entry> {
+        let _ = (configuration, entry, sent);
+        None
+    }
 }
 
 impl Context {

@@ -220,6 +220,12 @@ impl Directory {
         }
     }
 
+    /// Whether each writer goes on. One that has ended by itself leaves writes without an answer.
+    pub fn has_all_writers(&self) -> bool {
+        let writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        !writers.iter().any(JoinHandle::is_finished)
+    }
+
     /// Waits until the writers have ended, and flushes to disk.
     pub fn close(&self) {
         self.refuse_writes();

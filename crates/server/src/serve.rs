@@ -17,7 +17,8 @@ use crate::{
     VERSION,
     listener::{Listeners, url::ListenerUrl},
     log::{Log, LogOptions, SyslogOptions, level},
-    monitor::{self, Facts, Monitor},
+    metrics::{self, Metrics},
+    monitor::{Facts, Monitor},
     options::{DEFAULT_CONFIG_DIRECTORY, DEFAULT_CONFIG_FILE, ServeOptions},
     pool::Pool,
     root_dse,
@@ -107,6 +108,7 @@ struct Running {
     listeners: Listeners,
     pool: Arc<Pool>,
     directory: Arc<Directory>,
+    metrics: Metrics,
     /// Removed when the server has ended.
     _state_files: Vec<StateFile>,
 }
@@ -139,7 +141,7 @@ impl Running {
             .build()?;
         // From here on a signal waits until the server can end cleanly.
         let signals = runtime.block_on(async { Signals::install() })?;
-        let threads = config.global.threads;
+        let (threads, metrics_listener) = (config.global.threads, config.global.metrics_listener);
         let facts = Facts {
             listeners: listeners
                 .listeners
@@ -147,7 +149,7 @@ impl Running {
                 .map(|one| (Arc::clone(&one.name), Arc::clone(&one.url)))
                 .collect(),
             max_descriptors,
-            overlays: monitor::overlays(),
+            overlays: built_in_overlays(),
         };
         let server_id = server_id(&config.global, &listeners);
         if options.bare {
@@ -159,12 +161,18 @@ impl Running {
         for monitor in monitors {
             monitor.attach(&directory, Arc::clone(&pool));
         }
+        let (shown, its_pool) = (Arc::clone(&directory), Arc::clone(&pool));
+        let metrics = Metrics::new(metrics::Source::new(shown, its_pool, clock.now(), max_descriptors));
+        metrics
+            .configure(metrics_listener)
+            .map_err(|error| format!("metrics-listener: {error}"))?;
         Ok(Self {
             runtime,
             signals,
             listeners,
             pool,
             directory,
+            metrics,
             _state_files: state_files,
         })
     }
@@ -177,9 +185,10 @@ impl Running {
             listeners,
             pool,
             directory,
+            metrics,
             _state_files,
         } = self;
-        if let Err(error) = runtime.block_on(accept_until_stopped(&pool, listeners, &directory, signals)) {
+        if let Err(error) = runtime.block_on(accept_until_stopped(&pool, listeners, &directory, &metrics, signals)) {
             tracing::error!(target: "any", "daemon: {error}");
         }
         tracing::info!(target: "any", "slapd shutdown: waiting for {} operations/tasks to finish", pool.under_way());
@@ -193,10 +202,12 @@ async fn accept_until_stopped(
     pool: &Arc<Pool>,
     listeners: Listeners,
     directory: &Directory,
+    metrics: &Metrics,
     mut signals: Signals,
 ) -> io::Result<()> {
     let mut accepting = pool.accept(&listeners.listeners)?;
     let is_gentle = signals.next().await == Signal::Hangup && directory.configuration().settings.gentle_hup;
+    metrics.set_ending();
     if !is_gentle {
         tracing::info!(target: "any", "daemon: shutdown requested and initiated.");
         accepting.shutdown().await;

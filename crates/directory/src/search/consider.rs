@@ -11,7 +11,7 @@ use super::{
     target::{Base, Target, Walk, in_scope},
 };
 use crate::{
-    Context, OperationError,
+    Backend, Context, OperationError,
     access::{self, Source, Subject},
     log, referral,
     worker::Scratch,
@@ -254,6 +254,11 @@ impl SearchRun {
         if self.options.subentries == Some(true) || !evaluate_memory(self, &self.filter, entry, scratch) {
             return Ok(None);
         }
+        let refreshed = match &context.backend {
+            Backend::Virtual(tree) => tree.refreshed(&configuration, entry, self.sent_now()),
+            Backend::Stored { .. } | Backend::Frontend => None,
+        };
+        let entry = refreshed.as_ref().unwrap_or(entry);
         let Some(visible) = access::visible_entry(context, &configuration, subject, entry) else {
             return Ok(None);
         };

@@ -222,7 +222,7 @@ fn directory_of(context: &Context) -> String {
 }
 
 /// The overlay that databases with `subordinate` ones below them have.
-pub(super) const GLUE: &str = "glue";
+const GLUE: &str = "glue";
 
 const RESTRICTABLE: [(&str, Operations); 8] = [
     ("add", Operations::ADD),

@@ -3,6 +3,14 @@
 //! The tree, its object classes and its attributes are those of slapd's back-monitor. What has no counterpart here is left out: every
 //! value that is shown is true.
 
+#[cfg_attr(
+    not(test),
+    expect(
+        dead_code,
+        reason = "for writes to trees in memory, which the directory is about to take"
+    )
+)]
+mod change;
 mod connections;
 mod databases;
 mod operations;
@@ -117,6 +125,10 @@ impl Monitor {
 }
 
 impl VirtualContext for Monitor {
+    fn refreshed(&self, configuration: &Configuration, entry: &Entry, sent: u32) -> Option<Entry> {
+        operations::refreshed(&configuration.schema, entry, sent)
+    }
+
     fn entries(&self, configuration: &Configuration) -> Vec<Entry> {
         let mut tree = Tree::new(&configuration.schema, &self.suffix, self.started);
         Self::base(&mut tree);
@@ -158,10 +170,3 @@ fn boolean(value: bool) -> &'static str {
 
 /// The kinds of database that are built in.
 pub const BACKENDS: [&str; 2] = ["monitor", "mdb"];
-
-/// The overlays that are built in, with the one that glues databases.
-pub(crate) fn overlays() -> Vec<String> {
-    let mut overlays = crate::serve::built_in_overlays();
-    overlays.push(databases::GLUE.to_owned());
-    overlays
-}

@@ -2,6 +2,7 @@
 
 use ironbark_directory::Statistics;
 use ironbark_ldap_proto::Operation;
+use ironbark_model::{Entry, Schema};
 
 use super::tree::Tree;
 
@@ -42,6 +43,25 @@ pub(super) fn add_statistics(tree: &mut Tree<'_>, statistics: &Statistics) {
             node.count("monitorCounter", value);
         });
     }
+}
+
+/// The counters of what was sent count what the search that shows them has sent already, as in slapd.
+pub(super) fn refreshed(schema: &Schema, entry: &Entry, sent: u32) -> Option<Entry> {
+    const COUNTERS: [&[u8]; 2] = [
+        b"cn=pdu,cn=statistics,cn=monitor",
+        b"cn=entries,cn=statistics,cn=monitor",
+    ];
+    if sent == 0 || !COUNTERS.contains(&entry.dn.normalized()) {
+        return None;
+    }
+    let counter = schema.attribute_description(b"monitorCounter").ok()?;
+    let mut entry = entry.clone();
+    let attributes = &mut entry.attributes;
+    let attribute = attributes.iter_mut().find(|known| known.description == counter)?;
+    let value = attribute.values.first_mut()?;
+    let count: u64 = std::str::from_utf8(value).ok()?.parse().ok()?;
+    *value = (count + u64::from(sent)).to_string().into_bytes();
+    Some(entry)
 }
 
 /// In slapd's order, with slapd's names.

@@ -40,34 +40,42 @@ fn latency(tree: &mut Tree<'_>, statistics: &Statistics) {
     container(tree, "Latency", description, |_| {});
     for (operation, name) in KINDS.iter().filter(|(operation, _)| operation.response_tag().is_some()) {
         let latency = statistics.latency(*operation);
-        tree.add(&[name, "Latency", "Ironbark"], "monitoredObject", |node| {
-            node.count("monitorCounter", latency.count);
-            for (attribute, per_mille) in [
-                ("ironbarkLatencyP50", 500),
-                ("ironbarkLatencyP95", 950),
-                ("ironbarkLatencyP99", 990),
-                ("ironbarkLatencyP999", 999),
-            ] {
-                node.count(attribute, latency.quantile(per_mille));
-            }
-            node.count("ironbarkLatencyMax", latency.max_micros);
-            node.count("ironbarkLatencySum", latency.sum_micros);
-        });
+        tree.add(
+            &[&format!("{name} Latency"), "Latency", "Ironbark"],
+            "monitoredObject",
+            |node| {
+                node.count("monitorCounter", latency.count);
+                for (attribute, per_mille) in [
+                    ("ironbarkLatencyP50", 500),
+                    ("ironbarkLatencyP95", 950),
+                    ("ironbarkLatencyP99", 990),
+                    ("ironbarkLatencyP999", 999),
+                ] {
+                    node.count(attribute, latency.quantile(per_mille));
+                }
+                node.count("ironbarkLatencyMax", latency.max_micros);
+                node.count("ironbarkLatencySum", latency.sum_micros);
+            },
+        );
     }
 }
 
 fn results(tree: &mut Tree<'_>, statistics: &Statistics) {
     container(tree, "Results", "Results by operation and code.", |_| {});
     for (operation, name) in KINDS.iter().filter(|(operation, _)| operation.response_tag().is_some()) {
-        tree.add(&[name, "Results", "Ironbark"], "monitoredObject", |node| {
-            for (code, count) in statistics.results(*operation) {
-                let text = match code {
-                    Some(code) => format!("{} {} {count}", code.0, code.name().unwrap_or("unregistered")),
-                    None => format!("- others {count}"),
-                };
-                node.set("ironbarkResult", &text);
-            }
-        });
+        tree.add(
+            &[&format!("{name} Results"), "Results", "Ironbark"],
+            "monitoredObject",
+            |node| {
+                for (code, count) in statistics.results(*operation) {
+                    let text = match code {
+                        Some(code) => format!("{} {} {count}", code.0, code.name().unwrap_or("unregistered")),
+                        None => format!("- others {count}"),
+                    };
+                    node.set("ironbarkResult", &text);
+                }
+            },
+        );
     }
 }
 
@@ -86,7 +94,7 @@ fn indexes(tree: &mut Tree<'_>, configuration: &Configuration, report: &FilterRe
     container(tree, "Indexes", "Searches that used an index, since the start.", |_| {});
     for context in &configuration.contexts {
         let Some(database) = context.database() else { continue };
-        let name = format!("Database {}", context.number);
+        let name = format!("Context {}", context.number);
         tree.add(&[&name, "Indexes", "Ironbark"], "monitoredObject", |node| {
             for suffix in context.suffixes() {
                 node.set("namingContexts", suffix.pretty());
@@ -132,7 +140,7 @@ fn uses(schema: &Schema, context: &Context, report: &FilterReport, attribute: &s
 fn filters(tree: &mut Tree<'_>, statistics: &Statistics, report: &FilterReport) {
     let description = "Filters of searches without their values, and what they cost.";
     container(tree, "Filters", description, |_| {});
-    tree.add(&["Unindexed", "Filters", "Ironbark"], "monitorCounterObject", |node| {
+    tree.add(&["Unindexed", "Filters", "Ironbark"], "monitoredObject", |node| {
         node.set("description", "Searches that no index served");
         node.count("monitorCounter", statistics.unindexed_searches());
     });
