@@ -87,7 +87,9 @@ fn databases_are_shown_as_slapd_shows_them() {
             "olmMDBEntries",
             "olmMDBReadersMax",
         ];
-        search(&server, "cn=Databases,cn=Monitor", "(objectClass=*)", &names)
+        let text = search(&server, "cn=Databases,cn=Monitor", "(objectClass=*)", &names)?;
+        // The directory's name is a kind of `monitoredInfo`.
+        Ok(text.replace(&server.layout().path().display().to_string(), "DIRECTORY"))
     });
 }
 
@@ -123,7 +125,7 @@ fn counters_are_exact_in_the_middle_of_the_search_that_shows_them() {
         let add = ["-s", "base", "-b", "dc=nowhere", "(objectClass=*)"];
         server
             .search(&add)?
-            .expect_code(if flavor == Flavor::OpenLdap { 32 } else { 32 })?;
+            .expect_code(32)?;
         server
             .ldapadd("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n")?
             .expect_code(53)?;

@@ -282,7 +282,6 @@ fn item_text(schema: &Schema, filter: &CompiledFilter, node: &Node, text: &mut S
         Node::LessOrEqual { .. } => write!(text, "({name}<=?)"),
         Node::Approx { .. } => write!(text, "({name}~=?)"),
         Node::InChain { .. } => write!(text, "({name}:1.2.840.113556.1.4.1941:=?)"),
-        Node::AnyOf { .. } => write!(text, "({name}=?|?)"),
         Node::Substrings {
             initial, any, r#final, ..
         } => {
