@@ -1,6 +1,7 @@
 //! Operational attributes that are computed for each answer: entryDN (RFC 5020), subschemaSubentry, hasSubordinates.
 
 use ironbark_model::{Attribute, AttributeDescription, Entry};
+use rustc_hash::FxHashSet;
 
 use crate::Configuration;
 
@@ -38,23 +39,17 @@ pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subo
     });
 }
 
-/// Adds them to the entries of a virtual context that lack them.
+/// Adds them to the entries of a tree that lack them. Parents come first.
 pub(crate) fn complete(configuration: &Configuration, mut entries: Vec<Entry>) -> Vec<Entry> {
-    let names: Vec<_> = entries.iter().map(|entry| entry.dn.clone()).collect();
+    let superiors: FxHashSet<Vec<u8>> = entries
+        .iter()
+        .filter_map(|entry| Some(entry.dn.parent()?.normalized().to_vec()))
+        .collect();
     for entry in &mut entries {
-        let depth = entry.dn.depth() + 1;
-        let has_subordinates = names
-            .iter()
-            .any(|name| name.depth() == depth && name.is_within(&entry.dn));
-        let missing = |entry: &Entry, description: &AttributeDescription| {
-            !entry
-                .attributes
-                .iter()
-                .any(|attribute| attribute.description == *description)
-        };
+        let has_subordinates = superiors.contains(entry.dn.normalized());
         let dn = entry.dn.pretty().to_owned();
         for_each(configuration, &dn, has_subordinates, &mut |description, _, value| {
-            if missing(entry, description) {
+            if entry.attribute(description).is_none() {
                 entry.attributes.push(Attribute {
                     description: description.clone(),
                     values: vec![value.to_vec()],

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::GlobalConfig;
+use ironbark_config::{GlobalConfig, SchemaStatement};
 use ironbark_ldap_proto::DecodeLimits;
 use ironbark_model::{Dn, Entry, Schema};
 
@@ -19,7 +19,9 @@ pub struct Configuration {
     pub settings: GlobalConfig,
     /// Limits for decoding requests.
     pub decode_limits: DecodeLimits,
-    /// Databases, in configuration order.
+    /// The definitions that the schema is made of, besides the built-in ones.
+    pub schema_definitions: Vec<SchemaStatement>,
+    /// cn=config if it is served, and the databases that are, in configuration order.
     pub contexts: Vec<Arc<Context>>,
     /// The frontend: root DSE, subschema subentry, and the access rules that end every database's.
     pub frontend: Arc<Context>,

@@ -7,16 +7,19 @@ use std::sync::{
 
 use ironbark_config::{DatabaseConfig, Operations, Require};
 use ironbark_ldap_proto::extended::Descriptor;
-use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Database, StoreError};
 
-use crate::{Configuration, OperationError, operation::Origin, overlay::Pipeline, writer::WriterHandle};
+use crate::{OperationError, operation::Origin, overlay::Pipeline, tree::VirtualContext, writer::WriterHandle};
 
 /// A database of the configuration and what serves it.
 #[derive(Debug)]
 pub struct Context {
-    /// Number in the configuration, from 1, as in `olcDatabase={1}mdb`; 0 is the frontend.
-    pub number: usize,
+    /// Number in the configuration, as in `olcDatabase={1}mdb`: -1 is the frontend, 0 cn=config, the others come from 1 on in the order of
+    /// the configuration, disabled ones included.
+    pub number: i32,
+    /// What a reactor's caches of it are known by: another one for another database, and under another schema. 0: it has none.
+    pub(crate) cache: u64,
     /// Settings.
     pub settings: DatabaseConfig,
     /// Overlays of this database.
@@ -36,8 +39,13 @@ pub enum Backend {
         /// Whether there are referral entries.
         referrals: ReferralPresence,
     },
-    /// Entries computed at each search.
-    Virtual(Arc<dyn VirtualContext>),
+    /// Entries in memory, and the queue of the thread that alone changes them.
+    Virtual {
+        /// The entries.
+        tree: Arc<dyn VirtualContext>,
+        /// The queue of the thread `config`.
+        writer: WriterHandle,
+    },
     /// The root DSE and the subschema subentry, which the configuration holds.
     Frontend,
 }
@@ -67,22 +75,9 @@ impl std::fmt::Debug for Backend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Stored { .. } => "stored",
-            Self::Virtual(_) => "virtual",
+            Self::Virtual { .. } => "virtual",
             Self::Frontend => "frontend",
         })
-    }
-}
-
-/// A naming context whose entries are computed, such as cn=Monitor.
-pub trait VirtualContext: Send + Sync {
-    /// The whole tree, parents first, the topmost entry being the suffix. Called once per search; it is small.
-    fn entries(&self, configuration: &Configuration) -> Vec<Entry>;
-
-    /// An entry as it is at the moment when it is sent, after `sent` others of the same search; `None`: as it was. slapd counts what a
-    /// search has sent already when it shows the counters.
-    fn refreshed(&self, configuration: &Configuration, entry: &Entry, sent: u32) -> Option<Entry> {
-        let _ = (configuration, entry, sent);
-        None
     }
 }
 
@@ -91,7 +86,7 @@ impl Context {
     pub fn database(&self) -> Option<&Arc<Database>> {
         match &self.backend {
             Backend::Stored { database, .. } => Some(database),
-            Backend::Virtual(_) | Backend::Frontend => None,
+            Backend::Virtual { .. } | Backend::Frontend => None,
         }
     }
 

@@ -2,61 +2,92 @@
 
 use std::{
     rc::Rc,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     thread::JoinHandle,
 };
 
 use arc_swap::ArcSwap;
-use ironbark_config::{DatabaseConfig, DatabaseKind, EnvironmentFlags};
+use ironbark_config::{DatabaseConfig, GlobalConfig, OverlayConfig};
 use ironbark_ldap_proto::DecodeLimits;
-use ironbark_model::{Dn, Schema};
+use ironbark_model::Schema;
 use ironbark_runtime::{Clock, Randomness, spawn_named};
-use ironbark_store::Database;
+use ironbark_store::IndexProgress;
 
 use crate::{
-    Configuration, Context,
+    Configuration,
     bare::BareAnswer,
-    context::{Backend, ReferralPresence, VirtualContext},
-    dse,
+    context::Backend,
     error::OpenError,
     hashing_pool::HashingPool,
-    open,
-    overlay::{Overlay, Pipeline},
-    password,
+    overlay::Overlay,
+    reconfigure::{self, Live},
     stamp::{Stamp, StampGenerator},
     statistics::Statistics,
-    well_known::WellKnown,
-    writer,
+    tree::VirtualContext,
+    writer::{self, SHUTTING_DOWN, WriterHandle},
 };
 
 // The configuration refuses a depth that decoding would not obey.
 const _: () = assert!(ironbark_config::MAX_FILTER_DEPTH as usize == DecodeLimits::MAX_FILTER_DEPTH);
 
-/// Makes the overlays of a database from its configuration.
-pub type OverlayFactory<'a> =
-    dyn Fn(&ironbark_config::OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> + 'a;
+/// Makes an overlay from its configuration.
+pub type OverlayFactory = dyn Fn(&OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> + Send + Sync;
 
-/// Makes the tree of a `database monitor`.
-pub type MonitorFactory<'a> = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>> + 'a;
+/// Makes the tree of cn=config or of a `database monitor`. `None`: it is not served.
+pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>> + Send + Sync;
+
+/// Reads what the `rootDSE` files add to the root DSE: attribute descriptions and values.
+pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<(String, Vec<Vec<u8>>)>, String> + Send + Sync;
+
+/// Chooses the `serverID` of this server.
+pub type ServerIdFactory = dyn Fn(&GlobalConfig) -> u16 + Send + Sync;
 
 /// What a directory is opened with.
-pub struct OpenOptions<'a> {
+pub struct OpenOptions {
     /// Everything that was configured.
     pub configuration: ironbark_config::Configuration,
     /// Time.
     pub clock: Clock,
     /// Randomness.
     pub randomness: Randomness,
-    /// Makes overlays.
-    pub overlays: &'a OverlayFactory<'a>,
-    /// Makes cn=Monitor.
-    pub monitor: &'a MonitorFactory<'a>,
-    /// `serverID` of this server.
-    pub server_id: u16,
+    /// What is made of each configuration.
+    pub factories: Factories,
     /// Whether searches are answered barely, as a limit for benchmarks.
     pub bare: bool,
-    /// What the `rootDSE` files add to the root DSE: attribute descriptions and values.
-    pub root_dse: Vec<(String, Vec<Vec<u8>>)>,
+}
+
+/// Makes what a configuration names and the directory does not know of. Used whenever the configuration changes.
+#[derive(Clone)]
+pub struct Factories {
+    /// Makes overlays, anew when their settings or the schema have changed.
+    pub overlays: Arc<OverlayFactory>,
+    /// Makes the trees of cn=config and cn=Monitor, once each.
+    pub trees: Arc<TreeFactory>,
+    /// What the `rootDSE` files add.
+    pub root_dse: Arc<RootDseFactory>,
+    /// `serverID`.
+    pub server_id: Arc<ServerIdFactory>,
+}
+
+impl Default for Factories {
+    /// Neither overlays nor trees nor additions, and `serverID` 0.
+    fn default() -> Self {
+        Self {
+            overlays: Arc::new(|_, _| Err("overlays are not served here".to_owned())),
+            trees: Arc::new(|_| None),
+            root_dse: Arc::new(|_| Ok(Vec::new())),
+            server_id: Arc::new(|_| 0),
+        }
+    }
+}
+
+/// An index that is being built.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct IndexBuild {
+    /// Number of the database in the configuration.
+    pub database: i32,
+    /// How far it is.
+    pub progress: IndexProgress,
 }
 
 /// The directory.
@@ -67,9 +98,13 @@ pub struct Directory {
     stamps: StampGenerator,
     statistics: Statistics,
     hashing_pool: HashingPool,
-    databases: Vec<Arc<Database>>,
-    writers: Mutex<Vec<JoinHandle<()>>>,
-    bare: Option<BareAnswer>,
+    factories: Factories,
+    /// What runs for the configuration in force; whoever changes that holds it.
+    live: Mutex<Live>,
+    /// The thread of the trees in memory.
+    trees: WriterHandle,
+    trees_thread: Mutex<Option<JoinHandle<()>>>,
+    bare: OnceLock<BareAnswer>,
 }
 
 impl Directory {
@@ -77,73 +112,89 @@ impl Directory {
     ///
     /// # Errors
     /// A database that cannot be opened, or an overlay that cannot be made, by name.
-    pub fn open(options: OpenOptions<'_>) -> Result<Arc<Self>, OpenError> {
-        let schema = Arc::clone(&options.configuration.schema);
-        let mut contexts = Vec::new();
-        let mut queues = Vec::new();
-        for (index, settings) in options.configuration.databases.iter().enumerate() {
-            if settings.disabled {
-                continue;
-            }
-            let backend = match settings.kind {
-                DatabaseKind::Mdb => {
-                    let database = Arc::new(open::database(settings, &schema)?);
-                    let (writer, jobs) = writer::channel();
-                    // A checkpoint is for databases whose commits are not flushed.
-                    let checkpoint = settings
-                        .mdb
-                        .checkpoint
-                        .filter(|_| settings.mdb.flags.contains(EnvironmentFlags::NO_SYNC));
-                    queues.push((Arc::clone(&database), jobs, index + 1, checkpoint));
-                    Backend::Stored {
-                        database,
-                        writer,
-                        referrals: ReferralPresence::default(),
-                    }
-                }
-                DatabaseKind::Monitor | DatabaseKind::Config | DatabaseKind::Frontend => {
-                    match (options.monitor)(settings) {
-                        Some(tree) => Backend::Virtual(tree),
-                        None => continue,
-                    }
-                }
-            };
-            contexts.push(Arc::new(Context {
-                number: index + 1,
-                settings: settings.clone(),
-                overlays: pipeline(&options, settings, &schema)?,
-                backend,
-            }));
-        }
-        let databases = queues.iter().map(|(database, ..)| Arc::clone(database)).collect();
-        let configuration = configuration(options.configuration, contexts, &options.root_dse)?;
-        let bare = if options.bare {
-            bare_answer(&configuration)?
-        } else {
-            None
-        };
+    pub fn open(options: OpenOptions) -> Result<Arc<Self>, OpenError> {
+        let failed = |error: std::io::Error| OpenError::Configuration(error.to_string());
+        let (trees, orders) = writer::queue();
         let directory = Arc::new(Self {
-            bare,
-            configuration: ArcSwap::from_pointee(configuration),
+            configuration: ArcSwap::from_pointee(reconfigure::without_databases(&options.configuration)?),
             clock: options.clock,
             randomness: options.randomness,
-            stamps: StampGenerator::new(options.server_id),
+            stamps: StampGenerator::new(0),
             statistics: Statistics::default(),
-            hashing_pool: HashingPool::start().map_err(|error| OpenError::Configuration(error.to_string()))?,
-            databases,
-            writers: Mutex::new(Vec::new()),
+            hashing_pool: HashingPool::start().map_err(failed)?,
+            factories: options.factories,
+            live: Mutex::default(),
+            trees,
+            trees_thread: Mutex::default(),
+            bare: OnceLock::new(),
         });
-        let mut writers = directory.writers.lock().unwrap_or_else(PoisonError::into_inner);
-        for (database, jobs, number, checkpoint) in queues {
-            let for_writer = Arc::clone(&directory);
-            let writer = spawn_named(&format!("writer-{number}"), move || {
-                writer::run(&for_writer, &database, &jobs, checkpoint);
-            })
-            .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
-            writers.push(writer);
+        let for_thread = Arc::clone(&directory);
+        let thread = spawn_named("config", move || writer::run_trees(&for_thread, &orders)).map_err(failed)?;
+        *directory.trees_thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        let opened = directory.reconfigure(options.configuration).and_then(|()| {
+            let answer = if options.bare {
+                bare_answer(&directory.configuration())?
+            } else {
+                None
+            };
+            if let Some(answer) = answer {
+                // Nobody else sets it.
+                let _ = directory.bare.set(answer);
+            }
+            Ok(())
+        });
+        if let Err(error) = opened {
+            directory.close();
+            return Err(error);
         }
-        drop(writers);
         Ok(directory)
+    }
+
+    /// Puts another configuration into force, while serving. Everything new is made first: when something of it cannot be had, nothing
+    /// changes. Operations that have begun end under the configuration that they began with; a write that waits for its database is
+    /// executed under the new one. A database whose directory stays the same goes on as it is; one that is new is opened; one that is
+    /// gone has answered its last write when this returns, and is closed when nothing reads it any more.
+    ///
+    /// # Errors
+    /// What cannot be had, by name; a schema that lacks what entries use.
+    pub fn reconfigure(self: &Arc<Self>, configuration: ironbark_config::Configuration) -> Result<(), OpenError> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        reconfigure::reconfigure(self, &mut live, configuration)
+    }
+
+    /// Lets the database with this number refuse writes, or take them again, until the configuration is replaced.
+    ///
+    /// # Errors
+    /// The server ends.
+    pub fn set_read_only(self: &Arc<Self>, number: i32, is_read_only: bool) -> Result<(), OpenError> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        reconfigure::set_read_only(self, &mut live, number, is_read_only)
+    }
+
+    /// The indexes that are being built, by database.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn index_builds(&self) -> Result<Vec<IndexBuild>, OpenError> {
+        let mut builds = Vec::new();
+        for context in &self.configuration().contexts {
+            let Some(database) = context.database().filter(|database| database.has_index_work()) else {
+                continue;
+            };
+            let progress = database.index_progress().map_err(|source| OpenError::Store {
+                suffix: context
+                    .suffixes()
+                    .first()
+                    .map_or("", |suffix| suffix.pretty())
+                    .to_owned(),
+                source,
+            })?;
+            builds.extend(progress.into_iter().map(|progress| IndexBuild {
+                database: context.number,
+                progress,
+            }));
+        }
+        Ok(builds)
     }
 
     /// The configuration in force.
@@ -175,7 +226,22 @@ impl Directory {
 
     /// The answer to every search, for benchmarks.
     pub(crate) fn bare(&self) -> Option<&BareAnswer> {
-        self.bare.as_ref()
+        self.bare.get()
+    }
+
+    pub(crate) fn factories(&self) -> &Factories {
+        &self.factories
+    }
+
+    /// The queue of the thread that changes trees in memory.
+    pub(crate) fn trees(&self) -> &WriterHandle {
+        &self.trees
+    }
+
+    /// Puts a configuration into force.
+    pub(crate) fn swap(&self, configuration: Arc<Configuration>, server_id: u16) {
+        self.stamps.set_server_id(server_id);
+        self.configuration.store(configuration);
     }
 
     /// The counters.
@@ -213,93 +279,35 @@ impl Directory {
 
     /// Tells the writers to end after what they have been given: a further write is answered with `unavailable`.
     pub fn refuse_writes(&self) {
+        self.trees.close(SHUTTING_DOWN);
         for context in &self.configuration().contexts {
             if let Backend::Stored { writer, .. } = &context.backend {
-                writer.close();
+                writer.close(SHUTTING_DOWN);
             }
         }
     }
 
     /// Whether each writer goes on. One that has ended by itself leaves writes without an answer.
     pub fn has_all_writers(&self) -> bool {
-        let writers = self.writers.lock().unwrap_or_else(PoisonError::into_inner);
-        !writers.iter().any(JoinHandle::is_finished)
+        let trees = self.trees_thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_ended = trees.as_ref().is_some_and(JoinHandle::is_finished);
+        // A configuration that is being changed is no reason to wait.
+        let live = self.live.try_lock();
+        !has_ended && live.map_or(true, |live| live.has_all_writers())
     }
 
-    /// Waits until the writers have ended, and flushes to disk.
+    /// Waits until the writers have ended, which flush to disk at last. The configuration cannot change any more.
     pub fn close(&self) {
         self.refuse_writes();
-        let configuration = self.configuration();
-        for writer in self.writers.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let trees = self.trees_thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = trees {
             // A writer that panicked has said so already.
-            let _ = writer.join();
+            let _ = thread.join();
         }
-        for context in &configuration.contexts {
-            context.overlays.close();
-        }
-        for database in &self.databases {
-            if let Err(error) = database.sync() {
-                tracing::error!(target: "any", "flushing a database: {error}");
-            }
-        }
+        self.live.lock().unwrap_or_else(PoisonError::into_inner).close();
     }
 }
 
 fn bare_answer(configuration: &Configuration) -> Result<Option<BareAnswer>, OpenError> {
     BareAnswer::new(configuration).map_err(|error| OpenError::Configuration(error.diagnostic_message.into_owned()))
-}
-
-fn pipeline(options: &OpenOptions<'_>, settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Pipeline, OpenError> {
-    let mut overlays = Vec::new();
-    for overlay in &settings.overlays {
-        let made = (options.overlays)(overlay, schema).map_err(|reason| {
-            let place = &overlay.location;
-            OpenError::Configuration(format!("{}: line {}: {reason}", place.file, place.line))
-        })?;
-        overlays.push(made);
-    }
-    Ok(Pipeline::new(overlays))
-}
-
-fn configuration(
-    read: ironbark_config::Configuration,
-    contexts: Vec<Arc<Context>>,
-    root_dse: &[(String, Vec<Vec<u8>>)],
-) -> Result<Configuration, OpenError> {
-    let schema = read.schema;
-    let well_known = WellKnown::of(&schema)
-        .ok_or_else(|| OpenError::Configuration("the schema lacks the built-in definitions".to_owned()))?;
-    let schema_dn = read.frontend.schema_dn.clone().unwrap_or_else(|| {
-        // Parses with every schema: cn is built in.
-        Dn::parse(&schema, b"cn=Subschema").unwrap_or_default()
-    });
-    let password_schemes: Vec<_> = read
-        .global
-        .password_hash
-        .iter()
-        .filter_map(|name| password::Scheme::from_name(name.trim_matches(['{', '}']).as_bytes()))
-        .collect();
-    let frontend = Context {
-        number: 0,
-        settings: read.frontend,
-        overlays: Pipeline::default(),
-        backend: Backend::Frontend,
-    };
-    let mut configuration = Configuration {
-        decode_limits: DecodeLimits {
-            filter_depth: usize::try_from(read.global.max_filter_depth).unwrap_or(usize::MAX),
-            ..DecodeLimits::default()
-        },
-        well_known,
-        settings: read.global,
-        contexts,
-        frontend: Arc::new(frontend),
-        password_schemes,
-        root_dse: Arc::default(),
-        subschema: Arc::default(),
-        schema,
-    };
-    configuration.subschema = Arc::new([dse::subschema(&configuration, schema_dn)]);
-    configuration.root_dse = Arc::new([dse::root(&configuration, root_dse)?]);
-    Ok(configuration)
 }

@@ -21,23 +21,29 @@ pub mod operation;
 pub mod overlay;
 pub mod password;
 mod proxied;
+mod reconfigure;
 mod referral;
 mod respond;
+mod schema_use;
 mod search;
 mod session;
 pub mod stamp;
 mod statistics;
+mod tree;
 mod well_known;
 mod worker;
 mod write_request;
 mod writer;
 
 pub use configuration::Configuration;
-pub use context::{Backend, Context, VirtualContext};
-pub use directory::{Directory, MonitorFactory, OpenOptions, OverlayFactory};
+pub use context::{Backend, Context};
+pub use directory::{
+    Directory, Factories, IndexBuild, OpenOptions, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory,
+};
 pub use error::{OpenError, OperationError};
 pub use search::{Progress, SearchRun};
 pub use session::{Identity, Peer, Session};
 pub use statistics::{FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics};
+pub use tree::{ChangeAuthor, VirtualChange, VirtualContext, complete_entries};
 pub use well_known::WellKnown;
 pub use worker::{Batch, Completion, Started, Submitted, Worker};

@@ -2,7 +2,10 @@
 //!
 //! Invariant: the CSNs that one generator gives out strictly rise, also when the clock stands still or goes back.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU16, Ordering},
+};
 
 use ironbark_runtime::{Clock, UtcTime, WallTime};
 
@@ -18,7 +21,7 @@ pub struct Stamp {
 /// Gives out CSNs.
 #[derive(Debug)]
 pub struct StampGenerator {
-    server_id: u16,
+    server_id: AtomicU16,
     /// Microseconds since 1970 and the change count of the last CSN.
     last: Mutex<(i64, u32)>,
 }
@@ -40,9 +43,14 @@ impl StampGenerator {
     /// `server_id` is slapd's `serverID`, 0 to 4095.
     pub fn new(server_id: u16) -> Self {
         Self {
-            server_id,
+            server_id: AtomicU16::new(server_id),
             last: Mutex::new((0, 0)),
         }
+    }
+
+    /// Another `serverID`.
+    pub(crate) fn set_server_id(&self, server_id: u16) {
+        self.server_id.store(server_id, Ordering::Relaxed);
     }
 
     /// The next stamp. Microseconds never go back; equal ones are told apart by the change count.
@@ -75,7 +83,7 @@ impl StampGenerator {
             time: format!("{}Z", generalized_time(utc)),
             microsecond: utc.microsecond,
             first,
-            server_id: self.server_id,
+            server_id: self.server_id.load(Ordering::Relaxed),
         }
     }
 }

@@ -54,7 +54,7 @@ pub(crate) struct Scratch {
     pub(crate) normalized: Vec<u8>,
     dn: String,
     pub(crate) base: LastBase,
-    caches: FxHashMap<usize, Caches>,
+    caches: FxHashMap<u64, Caches>,
     /// The last snapshot, for whoever comes next while nothing is committed. [`Worker::rest`] drops it: none outlives a wait.
     snapshot: Option<HeldSnapshot>,
 }
@@ -144,7 +144,7 @@ impl Scratch {
             return Ok(Some(snapshot));
         }
         let snapshot = database.hold()?;
-        let cache = self.caches.entry(context.number).or_default();
+        let cache = self.caches.entry(context.cache).or_default();
         cache.names.refresh(snapshot.view())?;
         Ok(Some(snapshot))
     }
@@ -155,8 +155,8 @@ impl Scratch {
     }
 
     /// What is remembered of a database, and working memory, borrowed apart.
-    pub(crate) fn parts(&mut self, context_number: usize) -> Parts<'_> {
-        let Caches { names, answers } = self.caches.entry(context_number).or_default();
+    pub(crate) fn parts(&mut self, context: &Context) -> Parts<'_> {
+        let Caches { names, answers } = self.caches.entry(context.cache).or_default();
         Parts {
             names,
             answers,
@@ -188,14 +188,20 @@ impl Worker {
 
     /// Begins a batch. Everything in it has been received before, so that it sees every write that its senders know of.
     pub fn batch(&mut self) -> Batch<'_> {
+        self.refresh();
+        self.scratch.refresh_snapshot();
+        self.scratch.ended_micros = None;
+        Batch(self)
+    }
+
+    /// Goes over to the configuration in force, and lets go of the one before.
+    fn refresh(&mut self) {
         if self.directory.refresh(&mut self.configuration) {
             // What is remembered was made of another schema and, it may be, of other databases.
             self.scratch.base.is_read = false;
             self.scratch.caches.clear();
+            self.spare_runs.clear();
         }
-        self.scratch.refresh_snapshot();
-        self.scratch.ended_micros = None;
-        Batch(self)
     }
 
     /// The reactor's counters.
@@ -366,9 +372,11 @@ impl Worker {
         self.slice(session, run, out)
     }
 
-    /// To be called before the reactor waits: lets go of the snapshot, which would keep LMDB from using freed pages again.
+    /// To be called before the reactor waits: lets go of the snapshot, which would keep LMDB from using freed pages again, and of a
+    /// configuration that is no longer in force, whose databases are to be closed.
     pub fn rest(&mut self) {
         self.scratch.snapshot = None;
+        self.refresh();
     }
 
     fn slice(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {

@@ -12,13 +12,14 @@ use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
     context::Backend,
     operation::{
-        Executed, Execution, Modification, Origin, add, delete, modification, modify, modify_dn, password_modify,
-        write_checks,
+        Executed, Execution, Modification, Origin, add, delete, in_memory, modification, modify, modify_dn,
+        password_modify, write_checks,
     },
     referral,
     respond::Success,
+    tree::unsupported,
     worker::policy,
-    writer::{Job, Unqueued},
+    writer::{Job, Served, Unqueued},
 };
 
 /// A write, owning what it needs.
@@ -195,15 +196,15 @@ pub(crate) fn queue(
     request: WriteRequest,
     reply: oneshot::Sender<Completion>,
 ) -> Result<(), Unqueued> {
-    let Backend::Stored { writer, .. } = &context.backend else {
-        let text = "operation not supported within namingContext";
-        return Err((OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text), Some(reply)));
+    let writer = match &context.backend {
+        Backend::Stored { writer, .. } => writer,
+        Backend::Virtual { tree, writer } if tree.writes().contains(request.kind()) => writer,
+        Backend::Virtual { .. } | Backend::Frontend => return Err((unsupported(), Some(reply))),
     };
     writer.submit(Job {
         request,
         origin: origin.clone(),
         configuration: Arc::clone(configuration),
-        context: Arc::clone(context),
         reply,
     })
 }
@@ -215,6 +216,91 @@ impl WriteRequest {
             Self::Message { pdu, .. } => pdu.len(),
             Self::SetPassword(_) => 0,
         }
+    }
+
+    /// As `restrict` names it.
+    fn kind(&self) -> Operations {
+        match self {
+            Self::Message { change, .. } => change.kind(),
+            Self::SetPassword(_) => Operations::EXTENDED,
+        }
+    }
+
+    fn dn(&self) -> &Dn {
+        match self {
+            Self::Message { change, .. } => change.dn(),
+            Self::SetPassword(request) => request.dn(),
+        }
+    }
+
+    /// What holds the request's target in a configuration, for who executes it.
+    ///
+    /// # Errors
+    /// Nothing does.
+    pub(crate) fn served(&self, configuration: &Arc<Configuration>) -> Result<Served, OperationError> {
+        let dn = self.dn();
+        match configuration.context_of(dn) {
+            Some(context) => Ok(Served {
+                configuration: Arc::clone(configuration),
+                context: Arc::clone(context),
+            }),
+            None => Err(referral::default_referral(configuration, dn, None)),
+        }
+    }
+
+    /// The request as it is read under another, later configuration than it was read under; `None`: as it is.
+    ///
+    /// # Errors
+    /// It is refused under that.
+    pub(crate) fn under(
+        &self,
+        (former, configuration): (&Arc<Configuration>, &Arc<Configuration>),
+        context: &Context,
+        origin: &Origin,
+    ) -> Result<Option<Self>, OperationError> {
+        if Arc::ptr_eq(former, configuration) {
+            return Ok(None);
+        }
+        let has_same_schema = Arc::ptr_eq(&former.schema, &configuration.schema);
+        let read_again = match self {
+            _ if has_same_schema => None,
+            Self::Message { pdu, .. } => {
+                let message = decode(configuration, pdu)?;
+                let change = Change::read(configuration, &message.operation)?;
+                refuse_frontend_entries(configuration, change.dn(), change.kind())?;
+                Some(Self::Message {
+                    change: Box::new(change),
+                    pdu: pdu.clone(),
+                })
+            }
+            Self::SetPassword(request) => Some(Self::SetPassword(Box::new(request.under(&configuration.schema)?))),
+        };
+        let request = read_again.as_ref().unwrap_or(self);
+        let holder = configuration.context_of(request.dn());
+        if holder.map(|holder| holder.number) != Some(context.number) {
+            let text = "naming contexts have changed; try again";
+            return Err(OperationError::new(ResultCode::BUSY, text));
+        }
+        match request {
+            Self::Message { change, .. } => context.check_restrictions(change.kind(), origin)?,
+            Self::SetPassword(_) => password_modify::check_restrictions(context, origin)?,
+        }
+        Ok(read_again)
+    }
+
+    /// Executes a write to a tree in memory. It is in force when this returns.
+    pub(crate) fn execute_in_memory(
+        &self,
+        directory: &Arc<Directory>,
+        served: &Served,
+        origin: &Origin,
+    ) -> Result<(Success, Executed), OperationError> {
+        let Self::Message { change, pdu } = self else {
+            return Err(unsupported());
+        };
+        let message = decode(&served.configuration, pdu)?;
+        let controls = decode_controls(&served.configuration, &message)?;
+        in_memory::execute(directory, served, origin, change, &controls)
     }
 
     /// The kind of response.
@@ -237,15 +323,8 @@ impl WriteRequest {
         let clean = |error| (error, false);
         match self {
             Self::Message { change, pdu } => {
-                let message = RequestMessage::decode(pdu, &configuration.decode_limits)
-                    .map_err(|error| clean(OperationError::new(error.fault().code, error.fault().diagnostic)))?;
-                let controls = RequestControls::decode(
-                    &message.controls,
-                    &message.operation,
-                    &policy(configuration),
-                    &configuration.decode_limits,
-                )
-                .map_err(|fault| clean(OperationError::new(fault.code, fault.diagnostic)))?;
+                let message = decode(configuration, pdu).map_err(clean)?;
+                let controls = decode_controls(configuration, &message).map_err(clean)?;
                 let execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
                 run(execution, |execution| match &**change {
                     Change::Add(dn, modifications) => add::execute(execution, dn, modifications),
@@ -261,6 +340,21 @@ impl WriteRequest {
             }
         }
     }
+}
+
+/// Decodes the PDU again.
+fn decode<'p>(configuration: &Configuration, pdu: &'p [u8]) -> Result<RequestMessage<'p>, OperationError> {
+    RequestMessage::decode(pdu, &configuration.decode_limits)
+        .map_err(|error| OperationError::new(error.fault().code, error.fault().diagnostic))
+}
+
+fn decode_controls<'p>(
+    configuration: &Configuration,
+    message: &RequestMessage<'p>,
+) -> Result<RequestControls<'p>, OperationError> {
+    let limits = &configuration.decode_limits;
+    RequestControls::decode(&message.controls, &message.operation, &policy(configuration), limits)
+        .map_err(|fault| OperationError::new(fault.code, fault.diagnostic))
 }
 
 fn run<'w, 'd>(

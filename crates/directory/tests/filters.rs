@@ -17,7 +17,9 @@ fn filter(number: usize) -> String {
 #[test]
 fn a_flood_of_filters_is_counted_and_leaves_room_for_what_costs_most() {
     let mut site = Site::populated("index uid eq");
-    let entries = site.search("dc=ex", Scope::WholeSubtree, "(objectClass=*)", &["1.1"]).len() as u64;
+    let entries = site
+        .search("dc=ex", Scope::WholeSubtree, "(objectClass=*)", &["1.1"])
+        .len() as u64;
     let mut searches = 1;
     // One that comes all the time, among others that come once a round.
     for round in 0..5 {
@@ -38,7 +40,11 @@ fn a_flood_of_filters_is_counted_and_leaves_room_for_what_costs_most() {
     };
     assert_eq!(sum(|cost| cost.searches), searches);
     assert!(sum(|cost| cost.candidates) > 400 * entries);
-    let usual = report.shapes.iter().find(|shape| &*shape.filter == "(uid=?)").expect("remembered");
+    let usual = report
+        .shapes
+        .iter()
+        .find(|shape| &*shape.filter == "(uid=?)")
+        .expect("remembered");
     assert_eq!(usual.cost.searches, 2_000);
     assert_eq!(&*usual.database, "dc=ex");
 }

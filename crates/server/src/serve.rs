@@ -1,12 +1,12 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
-use std::{cell::RefCell, error::Error, io, path::Path, process::ExitCode, rc::Rc, sync::Arc};
+use std::{error::Error, io, path::Path, process::ExitCode, sync::Arc};
 
 use ironbark_config::{
     ConfigError, DatabaseConfig, DatabaseKind, Disk, GlobalConfig,
     parts::{PARTS, PartKind},
 };
-use ironbark_directory::{Directory, OpenOptions, VirtualContext};
+use ironbark_directory::{Directory, Factories, OpenOptions, VirtualContext};
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
     process::{self, Identity, Readiness, StateFile},
@@ -18,7 +18,7 @@ use crate::{
     listener::{Listeners, url::ListenerUrl},
     log::{Log, LogOptions, SyslogOptions, level},
     metrics::{self, Metrics},
-    monitor::{Facts, Monitor},
+    monitor::{Attached, Facts, Monitor},
     options::{DEFAULT_CONFIG_DIRECTORY, DEFAULT_CONFIG_FILE, ServeOptions},
     pool::Pool,
     root_dse,
@@ -151,16 +151,15 @@ impl Running {
             max_descriptors,
             overlays: built_in_overlays(),
         };
-        let server_id = server_id(&config.global, &listeners);
         if options.bare {
             tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
         }
-        let (directory, monitors) = open_directory(config, (server_id, options.bare), facts, log, clock)?;
+        let urls = listeners.listeners.iter().map(|one| Arc::clone(&one.url)).collect();
+        let (directory, attached) = open_directory(config, urls, options.bare, facts, log, clock)?;
         let reactors = reactor_count(threads, directory.waits_for_disk());
         let pool = Arc::new(Pool::start(reactors, &directory, clock, max_descriptors)?);
-        for monitor in monitors {
-            monitor.attach(&directory, Arc::clone(&pool));
-        }
+        // Nobody else sets it.
+        let _ = attached.set((Arc::downgrade(&directory), Arc::clone(&pool)));
         let (shown, its_pool) = (Arc::clone(&directory), Arc::clone(&pool));
         let metrics = Metrics::new(metrics::Source::new(shown, its_pool, clock.now(), max_descriptors));
         metrics
@@ -231,42 +230,43 @@ async fn accept_until_stopped(
     }
 }
 
-/// Opens the databases, and makes the tree of each `database monitor`.
+/// Opens the databases; what cn=Monitor shows of the reactors is attached to the second part.
 fn open_directory(
     configuration: ironbark_config::Configuration,
-    (server_id, bare): (u16, bool),
+    listener_urls: Vec<Arc<str>>,
+    bare: bool,
     facts: Facts,
     log: &Log,
     clock: &Clock,
-) -> Result<(Arc<Directory>, Vec<Arc<Monitor>>), Failure> {
-    let monitors = Rc::<RefCell<Vec<Arc<Monitor>>>>::default();
-    let (made, its_log, its_clock) = (Rc::clone(&monitors), log.clone(), clock.clone());
-    let make_monitor = move |settings: &DatabaseConfig| -> Option<Arc<dyn VirtualContext>> {
+) -> Result<(Arc<Directory>, Arc<Attached>), Failure> {
+    let attached = Arc::<Attached>::default();
+    let (its_log, its_clock, its_server) = (log.clone(), clock.clone(), Arc::clone(&attached));
+    let make_tree = move |settings: &DatabaseConfig| -> Option<Arc<dyn VirtualContext>> {
         let suffix = settings
             .suffixes
             .first()
             .filter(|_| settings.kind == DatabaseKind::Monitor)?;
-        let monitor = Arc::new(Monitor::new(
+        Some(Arc::new(Monitor::new(
             suffix.clone(),
             its_log.clone(),
             its_clock.clone(),
             facts.clone(),
-        ));
-        made.borrow_mut().push(Arc::clone(&monitor));
-        Some(monitor)
+            Arc::clone(&its_server),
+        )))
     };
-    let root_dse = root_dse::read(&configuration.global.root_dse_files)?;
     let directory = Directory::open(OpenOptions {
         configuration,
         clock: clock.clone(),
         randomness: Randomness::system(),
-        overlays: &ironbark_overlays::make,
-        monitor: &make_monitor,
-        server_id,
+        factories: Factories {
+            overlays: Arc::new(ironbark_overlays::make),
+            trees: Arc::new(make_tree),
+            root_dse: Arc::new(|global| root_dse::read(&global.root_dse_files).map_err(|error| error.to_string())),
+            server_id: Arc::new(move |global| server_id(global, &listener_urls)),
+        },
         bare,
-        root_dse,
     })?;
-    Ok((directory, monitors.take()))
+    Ok((directory, attached))
 }
 
 fn log_options(options: &ServeOptions) -> LogOptions {
@@ -312,8 +312,8 @@ fn usual_file<'a>(directory: &Path, file: &'a Path) -> Result<&'a Path, ConfigEr
 }
 
 /// The `serverID` that has no URL, or the URL of one of our listeners; 0 when there is none.
-fn server_id(global: &GlobalConfig, listeners: &Listeners) -> u16 {
-    let is_ours = |url: &str| listeners.listeners.iter().any(|listener| same_url(&listener.url, url));
+fn server_id(global: &GlobalConfig, listener_urls: &[Arc<str>]) -> u16 {
+    let is_ours = |url: &str| listener_urls.iter().any(|own| same_url(own, url));
     let own = global
         .server_ids
         .iter()

@@ -331,7 +331,7 @@ impl BulkBuilder {
                     self.batch.values.extend(rows);
                 }
                 Prepared::Packed(packing) => codec::put_block(number, Form::Packed(packing, bytes), out),
-                Prepared::Set(hash) => image::put_set(number, bytes, hash, &mut sets, &database.shared, out),
+                Prepared::Set(hash) => image::put_set(number, bytes, hash, &mut sets, &database.common.sets, out),
             }
         }
         self.batch.records.push((id, start..out.len()));
@@ -411,7 +411,7 @@ impl BulkBuilder {
                 .attributes
                 .put(&mut txn, varint::Key::new(number).bytes(), text.as_bytes())?;
         }
-        database.shared.store(&mut txn, &database.tables)?;
+        database.common.sets.store(&mut txn, &database.tables)?;
         database.tables.put_number(&mut txn, MetaRow::NextEntry, self.next)?;
         database
             .tables

@@ -1,13 +1,15 @@
 //! One LMDB environment: opening, snapshots, the write transaction.
 
+mod indexing;
 mod maintenance;
 mod open;
+mod schema;
 
 use std::{
     path::PathBuf,
     sync::{
         Arc, Mutex, MutexGuard,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -16,11 +18,13 @@ use heed::{RoTxn, WithoutTls};
 use ironbark_model::{Dn, Schema};
 
 pub use crate::write::WriteTransaction;
+pub use indexing::{IndexProgress, IndexStep};
 pub use maintenance::DatabaseStat;
+pub use schema::{ClosedDatabase, LostAttribute};
 
 use crate::{
     StoreError, View,
-    catalog::Catalog,
+    catalog::{Catalog, Parts, Undefined},
     sets::{SetWriter, SharedSets},
     tables::{Environment, Tables},
 };
@@ -74,16 +78,30 @@ pub struct IndexDefinition {
     pub no_subtypes: bool,
 }
 
-/// An open database. Share it in an `Arc`; all methods may be called from any thread.
+/// An open database under one schema. Share it in an `Arc`; all methods may be called from any thread.
+///
+/// [`Database::under`] gives the same environment under another schema: each sees what the other commits.
 pub struct Database {
     pub(crate) env: Environment,
     pub(crate) tables: Tables,
     pub(crate) options: DatabaseOptions,
-    pub(crate) shared: SharedSets,
+    pub(crate) common: Arc<Common>,
     pub(crate) catalog: ArcSwap<Catalog>,
-    /// LMDB's number of the last transaction whose attribute numbers and sets are in `catalog` and `shared`.
+    /// LMDB's number of the last transaction whose attribute numbers and sets are in `catalog` and `sets`.
     pub(crate) loaded: AtomicUsize,
-    pub(crate) writer: Mutex<SetWriter>,
+}
+
+/// What an environment has once, under however many schemas it is in use.
+pub(crate) struct Common {
+    env: Environment,
+    tables: Tables,
+    options: DatabaseOptions,
+    /// Device and inode of the file.
+    file: (u64, u64),
+    pub(crate) sets: SharedSets,
+    writer: Mutex<SetWriter>,
+    /// Whether some index is to be built or deleted.
+    index_work: AtomicBool,
 }
 
 impl Database {
@@ -117,8 +135,8 @@ pub struct HeldSnapshot {
 
 impl Database {
     /// Opens or creates the environment, checks the format version, registers indexes. New index definitions on an empty database
-    /// are active at once; on one with entries they are inactive until [`Database::reindex`] has built them, and
-    /// [`Database::inactive_indexes`] names them. Dropped definitions are removed.
+    /// are active at once; on one with entries they are inactive until [`Database::index_step`] or [`Database::reindex`] has built them,
+    /// and [`Database::inactive_indexes`] names them. Dropped ones are no longer used; their keys are deleted in the same steps.
     ///
     /// The file is `data.mdb` in `directory`, which must exist; new files get `mode` (less the umask). `maxsize` (1 TiB when there is
     /// none) is reserved as address space alone, so that the file grows as needed.
@@ -134,8 +152,8 @@ impl Database {
         catalog
             .indexes
             .iter()
-            .filter(|index| !index.stored.active)
-            .map(|index| format!("{} {}", index.stored.attribute, index.stored.kind.word()))
+            .filter(|index| !index.stored.is_complete())
+            .map(|index| index.stored.text())
             .collect()
     }
     /// A number that rises with each commit (of other processes too): lets a reader keep its snapshot while it is unchanged.
@@ -149,19 +167,6 @@ impl Database {
     /// The current schema.
     pub fn schema(&self) -> Arc<Schema> {
         self.catalog.load().schema.clone()
-    }
-    /// Goes over to another schema. Waits for the writer. Filters compiled against the old schema must not be used with snapshots
-    /// that begin afterwards: see [`View::schema`].
-    ///
-    /// # Errors
-    /// An attribute that is stored has no definition in it; the old schema stays.
-    pub fn set_schema(&self, schema: Arc<Schema>) -> Result<(), StoreError> {
-        let _writer = self.lock_writer();
-        let old = self.catalog.load_full();
-        let indexes = old.indexes.iter().map(|index| index.stored.clone()).collect();
-        let catalog = Catalog::build(schema, old.texts().to_vec(), indexes)?;
-        self.catalog.store(Arc::new(catalog));
-        Ok(())
     }
     /// A read transaction on the last commit.
     pub fn snapshot(&self) -> Result<Snapshot<'_>, StoreError> {
@@ -198,7 +203,7 @@ impl Database {
     /// The catalog for a read transaction that has just begun.
     fn catalog_of(&self, txn: &RoTxn<'_>) -> Result<Arc<Catalog>, StoreError> {
         if txn.id() > self.loaded.load(Ordering::Acquire) {
-            // Another process has committed: it may have given out numbers that are unknown here.
+            // Someone else has committed, and may have given out numbers that are unknown here.
             let _writer = self.lock_writer();
             self.catch_up(txn)?;
         }
@@ -207,16 +212,20 @@ impl Database {
     }
     pub(crate) fn lock_writer(&self) -> MutexGuard<'_, SetWriter> {
         // A panic elsewhere leaves the tracker sound: it holds nothing but counts and numbers.
-        self.writer.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.common
+            .writer
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-    /// Loads numbers and sets that other processes have committed. The caller holds the writer's lock.
+    /// Loads numbers and sets that others have committed: other processes, or this one under another schema. The caller holds the writer's lock.
     pub(crate) fn catch_up(&self, txn: &RoTxn<'_>) -> Result<(), StoreError> {
         if txn.id() <= self.loaded.load(Ordering::Acquire) {
             return Ok(());
         }
-        self.shared.load(txn, &self.tables)?;
+        self.common.sets.load(txn, &self.tables)?;
         let current = self.catalog.load_full();
-        let catalog = Catalog::load(txn, &self.tables, current.schema.clone())?;
+        let parts = Parts::load(txn, &self.tables, &current.indexes)?;
+        let catalog = Catalog::build(current.schema.clone(), parts, Undefined::Invisible)?;
         self.catalog.store(Arc::new(catalog));
         self.loaded.store(txn.id(), Ordering::Release);
         Ok(())

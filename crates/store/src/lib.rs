@@ -24,7 +24,8 @@ mod write;
 pub use bulk::{BulkBuilder, PreparedEntry, Preparer, Preparers, Unprepared};
 pub use change::{ChangeKind, ChangeRecord, Effect, ValueChange};
 pub use database::{
-    Database, DatabaseOptions, DatabaseStat, HeldSnapshot, IndexDefinition, Snapshot, WriteTransaction,
+    ClosedDatabase, Database, DatabaseOptions, DatabaseStat, HeldSnapshot, IndexDefinition, IndexProgress, IndexStep,
+    LostAttribute, Snapshot, WriteTransaction,
 };
 pub use error::StoreError;
 pub use plan::{Candidates, Plan, PlannedTerm, Scope, TermKind, UnindexedTerm};

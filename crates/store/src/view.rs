@@ -196,15 +196,18 @@ impl<'t> Record<'t> {
     pub fn attributes(&self) -> impl Iterator<Item = RecordAttribute<'t>> + use<'t> {
         let (view, id, mut blocks) = (self.view, self.id, self.blocks);
         std::iter::from_fn(move || {
-            let (number, form) = codec::take_block(&mut blocks)?;
-            let info = view.catalog.attribute(number)?;
-            Some(RecordAttribute {
-                info,
-                number,
-                form,
-                id,
-                view,
-            })
+            loop {
+                let (number, form) = codec::take_block(&mut blocks)?;
+                if let Some(info) = view.catalog.attribute(number) {
+                    return Some(RecordAttribute {
+                        info,
+                        number,
+                        form,
+                        id,
+                        view,
+                    });
+                }
+            }
         })
     }
     /// The attributes that answer a description, in stored order: its type or a subtype, with all its options (RFC 4512 §2.5).
@@ -245,17 +248,19 @@ impl<'t> Record<'t> {
     ) -> Result<(), StoreError> {
         let mut blocks = self.blocks;
         while !blocks.is_empty() {
-            let attribute = codec::take_block(&mut blocks).and_then(|(number, form)| {
-                let info = self.view.catalog.attribute(number)?;
-                Some(RecordAttribute {
+            let damaged = || StoreError::damaged("a record");
+            let (number, form) = codec::take_block(&mut blocks).ok_or_else(damaged)?;
+            match self.view.catalog.attribute(number) {
+                Some(info) => visit(RecordAttribute {
                     info,
                     number,
                     form,
                     id: self.id,
                     view: self.view,
-                })
-            });
-            visit(attribute.ok_or_else(|| StoreError::damaged("a record"))?)?;
+                })?,
+                None if self.view.catalog.is_number(number) => {}
+                None => return Err(damaged()),
+            }
         }
         Ok(())
     }

@@ -632,16 +632,20 @@ fn readers_see_whole_transactions_while_a_writer_works() {
 fn another_schema_takes_effect_at_once() {
     let store = store();
     store.people();
-    store.database.set_schema(schema()).unwrap();
-    assert_eq!(
-        store.search("dc=example,dc=com", Scope::Subtree, "(ou=people)").len(),
-        1
-    );
+    let database = store
+        .database
+        .under(schema(), store.database.options().suffixes.clone())
+        .unwrap();
+    assert!(database.is_same_file(&store.database));
+    let found = |database: &Database| {
+        let snapshot = database.snapshot().unwrap();
+        search(snapshot.view(), "dc=example,dc=com", Scope::Subtree, "(ou=people)").len()
+    };
+    assert_eq!(found(&database), 1);
     // The bare system schema lacks attributes that entries have.
-    let error = store.database.set_schema(ironbark_model::Schema::system()).unwrap_err();
+    let system = ironbark_model::Schema::system();
+    assert!(!database.lost_attributes(&system).is_empty());
+    let error = database.under(system, Vec::new()).unwrap_err();
     assert!(matches!(error, StoreError::Format(_)));
-    assert_eq!(
-        store.search("dc=example,dc=com", Scope::Subtree, "(ou=people)").len(),
-        1
-    );
+    assert_eq!(found(&store.database), 1);
 }

@@ -84,7 +84,7 @@ fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, Ope
 }
 
 /// The entry as requested; the values of an attribute that is named more than once come together.
-fn entry_of(dn: Dn, modifications: &[Modification]) -> Entry {
+pub(super) fn entry_of(dn: Dn, modifications: &[Modification]) -> Entry {
     let mut entry = Entry::new(dn);
     for modification in modifications {
         match entry.attribute_mut(&modification.description) {
@@ -99,7 +99,7 @@ fn entry_of(dn: Dn, modifications: &[Modification]) -> Entry {
 }
 
 /// slapd merges repeated attributes first and refuses them after its other checks.
-fn refuse_repetition(schema: &Schema, modifications: &[Modification]) -> Result<(), OperationError> {
+pub(super) fn refuse_repetition(schema: &Schema, modifications: &[Modification]) -> Result<(), OperationError> {
     let mut seen: Vec<&AttributeDescription> = modifications
         .iter()
         .map(|modification| &modification.description)

@@ -155,7 +155,7 @@ fn entry_passwords(
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     let context = configuration.context_of(dn).ok_or_else(invalid)?;
     let snapshot = scratch.take_snapshot(context)?.ok_or_else(invalid)?;
-    let parts = scratch.parts(context.number);
+    let parts = scratch.parts(context);
     let found = passwords_of(configuration, context, (snapshot.view(), parts.names, parts.dn), dn);
     scratch.keep_snapshot(snapshot);
     found

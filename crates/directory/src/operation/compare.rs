@@ -75,8 +75,8 @@ fn outcome(
     context.check_restrictions(Operations::COMPARE, origin)?;
     match &context.backend {
         Backend::Frontend => Err(OperationError::code(ResultCode::NO_SUCH_OBJECT)),
-        Backend::Virtual(tree) => {
-            let entries = computed::complete(configuration, tree.entries(configuration));
+        Backend::Virtual { tree, .. } => {
+            let entries = tree.entries(configuration);
             let entry = entries
                 .iter()
                 .find(|entry| entry.dn == comparison.dn)
@@ -87,7 +87,7 @@ fn outcome(
             let Some(snapshot) = scratch.take_snapshot(context)? else {
                 return Err(OperationError::code(ResultCode::NO_SUCH_OBJECT));
             };
-            let names = scratch.parts(context.number).names;
+            let names = scratch.parts(context).names;
             let compared = comparison.with_stored(context, (snapshot.view(), names), controls);
             scratch.keep_snapshot(snapshot);
             compared

@@ -25,6 +25,7 @@ pub mod compare;
 pub mod delete;
 mod entry_rules;
 pub mod extended;
+pub(crate) mod in_memory;
 pub mod modification;
 pub mod modify;
 pub mod modify_dn;

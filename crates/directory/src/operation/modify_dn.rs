@@ -15,11 +15,12 @@ use super::{
     write_checks::{self, grants_on_root, require},
 };
 use crate::{
-    OperationError,
+    Configuration, Context, OperationError,
     access::{Target, WriteCheck},
     overlay::Asked,
     referral,
     respond::Success,
+    tree::VirtualChange,
 };
 
 /// A request, with its names parsed.
@@ -33,7 +34,7 @@ pub(crate) struct Rename {
 }
 
 /// Renaming in place takes a name away and adds one: `add` and `delete`, which is what slapd calls `write`.
-const RENAME: Privileges = Privileges::ADD.with(Privileges::DELETE);
+pub(super) const RENAME: Privileges = Privileges::ADD.with(Privileges::DELETE);
 
 /// Executes a modify DN request.
 pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Result<Success, OperationError> {
@@ -53,15 +54,7 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Res
         None
     };
     if execution.context.overlays.wants_request() {
-        execution.asked.push(Asked::ModifyDn {
-            dn: rename.dn.pretty().to_owned(),
-            new_rdn: rename.new_rdn.pretty().to_owned(),
-            delete_old_rdn: rename.delete_old_rdn,
-            new_superior: rename
-                .new_superior
-                .as_ref()
-                .map(|superior| superior.pretty().to_owned()),
-        });
+        execution.asked.push(rename.asked());
     }
     let effect = Effect::Rename {
         dn: old_name.pretty().into(),
@@ -87,6 +80,30 @@ impl Rename {
     /// The name of the entry as it is.
     pub(crate) fn dn(&self) -> &Dn {
         &self.dn
+    }
+
+    pub(super) fn new_superior(&self) -> Option<&Dn> {
+        self.new_superior.as_ref()
+    }
+
+    /// As overlays hear of it.
+    pub(super) fn asked(&self) -> Asked {
+        Asked::ModifyDn {
+            dn: self.dn.pretty().to_owned(),
+            new_rdn: self.new_rdn.pretty().to_owned(),
+            delete_old_rdn: self.delete_old_rdn,
+            new_superior: self.new_superior.as_ref().map(|superior| superior.pretty().to_owned()),
+        }
+    }
+
+    /// As a tree in memory takes it.
+    pub(super) fn in_memory(&self) -> VirtualChange {
+        VirtualChange::ModifyDn {
+            dn: self.dn.clone(),
+            new_rdn: self.new_rdn.clone(),
+            delete_old_rdn: self.delete_old_rdn,
+            new_superior: self.new_superior.clone(),
+        }
     }
 }
 
@@ -149,25 +166,44 @@ fn modifications_of(schema: &Schema, rename: &Rename) -> Result<Vec<Modification
     Ok(modifications)
 }
 
-/// What the names alone forbid.
+/// What the names alone forbid, and a referral.
 fn check_destination(execution: &Execution<'_, '_>, rename: &Rename) -> Result<(), OperationError> {
-    let refuse = |code, text| Err(OperationError::new(code, text));
+    check_loops(rename)?;
+    write_checks::refuse_referral(execution, &rename.dn)?;
+    check_context(execution.configuration, execution.context, rename)
+}
+
+/// What the names alone forbid, where there are no referrals.
+pub(super) fn check_names(
+    configuration: &Configuration,
+    context: &Context,
+    rename: &Rename,
+) -> Result<(), OperationError> {
+    check_loops(rename)?;
+    check_context(configuration, context, rename)
+}
+
+fn check_loops(rename: &Rename) -> Result<(), OperationError> {
+    let refuse = |text| Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
     let (dn, target) = (&rename.dn, &rename.target);
     if target != dn && target.is_within(dn) {
-        return refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot place an entry below itself");
+        return refuse("cannot place an entry below itself");
     }
     if target != dn && dn.is_within(target) {
-        return refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot place an entry above itself");
+        return refuse("cannot place an entry above itself");
     }
-    write_checks::refuse_referral(execution, dn)?;
-    let destination = execution
-        .configuration
-        .context_of(target)
+    Ok(())
+}
+
+fn check_context(configuration: &Configuration, context: &Context, rename: &Rename) -> Result<(), OperationError> {
+    let refuse = |code, text| Err(OperationError::new(code, text));
+    let destination = configuration
+        .context_of(&rename.target)
         .map(|context| Arc::as_ref(context).number);
-    if destination != Some(execution.context.number) {
+    if destination != Some(context.number) {
         return refuse(ResultCode::AFFECTS_MULTIPLE_DSAS, "cannot rename between DSAs");
     }
-    if execution.context.is_suffix(dn) {
+    if context.is_suffix(&rename.dn) {
         return refuse(ResultCode::NAMING_VIOLATION, "cannot rename suffix entry");
     }
     Ok(())

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{
     controls::RequestControls,
-    extended::{Descriptor, password_modify::PasswordModifyRequest},
+    extended::{Descriptor, ExtendedOperation, REGISTRY, password_modify::PasswordModifyRequest},
 };
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::{Dn, ResultCode, Schema};
 use ironbark_store::Location;
 use tokio::sync::oneshot;
 
 use super::{
     Execution, Origin,
     modification::{Authority, Modification, ModificationKind},
-    modify,
+    modify, write_checks,
 };
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
@@ -33,6 +33,32 @@ pub(crate) struct SetPassword {
     hashed: Vec<Vec<u8>>,
     /// The password, if the server made it: the response tells it.
     generated: Option<Vec<u8>>,
+}
+
+impl SetPassword {
+    pub(crate) fn dn(&self) -> &Dn {
+        &self.dn
+    }
+
+    /// The same under another schema.
+    pub(crate) fn under(&self, schema: &Schema) -> Result<Self, OperationError> {
+        Ok(Self {
+            dn: write_checks::parse_dn(schema, self.dn.pretty().as_bytes())?,
+            hashed: self.hashed.clone(),
+            generated: self.generated.clone(),
+        })
+    }
+}
+
+/// What the database's settings forbid.
+///
+/// # Errors
+/// As of [`Context::check_extended`].
+pub(crate) fn check_restrictions(context: &Context, origin: &Origin) -> Result<(), OperationError> {
+    let row = REGISTRY
+        .iter()
+        .find(|row| row.operation == ExtendedOperation::PasswordModify);
+    row.map_or(Ok(()), |row| context.check_extended(row, origin))
 }
 
 /// Length of a password that the server makes, as slapd has it.

@@ -1,12 +1,13 @@
 //! Pre-read and post-read (RFC 4527): the target entry before or after the change, as the client may read it.
 
 use ironbark_ldap_proto::{AttributeSelection, controls::Control};
-use ironbark_model::ResultCode;
+use ironbark_model::{Entry, ResultCode};
 use ironbark_store::{EntryId, Record, View};
 
 use super::{Execution, write_checks};
 use crate::{
-    OperationError, access,
+    Configuration, Context, OperationError,
+    access::{self, Subject, VisibleEntry},
     search::{Selection, entry_value},
 };
 
@@ -62,17 +63,38 @@ fn read(
             Ok(None)
         };
     };
+    let has_subordinates = view.has_subordinates(record.id)?;
+    encode(configuration, &visible, names, has_subordinates).map(Some)
+}
+
+/// The same for an entry in memory, which brings all its attributes along. `wanted` is the control: whether it is critical, and its names.
+pub(crate) fn read_in_memory(
+    context: &Context,
+    configuration: &Configuration,
+    subject: Subject<'_>,
+    entry: &Entry,
+    (critical, names): (bool, AttributeSelection<'_>),
+) -> Result<Option<Vec<u8>>, OperationError> {
+    let Some(visible) = access::visible_entry(context, configuration, subject, entry) else {
+        return if critical {
+            Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+        } else {
+            Ok(None)
+        };
+    };
+    encode(configuration, &visible, names, false).map(Some)
+}
+
+fn encode(
+    configuration: &Configuration,
+    visible: &VisibleEntry<'_>,
+    names: AttributeSelection<'_>,
+    has_subordinates: bool,
+) -> Result<Vec<u8>, OperationError> {
     let mut selection = Selection::default();
     selection.resolve(&configuration.schema, names.iter());
     let mut value = Vec::new();
-    let has_subordinates = view.has_subordinates(record.id)?;
-    entry_value(
-        &configuration.schema,
-        configuration,
-        &visible,
-        &selection,
-        has_subordinates,
-        &mut value,
-    )?;
-    Ok(Some(value))
+    let schema = &configuration.schema;
+    entry_value(schema, configuration, visible, &selection, has_subordinates, &mut value)?;
+    Ok(value)
 }

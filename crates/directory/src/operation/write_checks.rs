@@ -12,6 +12,7 @@ use crate::{
     OperationError,
     access::{Target, WriteCheck},
     referral,
+    session::Identity,
 };
 
 /// The name of a request's target.
@@ -52,7 +53,11 @@ pub(crate) fn refuse_referral(execution: &Execution<'_, '_>, dn: &Dn) -> Result<
 
 /// Who makes a change, as `creatorsName` and `modifiersName` have it.
 pub(crate) fn author<'e>(execution: &'e Execution<'_, '_>) -> &'e str {
-    let identity = &execution.origin.identity;
+    author_of(&execution.origin.identity)
+}
+
+/// As [`author`], of an identity.
+pub(crate) fn author_of(identity: &Identity) -> &str {
     if identity.is_anonymous() {
         "cn=anonymous"
     } else {

@@ -120,7 +120,7 @@ pub trait Overlay: Send + Sync {
         let _ = (record, context);
     }
 
-    /// Clean shutdown: flush what is buffered.
+    /// After the last write that it follows: flush what is buffered. The server ends, or the configuration no longer has it.
     fn close(&self) {}
 }
 
@@ -166,6 +166,11 @@ impl Pipeline {
             .map(|overlay| (overlay.hooks(), overlay))
             .collect();
         Self { overlays, watched }
+    }
+
+    /// In the configured order.
+    pub(crate) fn configured(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
+        self.overlays.iter().rev().map(|(_, overlay)| overlay)
     }
 
     /// Names in calling order.
@@ -216,9 +221,12 @@ impl Pipeline {
             .map(|(_, overlay)| overlay)
     }
 
-    pub(crate) fn close(&self) {
-        for (_, overlay) in &self.overlays {
-            overlay.close();
+    /// Closes the overlays that are not among those of `next`.
+    pub(crate) fn close_except(&self, next: &Self) {
+        for overlay in self.configured() {
+            if !next.configured().any(|kept| Arc::ptr_eq(kept, overlay)) {
+                overlay.close();
+            }
         }
     }
 }

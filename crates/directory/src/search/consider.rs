@@ -158,7 +158,7 @@ impl SearchRun {
             }
             return Ok(None);
         }
-        let names = scratch.parts(context.number).names;
+        let names = scratch.parts(context).names;
         if !self.shows(record, id == base.id, scope) || !names.is_in_scope(view, record, base.id, scope)? {
             return Ok(None);
         }
@@ -171,7 +171,7 @@ impl SearchRun {
         if !self.matches(context, view, record, subject, scratch) {
             return Ok(None);
         }
-        let parts = scratch.parts(context.number);
+        let parts = scratch.parts(context);
         parts.names.write_dn(view, record, parts.dn)?;
         let Some(entry) = access::visible_record(context, &configuration, subject, view, record, parts.dn) else {
             return Ok(None);
@@ -191,11 +191,15 @@ impl SearchRun {
             return sorting.collect(&self.configuration.schema, context, record, parts.work);
         }
         encode::entry(self, &entry, (parts.answers, parts.work), out)?;
+        self.count_sent();
+        Ok(None)
+    }
+
+    fn count_sent(&mut self) {
         self.sent += 1;
         if let Some(page) = self.extras.as_mut().and_then(|extras| extras.paged.as_mut()) {
             page.count();
         }
-        Ok(None)
     }
 
     /// Whether an earlier subtree of this search, brought in by aliases, holds the entry too.
@@ -251,23 +255,31 @@ impl SearchRun {
         let identity = Arc::clone(&self.origin.identity);
         let configuration = Arc::clone(&self.configuration);
         let subject = Subject::of(&identity, context);
-        if self.options.subentries == Some(true) || !evaluate_memory(self, &self.filter, entry, scratch) {
+        if self.options.subentries == Some(true) {
+            return Ok(None);
+        }
+        let permitted =
+            access::searchable_filter(context, &configuration, subject, Source::Memory(entry), &self.filter);
+        if !evaluate_memory(self, permitted.as_ref().unwrap_or(&self.filter), entry, scratch) {
             return Ok(None);
         }
         let refreshed = match &context.backend {
-            Backend::Virtual(tree) => tree.refreshed(&configuration, entry, self.sent_now()),
+            Backend::Virtual { tree, .. } => tree.refreshed(&configuration, entry, self.sent_now()),
             Backend::Stored { .. } | Backend::Frontend => None,
         };
         let entry = refreshed.as_ref().unwrap_or(entry);
         let Some(visible) = access::visible_entry(context, &configuration, subject, entry) else {
             return Ok(None);
         };
+        if self.page_is_full() {
+            return Ok(Some(Walked::Finish));
+        }
         if let Some(end) = self.size_is_reached() {
             return Ok(Some(end));
         }
-        let parts = scratch.parts(context.number);
+        let parts = scratch.parts(context);
         encode::entry(self, &visible, (parts.answers, parts.work), out)?;
-        self.sent += 1;
+        self.count_sent();
         Ok(None)
     }
 

@@ -7,7 +7,7 @@ use ironbark_ldap_proto::{
     DerefAliases, Scope as WireScope, SearchRequest,
     controls::{PagedResults, RequestControls},
 };
-use ironbark_model::{CompiledFilter, Dn, Filter, ResultCode, filter::Assertion};
+use ironbark_model::{CompiledFilter, Dn, Entry, Filter, ResultCode, filter::Assertion};
 use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::{
@@ -20,7 +20,6 @@ use super::{
 use crate::{
     Configuration, Context, OperationError, Session,
     access::{self, Subject, WriteCheck},
-    computed,
     context::Backend,
     dn_cache::DnCache,
     operation::{check_assertion, check_assertion_on_record},
@@ -253,21 +252,15 @@ fn add_targets(
             run.targets.push_back(target);
             Ok(())
         }
-        Backend::Virtual(tree) => {
-            let entries: Arc<[_]> = computed::complete(configuration, tree.entries(configuration)).into();
-            if !entries.iter().any(|entry| entry.dn == *base) {
-                let superiors = entries.iter().filter(|entry| base.is_within(&entry.dn));
-                let matched = superiors.max_by_key(|entry| entry.dn.depth());
-                let matched = matched.map(|entry| entry.dn.pretty().to_owned());
-                return Err(OperationError::no_such_object(matched.unwrap_or_default()));
-            }
-            run.targets
-                .push_back(Target::memory(Arc::clone(context), entries, base.clone(), scope));
+        Backend::Virtual { tree, .. } => {
+            let entries = tree.entries(configuration);
+            let target = memory_target(run, configuration, context, entries, base, scope)?;
+            run.targets.push_back(target);
             Ok(())
         }
         Backend::Stored { .. } => {
             if let Some(snapshot) = scratch.take_snapshot(context)? {
-                let names = scratch.parts(context.number).names;
+                let names = scratch.parts(context).names;
                 add_stored_targets(
                     run,
                     configuration,
@@ -282,6 +275,36 @@ fn add_targets(
             Ok(())
         }
     }
+}
+
+/// A walk over a tree in memory.
+fn memory_target(
+    run: &SearchRun,
+    configuration: &Configuration,
+    context: &Arc<Context>,
+    entries: Arc<[Entry]>,
+    base: &Dn,
+    scope: Scope,
+) -> Result<Target, OperationError> {
+    let subject = Subject::of(&run.origin.identity, context);
+    let check = |entry| WriteCheck::on_entry(context, configuration, subject, entry);
+    if let Some(entry) = entries.iter().find(|entry| entry.dn == *base) {
+        if !access::reads_everything(context, configuration, subject) {
+            require_search(&check(entry))?;
+        }
+        return Ok(Target::memory(
+            Arc::clone(context),
+            Arc::clone(&entries),
+            base.clone(),
+            scope,
+        ));
+    }
+    let superiors = entries.iter().filter(|entry| base.is_within(&entry.dn));
+    let matched = superiors
+        .max_by_key(|entry| entry.dn.depth())
+        .filter(|entry| check(entry).permits(access::Target::Entry, Privileges::DISCLOSE))
+        .map(|entry| entry.dn.pretty().to_owned());
+    Err(OperationError::no_such_object(matched.unwrap_or_default()))
 }
 
 fn add_stored_targets(
@@ -355,7 +378,10 @@ fn check_base_access(
     let Some(record) = view.record(id)? else {
         return Ok(());
     };
-    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    require_search(&WriteCheck::on_record(context, configuration, subject, &record, view))
+}
+
+fn require_search(check: &WriteCheck<'_>) -> Result<(), OperationError> {
     if check.permits(access::Target::Entry, Privileges::SEARCH) {
         return Ok(());
     }

@@ -43,7 +43,7 @@ pub(crate) struct Sorting {
 struct Collected {
     /// Normal forms of the smallest value of each key; `None` sorts last (RFC 2891 §2.2).
     keys: Box<[Option<Box<[u8]>>]>,
-    context: usize,
+    context: i32,
     id: EntryId,
 }
 
@@ -270,7 +270,7 @@ fn emit_entry(
         return Ok(false);
     };
     let subject = Subject::of(&run.origin.identity, context);
-    let parts = scratch.parts(context.number);
+    let parts = scratch.parts(context);
     parts.names.write_dn(view, &record, parts.dn)?;
     let Some(entry) = access::visible_record(context, &run.configuration, subject, view, &record, parts.dn) else {
         return Ok(false);

@@ -4,14 +4,17 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use ironbark_config::{Disk, load};
-use ironbark_directory::{Directory, Identity, OpenOptions, OverlayFactory, Peer, Progress, Session, Started, Worker};
+use ironbark_config::{Disk, OverlayConfig, load};
+use ironbark_directory::{
+    Directory, Factories, Identity, OpenOptions, OverlayFactory, Peer, Progress, Session, Started, Worker,
+    overlay::Overlay,
+};
 use ironbark_ldap_proto::{
     AddRequest, Attribute, DecodeLimits, DerefAliases, EncodeControl, MessageId, Modification, ModifyDnRequest,
     ModifyOperation, ModifyRequest, Request, Response, ResponseMessage, Scope, SearchRequest, controls, frame,
     message::encode_request,
 };
-use ironbark_model::{Dn, Filter};
+use ironbark_model::{Dn, Filter, Schema};
 use ironbark_runtime::{ManualClock, Randomness, WallTime};
 
 /// 2026-01-02T03:04:05Z.
@@ -57,15 +60,18 @@ impl Site {
 
     /// As [`Site::open`], with settings before the database.
     pub fn open_globally(settings: &str, lines: &str) -> Self {
-        Self::open_all(settings, lines, &|_, _| Err("no overlays here".to_owned()))
+        Self::open_all(settings, lines, Arc::new(|_, _| Err("no overlays here".to_owned())))
     }
 
     /// As [`Site::open`], with overlays. `DIR` in the lines stands for the temporary folder.
-    pub fn open_with(lines: &str, overlays: &OverlayFactory<'_>) -> Self {
-        Self::open_all("", lines, overlays)
+    pub fn open_with(
+        lines: &str,
+        overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self::open_all("", lines, Arc::new(overlays))
     }
 
-    fn open_all(settings: &str, lines: &str, overlays: &OverlayFactory<'_>) -> Self {
+    fn open_all(settings: &str, lines: &str, overlays: Arc<OverlayFactory>) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let path = folder.path().display().to_string();
         std::fs::create_dir(folder.path().join("db")).expect("a folder");
@@ -90,10 +96,10 @@ impl Site {
             configuration,
             clock: clock.clock(),
             randomness: Randomness::seeded(1),
-            overlays,
-            monitor: &|_| None,
-            server_id: 0,
-            root_dse: Vec::new(),
+            factories: Factories {
+                overlays,
+                ..Factories::default()
+            },
         })
         .expect("opens");
         let peer = Peer {

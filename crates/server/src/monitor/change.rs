@@ -2,8 +2,8 @@
 
 use ironbark_config::{DatabaseKind, LogLevel, Operations};
 use ironbark_directory::{
-    Configuration, OperationError,
-    operation::{Modification, ModificationKind},
+    Configuration, Context, OperationError,
+    operation::{Authority, Modification, ModificationKind},
 };
 use ironbark_model::{Dn, ResultCode};
 
@@ -14,8 +14,8 @@ use crate::log::{LevelMask, level};
 pub(crate) enum Change {
     /// Other log levels.
     Levels(LevelMask),
-    /// A database with this place among those of the configuration refuses writes, or takes them again.
-    ReadOnly(usize, bool),
+    /// The database with this number refuses writes, or takes them again.
+    ReadOnly(i32, bool),
     /// Nothing, in effect.
     Nothing,
 }
@@ -41,9 +41,9 @@ pub(crate) fn read(
     let Some(number) = number else {
         return Err(unwilling(""));
     };
-    let is_it = |context: &std::sync::Arc<ironbark_directory::Context>| context.number.to_string() == number;
-    match configuration.contexts.iter().position(is_it) {
-        Some(place) => read_only(configuration, place, modifications),
+    let mut contexts = configuration.contexts.iter();
+    match contexts.find(|context| context.number.to_string() == number) {
+        Some(context) => read_only(context, modifications),
         None => Err(unwilling("")),
     }
 }
@@ -54,7 +54,7 @@ fn unwilling(text: &'static str) -> OperationError {
 
 /// Attributes that modifications bring along: `modifiersName` and its like.
 fn is_of_the_server(modification: &Modification) -> bool {
-    modification.authority == ironbark_directory::operation::Authority::Server
+    modification.authority == Authority::Server
 }
 
 fn read_levels(mut levels: LevelMask, modifications: &[Modification]) -> Result<LevelMask, OperationError> {
@@ -99,15 +99,8 @@ fn is_shown(levels: LevelMask, mask: LevelMask) -> bool {
     }
 }
 
-fn read_only(
-    configuration: &Configuration,
-    place: usize,
-    modifications: &[Modification],
-) -> Result<Change, OperationError> {
+fn read_only(context: &Context, modifications: &[Modification]) -> Result<Change, OperationError> {
     let violation = || OperationError::code(ResultCode::CONSTRAINT_VIOLATION);
-    let Some(context) = configuration.contexts.get(place) else {
-        return Err(unwilling(""));
-    };
     if context.settings.kind == DatabaseKind::Monitor {
         return Err(unwilling("no modifications allowed to monitor database entry"));
     }
@@ -146,6 +139,6 @@ fn read_only(
         // An entry without it would not be one of a database.
         None => Err(violation()),
         Some(after) if after == before => Ok(Change::Nothing),
-        Some(after) => Ok(Change::ReadOnly(place, after)),
+        Some(after) => Ok(Change::ReadOnly(context.number, after)),
     }
 }

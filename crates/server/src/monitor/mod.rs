@@ -20,11 +20,17 @@ mod tree;
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use ironbark_directory::{Configuration, Directory, VirtualContext};
-use ironbark_model::{Dn, Entry};
+use ironbark_config::Operations;
+use ironbark_directory::{
+    ChangeAuthor, Configuration, Directory, OperationError, VirtualChange, VirtualContext, complete_entries,
+};
+use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_runtime::{Clock, WallTime};
 
-use self::tree::{Tree, generalized_time};
+use self::{
+    change::Change,
+    tree::{Tree, generalized_time},
+};
 use crate::{log::Log, log::level, pool::Pool};
 
 /// The naming context cn=Monitor.
@@ -34,9 +40,11 @@ pub(crate) struct Monitor {
     clock: Clock,
     started: WallTime,
     facts: Facts,
-    /// What is made after the directory, which owns this.
-    server: OnceLock<(Weak<Directory>, Arc<Pool>)>,
+    server: Arc<Attached>,
 }
+
+/// What is made after the directory, which owns the monitor.
+pub(crate) type Attached = OnceLock<(Weak<Directory>, Arc<Pool>)>;
 
 /// What does not change while the server runs.
 #[derive(Clone, Debug)]
@@ -50,21 +58,15 @@ pub(crate) struct Facts {
 }
 
 impl Monitor {
-    pub(crate) fn new(suffix: Dn, log: Log, clock: Clock, facts: Facts) -> Self {
+    pub(crate) fn new(suffix: Dn, log: Log, clock: Clock, facts: Facts, server: Arc<Attached>) -> Self {
         Self {
             suffix,
             log,
             started: clock.now(),
             clock,
             facts,
-            server: OnceLock::new(),
+            server,
         }
-    }
-
-    /// Makes the server known, once it is there.
-    pub(crate) fn attach(&self, directory: &Arc<Directory>, pool: Arc<Pool>) {
-        // A second call would say the same.
-        let _ = self.server.set((Arc::downgrade(directory), pool));
     }
 
     fn base(tree: &mut Tree<'_>) {
@@ -129,7 +131,27 @@ impl VirtualContext for Monitor {
         operations::refreshed(&configuration.schema, entry, sent)
     }
 
-    fn entries(&self, configuration: &Configuration) -> Vec<Entry> {
+    fn writes(&self) -> Operations {
+        Operations::MODIFY
+    }
+
+    fn change(&self, change: &VirtualChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
+        let VirtualChange::Modify { dn, modifications } = change else {
+            return Err(OperationError::code(ResultCode::UNWILLING_TO_PERFORM));
+        };
+        match change::read(by.configuration, self.log.levels(), dn, modifications)? {
+            Change::Levels(levels) => self.log.set_levels(levels),
+            Change::ReadOnly(number, is_read_only) => by
+                .directory
+                .set_read_only(number, is_read_only)
+                .map_err(|error| OperationError::new(ResultCode::OTHER, error.to_string()))?,
+            Change::Nothing => {}
+        }
+        tracing::info!(target: "any", "monitor: {} changed {}", by.dn, dn.pretty());
+        Ok(())
+    }
+
+    fn entries(&self, configuration: &Configuration) -> Arc<[Entry]> {
         let mut tree = Tree::new(&configuration.schema, &self.suffix, self.started);
         Self::base(&mut tree);
         databases::add_backends(&mut tree, configuration);
@@ -160,7 +182,7 @@ impl VirtualContext for Monitor {
         if let Some((directory, _)) = &server {
             own::add(&mut tree, configuration, directory.statistics());
         }
-        tree.finish()
+        complete_entries(configuration, tree.finish())
     }
 }
 

@@ -1,8 +1,10 @@
 //! Indexes: their rows in `indexes`, what they mean under a schema, and which attributes feed them.
 //!
-//! Row: key varint(index number); value: byte kind, byte state (0 not built, 1 active), byte flags (1 nolang, 2 nosubtypes), varint
-//! length of the attribute type's name, the name, OID of the matching rule that makes the keys (nothing for presence and
-//! approximate). Kinds: 1 presence, 2 equality by hash, 3 equality in order, 4 substring, 5 approximate.
+//! Row: key varint(index number); value: byte kind, byte state, byte flags (1 nolang, 2 nosubtypes), in state 3 varint ID of the last
+//! entry that is in it and varint number of entries that are, varint length of the attribute type's name, the name, OID of the matching
+//! rule that makes the keys (nothing for presence and approximate). Kinds: 1 presence, 2 equality by hash, 3 equality in order,
+//! 4 substring, 5 approximate. States: 0 not built, 1 active, 2 dropped (its keys are being deleted), 3 being built, 4 active until the
+//! index that takes its place is built.
 
 use heed::{RoTxn, RwTxn};
 use ironbark_model::{
@@ -13,7 +15,7 @@ use ironbark_model::{
 use smallvec::SmallVec;
 
 use crate::{
-    StoreError,
+    EntryId, StoreError,
     database::IndexDefinition,
     tables::{MetaRow, Tables},
     varint,
@@ -61,12 +63,25 @@ impl IndexKind {
     }
 }
 
+/// How far an index is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum IndexState {
+    /// The entries up to `position` are in it, which are `done` in number, and all changes since it was defined.
+    Building { position: EntryId, done: u64 },
+    /// Complete.
+    Active,
+    /// No longer used or kept up to date; its keys are being deleted.
+    Dropped,
+    /// Complete, and no longer wanted once the index that takes its place is.
+    Superseded,
+}
+
 /// A row of `indexes`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct StoredIndex {
     pub(crate) number: u64,
     pub(crate) kind: IndexKind,
-    pub(crate) active: bool,
+    pub(crate) state: IndexState,
     pub(crate) no_language: bool,
     pub(crate) no_subtypes: bool,
     pub(crate) attribute: Box<str>,
@@ -80,15 +95,32 @@ pub(crate) struct Index {
     pub(crate) stored: StoredIndex,
     /// First bytes of all its keys.
     pub(crate) prefix: SmallVec<[u8; 4]>,
+    /// The first transaction whose snapshots it is complete in, if it is active.
+    pub(crate) usable_from: usize,
     pub(crate) attribute_type: TypeNumber,
     /// The rule that makes its keys: none for presence, or when the schema has none (then it has no keys).
     pub(crate) rule: Option<&'static MatchingRule>,
 }
 
+impl IndexState {
+    pub(crate) const NOT_BUILT: Self = Self::Building { position: 0, done: 0 };
+}
+
 impl StoredIndex {
     fn encode(&self) -> Vec<u8> {
         let flags = u8::from(self.no_language) | (u8::from(self.no_subtypes) << 1);
-        let mut row = vec![self.kind as u8, u8::from(self.active), flags];
+        let state = match self.state {
+            IndexState::Building { position: 0, .. } => 0,
+            IndexState::Active => 1,
+            IndexState::Dropped => 2,
+            IndexState::Building { .. } => 3,
+            IndexState::Superseded => 4,
+        };
+        let mut row = vec![self.kind as u8, state, flags];
+        if let IndexState::Building { position: 1.., done } = self.state {
+            varint::put(&mut row, self.position());
+            varint::put(&mut row, done);
+        }
         varint::put(&mut row, self.attribute.len() as u64);
         row.extend_from_slice(self.attribute.as_bytes());
         row.extend_from_slice(self.rule.as_bytes());
@@ -99,17 +131,49 @@ impl StoredIndex {
             return None;
         };
         let mut rest = rest;
+        let state = match state {
+            0 => IndexState::NOT_BUILT,
+            1 => IndexState::Active,
+            2 => IndexState::Dropped,
+            3 => IndexState::Building {
+                position: varint::take(&mut rest)?,
+                done: varint::take(&mut rest)?,
+            },
+            4 => IndexState::Superseded,
+            _ => return None,
+        };
         let length = usize::try_from(varint::take(&mut rest)?).ok()?;
         let (attribute, rule) = rest.split_at_checked(length)?;
         Some(Self {
             number: varint::read(key)?,
             kind: IndexKind::from_byte(*kind)?,
-            active: *state == 1,
+            state,
             no_language: flags & 1 != 0,
             no_subtypes: flags & 2 != 0,
             attribute: std::str::from_utf8(attribute).ok()?.into(),
             rule: std::str::from_utf8(rule).ok()?.into(),
         })
+    }
+    /// Whether it holds everything that it should.
+    pub(crate) fn is_complete(&self) -> bool {
+        matches!(self.state, IndexState::Active | IndexState::Superseded)
+    }
+    /// The last entry that is in it, while it is being built.
+    pub(crate) fn position(&self) -> EntryId {
+        match self.state {
+            IndexState::Building { position, .. } => position,
+            _ => 0,
+        }
+    }
+    /// Attribute and kind as `index` has them.
+    pub(crate) fn text(&self) -> String {
+        format!("{} {}", self.attribute, self.kind.word())
+    }
+    /// Whether it serves the same filter items, whatever its flags.
+    pub(crate) fn stands_for(&self, other: &Self) -> bool {
+        self.kind.word() == other.kind.word()
+            && self.attribute.eq_ignore_ascii_case(&other.attribute)
+            && self.rule == other.rule
     }
     /// Writes the row.
     pub(crate) fn store(&self, txn: &mut RwTxn<'_>, tables: &Tables) -> Result<(), StoreError> {
@@ -160,7 +224,7 @@ fn wanted(schema: &Schema, definitions: &[IndexDefinition]) -> Result<Vec<Stored
             let index = StoredIndex {
                 number: 0,
                 kind,
-                active: false,
+                state: IndexState::NOT_BUILT,
                 no_language: definition.no_language,
                 no_subtypes: definition.no_subtypes,
                 attribute: found.names.first().unwrap_or(&found.oid).clone(),
@@ -177,42 +241,44 @@ fn wanted(schema: &Schema, definitions: &[IndexDefinition]) -> Result<Vec<Stored
     Ok(wanted)
 }
 
-/// Brings `indexes` in line with the configuration: new definitions get numbers, dropped ones lose row and keys. An index is active at
-/// once when there are no entries. Whether anything was changed.
+/// Brings `indexes` in line with the configuration: new definitions get numbers, those that are gone are marked as dropped, or serve on
+/// until what takes their place is built. An index is active at once when there are no entries. Whether anything was changed.
 pub(crate) fn register(
     txn: &mut RwTxn<'_>,
     tables: &Tables,
     schema: &Schema,
     definitions: &[IndexDefinition],
 ) -> Result<bool, StoreError> {
-    let stored = load(txn, tables)?;
+    let mut rows = load(txn, tables)?;
     let wanted = wanted(schema, definitions)?;
-    let empty = tables.entries.is_empty(txn)?;
+    let is_empty = tables.entries.is_empty(txn)?;
     let mut changed = false;
-    for dropped in stored
-        .iter()
-        .filter(|old| !wanted.iter().any(|new| new.same_definition(old)))
-    {
-        let key = varint::Key::new(dropped.number);
-        changed |= tables.indexes.delete(txn, key.bytes())?;
-        Tables::delete_prefix(txn, &tables.index, key.bytes(), usize::MAX)?;
-    }
     let mut next = tables.number(txn, MetaRow::NextIndex)?;
-    for mut new in wanted {
-        match stored.iter().find(|old| new.same_definition(old)) {
-            Some(old) if old.active || !empty => {}
+    for new in &wanted {
+        let known = rows
+            .iter_mut()
+            .find(|old| new.same_definition(old) && old.state != IndexState::Dropped);
+        let state = match &known {
+            Some(old) if old.state == IndexState::Superseded => IndexState::Active,
+            Some(old) if !is_empty => old.state,
+            None if !is_empty => IndexState::NOT_BUILT,
+            _ => IndexState::Active,
+        };
+        match known {
+            Some(old) if old.state == state => {}
             Some(old) => {
-                let active = StoredIndex {
-                    active: true,
-                    ..old.clone()
-                };
-                active.store(txn, tables)?;
+                old.state = state;
+                old.store(txn, tables)?;
                 changed = true;
             }
             None => {
-                new.number = next;
-                new.active = empty;
-                new.store(txn, tables)?;
+                let row = StoredIndex {
+                    number: next,
+                    state,
+                    ..new.clone()
+                };
+                row.store(txn, tables)?;
+                rows.push(row);
                 next += 1;
                 changed = true;
             }
@@ -221,21 +287,57 @@ pub(crate) fn register(
     if changed {
         tables.put_number(txn, MetaRow::NextIndex, next)?;
     }
+    let unwanted = rows
+        .iter()
+        .filter(|old| !matches!(old.state, IndexState::Dropped) && !wanted.iter().any(|new| new.same_definition(old)));
+    for old in unwanted {
+        // Not yet built, or built with other flags.
+        let successor = |row: &StoredIndex| {
+            matches!(row.state, IndexState::Building { .. })
+                && row.stands_for(old)
+                && wanted.iter().any(|new| new.same_definition(row))
+        };
+        let state = if old.is_complete() && rows.iter().any(successor) {
+            IndexState::Superseded
+        } else {
+            IndexState::Dropped
+        };
+        if old.state != state {
+            StoredIndex { state, ..old.clone() }.store(txn, tables)?;
+            changed = true;
+        }
+    }
     Ok(changed)
 }
 
-/// Indexes under a schema. One whose attribute is no longer defined is left out; `register` drops it.
-pub(crate) fn resolve(schema: &Schema, stored: Vec<StoredIndex>) -> Result<Vec<Index>, StoreError> {
+/// Indexes under a schema, as transaction `version` has them. Dropped ones are left out, and those whose attribute is not defined;
+/// `register` drops these. `before` is what was known before.
+pub(crate) fn resolve(
+    schema: &Schema,
+    stored: Vec<StoredIndex>,
+    (before, version): (&[Index], usize),
+) -> Result<Vec<Index>, StoreError> {
     let mut indexes = Vec::with_capacity(stored.len());
     for stored in stored {
+        if stored.state == IndexState::Dropped {
+            continue;
+        }
         let Some(found) = schema.find_attribute_type(stored.attribute.as_bytes()) else {
             continue;
         };
         let rule = rule_of(found, stored.kind);
         let mut stored = stored;
         // The schema has another rule now: the index is of no use until the database is opened anew and the index built.
-        stored.active &= rule.map_or("", |rule| rule.oid) == &*stored.rule;
+        if rule.map_or("", |rule| rule.oid) != &*stored.rule {
+            stored.state = IndexState::NOT_BUILT;
+        }
+        let known = before.iter().find(|index| index.stored.number == stored.number);
         indexes.push(Index {
+            // A snapshot may be older than the catalog that it is read with.
+            usable_from: match known {
+                Some(index) if index.stored.is_complete() => index.usable_from,
+                _ => version,
+            },
             prefix: SmallVec::from_slice(varint::Key::new(stored.number).bytes()),
             attribute_type: found.number,
             rule,

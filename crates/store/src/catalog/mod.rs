@@ -13,7 +13,7 @@ use ironbark_model::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-pub(crate) use index::{Index, IndexKind};
+pub(crate) use index::{Index, IndexKind, IndexState};
 
 use crate::{StoreError, record::codec, tables::Tables, varint};
 
@@ -55,7 +55,8 @@ pub(crate) struct Special {
 #[derive(Debug, Clone)]
 pub(crate) struct Catalog {
     pub(crate) schema: Arc<Schema>,
-    attributes: Vec<AttributeInfo>,
+    /// `None`: not in the schema. No entry has it, or it came under a later schema than this catalog's.
+    attributes: Vec<Option<AttributeInfo>>,
     answer_names: Vec<AnswerName>,
     texts: Vec<Box<str>>,
     numbers: FxHashMap<AttributeDescription, u16>,
@@ -79,12 +80,29 @@ impl Special {
     }
 }
 
-impl Catalog {
+/// What to do about an attribute that entries may have and the schema does not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Undefined {
+    /// Refuse the schema.
+    Refused,
+    /// Pass over it: it came under a later schema, and what reads under this one is about to end.
+    Invisible,
+}
+
+/// What a catalog is made of besides the schema.
+pub(crate) struct Parts<'a> {
+    /// Texts of all attribute numbers, in order; an empty one is out of use.
+    pub(crate) texts: Vec<Box<str>>,
+    pub(crate) indexes: Vec<index::StoredIndex>,
+    /// What was known before, if anything.
+    pub(crate) before: &'a [Index],
+    /// The transaction that all this is of.
+    pub(crate) version: usize,
+}
+
+impl Parts<'_> {
     /// Reads numbers and indexes from the file.
-    ///
-    /// # Errors
-    /// An attribute that is stored has no definition in `schema`.
-    pub(crate) fn load(txn: &RoTxn<'_>, tables: &Tables, schema: Arc<Schema>) -> Result<Self, StoreError> {
+    pub(crate) fn load<'a>(txn: &RoTxn<'_>, tables: &Tables, before: &'a [Index]) -> Result<Parts<'a>, StoreError> {
         let mut texts = Vec::new();
         for row in tables.attributes.iter(txn)? {
             let (key, text) = row?;
@@ -94,18 +112,23 @@ impl Catalog {
             let text = std::str::from_utf8(text).map_err(|_| StoreError::damaged("a text of `attributes`"))?;
             texts.push(text.into());
         }
-        let indexes = index::load(txn, tables)?;
-        Self::build(schema, texts, indexes)
+        Ok(Parts {
+            texts,
+            indexes: index::load(txn, tables)?,
+            before,
+            version: txn.id(),
+        })
     }
+}
 
-    /// The same database under another schema or with other indexes.
-    pub(crate) fn build(
-        schema: Arc<Schema>,
-        texts: Vec<Box<str>>,
-        indexes: Vec<index::StoredIndex>,
-    ) -> Result<Self, StoreError> {
+impl Catalog {
+    /// Numbers and indexes under a schema.
+    ///
+    /// # Errors
+    /// An attribute that is stored has no definition in `schema`.
+    pub(crate) fn build(schema: Arc<Schema>, parts: Parts<'_>, undefined: Undefined) -> Result<Self, StoreError> {
         let special = Special::of(&schema);
-        let indexes = index::resolve(&schema, indexes)?;
+        let indexes = index::resolve(&schema, parts.indexes, (parts.before, parts.version))?;
         let mut catalog = Self {
             by_type: vec![Box::default(); schema.attribute_types().len()],
             attributes: Vec::new(),
@@ -116,13 +139,32 @@ impl Catalog {
             indexes,
             special,
         };
-        for text in texts {
-            let description = catalog.schema.attribute_description(text.as_bytes()).map_err(|error| {
-                StoreError::Format(format!("attribute `{text}` is stored in the database, but: {error}"))
-            })?;
-            catalog.add(description, text);
+        for text in parts.texts {
+            match catalog.schema.attribute_description(text.as_bytes()) {
+                Ok(description) => {
+                    catalog.add(description, text);
+                }
+                Err(error) if undefined == Undefined::Refused && !text.is_empty() => {
+                    return Err(StoreError::Format(format!(
+                        "attribute `{text}` is stored in the database, but: {error}"
+                    )));
+                }
+                Err(_) => catalog.add_undefined(text),
+            }
         }
         Ok(catalog)
+    }
+
+    /// Keeps the number of an attribute that the schema does not have.
+    fn add_undefined(&mut self, text: Box<str>) {
+        let mut encoded = Vec::with_capacity(text.len() + 2);
+        codec::put_value(text.as_bytes(), &mut encoded);
+        self.attributes.push(None);
+        self.answer_names.push(AnswerName {
+            encoded: encoded.into(),
+            is_operational: true,
+        });
+        self.texts.push(text);
     }
 
     /// Texts of all numbers, in order.
@@ -154,7 +196,7 @@ impl Catalog {
             feeds,
             description: description.clone(),
         };
-        self.attributes.push(info);
+        self.attributes.push(Some(info));
         self.answer_names.push(answer_name);
         self.texts.push(text);
         self.numbers.insert(description, number);
@@ -164,7 +206,18 @@ impl Catalog {
     /// What a number stands for.
     #[inline]
     pub(crate) fn attribute(&self, number: u16) -> Option<&AttributeInfo> {
-        self.attributes.get(usize::from(number))
+        self.attributes.get(usize::from(number))?.as_ref()
+    }
+    /// Whether a number was given out, be what it stands for known or not.
+    pub(crate) fn is_number(&self, number: u16) -> bool {
+        usize::from(number) < self.attributes.len()
+    }
+    /// All descriptions that are known.
+    pub(crate) fn descriptions(&self) -> impl Iterator<Item = (&AttributeInfo, &str)> {
+        self.attributes
+            .iter()
+            .zip(&self.texts)
+            .filter_map(|(info, text)| Some((info.as_ref()?, &**text)))
     }
     /// How an answer names it.
     #[inline]

@@ -1,11 +1,11 @@
-//! Statistics, hot copy, stale readers, and building indexes.
+//! Statistics, hot copy, stale readers.
 
 use std::path::Path;
 
 use heed::CompactionOption;
 
 use super::Database;
-use crate::{EntryId, StoreError, keys::KeySet, posting::list, record::image::Image, tables::Tables, write};
+use crate::StoreError;
 
 /// Figures of an environment, for cn=Monitor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -28,10 +28,6 @@ pub struct DatabaseStat {
 
 /// Pages at the beginning of each file.
 const META_PAGES: usize = 2;
-/// Entries that one step of a build reads: bounds the time that writers wait.
-const STEP_ENTRIES: usize = 20_000;
-/// Rows that one step deletes.
-const STEP_ROWS: usize = 100_000;
 
 impl Database {
     /// Figures as of now.
@@ -90,134 +86,4 @@ impl Database {
         }
         copied
     }
-    /// Builds indexes anew: of the attributes named, or of all that are inactive when none is named. Works in bounded steps, between
-    /// which other writers go on; they keep the index up to date from the first step on. `progress` is called with the number of
-    /// entries done.
-    ///
-    /// # Errors
-    /// No index is defined for an attribute.
-    pub fn reindex(&self, attributes: &[&str], progress: &mut dyn FnMut(u64)) -> Result<(), StoreError> {
-        let chosen = self.choose_indexes(attributes)?;
-        if chosen.is_empty() {
-            return Ok(());
-        }
-        self.set_index_state(&chosen, false)?;
-        for &number in &chosen {
-            let prefix = crate::varint::Key::new(number);
-            loop {
-                let mut write = self.write()?;
-                let deleted = Tables::delete_prefix(&mut write.txn, &self.tables.index, prefix.bytes(), STEP_ROWS)?;
-                write.commit()?;
-                if deleted < STEP_ROWS {
-                    break;
-                }
-            }
-        }
-        let (mut after, mut done) = (0, 0u64);
-        loop {
-            let mut write = self.write()?;
-            let (last, count) = build_step(&mut write, &chosen, after)?;
-            write.commit()?;
-            done += count as u64;
-            progress(done);
-            if count < STEP_ENTRIES {
-                break;
-            }
-            after = last;
-        }
-        self.set_index_state(&chosen, true)
-    }
-
-    fn choose_indexes(&self, attributes: &[&str]) -> Result<Vec<u64>, StoreError> {
-        let catalog = self.catalog.load();
-        let inactive = catalog.indexes.iter().filter(|index| !index.stored.active);
-        if attributes.is_empty() {
-            return Ok(inactive.map(|index| index.stored.number).collect());
-        }
-        let mut chosen = Vec::new();
-        for attribute in attributes {
-            let wanted = catalog
-                .schema
-                .find_attribute_type(attribute.as_bytes())
-                .map(|found| found.number);
-            let before = chosen.len();
-            let of_type = catalog
-                .indexes
-                .iter()
-                .filter(|index| Some(index.attribute_type) == wanted);
-            chosen.extend(of_type.map(|index| index.stored.number));
-            if chosen.len() == before {
-                return Err(StoreError::Format(format!(
-                    "no index is defined for attribute \"{attribute}\""
-                )));
-            }
-        }
-        chosen.sort_unstable();
-        chosen.dedup();
-        Ok(chosen)
-    }
-
-    fn set_index_state(&self, chosen: &[u64], active: bool) -> Result<(), StoreError> {
-        let mut write = self.write()?;
-        let mut catalog = (*write.catalog).clone();
-        for index in catalog
-            .indexes
-            .iter_mut()
-            .filter(|index| chosen.contains(&index.stored.number))
-        {
-            index.stored.active = active;
-            index.stored.store(&mut write.txn, &self.tables)?;
-        }
-        write.catalog = std::sync::Arc::new(catalog);
-        write.commit()
-    }
-}
-
-/// Adds the keys of the next entries; the last ID and the number of entries.
-fn build_step(
-    write: &mut write::WriteTransaction<'_>,
-    chosen: &[u64],
-    after: EntryId,
-) -> Result<(EntryId, usize), StoreError> {
-    let catalog = write.catalog.clone();
-    let positions: Vec<u16> = catalog
-        .indexes
-        .iter()
-        .zip(0u16..)
-        .filter(|(index, _)| chosen.contains(&index.stored.number))
-        .map(|(_, at)| at)
-        .collect();
-    let (mut last, mut count) = (after, 0);
-    let mut pairs: Vec<(Box<[u8]>, EntryId)> = Vec::new();
-    let mut keys = KeySet::default();
-    let start = crate::varint::Key::new(after);
-    let range = (std::ops::Bound::Excluded(start.bytes()), std::ops::Bound::Unbounded);
-    for row in write.tables().entries.range(&write.txn, &range)?.take(STEP_ENTRIES) {
-        let (key, bytes) = row?;
-        let id = crate::varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"))?;
-        let image = Image::decode(bytes, write.shared()).ok_or_else(|| StoreError::damaged("a record"))?;
-        keys.clear();
-        write::index::image_keys(
-            &write.txn,
-            write.tables(),
-            &catalog,
-            id,
-            &image,
-            Some(&positions),
-            &mut keys,
-        )?;
-        keys.sort();
-        pairs.extend(keys.iter().map(|key| (key.into(), id)));
-        last = id;
-        count += 1;
-    }
-    pairs.sort_unstable();
-    let tables = *write.tables();
-    for group in pairs.chunk_by(|a, b| a.0 == b.0) {
-        let ids: Vec<EntryId> = group.iter().map(|pair| pair.1).collect();
-        if let Some((key, _)) = group.first() {
-            list::insert_sorted(&mut write.txn, &tables.index, key, &ids)?;
-        }
-    }
-    Ok((last, count))
 }

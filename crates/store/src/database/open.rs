@@ -2,22 +2,23 @@
 
 use std::{
     fs::OpenOptions,
-    os::unix::fs::OpenOptionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
     sync::{
-        Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicUsize},
     },
+    time::Duration,
 };
 
 use arc_swap::ArcSwap;
 use heed::{CommitOrAbort, EnvFlags, EnvOpenOptions, types::Bytes};
-use ironbark_model::Schema;
+use ironbark_model::{Dn, Schema};
 
-use super::{Database, DatabaseOptions};
+use super::{Common, Database, DatabaseOptions};
 use crate::{
     StoreError,
-    catalog::{Catalog, index},
+    catalog::{Catalog, Parts, Undefined, index},
     sets::{SetWriter, SharedSets},
     tables::{Environment, FORMAT_VERSION, MetaRow, TABLE_COUNT, Tables},
 };
@@ -26,6 +27,9 @@ use crate::{
 const RESERVE: u64 = 1 << 40;
 /// LMDB's page size is the system's; map sizes are rounded up to this multiple of both usual ones.
 const ROUNDING: u64 = 65_536;
+
+/// Closing takes no longer than it takes to unmap a file.
+const CLOSING_TIME: Duration = Duration::from_secs(10);
 
 /// See [`Database::open`].
 pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Database, StoreError> {
@@ -50,25 +54,60 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
             txn.commit()?;
         }
     }
-    let shared = SharedSets::default();
+    let sets = SharedSets::default();
     let txn = env.read_txn()?;
-    shared.load(&txn, &tables)?;
-    let catalog = Catalog::load(&txn, &tables, schema)?;
-    let loaded = txn.id();
+    sets.load(&txn, &tables)?;
     drop(txn);
     let mut writer = SetWriter::default();
-    writer.begin(&shared);
-    let database = Database {
+    writer.begin(&sets);
+    let common = Common {
+        file: file_of(&options)?,
         env,
         tables,
         options,
-        shared,
-        catalog: ArcSwap::from_pointee(catalog),
-        loaded: AtomicUsize::new(0),
+        sets,
         writer: Mutex::new(writer),
+        index_work: AtomicBool::new(true),
     };
-    database.loaded.store(loaded, Ordering::Release);
-    Ok(database)
+    let suffixes = common.options.suffixes.clone();
+    Database::of(Arc::new(common), schema, suffixes)
+}
+
+/// Device and inode of `data.mdb`: tells whether the path still leads to the file that is open.
+pub(super) fn file_of(options: &DatabaseOptions) -> Result<(u64, u64), StoreError> {
+    let path = options.directory.join("data.mdb");
+    let found = std::fs::metadata(&path).map_err(|error| StoreError::file(&path, error))?;
+    Ok((found.dev(), found.ino()))
+}
+
+impl Database {
+    /// A database of an open environment.
+    pub(super) fn of(common: Arc<Common>, schema: Arc<Schema>, suffixes: Vec<Dn>) -> Result<Self, StoreError> {
+        let txn = common.env.read_txn()?;
+        {
+            let _writer = common.writer.lock().unwrap_or_else(PoisonError::into_inner);
+            common.sets.load(&txn, &common.tables)?;
+        }
+        // No snapshot of it is older than this.
+        let parts = Parts {
+            version: 0,
+            ..Parts::load(&txn, &common.tables, &[])?
+        };
+        let catalog = Catalog::build(schema, parts, Undefined::Refused)?;
+        let loaded = AtomicUsize::new(txn.id());
+        drop(txn);
+        Ok(Self {
+            env: common.env.clone(),
+            tables: common.tables,
+            options: DatabaseOptions {
+                suffixes,
+                ..common.options.clone()
+            },
+            common,
+            catalog: ArcSwap::from_pointee(catalog),
+            loaded,
+        })
+    }
 }
 
 /// Makes missing files with the wanted mode; LMDB would make them 0600.
@@ -134,12 +173,27 @@ fn open_environment(options: &DatabaseOptions) -> Result<Environment, StoreError
                 size = (size / 4).next_multiple_of(ROUNDING);
             }
             Err(heed::Error::Io(error)) => return Err(StoreError::file(&options.directory, error)),
+            Err(heed::Error::EnvAlreadyOpened) => wait_until_closed(&options.directory)?,
             Err(heed::Error::Mdb(error)) => {
                 let path = options.directory.join("data.mdb");
                 return Err(StoreError::Format(format!("{}: {error}", path.display())));
             }
             Err(error) => return Err(error.into()),
         }
+    }
+}
+
+/// An environment on this directory is being closed by whoever used it last.
+fn wait_until_closed(directory: &Path) -> Result<(), StoreError> {
+    let path = directory
+        .canonicalize()
+        .map_err(|error| StoreError::file(directory, error))?;
+    match heed::env_closing_event(&path) {
+        Some(closing) if !closing.wait_timeout(CLOSING_TIME) => {
+            let path = directory.display();
+            Err(StoreError::Format(format!("{path}: is in use in this process already")))
+        }
+        _ => Ok(()),
     }
 }
 

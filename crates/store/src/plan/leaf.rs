@@ -60,8 +60,9 @@ impl Planner<'_, '_> {
         let feeds = &catalog.attribute(first)?.feeds;
         feeds.iter().find_map(|at| {
             let index = catalog.indexes.get(usize::from(*at))?;
-            let serves = index.stored.active
+            let serves = index.stored.is_complete()
                 && kinds.contains(&index.stored.kind)
+                && (index.usable_from == 0 || self.view.txn.id() >= index.usable_from)
                 && rest
                     .iter()
                     .all(|&number| catalog.attribute(number).is_some_and(|info| info.feeds.contains(at)));

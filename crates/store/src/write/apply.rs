@@ -224,7 +224,12 @@ impl WriteTransaction<'_> {
     pub(super) fn put_record(&mut self, id: EntryId, image: &Image, old: Option<&Image>) -> Result<(), StoreError> {
         let tables = self.tables();
         self.scratch.record.clear();
-        image.encode(old, &mut self.sets, &self.database.shared, &mut self.scratch.record);
+        image.encode(
+            old,
+            &mut self.sets,
+            &self.database.common.sets,
+            &mut self.scratch.record,
+        );
         Ok(tables
             .entries
             .put(&mut self.txn, varint::Key::new(id).bytes(), &self.scratch.record)?)

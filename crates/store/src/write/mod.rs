@@ -14,7 +14,7 @@ use ironbark_model::{AttributeDescription, Dn};
 
 use crate::{
     ChangeRecord, Database, Effect, EntryId, StoreError, View,
-    catalog::Catalog,
+    catalog::{Catalog, Parts, Undefined},
     keys::KeySet,
     record::codec::FLAG_REFERRAL,
     sets::{SetWriter, SharedSets},
@@ -52,7 +52,7 @@ impl<'d> WriteTransaction<'d> {
             let read = database.env.read_txn()?;
             database.catch_up(&read)?;
         }
-        sets.begin(&database.shared);
+        sets.begin(&database.common.sets);
         let next_entry = database.tables.number(&txn, MetaRow::NextEntry)?.max(1);
         let catalog = database.catalog.load_full();
         Ok(Self {
@@ -70,7 +70,7 @@ impl<'d> WriteTransaction<'d> {
         &self.database.tables
     }
     pub(crate) fn shared(&self) -> &'d SharedSets {
-        &self.database.shared
+        &self.database.common.sets
     }
     /// Read operations on the transaction's current state, its own changes included.
     pub fn view(&self) -> View<'_> {
@@ -139,6 +139,13 @@ impl<'d> WriteTransaction<'d> {
         result.map_err(|error| StoreError::from(error).with_room_checked(&self.database.options.directory))
     }
 
+    /// Takes up what this transaction has changed in `attributes` and `indexes`.
+    pub(crate) fn reload(&mut self) -> Result<(), StoreError> {
+        let parts = Parts::load(&self.txn, &self.database.tables, &self.catalog.indexes)?;
+        let catalog = Catalog::build(self.catalog.schema.clone(), parts, Undefined::Refused)?;
+        self.catalog = Arc::new(catalog);
+        Ok(())
+    }
     /// Keeps count of referral entries: the flags of one before (0: it was not there) and after.
     fn count_referrals(&mut self, before: u8, after: u8) {
         self.referrals += i64::from(after & FLAG_REFERRAL != 0) - i64::from(before & FLAG_REFERRAL != 0);

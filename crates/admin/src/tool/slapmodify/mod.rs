@@ -12,7 +12,7 @@ use std::{
 };
 
 use ironbark_config::{Configuration, EnvironmentFlags, Restrict};
-use ironbark_directory::{Directory, Identity, OpenOptions, Peer, Session, Started, Worker};
+use ironbark_directory::{Directory, Factories, Identity, OpenOptions, Peer, Session, Started, Worker};
 use ironbark_ldap_proto::{
     AddRequest, Attribute, EncodeControl, List, MessageId, Modification, ModifyDnRequest, ModifyOperation,
     ModifyRequest, Request,
@@ -87,15 +87,17 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
             Box::new(BufReader::with_capacity(1 << 18, file))
         }
     };
+    let server_id = settings.server_id;
     let directory = Directory::open(OpenOptions {
         bare: false,
         configuration: for_tool(&chosen, options),
         clock: Clock::system(),
         randomness: Randomness::system(),
-        overlays: &ironbark_overlays::make,
-        monitor: &|_| None,
-        server_id: settings.server_id,
-        root_dse: Vec::new(),
+        factories: Factories {
+            overlays: Arc::new(ironbark_overlays::make),
+            server_id: Arc::new(move |_| server_id),
+            ..Factories::default()
+        },
     });
     for (_, database) in chosen.databases() {
         let path = &database.mdb.directory;

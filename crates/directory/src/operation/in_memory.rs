@@ -1,0 +1,296 @@
+//! Writes to trees in memory (cn=config, cn=Monitor): what the directory sees to before the tree carries out the change.
+//!
+//! Names, access rules, and the controls assertion, pre-read, post-read (of modify) and no-op are as for stored entries.
+
+use std::sync::Arc;
+
+use ironbark_config::access::Privileges;
+use ironbark_ldap_proto::controls::RequestControls;
+use ironbark_model::{Dn, Entry, ResultCode};
+use ironbark_store::{ChangeKind, ChangeRecord};
+
+use super::{
+    Executed, Origin, add, assertion,
+    modification::{self, Modification},
+    modify::check_access,
+    modify_dn::{self, Rename},
+    read_entry,
+    write_checks::{author_of, require},
+};
+use crate::{
+    Context, Directory, OperationError,
+    access::{Subject, Target, WriteCheck},
+    context::Backend,
+    overlay::Asked,
+    referral,
+    respond::Success,
+    tree::{ChangeAuthor, VirtualChange, VirtualContext, unsupported},
+    write_request::Change,
+    writer::Served,
+};
+
+/// A write to a tree under execution.
+struct Execution<'w> {
+    directory: &'w Arc<Directory>,
+    served: &'w Served,
+    context: &'w Context,
+    tree: &'w dyn VirtualContext,
+    origin: &'w Origin,
+    controls: &'w RequestControls<'w>,
+    entries: Arc<[Entry]>,
+}
+
+/// Executes a write. It has been committed when this returns.
+pub(crate) fn execute(
+    directory: &Arc<Directory>,
+    served: &Served,
+    origin: &Origin,
+    change: &Change,
+    controls: &RequestControls<'_>,
+) -> Result<(Success, Executed), OperationError> {
+    let context = &*served.context;
+    let Backend::Virtual { tree, .. } = &context.backend else {
+        return Err(unsupported());
+    };
+    refuse_controls(controls, matches!(change, Change::Modify(..)))?;
+    let execution = Execution {
+        directory,
+        served,
+        context,
+        tree: &**tree,
+        origin,
+        controls,
+        entries: tree.entries(&served.configuration),
+    };
+    match change {
+        Change::Add(dn, modifications) => execution.add(dn, modifications),
+        Change::Delete(dn) => execution.delete(dn),
+        Change::Modify(dn, modifications) => execution.modify(dn, modifications),
+        Change::ModifyDn(rename) => execution.rename(rename),
+    }
+}
+
+/// Trees do not lend themselves to these. The name that an added or renamed entry gets is the tree's own matter.
+fn refuse_controls(controls: &RequestControls<'_>, is_modify: bool) -> Result<(), OperationError> {
+    let critical = [
+        controls
+            .permissive_modify
+            .as_ref()
+            .is_some_and(|control| control.critical),
+        controls.tree_delete.as_ref().is_some_and(|control| control.critical),
+        controls.relax_rules.as_ref().is_some_and(|control| control.critical),
+        !is_modify && controls.post_read.as_ref().is_some_and(|control| control.critical),
+    ];
+    if critical.contains(&true) {
+        return Err(OperationError::new(
+            ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+            "critical control unavailable in context",
+        ));
+    }
+    Ok(())
+}
+
+impl Execution<'_> {
+    fn add(&self, dn: &Dn, modifications: &[Modification]) -> Result<(Success, Executed), OperationError> {
+        let mut modifications = modifications.to_vec();
+        modification::check_permitted(&self.served.configuration.schema, &mut modifications, false)?;
+        add::refuse_repetition(&self.served.configuration.schema, &modifications)?;
+        let entry = add::entry_of(dn.clone(), &modifications);
+        self.check_assertion(&entry)?;
+        if self.find(dn).is_some() {
+            return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS));
+        }
+        let superior = dn.parent().unwrap_or_default();
+        let superior = self.find(&superior).ok_or_else(|| self.missing(dn))?;
+        require(
+            self.check(superior).permits(Target::Children, Privileges::ADD),
+            "no write access to parent",
+        )?;
+        let check = self.check(&entry);
+        require(
+            check.permits(Target::Entry, Privileges::ADD),
+            "no write access to entry",
+        )?;
+        let attributes_granted = !self.context.settings.add_content_acl
+            || modifications
+                .iter()
+                .all(|modification| super::modify::is_granted(&check, modification));
+        require(attributes_granted, "no write access to attribute")?;
+        let asked = Asked::Add(entry.clone());
+        let executed = self.change(ChangeKind::Add, &VirtualChange::Add(entry), asked)?;
+        Ok((Success::default(), executed))
+    }
+
+    fn delete(&self, dn: &Dn) -> Result<(Success, Executed), OperationError> {
+        let entry = self.locate(dn)?;
+        self.check_superior_of(entry, Privileges::DELETE, "no write access to parent")?;
+        self.check_assertion(entry)?;
+        require(
+            self.check(entry).permits(Target::Entry, Privileges::DELETE),
+            "no write access to entry",
+        )?;
+        let success = self.pre_read(entry)?;
+        let asked = Asked::Delete {
+            dn: entry.dn.pretty().to_owned(),
+        };
+        let change = VirtualChange::Delete { dn: dn.clone() };
+        Ok((success, self.change(ChangeKind::Delete, &change, asked)?))
+    }
+
+    fn modify(&self, dn: &Dn, modifications: &[Modification]) -> Result<(Success, Executed), OperationError> {
+        let mut modifications = modifications.to_vec();
+        modification::check_permitted(&self.served.configuration.schema, &mut modifications, false)?;
+        let entry = self.locate(dn)?;
+        self.check_assertion(entry)?;
+        let mut success = self.pre_read(entry)?;
+        check_access(&self.check(entry), &modifications)?;
+        let asked = Asked::Modify {
+            dn: dn.pretty().to_owned(),
+            modifications: modifications.clone(),
+        };
+        let change = VirtualChange::Modify {
+            dn: dn.clone(),
+            modifications,
+        };
+        let executed = self.change(ChangeKind::Modify, &change, asked)?;
+        success.post_read = self.post_read(dn)?;
+        Ok((success, executed))
+    }
+
+    fn rename(&self, rename: &Rename) -> Result<(Success, Executed), OperationError> {
+        let dn = rename.dn();
+        modify_dn::check_names(&self.served.configuration, self.context, rename)?;
+        let entry = self.locate(dn)?;
+        let moves = rename.new_superior().is_some();
+        let needed = if moves { Privileges::DELETE } else { modify_dn::RENAME };
+        self.check_superior_of(entry, needed, "no write access to parent's children")?;
+        self.check_assertion(entry)?;
+        require(
+            self.check(entry).permits(Target::Entry, modify_dn::RENAME),
+            "no write access to old entry",
+        )?;
+        if let Some(wanted) = rename.new_superior() {
+            let superior = self
+                .find(wanted)
+                .ok_or_else(|| OperationError::new(ResultCode::NO_SUCH_OBJECT, "new superior not found"))?;
+            require(
+                self.check(superior).permits(Target::Children, Privileges::ADD),
+                "no write access to new superior's children",
+            )?;
+        }
+        let success = self.pre_read(entry)?;
+        let asked = rename.asked();
+        let change = rename.in_memory();
+        Ok((success, self.change(ChangeKind::ModifyDn, &change, asked)?))
+    }
+
+    /// Lets the tree carry it out, unless it is not meant to be.
+    fn change(&self, kind: ChangeKind, change: &VirtualChange, asked: Asked) -> Result<Executed, OperationError> {
+        if self.controls.no_op.is_some() {
+            return Err(OperationError::code(ResultCode::NO_OPERATION));
+        }
+        let stamp = self.directory.next_stamp();
+        let record = ChangeRecord {
+            csn: stamp.csn.as_str().into(),
+            author: String::from_utf8_lossy(self.origin.identity.dn.normalized()).into(),
+            kind,
+            effects: Vec::new(),
+        };
+        let by = ChangeAuthor {
+            directory: self.directory,
+            configuration: &self.served.configuration,
+            dn: author_of(&self.origin.identity),
+            stamp,
+        };
+        self.tree.change(change, &by)?;
+        let asked = if self.context.overlays.wants_request() {
+            vec![asked]
+        } else {
+            Vec::new()
+        };
+        Ok(Executed { record, asked })
+    }
+
+    fn find(&self, dn: &Dn) -> Option<&Entry> {
+        self.entries.iter().find(|entry| entry.dn == *dn)
+    }
+
+    fn locate(&self, dn: &Dn) -> Result<&Entry, OperationError> {
+        self.find(dn).ok_or_else(|| self.missing(dn))
+    }
+
+    /// noSuchObject with the deepest existing ancestor, if the subject may know of that.
+    fn missing(&self, dn: &Dn) -> OperationError {
+        let above = self.entries.iter().filter(|entry| dn.is_within(&entry.dn));
+        match above.max_by_key(|entry| entry.dn.depth()) {
+            None => referral::default_referral(&self.served.configuration, dn, None),
+            Some(entry) if self.check(entry).permits(Target::Entry, Privileges::DISCLOSE) => {
+                OperationError::no_such_object(entry.dn.pretty().to_owned())
+            }
+            Some(_) => OperationError::code(ResultCode::NO_SUCH_OBJECT),
+        }
+    }
+
+    fn subject(&self) -> Subject<'_> {
+        Subject::of(&self.origin.identity, self.context)
+    }
+
+    fn check<'e>(&'e self, entry: &'e Entry) -> WriteCheck<'e> {
+        WriteCheck::on_entry(self.context, &self.served.configuration, self.subject(), entry)
+    }
+
+    /// What has no superior in the tree only the rootdn touches.
+    fn check_superior_of(
+        &self,
+        entry: &Entry,
+        privileges: Privileges,
+        text: &'static str,
+    ) -> Result<(), OperationError> {
+        let superior = entry.dn.parent().and_then(|dn| self.find(&dn));
+        let granted = match superior {
+            Some(superior) => self.check(superior).permits(Target::Children, privileges),
+            None => self.subject().is_root,
+        };
+        require(granted, text)
+    }
+
+    fn check_assertion(&self, entry: &Entry) -> Result<(), OperationError> {
+        let Some(control) = &self.controls.assertion else {
+            return Ok(());
+        };
+        let configuration = &self.served.configuration;
+        assertion::check_assertion(self.context, configuration, self.subject(), entry, &control.value.0)
+    }
+
+    fn pre_read(&self, entry: &Entry) -> Result<Success, OperationError> {
+        let pre_read = match &self.controls.pre_read {
+            Some(control) => {
+                let wanted = (control.critical, control.value.0);
+                read_entry::read_in_memory(self.context, &self.served.configuration, self.subject(), entry, wanted)?
+            }
+            None => None,
+        };
+        Ok(Success {
+            pre_read,
+            ..Success::default()
+        })
+    }
+
+    /// The entry as it is now, under the configuration that the change may have put into force. The change stands: what cannot be read is
+    /// left out.
+    fn post_read(&self, dn: &Dn) -> Result<Option<Vec<u8>>, OperationError> {
+        let Some(control) = &self.controls.post_read else {
+            return Ok(None);
+        };
+        let configuration = self.directory.configuration();
+        let Some(context) = configuration.context_of(dn) else {
+            return Ok(None);
+        };
+        let entries = self.tree.entries(&configuration);
+        let Some(entry) = entries.iter().find(|entry| entry.dn == *dn) else {
+            return Ok(None);
+        };
+        let subject = Subject::of(&self.origin.identity, context);
+        read_entry::read_in_memory(context, &configuration, subject, entry, (false, control.value.0))
+    }
+}

@@ -1,0 +1,73 @@
+//! The immutable value from what was read and what serves it.
+
+use std::sync::Arc;
+
+use ironbark_config::{SchemaKind, SchemaStatement};
+use ironbark_ldap_proto::DecodeLimits;
+use ironbark_model::Dn;
+
+use crate::{
+    Configuration, Context, OpenError, context::Backend, dse, overlay::Pipeline, password, well_known::WellKnown,
+};
+
+/// A configuration that serves the root DSE alone: the one before the first.
+pub(crate) fn without_databases(read: &ironbark_config::Configuration) -> Result<Configuration, OpenError> {
+    configuration(read.clone(), Vec::new(), &[])
+}
+
+/// Keeps the schema when the definitions are the same: everything that was resolved against the new one means the same under the old.
+pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_config::Configuration) {
+    fn content(statement: &SchemaStatement) -> (SchemaKind, &str, &[String]) {
+        (statement.kind, &statement.text, &statement.words)
+    }
+    let (old, new) = (&current.schema_definitions, &read.schema_definitions);
+    if old.iter().map(content).eq(new.iter().map(content)) {
+        read.schema = Arc::clone(&current.schema);
+    }
+}
+
+/// The configuration as operations use it.
+pub(super) fn configuration(
+    read: ironbark_config::Configuration,
+    contexts: Vec<Arc<Context>>,
+    root_dse: &[(String, Vec<Vec<u8>>)],
+) -> Result<Configuration, OpenError> {
+    let schema = read.schema;
+    let well_known = WellKnown::of(&schema)
+        .ok_or_else(|| OpenError::Configuration("the schema lacks the built-in definitions".to_owned()))?;
+    let schema_dn = read.frontend.schema_dn.clone().unwrap_or_else(|| {
+        // Parses with every schema: cn is built in.
+        Dn::parse(&schema, b"cn=Subschema").unwrap_or_default()
+    });
+    let password_schemes: Vec<_> = read
+        .global
+        .password_hash
+        .iter()
+        .filter_map(|name| password::Scheme::from_name(name.trim_matches(['{', '}']).as_bytes()))
+        .collect();
+    let frontend = Context {
+        number: -1,
+        cache: 0,
+        settings: read.frontend,
+        overlays: Pipeline::default(),
+        backend: Backend::Frontend,
+    };
+    let mut configuration = Configuration {
+        decode_limits: DecodeLimits {
+            filter_depth: usize::try_from(read.global.max_filter_depth).unwrap_or(usize::MAX),
+            ..DecodeLimits::default()
+        },
+        well_known,
+        settings: read.global,
+        schema_definitions: read.schema_definitions,
+        contexts,
+        frontend: Arc::new(frontend),
+        password_schemes,
+        root_dse: Arc::default(),
+        subschema: Arc::default(),
+        schema,
+    };
+    configuration.subschema = Arc::new([dse::subschema(&configuration, schema_dn)]);
+    configuration.root_dse = Arc::new([dse::root(&configuration, root_dse)?]);
+    Ok(configuration)
+}

@@ -1,0 +1,113 @@
+//! Building and deleting indexes between groups of writes, in steps that are short enough for clients not to notice.
+
+use std::time::Duration;
+
+use ironbark_store::{Database, IndexProgress, IndexStep};
+
+use crate::Directory;
+
+/// What a step is to take, its commit included.
+const STEP_MICROS: u64 = 8_000;
+/// Entries of the first step, and at most.
+const FIRST_STEP: usize = 32;
+const MOST_ENTRIES: usize = 20_000;
+/// How long a step that failed (the disk is full) is not tried again.
+const PAUSE_MICROS: u64 = 60_000_000;
+
+/// The index work of one database.
+pub(super) struct Indexing {
+    entries: usize,
+    /// What was said last: the indexes, and tenths of their entries.
+    said: Option<(Vec<String>, u64)>,
+    /// When to try again after a failure.
+    retry: Option<u64>,
+}
+
+impl Default for Indexing {
+    fn default() -> Self {
+        Self {
+            entries: FIRST_STEP,
+            said: None,
+            retry: None,
+        }
+    }
+}
+
+impl Indexing {
+    /// How long the next step may wait for writes.
+    pub(super) fn patience(&self, directory: &Directory, database: &Database) -> Duration {
+        match self.retry {
+            _ if !database.has_index_work() => Duration::MAX,
+            Some(retry) => Duration::from_micros(retry.saturating_sub(directory.monotonic_micros())),
+            None => Duration::ZERO,
+        }
+    }
+
+    /// Makes a step if there is one to be made.
+    pub(super) fn step(&mut self, directory: &Directory, database: &Database) {
+        if !database.has_index_work() {
+            return;
+        }
+        let begin = directory.monotonic_micros();
+        if self.retry.is_some_and(|retry| begin < retry) {
+            return;
+        }
+        match database.index_step(self.entries) {
+            Ok(step) => {
+                self.retry = None;
+                self.adapt(directory.monotonic_micros().saturating_sub(begin));
+                if let Some(step) = &step {
+                    self.say(database, step);
+                }
+            }
+            Err(error) => {
+                self.retry = Some(begin + PAUSE_MICROS);
+                tracing::error!(target: "any", "{}: building indexes: {error}; tried again in a minute", name(database));
+            }
+        }
+    }
+
+    fn adapt(&mut self, micros: u64) {
+        if micros < STEP_MICROS / 2 {
+            self.entries = (self.entries * 2).min(MOST_ENTRIES);
+        } else if micros > STEP_MICROS {
+            self.entries = (self.entries / 2).max(1);
+        }
+    }
+
+    fn say(&mut self, database: &Database, step: &IndexStep) {
+        match step {
+            IndexStep::Deleted { index, is_complete } => {
+                if *is_complete {
+                    tracing::info!(target: "any", "{}: index {index}: deleted", name(database));
+                }
+            }
+            IndexStep::Built { progress, is_complete } => self.say_built(database, progress, *is_complete),
+        }
+    }
+
+    /// The start, each tenth, and the end.
+    fn say_built(&mut self, database: &Database, progress: &[IndexProgress], is_complete: bool) {
+        let names: Vec<String> = progress.iter().map(|one| one.index.clone()).collect();
+        let (done, total) = progress.first().map_or((0, 0), |one| (one.done, one.total));
+        let text = names.join(", ");
+        let tenths = (done * 10).checked_div(total).unwrap_or(10).min(9);
+        let said = self.said.take().filter(|(said, _)| *said == names);
+        let is_news = said.as_ref().is_none_or(|(_, said)| tenths > *said);
+        if said.is_none() {
+            tracing::info!(target: "any", "{}: index {text}: building, {total} entries", name(database));
+        }
+        if is_complete {
+            tracing::info!(target: "any", "{}: index {text}: built, {done} entries", name(database));
+            return;
+        }
+        if is_news && tenths > 0 {
+            tracing::info!(target: "any", "{}: index {text}: {tenths}0 %, {done} of {total} entries", name(database));
+        }
+        self.said = Some((names, tenths));
+    }
+}
+
+fn name(database: &Database) -> &str {
+    database.options().suffixes.first().map_or("", |suffix| suffix.pretty())
+}

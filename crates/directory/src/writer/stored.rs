@@ -1,0 +1,205 @@
+//! The one writer of a database: takes everything that waits as one group, commits once, then acknowledges.
+//!
+//! Invariant: a success is sent only after the commit that holds it. Nothing a refused operation did is ever committed.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, TryRecvError},
+    },
+    time::Duration,
+};
+
+use ironbark_store::{Database, StoreError, WriteTransaction};
+
+use super::{Job, Order, Outcome, Queued, Served, begin, conclude, end_sequence, flusher::Flusher, indexing::Indexing};
+use crate::{Directory, OperationError, operation::Executed, respond::Success};
+
+/// Operations that share one commit at most, so that the first is not kept waiting for ever.
+const GROUP_LIMIT: usize = 1_024;
+
+/// Serves a database until it is told to end, or whoever would tell it is gone. Begins when it is told what to serve.
+pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: &Receiver<Order>) {
+    let Ok(mut served) = first.recv() else { return };
+    let mut group = Vec::new();
+    let mut flusher = Flusher::of(&served, directory);
+    let mut indexing = Indexing::default();
+    loop {
+        let Some(database) = served.context.database().cloned() else {
+            return;
+        };
+        let patience = flusher.patience(directory).min(indexing.patience(directory, &database));
+        let mut end = None;
+        match receive(orders, patience) {
+            Ok(first) => {
+                end = gather(first, orders, &mut group);
+                let octets: usize = group.iter().map(|queued| queued.job.request.size()).sum();
+                if !group.is_empty() {
+                    serve_group(directory, &served, &database, &mut group);
+                    flusher.written(octets);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        flusher.flush_when_due(directory, &database);
+        match end {
+            Some(Order::Close) => return finish(&served, &database),
+            Some(Order::Pause(pause)) => {
+                if let Some(next) = pause.wait() {
+                    served.context.overlays.close_except(&next.context.overlays);
+                    flusher.go_over_to(&next);
+                    indexing = Indexing::default();
+                    served = next;
+                }
+            }
+            Some(Order::Job(_)) | None => indexing.step(directory, &database),
+        }
+    }
+}
+
+/// The last write has been acknowledged.
+fn finish(served: &Served, database: &Database) {
+    served
+        .context
+        .overlays
+        .close_except(&crate::overlay::Pipeline::default());
+    if let Err(error) = database.sync() {
+        tracing::error!(target: "any", "flushing a database: {error}");
+    }
+}
+
+/// The next order, as far as it comes in time.
+fn receive(orders: &Receiver<Order>, patience: Duration) -> Result<Order, RecvTimeoutError> {
+    if patience == Duration::MAX {
+        return orders.recv().map_err(|_| RecvTimeoutError::Disconnected);
+    }
+    if patience.is_zero() {
+        return orders.try_recv().map_err(|error| match error {
+            TryRecvError::Empty => RecvTimeoutError::Timeout,
+            TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
+        });
+    }
+    orders.recv_timeout(patience)
+}
+
+/// Gathers what waits into a group; another kind of order ends it and is given back.
+fn gather(first: Order, orders: &Receiver<Order>, group: &mut Vec<Queued>) -> Option<Order> {
+    let mut next = first;
+    loop {
+        match next {
+            Order::Job(queued) => group.push(*queued),
+            other => return Some(other),
+        }
+        if group.len() >= GROUP_LIMIT {
+            return None;
+        }
+        next = orders
+            .try_recv()
+            .or_else(|_| {
+                // Whoever shares the core may have more for this commit, and quick requests that should not wait for it.
+                std::thread::yield_now();
+                orders.try_recv()
+            })
+            .ok()?;
+    }
+}
+
+fn serve_group(directory: &Directory, served: &Served, database: &Database, group: &mut Vec<Queued>) {
+    // Answers that do not depend on the commit of a group they were not part of.
+    let mut settled: Vec<Option<OperationError>> = group.iter().map(|_| None).collect();
+    let outcomes = loop {
+        match attempt(directory, (served, database), group, &mut settled) {
+            Attempt::Committed(outcomes) => break outcomes,
+            Attempt::StartOver => {}
+        }
+    };
+    directory.statistics().record_commit(
+        outcomes
+            .iter()
+            .filter(|outcome| matches!(outcome, Outcome::Done(..)))
+            .count(),
+    );
+    for (queued, outcome) in group.drain(..).zip(outcomes) {
+        conclude(directory, &served.context, queued, outcome);
+    }
+}
+
+enum Attempt {
+    Committed(Vec<Outcome>),
+    StartOver,
+}
+
+fn attempt(
+    directory: &Directory,
+    (served, database): (&Served, &Database),
+    group: &[Queued],
+    settled: &mut [Option<OperationError>],
+) -> Attempt {
+    let refuse_all = |error: &StoreError, settled: &[Option<OperationError>]| {
+        let error = OperationError::of_store(error);
+        let outcome = |own: &Option<OperationError>| Outcome::Refused(own.clone().unwrap_or_else(|| error.clone()));
+        Attempt::Committed(settled.iter().map(outcome).collect())
+    };
+    let mut transaction = match database.write() {
+        Ok(transaction) => transaction,
+        Err(error) => return refuse_all(&error, settled),
+    };
+    let mut outcomes = Vec::with_capacity(group.len());
+    let mut changed = false;
+    for (Queued { job, .. }, settled) in group.iter().zip(settled.iter_mut()) {
+        if let Some(error) = settled {
+            outcomes.push(Outcome::Refused(error.clone()));
+            continue;
+        }
+        match execute(directory, served, job, &mut transaction) {
+            Ok((success, executed)) => {
+                changed = true;
+                outcomes.push(Outcome::Done(success, executed));
+            }
+            Err(Refusal { error, dirty: false }) => {
+                end_sequence(job, &error);
+                outcomes.push(Outcome::Refused(error));
+            }
+            Err(Refusal { error, dirty: true }) => {
+                end_sequence(job, &error);
+                *settled = Some(error);
+                return Attempt::StartOver;
+            }
+        }
+    }
+    if changed && let Err(error) = transaction.commit() {
+        return refuse_all(&error, settled);
+    }
+    Attempt::Committed(outcomes)
+}
+
+/// An operation was refused; `dirty` if the transaction holds some of its effects.
+struct Refusal {
+    error: OperationError,
+    dirty: bool,
+}
+
+fn execute(
+    directory: &Directory,
+    Served { configuration, context }: &Served,
+    job: &Job,
+    transaction: &mut WriteTransaction<'_>,
+) -> Result<(Success, Executed), Refusal> {
+    let clean = |error| Refusal { error, dirty: false };
+    begin(job).map_err(clean)?;
+    // One that was read before the configuration changed, and queued after, is executed under the new one.
+    let read_again;
+    let request = if Arc::ptr_eq(configuration, &job.configuration) {
+        &job.request
+    } else {
+        let read = job
+            .request
+            .under((&job.configuration, configuration), context, &job.origin);
+        read_again = read.map_err(clean)?;
+        read_again.as_ref().unwrap_or(&job.request)
+    };
+    request
+        .execute(directory, configuration, context, &job.origin, transaction)
+        .map_err(|(error, dirty)| Refusal { error, dirty })
+}
