@@ -17,7 +17,7 @@ use crate::{
     access::AccessRule,
     limits::{LimitsRule, SearchLimits},
     overlay::OverlayConfig,
-    setting::Setting,
+    setting::{Kept, Setting},
 };
 
 /// What a database is.
@@ -91,6 +91,8 @@ pub struct DatabaseConfig {
     pub mdb: MdbConfig,
     /// `overlay`, in order; the last one sees a request first.
     pub overlays: Vec<OverlayConfig>,
+    /// What has no meaning here.
+    pub(crate) kept: Kept,
 }
 
 /// `subordinate`.
@@ -138,6 +140,7 @@ impl DatabaseConfig {
             schema_dn: None,
             mdb: MdbConfig::default(),
             overlays: Vec::new(),
+            kept: Kept::default(),
         }
     }
 

@@ -20,7 +20,10 @@ pub use features::{Allow, Disallow, MAX_FILTER_DEPTH};
 pub use log::{LogFileFormat, LogRotation};
 pub use server_id::ServerId;
 
-use crate::{log_level::LogLevel, setting::Setting};
+use crate::{
+    log_level::LogLevel,
+    setting::{Kept, Setting},
+};
 
 /// What applies to the server as a whole. `Default` is slapd without a configuration file.
 #[derive(Clone, PartialEq, Debug)]
@@ -84,6 +87,8 @@ pub struct GlobalConfig {
     pub threads: Option<u32>,
     /// `tool-threads`; `None`: as many as the machine has cores.
     pub tool_threads: Option<u32>,
+    /// What has no meaning here.
+    pub(crate) kept: Kept,
 }
 
 impl Default for GlobalConfig {
@@ -118,6 +123,7 @@ impl Default for GlobalConfig {
             max_incoming_authenticated: 16_777_215,
             threads: None,
             tool_threads: None,
+            kept: Kept::default(),
         }
     }
 }

@@ -27,7 +27,7 @@ enum Inner<'t> {
 }
 
 /// IDs that are taken from a bitmap at a time.
-const BUFFER: usize = 256;
+const BUFFER: usize = 32;
 
 impl<'t> Candidates<'t> {
     pub(crate) fn new(view: View<'t>, plan: &Plan, after: EntryId) -> Result<Self, StoreError> {
