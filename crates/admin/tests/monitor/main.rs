@@ -6,6 +6,7 @@ mod log;
 mod metrics;
 mod own;
 mod tree;
+mod writes;
 
 use ironbark_testkit::{Flavor, Server};
 

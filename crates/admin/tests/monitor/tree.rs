@@ -123,9 +123,7 @@ fn counters_are_exact_in_the_middle_of_the_search_that_shows_them() {
         let server = start(flavor)?;
         let mut text = String::new();
         let add = ["-s", "base", "-b", "dc=nowhere", "(objectClass=*)"];
-        server
-            .search(&add)?
-            .expect_code(32)?;
+        server.search(&add)?.expect_code(32)?;
         server
             .ldapadd("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n")?
             .expect_code(53)?;

@@ -20,6 +20,7 @@ pub(super) fn render(source: &Source) -> String {
     connections(&mut page, source);
     commits(&mut page, statistics);
     databases(&mut page, source);
+    index_builds(&mut page, source);
     process_figures(&mut page, source);
     page.finish()
 }
@@ -155,6 +156,36 @@ fn databases(page: &mut Page, source: &Source) {
         let mut family = page.gauge(name, help);
         for (suffix, stat) in &stats {
             family.sample(&[("suffix", suffix)], figure(stat));
+        }
+    }
+}
+
+/// Indexes that are being built.
+fn index_builds(page: &mut Page, source: &Source) {
+    let configuration = source.directory.configuration();
+    let builds = source.directory.index_builds().unwrap_or_default();
+    let suffix = |number| {
+        let context = configuration.contexts.iter().find(|context| context.number == number);
+        context
+            .and_then(|context| context.suffixes().first())
+            .map_or("", |suffix| suffix.pretty())
+    };
+    type Figure = fn(&ironbark_store::IndexProgress) -> u64;
+    let families: [(&'static str, &str, Figure); 2] = [
+        (
+            "ironbark_index_build_done_entries",
+            "Entries that are in an index that is being built.",
+            |build| build.done,
+        ),
+        ("ironbark_index_build_entries", "Entries that will be in it.", |build| {
+            build.total
+        }),
+    ];
+    for (name, help, figure) in families {
+        let mut family = page.gauge(name, help);
+        for build in &builds {
+            let labels = [("suffix", suffix(build.database)), ("index", &build.progress.index)];
+            family.sample(&labels, figure(&build.progress));
         }
     }
 }

@@ -3,13 +3,6 @@
 //! The tree, its object classes and its attributes are those of slapd's back-monitor. What has no counterpart here is left out: every
 //! value that is shown is true.
 
-#[cfg_attr(
-    not(test),
-    expect(
-        dead_code,
-        reason = "for writes to trees in memory, which the directory is about to take"
-    )
-)]
 mod change;
 mod connections;
 mod databases;
@@ -180,7 +173,7 @@ impl VirtualContext for Monitor {
             threads::add_waiters(&mut tree, pool);
         }
         if let Some((directory, _)) = &server {
-            own::add(&mut tree, configuration, directory.statistics());
+            own::add(&mut tree, configuration, directory);
         }
         complete_entries(configuration, tree.finish())
     }

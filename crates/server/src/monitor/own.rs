@@ -1,9 +1,9 @@
 //! cn=Ironbark,cn=Monitor: what slapd has no entries for.
 
 use ironbark_config::IndexKinds;
-use ironbark_directory::{Configuration, Context, FilterReport, FilterShape, Statistics};
+use ironbark_directory::{Configuration, Context, Directory, FilterReport, FilterShape, IndexBuild, Statistics};
 use ironbark_model::Schema;
-use ironbark_store::TermKind;
+use ironbark_store::{IndexProgress, TermKind};
 
 use super::{
     boolean,
@@ -14,7 +14,8 @@ use super::{
 /// Filters that are shown.
 const MOST_FILTERS: usize = 512;
 
-pub(super) fn add(tree: &mut Tree<'_>, configuration: &Configuration, statistics: &Statistics) {
+pub(super) fn add(tree: &mut Tree<'_>, configuration: &Configuration, directory: &Directory) {
+    let statistics = directory.statistics();
     tree.container(
         "Ironbark",
         "This subsystem contains what OpenLDAP has no entries for.",
@@ -24,7 +25,9 @@ pub(super) fn add(tree: &mut Tree<'_>, configuration: &Configuration, statistics
     results(tree, statistics);
     commits(tree, statistics);
     let report = statistics.filters();
-    indexes(tree, configuration, &report);
+    // A database that cannot be read says so elsewhere.
+    let builds = directory.index_builds().unwrap_or_default();
+    indexes(tree, configuration, &report, &builds);
     filters(tree, statistics, &report);
 }
 
@@ -89,8 +92,8 @@ fn commits(tree: &mut Tree<'_>, statistics: &Statistics) {
     });
 }
 
-/// Each index of each database, and how many searches have used it.
-fn indexes(tree: &mut Tree<'_>, configuration: &Configuration, report: &FilterReport) {
+/// Each index of each database, how many searches have used it, and how far those are that are being built.
+fn indexes(tree: &mut Tree<'_>, configuration: &Configuration, report: &FilterReport, builds: &[IndexBuild]) {
     container(tree, "Indexes", "Searches that used an index, since the start.", |_| {});
     for context in &configuration.contexts {
         let Some(database) = context.database() else { continue };
@@ -109,6 +112,10 @@ fn indexes(tree: &mut Tree<'_>, configuration: &Configuration, report: &FilterRe
                         node.set("ironbarkIndex", &format!("{} {word} {uses}", index.attribute));
                     }
                 }
+            }
+            for build in builds.iter().filter(|build| build.database == context.number) {
+                let IndexProgress { index, done, total } = &build.progress;
+                node.set("ironbarkIndexBuild", &format!("{index} {done} {total}"));
             }
         });
     }
