@@ -30,11 +30,10 @@ fn modify(server: &Server, who: &Credentials<'_>, dn: &str, changes: &str) -> Re
 
 fn values(server: &Server, dn: &str, attribute: &str) -> Result<String, TestkitError> {
     let found = server.search(&["-s", "base", "-b", dn, attribute])?.success()?.stdout;
-    Ok(found
-        .lines()
-        .filter(|line| line.starts_with(attribute))
-        .map(|line| format!("{line}\n"))
-        .collect())
+    let mut values: Vec<&str> = found.lines().filter(|line| line.starts_with(attribute)).collect();
+    // slapd shows levels as they were added, in whatever order.
+    values.sort_unstable();
+    Ok(values.iter().map(|line| format!("{line}\n")).collect())
 }
 
 #[test]

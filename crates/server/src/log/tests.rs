@@ -99,12 +99,10 @@ fn settings_are_replaced_while_the_log_is_written() {
     let mut options = options(0, 0);
     options.syslog.socket = folder.path().join("none");
     let log = Log::new(options, Clock::system());
-    let mut global = GlobalConfig {
-        log_file: Some(one.clone()),
-        log_file_only: true,
-        log_level: Some(LogLevel(level::STATS)),
-        ..GlobalConfig::default()
-    };
+    let mut global = GlobalConfig::default();
+    global.log_file = Some(one.clone());
+    global.log_file_only = true;
+    global.log_level = Some(LogLevel(level::STATS));
     log.configure(&global).unwrap();
     log.start_writer().unwrap();
     tracing::subscriber::with_default(log.subscriber(), || {
