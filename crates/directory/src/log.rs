@@ -155,15 +155,8 @@ pub(crate) fn result(origin: &Origin, outcome: &Outcome<'_>, micros: u64) {
 pub(crate) fn slow(origin: &Origin, outcome: &Outcome<'_>, micros: u64) {
     let (connection, operation) = (origin.connection, origin.operation);
     let (word, code, elapsed) = (word_of(outcome.operation), outcome.code.0, Seconds(micros));
-    match outcome.detail {
-        Some(detail) => tracing::warn!(
-            target: "any",
-            "conn={connection} op={operation} SLOW {word} etime={elapsed} err={code} {detail}"
-        ),
-        None => {
-            tracing::warn!(target: "any", "conn={connection} op={operation} SLOW {word} etime={elapsed} err={code}")
-        }
-    }
+    let detail = outcome.detail.map_or_else(String::new, |detail| format!(" {detail}"));
+    tracing::warn!(target: "any", "conn={connection} op={operation} SLOW {word} etime={elapsed} err={code}{detail}");
 }
 
 /// What the lines of requests call an operation.

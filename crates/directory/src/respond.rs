@@ -47,7 +47,9 @@ pub(crate) fn write_completion(
     outcome: Result<Success, OperationError>,
 ) -> Completion {
     let mut response = Vec::new();
-    if origin.stop.stopped() != Some(Stop::Abandoned) {
+    if origin.stop.stopped() == Some(Stop::Abandoned) {
+        directory.statistics().shared().record_completed(operation);
+    } else {
         let (code, text) = match outcome {
             Ok(success) => {
                 succeed(&mut response, origin.message_id, operation, &success);
@@ -59,8 +61,6 @@ pub(crate) fn write_completion(
             }
         };
         ended_elsewhere(directory, origin, Outcome::new(operation, code, &text));
-    } else {
-        directory.statistics().shared().record_completed(operation);
     }
     Completion {
         message_id: origin.message_id,

@@ -5,6 +5,7 @@ mod advise;
 mod log;
 mod metrics;
 mod own;
+mod reconfigured;
 mod tree;
 mod writes;
 

@@ -12,7 +12,7 @@ use ironbark_testkit::{Flavor, Server, wait};
 use super::{configuration, populated};
 
 /// A port of this moment; the server says so if somebody else takes it.
-fn free_address() -> SocketAddr {
+pub(super) fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap()
 }
@@ -27,7 +27,7 @@ fn request(address: SocketAddr, request: &str) -> String {
     answer
 }
 
-fn get(address: SocketAddr, path: &str) -> String {
+pub(super) fn get(address: SocketAddr, path: &str) -> String {
     request(address, &format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_model::schema::Source;
+use ironbark_model::{Schema, schema::Source};
 
 use super::{
     attributes, classes, index,
@@ -31,8 +31,7 @@ const FIRST: [&str; 5] = [
 /// # Errors
 /// The first thing that is wrong; the location is that of the node.
 pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
-    let definitions = definitions(tree);
-    let schema = build_schema(&definitions)?;
+    let (schema, definitions) = schema(tree)?;
     let mut loading = Loading::new(Arc::clone(&schema));
     settings(&mut loading, &tree.root)?;
     for node in &tree.root.children {
@@ -129,6 +128,28 @@ fn is_elsewhere(row: &Setting, node: &Node) -> bool {
     matches!(row.fate, Fate::Obeyed(Handler::Structure | Handler::Schema(_)))
         || matches!(row.attributes, ["olcConfigFile" | "olcConfigDir"])
         || (row.attributes == ["olcDisabled"] && node.kind() == Some(Kind::Overlay))
+}
+
+/// The schema of a tree. What another server shows as its own in cn=schema, and cannot be understood here, is passed over.
+fn schema(tree: &Tree) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
+    let mut definitions = definitions(tree);
+    let topmost = tree.root.children.iter().find(|node| node.kind() == Some(Kind::Schema));
+    let topmost = topmost.map(|node| format!("{} ", node.location.file));
+    loop {
+        let refusal = match build_schema(&definitions) {
+            Ok(schema) => return Ok((schema, definitions)),
+            Err(refusal) => refusal,
+        };
+        let ConfigError::Refused { location, .. } = &refusal else {
+            return Err(refusal);
+        };
+        let is_foreign = topmost.as_ref().is_some_and(|file| location.file.starts_with(file));
+        let at = definitions.iter().position(|one| one.location == *location);
+        match at.filter(|_| is_foreign) {
+            Some(at) => definitions.remove(at),
+            None => return Err(refusal),
+        };
+    }
 }
 
 /// The schema definitions of a tree, in order.

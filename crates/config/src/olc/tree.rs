@@ -128,7 +128,7 @@ impl Node {
     }
 
     /// Sets the values of an attribute; none removes it.
-    pub(super) fn set(&mut self, attribute: &str, values: Vec<Vec<u8>>) {
+    pub fn set(&mut self, attribute: &str, values: Vec<Vec<u8>>) {
         let known = self
             .attributes
             .iter_mut()

@@ -41,7 +41,7 @@ pub(super) fn add_backends(tree: &mut Tree<'_>, configuration: &Configuration) {
                 _ => &[MANAGE_DSA_IT],
             };
             controls.iter().for_each(|oid| node.set("supportedControl", oid));
-            if kind == DatabaseKind::Config.name() {
+            if kind == DatabaseKind::Config.name() && !has_config(configuration) {
                 node.set("seeAlso", &database_name(0));
             }
             let of_kind = |context: &&std::sync::Arc<Context>| context.settings.kind.name() == kind;

@@ -39,6 +39,54 @@ impl Tree {
         Ok(tree)
     }
 
+    /// A tree of which this is the topmost entry.
+    ///
+    /// # Errors
+    /// `noSuchObject` for any other name than cn=config; refusals of the schema.
+    pub fn begin(schema: &Schema, entry: &Entry, stamps: &Stamps) -> Result<Self, ChangeError> {
+        if path_of(schema, &entry.dn).is_none_or(|path| !path.is_empty()) {
+            return Err(ChangeError::missing());
+        }
+        let mut root = node_of(schema, entry, "cn", "config");
+        if root.kind() != Some(Kind::Global) {
+            return Err(ChangeError::new(
+                ResultCode::OBJECT_CLASS_VIOLATION,
+                "cn=config must be an olcGlobal",
+            ));
+        }
+        check_schema(schema, &mut root, true)?;
+        stamps.mark_created(&mut root);
+        Ok(Self { root })
+    }
+
+    /// Adds what every server has, where the tree lacks it: the schema's entry, the frontend, cn=config itself.
+    pub fn complete(&mut self) {
+        let here = self.root.location.clone();
+        let is_there =
+            |tree: &Self, naming: &str, name: &str| tree.root.children.iter().any(|child| child.is_named(naming, name));
+        let mut missing = Vec::new();
+        if !is_there(self, "cn", "schema") {
+            missing.push(Node::new("cn", "schema", &["olcSchemaConfig"], here.clone()));
+        }
+        if !is_there(self, "olcDatabase", "frontend") {
+            let classes = ["olcDatabaseConfig", "olcFrontendConfig"];
+            missing.push(Node::new("olcDatabase", "{-1}frontend", &classes, here.clone()));
+        }
+        if !is_there(self, "olcDatabase", "config") {
+            missing.push(Node::new("olcDatabase", "{0}config", &["olcDatabaseConfig"], here));
+        }
+        for node in missing {
+            let kind = node.kind().unwrap_or(Kind::Database);
+            let at = place(&self.root.children, kind, node.index().0);
+            self.root.children.insert(at, node);
+        }
+    }
+
+    /// Gives every entry that has none its operational attributes.
+    pub fn stamp(&mut self, schema: &Schema, next: &mut dyn FnMut() -> Stamps) {
+        stamp(&mut self.root, schema, next);
+    }
+
     /// Puts in an entry that was written before, as it is: the tree of a configuration directory is built of these, superiors first.
     ///
     /// # Errors
@@ -52,6 +100,17 @@ impl Tree {
         let at = place(&parent.children, kind, node.index().0);
         parent.children.insert(at, node);
         Ok(())
+    }
+}
+
+fn stamp(node: &mut Node, schema: &Schema, next: &mut dyn FnMut() -> Stamps) {
+    if node.values("entryUUID").is_empty() {
+        // A tree that the server itself made fits its schema.
+        let _ = check_schema(schema, node, true);
+        next().mark_created(node);
+    }
+    for child in &mut node.children {
+        stamp(child, schema, next);
     }
 }
 
