@@ -90,6 +90,12 @@ impl Configuration {
             .flat_map(|context| context.suffixes())
     }
 
+    /// `slowlog` in microseconds.
+    pub(crate) fn slow_micros(&self) -> Option<u64> {
+        let limit = self.settings.slow_log_ms;
+        (limit != 0).then(|| u64::from(limit) * 1_000)
+    }
+
     /// The name of the subschema subentry.
     pub fn subschema_dn(&self) -> Option<&Dn> {
         self.subschema.first().map(|entry| &entry.dn)

@@ -31,7 +31,7 @@ pub enum Scope {
 }
 
 /// The kind of a filter item, as slapd's candidate functions are divided.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum TermKind {
     /// `=`.
     Equality,
@@ -52,6 +52,17 @@ pub struct UnindexedTerm<'p> {
     pub kind: TermKind,
     /// First name of the attribute type.
     pub attribute: &'p str,
+}
+
+/// A filter item that the planner looked up, and whether an index had an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PlannedTerm {
+    /// Kind.
+    pub kind: TermKind,
+    /// The attribute type that was asked for.
+    pub attribute: TypeNumber,
+    /// Whether an index served it.
+    pub indexed: bool,
 }
 
 /// The chosen way. `Display` explains it.
@@ -122,6 +133,14 @@ pub(crate) struct Chain {
 const MAX_TERMS: usize = 64;
 
 impl Plan {
+    /// The filter items that were looked up, in that order. An item is left out when another one has decided before.
+    pub fn terms(&self) -> impl Iterator<Item = PlannedTerm> + '_ {
+        self.terms.iter().map(|term| PlannedTerm {
+            kind: term.kind,
+            attribute: term.attribute,
+            indexed: term.outcome != Outcome::NotIndexed,
+        })
+    }
     /// The filter items that had no index, in the order of the filter; each attribute and kind once.
     pub fn unindexed_terms(&self) -> impl Iterator<Item = UnindexedTerm<'_>> {
         let unindexed = |term: &Term| term.outcome == Outcome::NotIndexed;

@@ -13,6 +13,7 @@ use crate::{
     Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
     access::{Subject, Target, WriteCheck},
     dn_cache::{DnCache, Found},
+    ended::{Outcome, ended, ended_elsewhere},
     password::{self, Cost},
     respond,
     session::Identity,
@@ -48,7 +49,7 @@ pub(crate) fn start(
             configuration.frontend.check_restrictions(Operations::BIND, origin)?;
             let identity = external::identity(&configuration.schema, origin, credentials)?;
             crate::log::bound(origin, identity.dn.pretty(), external::MECHANISM);
-            return Ok(succeed(scratch.directory(), session, origin, identity, out));
+            return Ok(succeed(scratch, session, origin, identity, out));
         }
         Authentication::Other { .. } => {
             return Err(OperationError::new(
@@ -59,12 +60,12 @@ pub(crate) fn start(
     };
     if dn.depth() == 0 || password.is_empty() {
         anonymous(configuration, origin, &dn, password)?;
-        return Ok(succeed(scratch.directory(), session, origin, Identity::default(), out));
+        return Ok(succeed(scratch, session, origin, Identity::default(), out));
     }
     match check_name(scratch, configuration, origin, &dn, password)? {
         Verdict::Accepted(identity) => {
             crate::log::bound(origin, identity.dn.pretty(), SIMPLE);
-            Ok(succeed(scratch.directory(), session, origin, identity, out))
+            Ok(succeed(scratch, session, origin, identity, out))
         }
         Verdict::Slow(check) => submit(scratch.directory(), origin, check),
     }
@@ -245,16 +246,18 @@ fn usable_passwords(
 }
 
 fn succeed(
-    directory: &Directory,
+    scratch: &Scratch,
     session: &mut Session,
     origin: &Origin,
     identity: Identity,
     out: &mut Vec<u8>,
 ) -> Started {
+    let directory = scratch.directory();
     session.identity = Arc::new(identity);
     let success = OperationError::code(ResultCode::SUCCESS);
     respond::result(out, origin.message_id, Operation::Bind, &success);
-    crate::log::result(directory, origin, Operation::Bind, ResultCode::SUCCESS, "");
+    let outcome = Outcome::new(Operation::Bind, ResultCode::SUCCESS, "");
+    ended(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
     Started::Answered
 }
 
@@ -289,8 +292,7 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Resu
             Operation::Bind,
             &OperationError::code(outcome),
         );
-        crate::log::result(&for_pool, &origin, Operation::Bind, outcome, "");
-        for_pool.statistics().record_completed(Operation::Bind);
+        ended_elsewhere(&for_pool, &origin, Outcome::new(Operation::Bind, outcome, ""));
         // The connection may be gone.
         let _ = reply.send(Completion {
             message_id: origin.message_id,
