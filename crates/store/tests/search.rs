@@ -394,7 +394,7 @@ fn add_person(n: usize, lines: &[(&'static str, String)]) -> Effect {
     add(&format!("uid={uid},{above}"), &all)
 }
 
-fn become_person(dn: &ironbark_model::Dn, lines: &[(&'static str, String)]) -> Effect {
+fn become_person(dn: &str, lines: &[(&'static str, String)]) -> Effect {
     let Effect::Add { attributes, .. } = add_person(0, lines) else {
         unreachable!()
     };
@@ -407,10 +407,7 @@ fn become_person(dn: &ironbark_model::Dn, lines: &[(&'static str, String)]) -> E
             values: vec![],
         }])
         .collect();
-    Effect::Modify {
-        dn: dn.clone(),
-        changes,
-    }
+    Effect::Modify { dn: dn.into(), changes }
 }
 
 /// The entries among the candidates above `after` that match, at most `most`, with their IDs.
@@ -474,7 +471,7 @@ proptest! {
             found.extend(slice(store.database.snapshot().unwrap().view(), &plan, &compiled, after, *most));
             for (at, (which, kind, person)) in changes.iter().enumerate() {
                 let Effect::Add { dn, .. } = &adds[which.index(adds.len())] else { unreachable!() };
-                let name = dn.pretty().to_owned();
+                let name = dn.to_string();
                 let effect = match kind {
                     0 => add_person(1000 + round * 20 + at, person),
                     _ if gone.contains(&name) => continue,

@@ -23,8 +23,10 @@ const LONGER: u64 = 40;
 const WORTH: u64 = 200;
 /// Candidates that a list is trusted to spare before it has spared any.
 const CREDIT: u64 = 4;
+/// IDs that are kept at most to be looked for in further lists.
+const MOST_PENDING: usize = 1 << 16;
 /// No list is put aside.
-const UNLIMITED_CREDIT: u64 = u64::MAX / WORTH;
+const UNLIMITED_CREDIT: u64 = u64::MAX / 2;
 
 impl Conjunction {
     /// One list.
@@ -54,7 +56,7 @@ impl Conjunction {
     }
     /// Whether there are more than `limit` IDs.
     pub(super) fn exceeds(&self, view: View<'_>, limit: u64) -> Result<bool, StoreError> {
-        // The shortest alone tells it without its IDs being read; then two together often do, as well as all.
+        // The shortest alone may tell it, without its IDs being read.
         let Some((shortest, estimate)) = self.lists.first() else {
             return Ok(false);
         };
@@ -62,13 +64,10 @@ impl Conjunction {
         if fits || !list::exceeds(view.txn, &view.tables().index, shortest, limit)? {
             return Ok(false);
         }
-        let all = self.lists.len();
-        for taken in [2, all] {
-            if taken <= all && !self.common(view, taken, UNLIMITED_CREDIT).exceed(limit)? {
-                return Ok(false);
-            }
+        if self.lists.len() == 1 {
+            return Ok(true);
         }
-        Ok(true)
+        self.common(view, UNLIMITED_CREDIT).exceed(limit)
     }
     /// All IDs.
     pub(super) fn read(&self, view: View<'_>) -> Result<IdSet, StoreError> {
@@ -96,15 +95,15 @@ impl Conjunction {
     }
     /// A reader before the first ID.
     pub(super) fn open<'t>(&self, view: View<'t>) -> Common<'t> {
-        self.common(view, self.lists.len(), CREDIT)
+        self.common(view, CREDIT)
     }
-    fn common<'t>(&self, view: View<'t>, taken: usize, credit: u64) -> Common<'t> {
+    fn common<'t>(&self, view: View<'t>, credit: u64) -> Common<'t> {
         let open = |list: &(ListName, Estimate)| Member {
             cursor: Cursor::new(view.txn, view.tables().index, list.0.clone()),
             spared: credit,
         };
         Common {
-            members: self.lists.iter().take(taken).map(open).collect(),
+            members: self.lists.iter().map(open).collect(),
         }
     }
 }
@@ -130,42 +129,68 @@ impl Member<'_> {
 impl Common<'_> {
     /// The first common ID above `after`, which must not fall.
     pub(crate) fn next(&mut self, after: EntryId) -> Result<Option<EntryId>, StoreError> {
-        let (Some(mut from), Some((lead, others))) = (after.checked_add(1), self.members.split_first_mut()) else {
-            return Ok(None);
-        };
-        'proposed: while let Some(id) = lead.cursor.at_or_after(from)? {
-            for other in others.iter_mut().filter(|other| other.pays()) {
-                match other.cursor.at_or_after(id)? {
-                    None => return Ok(None),
-                    Some(found) if found == id => {}
-                    Some(found) => {
-                        other.spared += 1;
-                        from = found;
-                        continue 'proposed;
-                    }
-                }
-            }
-            return Ok(Some(id));
-        }
-        Ok(None)
+        common_to(&mut self.members, after)
     }
     /// Whether an ID is in all lists that are worth their reading. What is asked for must not fall.
     fn holds(&mut self, id: EntryId) -> Result<bool, StoreError> {
-        for member in self.members.iter_mut().filter(|member| member.pays()) {
-            if member.cursor.at_or_after(id)? != Some(id) {
-                member.spared += 1;
-                return Ok(false);
+        all_hold(&mut self.members, id)
+    }
+    /// Whether there are more common IDs than `limit`. No more lists are read than show that there are not, and none further than shows
+    /// that there are.
+    fn exceed(&mut self, limit: u64) -> Result<bool, StoreError> {
+        let Some((two, rest)) = self.members.split_at_mut_checked(2) else {
+            return Ok(false);
+        };
+        let (mut after, mut count) = (0, 0u64);
+        // Common to the first two, and not looked for in the rest.
+        let mut pending: Vec<EntryId> = Vec::new();
+        loop {
+            while count + pending.len() as u64 <= limit && pending.len() < MOST_PENDING {
+                let Some(id) = common_to(two, after)? else {
+                    return Ok(false);
+                };
+                after = id;
+                pending.push(id);
+            }
+            for id in pending.drain(..) {
+                count += u64::from(all_hold(rest, id)?);
+            }
+            if count > limit {
+                return Ok(true);
             }
         }
-        Ok(true)
     }
-    fn exceed(&mut self, limit: u64) -> Result<bool, StoreError> {
-        let (mut after, mut count) = (0, 0u64);
-        while count <= limit {
-            let Some(id) = self.next(after)? else { return Ok(false) };
-            after = id;
-            count += 1;
+}
+
+/// The first ID above `after` that is in all lists.
+fn common_to(members: &mut [Member<'_>], after: EntryId) -> Result<Option<EntryId>, StoreError> {
+    let (Some(mut from), Some((lead, others))) = (after.checked_add(1), members.split_first_mut()) else {
+        return Ok(None);
+    };
+    'proposed: while let Some(id) = lead.cursor.at_or_after(from)? {
+        for other in others.iter_mut().filter(|other| other.pays()) {
+            match other.cursor.at_or_after(id)? {
+                None => return Ok(None),
+                Some(found) if found == id => {}
+                Some(found) => {
+                    other.spared += 1;
+                    from = found;
+                    continue 'proposed;
+                }
+            }
         }
-        Ok(true)
+        return Ok(Some(id));
     }
+    Ok(None)
+}
+
+/// Whether all lists hold an ID.
+fn all_hold(members: &mut [Member<'_>], id: EntryId) -> Result<bool, StoreError> {
+    for member in members.iter_mut().filter(|member| member.pays()) {
+        if member.cursor.at_or_after(id)? != Some(id) {
+            member.spared += 1;
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }

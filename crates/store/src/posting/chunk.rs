@@ -265,6 +265,13 @@ impl<'c> Reader<'c> {
         match self.form {
             Form::Deltas => {
                 let (mut at, mut rest) = (self.to, self.rest);
+                // Eight IDs at a time, while what is asked for lies behind them and their distances take a byte each.
+                while let Some((eight, behind)) = rest.split_first_chunk::<8>()
+                    && let Some(distance) = sum_of_short(u64::from_le_bytes(*eight))
+                    && let Some(next) = at.checked_add(distance + 8).filter(|&next| next < id)
+                {
+                    (at, rest) = (next, behind);
+                }
                 while at < id && !rest.is_empty() {
                     at = at.checked_add(varint::take(&mut rest)?)?.checked_add(1)?;
                 }
@@ -303,6 +310,13 @@ impl<'c> Reader<'c> {
             mask = 0xff;
         })
     }
+}
+
+/// The sum of eight numbers of seven bits. `None`: one is longer.
+fn sum_of_short(bytes: u64) -> Option<u64> {
+    const LOW: u64 = 0x00ff_00ff_00ff_00ff;
+    let pairs = (bytes & LOW) + (bytes >> 8 & LOW);
+    (bytes & 0x8080_8080_8080_8080 == 0).then_some(pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48)
 }
 
 /// Number of IDs of a chunk, without reading them.

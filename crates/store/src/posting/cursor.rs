@@ -19,14 +19,24 @@ pub(crate) struct Cursor<'t> {
     txn: &'t RoTxn<'t>,
     table: Table,
     list: ListName,
-    rows: Option<RoRange<'t, Bytes, Bytes>>,
+    rows: Rows<'t>,
     /// The chunk that is being read.
     chunk: Option<Reader<'t>>,
-    /// First ID and value of the one behind it.
+    /// First ID and value of the one behind it, once that is known.
     next: Option<(EntryId, &'t [u8])>,
-    /// IDs below this are in no chunk behind the present one: its first ID, the greatest number if there is none, 0 before the first look.
+    /// IDs below this are in no chunk behind the present one.
     limit: EntryId,
     work: u64,
+}
+
+/// The chunks behind those that have been read.
+enum Rows<'t> {
+    /// Nothing has been looked up.
+    Unknown,
+    /// Those behind the chunk with this first ID.
+    Behind(EntryId),
+    Open(RoRange<'t, Bytes, Bytes>),
+    End,
 }
 
 /// Chunks that are stepped over before the wanted one is looked up.
@@ -41,7 +51,7 @@ impl<'t> Cursor<'t> {
             txn,
             table,
             list,
-            rows: None,
+            rows: Rows::Unknown,
             chunk: None,
             next: None,
             limit: 0,
@@ -55,10 +65,11 @@ impl<'t> Cursor<'t> {
     /// The first ID of the list that is not below `id`. What is asked for must not fall.
     #[inline]
     pub(crate) fn at_or_after(&mut self, id: EntryId) -> Result<Option<EntryId>, StoreError> {
-        if id >= self.limit {
-            self.reach(id)?;
-        }
-        while let Some(chunk) = &mut self.chunk {
+        loop {
+            if id >= self.limit {
+                self.reach(id)?;
+            }
+            let Some(chunk) = &mut self.chunk else { return Ok(None) };
             let before = chunk.left();
             let found = chunk.at_or_after(id).ok_or_else(damaged)?;
             self.work += (before - chunk.left()) as u64;
@@ -67,12 +78,11 @@ impl<'t> Cursor<'t> {
             }
             self.step()?;
         }
-        Ok(None)
     }
     /// Moves on to the chunk that holds `id` or would.
     #[cold]
     fn reach(&mut self, id: EntryId) -> Result<(), StoreError> {
-        if self.rows.is_none() && self.limit == 0 {
+        if matches!(self.rows, Rows::Unknown) {
             return self.look_up(id);
         }
         for _ in 0..STEPS {
@@ -89,18 +99,28 @@ impl<'t> Cursor<'t> {
     fn look_up(&mut self, id: EntryId) -> Result<(), StoreError> {
         self.work += LOOK_UP_WORK;
         let wanted = chunk_key(&self.list, id);
-        let before = self.table.get_lower_than_or_equal_to(self.txn, &wanted)?;
-        let start = match before {
-            Some((key, _)) if first_of(&self.list, key).is_some() => key,
-            _ => wanted.as_slice(),
-        };
-        let range = (Bound::Included(start), Bound::Unbounded);
-        self.rows = Some(self.table.range(self.txn, &range)?);
-        self.next = self.row()?;
-        self.step()
+        let row = self.table.get_lower_than_or_equal_to(self.txn, &wanted)?;
+        let found = row.and_then(|(key, value)| Some((first_of(&self.list, key)?, value)));
+        // Often the chunk holds all that is asked for: the place behind it is looked up when it is wanted.
+        self.rows = Rows::Behind(found.map_or(id, |(first, _)| first));
+        self.next = None;
+        self.limit = EntryId::MAX;
+        self.chunk = found
+            .map(|(first, value)| Reader::open(first, value).ok_or_else(damaged))
+            .transpose()?;
+        if self.chunk.is_none() {
+            self.step()?;
+        }
+        Ok(())
     }
     /// On to the next chunk, if there is one.
     fn step(&mut self) -> Result<(), StoreError> {
+        if let Rows::Behind(first) = self.rows {
+            let start = chunk_key(&self.list, first);
+            let range = (Bound::Excluded(start.as_slice()), Bound::Unbounded);
+            self.rows = Rows::Open(self.table.range(self.txn, &range)?);
+            self.next = self.row()?;
+        }
         self.chunk = match self.next.take() {
             Some((first, value)) => Some(Reader::open(first, value).ok_or_else(damaged)?),
             None => None,
@@ -110,11 +130,13 @@ impl<'t> Cursor<'t> {
         Ok(())
     }
     fn row(&mut self) -> Result<Option<(EntryId, &'t [u8])>, StoreError> {
-        let Some(rows) = &mut self.rows else { return Ok(None) };
+        let Rows::Open(rows) = &mut self.rows else {
+            return Ok(None);
+        };
         let row = rows.next().transpose()?;
         let found = row.and_then(|(key, value)| Some((first_of(&self.list, key)?, value)));
         if found.is_none() {
-            self.rows = None;
+            self.rows = Rows::End;
         }
         Ok(found)
     }

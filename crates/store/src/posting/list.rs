@@ -231,7 +231,7 @@ pub(crate) struct Estimate {
 }
 
 /// Chunks that an estimate looks at before it extrapolates.
-const ESTIMATE_CHUNKS: usize = 12;
+const ESTIMATE_CHUNKS: usize = 6;
 
 /// Estimates a list from its first chunks and its end.
 pub(crate) fn estimate(txn: &RoTxn<'_>, table: &Table, list: &[u8], tail: usize) -> Result<Estimate, StoreError> {
