@@ -236,6 +236,7 @@ mod tests {
         let parsed = options(line);
         assert_eq!(parsed.family, AddressFamily::V4);
         assert_eq!(parsed.config_file.as_deref(), Some("slapd.conf".as_ref()));
+        assert_eq!(parsed.config_directory.as_deref(), Some("d".as_ref()));
         assert_eq!(parsed.urls.as_deref(), Some("ldap://:9011"));
         assert_eq!(parsed.debug, Some(256 | 16384 | 1));
         assert_eq!(parsed.syslog_levels, Some(0));
@@ -260,7 +261,6 @@ mod tests {
 
     #[test]
     fn what_cannot_be_obeyed_is_refused() {
-        assert!(matches!(refusal("slapd -F slapd.d"), Refusal::Plain(_)));
         assert!(matches!(refusal("slapd -c rid=1"), Refusal::Plain(_)));
         assert!(matches!(refusal("slapd -o foo=1"), Refusal::Usage(_)));
         assert!(matches!(refusal("slapd -x"), Refusal::Usage(_)));

@@ -155,7 +155,9 @@ impl LimitsRule {
         if words.len() == 1 {
             words.push(format!("size.soft={}", soft_text(self.limits.size_soft)));
         }
-        words.join(" ")
+        // slapd puts two blanks between limits, one behind the selector.
+        let limits = words.split_off(1);
+        format!("{} {}", words.concat(), limits.join("  "))
     }
 }
 

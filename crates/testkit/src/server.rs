@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -37,6 +37,7 @@ pub struct Server {
     listen: Listen,
     debug_level: String,
     extra_arguments: Vec<String>,
+    directory: Option<PathBuf>,
     port: u16,
     child: Option<Child>,
 }
@@ -68,6 +69,7 @@ index objectClass,cn,uid eq
             listen: Listen::Both,
             debug_level: "stats".to_owned(),
             extra_arguments: Vec::new(),
+            directory: None,
             port: free_port()?,
             child: None,
         };
@@ -93,6 +95,13 @@ index objectClass,cn,uid eq
     #[must_use]
     pub fn debug_level(mut self, level: &str) -> Self {
         level.clone_into(&mut self.debug_level);
+        self
+    }
+
+    /// It will read a configuration directory (`-F`) instead of its file.
+    #[must_use]
+    pub fn from_directory(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.directory = Some(directory.into());
         self
     }
 
@@ -260,11 +269,14 @@ index objectClass,cn,uid eq
             Listen::Both => format!("{} {}", self.url(), self.ldapi_url()),
             Listen::Tcp | Listen::Socket => self.url(),
         };
+        let file = self.config_path();
         let mut command = Command::new(self.flavor.program()?);
         command
             .arg0("slapd")
-            .arg("-f")
-            .arg(self.config_path())
+            .args(match &self.directory {
+                Some(directory) => [Path::new("-F"), directory],
+                None => [Path::new("-f"), &file],
+            })
             .args(["-h", &urls, "-d", &self.debug_level]);
         command
             .args(&self.extra_arguments)

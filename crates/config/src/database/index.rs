@@ -94,9 +94,11 @@ fn add(config: &mut DatabaseConfig, schema: &Schema, name: &str, kinds: IndexKin
     check(attribute_type, name, kinds)?;
     let attribute = schema.description_text(&description);
     // Its eq index is always there, and whatever else is said about it is ignored, as slapd does.
-    if attribute.eq_ignore_ascii_case("objectClass") {
-        return Ok(());
-    }
+    let kinds = if attribute.eq_ignore_ascii_case("objectClass") {
+        IndexKinds::EQUALITY
+    } else {
+        kinds
+    };
     if config.mdb.indexes.iter().any(|index| index.attribute == attribute) {
         return Err(format!("duplicate index definition for attr \"{name}\""));
     }

@@ -33,7 +33,7 @@ pub struct MdbConfig {
     pub checkpoint: Option<Checkpoint>,
     /// `index default`: the kinds of attributes that name none.
     pub default_index: IndexKinds,
-    /// `index`, in order; objectClass eq is always there and not listed.
+    /// `index`, in order; objectClass eq is there even if it is not listed.
     pub indexes: Vec<IndexSetting>,
 }
 

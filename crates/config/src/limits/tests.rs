@@ -82,7 +82,7 @@ fn limit_words_change_what_the_database_has() {
     assert_eq!(rule.limits, expected);
     assert_eq!(
         text,
-        "users size.soft=4 size.hard=8 size.unchecked=100 size.pr=noEstimate size.prtotal=disabled time.soft=unlimited"
+        "users size.soft=4  size.hard=8  size.unchecked=100  size.pr=noEstimate  size.prtotal=disabled  time.soft=unlimited"
     );
 }
 

@@ -2,7 +2,12 @@
 
 use std::path::Path;
 
-use ironbark_model::{Schema, schema::Source};
+use ironbark_model::{
+    Schema,
+    schema::{
+        AttributeTypeDefinition, ContentRuleDefinition, ObjectClassDefinition, OidText, Source, SyntaxDefinition,
+    },
+};
 
 use super::{
     attributes, classes, index,
@@ -88,8 +93,26 @@ fn definitions(configuration: &Configuration, kind: SchemaKind, file: &str) -> V
     let statements = configuration.schema_definitions.iter();
     statements
         .filter(|statement| statement.kind == kind && &*statement.location.file == file)
-        .map(|statement| statement.text.split_whitespace().collect::<Vec<_>>().join(" "))
+        .map(|statement| printed(kind, &statement.text))
         .collect()
+}
+
+/// A definition in the form of slapd, its macros as they were written.
+pub(super) fn printed(kind: SchemaKind, text: &str) -> String {
+    let as_written: OidText<'_> = &str::to_owned;
+    let printed = match kind {
+        SchemaKind::AttributeType => AttributeTypeDefinition::parse(text).map(|one| one.print(as_written)),
+        SchemaKind::ObjectClass => ObjectClassDefinition::parse(text).map(|one| one.print(as_written)),
+        SchemaKind::DitContentRule => ContentRuleDefinition::parse(text).map(|one| one.print(as_written)),
+        SchemaKind::LdapSyntax => SyntaxDefinition::parse(text).map(|one| one.print(as_written)),
+        SchemaKind::ObjectIdentifier | SchemaKind::AttributeOptions => Ok(one_line(text)),
+    };
+    // It has been read before.
+    printed.unwrap_or_else(|_| one_line(text))
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn modules(configuration: &Configuration, here: &Source) -> Option<Node> {
@@ -182,6 +205,8 @@ fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configurati
     let classes: Vec<&str> = ["olcDatabaseConfig"].iter().chain(own).copied().collect();
     let mut node = Node::new("olcDatabase", name, &classes, settings.location.clone());
     let values = |row: &'static Setting| match row.fate {
+        // There are no figures to show of what is no store.
+        _ if row.attributes == ["olcMonitoring"] && settings.kind != DatabaseKind::Mdb => vec!["FALSE".to_owned()],
         Fate::Obeyed(Handler::Database { get, .. }) => {
             let found = get(settings, schema);
             let is_inherited = settings.kind != DatabaseKind::Frontend
@@ -194,10 +219,6 @@ fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configurati
             }
         }
         Fate::Obeyed(Handler::Global { get, .. }) => get(&configuration.global, schema),
-        // Nobody watches what is not in a store.
-        Fate::Meaningless(_) if row.attributes == ["olcMonitoring"] && settings.kind != DatabaseKind::Mdb => {
-            vec!["FALSE".to_owned()]
-        }
         Fate::Meaningless(_) => {
             let global = settings.kind == DatabaseKind::Frontend;
             let mut found = settings.kept.of(row);

@@ -144,8 +144,11 @@ fn meaning(configuration: &Configuration) -> Vec<String> {
             lines.extend(definition.words.iter().map(|word| format!("option {word}")));
             continue;
         }
-        let words: Vec<_> = definition.text.split_whitespace().collect();
-        lines.push(format!("{:?} {}", definition.kind, words.join(" ")));
+        lines.push(format!(
+            "{:?} {}",
+            definition.kind,
+            super::render::printed(definition.kind, &definition.text)
+        ));
     }
     lines.sort();
     lines

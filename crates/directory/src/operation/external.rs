@@ -24,7 +24,9 @@ pub(crate) fn identity(
     let dn = Dn::parse(schema, name.as_bytes())
         .map_err(|_| OperationError::new(ResultCode::OTHER, "the schema lacks uidNumber or gidNumber"))?;
     if let Some(wanted) = authorization.filter(|wanted| !wanted.is_empty()) {
-        let wanted = wanted.strip_prefix(b"dn:").and_then(|name| Dn::parse(schema, name).ok());
+        let wanted = wanted
+            .strip_prefix(b"dn:")
+            .and_then(|name| Dn::parse(schema, name).ok());
         if wanted.as_ref() != Some(&dn) {
             return Err(OperationError::new(
                 ResultCode::INVALID_CREDENTIALS,

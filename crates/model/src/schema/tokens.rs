@@ -107,7 +107,13 @@ impl<'a> Tokens<'a> {
         let is_word = self.text.get(self.start..).is_some_and(|rest| rest.starts_with(text));
         let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
         match end {
-            Some(end) if end > 0 && is_word && text.get(end..).is_some_and(|rest| rest.starts_with(char::is_alphabetic)) => {
+            Some(end)
+                if end > 0
+                    && is_word
+                    && text
+                        .get(end..)
+                        .is_some_and(|rest| rest.starts_with(char::is_alphabetic)) =>
+            {
                 self.position = self.start + end;
                 Ok(text.get(..end).unwrap_or_default())
             }

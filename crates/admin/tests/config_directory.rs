@@ -1,0 +1,362 @@
+//! cn=config: conversions, the directory on disk, and changes of a running server, beside Debian's slapd.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "clippy knows test functions, but not what they call"
+)]
+
+use std::{fmt::Write as _, fs};
+
+use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Outcome, Server, TestkitError, Tool, assert_same};
+
+const CONFIG: Credentials<'static> = Credentials::Simple {
+    dn: "cn=config",
+    password: "secret",
+};
+
+const VOLATILE: [&str; 5] = [
+    "entryUUID",
+    "createTimestamp",
+    "modifyTimestamp",
+    "entryCSN",
+    "olcConfigDir",
+];
+
+/// The usual server, with cn=config open to its rootdn. Debian's slapd has its parts in modules.
+fn template(flavor: Flavor) -> String {
+    let modules = match flavor {
+        Flavor::Ironbark => "",
+        Flavor::OpenLdap => "modulepath /usr/lib/ldap\nmoduleload back_mdb\nmoduleload memberof\nmoduleload unique\n",
+    };
+    let people = Server::PEOPLE_CONFIG.replace("database mdb", "database config\nrootpw secret\ndatabase mdb");
+    // The testkit itself puts back_mdb in front for slapd.
+    format!("{}{people}", modules.replace("moduleload back_mdb\n", ""))
+}
+
+fn modify(server: &Server, change: &str) -> Outcome {
+    server.client("ldapmodify", &CONFIG, &[], change).unwrap()
+}
+
+/// What a search of cn=config shows of some attributes.
+fn shown(server: &Server, base: &str, attributes: &[&str]) -> String {
+    let mut arguments = vec!["-b", base, "-s", "base"];
+    arguments.extend_from_slice(attributes);
+    let outcome = server.client("ldapsearch", &CONFIG, &arguments, "").unwrap();
+    outcome.success().unwrap().stdout
+}
+
+fn slaptest(flavor: Flavor, arguments: &[&str]) -> Outcome {
+    Tool::Test.run(flavor, arguments, "").unwrap()
+}
+
+/// Loads nothing and starts: Debian's slaptest wants a database that exists.
+fn with_database(flavor: Flavor) -> Server {
+    let server = Server::prepare(flavor, &template(flavor)).unwrap();
+    server
+        .slapadd("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n")
+        .unwrap();
+    server
+}
+
+#[test]
+fn a_converted_file_loads_in_either_server_and_says_the_same() {
+    let extra =
+        "threads 4\nidletimeout 30\nsizelimit 77\nrequire bind\nallow bind_v2 bind_anon_dn\nloglevel stats sync\n";
+    let rest = "limits users size.soft=10 size.hard=20\naccess to attrs=userPassword by self write by anonymous auth by * none\n\
+        access to * by * read\ncheckpoint 10 20\nenvflags nometasync writemap\nmaxsize 104857600\noverlay memberof\nmemberof-refint TRUE\n";
+    let text = |flavor| format!("{extra}{}{rest}", template(flavor));
+    let server = Server::prepare(Flavor::OpenLdap, &text(Flavor::OpenLdap)).unwrap();
+    server
+        .slapadd("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n")
+        .unwrap();
+    let file = server.config_path().display().to_string();
+    let mut dumps = Vec::new();
+    for flavor in [Flavor::OpenLdap, Flavor::Ironbark] {
+        let folder = server.layout().make_dir(&format!("{flavor:?}.d")).unwrap();
+        let folder = folder.display().to_string();
+        // Ours says that it cannot open slapd's database, after the conversion.
+        slaptest(flavor, &["-f", &file, "-F", &folder]);
+        for reader in [Flavor::OpenLdap, Flavor::Ironbark] {
+            slaptest(reader, &["-u", "-F", &folder]).success().unwrap();
+            let arguments = ["-F", &folder, "-n", "0", "-o", "ldif-wrap=no", "-a", "(!(cn=schema))"];
+            let outcome = Tool::Cat.run(reader, &arguments, "").unwrap().success().unwrap();
+            let dump = NormalizedLdif::new(&outcome.stdout).without(&VOLATILE).to_string();
+            dumps.push((flavor, reader, dump));
+        }
+    }
+    assert_eq!(dumps[0].2, dumps[1].2, "slapd's directory, read by both");
+    assert_eq!(dumps[2].2, dumps[3].2, "our directory, read by both");
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
+    let (theirs, ours) = (lines(&dumps[0].2), lines(&dumps[2].2));
+    // Our own defaults, the order in which slapd keeps a set, and a second `modulepath`, which makes a second list there.
+    let differs = |line: &&String| {
+        [
+            "olcDbMaxReaders",
+            "olcMaxDerefDepth",
+            "olcLogLevel",
+            "olcSchemaDN",
+            "olcToolThreads",
+            "olcModule",
+            "cn: module",
+            "dn: cn=module",
+        ]
+        .iter()
+        .all(|name| !line.starts_with(name))
+    };
+    let missing: Vec<_> = theirs
+        .iter()
+        .filter(differs)
+        .filter(|line| !ours.contains(line))
+        .collect();
+    let added: Vec<_> = ours
+        .iter()
+        .filter(differs)
+        .filter(|line| !theirs.contains(line))
+        .collect();
+    assert!(
+        missing.is_empty() && added.is_empty(),
+        "slapd alone: {missing:#?}\nours alone: {added:#?}"
+    );
+}
+
+#[test]
+fn recipes_for_a_running_server_give_the_same_results() {
+    let changes = [
+        "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nadd: olcDbIndex\nolcDbIndex: mail eq\n",
+        "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nadd: olcDbIndex\nolcDbIndex: nothing eq\n",
+        "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nadd: olcAccess\nolcAccess: to * by * read\n-\n\
+         add: olcAccess\nolcAccess: {0}to attrs=userPassword by self write by anonymous auth by * none\n",
+        "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\ndelete: olcAccess\nolcAccess: {1}\n",
+        "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\ndelete: olcAccess\nolcAccess: {7}\n",
+        "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nreplace: olcSizeLimit\nolcSizeLimit: 5\n",
+        "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nreplace: olcSizeLimit\nolcSizeLimit: many\n",
+        "dn: cn=config\nchangetype: modify\nreplace: olcIdleTimeout\nolcIdleTimeout: 60\n",
+        "dn: cn=config\nchangetype: modify\nreplace: olcIdleTimeout\nolcIdleTimeout: soon\n",
+        "dn: cn=config\nchangetype: modify\nadd: olcDbIndex\nolcDbIndex: cn eq\n",
+        "dn: cn=mine,cn=schema,cn=config\nchangetype: add\nobjectClass: olcSchemaConfig\ncn: mine\n\
+         olcAttributeTypes: ( 1.3.6.1.4.1.32473.1 NAME 'mine' SUP name )\n",
+        "dn: cn={3}mine,cn=schema,cn=config\nchangetype: modify\nadd: olcObjectClasses\n\
+         olcObjectClasses: ( 1.3.6.1.4.1.32473.2 NAME 'mineClass' SUP top AUXILIARY MAY mine )\n",
+        "dn: olcOverlay=memberof,olcDatabase={1}mdb,cn=config\nchangetype: add\nobjectClass: olcMemberOf\nolcOverlay: memberof\n",
+        "dn: olcOverlay=nothing,olcDatabase={1}mdb,cn=config\nchangetype: add\nobjectClass: olcOverlayConfig\nolcOverlay: nothing\n",
+        "dn: olcDatabase={9}mdb,cn=config\nchangetype: modify\nreplace: olcReadOnly\nolcReadOnly: TRUE\n",
+    ];
+    assert_same(|flavor| -> Result<String, TestkitError> {
+        let mut server = with_database(flavor);
+        server.launch()?;
+        let mut text = String::new();
+        for change in changes {
+            let outcome = modify(&server, change);
+            writeln!(text, "{change}= {:?}", outcome.code()).unwrap();
+        }
+        for (base, attributes) in [
+            (
+                "olcDatabase={1}mdb,cn=config",
+                &["olcAccess", "olcDbIndex", "olcSizeLimit"][..],
+            ),
+            ("cn={3}mine,cn=schema,cn=config", &["*"]),
+            (
+                "olcOverlay={0}memberof,olcDatabase={1}mdb,cn=config",
+                &["objectClass", "olcOverlay"],
+            ),
+            ("cn=config", &["olcIdleTimeout"]),
+        ] {
+            text.push_str(&NormalizedLdif::new(&shown(&server, base, attributes)).to_string());
+        }
+        Ok(text)
+    });
+}
+
+/// What a package does at installation: a configuration directory out of LDIF, then the database, then a change by root on ldapi.
+#[test]
+fn a_directory_is_made_of_ldif_record_by_record_and_root_manages_it() {
+    let server = Server::prepare(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
+    let dir = server.layout().path().display().to_string();
+    let folder = server.layout().make_dir("slapd.d").unwrap().display().to_string();
+    let schema = Flavor::Ironbark.schema_dir().display().to_string();
+    let core = fs::read_to_string(format!("{schema}/core.schema")).unwrap();
+    // A schema as LDIF, as packages have it.
+    let converted = server.layout().make_dir("converted").unwrap().display().to_string();
+    let only_core = server
+        .layout()
+        .write("core.conf", format!("include {schema}/core.schema\n"))
+        .unwrap();
+    slaptest(Flavor::Ironbark, &["-f", only_core.to_str().unwrap(), "-F", &converted])
+        .success()
+        .unwrap();
+    let dumped = Tool::Cat
+        .run(
+            Flavor::Ironbark,
+            &["-F", &converted, "-n", "0", "-s", "cn={0}core,cn=schema,cn=config"],
+            "",
+        )
+        .unwrap()
+        .success()
+        .unwrap();
+    let as_ldif = NormalizedLdif::new(&dumped.stdout)
+        .without(&["entryUUID", "entryCSN"])
+        .to_string();
+    assert!(as_ldif.contains("olcAttributeTypes: {0}") && core.contains("attributetype"));
+    let file = server
+        .layout()
+        .write(
+            "core.ldif",
+            as_ldif
+                .replace("cn={0}core", "cn=core")
+                .replace("cn: {0}core", "cn: core"),
+        )
+        .unwrap();
+    let init = format!(
+        "dn: cn=config\nobjectClass: olcGlobal\ncn: config\nolcPidFile: {dir}/slapd.pid\n\n\
+         dn: olcDatabase={{-1}}frontend,cn=config\nobjectClass: olcDatabaseConfig\nobjectClass: olcFrontendConfig\n\
+         olcDatabase: {{-1}}frontend\nolcSizeLimit: 500\n\
+         olcAccess: {{0}}to * by dn.exact=gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth manage by * break\n\
+         olcAccess: {{1}}to dn.exact=\"\" by * read\n\n\
+         dn: olcDatabase=config,cn=config\nobjectClass: olcDatabaseConfig\nolcDatabase: config\n\
+         olcAccess: to * by dn.exact=gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth manage by * break\n\n\
+         dn: cn=schema,cn=config\nobjectClass: olcSchemaConfig\ncn: schema\n\n\
+         include: file://{}\n\n\
+         dn: olcDatabase=mdb,cn=config\nobjectClass: olcDatabaseConfig\nobjectClass: olcMdbConfig\nolcDatabase: mdb\n\
+         olcDbDirectory: {dir}/db\nolcSuffix: dc=example,dc=com\nolcRootDN: cn=Manager,dc=example,dc=com\nolcRootPW: secret\n\
+         olcDbIndex: objectClass eq\n# a comment inside a record\nolcLastMod: TRUE\n",
+        file.display()
+    );
+    let add = |arguments: &[&str], input: &str| Tool::Add.run(Flavor::Ironbark, arguments, input).unwrap();
+    add(&["-F", &folder, "-b", "cn=config"], &init).success().unwrap();
+    let wrong = "dn: olcDatabase=mdb,cn=config\nobjectClass: olcMdbConfig\nolcDatabase: mdb\nolcDbDirectory: /x\nolcSuffix: dc=example,dc=com\n";
+    let refused = add(&["-F", &folder, "-n", "0"], wrong);
+    assert_eq!(refused.code(), Some(1));
+    assert!(
+        refused.stderr.contains("(line=1)") && refused.stderr.contains("already served"),
+        "{}",
+        refused.stderr
+    );
+    slaptest(Flavor::OpenLdap, &["-u", "-F", &folder, "-Q"]);
+    let suffix = "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\no: Example\ndc: example\n";
+    add(&["-F", &folder, "-b", "dc=example,dc=com"], suffix)
+        .success()
+        .unwrap();
+
+    let mut server = server.from_directory(&folder);
+    server.launch().unwrap();
+    let read_only = "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nreplace: olcReadOnly\nolcReadOnly: TRUE\n";
+    let outcome = server
+        .client("ldapmodify", &Credentials::External, &[], read_only)
+        .unwrap();
+    outcome.success().unwrap();
+    let who = server
+        .client("ldapwhoami", &Credentials::External, &[], "")
+        .unwrap()
+        .success()
+        .unwrap();
+    assert_eq!(
+        who.stdout.trim(),
+        "dn:gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth"
+    );
+    let anonymous = server
+        .client("ldapsearch", &Credentials::Anonymous, &["-b", "cn=config"], "")
+        .unwrap();
+    assert_eq!(anonymous.code(), Some(32), "nobody else sees it");
+    let add_entry = "dn: ou=x,dc=example,dc=com\nobjectClass: organizationalUnit\nou: x\n";
+    assert_eq!(
+        server.ldapadd(add_entry).unwrap().code(),
+        Some(53),
+        "it is read-only at once"
+    );
+    server.stop().unwrap();
+    server.launch().unwrap();
+    assert_eq!(
+        server.ldapadd(add_entry).unwrap().code(),
+        Some(53),
+        "and after a restart"
+    );
+}
+
+#[test]
+fn databases_and_overlays_come_and_go_while_the_server_runs() {
+    let mut server = with_database(Flavor::Ironbark);
+    server.launch().unwrap();
+    let second = server.layout().make_dir("second").unwrap();
+    let add = format!(
+        "dn: olcDatabase=mdb,cn=config\nchangetype: add\nobjectClass: olcMdbConfig\nolcDatabase: mdb\nolcSuffix: o=two\n\
+         olcRootDN: cn=admin,o=two\nolcRootPW: secret\nolcDbDirectory: {}\n",
+        second.display()
+    );
+    let two = Credentials::Simple {
+        dn: "cn=admin,o=two",
+        password: "secret",
+    };
+    for round in 0..3 {
+        modify(&server, &add).success().unwrap();
+        let entry = "dn: o=two\nchangetype: add\nobjectClass: organization\no: two\n";
+        let outcome = server.client("ldapmodify", &two, &[], entry).unwrap();
+        assert_eq!(
+            outcome.code(),
+            Some(if round == 0 { 0 } else { 68 }),
+            "what was there is there again"
+        );
+        modify(&server, "dn: olcDatabase={2}mdb,cn=config\nchangetype: delete\n")
+            .success()
+            .unwrap();
+        let outcome = server
+            .client("ldapsearch", &Credentials::Anonymous, &["-b", "o=two"], "")
+            .unwrap();
+        assert_eq!(outcome.code(), Some(32));
+    }
+    let unique = "dn: olcOverlay=unique,olcDatabase={1}mdb,cn=config\nchangetype: add\nobjectClass: olcUniqueConfig\n\
+        olcOverlay: unique\nolcUniqueURI: ldap:///?description?sub\n";
+    modify(&server, unique).success().unwrap();
+    let entry = |name: &str| {
+        format!("dn: ou={name},dc=example,dc=com\nobjectClass: organizationalUnit\nou: {name}\ndescription: same\n")
+    };
+    assert_eq!(server.ldapadd(&entry("a")).unwrap().code(), Some(0));
+    assert_eq!(server.ldapadd(&entry("b")).unwrap().code(), Some(19));
+    modify(
+        &server,
+        "dn: olcOverlay={0}unique,olcDatabase={1}mdb,cn=config\nchangetype: delete\n",
+    )
+    .success()
+    .unwrap();
+    assert_eq!(server.ldapadd(&entry("b")).unwrap().code(), Some(0));
+    let missing = "dn: olcDatabase=mdb,cn=config\nchangetype: add\nobjectClass: olcMdbConfig\nolcDatabase: mdb\nolcSuffix: o=three\n\
+        olcDbDirectory: /no/such/directory\n";
+    let outcome = modify(&server, missing);
+    assert_eq!(outcome.code(), Some(80));
+    assert!(outcome.stderr.contains("/no/such/directory"), "{}", outcome.stderr);
+    assert_eq!(
+        server.ldapadd(&entry("c")).unwrap().code(),
+        Some(0),
+        "a refusal leaves all as it was"
+    );
+}
+
+#[test]
+fn schema_in_use_stays_and_other_schema_goes() {
+    let mut server = with_database(Flavor::Ironbark);
+    server.launch().unwrap();
+    let mine = "dn: cn=mine,cn=schema,cn=config\nchangetype: add\nobjectClass: olcSchemaConfig\ncn: mine\n\
+        olcAttributeTypes: ( 1.3.6.1.4.1.32473.1 NAME 'mine' SUP name )\n\
+        olcAttributeTypes: ( 1.3.6.1.4.1.32473.3 NAME 'unused' SUP name )\n\
+        olcObjectClasses: ( 1.3.6.1.4.1.32473.2 NAME 'mineClass' SUP top AUXILIARY MAY ( mine $ unused ) )\n";
+    modify(&server, mine).success().unwrap();
+    let entry =
+        "dn: ou=x,dc=example,dc=com\nobjectClass: organizationalUnit\nobjectClass: mineClass\nou: x\nmine: yes\n";
+    server.ldapadd(entry).unwrap().success().unwrap();
+    let delete = "dn: cn={3}mine,cn=schema,cn=config\nchangetype: delete\n";
+    let outcome = modify(&server, delete);
+    assert_eq!(outcome.code(), Some(80), "{}", outcome.stderr);
+    assert!(outcome.stderr.contains("mine"), "{}", outcome.stderr);
+    let remove = "dn: ou=x,dc=example,dc=com\nchangetype: delete\n";
+    server.ldapmodify(remove).unwrap().success().unwrap();
+    modify(&server, delete).success().unwrap();
+    let subschema = server
+        .client(
+            "ldapsearch",
+            &Credentials::Anonymous,
+            &["-b", "cn=Subschema", "-s", "base", "attributeTypes"],
+            "",
+        )
+        .unwrap();
+    assert!(!subschema.stdout.contains("'mine'"));
+}
