@@ -36,6 +36,9 @@ pub struct Setting {
     pub fate: Fate,
 }
 
+/// [`Setting::since`] of what OpenLDAP does not have.
+pub(crate) const OWN: &str = "Ironbark";
+
 /// Where a setting may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {

@@ -17,6 +17,7 @@ use crate::{
     Configuration,
     bare::BareAnswer,
     context::Backend,
+    dse::RootDseAddition,
     error::OpenError,
     hashing_pool::HashingPool,
     overlay::Overlay,
@@ -37,7 +38,7 @@ pub type OverlayFactory = dyn Fn(&OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn
 pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>> + Send + Sync;
 
 /// Reads what the `rootDSE` files add to the root DSE: attribute descriptions and values.
-pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<(String, Vec<Vec<u8>>)>, String> + Send + Sync;
+pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<RootDseAddition>, String> + Send + Sync;
 
 /// Chooses the `serverID` of this server.
 pub type ServerIdFactory = dyn Fn(&GlobalConfig) -> u16 + Send + Sync;
@@ -151,8 +152,8 @@ impl Directory {
     }
 
     /// Puts another configuration into force, while serving. Everything new is made first: when something of it cannot be had, nothing
-    /// changes. Operations that have begun end under the configuration that they began with; a write that waits for its database is
-    /// executed under the new one. A database whose directory stays the same goes on as it is; one that is new is opened; one that is
+    /// changes. Operations that have begun end under the configuration that they began with, writes that wait in a queue included; a write
+    /// that comes to its queue too late for that is executed under the new one. A database whose directory stays the same goes on as it is; one that is new is opened; one that is
     /// gone has answered its last write when this returns, and is closed when nothing reads it any more.
     ///
     /// # Errors
@@ -160,6 +161,15 @@ impl Directory {
     pub fn reconfigure(self: &Arc<Self>, configuration: ironbark_config::Configuration) -> Result<(), OpenError> {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
         reconfigure::reconfigure(self, &mut live, configuration)
+    }
+
+    /// Lets the database with this number refuse writes, or take them again, until the configuration is replaced.
+    ///
+    /// # Errors
+    /// The server ends.
+    pub fn set_read_only(self: &Arc<Self>, number: i32, is_read_only: bool) -> Result<(), OpenError> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        reconfigure::set_read_only(self, &mut live, number, is_read_only)
     }
 
     /// The indexes that are being built, by database.
@@ -250,6 +260,11 @@ impl Directory {
         &self.randomness
     }
 
+    /// `slowlog` in microseconds.
+    pub(crate) fn slow_micros(&self) -> Option<u64> {
+        self.configuration.load().slow_micros()
+    }
+
     /// Monotonic time in microseconds.
     pub(crate) fn monotonic_micros(&self) -> u64 {
         self.clock.monotonic().nanos() / 1_000
@@ -271,6 +286,15 @@ impl Directory {
                 writer.close(SHUTTING_DOWN);
             }
         }
+    }
+
+    /// Whether each writer goes on. One that has ended by itself leaves writes without an answer.
+    pub fn has_all_writers(&self) -> bool {
+        let trees = self.trees_thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_ended = trees.as_ref().is_some_and(JoinHandle::is_finished);
+        // A configuration that is being changed is no reason to wait.
+        let live = self.live.try_lock();
+        !has_ended && live.map_or(true, |live| live.has_all_writers())
     }
 
     /// Waits until the writers have ended, which flush to disk at last. The configuration cannot change any more.

@@ -12,6 +12,7 @@ pub mod context;
 mod directory;
 mod dn_cache;
 mod dse;
+mod ended;
 mod error;
 mod hashing_pool;
 mod log;
@@ -39,10 +40,11 @@ pub use context::{Backend, Context};
 pub use directory::{
     Directory, Factories, IndexBuild, OpenOptions, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory,
 };
+pub use dse::RootDseAddition;
 pub use error::{OpenError, OperationError};
 pub use search::{Progress, SearchRun};
 pub use session::{Identity, Peer, Session};
-pub use statistics::Statistics;
+pub use statistics::{FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics};
 pub use tree::{ChangeAuthor, VirtualChange, VirtualContext, complete_entries};
 pub use well_known::WellKnown;
 pub use worker::{Batch, Completion, Started, Submitted, Worker};

@@ -15,6 +15,13 @@ pub trait VirtualContext: Send + Sync {
     /// Asked for at each operation: what does not change is to be kept.
     fn entries(&self, configuration: &Configuration) -> Arc<[Entry]>;
 
+    /// An entry as it is at the moment when it is sent, after `sent` others of the same search; `None`: as it was. slapd counts what a
+    /// search has sent already when it shows the counters.
+    fn refreshed(&self, configuration: &Configuration, entry: &Entry, sent: u32) -> Option<Entry> {
+        let _ = (configuration, entry, sent);
+        None
+    }
+
     /// The kinds of write that it carries out. Others are refused before anything is looked up.
     fn writes(&self) -> Operations {
         Operations::default()
@@ -31,7 +38,8 @@ pub trait VirtualContext: Send + Sync {
     }
 }
 
-/// A change of a tree in memory. Names are as the client wrote them: those of modify, delete and modify DN lead to entries.
+/// A change of a tree in memory. The names of modify, delete and modify DN are those of the entries; others are as the client wrote them.
+#[allow(clippy::large_enum_variant, reason = "one for each request, and passed by reference")]
 #[derive(Clone, PartialEq, Debug)]
 pub enum VirtualChange {
     /// An entry as the client gave it, without operational attributes; its superior exists.

@@ -17,8 +17,9 @@ use ironbark_model::{Entry, ResultCode, Schema};
 
 use crate::configuration::Loaded;
 
-/// What is done with the settings of the server itself when they have changed.
-pub(crate) type Obey = dyn Fn(&GlobalConfig) + Send + Sync;
+/// What is done with the settings of the server itself when they have changed. What cannot be done is said; the settings before are then
+/// given again.
+pub(crate) type Obey = dyn Fn(&GlobalConfig) -> Result<(), String> + Send + Sync;
 
 /// The tree of cn=config.
 pub(crate) struct ConfigTree {
@@ -64,9 +65,13 @@ impl ConfigTree {
             .reconfigure(configuration)
             .map_err(|error| OperationError::new(ResultCode::OTHER, error.to_string()))?;
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = (self.obey)(&global) {
+            self.take_back(&state.tree, by);
+            return Err(OperationError::new(ResultCode::OTHER, error));
+        }
         if let Err(error) = self.write(&mut state, &tree) {
             tracing::error!(target: "any", "config: {error}");
-            take_back(&state.tree, by);
+            self.take_back(&state.tree, by);
             return Err(OperationError::new(
                 ResultCode::OTHER,
                 "the configuration could not be written",
@@ -79,8 +84,21 @@ impl ConfigTree {
         state.tree = Arc::new(tree);
         drop(state);
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = None;
-        (self.obey)(&global);
         Ok(())
+    }
+
+    /// Puts the configuration of a tree that was in force before back into force.
+    fn take_back(&self, tree: &Tree, by: &ChangeAuthor<'_>) {
+        let outcome = match olc::load(tree) {
+            Ok(configuration) => (self.obey)(&configuration.global).and_then(|()| {
+                let back = by.directory.reconfigure(configuration);
+                back.map_err(|error| error.to_string())
+            }),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(error) = outcome {
+            tracing::error!(target: "any", "config: the former configuration could not be put back: {error}");
+        }
     }
 
     fn write(&self, state: &mut State, tree: &Tree) -> Result<(), olc::FolderError> {
@@ -88,20 +106,6 @@ impl ConfigTree {
         folder.write(state.stored.as_deref(), tree)?;
         state.stored = Some(Arc::new(tree.clone()));
         Ok(())
-    }
-}
-
-/// Puts the configuration of a tree that was in force before back into force.
-fn take_back(tree: &Tree, by: &ChangeAuthor<'_>) {
-    let outcome = match olc::load(tree) {
-        Ok(configuration) => by
-            .directory
-            .reconfigure(configuration)
-            .map_err(|error| error.to_string()),
-        Err(error) => Err(error.to_string()),
-    };
-    if let Err(error) = outcome {
-        tracing::error!(target: "any", "config: the former configuration could not be put back: {error}");
     }
 }
 

@@ -9,6 +9,7 @@ mod held;
 mod limits;
 pub mod listener;
 pub mod log;
+mod metrics;
 mod monitor;
 mod options;
 mod pool;

@@ -1,6 +1,11 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
-use std::{error::Error, io, process::ExitCode, sync::Arc};
+use std::{
+    error::Error,
+    io,
+    process::ExitCode,
+    sync::{Arc, OnceLock},
+};
 
 use ironbark_config::{
     DatabaseConfig, DatabaseKind, GlobalConfig,
@@ -18,7 +23,8 @@ use crate::{
     config_tree::ConfigTree,
     configuration::load_configuration,
     listener::{Listeners, url::ListenerUrl},
-    log::{FileOptions, Log, LogOptions, SyslogOptions, level},
+    log::{Log, LogOptions, SyslogOptions, level},
+    metrics::{self, Metrics},
     monitor::{Attached, Facts, Monitor},
     options::ServeOptions,
     pool::Pool,
@@ -109,6 +115,7 @@ struct Running {
     listeners: Listeners,
     pool: Arc<Pool>,
     directory: Arc<Directory>,
+    metrics: Arc<OnceLock<Metrics>>,
     /// Removed when the server has ended.
     _state_files: Vec<StateFile>,
 }
@@ -128,7 +135,7 @@ impl Running {
         let mut loaded = load_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
         loaded.keep()?;
         let global = &loaded.configuration.global;
-        configure_log(log, options, global);
+        obey(log, None, global)?;
         for notice in &loaded.configuration.notices {
             tracing::warn!(target: "any", "{notice}");
         }
@@ -142,7 +149,7 @@ impl Running {
             .build()?;
         // From here on a signal waits until the server can end cleanly.
         let signals = runtime.block_on(async { Signals::install() })?;
-        let threads = global.threads;
+        let (threads, metrics_listener) = (global.threads, global.metrics_listener);
         let facts = Facts {
             listeners: listeners
                 .listeners
@@ -156,8 +163,9 @@ impl Running {
             tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
         }
         let urls = listeners.listeners.iter().map(|one| Arc::clone(&one.url)).collect();
-        let (its_log, its_options) = (log.clone(), options.clone());
-        let obey = Box::new(move |global: &GlobalConfig| configure_log(&its_log, &its_options, global));
+        let metrics = Arc::<OnceLock<Metrics>>::default();
+        let (its_log, its_metrics) = (log.clone(), Arc::clone(&metrics));
+        let obey = Box::new(move |global: &GlobalConfig| obey(&its_log, its_metrics.get(), global));
         let config_tree = Arc::new(ConfigTree::new(&loaded, obey));
         let (directory, attached) =
             open_directory(loaded.configuration, config_tree, urls, options.bare, facts, log, clock)?;
@@ -165,12 +173,19 @@ impl Running {
         let pool = Arc::new(Pool::start(reactors, &directory, clock, max_descriptors)?);
         // Nobody else sets it.
         let _ = attached.set((Arc::downgrade(&directory), Arc::clone(&pool)));
+        let (shown, its_pool) = (Arc::clone(&directory), Arc::clone(&pool));
+        let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors);
+        metrics
+            .get_or_init(|| Metrics::new(source))
+            .configure(metrics_listener)
+            .map_err(|error| format!("metrics-listener: {error}"))?;
         Ok(Self {
             runtime,
             signals,
             listeners,
             pool,
             directory,
+            metrics,
             _state_files: state_files,
         })
     }
@@ -183,14 +198,18 @@ impl Running {
             listeners,
             pool,
             directory,
+            metrics,
             _state_files,
         } = self;
-        if let Err(error) = runtime.block_on(accept_until_stopped(&pool, listeners, &directory, signals)) {
+        let metrics = metrics.get();
+        if let Err(error) = runtime.block_on(accept_until_stopped(&pool, listeners, &directory, metrics, signals)) {
             tracing::error!(target: "any", "daemon: {error}");
         }
         tracing::info!(target: "any", "slapd shutdown: waiting for {} operations/tasks to finish", pool.under_way());
         pool.shut_down();
         directory.close();
+        // Closing what is not there any more does not fail.
+        let _ = metrics.map(|metrics| metrics.configure(None));
     }
 }
 
@@ -199,10 +218,12 @@ async fn accept_until_stopped(
     pool: &Arc<Pool>,
     listeners: Listeners,
     directory: &Directory,
+    metrics: Option<&Metrics>,
     mut signals: Signals,
 ) -> io::Result<()> {
     let mut accepting = pool.accept(&listeners.listeners)?;
     let is_gentle = signals.next().await == Signal::Hangup && directory.configuration().settings.gentle_hup;
+    metrics.into_iter().for_each(Metrics::set_ending);
     if !is_gentle {
         tracing::info!(target: "any", "daemon: shutdown requested and initiated.");
         accepting.shutdown().await;
@@ -283,19 +304,15 @@ fn log_options(options: &ServeOptions) -> LogOptions {
     }
 }
 
-/// Puts the log settings of the configuration into force. `loglevel` wins over `-s`, as in slapd.
-fn configure_log(log: &Log, options: &ServeOptions, global: &GlobalConfig) {
-    if let Some(level) = global.log_level {
-        log.set_levels(level.0);
-    }
-    log.set_file(global.log_file.as_ref().map(|path| FileOptions {
-        path: path.clone(),
-        format: global.log_file_format,
-        only: global.log_file_only,
-        rotation: global.log_rotation,
-        host: process::host_name(),
-        name: options.name.clone().unwrap_or_else(|| SyslogOptions::default().name),
-    }));
+/// Puts those settings of the server into force that it keeps elsewhere than in the configuration.
+///
+/// # Errors
+/// Why not, for whoever has changed them.
+fn obey(log: &Log, metrics: Option<&Metrics>, global: &GlobalConfig) -> Result<(), String> {
+    log.configure(global)
+        .map_err(|error| format!("cannot open the log file: {error}"))?;
+    let configured = metrics.map_or(Ok(()), |metrics| metrics.configure(global.metrics_listener));
+    configured.map_err(|error| format!("metrics-listener: {error}"))
 }
 
 /// The `serverID` that has no URL, or the URL of one of our listeners; 0 when there is none.

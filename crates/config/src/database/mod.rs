@@ -69,6 +69,8 @@ pub struct DatabaseConfig {
     pub last_modified: bool,
     /// `readonly`.
     pub read_only: bool,
+    /// `monitoring`: whether cn=Monitor shows the store's figures.
+    pub monitoring: bool,
     /// `add_content_acl`.
     pub add_content_acl: bool,
     /// `maxderefdepth`.
@@ -127,6 +129,7 @@ impl DatabaseConfig {
             disabled: false,
             last_modified: true,
             read_only: false,
+            monitoring: true,
             add_content_acl: false,
             max_dereference_depth: 15,
             restrict: Restrict::default(),

@@ -7,7 +7,7 @@
 pub(super) struct AttributeRow {
     /// Names, the usual one first.
     pub(super) names: &'static [&'static str],
-    /// What follows [`ARC`].
+    /// What follows [`ARC`], or [`OWN_ARC`] after a `+`.
     pub(super) oid: &'static str,
     /// Syntax, rules, number and order of values.
     pub(super) form: Form,
@@ -16,7 +16,20 @@ pub(super) struct AttributeRow {
 }
 
 /// Above all attribute types of cn=config.
-pub(super) const ARC: &str = "1.3.6.1.4.1.4203.1.12.2.3.";
+const ARC: &str = "1.3.6.1.4.1.4203.1.12.2.3.";
+
+/// Above the attribute types of settings that OpenLDAP does not have.
+const OWN_ARC: &str = "2.25.197556397984251993642444354322916165580.2.";
+
+impl AttributeRow {
+    /// The whole OID.
+    pub(super) fn full_oid(&self) -> String {
+        match self.oid.strip_prefix('+') {
+            Some(rest) => format!("{OWN_ARC}{rest}"),
+            None => format!("{ARC}{}", self.oid),
+        }
+    }
+}
 
 /// Forms of values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -245,6 +258,8 @@ pub(super) const ROWS: &[AttributeRow] = &[
     row(&["olcLogFileRotate"], "0.103", Form::Text),
     row(&["olcLogFileFormat"], "0.104", Form::Text),
     row(&["olcRestrictOp"], "0.105", Form::Ordered),
+    row(&["olcSlowLog"], "+1", Form::Integer),
+    row(&["olcMetricsListener"], "+2", Form::Text),
     row(&["olcBkMdbIdlExp"], "1.12.1", Form::Integer),
     shown(&["olcDbDirectory"], "2.0.1", Form::Text),
     row(&["olcDbIndex"], "2.0.2", Form::Texts),

@@ -74,7 +74,7 @@ fn section(loading: &mut Loading, node: &Node, keyword: &str) -> Result<(), Conf
     let row = table::with_keyword(keyword).next();
     let row = row.ok_or_else(|| refused(node, "no such section"))?;
     let (_, name) = index::split(&node.name);
-    loading.apply(row, &Line::of_value(row, keyword, name, &node.location)?)?;
+    loading.apply(row, &Line::of_value(row, keyword, name, &node.location))?;
     settings(loading, node)
 }
 
@@ -118,7 +118,7 @@ fn attribute_values(loading: &mut Loading, node: &Node, attribute: &str) -> Resu
         };
         let text =
             std::str::from_utf8(value).map_err(|_| refused(node, &format!("<{name}> value is not UTF-8 text")))?;
-        loading.apply(row, &Line::of_value(row, name, text, &node.location)?)?;
+        loading.apply(row, &Line::of_value(row, name, text, &node.location))?;
     }
     Ok(())
 }

@@ -42,9 +42,8 @@ fn try_build() -> Result<Arc<Schema>, SchemaErrors> {
 
 fn attribute_type(row: &AttributeRow) -> String {
     format!(
-        "( {}{} NAME {} {} )",
-        attributes::ARC,
-        row.oid,
+        "( {} NAME {} {} )",
+        row.full_oid(),
         names(row.names),
         row.form.definition()
     )

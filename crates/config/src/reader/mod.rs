@@ -35,28 +35,19 @@ impl Line {
         }
     }
 
-    /// A value of a setting as a statement.
-    ///
-    /// # Errors
-    /// A quote is left open.
-    pub(crate) fn of_value(row: &Setting, keyword: &str, text: &str, location: &Source) -> Result<Self, ConfigError> {
-        let (arguments, complete) = if row.is_whole {
-            (vec![text.to_owned()], true)
+    /// A value of a setting as a statement. A quote that is left open ends with the value, as in slapd.
+    pub(crate) fn of_value(row: &Setting, keyword: &str, text: &str, location: &Source) -> Self {
+        let arguments = if row.is_whole {
+            vec![text.to_owned()]
         } else {
-            words::split(text)
+            words::split(text).0
         };
-        if !complete {
-            return Err(ConfigError::refused(
-                location,
-                format!("<{keyword}> unterminated quoted string"),
-            ));
-        }
-        Ok(Self {
+        Self {
             location: location.clone(),
             keyword: keyword.to_owned(),
             arguments,
             raw: text.to_owned(),
-        })
+        }
     }
 }
 

@@ -26,6 +26,7 @@ pub mod compare;
 pub mod delete;
 mod entry_rules;
 pub mod extended;
+pub(crate) mod external;
 pub(crate) mod in_memory;
 pub mod modification;
 pub mod modify;

@@ -107,10 +107,10 @@ impl Rename {
         }
     }
 
-    /// As a tree in memory takes it.
-    pub(super) fn in_memory(&self) -> VirtualChange {
+    /// As a tree in memory takes it, for the entry of this name.
+    pub(super) fn in_memory(&self, dn: Dn) -> VirtualChange {
         VirtualChange::ModifyDn {
-            dn: self.dn.clone(),
+            dn,
             new_rdn: self.new_rdn.clone(),
             delete_old_rdn: self.delete_old_rdn,
             new_superior: self.new_superior.clone(),

@@ -24,7 +24,7 @@ use std::{
 };
 
 use futures_util::stream::{FuturesUnordered, Stream as _};
-use ironbark_directory::{Batch, Completion, Progress, SearchRun, Session, Started, Submitted};
+use ironbark_directory::{Batch, Completion, Progress, SearchRun, Session, Shard, Started, Submitted};
 use ironbark_ldap_proto::{FrameError, encode_notice_of_disconnection};
 use ironbark_model::ResultCode;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -133,7 +133,7 @@ impl Connection {
         self.handle.remember(cx);
         self.output.borrow(&mut work.spare_outputs);
         let turn = self.poll_work(&mut work, cx);
-        self.count();
+        self.count(work.worker.shard());
         self.output.give_back(&mut work.spare_outputs);
         self.publish();
         turn
@@ -199,15 +199,8 @@ impl Connection {
     }
 
     /// Brings the counters of the server up to date, once a turn.
-    fn count(&mut self) {
-        let statistics = self.reactor.statistics();
-        let (octets, results) = (self.output.take_counted(), std::mem::take(&mut self.results));
-        if octets != 0 {
-            statistics.octets_sent.fetch_add(octets, Ordering::Relaxed);
-        }
-        if results != 0 {
-            statistics.pdus_sent.fetch_add(results, Ordering::Relaxed);
-        }
+    fn count(&mut self, shard: &Shard) {
+        shard.record_output(self.output.take_counted(), std::mem::take(&mut self.results));
     }
 
     /// Sends a notice of disconnection (RFC 4511 §4.4.1).
@@ -222,7 +215,7 @@ impl Connection {
             None => {}
             Some(CloseRequest::Shutdown) if self.state == State::Open => {
                 self.state = State::Draining;
-                self.searches.clear();
+                self.give_up_searches();
                 self.input.clear();
             }
             Some(CloseRequest::Shutdown) => {}
@@ -408,8 +401,14 @@ impl Connection {
         self.abandon();
     }
 
-    fn abandon(&mut self) {
+    /// Searches end without a result.
+    fn give_up_searches(&mut self) {
+        self.reactor.statistics().record_given_up(self.searches.len());
         self.searches.clear();
+    }
+
+    fn abandon(&mut self) {
+        self.give_up_searches();
         self.input.clear();
         self.session.stop_all();
     }
