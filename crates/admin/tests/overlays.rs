@@ -1,7 +1,7 @@
 //! The overlays refint, unique, memberof and auditlog beside slapd's: the same requests, the same answers, the same entries.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-use ironbark_testkit::{Credentials, Flavor, Server, TestkitError, Transcript, assert_same, wait};
+use ironbark_testkit::{Credentials, Flavor, Outcome, Server, TestkitError, Transcript, assert_same, wait};
 
 const BASE: &str = "dc=example,dc=com";
 const OPERATIONAL: [&str; 4] = ["*", "memberOf", "modifiersName", "creatorsName"];
@@ -417,4 +417,57 @@ fn without_chance(line: &str) -> String {
         _ => word,
     });
     words.collect::<Vec<_>>().join(" ")
+}
+
+/// In slapd such a unique looks for values in the root DSE, and so refuses nothing.
+#[test]
+fn an_overlay_before_the_first_database_acts_in_every_one() {
+    let lines = "overlay unique\nunique_uri ldap:///?mail?sub\npidfile";
+    let server = loaded(Flavor::Ironbark, &Server::PEOPLE_CONFIG.replacen("pidfile", lines, 1)).unwrap();
+    let change = |mail: &str| modify("bob", &format!("replace: mail\nmail: {mail}@example.com"));
+    assert_eq!(server.ldapmodify(&change("ann")).unwrap().code(), Some(19));
+    assert_eq!(server.ldapmodify(&change("bobby")).unwrap().code(), Some(0));
+}
+
+/// What test024 of OpenLDAP does: the domains are changed while the server serves.
+#[test]
+fn domains_are_changed_at_run_time() {
+    let configuration = with("unique", "overlay unique\nunique_attributes mail").replacen(
+        "database mdb",
+        "database config\nrootpw secret\ndatabase mdb",
+        1,
+    );
+    let administrator = Credentials::Simple {
+        dn: "cn=config",
+        password: "secret",
+    };
+    let entry = "olcOverlay={0}unique,olcDatabase={1}mdb,cn=config";
+    assert_same(|flavor| {
+        let server = loaded(flavor, &configuration)?;
+        let mut transcript = Transcript::new(&server);
+        for change in [
+            "add: olcUniqueURI\nolcUniqueURI: ldap:///?sn?sub",
+            "add: olcUniqueIgnore\nolcUniqueIgnore: objectClass",
+            "add: olcUniqueBase\nolcUniqueBase: cn=config",
+            "delete: olcUniqueAttribute\n-\nadd: olcUniqueURI\nolcUniqueURI: ldap:///?sn?sub",
+            "add: olcUniqueStrict\nolcUniqueStrict: TRUE",
+            "add: olcUniqueURI\nolcUniqueURI: ldap:///?cn?sub?((cn=e*))",
+            "add: olcUniqueURI\nolcUniqueURI: strict ldap:///?employeeNumber?sub",
+        ] {
+            let change = format!("dn: {entry}\nchangetype: modify\n{change}\n");
+            let outcome = server.client("ldapmodify", &administrator, &[], &change)?;
+            transcript.note(
+                &change,
+                &Outcome {
+                    stderr: String::new(),
+                    ..outcome
+                },
+            );
+            transcript.client("ldapsearch", &administrator, &["-b", entry, "-s", "base"], "")?;
+            transcript.modify(&modify("bob", "replace: mail\nmail: ann@example.com"))?;
+            transcript.modify(&modify("bob", "replace: sn\nsn: Lee"))?;
+            transcript.modify(&modify("cid", "replace: employeeNumber"))?;
+        }
+        Ok(transcript.finish())
+    });
 }

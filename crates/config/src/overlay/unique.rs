@@ -99,8 +99,8 @@ impl UniqueConfig {
     /// The attributes that are named as unique.
     pub(super) fn unique_attributes(&self) -> Vec<String> {
         let domains = self.domains();
-        let named = domains.iter().filter(|domain| !domain.ignore);
-        let mut names: Vec<String> = named
+        let positive = domains.iter().filter(|domain| !domain.ignore);
+        let mut names: Vec<String> = positive
             .flat_map(|domain| domain.uris.iter().flat_map(|uri| uri.attributes.iter().cloned()))
             .collect();
         names.sort_unstable();
@@ -276,9 +276,9 @@ fn read_domain(statement: &Statement<'_>, text: String) -> Result<UniqueDomain, 
         }
         rest = after.trim_start();
     }
-    let urls = LdapUrl::parse_list(rest).ok().filter(|urls| !urls.is_empty());
-    let urls = urls.ok_or_else(|| format!("<{rest}> invalid ldap urilist"))?;
-    let uris = urls
+    let list = LdapUrl::parse_list(rest).ok().filter(|list| !list.is_empty());
+    let list = list.ok_or_else(|| format!("<{rest}> invalid ldap urilist"))?;
+    let uris = list
         .into_iter()
         .map(|url| read_uri(statement, url))
         .collect::<Result<_, _>>()?;

@@ -152,7 +152,7 @@ fn former<'c>(
     })
 }
 
-/// The overlays of a context: those that it has where nothing about them has changed, otherwise new ones.
+/// The overlays of a context, with those of the frontend: those that it has where nothing about them has changed, otherwise new ones.
 fn overlays(
     directory: &Directory,
     current: &Configuration,
@@ -172,7 +172,12 @@ fn overlays(
         })
         .unwrap_or_default();
     let mut overlays: Vec<Arc<dyn Overlay>> = Vec::new();
-    for overlay in &settings.overlays {
+    // Those of the frontend stand before those of each database.
+    let global = match settings.kind {
+        DatabaseKind::Mdb => read.frontend.overlays.as_slice(),
+        _ => &[],
+    };
+    for overlay in settings.overlays.iter().chain(global) {
         let same = known.iter().position(|(config, _)| config.settings == overlay.settings);
         overlays.push(match same {
             Some(at) => Arc::clone(known.remove(at).1),
