@@ -12,7 +12,7 @@ use crate::{
     ConfigError, DatabaseConfig, DatabaseKind, FileSource, GlobalConfig, Notice, OverlayConfig,
     access::AccessRule,
     olc::base_schema,
-    overlay::OverlayKind,
+    overlay::{self, OverlayKind},
     parts::{self, PartKind},
     reader::{self, Line},
     schema_statement::{SchemaKind, SchemaStatement},
@@ -338,7 +338,7 @@ impl Loading {
             PartKind::Overlay(kind) => {
                 let overlay = OverlayConfig::new(kind, line.location.clone());
                 let target = self.target();
-                if target.overlays.iter().any(|other| other.kind() == kind) && kind != OverlayKind::Memberof {
+                if target.overlays.iter().any(|other| other.kind() == kind) && kind.is_single() {
                     return Err(format!("overlay \"{name}\" already in list"));
                 }
                 target.overlays.push(overlay);
@@ -406,6 +406,9 @@ impl Loading {
         for (position, database) in self.databases.iter().enumerate() {
             let before = self.databases.get(..position).unwrap_or_default();
             check_database(database, before)?;
+        }
+        for database in self.databases.iter().chain([&self.frontend, &config]) {
+            self.notices.extend(overlay::check(database, &self.schema)?);
         }
         Ok(Configuration {
             global: self.global,

@@ -64,6 +64,8 @@ fn section(level: Level) -> &'static str {
         Level::Overlay(kind) => match kind {
             crate::overlay::OverlayKind::Memberof => "Overlay memberof",
             crate::overlay::OverlayKind::Auditlog => "Overlay auditlog",
+            crate::overlay::OverlayKind::Refint => "Overlay refint",
+            crate::overlay::OverlayKind::Unique => "Overlay unique",
         },
     }
 }

@@ -17,6 +17,7 @@ use crate::{
     Configuration,
     bare::BareAnswer,
     context::Backend,
+    dse::RootDseAddition,
     error::OpenError,
     hashing_pool::HashingPool,
     overlay::Overlay,
@@ -37,7 +38,7 @@ pub type OverlayFactory = dyn Fn(&OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn
 pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>> + Send + Sync;
 
 /// Reads what the `rootDSE` files add to the root DSE: attribute descriptions and values.
-pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<(String, Vec<Vec<u8>>)>, String> + Send + Sync;
+pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<RootDseAddition>, String> + Send + Sync;
 
 /// Chooses the `serverID` of this server.
 pub type ServerIdFactory = dyn Fn(&GlobalConfig) -> u16 + Send + Sync;
@@ -151,8 +152,8 @@ impl Directory {
     }
 
     /// Puts another configuration into force, while serving. Everything new is made first: when something of it cannot be had, nothing
-    /// changes. Operations that have begun end under the configuration that they began with; a write that waits for its database is
-    /// executed under the new one. A database whose directory stays the same goes on as it is; one that is new is opened; one that is
+    /// changes. Operations that have begun end under the configuration that they began with, writes that wait in a queue included; a write
+    /// that comes to its queue too late for that is executed under the new one. A database whose directory stays the same goes on as it is; one that is new is opened; one that is
     /// gone has answered its last write when this returns, and is closed when nothing reads it any more.
     ///
     /// # Errors

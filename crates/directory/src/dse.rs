@@ -4,7 +4,10 @@ use ironbark_config::DatabaseKind;
 use ironbark_ldap_proto::{controls, extended};
 use ironbark_model::{Attribute, Dn, Entry, Schema};
 
-use crate::{Configuration, OpenError};
+use crate::{Configuration, OpenError, operation::external};
+
+/// What the `rootDSE` files add to the root DSE: an attribute description and values.
+pub type RootDseAddition = (String, Vec<Vec<u8>>);
 
 /// Features of the root DSE: modify-increment, `+`, `@class`, absolute filters, language tags and ranges.
 const FEATURES: [&str; 6] = [
@@ -37,7 +40,7 @@ impl Builder<'_> {
 ///
 /// # Errors
 /// One of the attributes that the `rootDSE` files add is unknown.
-pub(crate) fn root(configuration: &Configuration, added: &[(String, Vec<Vec<u8>>)]) -> Result<Entry, OpenError> {
+pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> Result<Entry, OpenError> {
     let mut entry = Builder {
         schema: &configuration.schema,
         attributes: Vec::new(),
@@ -106,6 +109,17 @@ pub(crate) fn root(configuration: &Configuration, added: &[(String, Vec<Vec<u8>>
         dn: Dn::root(),
         attributes: entry.attributes,
     })
+}
+
+/// The root DSE with the SASL mechanisms that a client on ldapi:// may use.
+pub(crate) fn with_mechanisms(schema: &Schema, mut entry: Entry) -> Entry {
+    if let Ok(description) = schema.attribute_description(b"supportedSASLMechanisms") {
+        entry.attributes.push(Attribute {
+            description,
+            values: vec![external::MECHANISM.as_bytes().to_vec()],
+        });
+    }
+    entry
 }
 
 /// The subschema subentry.

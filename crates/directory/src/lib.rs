@@ -40,6 +40,7 @@ pub use context::{Backend, Context};
 pub use directory::{
     Directory, Factories, IndexBuild, OpenOptions, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory,
 };
+pub use dse::RootDseAddition;
 pub use error::{OpenError, OperationError};
 pub use search::{Progress, SearchRun};
 pub use session::{Identity, Peer, Session};

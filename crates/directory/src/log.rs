@@ -114,8 +114,8 @@ fn extended(origin: &Origin, request: &ironbark_ldap_proto::ExtendedRequest<'_>)
 }
 
 /// The line of a bind that succeeded.
-pub(crate) fn bound(origin: &Origin, dn: &str) {
-    stats!(origin, "BIND dn=\"{dn}\" mech=SIMPLE bind_ssf=0 ssf={}", origin.ssf);
+pub(crate) fn bound(origin: &Origin, dn: &str, mechanism: &str) {
+    stats!(origin, "BIND dn=\"{dn}\" mech={mechanism} bind_ssf=0 ssf={}", origin.ssf);
 }
 
 pub(crate) fn abandon(origin: &Origin, target: MessageId) {

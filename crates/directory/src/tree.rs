@@ -38,7 +38,8 @@ pub trait VirtualContext: Send + Sync {
     }
 }
 
-/// A change of a tree in memory. Names are as the client wrote them: those of modify, delete and modify DN lead to entries.
+/// A change of a tree in memory. The names of modify, delete and modify DN are those of the entries; others are as the client wrote them.
+#[allow(clippy::large_enum_variant, reason = "one for each request, and passed by reference")]
 #[derive(Clone, PartialEq, Debug)]
 pub enum VirtualChange {
     /// An entry as the client gave it, without operational attributes; its superior exists.

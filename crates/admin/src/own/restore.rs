@@ -56,7 +56,10 @@ impl Restore {
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
         let missing = database.inactive_indexes();
         if !missing.is_empty() {
-            println!("Not built in the backup: {}. Run slapindex.", missing.join(", "));
+            println!(
+                "Not built in the backup: {}. The server builds them while it serves; slapindex builds them at once.",
+                missing.join(", ")
+            );
         }
         Ok(())
     }

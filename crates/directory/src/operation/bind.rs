@@ -1,4 +1,4 @@
-//! Bind (RFC 4511 §4.2): anonymous, and simple with name and password; of SASL, EXTERNAL is refused until it is built.
+//! Bind (RFC 4511 §4.2): anonymous, simple with name and password, and SASL EXTERNAL.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -8,7 +8,7 @@ use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Record, View};
 use tokio::sync::oneshot;
 
-use super::{Origin, write_checks};
+use super::{Origin, external, write_checks};
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
     access::{Subject, Target, WriteCheck},
@@ -42,11 +42,14 @@ pub(crate) fn start(
                 "no SASL mechanism requested",
             ));
         }
-        Authentication::Sasl { .. } => {
-            return Err(OperationError::new(
-                ResultCode::AUTH_METHOD_NOT_SUPPORTED,
-                "SASL(-4): no mechanism available: ",
-            ));
+        Authentication::Sasl { mechanism, credentials } => {
+            if !mechanism.eq_ignore_ascii_case(external::MECHANISM.as_bytes()) {
+                return Err(external::unavailable());
+            }
+            configuration.frontend.check_restrictions(Operations::BIND, origin)?;
+            let identity = external::identity(&configuration.schema, origin, credentials)?;
+            crate::log::bound(origin, identity.dn.pretty(), external::MECHANISM);
+            return Ok(succeed(scratch, session, origin, identity, out));
         }
         Authentication::Other { .. } => {
             return Err(OperationError::new(
@@ -61,12 +64,15 @@ pub(crate) fn start(
     }
     match check_name(scratch, configuration, origin, &dn, password)? {
         Verdict::Accepted(identity) => {
-            crate::log::bound(origin, identity.dn.pretty());
+            crate::log::bound(origin, identity.dn.pretty(), SIMPLE);
             Ok(succeed(scratch, session, origin, identity, out))
         }
         Verdict::Slow(check) => submit(scratch.directory(), origin, check),
     }
 }
+
+/// What the log calls a bind that is none of SASL's.
+const SIMPLE: &str = "SIMPLE";
 
 /// What is known of a name and password without long computation.
 enum Verdict {
@@ -277,7 +283,7 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Resu
             })
         });
         if let Some(identity) = &identity {
-            crate::log::bound(&origin, identity.dn.pretty());
+            crate::log::bound(&origin, identity.dn.pretty(), SIMPLE);
         }
         let mut response = Vec::new();
         respond::result(

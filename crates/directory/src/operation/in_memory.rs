@@ -133,7 +133,7 @@ impl Execution<'_> {
         let asked = Asked::Delete {
             dn: entry.dn.pretty().to_owned(),
         };
-        let change = VirtualChange::Delete { dn: dn.clone() };
+        let change = VirtualChange::Delete { dn: entry.dn.clone() };
         Ok((success, self.change(ChangeKind::Delete, &change, asked)?))
     }
 
@@ -149,7 +149,7 @@ impl Execution<'_> {
             modifications: modifications.clone(),
         };
         let change = VirtualChange::Modify {
-            dn: dn.clone(),
+            dn: entry.dn.clone(),
             modifications,
         };
         let executed = self.change(ChangeKind::Modify, &change, asked)?;
@@ -180,7 +180,7 @@ impl Execution<'_> {
         }
         let success = self.pre_read(entry)?;
         let asked = rename.asked();
-        let change = rename.in_memory();
+        let change = rename.in_memory(entry.dn.clone());
         Ok((success, self.change(ChangeKind::ModifyDn, &change, asked)?))
     }
 

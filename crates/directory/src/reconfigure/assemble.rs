@@ -7,7 +7,12 @@ use ironbark_ldap_proto::DecodeLimits;
 use ironbark_model::Dn;
 
 use crate::{
-    Configuration, Context, OpenError, context::Backend, dse, overlay::Pipeline, password, well_known::WellKnown,
+    Configuration, Context, OpenError,
+    context::Backend,
+    dse::{self, RootDseAddition},
+    overlay::Pipeline,
+    password,
+    well_known::WellKnown,
 };
 
 /// A configuration that serves the root DSE alone: the one before the first.
@@ -30,7 +35,7 @@ pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_con
 pub(super) fn configuration(
     read: ironbark_config::Configuration,
     contexts: Vec<Arc<Context>>,
-    root_dse: &[(String, Vec<Vec<u8>>)],
+    root_dse: &[RootDseAddition],
 ) -> Result<Configuration, OpenError> {
     let schema = read.schema;
     let well_known = WellKnown::of(&schema)
@@ -64,10 +69,13 @@ pub(super) fn configuration(
         frontend: Arc::new(frontend),
         password_schemes,
         root_dse: Arc::default(),
+        local_root_dse: Arc::default(),
         subschema: Arc::default(),
         schema,
     };
     configuration.subschema = Arc::new([dse::subschema(&configuration, schema_dn)]);
-    configuration.root_dse = Arc::new([dse::root(&configuration, root_dse)?]);
+    let root = dse::root(&configuration, root_dse)?;
+    configuration.local_root_dse = Arc::new([dse::with_mechanisms(&configuration.schema, root.clone())]);
+    configuration.root_dse = Arc::new([root]);
     Ok(configuration)
 }

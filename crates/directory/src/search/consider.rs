@@ -98,11 +98,9 @@ impl SearchRun {
             Some(plan) => plan,
             None => plan.insert(self.plan(view, base, scope)?),
         };
-        if self
-            .limits
-            .unchecked
-            .is_some_and(|limit| plan.candidate_estimate > limit)
-            && *position == 0
+        if *position == 0
+            && let Some(limit) = self.limits.unchecked
+            && plan.exceeds(view, limit)?
         {
             return Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED));
         }

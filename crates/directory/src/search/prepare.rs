@@ -243,7 +243,9 @@ fn add_targets(
     match &context.backend {
         Backend::Frontend => {
             let is_root = base.is_root();
-            let entries = if is_root {
+            let entries = if is_root && run.origin.peer.credentials.is_some() {
+                &configuration.local_root_dse
+            } else if is_root {
                 &configuration.root_dse
             } else {
                 &configuration.subschema
@@ -254,7 +256,7 @@ fn add_targets(
         }
         Backend::Virtual { tree, .. } => {
             let entries = tree.entries(configuration);
-            let target = memory_target(run, configuration, context, entries, base, scope)?;
+            let target = memory_target(run, configuration, context, &entries, base, scope)?;
             run.targets.push_back(target);
             Ok(())
         }
@@ -282,7 +284,7 @@ fn memory_target(
     run: &SearchRun,
     configuration: &Configuration,
     context: &Arc<Context>,
-    entries: Arc<[Entry]>,
+    entries: &Arc<[Entry]>,
     base: &Dn,
     scope: Scope,
 ) -> Result<Target, OperationError> {
@@ -294,7 +296,7 @@ fn memory_target(
         }
         return Ok(Target::memory(
             Arc::clone(context),
-            Arc::clone(&entries),
+            Arc::clone(entries),
             base.clone(),
             scope,
         ));

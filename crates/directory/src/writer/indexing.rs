@@ -7,7 +7,7 @@ use ironbark_store::{Database, IndexProgress, IndexStep};
 use crate::Directory;
 
 /// What a step is to take, its commit included.
-const STEP_MICROS: u64 = 8_000;
+const STEP_MICROS: u64 = 5_000;
 /// Entries of the first step, and at most.
 const FIRST_STEP: usize = 32;
 const MOST_ENTRIES: usize = 20_000;
@@ -19,8 +19,8 @@ pub(super) struct Indexing {
     entries: usize,
     /// What was said last: the indexes, and tenths of their entries.
     said: Option<(Vec<String>, u64)>,
-    /// When to try again after a failure.
-    retry: Option<u64>,
+    /// When the next step may be made: after a failure, and while clients write, who get half of the time.
+    not_before: u64,
 }
 
 impl Default for Indexing {
@@ -28,7 +28,7 @@ impl Default for Indexing {
         Self {
             entries: FIRST_STEP,
             said: None,
-            retry: None,
+            not_before: 0,
         }
     }
 }
@@ -36,33 +36,34 @@ impl Default for Indexing {
 impl Indexing {
     /// How long the next step may wait for writes.
     pub(super) fn patience(&self, directory: &Directory, database: &Database) -> Duration {
-        match self.retry {
-            _ if !database.has_index_work() => Duration::MAX,
-            Some(retry) => Duration::from_micros(retry.saturating_sub(directory.monotonic_micros())),
-            None => Duration::ZERO,
+        if database.has_index_work() {
+            Duration::from_micros(self.not_before.saturating_sub(directory.monotonic_micros()))
+        } else {
+            Duration::MAX
         }
     }
 
-    /// Makes a step if there is one to be made.
-    pub(super) fn step(&mut self, directory: &Directory, database: &Database) {
-        if !database.has_index_work() {
-            return;
+    /// Makes a step if there is one to be made. `is_busy`: clients are writing. Whether something was committed.
+    pub(super) fn step(&mut self, directory: &Directory, database: &Database, is_busy: bool) -> bool {
+        if !self.patience(directory, database).is_zero() {
+            return false;
         }
         let begin = directory.monotonic_micros();
-        if self.retry.is_some_and(|retry| begin < retry) {
-            return;
-        }
         match database.index_step(self.entries) {
             Ok(step) => {
-                self.retry = None;
-                self.adapt(directory.monotonic_micros().saturating_sub(begin));
+                let end = directory.monotonic_micros();
+                let taken = end.saturating_sub(begin);
+                self.adapt(taken);
+                self.not_before = if is_busy { end + taken } else { 0 };
                 if let Some(step) = &step {
                     self.say(database, step);
                 }
+                step.is_some()
             }
             Err(error) => {
-                self.retry = Some(begin + PAUSE_MICROS);
+                self.not_before = begin + PAUSE_MICROS;
                 tracing::error!(target: "any", "{}: building indexes: {error}; tried again in a minute", name(database));
+                false
             }
         }
     }

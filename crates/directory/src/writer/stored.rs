@@ -29,12 +29,13 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
             return;
         };
         let patience = flusher.patience(directory).min(indexing.patience(directory, &database));
-        let mut end = None;
+        let (mut end, mut is_busy) = (None, false);
         match receive(orders, patience) {
             Ok(first) => {
                 end = gather(first, orders, &mut group);
                 let octets: usize = group.iter().map(|queued| queued.job.request.size()).sum();
-                if !group.is_empty() {
+                is_busy = !group.is_empty();
+                if is_busy {
                     serve_group(directory, &served, &database, &mut group);
                     flusher.written(octets);
                 }
@@ -53,7 +54,11 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
                     served = next;
                 }
             }
-            Some(Order::Job(_)) | None => indexing.step(directory, &database),
+            Some(Order::Job(_)) | None => {
+                if indexing.step(directory, &database, is_busy) {
+                    flusher.written(0);
+                }
+            }
         }
     }
 }

@@ -2,12 +2,17 @@
 #![allow(dead_code, unreachable_pub, reason = "each test file uses its part")]
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
-use std::{fmt::Write as _, sync::Arc};
+use std::{
+    fmt::Write as _,
+    ops::{Deref, DerefMut},
+    path::Path,
+    sync::Arc,
+};
 
-use ironbark_config::{Disk, OverlayConfig, load};
+use ironbark_config::{Configuration, DatabaseConfig, Disk, OverlayConfig, load};
 use ironbark_directory::{
-    Directory, Factories, Identity, OpenOptions, OverlayFactory, Peer, Progress, Session, Started, Worker,
-    overlay::Overlay,
+    Directory, Factories, Identity, OpenOptions, OverlayFactory, Peer, Progress, Session, Started, VirtualContext,
+    Worker, overlay::Overlay,
 };
 use ironbark_ldap_proto::{
     AddRequest, Attribute, DecodeLimits, DerefAliases, EncodeControl, MessageId, Modification, ModifyDnRequest,
@@ -22,12 +27,30 @@ const NOW_MICROS: i64 = 1_767_323_045_000_000;
 
 /// A running directory and one session, which begins as the rootdn.
 pub struct Site {
-    pub directory: Arc<Directory>,
     pub clock: ManualClock,
     pub folder: tempfile::TempDir,
+    client: Client,
+}
+
+/// A connection, on a reactor of its own.
+pub struct Client {
+    pub directory: Arc<Directory>,
     worker: Option<Worker>,
     pub session: Session,
     next_id: i32,
+}
+
+impl Deref for Site {
+    type Target = Client;
+    fn deref(&self) -> &Client {
+        &self.client
+    }
+}
+
+impl DerefMut for Site {
+    fn deref_mut(&mut self) -> &mut Client {
+        &mut self.client
+    }
 }
 
 /// What came back for one request.
@@ -43,6 +66,8 @@ pub struct Answer {
     pub read_entry: Option<String>,
     /// Value of an extended response.
     pub value: Option<Vec<u8>>,
+    /// Of the paged results response control.
+    pub cookie: Option<Vec<u8>>,
 }
 
 impl Answer {
@@ -71,55 +96,55 @@ impl Site {
         Self::open_all("", lines, Arc::new(overlays))
     }
 
+    /// As [`Site::open_globally`], with trees in memory.
+    pub fn open_with_trees(
+        settings: &str,
+        lines: &str,
+        trees: impl Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>> + Send + Sync + 'static,
+    ) -> Self {
+        let factories = Factories {
+            trees: Arc::new(trees),
+            ..Factories::default()
+        };
+        Self::open_made(settings, lines, factories)
+    }
+
     fn open_all(settings: &str, lines: &str, overlays: Arc<OverlayFactory>) -> Self {
+        let factories = Factories {
+            overlays,
+            ..Factories::default()
+        };
+        Self::open_made(settings, lines, factories)
+    }
+
+    /// The configuration that [`Site::open_globally`] would open, in this site's folder.
+    pub fn configuration(&self, settings: &str, lines: &str) -> Configuration {
+        configuration(self.folder.path(), settings, lines)
+    }
+
+    fn open_made(settings: &str, lines: &str, factories: Factories) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let path = folder.path().display().to_string();
         std::fs::create_dir(folder.path().join("db")).expect("a folder");
-        let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema");
-        let mut text = String::new();
-        for name in ["core", "cosine", "inetorgperson", "nis"] {
-            writeln!(text, "include {schema}/{name}.schema").expect("writes");
-        }
-        writeln!(text, "{SCHEMA}").expect("writes");
-        writeln!(
-            text,
-            "{settings}\ndatabase mdb\nsuffix dc=ex\nrootdn cn=root,dc=ex\nrootpw secret\ndirectory {path}/db\n{}",
-            lines.replace("DIR", &path)
-        )
-        .expect("writes");
-        let file = folder.path().join("slapd.conf");
-        std::fs::write(&file, text).expect("written");
-        let configuration = load(file.to_str().expect("a name"), &Disk).expect("a good configuration");
+        let configuration = configuration(folder.path(), settings, lines);
         let clock = ManualClock::new(WallTime::from_unix_micros(NOW_MICROS));
         let directory = Directory::open(OpenOptions {
             bare: false,
             configuration,
             clock: clock.clock(),
             randomness: Randomness::seeded(1),
-            factories: Factories {
-                overlays,
-                ..Factories::default()
-            },
+            factories,
         })
         .expect("opens");
-        let peer = Peer {
-            name: "IP=192.0.2.1:4711".into(),
-            socket_name: "IP=192.0.2.2:389".into(),
-            listener_url: "ldap://".into(),
-            address: None,
-            credentials: None,
-        };
-        let worker = Worker::new(Arc::clone(&directory));
-        let mut site = Self {
-            directory,
+        Self {
+            client: Client::new(&directory),
             clock,
             folder,
-            worker: Some(worker),
-            session: Session::new(7, Arc::new(peer)),
-            next_id: 0,
-        };
-        site.become_("cn=root,dc=ex");
-        site
+        }
+    }
+
+    /// One more connection.
+    pub fn connect(&self) -> Client {
+        Client::new(&self.directory)
     }
 
     /// With `dc=ex`, `ou=p,dc=ex` and people `a`, `b`, `c` in it.
@@ -127,6 +152,26 @@ impl Site {
         let mut site = Self::open(lines);
         site.populate();
         site
+    }
+}
+
+impl Client {
+    pub fn new(directory: &Arc<Directory>) -> Self {
+        let peer = Peer {
+            name: "IP=192.0.2.1:4711".into(),
+            socket_name: "IP=192.0.2.2:389".into(),
+            listener_url: "ldap://".into(),
+            address: None,
+            credentials: None,
+        };
+        let mut client = Self {
+            directory: Arc::clone(directory),
+            worker: Some(Worker::new(Arc::clone(directory))),
+            session: Session::new(7, Arc::new(peer)),
+            next_id: 0,
+        };
+        client.become_("cn=root,dc=ex");
+        client
     }
 
     pub fn populate(&mut self) {
@@ -150,6 +195,11 @@ impl Site {
     /// The worker and the session, for requests that are already encoded.
     pub fn parts(&mut self) -> (&mut Worker, &mut Session) {
         (self.worker.as_mut().expect("open"), &mut self.session)
+    }
+
+    /// As a reactor that is about to wait.
+    pub fn rest(&mut self) {
+        self.worker.as_mut().expect("open").rest();
     }
 
     pub fn send(&mut self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Answer {
@@ -305,6 +355,13 @@ impl Site {
     pub fn search(&mut self, base: &str, scope: Scope, filter: &str, names: &[&str]) -> Vec<String> {
         let identity = Arc::clone(&self.session.identity);
         self.become_("cn=root,dc=ex");
+        let answer = self.search_as_self(base, scope, filter, names);
+        self.session.identity = identity;
+        answer.entries
+    }
+
+    /// As whoever the session speaks for.
+    pub fn search_as_self(&mut self, base: &str, scope: Scope, filter: &str, names: &[&str]) -> Answer {
         let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
         let request = SearchRequest {
             base: base.as_bytes(),
@@ -317,17 +374,35 @@ impl Site {
             attributes: names.as_slice().into(),
         };
         let manage = controls::Control::critical(controls::ManageDsaIt);
-        let answer = self.send(&Request::Search(request), &[&manage]);
-        self.session.identity = identity;
-        answer.entries
+        self.send(&Request::Search(request), &[&manage])
     }
 }
 
 impl Drop for Site {
     fn drop(&mut self) {
-        self.worker = None;
-        self.directory.close();
+        self.client.worker = None;
+        self.client.directory.close();
     }
+}
+
+/// `dc=ex` in `folder`, with the standard schema files.
+fn configuration(folder: &Path, settings: &str, lines: &str) -> Configuration {
+    let path = folder.display().to_string();
+    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema");
+    let mut text = String::new();
+    for name in ["core", "cosine", "inetorgperson", "nis"] {
+        writeln!(text, "include {schema}/{name}.schema").expect("writes");
+    }
+    writeln!(text, "{SCHEMA}").expect("writes");
+    writeln!(
+        text,
+        "{settings}\ndatabase mdb\nsuffix dc=ex\nrootdn cn=root,dc=ex\nrootpw secret\ndirectory {path}/db\n{}",
+        lines.replace("DIR", &path)
+    )
+    .expect("writes");
+    let file = folder.join("slapd.conf");
+    std::fs::write(&file, text).expect("written");
+    load(file.to_str().expect("a name"), &Disk).expect("a good configuration")
 }
 
 fn split_line(line: &str) -> (&str, &str) {
@@ -344,6 +419,7 @@ fn read_answer(mut out: &[u8]) -> Answer {
         entries: Vec::new(),
         read_entry: None,
         value: None,
+        cookie: None,
     };
     while let Some(length) = frame(out, 1 << 24).expect("frames") {
         let (pdu, rest) = out.split_at(length);
@@ -368,6 +444,11 @@ fn read_answer(mut out: &[u8]) -> Answer {
         answer.referrals = result.referrals.iter().map(text).collect();
         for control in &message.controls {
             let value = control.value.unwrap_or_default();
+            if control.oid == b"1.2.840.113556.1.4.319" {
+                let page = controls::PagedResults::decode_value(value).expect("a page");
+                answer.cookie = Some(page.cookie.to_vec());
+                continue;
+            }
             let entry = controls::PostReadResponse(value).entry().expect("an entry");
             answer.read_entry = Some(entry_text(&entry));
         }

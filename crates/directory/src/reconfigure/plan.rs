@@ -1,0 +1,186 @@
+//! Before the swap: everything that the new configuration has and the current one has not.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, mpsc::channel},
+};
+
+use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_runtime::spawn_named;
+
+use super::{Live, Planned, Running, Source, failed};
+use crate::{
+    Configuration, Context, Directory, OpenError,
+    context::Backend,
+    open,
+    overlay::{Overlay, Pipeline},
+    tree::VirtualContext,
+    writer,
+};
+
+/// Makes everything that the new configuration has and the current one has not. New databases go into `made`.
+pub(super) fn plan(
+    directory: &Arc<Directory>,
+    live: &mut Live,
+    current: &Configuration,
+    read: &ironbark_config::Configuration,
+    made: &mut Vec<Running>,
+) -> Result<Vec<Planned>, OpenError> {
+    let mut planned: Vec<Planned> = Vec::new();
+    let numbered = std::iter::once(&read.config).chain(&read.databases).zip(0..);
+    for (settings, number) in numbered.filter(|(settings, _)| !settings.disabled) {
+        let source = match settings.kind {
+            DatabaseKind::Mdb => {
+                let source = stored(directory, live, read, settings, made)?;
+                let is_twice = planned.iter().any(|other| match (&other.source, &source) {
+                    (Source::Kept(one), Source::Kept(other)) => one == other,
+                    _ => false,
+                });
+                if is_twice {
+                    return Err(serves_two(settings));
+                }
+                source
+            }
+            DatabaseKind::Monitor | DatabaseKind::Config | DatabaseKind::Frontend => {
+                match tree(directory, current, settings) {
+                    Some(tree) => Source::Tree(tree),
+                    None => continue,
+                }
+            }
+        };
+        let former = former(live, current, &source, settings);
+        let overlays = overlays(directory, current, former, settings, read)?;
+        planned.push(Planned {
+            number,
+            settings: settings.clone(),
+            overlays,
+            source,
+        });
+    }
+    Ok(planned)
+}
+
+fn serves_two(settings: &DatabaseConfig) -> OpenError {
+    let (place, directory) = (&settings.location, settings.mdb.directory.display());
+    OpenError::Configuration(format!(
+        "{}: line {}: directory \"{directory}\" is that of another database already",
+        place.file, place.line
+    ))
+}
+
+/// The directory without symbolic links, as far as it exists.
+fn canonical(directory: &Path) -> PathBuf {
+    directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
+}
+
+/// The database that runs already, one that is still open for operations that began before it was removed, or a new one.
+fn stored(
+    directory: &Arc<Directory>,
+    live: &mut Live,
+    read: &ironbark_config::Configuration,
+    settings: &DatabaseConfig,
+    made: &mut Vec<Running>,
+) -> Result<Source, OpenError> {
+    let path = canonical(&settings.mdb.directory);
+    if let Some(at) = live.running.iter().position(|running| running.directory == path) {
+        return Ok(Source::Kept(at));
+    }
+    if made.iter().any(|new| new.directory == path) {
+        return Err(serves_two(settings));
+    }
+    let former = live.closed.iter().find(|(closed, _)| *closed == path);
+    let taken_up = former.and_then(|(_, closed)| closed.take_up(&read.schema, &settings.suffixes));
+    let database = match taken_up {
+        Some(database) => {
+            let database = database.map_err(|source| failed(settings, source))?;
+            let indexes = open::options(settings).indexes;
+            database
+                .define_indexes(&indexes)
+                .map_err(|source| failed(settings, source))?;
+            database
+        }
+        None => open::database(settings, &read.schema)?,
+    };
+    let (writer, orders) = writer::queue();
+    let (first, its_first) = channel();
+    let for_writer = Arc::clone(directory);
+    let name = format!("writer-{}", live.next_cache());
+    let cache = live.last_cache;
+    let thread = spawn_named(&name, move || writer::run_stored(&for_writer, &its_first, &orders))
+        .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
+    made.push(Running {
+        directory: path,
+        database: Arc::new(database),
+        cache,
+        writer,
+        thread,
+        first: Some(first),
+    });
+    Ok(Source::New(made.len() - 1))
+}
+
+/// The tree of cn=config or cn=Monitor, made when it is served for the first time.
+fn tree(directory: &Directory, current: &Configuration, settings: &DatabaseConfig) -> Option<Arc<dyn VirtualContext>> {
+    let same = |context: &&Arc<Context>| {
+        context.settings.kind == settings.kind && context.settings.suffixes == settings.suffixes
+    };
+    let kept = current
+        .contexts
+        .iter()
+        .find(same)
+        .and_then(|context| match &context.backend {
+            Backend::Virtual { tree, .. } => Some(Arc::clone(tree)),
+            Backend::Stored { .. } | Backend::Frontend => None,
+        });
+    kept.or_else(|| (directory.factories().trees)(settings))
+}
+
+/// What has served the same before.
+fn former<'c>(
+    live: &Live,
+    current: &'c Configuration,
+    source: &Source,
+    settings: &DatabaseConfig,
+) -> Option<&'c Arc<Context>> {
+    current.contexts.iter().find(|context| match source {
+        Source::Kept(at) => live
+            .running
+            .get(*at)
+            .is_some_and(|running| running.cache == context.cache),
+        Source::New(_) => false,
+        Source::Tree(_) => context.settings.kind == settings.kind,
+    })
+}
+
+/// The overlays of a context: those that it has where nothing about them has changed, otherwise new ones.
+fn overlays(
+    directory: &Directory,
+    current: &Configuration,
+    former: Option<&Arc<Context>>,
+    settings: &DatabaseConfig,
+    read: &ironbark_config::Configuration,
+) -> Result<Pipeline, OpenError> {
+    let mut known: Vec<_> = former
+        .filter(|_| Arc::ptr_eq(&current.schema, &read.schema))
+        .map(|context| {
+            context
+                .settings
+                .overlays
+                .iter()
+                .zip(context.overlays.configured())
+                .collect()
+        })
+        .unwrap_or_default();
+    let mut overlays: Vec<Arc<dyn Overlay>> = Vec::new();
+    for overlay in &settings.overlays {
+        let same = known.iter().position(|(config, _)| config.settings == overlay.settings);
+        overlays.push(match same {
+            Some(at) => Arc::clone(known.remove(at).1),
+            None => (directory.factories().overlays)(overlay, &read.schema).map_err(|reason| {
+                let place = &overlay.location;
+                OpenError::Configuration(format!("{}: line {}: {reason}", place.file, place.line))
+            })?,
+        });
+    }
+    Ok(Pipeline::new(overlays))
+}

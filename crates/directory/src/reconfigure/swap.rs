@@ -1,0 +1,175 @@
+//! The swap: all writers wait, and go on with the new configuration.
+
+use std::sync::Arc;
+
+use ironbark_store::Database;
+
+use super::{Live, Planned, Running, Source, assemble, check_schema_use, failed, live};
+use crate::{
+    Configuration, Context, Directory, OpenError,
+    context::{Backend, ReferralPresence},
+    dse::RootDseAddition,
+    writer::{Pausing, REMOVED, SHUTTING_DOWN, Served},
+};
+
+/// The swap, with all writers waiting.
+pub(super) fn go_over(
+    directory: &Arc<Directory>,
+    live: &mut Live,
+    current: &Configuration,
+    (read, root_dse): (ironbark_config::Configuration, &[RootDseAddition]),
+    planned: Vec<Planned>,
+    made: &mut Vec<Running>,
+) -> Result<(), OpenError> {
+    let paused = pause(live)?;
+    check_schema_use(live, current, &read, &planned)?;
+    let others = others(live, current, &read, &planned)?;
+    let server_id = (directory.factories().server_id)(&read.global);
+    let contexts = contexts(directory, live, made, planned, &others);
+    let configuration = Arc::new(assemble::configuration(read.clone(), contexts, root_dse)?);
+    live::define_indexes(&configuration, current, live)?;
+    live::tell_of_later(current, &configuration.contexts);
+    directory.swap(Arc::clone(&configuration), server_id);
+    live.read = Some(read);
+    for (running, other) in live.running.iter_mut().zip(others) {
+        if let Some(other) = other {
+            (running.database, running.cache) = (other.database, other.cache);
+        }
+    }
+    let mut gone = Vec::new();
+    for (running, paused) in std::mem::take(&mut live.running).into_iter().zip(paused) {
+        if let Some(served) = served(&configuration, running.cache) {
+            paused.resume(served);
+            live.running.push(running);
+        } else {
+            gone.push(running);
+        }
+    }
+    for mut new in made.drain(..) {
+        if let (Some(first), Some(served)) = (new.first.take(), served(&configuration, new.cache)) {
+            // The writer waits for it.
+            let _ = first.send(served);
+        }
+        live.running.push(new);
+    }
+    for running in gone {
+        running.writer.close(REMOVED);
+        live.closed.push((running.directory.clone(), running.database.closed()));
+        running.end();
+    }
+    Ok(())
+}
+
+/// Lets all writers end what they have been given, and wait.
+fn pause(live: &Live) -> Result<Vec<Pausing>, OpenError> {
+    let ended = || OpenError::Configuration(SHUTTING_DOWN.to_owned());
+    let paused: Option<Vec<Pausing>> = live.running.iter().map(|running| running.writer.pause()).collect();
+    let paused = paused.ok_or_else(ended)?;
+    if paused.iter().all(Pausing::is_reached) {
+        Ok(paused)
+    } else {
+        Err(ended())
+    }
+}
+
+/// A running database under another schema, or with other naming contexts.
+struct Other {
+    database: Arc<Database>,
+    cache: u64,
+}
+
+/// For each running database what it is from now on; `None`: what it is.
+fn others(
+    live: &mut Live,
+    current: &Configuration,
+    read: &ironbark_config::Configuration,
+    planned: &[Planned],
+) -> Result<Vec<Option<Other>>, OpenError> {
+    let has_same_schema = Arc::ptr_eq(&current.schema, &read.schema);
+    let mut others = Vec::new();
+    for at in 0..live.running.len() {
+        let settings = planned
+            .iter()
+            .find(|planned| matches!(planned.source, Source::Kept(kept) if kept == at));
+        let (Some(running), Some(Planned { settings, .. })) = (live.running.get(at), settings) else {
+            others.push(None);
+            continue;
+        };
+        if has_same_schema && running.database.options().suffixes == settings.suffixes {
+            others.push(None);
+            continue;
+        }
+        let database = &running.database;
+        let another = database
+            .retire(&database.lost_attributes(&read.schema))
+            .and_then(|()| database.under(Arc::clone(&read.schema), settings.suffixes.clone()))
+            .map_err(|source| failed(settings, source))?;
+        let cache = live.next_cache();
+        others.push(Some(Other {
+            database: Arc::new(another),
+            cache,
+        }));
+    }
+    Ok(others)
+}
+
+fn contexts(
+    directory: &Directory,
+    live: &Live,
+    made: &[Running],
+    planned: Vec<Planned>,
+    others: &[Option<Other>],
+) -> Vec<Arc<Context>> {
+    let mut contexts = Vec::new();
+    for Planned {
+        number,
+        settings,
+        overlays,
+        source,
+    } in planned
+    {
+        let stored = |running: &Running, other: Option<&Other>| {
+            let (database, cache) = match other {
+                Some(Other { database, cache }) => (database, *cache),
+                None => (&running.database, running.cache),
+            };
+            let backend = Backend::Stored {
+                database: Arc::clone(database),
+                writer: running.writer.clone(),
+                referrals: ReferralPresence::default(),
+            };
+            (backend, cache)
+        };
+        let found = match source {
+            Source::Kept(at) => live
+                .running
+                .get(at)
+                .map(|running| stored(running, others.get(at).and_then(Option::as_ref))),
+            Source::New(at) => made.get(at).map(|running| stored(running, None)),
+            Source::Tree(tree) => {
+                let writer = directory.trees().clone();
+                Some((Backend::Virtual { tree, writer }, 0))
+            }
+        };
+        // Each source is the position of something that is there.
+        if let Some((backend, cache)) = found {
+            contexts.push(Arc::new(Context {
+                number,
+                cache,
+                settings,
+                overlays,
+                backend,
+            }));
+        }
+    }
+    contexts
+}
+
+/// What a writer serves under a configuration.
+fn served(configuration: &Arc<Configuration>, cache: u64) -> Option<Served> {
+    let context = configuration.contexts.iter().find(|context| context.cache == cache)?;
+    Some(Served {
+        configuration: Arc::clone(configuration),
+        context: Arc::clone(context),
+    })
+}

@@ -1,0 +1,375 @@
+//! Another configuration while serving: databases, overlays, schema and settings come and go, and nobody's operation suffers.
+
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on fails"
+)]
+
+mod harness;
+
+use std::{
+    fs,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+};
+
+use harness::{Client, Site};
+use ironbark_directory::overlay::{AfterCommit, Hooks, Overlay};
+use ironbark_ldap_proto::{DerefAliases, Filter, Request, Scope, SearchRequest, controls};
+use ironbark_store::ChangeRecord;
+
+/// A second database, as lines behind the first.
+const SECOND: &str = "\ndatabase mdb\nsuffix o=two\nrootdn cn=root,dc=ex\ndirectory DIR/two\n";
+
+fn with_second() -> Site {
+    let site = Site::populated("");
+    fs::create_dir(site.folder.path().join("two")).expect("a folder");
+    site
+}
+
+fn reconfigure(site: &Site, settings: &str, lines: &str) -> Result<(), String> {
+    let configuration = site.configuration(settings, lines);
+    site.directory
+        .reconfigure(configuration)
+        .map_err(|error| error.to_string())
+}
+
+fn names(client: &mut Client, base: &str, filter: &str) -> Vec<String> {
+    let found = client.search(base, Scope::WholeSubtree, filter, &["1.1"]);
+    let name = |entry: &String| entry.trim_end().trim_start_matches("dn: ").to_owned();
+    found.iter().map(name).collect()
+}
+
+fn contexts(client: &mut Client) -> Vec<String> {
+    let text = client.read("", &["namingContexts"]).expect("a root DSE");
+    text.lines().map(|line| line.replace("namingContexts: ", "")).collect()
+}
+
+#[test]
+fn a_database_comes_and_goes_and_its_entries_stay() {
+    let mut site = with_second();
+    assert_eq!(site.add("o=two", "objectClass: organization").code, 53);
+    reconfigure(&site, "", SECOND).expect("a database more");
+    assert_eq!(contexts(&mut site), ["dc=ex", "o=two"]);
+    site.must_add("o=two", "objectClass: organization");
+    for _ in 0..3 {
+        reconfigure(&site, "", "").expect("a database less");
+        assert_eq!(contexts(&mut site), ["dc=ex"]);
+        assert_eq!(site.add("ou=a,o=two", "objectClass: organizationalUnit").code, 53);
+        // At once, though the reactor has not been idle yet.
+        reconfigure(&site, "", SECOND).expect("the database again");
+        assert_eq!(names(&mut site, "o=two", "(objectClass=*)"), ["o=two"]);
+    }
+    assert_eq!(names(&mut site, "dc=ex", "(cn=a)"), ["cn=a,ou=p,dc=ex"]);
+}
+
+#[test]
+fn a_database_that_is_gone_is_closed_when_the_reactors_have_gone_on() {
+    let mut site = with_second();
+    reconfigure(&site, "", SECOND).expect("a database more");
+    site.must_add("o=two", "objectClass: organization");
+    reconfigure(&site, "", "").expect("a database less");
+    site.rest();
+    let file = fs::canonicalize(site.folder.path().join("two/data.mdb")).expect("a file");
+    let maps = fs::read_to_string("/proc/self/maps").expect("readable");
+    assert!(
+        !maps.contains(file.to_str().expect("a name")),
+        "the file is not mapped any more"
+    );
+    // Another file at the same place is another database.
+    fs::remove_file(&file).expect("removed");
+    fs::remove_file(site.folder.path().join("two/lock.mdb")).expect("removed");
+    reconfigure(&site, "", SECOND).expect("an empty database");
+    assert!(names(&mut site, "o=two", "(objectClass=*)").is_empty());
+}
+
+/// A request for the next page of two.
+fn page(site: &mut Client, base: &str, cookie: &[u8]) -> (Vec<String>, Vec<u8>) {
+    let control = controls::Control::critical(controls::PagedResults { size: 2, cookie });
+    let names: [&[u8]; 1] = [b"*"];
+    let request = SearchRequest {
+        base: base.as_bytes(),
+        scope: Scope::WholeSubtree,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit: 0,
+        types_only: false,
+        filter: Filter::parse(b"(ou=*)", 10).expect("a filter"),
+        attributes: names.as_slice().into(),
+    };
+    let answer = site.send(&Request::Search(request), &[&control]);
+    assert_eq!(answer.brief(), (0, ""));
+    (answer.entries, answer.cookie.unwrap_or_default())
+}
+
+#[test]
+fn a_paged_search_ends_under_the_configuration_that_it_began_with() {
+    let mut site = with_second();
+    reconfigure(&site, "", SECOND).expect("a database more");
+    site.must_add("o=two", "objectClass: organization");
+    for n in 0..6 {
+        site.must_add(&format!("ou=u{n},o=two"), "objectClass: organizationalUnit");
+    }
+    let mut other = site.connect();
+    let (first, cookie) = page(&mut other, "o=two", b"");
+    assert_eq!(first.len(), 2);
+    reconfigure(&site, "", "").expect("a database less");
+    let (second, cookie) = page(&mut other, "o=two", &cookie);
+    assert_eq!(second.len(), 2);
+    // The file is still open, and taken up again as it is; under another schema.
+    let definition = "attributetype ( 1.2.3.4.5 NAME 'fresh' SUP name )";
+    reconfigure(&site, definition, SECOND).expect("the database again");
+    site.must_add(
+        "ou=fresh,o=two",
+        "objectClass: organizationalUnit\nobjectClass: extensibleObject\nfresh: x",
+    );
+    let (third, cookie) = page(&mut other, "o=two", &cookie);
+    assert_eq!(third.len(), 2);
+    // The entry is shown; the attribute is unknown to this search.
+    let (last, cookie) = page(&mut other, "o=two", &cookie);
+    assert_eq!(last.len(), 1);
+    assert!(
+        last[0].starts_with("dn: ou=fresh,o=two\n") && !last[0].contains("fresh: x"),
+        "{last:?}"
+    );
+    assert!(cookie.is_empty());
+    assert_eq!(names(&mut site, "o=two", "(fresh=x)"), ["ou=fresh,o=two"]);
+}
+
+#[test]
+fn what_fails_leaves_everything_as_it_was() {
+    let mut site = with_second();
+    let before = site.directory.configuration();
+    let missing = SECOND.replace("DIR/two", "DIR/missing");
+    let error = reconfigure(&site, "", &format!("{SECOND}{}", missing.replace("o=two", "o=three")))
+        .expect_err("a directory is missing");
+    assert!(error.contains("database o=three:"), "{error}");
+    let error = reconfigure(&site, "", "overlay memberof").expect_err("no such overlay here");
+    assert!(error.contains("no overlays here"), "{error}");
+    let twice = SECOND.replace("DIR/two", "DIR/two/../db");
+    let error = reconfigure(&site, "", &twice).expect_err("one directory for two databases");
+    assert!(error.contains("is that of another database already"), "{error}");
+    assert!(Arc::ptr_eq(&before, &site.directory.configuration()));
+    site.must_add("cn=d,ou=p,dc=ex", "objectClass: person\nsn: s");
+    // The database that was opened on the way is closed again.
+    reconfigure(&site, "", SECOND).expect("a database more");
+    site.must_add("o=two", "objectClass: organization");
+}
+
+#[test]
+fn settings_are_live_and_numbers_follow_the_configuration() {
+    let mut site = with_second();
+    reconfigure(&site, "", "readonly on").expect("read-only");
+    assert_eq!(site.delete("cn=a,ou=p,dc=ex").brief(), (53, "operation restricted"));
+    reconfigure(&site, "sizelimit 2", SECOND).expect("a size limit");
+    assert_eq!(site.delete("cn=a,ou=p,dc=ex").code, 0);
+    let numbers = |site: &Site| -> Vec<(i32, String)> {
+        let configuration = site.directory.configuration();
+        let contexts = configuration.contexts.iter();
+        contexts
+            .map(|context| (context.number, context.suffixes()[0].pretty().to_owned()))
+            .collect()
+    };
+    assert_eq!(numbers(&site), [(1, "dc=ex".to_owned()), (2, "o=two".to_owned())]);
+    assert_eq!(site.directory.configuration().frontend.number, -1);
+    // The other order: both go on as they are.
+    let path = site.folder.path().display();
+    let first = format!("database mdb\nsuffix o=two\nrootdn cn=root,dc=ex\ndirectory {path}/two");
+    site.must_add("o=two", "objectClass: organization");
+    reconfigure(&site, &first, "").expect("another order");
+    assert_eq!(numbers(&site), [(1, "o=two".to_owned()), (2, "dc=ex".to_owned())]);
+    assert_eq!(names(&mut site, "o=two", "(objectClass=*)"), ["o=two"]);
+    assert_eq!(names(&mut site, "dc=ex", "(cn=*)").len(), 2);
+    // A disabled database keeps its number.
+    reconfigure(&site, &format!("{first}\nhidden on"), "").expect("hidden");
+    assert_eq!(contexts(&mut site), ["dc=ex"]);
+}
+
+#[test]
+fn clients_notice_nothing_while_databases_come_and_go() {
+    let site = with_second();
+    let (done, refused) = (AtomicBool::new(false), AtomicU32::new(0));
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let directory = Arc::clone(&site.directory);
+            let (done, refused) = (&done, &refused);
+            scope.spawn(move || {
+                let mut client = Client::new(&directory);
+                for n in 0.. {
+                    let name = format!("cn=t{thread}-{n},ou=p,dc=ex");
+                    client.must_add(&name, "objectClass: person\nsn: s");
+                    assert_eq!(
+                        names(&mut client, "dc=ex", &format!("(cn=t{thread}-{n})")),
+                        [name.as_str()]
+                    );
+                    assert_eq!(client.modify(&name, "replace: sn\nsn: other").brief(), (0, ""));
+                    assert_eq!(client.delete(&name).brief(), (0, ""));
+                    // The other database is there or not.
+                    let answer = client.add(&format!("ou=t{thread}-{n},o=two"), "objectClass: organizationalUnit");
+                    match answer.code {
+                        0 | 32 | 52 | 53 => {
+                            refused.fetch_add(u32::from(answer.code != 0), Ordering::Relaxed);
+                        }
+                        _ => panic!("{answer:?}"),
+                    }
+                    if done.load(Ordering::Relaxed) {
+                        return;
+                    }
+                }
+            });
+        }
+        for round in 0..30 {
+            let schema = ["", "attributetype ( 1.2.3.4.5 NAME 'fresh' SUP name )"][round / 2 % 2];
+            let lines = ["", SECOND][round % 2];
+            reconfigure(&site, schema, lines).expect("another configuration");
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+    assert!(
+        refused.load(Ordering::Relaxed) > 0,
+        "the database was away now and then"
+    );
+}
+
+/// Remembers what it was told, and when it was closed.
+#[derive(Default)]
+struct Listener {
+    heard: Mutex<Vec<String>>,
+}
+
+impl Overlay for Listener {
+    fn name(&self) -> &'static str {
+        "listener"
+    }
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            after_commit: true,
+            ..Hooks::default()
+        }
+    }
+    fn after_commit(&self, _: &ChangeRecord, _: &AfterCommit<'_>) {
+        self.heard.lock().expect("not poisoned").push("commit".to_owned());
+    }
+    fn close(&self) {
+        self.heard.lock().expect("not poisoned").push("close".to_owned());
+    }
+}
+
+#[test]
+fn an_overlay_stays_while_its_settings_do_and_is_closed_after_its_last_write() {
+    let made = Arc::<Mutex<Vec<Arc<Listener>>>>::default();
+    let factory = Arc::clone(&made);
+    let mut site = Site::open_with("overlay memberof", move |_, _| {
+        let listener = Arc::<Listener>::default();
+        factory.lock().expect("not poisoned").push(Arc::clone(&listener));
+        Ok(listener)
+    });
+    site.populate();
+    let heard = || -> Vec<Vec<String>> {
+        let made = made.lock().expect("not poisoned");
+        made.iter()
+            .map(|one| one.heard.lock().expect("not poisoned").clone())
+            .collect()
+    };
+    reconfigure(&site, "sizelimit 7", "overlay memberof").expect("nothing about the overlay");
+    assert_eq!(site.delete("cn=a,ou=p,dc=ex").code, 0);
+    assert_eq!(heard(), [["commit"; 6].map(str::to_owned).to_vec()]);
+    reconfigure(&site, "", "overlay memberof\nmemberof-refint TRUE").expect("another setting");
+    assert_eq!(site.delete("cn=b,ou=p,dc=ex").code, 0);
+    assert_eq!(heard()[0].last().map(String::as_str), Some("close"));
+    assert_eq!(heard()[1], ["commit"]);
+    let schema = "attributetype ( 1.2.3.4.5 NAME 'fresh' SUP name )";
+    reconfigure(&site, schema, "overlay memberof\nmemberof-refint TRUE").expect("another schema");
+    reconfigure(&site, schema, "").expect("no overlay");
+    assert_eq!(site.delete("cn=c,ou=p,dc=ex").code, 0);
+    assert_eq!(heard()[1], ["commit", "close"]);
+    assert_eq!(heard()[2], ["close"]);
+    assert_eq!(heard().len(), 3);
+}
+
+const FRESH: &str =
+    "attributetype ( 1.2.3.4.5 NAME 'fresh' EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 )
+objectclass ( 1.2.3.4.6 NAME 'freshThing' SUP top AUXILIARY MAY fresh )";
+
+#[test]
+fn schema_that_entries_use_cannot_go_and_what_none_uses_can() {
+    let mut site = Site::populated("");
+    assert_eq!(site.modify("cn=a,ou=p,dc=ex", "add: fresh\nfresh: x").code, 17);
+    reconfigure(&site, FRESH, "index fresh eq").expect("more schema");
+    let class = "add: objectClass\nobjectClass: freshThing";
+    assert_eq!(site.modify("cn=a,ou=p,dc=ex", class).brief(), (0, ""));
+    assert_eq!(
+        site.modify("cn=b,ou=p,dc=ex", &format!("{class}\n-\nadd: fresh\nfresh: x"))
+            .code,
+        0
+    );
+    assert_eq!(names(&mut site, "dc=ex", "(fresh=X)"), ["cn=b,ou=p,dc=ex"]);
+    let error = reconfigure(&site, "", "").expect_err("both are in use");
+    assert_eq!(error, "database dc=ex: attribute type \"fresh\": entries have it");
+    let other_rule = FRESH.replace("caseIgnoreMatch", "caseExactMatch");
+    let error = reconfigure(&site, &other_rule, "").expect_err("values would be compared in another way");
+    assert!(error.contains("equality rule cannot change"), "{error}");
+    assert_eq!(site.modify("cn=b,ou=p,dc=ex", "delete: fresh").code, 0);
+    let error = reconfigure(&site, "", "").expect_err("the class is in use");
+    assert_eq!(error, "database dc=ex: object class \"freshThing\": entries are of it");
+    assert_eq!(
+        site.read("cn=a,ou=p,dc=ex", &["objectClass"])
+            .expect("there")
+            .lines()
+            .count(),
+        2
+    );
+    for name in ["a", "b"] {
+        let answer = site.modify(
+            &format!("cn={name},ou=p,dc=ex"),
+            "delete: objectClass\nobjectClass: freshThing",
+        );
+        assert_eq!(answer.brief(), (0, ""));
+    }
+    reconfigure(&site, &other_rule, "").expect("no entry has a value");
+    reconfigure(&site, "", "").expect("no entry uses them");
+    assert_eq!(site.modify("cn=a,ou=p,dc=ex", class).code, 21);
+    assert_eq!(names(&mut site, "dc=ex", "(sn=s)").len(), 3);
+    // It may come back, and the file opens with and without.
+    reconfigure(&site, FRESH, "").expect("again");
+    assert_eq!(
+        site.modify("cn=c,ou=p,dc=ex", &format!("{class}\n-\nadd: fresh\nfresh: y"))
+            .code,
+        0
+    );
+    assert_eq!(names(&mut site, "dc=ex", "(fresh=y)"), ["cn=c,ou=p,dc=ex"]);
+}
+
+#[test]
+fn an_index_is_built_beside_writes_and_then_used() {
+    let mut site = Site::populated("");
+    for n in 0..500 {
+        site.must_add(
+            &format!("cn=p{n},ou=p,dc=ex"),
+            &format!("objectClass: person\nsn: s{}", n % 10),
+        );
+    }
+    let unindexed = |site: &mut Site| {
+        let before = site.directory.statistics().unindexed_searches();
+        assert_eq!(names(site, "dc=ex", "(sn=s3)").len(), 50);
+        site.directory.statistics().unindexed_searches() > before
+    };
+    assert!(unindexed(&mut site));
+    reconfigure(&site, "", "index sn eq").expect("an index");
+    for n in 500..600 {
+        let class = "objectClass: person";
+        site.must_add(&format!("cn=p{n},ou=p,dc=ex"), &format!("{class}\nsn: t{n}"));
+    }
+    // A write comes between any two steps: each makes one happen.
+    while !site.directory.index_builds().expect("readable").is_empty() {
+        assert_eq!(site.modify("cn=p1,ou=p,dc=ex", "replace: sn\nsn: s1").code, 0);
+    }
+    assert!(!unindexed(&mut site));
+    assert_eq!(names(&mut site, "dc=ex", "(sn=t555)"), ["cn=p555,ou=p,dc=ex"]);
+    reconfigure(&site, "", "").expect("no index");
+    assert!(unindexed(&mut site));
+}
