@@ -50,11 +50,8 @@ fn indexes_that_would_pay_are_named_and_do_pay() {
     // The advice is taken: the lines are what the configuration takes, and nothing is left to advise.
     server.stop().unwrap();
     let path = server.config_path();
-    let lines: String = advice
-        .lines()
-        .filter_map(|line| line.strip_prefix("    index "))
-        .map(|line| format!("index {line}\n"))
-        .collect();
+    let lines = advice.lines().filter_map(|line| line.strip_prefix("    index "));
+    let lines = lines.fold(String::new(), |all, line| format!("{all}index {line}\n"));
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(
         &path,

@@ -23,9 +23,13 @@ fn a_slow_search_is_told_with_its_plan() {
         line.contains("conn=") && line.contains(" op=1 ") && line.contains(" etime=0."),
         "{line}"
     );
-    let end = " err=0 nentries=0 examined=20000 filter=\"(&(objectClass=?)(mail=*?*))\" plan=\"way: index; candidates: 20000; objectClass \
-               equality: about 20000; mail substring: not indexed\"";
-    assert!(line.ends_with(end), "{line}");
+    let found = " err=0 nentries=0 examined=20000 filter=\"(&(objectClass=?)(mail=*?*))\" plan=\"way: index; candidates: 20000; ";
+    assert!(line.contains(found), "{line}");
+    let terms = "; mail substring: not indexed\"";
+    assert!(
+        line.contains("; objectClass equality: ") && line.ends_with(terms),
+        "{line}"
+    );
     // A quick one is not told.
     let quick = ["-b", "dc=example,dc=com", "(uid=u1)"];
     server.search(&quick).unwrap().success().unwrap();

@@ -24,10 +24,11 @@ fn people(count: usize) -> String {
             .to_owned();
     for number in 0..count {
         let odd = number % 2;
-        ldif.push_str(&format!(
+        let person = format!(
             "dn: uid=u{number},dc=example,dc=com\nobjectClass: inetOrgPerson\nuid: u{number}\ncn: Person {number}\nsn: Name {odd}\n\
              mail: u{number}@example.com\n\n"
-        ));
+        );
+        ldif += &person;
     }
     ldif
 }

@@ -33,7 +33,7 @@ fn values(server: &Server, dn: &str, attribute: &str) -> Result<String, TestkitE
     let mut values: Vec<&str> = found.lines().filter(|line| line.starts_with(attribute)).collect();
     // slapd shows levels as they were added, in whatever order.
     values.sort_unstable();
-    Ok(values.iter().map(|line| format!("{line}\n")).collect())
+    Ok(values.iter().fold(String::new(), |all, line| all + line + "\n"))
 }
 
 #[test]
@@ -100,7 +100,8 @@ fn a_database_is_made_read_only_as_in_slapd() {
             "replace: description\ndescription: x",
         )?);
         let delete = server.client("ldapdelete", &ADMIN, &["cn=Log,cn=Monitor"], "")?;
-        text.push_str(&format!("delete => {:?} {}\n", delete.code(), delete.stderr.trim()));
+        text += "delete => ";
+        text += delete.stderr.trim();
         Ok(text)
     });
 }

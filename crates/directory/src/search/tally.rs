@@ -46,6 +46,7 @@ impl SearchRun {
         if let (Some(suffix), true) = (target.context.suffixes().first(), *scope != Scope::Base) {
             scratch.shard().record_search(&Searched {
                 schema: &self.configuration.schema,
+                database: target.context.cache,
                 suffix: suffix.pretty(),
                 filter: &self.filter,
                 plan,

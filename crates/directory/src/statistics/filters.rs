@@ -3,10 +3,7 @@
 //! Each reactor has a record of its own. It holds [`MOST_SHAPES`] filters; when it is full, what is new is counted without its filter
 //! until it has come often enough that the record makes room: the half that has cost least goes.
 
-use std::{
-    fmt::Write as _,
-    hash::{Hash as _, Hasher as _},
-};
+use std::{fmt::Write as _, hash::Hasher as _};
 
 use ironbark_model::{
     CompiledFilter, Schema, Truth,
@@ -82,6 +79,7 @@ pub(super) struct FilterRecord {
 pub(crate) struct Searched<'a> {
     pub(crate) schema: &'a Schema,
     /// Tells databases apart.
+    pub(crate) database: u64,
     pub(crate) suffix: &'a str,
     pub(crate) filter: &'a CompiledFilter,
     pub(crate) plan: &'a Plan,
@@ -183,21 +181,14 @@ fn add_uses(uses: &mut IndexUses, shape: &FilterShape, most: usize) {
 
 /// A number that searches with the same filter, but for values, have in common.
 fn key_of(searched: &Searched<'_>) -> u64 {
-    let filter = searched.filter;
     let mut hasher = FxHasher::default();
-    searched.suffix.hash(&mut hasher);
-    for node in filter.nodes.iter().take(MOST_NODES) {
-        std::mem::discriminant(node).hash(&mut hasher);
-        if let Some(description) = slot_of(node).and_then(|slot| filter.slot(slot)) {
-            description.attribute_type.0.hash(&mut hasher);
-        }
-        if let Some(end) = end_of(node) {
-            end.hash(&mut hasher);
-        }
+    hasher.write_u64(searched.database << 1 | u64::from(searched.plan.indexed));
+    for node in searched.filter.nodes.iter().take(MOST_NODES) {
+        hasher.write_u64(code_of(searched.filter, node));
     }
-    searched.plan.indexed.hash(&mut hasher);
     for term in searched.plan.terms() {
-        (term.kind as u8, term.attribute.0, term.indexed).hash(&mut hasher);
+        let outcome = (term.kind as u64) << 1 | u64::from(term.indexed);
+        hasher.write_u64(outcome << 32 | u64::from(term.attribute.0));
     }
     hasher.finish()
 }
@@ -216,6 +207,34 @@ fn shape_of(searched: &Searched<'_>) -> FilterShape {
         terms: terms.collect(),
         cost: searched.cost,
     }
+}
+
+/// What makes a node another one: what it is, and its attribute or its extent.
+fn code_of(filter: &CompiledFilter, node: &Node) -> u64 {
+    let kind: u64 = match node {
+        Node::And { .. } => 0,
+        Node::Or { .. } => 1,
+        Node::Not { .. } => 2,
+        Node::Constant(Truth::True) => 3,
+        Node::Constant(Truth::False) => 4,
+        Node::Constant(Truth::Undefined) => 5,
+        Node::Present(_) => 6,
+        Node::Equality { .. } => 7,
+        Node::AnyOf { .. } => 8,
+        Node::Less { .. } => 9,
+        Node::GreaterOrEqual { .. } => 10,
+        Node::LessOrEqual { .. } => 11,
+        Node::Approx { .. } => 12,
+        Node::Substrings { .. } => 13,
+        Node::AnyAttribute { .. } => 14,
+        Node::InChain { .. } => 15,
+    };
+    let number = match (end_of(node), slot_of(node)) {
+        (Some(end), _) => end,
+        (None, Some(slot)) => filter.slot(slot).map_or(0, |description| description.attribute_type.0),
+        (None, None) => 0,
+    };
+    kind << 32 | u64::from(number)
 }
 
 fn slot_of(node: &Node) -> Option<Slot> {

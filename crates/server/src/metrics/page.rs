@@ -3,11 +3,15 @@
 use ironbark_directory::Statistics;
 use ironbark_ldap_proto::Operation;
 use ironbark_runtime::process;
+use ironbark_store::{DatabaseStat, IndexProgress};
 
 use super::{
     Source,
     text::{Page, seconds},
 };
+
+/// Takes one number out of several.
+type Figure<T> = fn(&T) -> u64;
 
 /// All of them, as of now.
 pub(super) fn render(source: &Source) -> String {
@@ -129,8 +133,7 @@ fn databases(page: &mut Page, source: &Source) {
         .iter()
         .filter_map(|context| Some((context.suffixes().first()?.pretty(), context.database()?.stat().ok()?)))
         .collect();
-    type Figure = fn(&ironbark_store::DatabaseStat) -> u64;
-    let families: [(&'static str, &str, Figure); 6] = [
+    let families: [(&'static str, &str, Figure<DatabaseStat>); 6] = [
         ("ironbark_database_entries", "Entries.", |stat| stat.entries),
         ("ironbark_database_size_bytes", "Size of the pages in use.", |stat| {
             stat.pages_used.saturating_mul(stat.page_size)
@@ -170,8 +173,7 @@ fn index_builds(page: &mut Page, source: &Source) {
             .and_then(|context| context.suffixes().first())
             .map_or("", |suffix| suffix.pretty())
     };
-    type Figure = fn(&ironbark_store::IndexProgress) -> u64;
-    let families: [(&'static str, &str, Figure); 2] = [
+    let families: [(&'static str, &str, Figure<IndexProgress>); 2] = [
         (
             "ironbark_index_build_done_entries",
             "Entries that are in an index that is being built.",

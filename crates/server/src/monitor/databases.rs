@@ -40,7 +40,9 @@ pub(super) fn add_backends(tree: &mut Tree<'_>, configuration: &Configuration) {
                 "null" => NULL_CONTROLS,
                 _ => &[MANAGE_DSA_IT],
             };
-            controls.iter().for_each(|oid| node.set("supportedControl", oid));
+            for oid in controls {
+                node.set("supportedControl", oid);
+            }
             if kind == DatabaseKind::Config.name() && !has_config(configuration) {
                 node.set("seeAlso", &database_name(0));
             }
@@ -122,7 +124,9 @@ fn add_database(tree: &mut Tree<'_>, configuration: &Configuration, context: &Co
                 .for_each(|suffix| node.set("monitorSuperiorDN", suffix.pretty()));
         }
         restrictions(node, context);
-        used.iter().for_each(|overlay| node.set("monitorOverlay", overlay));
+        for overlay in &used {
+            node.set("monitorOverlay", overlay);
+        }
         used.iter()
             .filter_map(|overlay| overlay_name(overlay))
             .for_each(|overlay| node.set("seeAlso", &overlay));
