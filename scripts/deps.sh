@@ -12,6 +12,7 @@ packages=(
   ldap-utils          # ldapsearch and its family
   libsasl2-modules    # SASL mechanisms of the clients
   python3-ldap        # for /usr/bin/python3; a python3 elsewhere on PATH does not see it
+  python3-prometheus-client # its parser reads what /metrics says
   slapd               # the reference server
   valgrind            # its callgrind counts the instructions of the hot paths
 )

@@ -55,7 +55,10 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         }
         Ok(Request::Check(options)) => {
             eprintln!("option -t deprecated; use slaptest command instead");
-            match ironbark_server::read_configuration(options.config_file.as_deref()) {
+            match ironbark_server::load_configuration(
+                options.config_file.as_deref(),
+                options.config_directory.as_deref(),
+            ) {
                 Ok(_) => {
                     eprintln!("config check succeeded");
                     ExitCode::SUCCESS
@@ -100,7 +103,6 @@ fn print_version(times: u32) {
 #[derive(Debug, Default)]
 struct Parsed {
     options: ServeOptions,
-    config_directory: Option<PathBuf>,
     versions: u32,
     lists_levels: bool,
     checks: bool,
@@ -122,16 +124,6 @@ fn parse(arguments: Vec<OsString>) -> Result<Request, Refusal> {
     }
     if parsed.lists_levels {
         return Ok(Request::ListLevels);
-    }
-    if let Some(directory) = &parsed.config_directory {
-        let directory = directory.display();
-        if parsed.options.config_file.is_none() {
-            return Err(Refusal::Plain(format!(
-                "-F {directory}: configuration directories (cn=config) are not available yet; give a slapd.conf with -f"
-            )));
-        }
-        // slapd would convert the file into the directory, and go on.
-        eprintln!("slapd: -F {directory}: the file is read, but not converted: cn=config is not available yet");
     }
     Ok(if parsed.checks {
         Request::Check(parsed.options)
@@ -155,7 +147,7 @@ impl Parsed {
             '6' => options.family = AddressFamily::V6,
             'h' => options.urls = Some(text()?),
             'f' => options.config_file = Some(PathBuf::from(&opt.value)),
-            'F' => self.config_directory = Some(PathBuf::from(&opt.value)),
+            'F' => options.config_directory = Some(PathBuf::from(&opt.value)),
             'r' => options.chroot = Some(PathBuf::from(&opt.value)),
             'u' => options.user = Some(text()?),
             'g' => options.group = Some(text()?),

@@ -13,6 +13,7 @@ mod global;
 pub mod limits;
 mod load;
 mod log_level;
+pub mod olc;
 pub mod overlay;
 pub mod parts;
 pub mod reader;

@@ -11,11 +11,12 @@ use ironbark_model::{
 use crate::{
     ConfigError, DatabaseConfig, DatabaseKind, FileSource, GlobalConfig, Notice, OverlayConfig,
     access::AccessRule,
-    overlay::OverlayKind,
+    olc::base_schema,
+    overlay::{self, OverlayKind},
     parts::{self, PartKind},
     reader::{self, Line},
     schema_statement::{SchemaKind, SchemaStatement},
-    setting::{Fate, Handler, Level, Setting, Statement},
+    setting::{Fate, Handler, Kept, Level, Setting, Statement},
     table::{self, Place},
 };
 
@@ -34,6 +35,10 @@ pub struct Configuration {
     pub schema: Arc<Schema>,
     /// The definitions, in order.
     pub schema_definitions: Vec<SchemaStatement>,
+    /// The file; empty when it comes from a tree.
+    pub file: Arc<str>,
+    /// `backend` sections: settings without meaning here.
+    pub(crate) backends: Vec<(DatabaseKind, Kept)>,
     /// What the log should say.
     pub notices: Vec<Notice>,
 }
@@ -52,6 +57,7 @@ pub fn load(path: &str, files: &dyn FileSource) -> Result<Configuration, ConfigE
     }
     let mut configuration = loading.finish()?;
     configuration.schema_definitions = definitions;
+    configuration.file = path.into();
     Ok(configuration)
 }
 
@@ -85,7 +91,7 @@ fn schema_kind(keyword: &str) -> Option<SchemaKind> {
 /// # Errors
 /// The first definition that is wrong.
 pub fn build_schema(definitions: &[SchemaStatement]) -> Result<Arc<Schema>, ConfigError> {
-    let mut builder = SchemaBuilder::new();
+    let mut builder = SchemaBuilder::from_schema(base_schema());
     let mut options: Option<(&Source, Vec<&str>)> = None;
     for definition in definitions {
         let SchemaStatement {
@@ -126,13 +132,15 @@ fn schema_refusal(error: &SchemaError) -> ConfigError {
     ConfigError::refused(&error.source_of, format!("{}: {}", error.element, error.reason))
 }
 
-struct Loading {
+/// A configuration that is being put together, statement by statement.
+pub(crate) struct Loading {
     schema: Arc<Schema>,
     global: GlobalConfig,
     frontend: DatabaseConfig,
     /// `None` until it is declared.
     config: Option<DatabaseConfig>,
     databases: Vec<DatabaseConfig>,
+    backends: Vec<(DatabaseKind, Kept)>,
     section: Section,
     notices: Vec<Notice>,
 }
@@ -151,29 +159,43 @@ enum Section {
 }
 
 impl Loading {
-    fn new(schema: Arc<Schema>) -> Self {
+    pub(crate) fn new(schema: Arc<Schema>) -> Self {
         Self {
             schema,
             global: GlobalConfig::default(),
             frontend: DatabaseConfig::frontend(),
             config: None,
             databases: Vec::new(),
+            backends: Vec::new(),
             section: Section::Global,
             notices: Vec::new(),
         }
     }
 
     fn statement(&mut self, line: &Line) -> Result<(), ConfigError> {
-        let refused = |reason: String| ConfigError::refused(&line.location, format!("<{}> {reason}", line.keyword));
         let row = self.row(line)?;
-        self.check_place(row).map_err(refused)?;
+        self.check_place(row)
+            .map_err(|reason| ConfigError::refused(&line.location, format!("<{}> {reason}", line.keyword)))?;
+        self.apply(row, line)
+    }
+
+    /// Does what a row says of a statement, wherever the statement stands.
+    pub(crate) fn apply(&mut self, row: &'static Setting, line: &Line) -> Result<(), ConfigError> {
+        let refused = |reason: String| ConfigError::refused(&line.location, format!("<{}> {reason}", line.keyword));
+        let text = line.value(row);
+        // What is so anyway may be said of what is not built too.
+        let is_default = !row.default.is_empty() && row.default.eq_ignore_ascii_case(&text);
         match row.fate {
+            Fate::Refused(_) if is_default => Ok(()),
             Fate::Refused(part) => Err(refused(format!("belongs to a part that is not built yet: {part}"))),
             Fate::Meaningless(reason) => {
-                self.notice(
-                    &line.location,
-                    format!("<{}> has no meaning here: {reason}", line.keyword),
-                );
+                if !is_default {
+                    self.notice(
+                        &line.location,
+                        format!("<{}> has no meaning here: {reason}", line.keyword),
+                    );
+                }
+                self.kept().push(row, text);
                 Ok(())
             }
             Fate::Obeyed(Handler::Structure) => self.structure(line).map_err(refused),
@@ -188,7 +210,26 @@ impl Loading {
         }
     }
 
-    fn notice(&mut self, location: &Source, text: String) {
+    /// Where statements without meaning are kept.
+    fn kept(&mut self) -> &mut Kept {
+        match self.section {
+            Section::Backend(kind) => {
+                let at = self.backends.iter().position(|(known, _)| *known == kind);
+                let at = at.unwrap_or_else(|| {
+                    self.backends.push((kind, Kept::default()));
+                    self.backends.len() - 1
+                });
+                match self.backends.get_mut(at) {
+                    Some((_, kept)) => kept,
+                    None => &mut self.global.kept,
+                }
+            }
+            Section::Global => &mut self.global.kept,
+            _ => &mut self.target().kept,
+        }
+    }
+
+    pub(crate) fn notice(&mut self, location: &Source, text: String) {
         self.notices.push(Notice {
             location: location.clone(),
             text,
@@ -278,7 +319,11 @@ impl Loading {
         if self.config.is_some() || !self.databases.is_empty() {
             return Err("must occur before any database declaration".to_owned());
         }
-        self.section = Section::Backend(database_kind(name)?);
+        let kind = database_kind(name)?;
+        self.section = Section::Backend(kind);
+        if !self.backends.iter().any(|(known, _)| *known == kind) {
+            self.backends.push((kind, Kept::default()));
+        }
         Ok(())
     }
 
@@ -293,7 +338,7 @@ impl Loading {
             PartKind::Overlay(kind) => {
                 let overlay = OverlayConfig::new(kind, line.location.clone());
                 let target = self.target();
-                if target.overlays.iter().any(|other| other.kind() == kind) && kind != OverlayKind::Memberof {
+                if target.overlays.iter().any(|other| other.kind() == kind) && kind.is_single() {
                     return Err(format!("overlay \"{name}\" already in list"));
                 }
                 target.overlays.push(overlay);
@@ -341,7 +386,7 @@ impl Loading {
         }
     }
 
-    fn finish(mut self) -> Result<Configuration, ConfigError> {
+    pub(crate) fn finish(mut self) -> Result<Configuration, ConfigError> {
         let mut config = match self.config.take() {
             Some(config) => config,
             None => DatabaseConfig::new(
@@ -362,6 +407,9 @@ impl Loading {
             let before = self.databases.get(..position).unwrap_or_default();
             check_database(database, before)?;
         }
+        for database in self.databases.iter().chain([&self.frontend, &config]) {
+            self.notices.extend(overlay::check(database, &self.schema)?);
+        }
         Ok(Configuration {
             global: self.global,
             frontend: self.frontend,
@@ -369,6 +417,8 @@ impl Loading {
             databases: self.databases,
             schema: self.schema,
             schema_definitions: Vec::new(),
+            file: "".into(),
+            backends: self.backends,
             notices: self.notices,
         })
     }

@@ -154,6 +154,16 @@ pub const PARTS: &[Part] = &[
         kind: PartKind::Overlay(OverlayKind::Auditlog),
     },
     Part {
+        name: "refint",
+        modules: &[],
+        kind: PartKind::Overlay(OverlayKind::Refint),
+    },
+    Part {
+        name: "unique",
+        modules: &[],
+        kind: PartKind::Overlay(OverlayKind::Unique),
+    },
+    Part {
         name: "deref",
         modules: &[],
         kind: PartKind::BuiltIn("the dereference control is always offered"),
@@ -201,7 +211,6 @@ pub const PARTS: &[Part] = &[
     missing_overlay("pcache"),
     missing_overlay("ppolicy"),
     missing_overlay("rbac"),
-    missing_overlay("refint"),
     missing_overlay("remoteauth"),
     missing_overlay("retcode"),
     missing_overlay("rwm"),
@@ -211,7 +220,6 @@ pub const PARTS: &[Part] = &[
     missing_overlay("totp"),
     missing_overlay("trace"),
     missing_overlay("translucent"),
-    missing_overlay("unique"),
     missing_overlay("usn"),
     missing_overlay("valsort"),
     missing_overlay("variant"),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    setting::{Fate, Level, Setting},
+    setting::{Fate, Level, OWN, Setting},
     table,
 };
 
@@ -64,6 +64,8 @@ fn section(level: Level) -> &'static str {
         Level::Overlay(kind) => match kind {
             crate::overlay::OverlayKind::Memberof => "Overlay memberof",
             crate::overlay::OverlayKind::Auditlog => "Overlay auditlog",
+            crate::overlay::OverlayKind::Refint => "Overlay refint",
+            crate::overlay::OverlayKind::Unique => "Overlay unique",
         },
     }
 }
@@ -91,7 +93,11 @@ fn entry(page: &mut String, row: &Setting) {
     for example in row.examples {
         let _ = writeln!(page, "- example: `{}`", statement_text(row, example));
     }
-    let _ = writeln!(page, "- since OpenLDAP {}", row.since);
+    let _ = if row.since == OWN {
+        writeln!(page, "- Ironbark's own")
+    } else {
+        writeln!(page, "- since OpenLDAP {}", row.since)
+    };
 }
 
 /// The slapd.conf line that sets a value given in the form of `get` (or of a row's examples).

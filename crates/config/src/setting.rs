@@ -36,6 +36,9 @@ pub struct Setting {
     pub fate: Fate,
 }
 
+/// [`Setting::since`] of what OpenLDAP does not have.
+pub(crate) const OWN: &str = "Ironbark";
+
 /// Where a setting may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
@@ -94,6 +97,23 @@ pub enum Handler {
     Schema(SchemaKind),
     /// Gives the configuration its shape; the reader and the loader know it.
     Structure,
+}
+
+/// Statements without meaning here, kept so that they can be shown again: the name of the row, and the value.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Kept(Vec<(&'static str, String)>);
+
+impl Kept {
+    /// Keeps a value of a row.
+    pub(crate) fn push(&mut self, row: &Setting, text: String) {
+        self.0.push((row.name(), text));
+    }
+
+    /// The values of a row.
+    pub(crate) fn of(&self, row: &Setting) -> Vec<String> {
+        let known = self.0.iter().filter(|(name, _)| *name == row.name());
+        known.map(|(_, text)| text.clone()).collect()
+    }
 }
 
 /// A statement as a `set` function sees it.

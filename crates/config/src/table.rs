@@ -54,6 +54,11 @@ pub fn with_keyword(keyword: &str) -> impl Iterator<Item = &'static Setting> {
     settings().filter(move |row| row.has_keyword(keyword))
 }
 
+/// The row of an attribute of cn=config.
+pub(crate) fn with_attribute(name: &str) -> Option<&'static Setting> {
+    settings().find(|row| row.attributes.iter().any(|known| known.eq_ignore_ascii_case(name)))
+}
+
 /// Whether the arguments of a keyword are no quoted words: schema definitions.
 pub(crate) fn is_raw(keyword: &str) -> bool {
     with_keyword(keyword).any(|row| matches!(row.fate, Fate::Obeyed(Handler::Schema(_))))

@@ -29,6 +29,8 @@ pub struct Configuration {
     pub password_schemes: Vec<password::Scheme>,
     /// The root DSE; one entry.
     pub root_dse: Arc<[Entry]>,
+    /// The same as clients on ldapi:// see it, who may use SASL EXTERNAL.
+    pub local_root_dse: Arc<[Entry]>,
     /// The subschema subentry; one entry.
     pub subschema: Arc<[Entry]>,
 }
@@ -86,6 +88,12 @@ impl Configuration {
                     && context.database().is_some()
             })
             .flat_map(|context| context.suffixes())
+    }
+
+    /// `slowlog` in microseconds.
+    pub(crate) fn slow_micros(&self) -> Option<u64> {
+        let limit = self.settings.slow_log_ms;
+        (limit != 0).then(|| u64::from(limit) * 1_000)
     }
 
     /// The name of the subschema subentry.

@@ -163,6 +163,15 @@ impl Directory {
         reconfigure::reconfigure(self, &mut live, configuration)
     }
 
+    /// Lets the database with this number refuse writes, or take them again, until the configuration is replaced.
+    ///
+    /// # Errors
+    /// The server ends.
+    pub fn set_read_only(self: &Arc<Self>, number: i32, is_read_only: bool) -> Result<(), OpenError> {
+        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
+        reconfigure::set_read_only(self, &mut live, number, is_read_only)
+    }
+
     /// The indexes that are being built, by database.
     ///
     /// # Errors
@@ -251,6 +260,11 @@ impl Directory {
         &self.randomness
     }
 
+    /// `slowlog` in microseconds.
+    pub(crate) fn slow_micros(&self) -> Option<u64> {
+        self.configuration.load().slow_micros()
+    }
+
     /// Monotonic time in microseconds.
     pub(crate) fn monotonic_micros(&self) -> u64 {
         self.clock.monotonic().nanos() / 1_000
@@ -272,6 +286,15 @@ impl Directory {
                 writer.close(SHUTTING_DOWN);
             }
         }
+    }
+
+    /// Whether each writer goes on. One that has ended by itself leaves writes without an answer.
+    pub fn has_all_writers(&self) -> bool {
+        let trees = self.trees_thread.lock().unwrap_or_else(PoisonError::into_inner);
+        let has_ended = trees.as_ref().is_some_and(JoinHandle::is_finished);
+        // A configuration that is being changed is no reason to wait.
+        let live = self.live.try_lock();
+        !has_ended && live.map_or(true, |live| live.has_all_writers())
     }
 
     /// Waits until the writers have ended, which flush to disk at last. The configuration cannot change any more.

@@ -4,7 +4,7 @@ use ironbark_config::DatabaseKind;
 use ironbark_ldap_proto::{controls, extended};
 use ironbark_model::{Attribute, Dn, Entry, Schema};
 
-use crate::{Configuration, OpenError};
+use crate::{Configuration, OpenError, operation::external};
 
 /// What the `rootDSE` files add to the root DSE: an attribute description and values.
 pub type RootDseAddition = (String, Vec<Vec<u8>>);
@@ -109,6 +109,17 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
         dn: Dn::root(),
         attributes: entry.attributes,
     })
+}
+
+/// The root DSE with the SASL mechanisms that a client on ldapi:// may use.
+pub(crate) fn with_mechanisms(schema: &Schema, mut entry: Entry) -> Entry {
+    if let Ok(description) = schema.attribute_description(b"supportedSASLMechanisms") {
+        entry.attributes.push(Attribute {
+            description,
+            values: vec![external::MECHANISM.as_bytes().to_vec()],
+        });
+    }
+    entry
 }
 
 /// The subschema subentry.

@@ -8,9 +8,9 @@ use ironbark_ldap_proto::{
     Authentication, MessageId, Operation, Request, SearchRequest,
     extended::{ExtendedOperation, lookup, password_modify::PasswordModifyRequest},
 };
-use ironbark_model::{ResultCode, filter::log::LogFilter};
+use ironbark_model::filter::log::LogFilter;
 
-use crate::{Configuration, Directory, operation::Origin};
+use crate::{Configuration, ended::Outcome, operation::Origin};
 
 macro_rules! stats {
     ($origin:expr, $($argument:tt)+) => {
@@ -114,8 +114,8 @@ fn extended(origin: &Origin, request: &ironbark_ldap_proto::ExtendedRequest<'_>)
 }
 
 /// The line of a bind that succeeded.
-pub(crate) fn bound(origin: &Origin, dn: &str) {
-    stats!(origin, "BIND dn=\"{dn}\" mech=SIMPLE bind_ssf=0 ssf={}", origin.ssf);
+pub(crate) fn bound(origin: &Origin, dn: &str, mechanism: &str) {
+    stats!(origin, "BIND dn=\"{dn}\" mech={mechanism} bind_ssf=0 ssf={}", origin.ssf);
 }
 
 pub(crate) fn abandon(origin: &Origin, target: MessageId) {
@@ -126,13 +126,24 @@ pub(crate) fn unbind(origin: &Origin) {
     stats!(origin, "UNBIND");
 }
 
-/// The line of a result.
-pub(crate) fn result(directory: &Directory, origin: &Origin, operation: Operation, code: ResultCode, text: &str) {
+/// The line of a result, so many microseconds after the PDU was complete; requests do not queue before they are begun.
+pub(crate) fn result(origin: &Origin, outcome: &Outcome<'_>, micros: u64) {
     if !is_enabled() {
         return;
     }
-    let tag = operation.response_tag().unwrap_or_default();
-    let (queued, elapsed) = times(directory, origin);
+    let (queued, elapsed) = (Seconds(0), Seconds(micros));
+    let Outcome {
+        code, text, entries, ..
+    } = outcome;
+    if outcome.operation == Operation::Search {
+        stats!(
+            origin,
+            "SEARCH RESULT tag=101 err={} qtime={queued} etime={elapsed} nentries={entries} text={text}",
+            code.0
+        );
+        return;
+    }
+    let tag = outcome.operation.response_tag().unwrap_or_default();
     stats!(
         origin,
         "RESULT tag={tag} err={} qtime={queued} etime={elapsed} text={text}",
@@ -140,23 +151,28 @@ pub(crate) fn result(directory: &Directory, origin: &Origin, operation: Operatio
     );
 }
 
-/// The line of a search result.
-pub(crate) fn search_result(directory: &Directory, origin: &Origin, code: ResultCode, text: &str, entries: u32) {
-    if !is_enabled() {
-        return;
-    }
-    let (queued, elapsed) = times(directory, origin);
-    stats!(
-        origin,
-        "SEARCH RESULT tag=101 err={} qtime={queued} etime={elapsed} nentries={entries} text={text}",
-        code.0
-    );
+/// The line of an operation that took long (`slowlog`). It is written whenever anything is.
+pub(crate) fn slow(origin: &Origin, outcome: &Outcome<'_>, micros: u64) {
+    let (connection, operation) = (origin.connection, origin.operation);
+    let (word, code, elapsed) = (word_of(outcome.operation), outcome.code.0, Seconds(micros));
+    let detail = outcome.detail.map_or_else(String::new, |detail| format!(" {detail}"));
+    tracing::warn!(target: "any", "conn={connection} op={operation} SLOW {word} etime={elapsed} err={code}{detail}");
 }
 
-/// Seconds since the PDU was complete; requests do not queue before they are begun.
-fn times(directory: &Directory, origin: &Origin) -> (Seconds, Seconds) {
-    let now = directory.monotonic_micros();
-    (Seconds(0), Seconds(now.saturating_sub(origin.received_micros)))
+/// What the lines of requests call an operation.
+fn word_of(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Bind => "BIND",
+        Operation::Unbind => "UNBIND",
+        Operation::Search => "SRCH",
+        Operation::Modify => "MOD",
+        Operation::Add => "ADD",
+        Operation::Delete => "DEL",
+        Operation::ModifyDn => "MODRDN",
+        Operation::Compare => "CMP",
+        Operation::Abandon => "ABANDON",
+        Operation::Extended => "EXT",
+    }
 }
 
 /// Microseconds, printed as slapd prints times.

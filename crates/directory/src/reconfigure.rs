@@ -13,7 +13,7 @@ use std::{
     thread::JoinHandle,
 };
 
-use ironbark_config::DatabaseConfig;
+use ironbark_config::{DatabaseConfig, Operations};
 use ironbark_store::{ClosedDatabase, Database, StoreError};
 
 use crate::{
@@ -30,6 +30,8 @@ pub(crate) use assemble::without_databases;
 #[derive(Default)]
 pub(crate) struct Live {
     running: Vec<Running>,
+    /// The configuration in force as it was read.
+    read: Option<ironbark_config::Configuration>,
     /// Databases that are no longer served, and may be in use by searches that began before.
     closed: Vec<(PathBuf, ClosedDatabase)>,
     last_cache: u64,
@@ -79,6 +81,11 @@ impl Live {
         }
     }
 
+    /// Whether each writer goes on.
+    pub(crate) fn has_all_writers(&self) -> bool {
+        !self.running.iter().any(|running| running.thread.is_finished())
+    }
+
     fn next_cache(&mut self) -> u64 {
         self.last_cache += 1;
         self.last_cache
@@ -115,6 +122,27 @@ pub(crate) fn reconfigure(
         }
     }
     result
+}
+
+/// See [`Directory::set_read_only`].
+pub(crate) fn set_read_only(
+    directory: &Arc<Directory>,
+    live: &mut Live,
+    number: i32,
+    is_read_only: bool,
+) -> Result<(), OpenError> {
+    let mut read = live.read.clone();
+    let settings = read.as_mut().and_then(|read| match number {
+        0 => Some(&mut read.config),
+        _ => read.databases.get_mut(usize::try_from(number).ok()?.checked_sub(1)?),
+    });
+    if let Some(settings) = settings {
+        settings.read_only = is_read_only;
+        if !is_read_only {
+            settings.restrict.operations = settings.restrict.operations.without(Operations::WRITE);
+        }
+    }
+    read.map_or(Ok(()), |read| reconfigure(directory, live, read))
 }
 
 fn attempt(

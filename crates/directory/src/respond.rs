@@ -3,7 +3,12 @@
 use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, encode_result};
 use ironbark_model::ResultCode;
 
-use crate::{Completion, Directory, OperationError, operation::Origin, session::Stop};
+use crate::{
+    Completion, Directory, OperationError,
+    ended::{Outcome, ended_elsewhere},
+    operation::Origin,
+    session::Stop,
+};
 
 /// A write that succeeded, and what its response carries.
 #[derive(Debug, Default)]
@@ -42,7 +47,9 @@ pub(crate) fn write_completion(
     outcome: Result<Success, OperationError>,
 ) -> Completion {
     let mut response = Vec::new();
-    if origin.stop.stopped() != Some(Stop::Abandoned) {
+    if origin.stop.stopped() == Some(Stop::Abandoned) {
+        directory.statistics().shared().record_completed(operation);
+    } else {
         let (code, text) = match outcome {
             Ok(success) => {
                 succeed(&mut response, origin.message_id, operation, &success);
@@ -53,9 +60,8 @@ pub(crate) fn write_completion(
                 (error.result_code, error.diagnostic_message.into_owned())
             }
         };
-        crate::log::result(directory, origin, operation, code, &text);
+        ended_elsewhere(directory, origin, Outcome::new(operation, code, &text));
     }
-    directory.statistics().record_completed(operation);
     Completion {
         message_id: origin.message_id,
         stop: origin.stop.clone(),

@@ -15,6 +15,13 @@ pub trait VirtualContext: Send + Sync {
     /// Asked for at each operation: what does not change is to be kept.
     fn entries(&self, configuration: &Configuration) -> Arc<[Entry]>;
 
+    /// An entry as it is at the moment when it is sent, after `sent` others of the same search; `None`: as it was. slapd counts what a
+    /// search has sent already when it shows the counters.
+    fn refreshed(&self, configuration: &Configuration, entry: &Entry, sent: u32) -> Option<Entry> {
+        let _ = (configuration, entry, sent);
+        None
+    }
+
     /// The kinds of write that it carries out. Others are refused before anything is looked up.
     fn writes(&self) -> Operations {
         Operations::default()

@@ -16,10 +16,12 @@ use tokio::sync::oneshot;
 use crate::{
     Configuration, Context, Directory, OperationError, Session,
     dn_cache::DnCache,
+    ended::{Outcome, ended},
     operation::{Origin, abandon, bind, compare, extended},
     respond,
     search::{self, Progress, SearchRun},
     session::{Identity, StopFlag},
+    statistics::Shard,
     write_request,
 };
 
@@ -44,6 +46,10 @@ pub struct Batch<'w>(&'w mut Worker);
 /// Reused memory and caches of one reactor.
 pub(crate) struct Scratch {
     directory: Arc<Directory>,
+    /// The reactor's counters.
+    shard: Arc<Shard>,
+    /// When the last operation of the batch ended: the next one begins then.
+    pub(crate) ended_micros: Option<u64>,
     /// Working memory of normalization.
     pub(crate) normalized: Vec<u8>,
     dn: String,
@@ -118,6 +124,11 @@ impl Scratch {
         &self.directory
     }
 
+    /// The reactor's counters.
+    pub(crate) fn shard(&self) -> &Shard {
+        &self.shard
+    }
+
     /// Forgets a snapshot that is no longer the last.
     fn refresh_snapshot(&mut self) {
         self.snapshot = self.snapshot.take().filter(HeldSnapshot::is_current);
@@ -161,6 +172,8 @@ impl Worker {
         Self {
             scratch: Scratch {
                 directory: Arc::clone(&directory),
+                shard: directory.statistics().new_shard(),
+                ended_micros: None,
                 normalized: Vec::new(),
                 dn: String::new(),
                 base: LastBase::default(),
@@ -177,6 +190,7 @@ impl Worker {
     pub fn batch(&mut self) -> Batch<'_> {
         self.refresh();
         self.scratch.refresh_snapshot();
+        self.scratch.ended_micros = None;
         Batch(self)
     }
 
@@ -188,6 +202,11 @@ impl Worker {
             self.scratch.caches.clear();
             self.spare_runs.clear();
         }
+    }
+
+    /// The reactor's counters.
+    pub fn shard(&self) -> &Shard {
+        &self.scratch.shard
     }
 
     /// [`Batch::start`] for one PDU alone.
@@ -208,13 +227,14 @@ impl Worker {
 
     fn begin(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
         let configuration = Rc::clone(&self.configuration);
-        let received_micros = self.directory.monotonic_micros();
+        let ended = self.scratch.ended_micros.take();
+        let received_micros = ended.unwrap_or_else(|| self.directory.monotonic_micros());
         let message = match RequestMessage::decode(pdu, &configuration.decode_limits) {
             Ok(message) => message,
             Err(error) => return self.refuse_undecodable(session, &error, out),
         };
         let kind = message.operation.operation();
-        self.directory.statistics().record_initiated(kind);
+        self.scratch.shard.record_initiated(kind);
         let origin = Origin {
             connection: session.connection,
             operation: session.next_operation,
@@ -235,12 +255,12 @@ impl Worker {
         match message.operation {
             Request::Unbind => {
                 crate::log::unbind(&origin);
-                self.directory.statistics().record_completed(kind);
+                self.scratch.shard.record_completed(kind);
                 Started::Disconnect("")
             }
             Request::Abandon(target) => {
                 abandon::abandon(session, &origin, target);
-                self.directory.statistics().record_completed(kind);
+                self.scratch.shard.record_completed(kind);
                 Started::Answered
             }
             _ if session.in_flight.contains_key(&origin.message_id) => self.answer(
@@ -305,8 +325,6 @@ impl Worker {
             Ok(started) => {
                 if let Started::Submitted(_) = started {
                     session.in_flight.insert(origin.message_id, origin.stop);
-                } else {
-                    self.directory.statistics().record_completed(kind);
                 }
                 started
             }
@@ -331,12 +349,9 @@ impl Worker {
             None => Box::new(SearchRun::new(origin, configuration)),
         };
         if let Err(error) = search::prepare(&mut self.scratch, session, configuration, &mut run, request, controls) {
-            let (origin, text) = (&run.origin, &error.diagnostic_message);
-            respond::result(out, origin.message_id, Operation::Search, &error);
-            crate::log::search_result(&self.directory, origin, error.result_code, text, 0);
-            self.directory.statistics().record_completed(Operation::Search);
+            let started = self.answer(&run.origin, Operation::Search, &error, out);
             self.spare_runs.push(run);
-            return Started::Answered;
+            return started;
         }
         match self.slice(session, &mut run, out) {
             Progress::Done => {
@@ -371,9 +386,7 @@ impl Worker {
                 session.ended(run.origin.message_id, &run.origin.stop);
             }
             run.put_aside(session);
-            let statistics = self.directory.statistics();
-            statistics.record_completed(Operation::Search);
-            statistics.record_search(run.sent, run.references);
+            self.scratch.shard.record_sent(run.sent_now(), run.references);
         }
         progress
     }
@@ -388,16 +401,12 @@ impl Worker {
     }
 
     /// Answers with a result, logs it, counts it.
-    fn answer(&self, origin: &Origin, kind: Operation, error: &OperationError, out: &mut Vec<u8>) -> Started {
+    fn answer(&mut self, origin: &Origin, kind: Operation, error: &OperationError, out: &mut Vec<u8>) -> Started {
         respond::result(out, origin.message_id, kind, error);
-        crate::log::result(
-            &self.directory,
-            origin,
-            kind,
-            error.result_code,
-            &error.diagnostic_message,
-        );
-        self.directory.statistics().record_completed(kind);
+        let slow = self.configuration.slow_micros();
+        let outcome = Outcome::new(kind, error.result_code, &error.diagnostic_message);
+        let now = ended(&self.directory, &self.scratch.shard, slow, origin, outcome);
+        self.scratch.ended_micros = Some(now);
         Started::Answered
     }
 
@@ -408,8 +417,8 @@ impl Worker {
             DecodeError::Operation { id, operation, .. } if !fault.disconnect => {
                 let error = OperationError::new(fault.code, fault.diagnostic);
                 respond::result(out, id.value(), *operation, &error);
-                self.directory.statistics().record_initiated(*operation);
-                self.directory.statistics().record_completed(*operation);
+                self.scratch.shard.record_initiated(*operation);
+                self.scratch.shard.record_result(*operation, fault.code, 0);
                 Started::Answered
             }
             DecodeError::Operation { .. } | DecodeError::Envelope { .. } => {

@@ -126,7 +126,7 @@ fn replaced_and_operational_attributes_move_to_the_end() {
     assert_eq!(site.modify(A, "replace: sn\nsn: new").brief(), (0, ""));
     assert_eq!(
         site.stored(A).expect("there"),
-        "objectClass: person\ncn: a\nstructuralObjectClass: person\ncreatorsName: cn=root,dc=ex\n\
+        "objectClass: person\nstructuralObjectClass: person\ncn: a\ncreatorsName: cn=root,dc=ex\n\
          createTimestamp: 20260102030405Z\nsn: new\nentryCSN: 20260102030505.000000Z#000000#000#000000\n\
          modifiersName: cn=root,dc=ex\nmodifyTimestamp: 20260102030505Z\n"
     );

@@ -54,6 +54,7 @@ pub fn needs_base64(name: &[u8], value: &[u8]) -> bool {
         || matches!(first, b':' | b'<')
         || !last.is_ascii_graphic()
         || name.eq_ignore_ascii_case(b"userPassword")
+        || name.eq_ignore_ascii_case(b"olcRootPW")
         || name == b"2.5.4.35"
         || (name.contains(&b';') && memchr::memmem::find(name, b";binary").is_some())
 }

@@ -4,6 +4,8 @@
 
 pub mod auditlog;
 pub mod memberof;
+pub mod refint;
+pub mod unique;
 
 use std::sync::Arc;
 
@@ -19,5 +21,7 @@ pub fn make(config: &OverlayConfig, schema: &Arc<Schema>) -> Result<Arc<dyn Over
     match &config.settings {
         OverlaySettings::Memberof(settings) => Ok(Arc::new(memberof::Memberof::new(settings, schema)?)),
         OverlaySettings::Auditlog(settings) => Ok(Arc::new(auditlog::Auditlog::new(settings, schema))),
+        OverlaySettings::Refint(settings) => Ok(Arc::new(refint::Refint::new(settings, schema)?)),
+        OverlaySettings::Unique(settings) => Ok(Arc::new(unique::Unique::new(settings, schema)?)),
     }
 }

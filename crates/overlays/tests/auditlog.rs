@@ -34,8 +34,8 @@ fn an_added_entry_is_logged_whole() {
     assert_eq!(
         text,
         format!(
-            "{}dn: cn=x,dc=ex\nchangetype: add\nobjectClass: person\nsn:: cyA=\nuserPassword:: c2VjcmV0\ncn: x\n\
-             structuralObjectClass: person\n{uuid}\ncreatorsName: cn=root,dc=ex\ncreateTimestamp: 20260102030405Z\n\
+            "{}dn: cn=x,dc=ex\nchangetype: add\nobjectClass: person\nsn:: cyA=\nuserPassword:: c2VjcmV0\n\
+             structuralObjectClass: person\ncn: x\n{uuid}\ncreatorsName: cn=root,dc=ex\ncreateTimestamp: 20260102030405Z\n\
              entryCSN: 20260102030405.000000Z#000001#000#000000\nmodifiersName: cn=root,dc=ex\n\
              modifyTimestamp: 20260102030405Z\n# end add 1767323045\n\n",
             header("add")
@@ -99,4 +99,40 @@ fn a_pipe_without_a_reader_does_not_hold_up_the_server() {
     assert!(made.success());
     site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
     assert!(site.read("dc=ex", &["o"]).is_some());
+}
+
+#[test]
+fn what_other_overlays_change_is_logged_under_their_name() {
+    let lines =
+        "overlay auditlog\nauditlog DIR/audit.ldif\noverlay memberof\noverlay refint\nrefint_attributes member seeAlso";
+    let mut site = Site::open_with(lines, &ironbark_overlays::make);
+    site.populate();
+    site.must_add(
+        "cn=g,dc=ex",
+        "objectClass: groupOfNames\nmember: cn=a,ou=p,dc=ex\nmember: cn=b,ou=p,dc=ex",
+    );
+    std::fs::remove_file(site.folder.path().join("audit.ldif")).expect("was written");
+    assert_eq!(site.delete("cn=a,ou=p,dc=ex").code, 0);
+    assert_eq!(
+        log(&site),
+        format!(
+            "{}dn: cn=a,ou=p,dc=ex\nchangetype: delete\n# end delete 1767323045\n\n\
+             # modify 1767323045 dc=ex cn=Referential Integrity Overlay IP=192.0.2.1:4711 conn=7\n# realdn: cn=root,dc=ex\n\
+             dn: cn=g,dc=ex\nchangetype: modify\ndelete: member\nmember: cn=a,ou=p,dc=ex\n-\nreplace: modifiersName\n\
+             modifiersName: cn=Referential Integrity Overlay\n-\n# end modify 1767323045\n\n",
+            header("delete")
+        )
+    );
+}
+
+#[test]
+fn a_file_that_was_moved_away_is_made_anew() {
+    let mut site = site();
+    assert_eq!(site.modify("dc=ex", "replace: o\no: one").code, 0);
+    let old = site.folder.path().join("audit.ldif.1");
+    std::fs::rename(site.folder.path().join("audit.ldif"), &old).expect("moved");
+    assert_eq!(site.modify("dc=ex", "replace: o\no: two").code, 0);
+    assert!(log(&site).contains("\no: two\n") && !log(&site).contains("\no: one\n"));
+    let kept = std::fs::read_to_string(old).expect("there");
+    assert!(kept.contains("\no: one\n") && !kept.contains("\no: two\n"));
 }

@@ -2,11 +2,14 @@
 //!
 //! Invariant: nothing here knows what an operation does; a connection hands complete messages to a `Worker` and sends what it produces.
 
+mod config_tree;
+mod configuration;
 mod connection;
 mod held;
 mod limits;
 pub mod listener;
 pub mod log;
+mod metrics;
 mod monitor;
 mod options;
 mod pool;
@@ -16,9 +19,10 @@ mod round;
 mod seldom;
 mod serve;
 
+pub use configuration::{Loaded, load_configuration, new_stamps, usual_folder};
 pub use monitor::BACKENDS;
 pub use options::ServeOptions;
-pub use serve::{built_in_overlays, read_configuration, serve};
+pub use serve::{built_in_overlays, serve};
 
 /// What `-V` and cn=Monitor say.
 pub const VERSION: &str = concat!("Ironbark: slapd ", env!("CARGO_PKG_VERSION"));

@@ -16,8 +16,10 @@ pub struct ServeOptions {
     pub family: AddressFamily,
     /// `-h`: URLs separated by spaces. `None`: `ldap:///`.
     pub urls: Option<String>,
-    /// `-f`. `None`: the usual place.
+    /// `-f`.
     pub config_file: Option<PathBuf>,
+    /// `-F`. Neither: the usual directory if it holds a configuration, otherwise the usual file.
+    pub config_directory: Option<PathBuf>,
     /// `-d`: stay in the foreground, and what goes to stderr.
     pub debug: Option<LevelMask>,
     /// `-s`: what goes to syslog, unless `loglevel` says otherwise.
@@ -38,7 +40,7 @@ pub struct ServeOptions {
     pub bare: bool,
 }
 
-/// Where slapd.conf is when `-f` does not say.
+/// Where slapd.conf is when the command line says nothing.
 pub(crate) const DEFAULT_CONFIG_FILE: &str = "/etc/ldap/slapd.conf";
 /// Where the configuration directory is that slapd prefers to it.
 pub(crate) const DEFAULT_CONFIG_DIRECTORY: &str = "/etc/ldap/slapd.d";

@@ -203,6 +203,12 @@ impl Pool {
         all
     }
 
+    /// Whether each reactor goes on. One that has ended by itself serves its connections no more.
+    pub(crate) fn is_alive(&self) -> bool {
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        !threads.iter().any(JoinHandle::is_finished)
+    }
+
     /// Waits until all connections have ended.
     pub(crate) async fn emptied(&self) {
         while self.current() != 0 {

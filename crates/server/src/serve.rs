@@ -1,9 +1,14 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
-use std::{error::Error, io, path::Path, process::ExitCode, sync::Arc};
+use std::{
+    error::Error,
+    io,
+    process::ExitCode,
+    sync::{Arc, OnceLock},
+};
 
 use ironbark_config::{
-    ConfigError, DatabaseConfig, DatabaseKind, Disk, GlobalConfig,
+    DatabaseConfig, DatabaseKind, GlobalConfig,
     parts::{PARTS, PartKind},
 };
 use ironbark_directory::{Directory, Factories, OpenOptions, VirtualContext};
@@ -15,10 +20,13 @@ use tokio::runtime::Runtime;
 
 use crate::{
     VERSION,
+    config_tree::ConfigTree,
+    configuration::load_configuration,
     listener::{Listeners, url::ListenerUrl},
-    log::{FileOptions, Log, LogOptions, SyslogOptions, level},
+    log::{Log, LogOptions, SyslogOptions, level},
+    metrics::{self, Metrics},
     monitor::{Attached, Facts, Monitor},
-    options::{DEFAULT_CONFIG_DIRECTORY, DEFAULT_CONFIG_FILE, ServeOptions},
+    options::ServeOptions,
     pool::Pool,
     root_dse,
 };
@@ -107,6 +115,7 @@ struct Running {
     listeners: Listeners,
     pool: Arc<Pool>,
     directory: Arc<Directory>,
+    metrics: Arc<OnceLock<Metrics>>,
     /// Removed when the server has ended.
     _state_files: Vec<StateFile>,
 }
@@ -123,12 +132,14 @@ impl Running {
                 .map_err(|error| format!("cannot change root to {}: {error}", directory.display()))?;
         }
         identity.assume()?;
-        let config = read_configuration(options.config_file.as_deref())?;
-        configure_log(log, options, &config.global);
-        for notice in &config.notices {
+        let mut loaded = load_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
+        loaded.keep()?;
+        let global = &loaded.configuration.global;
+        obey(log, None, global)?;
+        for notice in &loaded.configuration.notices {
             tracing::warn!(target: "any", "{notice}");
         }
-        let state_files = state_files(&config.global, options)?;
+        let state_files = state_files(global, options)?;
         log.start_writer()
             .map_err(|error| format!("cannot start the log: {error}"))?;
         log_panics();
@@ -138,7 +149,7 @@ impl Running {
             .build()?;
         // From here on a signal waits until the server can end cleanly.
         let signals = runtime.block_on(async { Signals::install() })?;
-        let threads = config.global.threads;
+        let (threads, metrics_listener) = (global.threads, global.metrics_listener);
         let facts = Facts {
             listeners: listeners
                 .listeners
@@ -152,17 +163,29 @@ impl Running {
             tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
         }
         let urls = listeners.listeners.iter().map(|one| Arc::clone(&one.url)).collect();
-        let (directory, attached) = open_directory(config, urls, options.bare, facts, log, clock)?;
+        let metrics = Arc::<OnceLock<Metrics>>::default();
+        let (its_log, its_metrics) = (log.clone(), Arc::clone(&metrics));
+        let obey = Box::new(move |global: &GlobalConfig| obey(&its_log, its_metrics.get(), global));
+        let config_tree = Arc::new(ConfigTree::new(&loaded, obey));
+        let (directory, attached) =
+            open_directory(loaded.configuration, config_tree, urls, options.bare, facts, log, clock)?;
         let reactors = reactor_count(threads, directory.waits_for_disk());
         let pool = Arc::new(Pool::start(reactors, &directory, clock, max_descriptors)?);
         // Nobody else sets it.
         let _ = attached.set((Arc::downgrade(&directory), Arc::clone(&pool)));
+        let (shown, its_pool) = (Arc::clone(&directory), Arc::clone(&pool));
+        let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors);
+        metrics
+            .get_or_init(|| Metrics::new(source))
+            .configure(metrics_listener)
+            .map_err(|error| format!("metrics-listener: {error}"))?;
         Ok(Self {
             runtime,
             signals,
             listeners,
             pool,
             directory,
+            metrics,
             _state_files: state_files,
         })
     }
@@ -175,14 +198,18 @@ impl Running {
             listeners,
             pool,
             directory,
+            metrics,
             _state_files,
         } = self;
-        if let Err(error) = runtime.block_on(accept_until_stopped(&pool, listeners, &directory, signals)) {
+        let metrics = metrics.get();
+        if let Err(error) = runtime.block_on(accept_until_stopped(&pool, listeners, &directory, metrics, signals)) {
             tracing::error!(target: "any", "daemon: {error}");
         }
         tracing::info!(target: "any", "slapd shutdown: waiting for {} operations/tasks to finish", pool.under_way());
         pool.shut_down();
         directory.close();
+        // Closing what is not there any more does not fail.
+        let _ = metrics.map(|metrics| metrics.configure(None));
     }
 }
 
@@ -191,10 +218,12 @@ async fn accept_until_stopped(
     pool: &Arc<Pool>,
     listeners: Listeners,
     directory: &Directory,
+    metrics: Option<&Metrics>,
     mut signals: Signals,
 ) -> io::Result<()> {
     let mut accepting = pool.accept(&listeners.listeners)?;
     let is_gentle = signals.next().await == Signal::Hangup && directory.configuration().settings.gentle_hup;
+    metrics.into_iter().for_each(Metrics::set_ending);
     if !is_gentle {
         tracing::info!(target: "any", "daemon: shutdown requested and initiated.");
         accepting.shutdown().await;
@@ -221,6 +250,7 @@ async fn accept_until_stopped(
 /// Opens the databases; what cn=Monitor shows of the reactors is attached to the second part.
 fn open_directory(
     configuration: ironbark_config::Configuration,
+    config_tree: Arc<ConfigTree>,
     listener_urls: Vec<Arc<str>>,
     bare: bool,
     facts: Facts,
@@ -230,6 +260,9 @@ fn open_directory(
     let attached = Arc::<Attached>::default();
     let (its_log, its_clock, its_server) = (log.clone(), clock.clone(), Arc::clone(&attached));
     let make_tree = move |settings: &DatabaseConfig| -> Option<Arc<dyn VirtualContext>> {
+        if settings.kind == DatabaseKind::Config {
+            return Some(Arc::<ConfigTree>::clone(&config_tree));
+        }
         let suffix = settings
             .suffixes
             .first()
@@ -271,47 +304,15 @@ fn log_options(options: &ServeOptions) -> LogOptions {
     }
 }
 
-/// Reads slapd.conf, from the usual place when there is no path.
+/// Puts those settings of the server into force that it keeps elsewhere than in the configuration.
 ///
 /// # Errors
-/// What is wrong, by file and line. Where slapd would read a configuration directory instead of the usual file, that is refused too.
-pub fn read_configuration(path: Option<&Path>) -> Result<ironbark_config::Configuration, ConfigError> {
-    let path = match path {
-        Some(path) => path,
-        None => usual_file(Path::new(DEFAULT_CONFIG_DIRECTORY), Path::new(DEFAULT_CONFIG_FILE))?,
-    };
-    let text = path.to_str().ok_or_else(|| ConfigError::Unreadable {
-        path: path.display().to_string(),
-        reason: "the name is not UTF-8".to_owned(),
-    })?;
-    ironbark_config::load(text, &Disk)
-}
-
-/// The file to be read when the command line names none: slapd prefers a configuration directory that holds something.
-fn usual_file<'a>(directory: &Path, file: &'a Path) -> Result<&'a Path, ConfigError> {
-    let root = directory.join("cn=config.ldif");
-    if root.exists() {
-        return Err(ConfigError::Unreadable {
-            path: root.display().to_string(),
-            reason: "configuration directories (cn=config) are not available yet; give a slapd.conf with -f".to_owned(),
-        });
-    }
-    Ok(file)
-}
-
-/// Puts the log settings of the configuration into force. `loglevel` wins over `-s`, as in slapd.
-fn configure_log(log: &Log, options: &ServeOptions, global: &GlobalConfig) {
-    if let Some(level) = global.log_level {
-        log.set_levels(level.0);
-    }
-    log.set_file(global.log_file.as_ref().map(|path| FileOptions {
-        path: path.clone(),
-        format: global.log_file_format,
-        only: global.log_file_only,
-        rotation: global.log_rotation,
-        host: process::host_name(),
-        name: options.name.clone().unwrap_or_else(|| SyslogOptions::default().name),
-    }));
+/// Why not, for whoever has changed them.
+fn obey(log: &Log, metrics: Option<&Metrics>, global: &GlobalConfig) -> Result<(), String> {
+    log.configure(global)
+        .map_err(|error| format!("cannot open the log file: {error}"))?;
+    let configured = metrics.map_or(Ok(()), |metrics| metrics.configure(global.metrics_listener));
+    configured.map_err(|error| format!("metrics-listener: {error}"))
 }
 
 /// The `serverID` that has no URL, or the URL of one of our listeners; 0 when there is none.
@@ -384,25 +385,5 @@ fn reactor_count(threads: Option<u32>, waits_for_disk: bool) -> usize {
         (None, true) => SLAPD_THREADS.max(cores),
         (Some(asked), false) => asked.min(cores),
         (None, false) => cores,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::{fs, path::Path};
-
-    use super::usual_file;
-
-    #[test]
-    fn a_configuration_directory_that_slapd_would_read_is_not_passed_over() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = Path::new("/etc/ldap/slapd.conf");
-        assert_eq!(usual_file(folder.path(), file), Ok(file));
-        fs::write(folder.path().join("cn=config.ldif"), "dn: cn=config").unwrap();
-        let refusal = usual_file(folder.path(), file).unwrap_err().to_string();
-        assert!(
-            refusal.contains("cn=config.ldif: configuration directories"),
-            "{refusal}"
-        );
     }
 }

@@ -28,7 +28,7 @@ pub use database::{
     LostAttribute, Snapshot, WriteTransaction,
 };
 pub use error::StoreError;
-pub use plan::{Candidates, Plan, Scope, TermKind, UnindexedTerm};
+pub use plan::{Candidates, Plan, PlannedTerm, Scope, TermKind, UnindexedTerm};
 pub use view::{AnswerCache, Kinds, Location, Record, RecordAttribute, View};
 
 /// Local number of an entry: rising, never reused, 1 for the first. 0 is the parent of a naming context's topmost entries.

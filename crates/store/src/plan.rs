@@ -1,6 +1,7 @@
 //! How a search is answered: the planner's choice and the candidates that follow from it.
 
 mod candidates;
+mod conjunction;
 mod leaf;
 pub(crate) mod planner;
 mod range;
@@ -14,8 +15,9 @@ use roaring::RoaringTreemap;
 use smallvec::SmallVec;
 
 pub use candidates::Candidates;
+use conjunction::Conjunction;
 
-use crate::{EntryId, catalog::Catalog, posting::IdSet};
+use crate::{EntryId, StoreError, View, catalog::Catalog, posting::IdSet};
 
 /// Search scope (RFC 4511 §4.5.1.2; `Children` is the subordinate scope of draft-sermersheim-ldap-subordinate-scope).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,7 +33,7 @@ pub enum Scope {
 }
 
 /// The kind of a filter item, as slapd's candidate functions are divided.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum TermKind {
     /// `=`.
     Equality,
@@ -54,12 +56,23 @@ pub struct UnindexedTerm<'p> {
     pub attribute: &'p str,
 }
 
+/// A filter item that the planner looked up, and whether an index had an answer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct PlannedTerm {
+    /// Kind.
+    pub kind: TermKind,
+    /// The attribute type that was asked for.
+    pub attribute: TypeNumber,
+    /// Whether an index served it.
+    pub indexed: bool,
+}
+
 /// The chosen way. `Display` explains it.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Whether some index (or the scope alone) served; false: entries were scanned (`not indexed` in the log).
     pub indexed: bool,
-    /// Upper bound of the number of candidates, for the look-through limit (`size.unchecked`).
+    /// About how many candidates there are.
     pub candidate_estimate: u64,
     pub(crate) source: Source,
     way: Way,
@@ -79,6 +92,8 @@ pub(crate) enum Source {
     Short(SmallVec<[EntryId; 16]>),
     /// Many.
     Many(Arc<RoaringTreemap>),
+    /// What lists have in common; not read yet.
+    Lists(Conjunction),
     /// All rows of `entries`.
     All,
 }
@@ -122,6 +137,14 @@ pub(crate) struct Chain {
 const MAX_TERMS: usize = 64;
 
 impl Plan {
+    /// The filter items that were looked up, in that order. An item is left out when another one has decided before.
+    pub fn terms(&self) -> impl Iterator<Item = PlannedTerm> + '_ {
+        self.terms.iter().map(|term| PlannedTerm {
+            kind: term.kind,
+            attribute: term.attribute,
+            indexed: term.outcome != Outcome::NotIndexed,
+        })
+    }
     /// The filter items that had no index, in the order of the filter; each attribute and kind once.
     pub fn unindexed_terms(&self) -> impl Iterator<Item = UnindexedTerm<'_>> {
         let unindexed = |term: &Term| term.outcome == Outcome::NotIndexed;
@@ -132,6 +155,20 @@ impl Plan {
                 attribute: self.attribute_name(term),
             })
         })
+    }
+    /// Whether there are more candidates than the look-through limit (`size.unchecked`) allows. `view` is that of the plan.
+    pub fn exceeds(&self, view: View<'_>, limit: u64) -> Result<bool, StoreError> {
+        match &self.source {
+            Source::Lists(lists) => lists.exceeds(view, limit),
+            _ => Ok(self.candidate_estimate > limit),
+        }
+    }
+    /// Whether the indexes are as they were when the plan was made.
+    fn indexes_are_those_of(&self, view: View<'_>) -> bool {
+        let (then, now) = (&self.catalog.indexes, &view.catalog.indexes);
+        let both = || then.iter().zip(now);
+        Arc::ptr_eq(&self.catalog, view.catalog)
+            || then.len() == now.len() && both().all(|(then, now)| then.stored == now.stored)
     }
     /// The entries from which a chain's target is reached, if the plan has followed it.
     pub(crate) fn chain(&self, slot: Slot, target: &[u8]) -> Option<&IdSet> {
@@ -182,7 +219,11 @@ impl fmt::Display for Plan {
             Way::Scan => "scan of all entries",
         };
         writeln!(f, "way: {way}")?;
-        write!(f, "candidates: {}", self.candidate_estimate)?;
+        let about = match &self.source {
+            Source::Lists(lists) if !lists.is_counted() => "about ",
+            _ => "",
+        };
+        write!(f, "candidates: {about}{}", self.candidate_estimate)?;
         for term in &self.terms {
             write!(f, "\n  {} {}: ", self.attribute_name(term), term.kind.word())?;
             match term.outcome {

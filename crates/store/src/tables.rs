@@ -40,6 +40,20 @@ const NAMES: [&str; 8] = [
 ];
 
 impl Tables {
+    /// Each table.
+    pub(crate) fn all(&self) -> [Table; 8] {
+        let Self {
+            meta,
+            attributes,
+            entries,
+            names,
+            values,
+            sets,
+            index,
+            indexes,
+        } = *self;
+        [meta, attributes, entries, names, values, sets, index, indexes]
+    }
     /// Creates what is missing.
     pub(crate) fn create(env: &Environment) -> Result<Self, StoreError> {
         let txn = env.write_txn()?;

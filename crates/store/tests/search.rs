@@ -394,6 +394,135 @@ fn add_person(n: usize, lines: &[(&'static str, String)]) -> Effect {
     add(&format!("uid={uid},{above}"), &all)
 }
 
+fn become_person(dn: &str, lines: &[(&'static str, String)]) -> Effect {
+    let Effect::Add { attributes, .. } = add_person(0, lines) else {
+        unreachable!()
+    };
+    let changes = attributes
+        .into_iter()
+        .skip(2)
+        .map(|(attribute, values)| ValueChange::Replace { attribute, values })
+        .chain([ValueChange::Replace {
+            attribute: "sn".into(),
+            values: vec![],
+        }])
+        .collect();
+    Effect::Modify { dn: dn.into(), changes }
+}
+
+/// The entries among the candidates above `after` that match, at most `most`, with their IDs.
+fn slice(view: View<'_>, plan: &Plan, filter: &CompiledFilter, after: u64, most: usize) -> Vec<(u64, String)> {
+    let (mut found, mut scratch) = (Vec::new(), Vec::new());
+    let mut candidates = view.candidates(plan, after).unwrap();
+    while found.len() < most
+        && let Some(record) = candidates.next_record().unwrap()
+    {
+        if record.evaluate(filter, &mut scratch) == ironbark_model::Truth::True {
+            found.push((record.id, view.dn(record.id).unwrap().pretty().to_owned()));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_search_whose_index_goes_loses_no_entry() {
+    let Store { database, directory } = filled();
+    let filter = compile("(&(sn=smith)(cn=user*smith))");
+    let (plan, first) = {
+        let snapshot = database.snapshot().unwrap();
+        let view = snapshot.view();
+        let plan = view.plan(locate(view, ALL), Scope::Subtree, &filter).unwrap();
+        assert!(plan.to_string().starts_with("way: index\n"), "{plan}");
+        let first = slice(view, &plan, &filter, 0, 50);
+        (plan, first)
+    };
+    drop(database);
+    let mut fewer = options(directory.path());
+    fewer.indexes.retain(|index| &*index.attribute != "cn");
+    let database = ironbark_store::Database::open(fewer, schema()).unwrap();
+    let snapshot = database.snapshot().unwrap();
+    let rest = slice(snapshot.view(), &plan, &filter, first.last().unwrap().0, usize::MAX);
+    assert_eq!(first.len() + rest.len(), 134);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #[test]
+    fn slices_of_later_snapshots_give_what_stays_once(
+        people in proptest::collection::vec(person(), 60..160),
+        filter in filter(),
+        steps in proptest::collection::vec(
+            (1usize..20, proptest::collection::vec((any::<prop::sample::Index>(), 0u8..3, person()), 0..12)), 1..12),
+    ) {
+        let store = store();
+        store.people();
+        let adds: Vec<_> = people.iter().enumerate().map(|(n, person)| add_person(n, person)).collect();
+        store.apply(&adds).unwrap();
+        let compiled = compile(&filter);
+        let (plan, before) = {
+            let snapshot = store.database.snapshot().unwrap();
+            let view = snapshot.view();
+            let plan = view.plan(locate(view, ALL), Scope::Subtree, &compiled).unwrap();
+            (plan, scan(view, ALL, Scope::Subtree, &filter))
+        };
+        let (mut found, mut changed, mut gone): (Vec<(u64, String)>, Vec<String>, Vec<String>) = Default::default();
+        for (round, (most, changes)) in steps.iter().enumerate() {
+            let after = found.last().map_or(0, |last| last.0);
+            found.extend(slice(store.database.snapshot().unwrap().view(), &plan, &compiled, after, *most));
+            for (at, (which, kind, person)) in changes.iter().enumerate() {
+                let Effect::Add { dn, .. } = &adds[which.index(adds.len())] else { unreachable!() };
+                let name = dn.to_string();
+                let effect = match kind {
+                    0 => add_person(1000 + round * 20 + at, person),
+                    _ if gone.contains(&name) => continue,
+                    1 => become_person(dn, person),
+                    _ => {
+                        gone.push(name.clone());
+                        Effect::Delete { dn: dn.clone(), entry_uuid: "".into() }
+                    }
+                };
+                if *kind != 0 {
+                    changed.push(name);
+                }
+                store.apply(&[effect]).unwrap();
+            }
+        }
+        let after = found.last().map_or(0, |last| last.0);
+        found.extend(slice(store.database.snapshot().unwrap().view(), &plan, &compiled, after, usize::MAX));
+        prop_assert!(found.is_sorted_by(|a, b| a.0 < b.0));
+        let added = |name: &String| name.starts_with("uid=p1") && name.split(',').next().is_some_and(|rdn| rdn.len() == 9);
+        let stayed = |name: &&String| !changed.contains(name) && !added(name);
+        let found: Vec<&String> = found.iter().map(|found| &found.1).filter(stayed).collect();
+        let before: Vec<&String> = before.iter().filter(stayed).collect();
+        prop_assert_eq!(found, before, "{}", filter);
+    }
+    #[test]
+    fn the_look_through_limit_is_that_of_the_candidates(
+        people in proptest::collection::vec(person(), 20..200),
+        filters in proptest::collection::vec(filter(), 12),
+        limit in 0u64..120,
+    ) {
+        let store = store();
+        store.people();
+        let adds: Vec<_> = people.iter().enumerate().map(|(n, person)| add_person(n, person)).collect();
+        store.apply(&adds).unwrap();
+        let snapshot = store.database.snapshot().unwrap();
+        let view = snapshot.view();
+        for filter in &filters {
+            let compiled = compile(filter);
+            let plan = view.plan(locate(view, ALL), Scope::Subtree, &compiled).unwrap();
+            let exceeds = plan.exceeds(view, limit).unwrap();
+            let matching = scan(view, ALL, Scope::Subtree, filter).len() as u64;
+            prop_assert!(exceeds || matching <= limit, "{}: {} match", filter, matching);
+            let (mut candidates, mut count) = (view.candidates(&plan, 0).unwrap(), 0);
+            while candidates.next_id().unwrap().is_some() {
+                count += 1;
+            }
+            prop_assert!(!exceeds || count > limit, "{}: {} candidates", filter, count);
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
@@ -408,14 +537,7 @@ proptest! {
         store.apply(&adds).unwrap();
         for (which, person) in &changes {
             let Effect::Add { dn, .. } = &adds[which.index(adds.len())] else { unreachable!() };
-            let Effect::Add { attributes, .. } = add_person(0, person) else { unreachable!() };
-            let replace = attributes
-                .into_iter()
-                .skip(2)
-                .map(|(attribute, values)| ValueChange::Replace { attribute, values })
-                .chain([ValueChange::Replace { attribute: "sn".into(), values: vec![] }])
-                .collect();
-            store.apply(&[Effect::Modify { dn: dn.clone(), changes: replace }]).unwrap();
+            store.apply(&[become_person(dn, person)]).unwrap();
         }
         let snapshot = store.database.snapshot().unwrap();
         for filter in &filters {

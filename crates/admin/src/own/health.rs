@@ -1,12 +1,13 @@
 //! `ironbark health`: an anonymous search of the root DSE, as a monitor would do it.
 
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 
 use clap::Args;
-use ironbark_client::{Client, Options, Search};
+use ironbark_client::Search;
 use ironbark_ldap_proto::{Filter, Scope};
-use ironbark_model::ldap_url::{LdapUrl, Scheme};
 use ironbark_runtime::Clock;
+
+use super::connect::connect;
 
 /// Options of `ironbark health`.
 #[derive(Debug, Args)]
@@ -18,9 +19,6 @@ pub(crate) struct Health {
     #[arg(long, default_value_t = 5)]
     timeout: u64,
 }
-
-/// Where slapd puts its socket.
-const DEFAULT_SOCKET: &str = "/var/run/slapd/ldapi";
 
 impl Health {
     pub(super) fn run(&self) -> Result<(), String> {
@@ -42,31 +40,7 @@ impl Health {
 
     /// The naming contexts of the root DSE.
     async fn ask(&self) -> Result<Vec<String>, String> {
-        let url = LdapUrl::parse(&self.url).map_err(|error| error.to_string())?;
-        let wait = Duration::from_secs(self.timeout.max(1));
-        let options = Options {
-            connect_timeout: wait,
-            operation_timeout: wait,
-            ..Options::default()
-        };
-        let client = match url.scheme {
-            Scheme::Ldap => {
-                let host = if url.host.is_empty() { "127.0.0.1" } else { &url.host };
-                let host = if host.contains(':') {
-                    format!("[{host}]")
-                } else {
-                    host.to_owned()
-                };
-                let address = format!("{host}:{}", url.effective_port().unwrap_or(389));
-                Client::connect_tcp(&address, options).await
-            }
-            Scheme::Ldapi => {
-                let path = if url.host.is_empty() { DEFAULT_SOCKET } else { &url.host };
-                Client::connect_unix(Path::new(path), options).await
-            }
-            Scheme::Ldaps => return Err("only ldap:// and ldapi:// are supported".to_owned()),
-        };
-        let client = client.map_err(|error| error.to_string())?;
+        let client = connect(&self.url, Duration::from_secs(self.timeout.max(1))).await?;
         let filter = Filter::parse(b"(objectClass=*)", 1).map_err(|error| error.to_string())?;
         let search = Search::new("", Scope::BaseObject, filter).with_attributes(&["namingContexts"]);
         let outcome = client

@@ -1,6 +1,8 @@
 //! The subcommands that OpenLDAP has no tool for.
 
+mod advise;
 mod backup;
+mod connect;
 mod explain;
 mod generate;
 mod health;
@@ -22,6 +24,8 @@ pub(crate) enum Own {
     Generate(generate::Generate),
     /// Show how a search is answered: plan, candidates, time
     Explain(explain::Explain),
+    /// Say which indexes would pay, and which nobody uses, from what a server has been asked
+    Advise(advise::Advise),
     /// Copy a database while the server goes on, and verify the copy
     Backup(backup::Backup),
     /// Put a verified backup in the place of a database that is missing
@@ -51,6 +55,7 @@ impl Own {
             Self::Init(init) => init.run(),
             Self::Generate(generate) => generate.run(),
             Self::Explain(explain) => explain.run(),
+            Self::Advise(advise) => advise.run(),
             Self::Backup(backup) => backup.run(),
             Self::Restore(restore) => restore.run(),
             Self::Health(health) => health.run(),

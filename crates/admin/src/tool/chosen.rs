@@ -5,7 +5,9 @@ use std::sync::Arc;
 use ironbark_config::{Configuration, DatabaseConfig, DatabaseKind};
 use ironbark_model::{Dn, Schema};
 
-use super::options::Options;
+use ironbark_server::Loaded;
+
+use super::{options::Options, owner};
 
 /// A configuration and the databases that were chosen of it.
 #[derive(Debug)]
@@ -16,23 +18,20 @@ pub(crate) struct Chosen {
     pub(crate) positions: Vec<usize>,
 }
 
-/// Reads the configuration that `-f` names, or the default one.
+/// Reads the configuration that `-f` and `-F` name, or the usual one. A file is converted into the directory, unless it is a dry run.
 ///
 /// # Errors
 /// The message for the user, without the program's name.
-pub(crate) fn read_configuration(options: &Options) -> Result<Configuration, String> {
-    if let Some(directory) = &options.config_directory {
-        let directory = directory.display();
-        return Err(match options.config_file {
-            Some(_) => {
-                format!("-F {directory}: a slapd.conf cannot be converted to a configuration directory (cn=config) yet")
-            }
-            None => format!(
-                "-F {directory}: configuration directories (cn=config) are not available yet; give a slapd.conf with -f"
-            ),
-        });
+pub(crate) fn read_configuration(options: &Options) -> Result<Loaded, String> {
+    let (file, folder) = (options.config_file.as_deref(), options.config_directory.as_deref());
+    let mut loaded = ironbark_server::load_configuration(file, folder)?;
+    if file.is_some() && !options.dry_run {
+        loaded.keep()?;
+        if let Some(folder) = &loaded.folder {
+            owner::adopt_folder(folder.path()).map_err(|error| format!("{}: {error}", folder.path().display()))?;
+        }
     }
-    ironbark_server::read_configuration(options.config_file.as_deref()).map_err(|error| error.to_string())
+    Ok(loaded)
 }
 
 impl Chosen {
@@ -42,7 +41,7 @@ impl Chosen {
     /// The message for the user has been printed.
     pub(crate) fn new(options: &Options) -> Result<Self, ()> {
         let program = options.program;
-        let configuration = read_configuration(options).map_err(|error| {
+        let Loaded { configuration, .. } = read_configuration(options).map_err(|error| {
             eprintln!("{error}\n{program}: bad configuration file!");
         })?;
         let positions = choose(&configuration, options).map_err(|error| eprintln!("{error}"))?;
@@ -110,7 +109,8 @@ fn choose(configuration: &Configuration, options: &Options) -> Result<Vec<usize>
             .get(at)
             .is_some_and(|database| database.kind == DatabaseKind::Mdb)
     };
-    let no_config = || format!("{program}: cn=config is not available yet: the configuration is the slapd.conf itself");
+    // Those that can do something with it have done so by now.
+    let no_config = || format!("{program}: database doesn't support necessary operations.");
     let chosen = match (options.number, &options.suffix) {
         (Some(0), _) => return Err(no_config()),
         (Some(number), _) if number <= databases.len() => number - 1,

@@ -2,7 +2,7 @@
 
 use ironbark_config::Configuration;
 use ironbark_model::{
-    Attribute, AttributeDescription, CompiledFilter, Dn, Entry, Filter, Truth,
+    Attribute, AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth,
     entry::EntrySource,
     ldap_url::{LdapUrl, UrlScope},
 };
@@ -144,20 +144,45 @@ impl Selection {
         let Some(description) = &self.entry_dn else {
             return Ok(record.evaluate(filter, scratch) == Truth::True);
         };
-        let mut entry: Entry = record.to_entry(view.dn(record.id)?)?;
+        let entry: Entry = record.to_entry(view.dn(record.id)?)?;
+        Ok(matches(view.schema(), filter, Some(description), entry, scratch))
+    }
+
+    /// Whether an entry in memory is selected.
+    pub(crate) fn holds_entry(&self, schema: &Schema, entry: &Entry) -> bool {
+        let in_scope = self.base.as_ref().is_none_or(|(base, scope)| match scope {
+            Scope::Base => entry.dn == *base,
+            Scope::OneLevel => entry.dn.depth() == base.depth() + 1 && entry.dn.is_within(base),
+            Scope::Subtree => entry.dn.is_within(base),
+            Scope::Children => entry.dn.depth() > base.depth() && entry.dn.is_within(base),
+        });
+        let filter = self.filter.as_ref().filter(|_| in_scope);
+        filter.map_or(in_scope, |filter| {
+            matches(schema, filter, self.entry_dn.as_ref(), entry.clone(), &mut Vec::new())
+        })
+    }
+}
+
+fn matches(
+    schema: &Schema,
+    filter: &CompiledFilter,
+    entry_dn: Option<&AttributeDescription>,
+    mut entry: Entry,
+    scratch: &mut Vec<u8>,
+) -> bool {
+    if let Some(description) = entry_dn {
         let values = vec![entry.dn.pretty().as_bytes().to_vec()];
         entry.attributes.push(Attribute {
             description: description.clone(),
             values,
         });
-        let schema = view.schema();
-        let source = EntrySource {
-            schema,
-            filter,
-            entry: &entry,
-        };
-        Ok(filter.evaluate(schema, &source, scratch) == Truth::True)
     }
+    let source = EntrySource {
+        schema,
+        filter,
+        entry: &entry,
+    };
+    filter.evaluate(schema, &source, scratch) == Truth::True
 }
 
 fn url(text: &str) -> Result<LdapUrl, String> {

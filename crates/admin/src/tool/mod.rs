@@ -1,6 +1,7 @@
 //! The slap* tools: one file each, one row in [`TOOLS`].
 
 pub(crate) mod chosen;
+mod config_database;
 mod context_csn;
 mod filter;
 mod load_options;

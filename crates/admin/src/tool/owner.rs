@@ -31,6 +31,34 @@ pub(crate) fn adopt(directory: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// The same for a configuration directory: all that is below it.
+///
+/// # Errors
+/// Of the file system.
+pub(crate) fn adopt_folder(folder: &Path) -> io::Result<()> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    give_all(folder, &fs::metadata(folder)?)
+}
+
+fn give_all(folder: &Path, owner: &fs::Metadata) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        if !entry.file_type()?.is_dir() {
+            give(&path, owner)?;
+            continue;
+        }
+        let found = fs::symlink_metadata(&path)?;
+        if (found.uid(), found.gid()) != (owner.uid(), owner.gid()) {
+            lchown(&path, Some(owner.uid()), Some(owner.gid()))?;
+        }
+        give_all(&path, owner)?;
+    }
+    Ok(())
+}
+
 fn give(path: &Path, owner: &fs::Metadata) -> io::Result<()> {
     let found = match fs::symlink_metadata(path) {
         Ok(found) => found,

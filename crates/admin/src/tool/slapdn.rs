@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         return options.usage(&GRAMMAR, "no DN is given").0;
     }
     let configuration = match read_configuration(&options) {
-        Ok(configuration) => configuration,
+        Ok(loaded) => loaded.configuration,
         Err(error) => {
             eprintln!("{error}\nslapdn: bad configuration file!");
             return ExitCode::FAILURE;

@@ -3,6 +3,7 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_server::Loaded;
 use ironbark_store::Database;
 
 use super::{
@@ -45,7 +46,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
-    let configuration =
+    let Loaded { configuration, .. } =
         read_configuration(options).map_err(|error| format!("{error}\nslaptest: bad configuration file!"))?;
     for notice in configuration.notices.iter().filter(|_| options.verbose > 0) {
         say(&notice.to_string());

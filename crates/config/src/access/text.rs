@@ -11,7 +11,8 @@ impl AccessRule {
         let mut words = vec!["to".to_owned()];
         words.extend(what_words(schema, &self.what));
         for by in &self.by {
-            words.push("by".to_owned());
+            // slapd puts two blanks before it.
+            words.push(" by".to_owned());
             words.extend(by_words(schema, by));
         }
         words.join(" ")

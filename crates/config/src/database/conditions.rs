@@ -69,10 +69,7 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["bind authc"])
         .obeyed(Handler::Database {
             set: set_require,
-            get: |config, _| {
- let words: Vec<String> = config.require.words().into_iter().map(str::to_owned).collect();
- joined(&words)
- },
+            get: |config, _| config.require.words().into_iter().map(str::to_owned).collect(),
         }),
     Setting::new(Inherited, &["restrict"], &["olcRestrict"])
         .takes("<operation> ...", "")
@@ -86,7 +83,7 @@ pub(super) const ROWS: &[Setting] = &[
             get: |config, _| {
                 let mut words: Vec<String> = config.restrict.operations.words().into_iter().map(str::to_owned).collect();
                 words.extend(config.restrict.extended.iter().map(|oid| format!("extended={oid}")));
-                joined(&words)
+                words
             },
         }),
 ];
@@ -132,12 +129,4 @@ fn set_restrict(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Resul
         }
     }
     Ok(())
-}
-
-fn joined(words: &[String]) -> Vec<String> {
-    if words.is_empty() {
-        Vec::new()
-    } else {
-        vec![words.join(" ")]
-    }
 }

@@ -155,9 +155,10 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(database_field!(max_dereference_depth)),
     Setting::new(Database, &["monitoring"], &["olcMonitoring"])
         .takes("on|off", "TRUE")
-        .does("Shows the store's own figures (pages, readers) of the database in cn=Monitor.")
+        .does("Shows the store's own figures (pages, readers, entries) of the database in cn=Monitor.")
         .since("2.4")
-        .meaningless("cn=Monitor shows no figures of single stores"),
+        .like(&["off"])
+        .obeyed(database_field!(monitoring)),
     Setting::new(Database, &["hidden"], &["olcHidden"])
         .takes("on|off", "FALSE")
         .does("Keeps the database from answering requests; its suffix may then be another's too.")

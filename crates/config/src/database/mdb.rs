@@ -225,13 +225,14 @@ fn set_checkpoint(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Res
     Ok(())
 }
 
-/// `0640`, `640`, `0x1a0` or `-rw-r-----`.
+/// `0640`, `640`, `0x1a0` or `-rw-r-----`; what cannot be octal is decimal, as slapd's numbers are (`384` is `0600`).
 fn parse_mode(text: &str) -> Option<u32> {
     if text.starts_with("0x") {
         return parse_u32(text).filter(|&mode| mode <= 0o777);
     }
     if text.starts_with(|character: char| character.is_ascii_digit()) {
-        return u32::from_str_radix(text, 8).ok().filter(|&mode| mode <= 0o777);
+        let octal = u32::from_str_radix(text, 8).ok();
+        return octal.or_else(|| text.parse().ok()).filter(|&mode| mode <= 0o777);
     }
     let bits = text.strip_prefix('-')?.as_bytes();
     if bits.len() != 9 {

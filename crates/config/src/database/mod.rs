@@ -17,7 +17,7 @@ use crate::{
     access::AccessRule,
     limits::{LimitsRule, SearchLimits},
     overlay::OverlayConfig,
-    setting::Setting,
+    setting::{Kept, Setting},
 };
 
 /// What a database is.
@@ -69,6 +69,8 @@ pub struct DatabaseConfig {
     pub last_modified: bool,
     /// `readonly`.
     pub read_only: bool,
+    /// `monitoring`: whether cn=Monitor shows the store's figures.
+    pub monitoring: bool,
     /// `add_content_acl`.
     pub add_content_acl: bool,
     /// `maxderefdepth`.
@@ -89,6 +91,8 @@ pub struct DatabaseConfig {
     pub mdb: MdbConfig,
     /// `overlay`, in order; the last one sees a request first.
     pub overlays: Vec<OverlayConfig>,
+    /// What has no meaning here.
+    pub(crate) kept: Kept,
 }
 
 /// `subordinate`.
@@ -125,6 +129,7 @@ impl DatabaseConfig {
             disabled: false,
             last_modified: true,
             read_only: false,
+            monitoring: true,
             add_content_acl: false,
             max_dereference_depth: 15,
             restrict: Restrict::default(),
@@ -135,6 +140,7 @@ impl DatabaseConfig {
             schema_dn: None,
             mdb: MdbConfig::default(),
             overlays: Vec::new(),
+            kept: Kept::default(),
         }
     }
 

@@ -82,7 +82,7 @@ pub(super) const ROWS: &[Setting] = &[
                 }
                 Ok(())
             },
-            get: |config, _| joined(&config.allow.words()),
+            get: |config, _| owned(&config.allow.words()),
         }),
     Setting::new(BeforeDatabases, &["disallow", "disallow*"], &["olcDisallows"])
         .takes("<feature> ...", "")
@@ -99,7 +99,7 @@ pub(super) const ROWS: &[Setting] = &[
                 }
                 Ok(())
             },
-            get: |config, _| joined(&config.disallow.words()),
+            get: |config, _| owned(&config.disallow.words()),
         }),
     Setting::new(BeforeDatabases, &["defaultSearchBase"], &["olcDefaultSearchBase"])
         .takes("<dn>", "")
@@ -156,12 +156,8 @@ pub(super) const ROWS: &[Setting] = &[
 /// The most that the decoder of requests obeys, `ironbark_ldap_proto::DecodeLimits::MAX_FILTER_DEPTH`.
 pub const MAX_FILTER_DEPTH: u32 = 4096;
 
-fn joined(words: &[&str]) -> Vec<String> {
-    if words.is_empty() {
-        Vec::new()
-    } else {
-        vec![words.join(" ")]
-    }
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 fn set_referral(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {

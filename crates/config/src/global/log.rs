@@ -3,7 +3,7 @@
 use crate::{
     GlobalConfig,
     log_level::LogLevel,
-    setting::{Handler, Level::Global, Setting, Statement},
+    setting::{Handler, Level::Global, OWN, Setting, Statement},
     value::{Value, global_field, parse_u32},
 };
 
@@ -19,6 +19,8 @@ pub enum LogFileFormat {
     SyslogLocal,
     /// With the time stamp of RFC 3339 in UTC.
     Rfc3339Utc,
+    /// A JSON object a line. Ironbark's own.
+    Json,
 }
 
 /// When a new log file is begun.
@@ -58,11 +60,24 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["on"])
         .obeyed(global_field!(log_file_only)),
     Setting::new(Global, &["logfile-format"], &["olcLogFileFormat"])
-        .takes("debug|syslog-utc|syslog-localtime|rfc3339-utc", "debug")
-        .does("Chooses what stands before a line of the log file.")
+        .takes("debug|syslog-utc|syslog-localtime|rfc3339-utc|json", "debug")
+        .does(
+            "Chooses what stands before a line of the log file. `json`, which OpenLDAP does not have, makes each line an object with \
+             `time`, `level`, `thread`, `message` and, where the line is about a connection or operation, `conn`, `op` and `fd`.",
+        )
         .since("2.6")
-        .like(&["rfc3339-utc", "syslog-localtime"])
+        .like(&["rfc3339-utc", "syslog-localtime", "json"])
         .obeyed(global_field!(log_file_format)),
+    Setting::new(Global, &["slowlog"], &["olcSlowLog"])
+        .takes("<milliseconds>", "0")
+        .does(
+            "Writes a line for each operation that takes this long or longer, whatever the log levels are as long as there is a log: \
+             operation, duration, result, and for a search the entries examined and sent, its filter without values and the plan that was \
+             used. 0 is off.",
+        )
+        .since(OWN)
+        .like(&["250"])
+        .obeyed(global_field!(slow_log_ms)),
     Setting::new(Global, &["logfile-rotate"], &["olcLogFileRotate"])
         .takes("<files> <megabytes> <hours>", "")
         .does(
@@ -83,12 +98,13 @@ pub(super) const ROWS: &[Setting] = &[
 ];
 
 impl LogFileFormat {
-    const NAMES: [(&'static str, Self); 5] = [
+    const NAMES: [(&'static str, Self); 6] = [
         ("debug", Self::Debug),
         ("default", Self::Debug),
         ("syslog-utc", Self::SyslogUtc),
         ("syslog-localtime", Self::SyslogLocal),
         ("rfc3339-utc", Self::Rfc3339Utc),
+        ("json", Self::Json),
     ];
 }
 

@@ -3,6 +3,7 @@
 mod features;
 mod files;
 mod log;
+mod metrics;
 mod network;
 mod obsolete;
 mod sasl;
@@ -10,6 +11,7 @@ mod schema;
 mod server_id;
 mod tls;
 
+use core::net::SocketAddr;
 use std::path::PathBuf;
 
 use ironbark_model::Dn;
@@ -18,7 +20,10 @@ pub use features::{Allow, Disallow, MAX_FILTER_DEPTH};
 pub use log::{LogFileFormat, LogRotation};
 pub use server_id::ServerId;
 
-use crate::{log_level::LogLevel, setting::Setting};
+use crate::{
+    log_level::LogLevel,
+    setting::{Kept, Setting},
+};
 
 /// What applies to the server as a whole. `Default` is slapd without a configuration file.
 #[derive(Clone, PartialEq, Debug)]
@@ -56,6 +61,10 @@ pub struct GlobalConfig {
     pub log_rotation: Option<LogRotation>,
     /// `loglevel`; `None`: what the command line says, else `stats`.
     pub log_level: Option<LogLevel>,
+    /// `slowlog`: milliseconds from which an operation is told in the log; 0: never.
+    pub slow_log_ms: u32,
+    /// `metrics-listener`: where figures for Prometheus are served.
+    pub metrics_listener: Option<SocketAddr>,
     /// `maxfilterdepth`.
     pub max_filter_depth: u32,
     /// `moduleload`, as written.
@@ -78,6 +87,8 @@ pub struct GlobalConfig {
     pub threads: Option<u32>,
     /// `tool-threads`; `None`: as many as the machine has cores.
     pub tool_threads: Option<u32>,
+    /// What has no meaning here.
+    pub(crate) kept: Kept,
 }
 
 impl Default for GlobalConfig {
@@ -99,6 +110,8 @@ impl Default for GlobalConfig {
             log_file_format: LogFileFormat::default(),
             log_rotation: None,
             log_level: None,
+            slow_log_ms: 0,
+            metrics_listener: None,
             max_filter_depth: 1000,
             modules: Vec::new(),
             password_hash: vec!["{SSHA}".to_owned()],
@@ -110,6 +123,7 @@ impl Default for GlobalConfig {
             max_incoming_authenticated: 16_777_215,
             threads: None,
             tool_threads: None,
+            kept: Kept::default(),
         }
     }
 }
@@ -118,6 +132,7 @@ impl Default for GlobalConfig {
 pub(crate) const ROWS: &[&[Setting]] = &[
     files::ROWS,
     log::ROWS,
+    metrics::ROWS,
     features::ROWS,
     network::ROWS,
     schema::ROWS,

@@ -58,7 +58,7 @@ pub(super) const ROWS: &[Setting] = &[
         .does("Is the SASL realm.")
         .meaningless(NO_MECHANISM),
     Setting::new(Global, &["sasl-secprops"], &["olcSaslSecProps"])
-        .takes("<property>[,...]", "noanonymous,noplain")
+        .takes("<property>[,...]", "noplain,noanonymous")
         .does("Sets what SASL mechanisms must provide.")
         .refused("SASL"),
     Setting::new(Inherited, &["security"], &["olcSecurity"])

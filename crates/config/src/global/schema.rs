@@ -43,7 +43,7 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["( 2.5.6.6 NAME 'personRule' NOT description )"])
         .obeyed(Handler::Schema(SchemaKind::DitContentRule)),
     Setting::new(Global, &["index_hash64"], &["olcIndexHash64"])
-        .takes("on|off", "TRUE")
+        .takes("on|off", "FALSE")
         .does("Chooses between 32-bit and 64-bit hashes in indexes.")
         .since("2.5")
         .meaningless("index entries are checked against the stored values, so that hashes cannot mislead"),

@@ -67,7 +67,8 @@ pub(super) const ROWS: &[Setting] = &[
         "none|peer|all",
         "Says which certificates are looked up in CRLs.",
         "2.3",
-    ),
+    )
+    .takes("none|peer|all", "none"),
     tls(
         &["TLSCRLFile"],
         &["olcTLSCRLFile"],
@@ -88,7 +89,8 @@ pub(super) const ROWS: &[Setting] = &[
         "never|allow|try|demand|hard|true",
         "Says what is checked of a client's certificate.",
         "2.0",
-    ),
+    )
+    .takes("never|allow|try|demand|hard|true", "never"),
     tls(
         &["TLSDHParamFile"],
         &["olcTLSDHParamFile"],
@@ -109,7 +111,8 @@ pub(super) const ROWS: &[Setting] = &[
         "<major>[.<minor>]",
         "Is the oldest protocol version allowed.",
         "2.4",
-    ),
+    )
+    .takes("<major>[.<minor>]", "0.0"),
 ];
 
 const fn tls(

@@ -202,14 +202,15 @@ fn the_empty_suffix_and_the_config_database_load() {
     let text =
         "database config\nrootpw secret\naccess to * by * none\ndatabase mdb\nsuffix \"\"\nrootdn cn=root\nrootpw x\n";
     let configuration = loaded(text);
-    assert_eq!(
-        configuration.config.root_dn.as_ref().unwrap().pretty(),
-        "cn=config"
-    );
+    assert_eq!(configuration.config.root_dn.as_ref().unwrap().pretty(), "cn=config");
     assert_eq!(configuration.databases[0].suffixes[0].depth(), 0);
     assert_eq!(configuration.notices, []);
     assert_eq!(configuration.config.access.len(), 1);
-    assert_eq!(loaded("").config.access.len(), 1, "there is a cn=config that nobody may read");
+    assert_eq!(
+        loaded("").config.access.len(),
+        1,
+        "there is a cn=config that nobody may read"
+    );
 }
 
 /// slapd compares some keywords by their beginning only; a schema file of its own counts on it.

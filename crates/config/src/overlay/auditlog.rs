@@ -46,7 +46,7 @@ pub(super) const ROWS: &[Setting] = &[
             },
             get: |config, _| match &config.settings {
                 OverlaySettings::Auditlog(settings) => vec![bool_text(settings.non_blocking)],
-                OverlaySettings::Memberof(_) => Vec::new(),
+                _ => Vec::new(),
             },
         }),
 ];

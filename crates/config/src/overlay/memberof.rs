@@ -5,7 +5,7 @@ use ironbark_model::{Dn, Schema};
 use crate::{
     overlay::{OverlayConfig, OverlayKind, OverlaySettings},
     setting::{Handler, Level, Setting, Statement},
-    value::overlay_field,
+    value::{overlay_field, parse_u32},
 };
 
 /// How reverse group membership is kept.
@@ -64,22 +64,49 @@ const DANGLING: &[(&str, Dangling)] = &[
     ("error", Dangling::Error),
 ];
 
-/// Result codes that may be named (the keywords of RFC 4511, and slapd's short forms).
+/// Result codes that may be named: the first name of each is slapd's, which is printed; RFC 4511's are taken as well.
 const RESULT_CODES: &[(&str, u32)] = &[
     ("operationsError", 1),
+    ("protocolError", 2),
+    ("timelimitExceeded", 3),
+    ("sizelimitExceeded", 4),
+    ("compareFalse", 5),
+    ("compareTrue", 6),
+    ("authMethodNotSupported", 7),
+    ("strongerAuthRequired", 8),
+    ("referral", 10),
+    ("adminlimitExceeded", 11),
+    ("unavailableCriticalExtension", 12),
+    ("confidentialityRequired", 13),
+    ("saslBindInProgress", 14),
     ("noSuchAttribute", 16),
+    ("undefinedType", 17),
     ("undefinedAttributeType", 17),
+    ("inappropriateMatching", 18),
     ("constraintViolation", 19),
+    ("typeOrValueExists", 20),
     ("attributeOrValueExists", 20),
+    ("invalidSyntax", 21),
     ("invalidAttributeSyntax", 21),
     ("noSuchObject", 32),
-    ("invalidDNSyntax", 34),
+    ("aliasProblem", 33),
+    ("invalidDnSyntax", 34),
+    ("aliasDerefProblem", 36),
+    ("inappropriateAuth", 48),
+    ("invalidCredentials", 49),
+    ("insufficientAccess", 50),
     ("insufficientAccessRights", 50),
     ("busy", 51),
     ("unavailable", 52),
     ("unwillingToPerform", 53),
+    ("loopDetect", 54),
     ("namingViolation", 64),
     ("objectClassViolation", 65),
+    ("notAllowedOnNonleaf", 66),
+    ("notAllowedOnRdn", 67),
+    ("alreadyExists", 68),
+    ("noObjectClassMods", 69),
+    ("affectsMultipleDsas", 71),
     ("other", 80),
 ];
 
@@ -167,14 +194,14 @@ fn change(config: &mut OverlayConfig, apply: impl FnOnce(&mut MemberofConfig)) -
             apply(settings);
             Ok(())
         }
-        OverlaySettings::Auditlog(_) => Err("stands in the wrong overlay".to_owned()),
+        _ => Err("stands in the wrong overlay".to_owned()),
     }
 }
 
 fn one(config: &OverlayConfig, text: impl FnOnce(&MemberofConfig) -> String) -> Vec<String> {
     match &config.settings {
         OverlaySettings::Memberof(settings) => vec![text(settings)],
-        OverlaySettings::Auditlog(_) => Vec::new(),
+        _ => Vec::new(),
     }
 }
 
@@ -231,12 +258,15 @@ fn set_dangling_error(config: &mut OverlayConfig, statement: &Statement<'_>) -> 
         .find(|(name, _)| name.eq_ignore_ascii_case(&compact))
         .map(|&(_, code)| code);
     let code = named
-        .or_else(|| word.parse().ok().filter(|code| (1..=123).contains(code)))
+        .or_else(|| parse_u32(word).filter(|code| *code > 0))
         .ok_or_else(|| format!("unable to parse \"{word}\" as result code"))?;
     change(config, |settings| settings.dangling_error = code)
 }
 
 fn dangling_error_text(settings: &MemberofConfig) -> String {
     let name = RESULT_CODES.iter().find(|(_, code)| *code == settings.dangling_error);
-    name.map_or_else(|| settings.dangling_error.to_string(), |(name, _)| (*name).to_owned())
+    name.map_or_else(
+        || format!("0x{:x}", settings.dangling_error),
+        |(name, _)| (*name).to_owned(),
+    )
 }

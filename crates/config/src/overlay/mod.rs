@@ -2,13 +2,17 @@
 
 mod auditlog;
 mod memberof;
+mod refint;
+mod unique;
 
-use ironbark_model::schema::Source;
+use ironbark_model::{Schema, schema::Source};
 
 pub use auditlog::AuditlogConfig;
 pub use memberof::{Dangling, MemberofConfig};
+pub use refint::RefintConfig;
+pub use unique::{UniqueConfig, UniqueDomain, UniqueUri};
 
-use crate::setting::Setting;
+use crate::{ConfigError, DatabaseConfig, DatabaseKind, IndexKinds, IndexSetting, Notice, setting::Setting};
 
 /// An overlay that is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +21,10 @@ pub enum OverlayKind {
     Memberof,
     /// slapo-auditlog(5).
     Auditlog,
+    /// slapo-refint(5).
+    Refint,
+    /// slapo-unique(5).
+    Unique,
 }
 
 impl OverlayKind {
@@ -25,6 +33,16 @@ impl OverlayKind {
         match self {
             Self::Memberof => "memberof",
             Self::Auditlog => "auditlog",
+            Self::Refint => "refint",
+            Self::Unique => "unique",
+        }
+    }
+
+    /// Whether a database has it once at most.
+    pub const fn is_single(self) -> bool {
+        match self {
+            Self::Auditlog | Self::Unique => true,
+            Self::Memberof | Self::Refint => false,
         }
     }
 }
@@ -46,6 +64,10 @@ pub enum OverlaySettings {
     Memberof(MemberofConfig),
     /// slapo-auditlog(5).
     Auditlog(AuditlogConfig),
+    /// slapo-refint(5).
+    Refint(RefintConfig),
+    /// slapo-unique(5).
+    Unique(UniqueConfig),
 }
 
 impl OverlayConfig {
@@ -54,6 +76,8 @@ impl OverlayConfig {
         let settings = match kind {
             OverlayKind::Memberof => OverlaySettings::Memberof(MemberofConfig::default()),
             OverlayKind::Auditlog => OverlaySettings::Auditlog(AuditlogConfig::default()),
+            OverlayKind::Refint => OverlaySettings::Refint(RefintConfig::default()),
+            OverlayKind::Unique => OverlaySettings::Unique(UniqueConfig::default()),
         };
         Self { location, settings }
     }
@@ -63,9 +87,70 @@ impl OverlayConfig {
         match self.settings {
             OverlaySettings::Memberof(_) => OverlayKind::Memberof,
             OverlaySettings::Auditlog(_) => OverlayKind::Auditlog,
+            OverlaySettings::Refint(_) => OverlayKind::Refint,
+            OverlaySettings::Unique(_) => OverlayKind::Unique,
+        }
+    }
+
+    /// The attributes that it looks up by equality when an entry is written.
+    fn looked_up(&self) -> Vec<String> {
+        match &self.settings {
+            OverlaySettings::Memberof(_) | OverlaySettings::Auditlog(_) => Vec::new(),
+            OverlaySettings::Refint(settings) => settings.attributes.clone(),
+            OverlaySettings::Unique(settings) => settings.unique_attributes(),
         }
     }
 }
 
+/// What can only be said of the overlays of a database when all of it has been read: notices of indexes that they need.
+///
+/// # Errors
+/// An overlay cannot be had in this database.
+pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<Notice>, ConfigError> {
+    let mut notices = Vec::new();
+    for overlay in &database.overlays {
+        if let OverlaySettings::Unique(settings) = &overlay.settings {
+            let checked = settings.check(database.suffixes.first());
+            checked.map_err(|reason| ConfigError::refused(&overlay.location, reason))?;
+        }
+        if database.kind != DatabaseKind::Mdb {
+            continue;
+        }
+        for name in overlay.looked_up() {
+            if !is_indexed(database, schema, &name) {
+                let kind = overlay.kind().name();
+                notices.push(Notice {
+                    location: overlay.location.clone(),
+                    text: format!("overlay {kind}: \"{name}\" has no eq index: many writes will read all entries"),
+                });
+            }
+        }
+    }
+    Ok(notices)
+}
+
+/// Whether an equality index answers for an attribute: its own, or that of a supertype.
+fn is_indexed(database: &DatabaseConfig, schema: &Schema, name: &str) -> bool {
+    let Ok(wanted) = schema.attribute_description(name.as_bytes()) else {
+        return false;
+    };
+    let serves = |index: &IndexSetting| {
+        let found = schema.attribute_description(index.attribute.as_bytes());
+        index.kinds.contains(IndexKinds::EQUALITY)
+            && found.is_ok_and(|indexed| {
+                if index.kinds.contains(IndexKinds::NO_SUBTYPES) {
+                    indexed == wanted
+                } else {
+                    schema.is_description_subtype(&wanted, &indexed)
+                }
+            })
+    };
+    let is_object_class = &*schema.attribute_type(wanted.attribute_type).oid == "2.5.4.0";
+    is_object_class || database.mdb.indexes.iter().any(serves)
+}
+
 /// All rows of overlays.
-pub(crate) const ROWS: &[&[Setting]] = &[memberof::ROWS, auditlog::ROWS];
+pub(crate) const ROWS: &[&[Setting]] = &[memberof::ROWS, auditlog::ROWS, refint::ROWS, unique::ROWS];
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use ironbark_model::schema::Source;
 pub use files::{Disk, FileSource, Memory};
 pub use words::quote;
 
-use crate::{ConfigError, table};
+use crate::{ConfigError, Setting, table};
 
 /// One logical line of a configuration file, split into words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,6 +24,31 @@ pub struct Line {
     pub arguments: Vec<String>,
     /// What follows the keyword, exactly as written: schema definitions have a quoting of their own.
     pub raw: String,
+}
+
+impl Line {
+    /// The statement as one value of a setting, as cn=config has it.
+    pub(crate) fn value(&self, row: &Setting) -> String {
+        match self.arguments.as_slice() {
+            [one] if row.is_whole => one.clone(),
+            words => words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    /// A value of a setting as a statement. A quote that is left open ends with the value, as in slapd.
+    pub(crate) fn of_value(row: &Setting, keyword: &str, text: &str, location: &Source) -> Self {
+        let arguments = if row.is_whole {
+            vec![text.to_owned()]
+        } else {
+            words::split(text).0
+        };
+        Self {
+            location: location.clone(),
+            keyword: keyword.to_owned(),
+            arguments,
+            raw: text.to_owned(),
+        }
+    }
 }
 
 /// Reads a file and all it includes into one flat list, `include` lines replaced by what they name.

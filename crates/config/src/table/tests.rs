@@ -12,7 +12,8 @@ use crate::{
     test_schema,
 };
 
-/// The directives of slapd.conf(5), slapd-mdb(5), slapd-bdb(5), slapo-memberof(5) and slapo-auditlog(5) of 2.4 to 2.7.
+/// The directives of slapd.conf(5), slapd-mdb(5), slapd-bdb(5), slapo-memberof(5), slapo-auditlog(5), slapo-refint(5) and
+/// slapo-unique(5) of 2.4 to 2.7.
 const DIRECTIVES: &str = "access add_content_acl allow argsfile attributeoptions attributetype authid-rewriteengine \
     authid-rewritecontext authid-rewriterule authid-rewritemap authz-policy authz-regexp backend concurrency conn_max_pending \
     conn_max_pending_auth database defaultsearchbase disallow ditcontentrule extra_attrs gentlehup hidden idletimeout include \
@@ -29,7 +30,8 @@ const DIRECTIVES: &str = "access add_content_acl allow argsfile attributeoptions
     writetimeout checkpoint crypto dbnosync dbpagesize directory envflags idlexp index maxentrysize maxreaders maxsize mode \
     multival passphrase rtxnsize searchstack cachefree cachesize checksum cryptfile cryptkey dbconfig dirtyread dncachesize \
     idlcachesize linearindex lockdetect shm_key memberof-addcheck memberof-dangling memberof-dangling-error memberof-dn \
-    memberof-group-oc memberof-member-ad memberof-memberof-ad memberof-refint auditlog auditlognonblocking";
+    memberof-group-oc memberof-member-ad memberof-memberof-ad memberof-refint auditlog auditlognonblocking refint_attributes \
+    refint_nothing refint_modifiersname unique_uri unique_base unique_ignore unique_attributes unique_strict";
 
 /// The attributes of cn=config for them.
 const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAttributeOptions olcAttributeTypes \
@@ -53,7 +55,8 @@ const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAt
     olcDbSearchStack olcDbCacheFree olcDbCacheSize olcDbChecksum olcDbConfig olcDbCryptFile olcDbCryptKey olcDbDNcacheSize \
     olcDbDirtyRead olcDbIDLcacheSize olcDbLinearIndex olcDbLockDetect olcDbShmKey olcMemberOfAddCheck olcMemberOfDN \
     olcMemberOfDangling olcMemberOfDanglingError olcMemberOfGroupOC olcMemberOfMemberAD olcMemberOfMemberOfAD \
-    olcMemberOfRefInt olcMemberOfReverse olcAuditlogFile olcAuditlogNonBlocking";
+    olcMemberOfRefInt olcMemberOfReverse olcAuditlogFile olcAuditlogNonBlocking olcRefintAttribute olcRefintNothing \
+    olcRefintModifiersName olcUniqueURI olcUniqueBase olcUniqueIgnore olcUniqueAttribute olcUniqueStrict";
 
 #[test]
 fn every_directive_and_attribute_has_a_row() {
@@ -76,7 +79,10 @@ fn every_row_is_complete() {
         let name = row.name();
         assert!(!name.is_empty());
         assert!(row.documentation.ends_with('.'), "{name}: documentation is sentences");
-        assert!(row.since.starts_with("2."), "{name}");
+        assert!(
+            row.since.starts_with("2.") || row.since == crate::setting::OWN,
+            "{name}"
+        );
         for keyword in row.keywords {
             assert!(
                 seen.insert((keyword.to_ascii_lowercase(), format!("{:?}", row.level))),
@@ -117,7 +123,12 @@ impl Bench {
             database.suffixes.push(Dn::parse(&schema, b"dc=bench").unwrap());
         }
         database.root_dn = Some(Dn::parse(&schema, b"cn=root,dc=bench").unwrap());
-        let overlays = [OverlayKind::Memberof, OverlayKind::Auditlog];
+        let overlays = [
+            OverlayKind::Memberof,
+            OverlayKind::Auditlog,
+            OverlayKind::Refint,
+            OverlayKind::Unique,
+        ];
         Self {
             global: GlobalConfig::default(),
             database,

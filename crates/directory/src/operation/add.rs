@@ -51,7 +51,7 @@ pub(crate) fn execute(
     let schema = execution.schema();
     let mut modifications = modifications.to_vec();
     let mut entry = entry_of(dn.clone(), &modifications);
-    add_naming_values(schema, &mut entry, execution.is_relaxed())?;
+    let named = add_naming_values(schema, &mut entry, execution.is_relaxed())?;
     write_checks::refuse_referral(execution, &entry.dn)?;
     modification::check_permitted(schema, &mut modifications, execution.is_relaxed())?;
     refuse_repetition(schema, &modifications)?;
@@ -60,6 +60,7 @@ pub(crate) fn execute(
         overlay.before_add(execution, &mut entry)?;
     }
     add_structural_class(execution, &mut entry)?;
+    put_last(&mut entry, &named);
     add_operational(execution, &mut entry)?;
     place(execution, &mut entry, &modifications)?;
     apply(execution, entry)
@@ -121,14 +122,20 @@ pub(super) fn refuse_repetition(schema: &Schema, modifications: &[Modification])
     }
 }
 
-/// Values of the RDN that the request leaves out are added (RFC 4511 §4.7).
-fn add_naming_values(schema: &Schema, entry: &mut Entry, relax: bool) -> Result<(), OperationError> {
+/// Values of the RDN that the request leaves out are added (RFC 4511 §4.7). Gives the attributes that are new by that.
+fn add_naming_values(
+    schema: &Schema,
+    entry: &mut Entry,
+    relax: bool,
+) -> Result<Vec<AttributeDescription>, OperationError> {
+    let mut added = Vec::new();
     for (description, value) in entry.dn.leaf_assertions(schema) {
         entry_rules::check_naming_attribute(schema, &description, relax)?;
         let attribute_type = schema.attribute_type(description.attribute_type);
         let normal = normal_form(schema, &description, &value);
         let conflict = match entry.attribute_mut(&description) {
             None => {
+                added.push(description.clone());
                 entry.attributes.push(Attribute {
                     description,
                     values: vec![value],
@@ -154,7 +161,15 @@ fn add_naming_values(schema: &Schema, entry: &mut Entry, relax: bool) -> Result<
             return Err(OperationError::new(ResultCode::NAMING_VIOLATION, text));
         }
     }
-    Ok(())
+    Ok(added)
+}
+
+/// slapd gives an entry its structural class before the attributes that its name alone brings.
+fn put_last(entry: &mut Entry, named: &[AttributeDescription]) {
+    for description in named {
+        let attribute = entry.remove_attribute(description);
+        entry.attributes.extend(attribute);
+    }
 }
 
 /// Checks the entry against the schema and adds its structural class.

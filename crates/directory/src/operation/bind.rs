@@ -1,4 +1,4 @@
-//! Bind (RFC 4511 §4.2): anonymous, and simple with name and password; of SASL, EXTERNAL is refused until it is built.
+//! Bind (RFC 4511 §4.2): anonymous, simple with name and password, and SASL EXTERNAL.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -8,11 +8,12 @@ use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Record, View};
 use tokio::sync::oneshot;
 
-use super::{Origin, write_checks};
+use super::{Origin, external, write_checks};
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
     access::{Subject, Target, WriteCheck},
     dn_cache::{DnCache, Found},
+    ended::{Outcome, ended, ended_elsewhere},
     password::{self, Cost},
     respond,
     session::Identity,
@@ -41,11 +42,14 @@ pub(crate) fn start(
                 "no SASL mechanism requested",
             ));
         }
-        Authentication::Sasl { .. } => {
-            return Err(OperationError::new(
-                ResultCode::AUTH_METHOD_NOT_SUPPORTED,
-                "SASL(-4): no mechanism available: ",
-            ));
+        Authentication::Sasl { mechanism, credentials } => {
+            if !mechanism.eq_ignore_ascii_case(external::MECHANISM.as_bytes()) {
+                return Err(external::unavailable());
+            }
+            configuration.frontend.check_restrictions(Operations::BIND, origin)?;
+            let identity = external::identity(&configuration.schema, origin, credentials)?;
+            crate::log::bound(origin, identity.dn.pretty(), external::MECHANISM);
+            return Ok(succeed(scratch, session, origin, identity, out));
         }
         Authentication::Other { .. } => {
             return Err(OperationError::new(
@@ -56,16 +60,19 @@ pub(crate) fn start(
     };
     if dn.depth() == 0 || password.is_empty() {
         anonymous(configuration, origin, &dn, password)?;
-        return Ok(succeed(scratch.directory(), session, origin, Identity::default(), out));
+        return Ok(succeed(scratch, session, origin, Identity::default(), out));
     }
     match check_name(scratch, configuration, origin, &dn, password)? {
         Verdict::Accepted(identity) => {
-            crate::log::bound(origin, identity.dn.pretty());
-            Ok(succeed(scratch.directory(), session, origin, identity, out))
+            crate::log::bound(origin, identity.dn.pretty(), SIMPLE);
+            Ok(succeed(scratch, session, origin, identity, out))
         }
         Verdict::Slow(check) => submit(scratch.directory(), origin, check),
     }
 }
+
+/// What the log calls a bind that is none of SASL's.
+const SIMPLE: &str = "SIMPLE";
 
 /// What is known of a name and password without long computation.
 enum Verdict {
@@ -239,16 +246,18 @@ fn usable_passwords(
 }
 
 fn succeed(
-    directory: &Directory,
+    scratch: &Scratch,
     session: &mut Session,
     origin: &Origin,
     identity: Identity,
     out: &mut Vec<u8>,
 ) -> Started {
+    let directory = scratch.directory();
     session.identity = Arc::new(identity);
     let success = OperationError::code(ResultCode::SUCCESS);
     respond::result(out, origin.message_id, Operation::Bind, &success);
-    crate::log::result(directory, origin, Operation::Bind, ResultCode::SUCCESS, "");
+    let outcome = Outcome::new(Operation::Bind, ResultCode::SUCCESS, "");
+    ended(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
     Started::Answered
 }
 
@@ -274,7 +283,7 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Resu
             })
         });
         if let Some(identity) = &identity {
-            crate::log::bound(&origin, identity.dn.pretty());
+            crate::log::bound(&origin, identity.dn.pretty(), SIMPLE);
         }
         let mut response = Vec::new();
         respond::result(
@@ -283,8 +292,7 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Resu
             Operation::Bind,
             &OperationError::code(outcome),
         );
-        crate::log::result(&for_pool, &origin, Operation::Bind, outcome, "");
-        for_pool.statistics().record_completed(Operation::Bind);
+        ended_elsewhere(&for_pool, &origin, Outcome::new(Operation::Bind, outcome, ""));
         // The connection may be gone.
         let _ = reply.send(Completion {
             message_id: origin.message_id,

@@ -25,10 +25,15 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, dn: &Dn) -> Result<Succ
     write_checks::refuse_referral(execution, dn)?;
     let id = execution.locate(dn)?;
     let (pre_read, tree) = check(execution, dn, id)?;
+    let top = if tree.is_empty() {
+        None
+    } else {
+        Some(execution.view().dn(id)?)
+    };
     for id in tree {
-        remove(execution, id)?;
+        remove(execution, id, top.as_ref())?;
     }
-    remove(execution, id)?;
+    remove(execution, id, top.as_ref())?;
     Ok(Success {
         pre_read,
         ..Success::default()
@@ -139,8 +144,8 @@ fn subordinates(
     Ok(found)
 }
 
-/// Removes one entry, which has no subordinates any more.
-fn remove(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), OperationError> {
+/// Removes one entry, which has no subordinates any more; `tree` is the top of the subtree that goes.
+fn remove(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> Result<(), OperationError> {
     let (name, entry_uuid, watched) = describe(execution, id)?;
     let before = if execution.context.overlays.needs_entry_before() {
         Some(execution.entry(id)?)
@@ -162,6 +167,7 @@ fn remove(execution: &mut Execution<'_, '_>, id: EntryId) -> Result<(), Operatio
         Before {
             entry: before.as_ref(),
             attributes: &watched,
+            deleted_tree: tree,
         },
     )?;
     Ok(())

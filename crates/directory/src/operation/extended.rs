@@ -11,7 +11,11 @@ use ironbark_ldap_proto::{
 use ironbark_model::ResultCode;
 
 use super::{Origin, password_modify};
-use crate::{Configuration, Directory, OperationError, Session, Started, session::Cancellation};
+use crate::{
+    Configuration, Directory, OperationError, Session, Started,
+    ended::{Outcome, ended_elsewhere},
+    session::Cancellation,
+};
 
 /// Begins an extended operation.
 pub(crate) fn start(
@@ -97,6 +101,10 @@ fn succeed(directory: &Directory, origin: &Origin, value: Option<&[u8]>, out: &m
     };
     let id = MessageId::new(origin.message_id).unwrap_or_default();
     encode_extended_response(out, id, &response, &[]);
-    crate::log::result(directory, origin, Operation::Extended, ResultCode::SUCCESS, "");
+    ended_elsewhere(
+        directory,
+        origin,
+        Outcome::new(Operation::Extended, ResultCode::SUCCESS, ""),
+    );
     Started::Answered
 }

@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
+use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::RequestControls;
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, WriteTransaction};
 
 use crate::{
     Configuration, Context, Directory, OperationError,
-    access::{self, Subject},
+    access::{self, Subject, Target, WriteCheck},
     overlay::{Applied, Asked},
     session::{Identity, Peer, Sequence, StopFlag},
     stamp::Stamp,
@@ -25,6 +26,7 @@ pub mod compare;
 pub mod delete;
 mod entry_rules;
 pub mod extended;
+pub(crate) mod external;
 pub(crate) mod in_memory;
 pub mod modification;
 pub mod modify;
@@ -77,6 +79,8 @@ pub(crate) struct Before<'a> {
     pub(crate) entry: Option<&'a Entry>,
     /// Watched attributes.
     pub(crate) attributes: &'a [Attribute],
+    /// The top of the subtree that goes with it.
+    pub(crate) deleted_tree: Option<&'a Dn>,
 }
 
 /// One write operation under execution.
@@ -182,6 +186,12 @@ impl<'w, 'd> Execution<'w, 'd> {
         )
     }
 
+    /// Whether the access rules let who acts manage an entry.
+    pub fn may_manage(&self, entry: &Entry) -> bool {
+        WriteCheck::on_entry(self.context, self.configuration, self.subject(), entry)
+            .permits(Target::Entry, Privileges::MANAGE)
+    }
+
     /// Whether the relax rules control came along.
     pub fn is_relaxed(&self) -> bool {
         self.controls.relax_rules.is_some()
@@ -216,6 +226,7 @@ impl<'w, 'd> Execution<'w, 'd> {
                 effect: &effect,
                 before: before.entry,
                 attributes_before: before.attributes,
+                deleted_tree: before.deleted_tree,
             };
             overlay.in_transaction(self, applied)?;
         }

@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Configuration, Context, OperationError,
     access::{Target, WriteCheck},
-    overlay::Asked,
+    overlay::{Asked, Renaming},
     referral,
     respond::Success,
     tree::VirtualChange,
@@ -40,6 +40,16 @@ pub(super) const RENAME: Privileges = Privileges::ADD.with(Privileges::DELETE);
 pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Result<Success, OperationError> {
     let mut modifications = modifications_of(execution.schema(), rename)?;
     check_destination(execution, rename)?;
+    let context = execution.context;
+    for overlay in context.overlays.before_content() {
+        let renaming = Renaming {
+            dn: &rename.dn,
+            new_rdn: &rename.new_rdn,
+            delete_old_rdn: rename.delete_old_rdn,
+            target: &rename.target,
+        };
+        overlay.before_modify_dn(execution, renaming)?;
+    }
     write_checks::add_stamps(execution, &mut modifications);
     let id = locate(execution, &rename.dn)?;
     let Prepared {
@@ -67,6 +77,7 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Res
         Before {
             entry: before.as_ref(),
             attributes: &plan.before,
+            deleted_tree: None,
         },
     )?;
     Ok(Success {

@@ -19,10 +19,12 @@ use crate::{
 pub struct Hooks {
     /// [`Overlay::before_write`].
     pub before_write: bool,
-    /// [`Overlay::before_add`] and [`Overlay::before_modify`].
+    /// [`Overlay::before_add`], [`Overlay::before_modify`] and [`Overlay::before_modify_dn`].
     pub before_content: bool,
     /// [`Overlay::in_transaction`].
     pub in_transaction: bool,
+    /// Whether `in_transaction` waits until all other overlays have seen the effect.
+    pub acts_last: bool,
     /// Whether `in_transaction` needs the entry as it was before the effect.
     pub needs_entry_before: bool,
     /// [`Overlay::after_commit`].
@@ -41,6 +43,21 @@ pub struct Applied<'a> {
     /// The [watched](Overlay::watched) attributes as they were. For a delete all that the entry had; for changes those that changed,
     /// a big value set only if it was deleted or replaced as a whole.
     pub attributes_before: &'a [Attribute],
+    /// The top of the subtree that the operation deletes, of which this effect is one; the top itself goes last.
+    pub deleted_tree: Option<&'a Dn>,
+}
+
+/// A modify DN request that was found possible as far as names tell.
+#[derive(Clone, Copy, Debug)]
+pub struct Renaming<'a> {
+    /// The name in the request.
+    pub dn: &'a Dn,
+    /// The new RDN.
+    pub new_rdn: &'a Dn,
+    /// `deleteoldrdn`.
+    pub delete_old_rdn: bool,
+    /// The whole name as it will be.
+    pub target: &'a Dn,
 }
 
 /// An operation as its client asked for it, after its names and values were checked; operational attributes included.
@@ -106,6 +123,16 @@ pub trait Overlay: Send + Sync {
         modifications: &mut Vec<Modification>,
     ) -> Result<(), OperationError> {
         let _ = (execution, dn, modifications);
+        Ok(())
+    }
+
+    /// Sees a new name of an entry (which need not exist) before anything is changed; may refuse.
+    fn before_modify_dn(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        renaming: Renaming<'_>,
+    ) -> Result<(), OperationError> {
+        let _ = (execution, renaming);
         Ok(())
     }
 
@@ -208,10 +235,11 @@ impl Pipeline {
     }
 
     pub(crate) fn in_transaction(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
-        self.overlays
-            .iter()
-            .filter(|(hooks, _)| hooks.in_transaction)
-            .map(|(_, overlay)| overlay)
+        let acting = |last| {
+            let overlays = self.overlays.iter();
+            overlays.filter(move |(hooks, _)| hooks.in_transaction && hooks.acts_last == last)
+        };
+        acting(false).chain(acting(true)).map(|(_, overlay)| overlay)
     }
 
     pub(crate) fn after_commit(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {

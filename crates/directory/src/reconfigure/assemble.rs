@@ -69,10 +69,13 @@ pub(super) fn configuration(
         frontend: Arc::new(frontend),
         password_schemes,
         root_dse: Arc::default(),
+        local_root_dse: Arc::default(),
         subschema: Arc::default(),
         schema,
     };
     configuration.subschema = Arc::new([dse::subschema(&configuration, schema_dn)]);
-    configuration.root_dse = Arc::new([dse::root(&configuration, root_dse)?]);
+    let root = dse::root(&configuration, root_dse)?;
+    configuration.local_root_dse = Arc::new([dse::with_mechanisms(&configuration.schema, root.clone())]);
+    configuration.root_dse = Arc::new([root]);
     Ok(configuration)
 }

@@ -11,7 +11,7 @@ use super::{
     target::{Base, Target, Walk, in_scope},
 };
 use crate::{
-    Context, OperationError,
+    Backend, Context, OperationError,
     access::{self, Source, Subject},
     log, referral,
     worker::Scratch,
@@ -74,8 +74,9 @@ impl SearchRun {
         let Some(snapshot) = scratch.take_snapshot(context)? else {
             return Ok(Walked::Through);
         };
-        let view = snapshot.view();
+        let (view, left) = (snapshot.view(), slice.candidates);
         let walked = self.walk_view(context, view, base, scope, plan, position, scratch, slice, out);
+        self.tally.examined += u64::from(left - slice.candidates);
         scratch.keep_snapshot(snapshot);
         walked
     }
@@ -95,13 +96,11 @@ impl SearchRun {
     ) -> Result<Walked, OperationError> {
         let plan = match plan {
             Some(plan) => plan,
-            None => plan.insert(self.plan(view, base, scope, scratch)?),
+            None => plan.insert(self.plan(view, base, scope)?),
         };
-        if self
-            .limits
-            .unchecked
-            .is_some_and(|limit| plan.candidate_estimate > limit)
-            && *position == 0
+        if *position == 0
+            && let Some(limit) = self.limits.unchecked
+            && plan.exceeds(view, limit)?
         {
             return Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED));
         }
@@ -125,10 +124,9 @@ impl SearchRun {
     }
 
     /// Plans a target. Where there are referral entries they are candidates whatever the filter says.
-    fn plan(&self, view: View<'_>, base: &Base, scope: Scope, scratch: &Scratch) -> Result<Plan, OperationError> {
+    fn plan(&self, view: View<'_>, base: &Base, scope: Scope) -> Result<Plan, OperationError> {
         let plan = view.plan(base.id, scope, self.referral_filter.as_ref().unwrap_or(&self.filter))?;
         if !plan.indexed {
-            scratch.directory().statistics().record_unindexed_search();
             log::unindexed(&plan);
         }
         Ok(plan)
@@ -263,6 +261,11 @@ impl SearchRun {
         if !evaluate_memory(self, permitted.as_ref().unwrap_or(&self.filter), entry, scratch) {
             return Ok(None);
         }
+        let refreshed = match &context.backend {
+            Backend::Virtual { tree, .. } => tree.refreshed(&configuration, entry, self.sent_now()),
+            Backend::Stored { .. } | Backend::Frontend => None,
+        };
+        let entry = refreshed.as_ref().unwrap_or(entry);
         let Some(visible) = access::visible_entry(context, &configuration, subject, entry) else {
             return Ok(None);
         };

@@ -12,6 +12,7 @@ mod paged;
 mod prepare;
 mod selection;
 mod sort;
+mod tally;
 mod target;
 
 use std::{collections::VecDeque, sync::Arc};
@@ -20,7 +21,14 @@ use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation,
 use ironbark_model::{CompiledFilter, ResultCode};
 use smallvec::SmallVec;
 
-use crate::{Configuration, OperationError, operation::Origin, session::Stop, worker::Scratch};
+use self::tally::{SearchDetail, Tally};
+use crate::{
+    Configuration, OperationError,
+    ended::{Outcome, ended},
+    operation::Origin,
+    session::Stop,
+    worker::Scratch,
+};
 
 pub(crate) use paged::PagedCursor;
 pub(crate) use selection::Selection;
@@ -53,6 +61,8 @@ pub struct SearchRun {
     /// Entries sent so far, and on this page.
     pub(crate) sent: u32,
     pub(crate) references: u32,
+    /// What the search has cost so far.
+    pub(crate) tally: Tally,
     /// What the end of the run will say, if it is not success.
     pub(crate) verdict: Option<OperationError>,
 }
@@ -128,6 +138,7 @@ impl SearchRun {
             extras: None,
             sent: 0,
             references: 0,
+            tally: Tally::default(),
             verdict: None,
         }
     }
@@ -148,6 +159,7 @@ impl SearchRun {
         self.targets.clear();
         self.extras = None;
         (self.sent, self.references) = (0, 0);
+        self.tally = Tally::default();
         self.verdict = None;
     }
 
@@ -159,7 +171,10 @@ impl SearchRun {
         };
         match self.origin.stop.stopped() {
             None => {}
-            Some(Stop::Abandoned) => return Progress::Done,
+            Some(Stop::Abandoned) => {
+                scratch.shard().record_completed(Operation::Search);
+                return Progress::Done;
+            }
             Some(Stop::Canceled) => {
                 self.verdict = Some(OperationError::code(ResultCode::CANCELED));
                 self.targets.clear();
@@ -169,12 +184,13 @@ impl SearchRun {
         }
         while let Some(mut target) = self.targets.pop_front() {
             match self.walk(&mut target, scratch, &mut slice, out) {
-                Ok(Walked::Through) => {}
+                Ok(Walked::Through) => self.count_target(&target, scratch),
                 Ok(Walked::SliceEnd) => {
                     self.targets.push_front(target);
                     return Progress::More;
                 }
                 Ok(Walked::Finish) => {
+                    self.count_target(&target, scratch);
                     self.targets.push_front(target);
                     break;
                 }
@@ -193,7 +209,7 @@ impl SearchRun {
     }
 
     /// Appends the result. A paged run that has more to give keeps its targets; the worker puts it aside.
-    fn finish(&mut self, scratch: &Scratch, out: &mut Vec<u8>) {
+    fn finish(&mut self, scratch: &mut Scratch, out: &mut Vec<u8>) {
         self.conclude_page();
         let id = MessageId::new(self.origin.message_id).unwrap_or_default();
         let extras = self.extras.as_deref();
@@ -234,7 +250,15 @@ impl SearchRun {
                 (error.result_code, &*error.diagnostic_message)
             }
         };
-        crate::log::search_result(scratch.directory(), &self.origin, code, text, self.sent);
+        let detail = SearchDetail(self);
+        let outcome = Outcome {
+            entries: self.sent_now(),
+            detail: Some(&detail),
+            ..Outcome::new(Operation::Search, code, text)
+        };
+        let (directory, slow) = (scratch.directory(), self.configuration.slow_micros());
+        let now = ended(directory, scratch.shard(), slow, &self.origin, outcome);
+        scratch.ended_micros = Some(now);
     }
 
     /// Ends the search with this verdict after what was sent so far.

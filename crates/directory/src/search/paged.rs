@@ -3,7 +3,7 @@
 use ironbark_ldap_proto::controls::PagedResults;
 use ironbark_model::ResultCode;
 
-use super::SearchRun;
+use super::{SearchRun, tally::Tally};
 use crate::{OperationError, Session};
 
 /// Paged searches that one connection may have open; the oldest gives way.
@@ -85,6 +85,7 @@ impl SearchRun {
             extras: self.extras.take(),
             sent: self.sent,
             references: 0,
+            tally: Tally::after(self.sent),
             verdict: None,
         });
         if session.paged.len() >= CURSORS_PER_CONNECTION {

@@ -52,6 +52,13 @@ impl SchemaBuilder {
         Self::from_schema(&Schema::system())
     }
 
+    /// What is added belongs to the server itself: a configuration may say it again.
+    #[must_use]
+    pub fn built_in(mut self) -> Self {
+        self.built_in = true;
+        self
+    }
+
     /// On top of a schema, whose numbers stay valid in the new one.
     pub fn from_schema(schema: &Schema) -> Self {
         Self {

@@ -125,7 +125,7 @@ fn parse<'a>(
     if tokens.next()? != Some(Token::Open) {
         return Err(tokens.error("opening parenthesis expected"));
     }
-    common.oid = tokens.string("an OID")?.into();
+    common.oid = tokens.oid()?.into();
     if !is_oid_like(&common.oid) {
         return Err(tokens.error(format!("\"{}\" is neither an OID nor a macro", common.oid)));
     }

@@ -9,13 +9,14 @@ use super::{
 use crate::{attribute_description::AttributeOptions, syntax};
 
 /// Text and whether slapd keeps its elements out of the subschema subentry, for good or until an overlay brings them.
-const TEXTS: [(&str, bool); 6] = [
+const TEXTS: [(&str, bool); 7] = [
     (include_str!("system/standard.schema"), false),
     (include_str!("system/collective.schema"), true),
     (include_str!("system/internal.schema"), true),
     (include_str!("system/monitor.schema"), true),
     (include_str!("system/password_policy.schema"), true),
     (include_str!("system/overlays.schema"), true),
+    (include_str!("system/ironbark.schema"), true),
 ];
 
 /// Macros that third-party schema files rely on.

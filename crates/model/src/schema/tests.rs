@@ -323,6 +323,14 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 #[test]
+fn a_numeric_oid_ends_with_its_digits() {
+    let definition = AttributeTypeDefinition::parse("( 1.2.3NAME 'glued' SUP name )").unwrap();
+    assert_eq!(&*definition.common.oid, "1.2.3");
+    assert_eq!(definition.common.names.len(), 1);
+    assert!(AttributeTypeDefinition::parse("( 1.2.3x NAME 'glued' SUP name )").is_err());
+}
+
+#[test]
 fn a_definition_has_a_limited_number_of_elements() {
     let definition = |extensions: usize| {
         let extensions: Vec<_> = (0..extensions).map(|n| format!("X-A{n} 'x'")).collect();

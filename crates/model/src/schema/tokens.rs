@@ -101,6 +101,20 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// The OID that begins a definition. As slapd reads it, a numeric one ends where its digits end: folded LDIF may have lost the blank.
+    pub(crate) fn oid(&mut self) -> Result<&'a str, DefinitionError> {
+        let text = self.string("an OID")?;
+        let is_word = self.text.get(self.start..).is_some_and(|rest| rest.starts_with(text));
+        let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
+        match end {
+            Some(end) if end > 0 && is_word && text.get(end..).is_some_and(|rest| rest.starts_with(char::is_alphabetic)) => {
+                self.position = self.start + end;
+                Ok(text.get(..end).unwrap_or_default())
+            }
+            _ => Ok(text),
+        }
+    }
+
     /// A word or a quoted string: old files quote OIDs and leave descriptors bare.
     pub(crate) fn string(&mut self, what: &str) -> Result<&'a str, DefinitionError> {
         match self.required(what)? {

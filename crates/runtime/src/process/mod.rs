@@ -11,6 +11,7 @@ mod limits;
 mod memory;
 mod sandbox;
 mod state_file;
+mod usage;
 
 pub use detach::{DetachError, Readiness, detach};
 pub use host::host_name;
@@ -19,3 +20,4 @@ pub use limits::{OpenFilesLimit, raise_open_files_limit};
 pub use memory::memory_limit;
 pub use sandbox::enter_chroot;
 pub use state_file::StateFile;
+pub use usage::{Usage, usage};

@@ -24,7 +24,7 @@ use std::{
 };
 
 use futures_util::stream::{FuturesUnordered, Stream as _};
-use ironbark_directory::{Batch, Completion, Progress, SearchRun, Session, Started, Submitted};
+use ironbark_directory::{Batch, Completion, Progress, SearchRun, Session, Shard, Started, Submitted};
 use ironbark_ldap_proto::{FrameError, encode_notice_of_disconnection};
 use ironbark_model::ResultCode;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -65,6 +65,8 @@ pub(crate) struct Connection {
     is_held: bool,
     /// The responses are sent at the end of the round.
     is_held_back: bool,
+    /// Whether entries wait for those of the search's next step.
+    gathers: bool,
     state: State,
     /// Results and notices produced since the statistics were last told; search entries are counted by the directory.
     results: u64,
@@ -109,6 +111,7 @@ impl Connection {
             is_blocked: false,
             is_held: false,
             is_held_back: false,
+            gathers: false,
             state: State::Open,
             results: 0,
             _place: place,
@@ -130,7 +133,7 @@ impl Connection {
         self.handle.remember(cx);
         self.output.borrow(&mut work.spare_outputs);
         let turn = self.poll_work(&mut work, cx);
-        self.count();
+        self.count(work.worker.shard());
         self.output.give_back(&mut work.spare_outputs);
         self.publish();
         turn
@@ -139,9 +142,11 @@ impl Connection {
     fn poll_work(&mut self, work: &mut Work, cx: &mut Context<'_>) -> Poll<Turn> {
         self.obey_request();
         // What the client can take now makes room for more.
-        self.flush(cx);
+        if !self.gathers {
+            self.flush(cx);
+        }
         let takes_all = self.output.is_empty();
-        self.step_search(work);
+        self.gathers = self.step_search(work);
         let mut goes_on = self.start_buffered(work);
         let mut has_read = false;
         loop {
@@ -149,7 +154,7 @@ impl Connection {
             self.poll_completions(work, cx);
             self.drain_if_asked();
             self.is_held_back = takes_all && !goes_on && self.may_hold_back() && self.reactor.round().hold_back(cx);
-            if !self.is_held_back {
+            if !self.is_held_back && !(self.gathers && self.can_step()) {
                 self.flush(cx);
             }
             if self.has_ended(work) {
@@ -194,15 +199,8 @@ impl Connection {
     }
 
     /// Brings the counters of the server up to date, once a turn.
-    fn count(&mut self) {
-        let statistics = self.reactor.statistics();
-        let (octets, results) = (self.output.take_counted(), std::mem::take(&mut self.results));
-        if octets != 0 {
-            statistics.octets_sent.fetch_add(octets, Ordering::Relaxed);
-        }
-        if results != 0 {
-            statistics.pdus_sent.fetch_add(results, Ordering::Relaxed);
-        }
+    fn count(&mut self, shard: &Shard) {
+        shard.record_output(self.output.take_counted(), std::mem::take(&mut self.results));
     }
 
     /// Sends a notice of disconnection (RFC 4511 §4.4.1).
@@ -217,7 +215,7 @@ impl Connection {
             None => {}
             Some(CloseRequest::Shutdown) if self.state == State::Open => {
                 self.state = State::Draining;
-                self.searches.clear();
+                self.give_up_searches();
                 self.input.clear();
             }
             Some(CloseRequest::Shutdown) => {}
@@ -344,19 +342,25 @@ impl Connection {
         }
     }
 
-    /// Goes on with one search, in turn.
-    fn step_search(&mut self, work: &mut Work) {
+    /// Goes on with one search, in turn; whether it produces so much that its entries should leave with those of its next step.
+    fn step_search(&mut self, work: &mut Work) -> bool {
         if self.can_step()
             && let Some(mut run) = self.searches.pop_front()
         {
+            let before = self.output.waiting();
             match work.worker.step(&mut self.session, &mut run, self.output.buffer()) {
-                Progress::More => self.searches.push_back(run),
+                Progress::More => {
+                    self.searches.push_back(run);
+                    let now = self.output.waiting();
+                    return now >= before + GATHER_STEP_BYTES && now < GATHER_BELOW_BYTES;
+                }
                 Progress::Done => {
                     self.results += 1;
                     self.touch();
                 }
             }
         }
+        false
     }
 
     /// What cannot be framed: not LDAP, or more than the limit.
@@ -397,8 +401,14 @@ impl Connection {
         self.abandon();
     }
 
-    fn abandon(&mut self) {
+    /// Searches end without a result.
+    fn give_up_searches(&mut self) {
+        self.reactor.statistics().record_given_up(self.searches.len());
         self.searches.clear();
+    }
+
+    fn abandon(&mut self) {
+        self.give_up_searches();
         self.input.clear();
         self.session.stop_all();
     }
@@ -451,7 +461,11 @@ impl Connection {
     fn publish(&self) {
         let (handle, status) = (&self.handle, &self.status);
         // What is held back for a moment is no matter of the client's.
-        let output = if self.is_held_back { 0 } else { self.output.capacity() };
+        let output = if self.is_held_back || self.gathers {
+            0
+        } else {
+            self.output.capacity()
+        };
         self.reactor.hold(handle, self.input.capacity() + output);
         handle.is_busy.set(self.under_way() != 0);
         handle.is_closing.set(matches!(self.state, State::Closing(_)));
@@ -461,9 +475,10 @@ impl Connection {
         status
             .pending
             .store(!self.input.is_empty() && !self.may_start(), Ordering::Relaxed);
-        status
-            .is_writing
-            .store(!self.is_held_back && !self.output.is_empty(), Ordering::Relaxed);
+        status.is_writing.store(
+            !self.is_held_back && !self.gathers && !self.output.is_empty(),
+            Ordering::Relaxed,
+        );
         let protocol = self.session.bound_version.unwrap_or(0);
         if status.protocol.load(Ordering::Relaxed) != protocol {
             status.protocol.store(protocol, Ordering::Relaxed);
@@ -516,6 +531,10 @@ impl Future for Waiting {
 const SHUTDOWN_REASON: &str = "slapd shutdown";
 /// Searches go on while less than this waits for the client.
 const STEP_BELOW_BYTES: usize = 64 << 10;
+/// A search whose steps produce this much gathers the entries of several ones, up to about as much as a socket takes at once: sending costs
+/// less by the octet then.
+const GATHER_STEP_BYTES: usize = 8 << 10;
+const GATHER_BELOW_BYTES: usize = 48 << 10;
 /// Messages are started while less than this waits for the client.
 const START_BELOW_BYTES: usize = 256 << 10;
 /// More than this is sent at once.

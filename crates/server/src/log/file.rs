@@ -11,10 +11,11 @@ use std::{
 use ironbark_config::{LogFileFormat, LogRotation};
 use ironbark_runtime::{UtcTime, WallTime};
 
+use super::json;
 use super::line::{push_debug_prefix, push_rfc3339_stamp, push_syslog_stamp};
 
 /// The settings of the log file.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileOptions {
     /// `logfile`.
     pub path: PathBuf,
@@ -42,6 +43,8 @@ pub(super) struct LogFile {
 }
 
 impl LogFile {
+    /// # Errors
+    /// The file cannot be opened for appending.
     pub(super) fn open(options: FileOptions) -> io::Result<Self> {
         let (file, size, created_seconds) = open(&options.path)?;
         Ok(Self {
@@ -55,10 +58,15 @@ impl LogFile {
     }
 
     /// Adds a line to what [`LogFile::flush`] writes.
-    pub(super) fn push(&mut self, time: WallTime, thread: usize, text: &str) {
+    pub(super) fn push(&mut self, time: WallTime, thread: usize, level: &str, text: &str) {
         self.rotate_if_due(time, text.len());
         let lines = &mut self.lines;
         match self.options.format {
+            LogFileFormat::Json => {
+                json::push(lines, time, thread, level, text);
+                lines.push('\n');
+                return;
+            }
             LogFileFormat::Debug => push_debug_prefix(lines, time, thread),
             LogFileFormat::SyslogUtc => push_syslog_stamp(lines, time.utc()),
             LogFileFormat::SyslogLocal => push_syslog_stamp(lines, local_time(time)),
@@ -179,7 +187,7 @@ mod tests {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("log");
             let mut file = LogFile::open(options(&path, format, None)).unwrap();
-            file.push(time, 42, "slapd starting");
+            file.push(time, 42, "any", "slapd starting");
             file.flush();
             assert_eq!(fs::read_to_string(&path).unwrap(), format!("{prefix}slapd starting\n"));
         }
@@ -199,6 +207,7 @@ mod tests {
             file.push(
                 WallTime::from_unix_micros(0),
                 1,
+                "any",
                 &format!("{}{number}", "x".repeat(600_000)),
             );
             file.flush();

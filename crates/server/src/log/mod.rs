@@ -8,6 +8,7 @@
 //! call site, and a change of a mask makes them all ask again.
 
 pub mod file;
+mod json;
 pub mod level;
 mod line;
 mod subscriber;
@@ -22,7 +23,8 @@ use std::{
     },
 };
 
-use ironbark_runtime::Clock;
+use ironbark_config::{GlobalConfig, LogLevel};
+use ironbark_runtime::{Clock, process};
 use tracing_subscriber::layer::SubscriberExt as _;
 
 pub use self::{
@@ -57,6 +59,12 @@ struct Shared {
     debug: AtomicU32,
     /// `loglevel` or `-s`.
     levels: AtomicU32,
+    /// `-s`, for a configuration without `loglevel`.
+    default_levels: LevelMask,
+    /// `loglevel` of the configuration; cn=Monitor may have changed the levels since.
+    configured: Mutex<Option<LogLevel>>,
+    /// `-n`: the server's name.
+    name: String,
     /// `logfile-only`.
     file_only: AtomicBool,
     has_file: AtomicBool,
@@ -90,6 +98,9 @@ impl Log {
         let log = Self(Arc::new(Shared {
             debug: AtomicU32::new(options.debug),
             levels: AtomicU32::new(options.syslog_levels),
+            default_levels: options.syslog_levels,
+            configured: Mutex::new(None),
+            name: options.syslog.name.clone(),
             file_only: AtomicBool::new(false),
             has_file: AtomicBool::new(false),
             to_stderr: AtomicU32::new(0),
@@ -120,13 +131,62 @@ impl Log {
         Ok(())
     }
 
+    /// Puts the log settings of a configuration into force: at the start, and whenever they change. `loglevel` wins over `-s`, as in
+    /// slapd.
+    ///
+    /// # Errors
+    /// The log file cannot be opened; nothing has changed.
+    pub fn configure(&self, global: &GlobalConfig) -> io::Result<()> {
+        self.replace_file(global.log_file.as_ref().map(|path| FileOptions {
+            path: path.clone(),
+            format: global.log_file_format,
+            only: global.log_file_only,
+            rotation: global.log_rotation,
+            host: process::host_name(),
+            name: self.0.name.clone(),
+        }))?;
+        let before = std::mem::replace(&mut *lock(&self.0.configured), global.log_level);
+        if before != global.log_level {
+            self.set_levels(global.log_level.map_or(self.0.default_levels, |level| level.0));
+        }
+        Ok(())
+    }
+
+    /// Goes over to another log file (or none), once the writer runs too. Lines that were logged before go to the old one.
+    ///
+    /// # Errors
+    /// The file cannot be opened; the old one stays.
+    fn replace_file(&self, options: Option<FileOptions>) -> io::Result<()> {
+        let writer = lock(&self.0.writer);
+        if writer.is_some() {
+            if lock(&self.0.file).as_ref() == options.as_ref() {
+                return Ok(());
+            }
+            let file = options.clone().map(LogFile::open).transpose()?;
+            self.0.queue.replace_file(file);
+        }
+        self.set_file(options);
+        Ok(())
+    }
+
     /// Writes to `options.path` from the next [`Log::start_writer`] on.
-    pub fn set_file(&self, options: Option<FileOptions>) {
+    fn set_file(&self, options: Option<FileOptions>) {
         self.0
             .file_only
             .store(options.as_ref().is_some_and(|options| options.only), Ordering::Relaxed);
         self.0.has_file.store(options.is_some(), Ordering::Relaxed);
         *lock(&self.0.file) = options;
+        self.route();
+    }
+
+    /// What `-d` says.
+    pub fn debug_levels(&self) -> LevelMask {
+        self.0.debug.load(Ordering::Relaxed)
+    }
+
+    /// Changes what `-d` says.
+    pub fn set_debug_levels(&self, mask: LevelMask) {
+        self.0.debug.store(mask, Ordering::Relaxed);
         self.route();
     }
 
@@ -191,7 +251,7 @@ impl Log {
     }
 
     /// Takes one line to wherever its level goes.
-    fn write(&self, mask: LevelMask, text: &str) {
+    fn write(&self, mask: LevelMask, level: &'static str, text: &str) {
         let shared = &self.0;
         let now = shared.clock.now();
         if mask & shared.to_stderr.load(Ordering::Relaxed) != 0 {
@@ -200,7 +260,7 @@ impl Log {
         let to_syslog = mask & shared.to_syslog.load(Ordering::Relaxed) != 0;
         let to_file = mask & shared.to_file.load(Ordering::Relaxed) != 0;
         if to_syslog || to_file {
-            shared.queue.push(now, to_syslog, to_file, text);
+            shared.queue.push(now, level, (to_syslog, to_file), text);
         }
     }
 }

@@ -35,6 +35,12 @@ pub(super) fn mask_of(metadata: &Metadata<'_>) -> level::LevelMask {
     }
 }
 
+/// The name of an event's level: `any` for what is for everybody.
+fn name_of(metadata: &Metadata<'static>) -> &'static str {
+    let target = metadata.target();
+    if level::named(target).is_some() { target } else { "any" }
+}
+
 impl<S: Subscriber> Layer<S> for LevelLayer {
     fn register_callsite(&self, metadata: &'static Metadata<'static>) -> Interest {
         if !metadata.is_span() && mask_of(metadata) & self.log.enabled() != 0 {
@@ -60,7 +66,8 @@ impl<S: Subscriber> Layer<S> for LevelLayer {
             let mut text = text.borrow_mut();
             text.clear();
             event.record(&mut Text(&mut text));
-            self.log.write(mask_of(event.metadata()), &text);
+            self.log
+                .write(mask_of(event.metadata()), name_of(event.metadata()), &text);
             text.shrink_to(MAX_KEPT_BYTES);
         });
     }

@@ -90,3 +90,47 @@ fn disabled_levels_are_known_at_the_call_site() {
         assert!(tracing::enabled!(target: "stats", tracing::Level::INFO));
     });
 }
+
+#[test]
+fn settings_are_replaced_while_the_log_is_written() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+    let mut options = options(0, 0);
+    options.syslog.socket = folder.path().join("none");
+    let log = Log::new(options, Clock::system());
+    let mut global = GlobalConfig::default();
+    global.log_file = Some(one.clone());
+    global.log_file_only = true;
+    global.log_level = Some(LogLevel(level::STATS));
+    log.configure(&global).unwrap();
+    log.start_writer().unwrap();
+    tracing::subscriber::with_default(log.subscriber(), || {
+        tracing::info!(target: "stats", "conn=1 op=2 first");
+        global.log_file = Some(folder.path().join("no/such/folder"));
+        assert!(log.configure(&global).is_err());
+        tracing::info!(target: "stats", "still the old one");
+        global.log_file = Some(two.clone());
+        global.log_file_format = ironbark_config::LogFileFormat::Json;
+        // As cn=Monitor does: another change of the configuration leaves it alone.
+        log.set_levels(level::STATS | 512);
+        log.configure(&global).unwrap();
+        tracing::info!(target: "stats2", "conn=1 op=3 second");
+        global.log_level = Some(LogLevel(level::STATS));
+        global.log_file_only = true;
+        log.configure(&global).unwrap();
+    });
+    assert_eq!(log.levels(), level::STATS | 512, "loglevel has not changed");
+    global.log_level = None;
+    log.configure(&global).unwrap();
+    assert_eq!(log.levels(), 0, "what -s says");
+    log.close();
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    assert!(read(&one).contains("conn=1 op=2 first\n") && read(&one).ends_with("still the old one\n"));
+    let line = read(&two);
+    assert!(
+        line.ends_with("\"conn\":1,\"op\":3,\"message\":\"second\"}\n"),
+        "{line}"
+    );
+    assert_eq!(line.lines().count(), 1, "{line}");
+}

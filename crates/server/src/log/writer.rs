@@ -28,6 +28,8 @@ pub(super) struct Queue {
 struct Lines {
     heads: Vec<Head>,
     text: String,
+    /// What takes the place of the log file, each after so many lines.
+    replacements: Vec<(usize, Option<LogFile>)>,
     /// Lines that did not fit.
     lost: u64,
     closed: bool,
@@ -35,6 +37,7 @@ struct Lines {
 
 struct Head {
     time: WallTime,
+    level: &'static str,
     thread: usize,
     bytes: usize,
     to_syslog: bool,
@@ -55,7 +58,7 @@ impl Writer {
 
 impl Queue {
     /// Copies a line into the buffer, or counts it when the buffer is full.
-    pub(super) fn push(&self, time: WallTime, to_syslog: bool, to_file: bool, text: &str) {
+    pub(super) fn push(&self, time: WallTime, level: &'static str, (to_syslog, to_file): (bool, bool), text: &str) {
         let mut lines = lock(&self.lines);
         if lines.text.len() + text.len() > MAX_WAITING_BYTES || lines.heads.len() >= MAX_WAITING_LINES {
             lines.lost += 1;
@@ -64,6 +67,7 @@ impl Queue {
         lines.text.push_str(text);
         lines.heads.push(Head {
             time,
+            level,
             thread: thread_number(),
             bytes: text.len(),
             to_syslog,
@@ -72,6 +76,17 @@ impl Queue {
         if lines.heads.len() == 1 {
             self.filled.notify_one();
         }
+    }
+}
+
+impl Queue {
+    /// What comes from now on goes to another log file, or to none.
+    pub(super) fn replace_file(&self, file: Option<LogFile>) {
+        let mut lines = lock(&self.lines);
+        let before = lines.heads.len();
+        lines.replacements.push((before, file));
+        drop(lines);
+        self.filled.notify_one();
     }
 }
 
@@ -99,7 +114,7 @@ impl Outputs {
             taken.text.clear();
             taken.lost = 0;
             let mut waiting = lock(&queue.lines);
-            while waiting.heads.is_empty() && !waiting.closed {
+            while waiting.heads.is_empty() && !waiting.closed && waiting.replacements.is_empty() {
                 waiting = queue.filled.wait(waiting).unwrap_or_else(PoisonError::into_inner);
             }
             taken.closed = waiting.closed;
@@ -107,19 +122,24 @@ impl Outputs {
             // The flag has to be seen in the next round too.
             taken.closed |= waiting.closed;
             drop(waiting);
-            self.write(&taken);
+            self.write(&mut taken);
         }
     }
 
-    fn write(&mut self, lines: &Lines) {
+    fn write(&mut self, lines: &mut Lines) {
         let mut text = lines.text.as_str();
-        for head in &lines.heads {
+        let mut replacements = lines.replacements.drain(..).peekable();
+        for (number, head) in lines.heads.iter().enumerate() {
+            while let Some((_, file)) = replacements.next_if(|(before, _)| *before <= number) {
+                self.replace_file(file);
+            }
             let Some((line, rest)) = text.split_at_checked(head.bytes) else {
                 break;
             };
             text = rest;
             self.write_line(head, line);
         }
+        replacements.for_each(|(_, file)| self.replace_file(file));
         if let (1.., Some(last)) = (lines.lost, lines.heads.last()) {
             let complaint = format!(
                 "log: {} lines lost, the log is written more slowly than it grows",
@@ -130,6 +150,13 @@ impl Outputs {
         if let Some(file) = &mut self.file {
             file.flush();
         }
+    }
+
+    fn replace_file(&mut self, file: Option<LogFile>) {
+        if let Some(old) = &mut self.file {
+            old.flush();
+        }
+        self.file = file;
     }
 
     fn write_line(&mut self, head: &Head, line: &str) {
@@ -146,7 +173,7 @@ impl Outputs {
             }
         }
         if let (true, Some(file)) = (head.to_file, &mut self.file) {
-            file.push(head.time, head.thread, line);
+            file.push(head.time, head.thread, head.level, line);
         }
     }
 }
@@ -176,15 +203,32 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
         let queue = Arc::<Queue>::default();
-        queue.push(WallTime::from_unix_micros(0), false, true, "before the start");
+        let push = |text: &str| queue.push(WallTime::from_unix_micros(0), "any", (false, true), text);
+        push("before the start");
         let writer = Writer::start(&queue, None, Some(log_file(&path))).unwrap();
         for number in 0..999 {
-            queue.push(WallTime::from_unix_micros(0), false, true, &format!("line {number}"));
+            push(&format!("line {number}"));
         }
         drop(writer);
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 1000);
         assert!(text.ends_with("line 998\n"));
+    }
+
+    #[test]
+    fn a_file_that_takes_the_place_of_another_gets_what_comes_after() {
+        let folder = tempfile::tempdir().unwrap();
+        let (before, after) = (folder.path().join("before"), folder.path().join("after"));
+        let queue = Arc::<Queue>::default();
+        let push = |text: &str| queue.push(WallTime::from_unix_micros(0), "any", (false, true), text);
+        let writer = Writer::start(&queue, None, Some(log_file(&before))).unwrap();
+        push("one");
+        queue.replace_file(Some(log_file(&after)));
+        push("two");
+        drop(writer);
+        let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+        assert!(read(&before).ends_with("one\n") && !read(&before).contains("two"));
+        assert!(read(&after).ends_with("two\n") && !read(&after).contains("one"));
     }
 
     #[test]
@@ -194,7 +238,7 @@ mod tests {
         let queue = Arc::<Queue>::default();
         let long = "x".repeat(MAX_WAITING_BYTES / 2 + 1);
         for _ in 0..4 {
-            queue.push(WallTime::from_unix_micros(0), false, true, &long);
+            queue.push(WallTime::from_unix_micros(0), "any", (false, true), &long);
         }
         drop(Writer::start(&queue, None, Some(log_file(&path))).unwrap());
         let text = std::fs::read_to_string(&path).unwrap();

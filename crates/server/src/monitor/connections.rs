@@ -43,6 +43,7 @@ fn add_connection(tree: &mut Tree<'_>, status: &Status) {
             node.count("monitorConnectionOpsExecuting", executing);
             node.count("monitorConnectionOpsPending", status.pending.load(Relaxed).into());
             node.count("monitorConnectionOpsCompleted", received.saturating_sub(executing));
+            node.count("monitorConnectionOpsAsync", 0);
             node.count("monitorConnectionGet", reads.saturating_add(waits));
             node.count("monitorConnectionRead", reads);
             node.count("monitorConnectionWrite", waits);

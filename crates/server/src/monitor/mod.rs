@@ -3,19 +3,27 @@
 //! The tree, its object classes and its attributes are those of slapd's back-monitor. What has no counterpart here is left out: every
 //! value that is shown is true.
 
+mod change;
 mod connections;
+mod databases;
 mod operations;
+mod own;
 mod threads;
 mod tree;
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use ironbark_config::DatabaseKind;
-use ironbark_directory::{Configuration, Context, Directory, VirtualContext, complete_entries};
-use ironbark_model::{Dn, Entry};
+use ironbark_config::Operations;
+use ironbark_directory::{
+    ChangeAuthor, Configuration, Directory, OperationError, VirtualChange, VirtualContext, complete_entries,
+};
+use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_runtime::{Clock, WallTime};
 
-use self::tree::{Tree, generalized_time};
+use self::{
+    change::Change,
+    tree::{Tree, generalized_time},
+};
 use crate::{log::Log, log::level, pool::Pool};
 
 /// The naming context cn=Monitor.
@@ -66,68 +74,6 @@ impl Monitor {
         });
     }
 
-    fn backends(tree: &mut Tree<'_>, configuration: &Configuration) {
-        tree.container(
-            "Backends",
-            "This subsystem contains information about available backends.",
-            |node| {
-                for kind in BACKENDS {
-                    node.set("monitoredInfo", kind);
-                }
-            },
-        );
-        for (number, kind) in BACKENDS.iter().enumerate() {
-            tree.add(&[&format!("Backend {number}"), "Backends"], "monitoredObject", |node| {
-                node.set("monitoredInfo", kind);
-                node.set("monitorRuntimeConfig", "FALSE");
-                for context in configuration
-                    .contexts
-                    .iter()
-                    .filter(|context| backend_name(context) == *kind)
-                {
-                    node.set(
-                        "seeAlso",
-                        &format!("cn=Database {},cn=Databases,cn=Monitor", context.number),
-                    );
-                }
-            });
-        }
-    }
-
-    fn databases(tree: &mut Tree<'_>, configuration: &Configuration) {
-        tree.container(
-            "Databases",
-            "This subsystem contains information about configured databases.",
-            |node| {
-                node.set("readOnly", boolean(false));
-                for context in &configuration.contexts {
-                    suffixes(node, context);
-                }
-            },
-        );
-        tree.add(&["Frontend", "Databases"], "monitoredObject", |node| {
-            node.set("monitoredInfo", "frontend");
-            node.set("monitorIsShadow", boolean(false));
-            node.set("readOnly", boolean(configuration.frontend.settings.read_only));
-        });
-        for context in &configuration.contexts {
-            let kind = backend_name(context);
-            tree.add(
-                &[&format!("Database {}", context.number), "Databases"],
-                "monitoredObject",
-                |node| {
-                    node.set("monitoredInfo", kind);
-                    node.set("monitorIsShadow", boolean(false));
-                    suffixes(node, context);
-                    node.set("readOnly", boolean(context.settings.read_only));
-                    if let Some(number) = BACKENDS.iter().position(|known| *known == kind) {
-                        node.set("seeAlso", &format!("cn=Backend {number},cn=Backends,cn=Monitor"));
-                    }
-                },
-            );
-        }
-    }
-
     fn listeners(&self, tree: &mut Tree<'_>) {
         tree.container(
             "Listeners",
@@ -148,28 +94,14 @@ impl Monitor {
 
     fn log(&self, tree: &mut Tree<'_>) {
         tree.container("Log", "This subsystem contains information about logging.", |node| {
+            node.set(
+                "description",
+                "Set the attribute \"managedInfo\" to the desired log levels.",
+            );
             for name in level::names(self.log.levels()) {
                 node.set("managedInfo", &name);
             }
         });
-    }
-
-    fn overlays(&self, tree: &mut Tree<'_>) {
-        tree.container(
-            "Overlays",
-            "This subsystem contains information about available overlays.",
-            |node| {
-                for name in &self.facts.overlays {
-                    node.set("monitoredInfo", name);
-                }
-            },
-        );
-        for (number, name) in self.facts.overlays.iter().enumerate() {
-            tree.add(&[&format!("Overlay {number}"), "Overlays"], "monitoredObject", |node| {
-                node.set("monitoredInfo", name);
-                node.set("monitorRuntimeConfig", boolean(false));
-            });
-        }
     }
 
     fn time(&self, tree: &mut Tree<'_>) {
@@ -188,10 +120,34 @@ impl Monitor {
 }
 
 impl VirtualContext for Monitor {
+    fn refreshed(&self, configuration: &Configuration, entry: &Entry, sent: u32) -> Option<Entry> {
+        operations::refreshed(&configuration.schema, entry, sent)
+    }
+
+    fn writes(&self) -> Operations {
+        Operations::MODIFY
+    }
+
+    fn change(&self, change: &VirtualChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
+        let VirtualChange::Modify { dn, modifications } = change else {
+            return Err(OperationError::code(ResultCode::UNWILLING_TO_PERFORM));
+        };
+        match change::read(by.configuration, self.log.levels(), dn, modifications)? {
+            Change::Levels(levels) => self.log.set_levels(levels),
+            Change::ReadOnly(number, is_read_only) => by
+                .directory
+                .set_read_only(number, is_read_only)
+                .map_err(|error| OperationError::new(ResultCode::OTHER, error.to_string()))?,
+            Change::Nothing => {}
+        }
+        tracing::info!(target: "any", "monitor: {} changed {}", by.dn, dn.pretty());
+        Ok(())
+    }
+
     fn entries(&self, configuration: &Configuration) -> Arc<[Entry]> {
         let mut tree = Tree::new(&configuration.schema, &self.suffix, self.started);
         Self::base(&mut tree);
-        Self::backends(&mut tree, configuration);
+        databases::add_backends(&mut tree, configuration);
         let server = self
             .server
             .get()
@@ -199,13 +155,13 @@ impl VirtualContext for Monitor {
         if let Some((_, pool)) = &server {
             connections::add(&mut tree, pool, self.facts.max_descriptors);
         }
-        Self::databases(&mut tree, configuration);
+        databases::add_databases(&mut tree, configuration, &self.facts.overlays);
         self.listeners(&mut tree);
         self.log(&mut tree);
         if let Some((directory, _)) = &server {
             operations::add(&mut tree, directory.statistics());
         }
-        self.overlays(&mut tree);
+        databases::add_overlays(&mut tree, configuration, &self.facts.overlays);
         tree.container("SASL", "This subsystem contains information about SASL.", |_| {});
         if let Some((directory, pool)) = &server {
             operations::add_statistics(&mut tree, directory.statistics());
@@ -216,21 +172,10 @@ impl VirtualContext for Monitor {
         if let Some((_, pool)) = &server {
             threads::add_waiters(&mut tree, pool);
         }
+        if let Some((directory, _)) = &server {
+            own::add(&mut tree, configuration, directory);
+        }
         complete_entries(configuration, tree.finish())
-    }
-}
-
-fn backend_name(context: &Context) -> &'static str {
-    context.settings.kind.name()
-}
-
-fn suffixes(node: &mut tree::Node<'_>, context: &Context) {
-    let is_monitor = context.settings.kind == DatabaseKind::Monitor;
-    for suffix in context.suffixes() {
-        node.set(
-            if is_monitor { "monitorContext" } else { "namingContexts" },
-            suffix.pretty(),
-        );
     }
 }
 

@@ -1,9 +1,8 @@
 //! cn=Operations and cn=Statistics of cn=Monitor.
 
-use std::sync::atomic::Ordering::Relaxed;
-
 use ironbark_directory::Statistics;
 use ironbark_ldap_proto::Operation;
+use ironbark_model::{Entry, Schema};
 
 use super::tree::Tree;
 
@@ -35,8 +34,8 @@ pub(super) fn add(tree: &mut Tree<'_>, statistics: &Statistics) {
 pub(super) fn add_statistics(tree: &mut Tree<'_>, statistics: &Statistics) {
     tree.container("Statistics", "This subsystem contains statistics.", |_| {});
     for (name, value) in [
-        ("Bytes", statistics.octets_sent.load(Relaxed)),
-        ("PDU", statistics.pdus_sent.load(Relaxed)),
+        ("Bytes", statistics.octets_sent()),
+        ("PDU", statistics.pdus_sent()),
         ("Entries", statistics.entries()),
         ("Referrals", statistics.references()),
     ] {
@@ -46,8 +45,27 @@ pub(super) fn add_statistics(tree: &mut Tree<'_>, statistics: &Statistics) {
     }
 }
 
+/// The counters of what was sent count what the search that shows them has sent already, as in slapd.
+pub(super) fn refreshed(schema: &Schema, entry: &Entry, sent: u32) -> Option<Entry> {
+    const COUNTERS: [&[u8]; 2] = [
+        b"cn=pdu,cn=statistics,cn=monitor",
+        b"cn=entries,cn=statistics,cn=monitor",
+    ];
+    if sent == 0 || !COUNTERS.contains(&entry.dn.normalized()) {
+        return None;
+    }
+    let counter = schema.attribute_description(b"monitorCounter").ok()?;
+    let mut entry = entry.clone();
+    let attributes = &mut entry.attributes;
+    let attribute = attributes.iter_mut().find(|known| known.description == counter)?;
+    let value = attribute.values.first_mut()?;
+    let count: u64 = std::str::from_utf8(value).ok()?.parse().ok()?;
+    *value = (count + u64::from(sent)).to_string().into_bytes();
+    Some(entry)
+}
+
 /// In slapd's order, with slapd's names.
-const KINDS: [(Operation, &str); 10] = [
+pub(super) const KINDS: [(Operation, &str); 10] = [
     (Operation::Bind, "Bind"),
     (Operation::Unbind, "Unbind"),
     (Operation::Search, "Search"),

@@ -14,6 +14,8 @@ pub struct DatabaseStat {
     pub entries: u64,
     /// Pages of the file that have been used (`olmMDBPagesUsed`).
     pub pages_used: u64,
+    /// Those of them that hold nothing of the last commit, with those that list them (`olmMDBPagesFree`).
+    pub pages_free: u64,
     /// Pages that the map has room for (`olmMDBPagesMax`).
     pub pages_max: u64,
     /// Bytes of a page.
@@ -24,15 +26,26 @@ pub struct DatabaseStat {
     pub readers_max: u32,
 }
 
+/// Pages at the beginning of each file.
+const META_PAGES: usize = 2;
+
 impl Database {
     /// Figures as of now.
     pub fn stat(&self) -> Result<DatabaseStat, StoreError> {
         let info = self.env.info();
         let txn = self.env.read_txn()?;
         let page_size = u64::from(self.tables.entries.stat(&txn)?.page_size).max(1);
+        let pages_used = info.last_page_number as u64 + 1;
+        let unnamed = self.env.unnamed_database_stat();
+        let mut held = META_PAGES + unnamed.branch_pages + unnamed.leaf_pages + unnamed.overflow_pages;
+        for table in self.tables.all() {
+            let stat = table.stat(&txn)?;
+            held += stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
+        }
         Ok(DatabaseStat {
             entries: self.tables.entries.len(&txn)?,
-            pages_used: info.last_page_number as u64 + 1,
+            pages_used,
+            pages_free: pages_used.saturating_sub(held as u64),
             pages_max: info.map_size as u64 / page_size,
             page_size,
             readers_used: info.number_of_readers,

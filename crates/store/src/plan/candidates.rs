@@ -3,7 +3,7 @@
 use heed::{RoRange, types::Bytes};
 use smallvec::SmallVec;
 
-use super::{Plan, Source, read_ahead::ReadAhead};
+use super::{Plan, Source, conjunction::Common, read_ahead::ReadAhead};
 use crate::{EntryId, Record, StoreError, View, varint};
 
 /// Entry IDs in ascending order, each still to be verified: scope and filter are checked on the record.
@@ -19,6 +19,10 @@ enum Inner<'t> {
         buffer: std::vec::IntoIter<EntryId>,
         after: EntryId,
     },
+    Lists {
+        common: Common<'t>,
+        after: EntryId,
+    },
     Rows {
         rows: RoRange<'t, Bytes, Bytes>,
         /// Where LMDB was told not to.
@@ -27,7 +31,7 @@ enum Inner<'t> {
 }
 
 /// IDs that are taken from a bitmap at a time.
-const BUFFER: usize = 256;
+const BUFFER: usize = 32;
 
 impl<'t> Candidates<'t> {
     pub(crate) fn new(view: View<'t>, plan: &Plan, after: EntryId) -> Result<Self, StoreError> {
@@ -44,7 +48,12 @@ impl<'t> Candidates<'t> {
                 buffer: Vec::new().into_iter(),
                 after,
             },
-            Source::All => {
+            Source::Lists(lists) if plan.indexes_are_those_of(view) => Inner::Lists {
+                common: lists.open(view),
+                after,
+            },
+            // A list may be of an index that has gone or is being built anew.
+            Source::All | Source::Lists(_) => {
                 let start = varint::Key::new(after);
                 let range = (std::ops::Bound::Excluded(start.bytes()), std::ops::Bound::Unbounded);
                 Inner::Rows {
@@ -72,6 +81,11 @@ impl<'t> Candidates<'t> {
                 *after = next.last().copied().unwrap_or(EntryId::MAX);
                 *buffer = next.into_iter();
                 Ok(buffer.next())
+            }
+            Inner::Lists { common, after } => {
+                let next = common.next(*after)?;
+                *after = next.unwrap_or(EntryId::MAX);
+                Ok(next)
             }
             Inner::Rows { rows, read_ahead } => Ok(next_row(self.view, rows, read_ahead)?.map(|record| record.id)),
         }

@@ -15,13 +15,13 @@ use crate::{
     catalog::{Index, IndexKind},
     hash,
     keys::{self, END, KeySet, ORDERED_LIMIT, START},
-    posting::IdSet,
+    posting::{IdSet, ListName},
 };
 
 /// A list, or all lists whose keys begin with `key` and go on for `tail` bytes.
 #[derive(Clone, Debug)]
 pub(super) struct ListKey {
-    pub(super) key: SmallVec<[u8; 16]>,
+    pub(super) key: ListName,
     pub(super) tail: usize,
 }
 
@@ -310,7 +310,7 @@ fn push_trigrams(index: &Index, framed: &[u8], lists: &mut Lists) {
 }
 
 fn list(index: &Index, key: &[u8], tail: usize) -> ListKey {
-    let mut bytes: SmallVec<[u8; 16]> = SmallVec::from_slice(&index.prefix);
+    let mut bytes: ListName = SmallVec::from_slice(&index.prefix);
     bytes.extend_from_slice(key);
     ListKey { key: bytes, tail }
 }

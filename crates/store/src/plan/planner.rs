@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 
 use super::{
     Chain, Outcome, Plan, Scope, Source, Term, TermKind, Way,
-    leaf::{Leaf, Lists},
+    conjunction::Conjunction,
+    leaf::{Leaf, ListKey, Lists},
     range, scope,
 };
 use crate::{
@@ -22,6 +23,10 @@ const MAX_PROBES: usize = 4096;
 const MAX_DEPTH: usize = 32;
 /// A set of at most this many candidates is verified at once.
 const FEW: u64 = 8;
+/// A list of at most this many is read at once.
+const SHORT: u64 = 16;
+/// So is a set that is put together of others.
+const READ_AT_ONCE: u64 = 4096;
 /// Reading an ID of a posting list costs about this part of verifying a candidate.
 const READ_FACTOR: u64 = 40;
 
@@ -29,6 +34,8 @@ const READ_FACTOR: u64 = 40;
 pub(super) enum Answer {
     /// At most these entries; `true`: all of them match.
     Set(IdSet, bool),
+    /// At most what lists have in common, to be read when wanted; `true`: all of them match.
+    Lists(Conjunction, bool),
     /// A set of about this many entries, to be fetched when wanted.
     Large(u64),
     /// Any entry, by the nature of the item.
@@ -76,12 +83,8 @@ pub(crate) fn plan(view: View<'_>, base: EntryId, scope: Scope, filter: &Compile
     if scope == Scope::Base {
         return Ok(finish(true, 1, Source::One(base), Way::Base));
     }
-    let (set, everything) = match answer {
-        Answer::Set(set, _) => (Some(set), false),
-        Answer::Everything => (None, true),
-        Answer::Large(_) | Answer::Unknown => (None, false),
-    };
-    let narrowed = scope::narrow(view, base, scope, set)?;
+    let everything = matches!(answer, Answer::Everything);
+    let narrowed = scope::narrow(view, base, scope, answer)?;
     let indexed = everything || narrowed.way != Way::Scan;
     Ok(finish(indexed, narrowed.estimate, narrowed.source, narrowed.way))
 }
@@ -150,13 +153,23 @@ impl Planner<'_, '_> {
             answer => Ok(answer),
         }
     }
+    /// As [`Self::fetch`], with lists read to a set.
+    fn fetch_set(&mut self, at: usize) -> Result<Answer, StoreError> {
+        Ok(match self.fetch(at)? {
+            Answer::Lists(lists, exact) => Answer::Set(lists.read(self.view)?, exact),
+            answer => answer,
+        })
+    }
     fn fetch_large(&mut self, at: usize) -> Result<Answer, StoreError> {
         match self.node(at) {
             Some(Node::And { .. }) => self.descend(|planner| planner.fetch_and(at)),
             Some(Node::Or { .. }) => self.descend(|planner| planner.fetch_or(at)),
             _ => match self.leaf(at)? {
                 Leaf::Union(lists, exact) => Ok(Answer::Set(self.union(&lists)?, exact)),
-                Leaf::Intersection(lists) => Ok(Answer::Set(self.intersection(&lists)?, false)),
+                Leaf::Intersection(lists) => {
+                    let operands = self.look_at_lists(&lists)?;
+                    self.combine(operands)
+                }
                 Leaf::Range(range) => Ok(Answer::Set(range::fetch(self.view, &range)?, false)),
                 Leaf::Set(set, exact) => Ok(Answer::Set(set, exact)),
                 Leaf::Everything => Ok(Answer::Everything),
@@ -188,6 +201,7 @@ impl Planner<'_, '_> {
         match &answer {
             Answer::Unknown => self.note(at, Outcome::NotIndexed),
             Answer::Set(set, _) => self.note(at, Outcome::Counted(set.len(), true)),
+            Answer::Lists(lists, _) => self.note(at, Outcome::Counted(lists.estimate(), lists.is_counted())),
             Answer::Large(count) => self.note(at, Outcome::Counted(*count, false)),
             Answer::Everything => {}
         }
@@ -204,30 +218,44 @@ impl Planner<'_, '_> {
             }
         }
         let (mut count, mut complete) = (0u64, true);
+        let mut filled: SmallVec<[_; 1]> = SmallVec::new();
         for one in lists {
             let estimate = list::estimate(self.view.txn, table, &one.key, one.tail)?;
             count = count.saturating_add(estimate.count);
             complete &= estimate.complete;
+            if estimate.count > 0 {
+                filled.push((one, estimate));
+            }
         }
-        if complete && count <= 4096 {
+        if let [(one, estimate)] = filled.as_slice()
+            && one.tail == 0
+            && count > SHORT
+        {
+            return Ok(Answer::Lists(Conjunction::one(one.key.clone(), *estimate), exact));
+        }
+        if complete && count <= READ_AT_ONCE {
             return Ok(Answer::Set(self.union(lists)?, exact));
         }
         Ok(Answer::Large(count))
     }
     fn probe_intersection(&mut self, lists: &Lists) -> Result<Answer, StoreError> {
-        let table = &self.view.tables().index;
-        let mut smallest = u64::MAX;
+        let operands = self.look_at_lists(lists)?;
+        self.combine_if_cheap(operands)
+    }
+    fn look_at_lists(&self, lists: &Lists) -> Result<Operands, StoreError> {
+        let mut operands = Operands::default();
         for one in lists {
-            let estimate = list::estimate(self.view.txn, table, &one.key, one.tail)?;
-            smallest = smallest.min(estimate.count);
-            if smallest <= FEW {
+            let estimate = list::estimate(self.view.txn, &self.view.tables().index, &one.key, one.tail)?;
+            if one.tail == 0 {
+                operands.add_lists(Conjunction::one(one.key.clone(), estimate));
+            } else {
+                operands.others.push((estimate.count, Operand::Lists(one.clone())));
+            }
+            if estimate.count <= FEW {
                 break;
             }
         }
-        if smallest <= 4096 {
-            return Ok(Answer::Set(self.intersection(lists)?, false));
-        }
-        Ok(Answer::Large(smallest))
+        Ok(operands)
     }
     fn union(&self, lists: &Lists) -> Result<IdSet, StoreError> {
         let mut set = IdSet::Nothing;
@@ -236,57 +264,22 @@ impl Planner<'_, '_> {
         }
         Ok(set)
     }
-    /// The smallest list, intersected with others while that pays.
-    fn intersection(&self, lists: &Lists) -> Result<IdSet, StoreError> {
-        let table = &self.view.tables().index;
-        let mut order: SmallVec<[(u64, usize); 8]> = SmallVec::new();
-        for (at, one) in lists.iter().enumerate() {
-            order.push((list::estimate(self.view.txn, table, &one.key, one.tail)?.count, at));
-        }
-        order.sort_unstable();
-        let mut result: Option<IdSet> = None;
-        for (count, at) in order {
-            let Some(one) = lists.get(at) else { continue };
-            let read = |set: &mut IdSet| list::read_prefix(self.view.txn, table, &one.key, one.tail, set);
-            match &mut result {
-                None => {
-                    let mut set = IdSet::Nothing;
-                    read(&mut set)?;
-                    result = Some(set);
-                }
-                Some(result) if pays(result.len(), count) => {
-                    let mut set = IdSet::Nothing;
-                    read(&mut set)?;
-                    result.intersect(&set);
-                }
-                Some(_) => break,
-            }
-        }
-        Ok(result.unwrap_or_default())
-    }
 
     /// Probes all children of an AND; a small set ends it at once.
     fn probe_and(&mut self, at: usize) -> Result<Answer, StoreError> {
         match self.look_at_and(at)? {
             Looked::Done(answer) => Ok(answer),
-            Looked::Children(children) => {
-                let smallest = children.iter().map(|child| child.0).min();
-                match smallest {
-                    Some(count) if count <= 4096 => self.combine_and(children),
-                    Some(count) => Ok(Answer::Large(count)),
-                    None => Ok(Answer::Unknown),
-                }
-            }
+            Looked::Operands(operands) => self.combine_if_cheap(operands),
         }
     }
     fn fetch_and(&mut self, at: usize) -> Result<Answer, StoreError> {
         match self.look_at_and(at)? {
             Looked::Done(answer) => Ok(answer),
-            Looked::Children(children) => self.combine_and(children),
+            Looked::Operands(operands) => self.combine(operands),
         }
     }
     fn look_at_and(&mut self, at: usize) -> Result<Looked, StoreError> {
-        let mut found: Vec<Operand> = Vec::new();
+        let mut operands = Operands::default();
         let mut everything = true;
         let mut children: SmallVec<[usize; 8]> = self.children(at).collect();
         // What costs one look and often decides alone comes first: `(&(objectClass=person)(uid=x))` looks at uid only.
@@ -294,41 +287,66 @@ impl Planner<'_, '_> {
         for child in children {
             match self.probe(child)? {
                 Answer::Set(set, _) if set.len() <= FEW => return Ok(Looked::Done(Answer::Set(set, false))),
-                Answer::Set(set, exact) => found.push((set.len(), child, Some((set, exact)))),
-                Answer::Large(count) => found.push((count, child, None)),
+                Answer::Set(set, _) => operands.others.push((set.len(), Operand::Set(set))),
+                Answer::Lists(lists, _) => operands.add_lists(lists),
+                Answer::Large(count) => operands.others.push((count, Operand::Node(child))),
                 Answer::Everything => continue,
                 Answer::Unknown => {}
             }
             everything = false;
         }
-        if everything {
-            return Ok(Looked::Done(Answer::Everything));
-        }
-        found.sort_by_key(|child| child.0);
-        Ok(Looked::Children(found))
+        Ok(if everything {
+            Looked::Done(Answer::Everything)
+        } else {
+            Looked::Operands(operands)
+        })
     }
-    fn combine_and(&mut self, children: Vec<Operand>) -> Result<Answer, StoreError> {
+    fn combine_if_cheap(&mut self, operands: Operands) -> Result<Answer, StoreError> {
+        match operands.smallest() {
+            Some(count) if count > READ_AT_ONCE && !operands.are_lists() => Ok(Answer::Large(count)),
+            _ => self.combine(operands),
+        }
+    }
+    /// What all operands have in common: the smallest, and others while reading them pays.
+    fn combine(&mut self, operands: Operands) -> Result<Answer, StoreError> {
+        let are_lists = operands.are_lists();
+        let Operands { lists, mut others } = operands;
+        match lists {
+            Some(lists) if are_lists && lists.estimate() > SHORT => return Ok(Answer::Lists(lists, false)),
+            Some(lists) => others.push((lists.estimate(), Operand::Common(lists))),
+            None => {}
+        }
+        others.sort_by_key(|operand| operand.0);
         let mut result: Option<IdSet> = None;
-        for (count, child, set) in children {
-            if let Some(result) = &result
-                && set.is_none()
-                && !pays(result.len(), count)
-            {
+        for (count, operand) in others {
+            let candidates = result.as_ref().map_or(u64::MAX, IdSet::len);
+            let is_read = matches!(operand, Operand::Set(_) | Operand::Common(_));
+            if candidates <= FEW || !is_read && !pays(candidates, count) {
                 break;
             }
-            let set = match set {
-                Some((set, _)) => set,
-                None => match self.fetch_large(child)? {
-                    Answer::Set(set, _) => set,
-                    _ => continue,
-                },
-            };
+            if let (Operand::Common(lists), Some(set)) = (&operand, &result) {
+                result = Some(lists.narrow(self.view, set)?);
+                continue;
+            }
+            let Some(set) = self.read(operand)? else { continue };
             match &mut result {
                 None => result = Some(set),
                 Some(result) => result.intersect(&set),
             }
         }
         Ok(result.map_or(Answer::Unknown, |set| Answer::Set(set, false)))
+    }
+    fn read(&mut self, operand: Operand) -> Result<Option<IdSet>, StoreError> {
+        Ok(match operand {
+            Operand::Set(set) => Some(set),
+            Operand::Common(lists) => Some(lists.read(self.view)?),
+            Operand::Lists(lists) => Some(self.union(&SmallVec::from_elem(lists, 1))?),
+            Operand::Node(child) => match self.fetch_large(child)? {
+                Answer::Set(set, _) => Some(set),
+                Answer::Lists(lists, _) => Some(lists.read(self.view)?),
+                _ => None,
+            },
+        })
     }
 
     fn probe_or(&mut self, at: usize) -> Result<Answer, StoreError> {
@@ -341,6 +359,11 @@ impl Planner<'_, '_> {
                     all_exact &= exact;
                     union.unite(set);
                 }
+                Answer::Lists(lists, exact) if lists.estimate() <= READ_AT_ONCE => {
+                    all_exact &= exact;
+                    union.unite(lists.read(self.view)?);
+                }
+                Answer::Lists(lists, _) => large = large.saturating_add(lists.estimate()),
                 Answer::Large(count) => large = large.saturating_add(count.max(1)),
                 Answer::Everything => everything = true,
                 Answer::Unknown => unknown = true,
@@ -361,7 +384,7 @@ impl Planner<'_, '_> {
         let mut all_exact = true;
         let children: SmallVec<[usize; 8]> = self.children(at).collect();
         for child in children {
-            match self.fetch(child)? {
+            match self.fetch_set(child)? {
                 Answer::Set(set, exact) => {
                     all_exact &= exact;
                     union.unite(set);
@@ -378,10 +401,11 @@ impl Planner<'_, '_> {
         let total = self.view.entry_count()?;
         let large = match &answer {
             Answer::Set(set, true) => set.len() > total / 2,
+            Answer::Lists(lists, true) => lists.estimate() > total / 2,
             Answer::Large(count) => *count > total / 2,
             _ => false,
         };
-        if large && let Answer::Set(set, true) = self.fetch(at + 1)? {
+        if large && let Answer::Set(set, true) = self.fetch_set(at + 1)? {
             let mut rest = IdSet::Nothing;
             rest.insert_run(1, self.view.last_entry()?);
             rest.subtract(&set);
@@ -420,12 +444,48 @@ impl Planner<'_, '_> {
     }
 }
 
-/// An operand of an AND: its size, its node, and its answer if that is there already.
-type Operand = (u64, usize, Option<(IdSet, bool)>);
+/// What an AND is made of.
+#[derive(Default)]
+struct Operands {
+    /// All plain lists.
+    lists: Option<Conjunction>,
+    /// With their sizes.
+    others: Vec<(u64, Operand)>,
+}
+
+enum Operand {
+    Set(IdSet),
+    /// What lists have in common.
+    Common(Conjunction),
+    /// All lists with a prefix.
+    Lists(ListKey),
+    /// A filter node to be fetched.
+    Node(usize),
+}
+
+impl Operands {
+    fn add_lists(&mut self, added: Conjunction) {
+        match &mut self.lists {
+            None => self.lists = Some(added),
+            Some(lists) => lists.and(added),
+        }
+    }
+    fn smallest(&self) -> Option<u64> {
+        let lists = self.lists.as_ref().map(Conjunction::estimate);
+        self.others.iter().map(|operand| operand.0).chain(lists).min()
+    }
+    /// Whether the lists will do: nothing else is there already or pays its reading.
+    fn are_lists(&self) -> bool {
+        let Some(lists) = &self.lists else { return false };
+        let is_wanted =
+            |(count, operand): &(u64, Operand)| matches!(operand, Operand::Set(_)) || pays(lists.estimate(), *count);
+        !self.others.iter().any(is_wanted)
+    }
+}
 
 enum Looked {
     Done(Answer),
-    Children(Vec<Operand>),
+    Operands(Operands),
 }
 
 /// Whether reading `count` IDs costs less than verifying `candidates`.

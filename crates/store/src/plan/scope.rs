@@ -1,6 +1,6 @@
 //! The scope as a source of candidates: small subtrees are walked through `names`, whatever the index says.
 
-use super::{Scope, Source, Way};
+use super::{Scope, Source, Way, planner::Answer};
 use crate::{EntryId, StoreError, View, posting::IdSet, record::codec, varint};
 
 /// Index answers up to this size are verified without a look at the scope.
@@ -17,21 +17,22 @@ pub(super) struct Narrowed {
     pub(super) way: Way,
 }
 
-/// Chooses between the index answer (`None`: no index) and the scope.
-pub(super) fn narrow(view: View<'_>, base: EntryId, scope: Scope, set: Option<IdSet>) -> Result<Narrowed, StoreError> {
+/// Chooses between the index answer and the scope.
+pub(super) fn narrow(view: View<'_>, base: EntryId, scope: Scope, answer: Answer) -> Result<Narrowed, StoreError> {
     let of_index = |set: IdSet, way| Narrowed {
         estimate: set.len(),
         source: Source::of(set),
         way,
     };
-    let set = match set {
-        Some(set) if set.len() <= FEW => return Ok(of_index(set, Way::Index)),
-        set => set,
-    };
     let total = view.entry_count()?;
-    let size = set.as_ref().map_or(total, IdSet::len);
+    let size = match &answer {
+        Answer::Set(set, _) => set.len(),
+        Answer::Lists(lists, _) => lists.estimate(),
+        _ => total,
+    };
     let limit = (size / WALK_PART).max(SHORT_WALK);
     let walked = match scope {
+        _ if size <= FEW => None,
         Scope::Base => None,
         Scope::OneLevel => children(view, base, limit)?,
         Scope::Subtree | Scope::Children if view.is_everything(base)? => None,
@@ -42,14 +43,20 @@ pub(super) fn narrow(view: View<'_>, base: EntryId, scope: Scope, set: Option<Id
     } else {
         Way::Subtree
     };
-    Ok(match (walked, set) {
-        (Some(mut walked), Some(set)) => {
+    Ok(match (walked, answer) {
+        (Some(mut walked), Answer::Set(set, _)) => {
             walked.intersect(&set);
             of_index(walked, Way::IndexAndScope)
         }
-        (Some(walked), None) => of_index(walked, way),
-        (None, Some(set)) => of_index(set, Way::Index),
-        (None, None) => Narrowed {
+        (Some(walked), Answer::Lists(lists, _)) => of_index(lists.narrow(view, &walked)?, Way::IndexAndScope),
+        (Some(walked), _) => of_index(walked, way),
+        (None, Answer::Set(set, _)) => of_index(set, Way::Index),
+        (None, Answer::Lists(lists, _)) => Narrowed {
+            estimate: size,
+            source: Source::Lists(lists),
+            way: Way::Index,
+        },
+        (None, _) => Narrowed {
             source: Source::All,
             estimate: total,
             way: Way::Scan,

@@ -184,47 +184,139 @@ impl Runs {
 
 /// Calls `run` with ascending inclusive runs (neighbours may touch). `None`: damaged.
 pub(crate) fn visit(first: EntryId, value: &[u8], mut run: impl FnMut(EntryId, EntryId)) -> Option<()> {
-    let Some((&form, mut rest)) = value.split_first() else {
-        run(first, first);
-        return Some(());
-    };
-    varint::take(&mut rest)?;
-    match form {
-        DELTAS => {
-            let mut id = first;
-            run(id, id);
-            while !rest.is_empty() {
-                id = id.checked_add(varint::take(&mut rest)?)?.checked_add(1)?;
-                run(id, id);
-            }
-        }
-        BITMAP => {
-            run(first, first);
-            let mut base = first.checked_add(1)?;
-            for &byte in rest {
-                let mut bits = byte;
-                while bits != 0 {
-                    let id = base.checked_add(u64::from(bits.trailing_zeros()))?;
-                    run(id, id);
-                    bits &= bits - 1;
-                }
-                base = base.checked_add(8)?;
-            }
-        }
-        RUNS => {
-            let mut from = first;
-            loop {
-                let to = from.checked_add(varint::take(&mut rest)?)?;
-                run(from, to);
-                if rest.is_empty() {
-                    break;
-                }
-                from = to.checked_add(varint::take(&mut rest)?)?.checked_add(2)?;
-            }
-        }
-        _ => return None,
+    let mut reader = Reader::open(first, value)?;
+    run(reader.from, reader.to);
+    while reader.advance()? {
+        run(reader.from, reader.to);
     }
     Some(())
+}
+
+/// A place in a chunk.
+#[derive(Clone, Debug)]
+pub(crate) struct Reader<'c> {
+    form: Form,
+    first: EntryId,
+    /// The run that is being read: one ID, or a run of the form of runs.
+    from: EntryId,
+    to: EntryId,
+    /// What follows it; of a bitmap, all.
+    rest: &'c [u8],
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Deltas,
+    Bitmap,
+    Runs,
+}
+
+impl<'c> Reader<'c> {
+    /// At the first ID. `None`: damaged.
+    pub(crate) fn open(first: EntryId, value: &'c [u8]) -> Option<Self> {
+        let (mut rest, mut form, mut to) = (value, Form::Deltas, first);
+        if let Some((&byte, payload)) = value.split_first() {
+            rest = payload;
+            varint::take(&mut rest)?;
+            form = match byte {
+                DELTAS => Form::Deltas,
+                BITMAP => Form::Bitmap,
+                RUNS => Form::Runs,
+                _ => return None,
+            };
+        }
+        if form == Form::Runs {
+            to = first.checked_add(varint::take(&mut rest)?)?;
+        }
+        Some(Self {
+            form,
+            first,
+            from: first,
+            to,
+            rest,
+        })
+    }
+    /// Octets that have not been decoded.
+    pub(crate) fn left(&self) -> usize {
+        self.rest.len()
+    }
+    /// Whether there is a next run, which is then the present one. `None`: damaged.
+    fn advance(&mut self) -> Option<bool> {
+        match self.form {
+            Form::Bitmap => {
+                let next = self.bit_from(self.to.checked_add(1)?)?;
+                return Some(next.is_some());
+            }
+            _ if self.rest.is_empty() => return Some(false),
+            Form::Deltas => {
+                self.to = self.to.checked_add(varint::take(&mut self.rest)?)?.checked_add(1)?;
+                self.from = self.to;
+            }
+            Form::Runs => {
+                self.from = self.to.checked_add(varint::take(&mut self.rest)?)?.checked_add(2)?;
+                self.to = self.from.checked_add(varint::take(&mut self.rest)?)?;
+            }
+        }
+        Some(true)
+    }
+    /// The first ID that is not below `id`, if there is one. What is asked for must not fall. `None`: damaged.
+    #[inline]
+    pub(crate) fn at_or_after(&mut self, id: EntryId) -> Option<Option<EntryId>> {
+        match self.form {
+            Form::Deltas => {
+                let (mut at, mut rest) = (self.to, self.rest);
+                // Eight IDs at a time, while what is asked for lies behind them and their distances take a byte each.
+                while let Some((eight, behind)) = rest.split_first_chunk::<8>()
+                    && let Some(distance) = sum_of_short(u64::from_le_bytes(*eight))
+                    && let Some(next) = at.checked_add(distance + 8).filter(|&next| next < id)
+                {
+                    (at, rest) = (next, behind);
+                }
+                while at < id && !rest.is_empty() {
+                    at = at.checked_add(varint::take(&mut rest)?)?.checked_add(1)?;
+                }
+                (self.from, self.to, self.rest) = (at, at, rest);
+                Some((at >= id).then_some(at))
+            }
+            Form::Bitmap if self.to < id => self.bit_from(id),
+            Form::Bitmap => Some(Some(self.to)),
+            Form::Runs => {
+                while self.to < id {
+                    if !self.advance()? {
+                        return Some(None);
+                    }
+                }
+                Some(Some(self.from.max(id)))
+            }
+        }
+    }
+    /// The first ID of a bitmap that is not below `id`, which is above the first. `None`: damaged.
+    fn bit_from(&mut self, id: EntryId) -> Option<Option<EntryId>> {
+        let bit = id - self.first - 1;
+        let Ok(place) = usize::try_from(bit / 8) else {
+            return Some(None);
+        };
+        let mut bytes = self.rest.get(place..).unwrap_or_default().iter();
+        let (mut base, mut mask) = (id - bit % 8, 0xffu8 << (bit % 8));
+        Some(loop {
+            let Some(byte) = bytes.next() else { break None };
+            let bits = byte & mask;
+            if bits != 0 {
+                let found = base.checked_add(u64::from(bits.trailing_zeros()))?;
+                (self.from, self.to) = (found, found);
+                break Some(found);
+            }
+            base = base.checked_add(8)?;
+            mask = 0xff;
+        })
+    }
+}
+
+/// The sum of eight numbers of seven bits. `None`: one is longer.
+fn sum_of_short(bytes: u64) -> Option<u64> {
+    const LOW: u64 = 0x00ff_00ff_00ff_00ff;
+    let pairs = (bytes & LOW) + (bytes >> 8 & LOW);
+    (bytes & 0x8080_8080_8080_8080 == 0).then_some(pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48)
 }
 
 /// Number of IDs of a chunk, without reading them.
@@ -424,8 +516,20 @@ mod tests {
             prop_assert_eq!(all, ids);
         }
         #[test]
+        fn a_reader_finds_what_is_next(ids in ids(), asked in proptest::collection::btree_set(prop_oneof![0u64..2100, 0u64..1 << 50], 0..60)) {
+            let mut value = Vec::new();
+            runs_of(&ids).encode(false, &mut value);
+            let mut reader = Reader::open(*ids.first().unwrap(), &value).unwrap();
+            for id in asked {
+                prop_assert_eq!(reader.at_or_after(id), Some(ids.range(id..).next().copied()));
+            }
+        }
+        #[test]
         fn hostile_bytes_are_no_panic(first in any::<u64>(), bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let _ = Runs::decode(first, &bytes);
+            if let Some(mut reader) = Reader::open(first, &bytes) {
+                let _ = (reader.at_or_after(first / 2), reader.at_or_after(first.saturating_add(40)), reader.at_or_after(u64::MAX));
+            }
             let _ = count(&bytes);
         }
     }

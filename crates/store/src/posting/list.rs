@@ -9,12 +9,12 @@ use super::{
 };
 use crate::{EntryId, StoreError, tables::Table, varint};
 
-fn damaged() -> StoreError {
+pub(super) fn damaged() -> StoreError {
     StoreError::damaged("a posting chunk")
 }
 
 /// The key of a chunk.
-fn chunk_key(list: &[u8], first: EntryId) -> Vec<u8> {
+pub(super) fn chunk_key(list: &[u8], first: EntryId) -> Vec<u8> {
     let mut key = Vec::with_capacity(list.len() + varint::MAX_LENGTH);
     key.extend_from_slice(list);
     varint::put(&mut key, first);
@@ -22,7 +22,7 @@ fn chunk_key(list: &[u8], first: EntryId) -> Vec<u8> {
 }
 
 /// First ID of the chunk at `key`, if it belongs to `list`.
-fn first_of(list: &[u8], key: &[u8]) -> Option<EntryId> {
+pub(super) fn first_of(list: &[u8], key: &[u8]) -> Option<EntryId> {
     varint::read(key.strip_prefix(list)?)
 }
 
@@ -231,7 +231,7 @@ pub(crate) struct Estimate {
 }
 
 /// Chunks that an estimate looks at before it extrapolates.
-const ESTIMATE_CHUNKS: usize = 12;
+const ESTIMATE_CHUNKS: usize = 6;
 
 /// Estimates a list from its first chunks and its end.
 pub(crate) fn estimate(txn: &RoTxn<'_>, table: &Table, list: &[u8], tail: usize) -> Result<Estimate, StoreError> {
@@ -265,6 +265,18 @@ pub(crate) fn estimate(txn: &RoTxn<'_>, table: &Table, list: &[u8], tail: usize)
         reached = reached.max(first);
     }
     Ok(Estimate { count, complete: true })
+}
+
+/// Whether a list has more than `limit` IDs.
+pub(crate) fn exceeds(txn: &RoTxn<'_>, table: &Table, list: &[u8], limit: u64) -> Result<bool, StoreError> {
+    let mut count = 0u64;
+    for row in table.prefix_iter(txn, list)? {
+        count = count.saturating_add(chunk::count(row?.1).ok_or_else(damaged)?);
+        if count > limit {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// First ID of the last chunk.

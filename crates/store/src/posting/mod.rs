@@ -1,8 +1,10 @@
 //! Posting lists: for each index key the entry IDs that have it, in chunks.
 
 pub(crate) mod chunk;
+pub(crate) mod cursor;
 mod edit;
 pub(crate) mod list;
 pub(crate) mod set;
 
+pub(crate) use cursor::{Cursor, ListName};
 pub(crate) use set::IdSet;

@@ -230,9 +230,10 @@ impl WriteTransaction<'_> {
         for key in gone.iter().filter(|key| !left.contains(*key)) {
             list::remove(&mut self.txn, &table, key, id)?;
         }
+        let gone: FxHashSet<&[u8]> = gone.iter().collect();
         for key in come.iter() {
             // A value may have been added and removed again by a later change.
-            if gone.iter().any(|other| other == key) && !left.contains(key) {
+            if gone.contains(key) && !left.contains(key) {
                 continue;
             }
             list::insert(&mut self.txn, &table, key, id)?;

@@ -30,6 +30,7 @@ use self::{
 };
 use super::{
     chosen::Chosen,
+    config_database,
     context_csn::{self, ContextCsns},
     load_options::{LoadOptions, parse_sid},
     options::{Grammar, Options, Told},
@@ -131,6 +132,9 @@ fn parse_bytes(text: &str) -> Option<usize> {
 /// Loads; false when superiors are missing though the load went on (what else `-c` passes over does not count, as with slapd). The text
 /// of an error is empty when it has been printed.
 fn load(options: &Options, settings: Settings) -> Result<bool, String> {
+    if config_database::is_chosen(options) {
+        return config_database::change(options, &settings.load, false);
+    }
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
     let (input, total) = open_input(options)?;
     let mut opened = Vec::new();

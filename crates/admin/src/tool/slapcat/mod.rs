@@ -20,6 +20,7 @@ use ironbark_store::{Database, StoreError};
 use self::pieces::{Job, Piece};
 use super::{
     chosen::Chosen,
+    config_database,
     filter::Selection,
     options::{Grammar, Options, Told},
     owner,
@@ -96,6 +97,11 @@ impl From<StoreError> for Ended {
 /// Writes what was asked for; false when entries could not be read though it went on.
 fn write(options: &mut Options, writer: Writer) -> Result<bool, Ended> {
     Selection::base_of(options)?;
+    if config_database::is_chosen(options) {
+        let mut out = Output::new(options)?;
+        config_database::cat(options, writer, &mut |text| out.write(text))?;
+        return Ok(true);
+    }
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
     let selection = Selection::new(options, &chosen.configuration)?;
     let mut dump = Dump {

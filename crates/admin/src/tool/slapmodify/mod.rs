@@ -26,7 +26,7 @@ use ironbark_runtime::{Clock, Randomness};
 use self::waiting::{Sent, Waiting};
 use super::{
     chosen::{Chosen, database_of},
-    context_csn,
+    config_database, context_csn,
     load_options::LoadOptions,
     options::{Grammar, Options, Told},
     owner,
@@ -79,6 +79,9 @@ fn load_options(options: &Options) -> Result<LoadOptions, String> {
 }
 
 fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
+    if config_database::is_chosen(options) {
+        return config_database::change(options, settings, true);
+    }
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
     let input: Box<dyn BufRead> = match &options.file {
         None => Box::new(io::stdin().lock()),

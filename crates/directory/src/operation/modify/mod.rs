@@ -73,6 +73,7 @@ pub(crate) fn run(
         Before {
             entry: before.as_ref(),
             attributes: &plan.before,
+            deleted_tree: None,
         },
     )?;
     success.post_read = read_entry::post_read(execution, id)?;
@@ -174,7 +175,15 @@ pub(crate) fn run_internal(
     modifications: &[Modification],
 ) -> Result<Option<OperationError>, OperationError> {
     match plan_internal(execution, dn, modifications) {
-        Ok(effect) => execution.apply_further(effect).map(|_| None),
+        Ok(effect) => {
+            if execution.context.overlays.wants_request() {
+                execution.asked.push(Asked::Modify {
+                    dn: dn.pretty().to_owned(),
+                    modifications: modifications.to_vec(),
+                });
+            }
+            execution.apply_further(effect).map(|_| None)
+        }
         Err(refusal) => Ok(Some(refusal)),
     }
 }

@@ -2,6 +2,7 @@
 
 use ironbark_model::{Attribute, AttributeDescription, Dn, ResultCode, Schema, schema::entry_check::CheckedAttribute};
 use ironbark_store::{Record, ValueChange};
+use rustc_hash::FxHashSet;
 
 use super::{draft::Draft, draft::stored_attribute, increment};
 use crate::{
@@ -158,11 +159,11 @@ impl Planner<'_, '_> {
                 Err(self.missing("delete", description, "no such attribute"))
             };
         }
-        let (mut values, mut normals) = (Vec::new(), Vec::new());
+        let (mut values, mut normals, mut seen) = (Vec::new(), Vec::new(), FxHashSet::default());
         for (value, normal) in modification.values.iter().zip(&modification.normalized) {
             if self.draft.holds(description, normal)? {
                 // Naming a value twice deletes it once.
-                if !normals.contains(normal) {
+                if seen.insert(normal) {
                     values.push(value.clone());
                     normals.push(normal.clone());
                 }

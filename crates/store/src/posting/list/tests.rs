@@ -6,6 +6,7 @@ use heed::EnvOpenOptions;
 use proptest::prelude::*;
 
 use super::*;
+use crate::posting::Cursor;
 use crate::tables::{Environment, TABLE_COUNT, Tables};
 
 fn environment() -> (tempfile::TempDir, Environment, Tables) {
@@ -110,6 +111,36 @@ proptest! {
         let set = read(&txn, &tables.index, b"k").unwrap();
         prop_assert_eq!(set.len(), expected.len() as u64);
         prop_assert!(expected.iter().all(|&id| set.contains(id)));
+    }
+    #[test]
+    fn a_cursor_finds_what_is_next(
+        ids in prop_oneof![
+            proptest::collection::btree_set(1u64..400_000, 0..5000),
+            proptest::collection::btree_set(1u64..9000, 0..6000),
+            proptest::collection::btree_set(1u64..1 << 40, 0..3000),
+        ],
+        asked in prop_oneof![
+            proptest::collection::btree_set(0u64..400_000, 0..400),
+            proptest::collection::btree_set(0u64..9500, 0..3000),
+            proptest::collection::btree_set(any::<u64>(), 0..40),
+        ],
+    ) {
+        let (_directory, env, tables) = environment();
+        let mut txn = env.write_txn().unwrap();
+        let list: Vec<u64> = ids.iter().copied().collect();
+        insert_sorted(&mut txn, &tables.index, b"k", &list).unwrap();
+        for neighbour in [b"j", b"l"] {
+            insert_sorted(&mut txn, &tables.index, neighbour, &[1, 7, 1 << 41]).unwrap();
+        }
+        txn.commit().unwrap();
+        let txn = env.read_txn().unwrap();
+        let mut cursor = Cursor::new(&txn, tables.index, b"k"[..].into());
+        for id in asked {
+            prop_assert_eq!(cursor.at_or_after(id).unwrap(), ids.range(id..).next().copied(), "{}", id);
+        }
+        let limit = ids.len() as u64;
+        prop_assert!(!exceeds(&txn, &tables.index, b"k", limit).unwrap());
+        prop_assert!(limit == 0 || exceeds(&txn, &tables.index, b"k", limit - 1).unwrap());
     }
     #[test]
     fn insert_sorted_is_insert(

@@ -1,0 +1,177 @@
+//! Advice as text: what would pay and why, the lines to configure it in both forms, and what nobody uses.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use super::analysis::{Database, Kind, Proposal};
+
+/// Filters that are named for one proposal.
+const MOST_FILTERS: usize = 3;
+
+/// All of it. Writing to a string cannot fail.
+pub(super) fn text(databases: &[Database], advice: &[Vec<Proposal>]) -> String {
+    let mut text = String::new();
+    for (database, proposals) in databases.iter().zip(advice) {
+        let searches: u64 = database.asked.iter().map(|asked| asked.searches).sum();
+        let _ = writeln!(
+            text,
+            "{}: {} entries, {searches} searches remembered since the server started",
+            database.suffix, database.entries
+        );
+        if proposals.is_empty() {
+            text.push_str("  no further index would pay\n");
+        }
+        for proposal in proposals {
+            explain(&mut text, proposal);
+        }
+        if !proposals.is_empty() {
+            lines(&mut text, database, proposals);
+        }
+        unused(&mut text, database);
+        text.push('\n');
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
+fn explain(text: &mut String, proposal: &Proposal) {
+    let names: Vec<_> = proposal
+        .indexes
+        .iter()
+        .map(|term| format!("{} {}", term.attribute, term.kind.word()))
+        .collect();
+    let searches = proposal.searches.max(1);
+    let _ = writeln!(
+        text,
+        "  index {}: {} searches looked at {} entries each and returned {}; up to {} need not be looked at ({} in all)",
+        names.join(" together with "),
+        proposal.searches,
+        proposal.candidates / searches,
+        proposal.entries / searches,
+        proposal.gain() / searches,
+        proposal.gain()
+    );
+    for filter in proposal.filters.iter().take(MOST_FILTERS) {
+        let _ = writeln!(text, "    {filter}");
+    }
+    if let Some(more @ 1..) = proposal.filters.len().checked_sub(MOST_FILTERS) {
+        let _ = writeln!(text, "    and {more} more");
+    }
+}
+
+/// The lines for slapd.conf and for ldapmodify. An attribute has one line, so that one that is there is replaced.
+fn lines(text: &mut String, database: &Database, proposals: &[Proposal]) {
+    let mut wanted: BTreeMap<&str, BTreeSet<Kind>> = BTreeMap::new();
+    for term in proposals.iter().flat_map(|proposal| &proposal.indexes) {
+        wanted.entry(&term.attribute).or_default().insert(term.kind);
+    }
+    let present = |attribute: &str| -> BTreeSet<Kind> {
+        let of_it = database
+            .indexes
+            .iter()
+            .filter(|index| index.term.attribute.eq_ignore_ascii_case(attribute));
+        of_it.map(|index| index.term.kind).collect()
+    };
+    let words = |kinds: &BTreeSet<Kind>| kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(",");
+    text.push_str("  in slapd.conf:\n");
+    for (attribute, kinds) in &wanted {
+        let before = present(attribute);
+        if !before.is_empty() {
+            let _ = writeln!(text, "    # in place of {attribute} {}", words(&before));
+        }
+        let _ = writeln!(text, "    index {attribute} {}", words(&(&before | kinds)));
+    }
+    let _ = writeln!(
+        text,
+        "  for ldapmodify:\n    dn: olcDatabase={{{}}}mdb,cn=config\n    changetype: modify",
+        database.number
+    );
+    for (attribute, _) in wanted.iter().filter(|(attribute, _)| !present(attribute).is_empty()) {
+        let before = words(&present(attribute));
+        let _ = writeln!(
+            text,
+            "    delete: olcDbIndex\n    olcDbIndex: {attribute} {before}\n    -"
+        );
+    }
+    text.push_str("    add: olcDbIndex\n");
+    for (attribute, kinds) in &wanted {
+        let _ = writeln!(
+            text,
+            "    olcDbIndex: {attribute} {}",
+            words(&(&present(attribute) | kinds))
+        );
+    }
+}
+
+/// Indexes that cost writes and serve nobody; objectClass is always indexed.
+fn unused(text: &mut String, database: &Database) {
+    let is_unused =
+        |index: &&super::analysis::Index| index.uses == 0 && !index.term.attribute.eq_ignore_ascii_case("objectClass");
+    let names: Vec<_> = database
+        .indexes
+        .iter()
+        .filter(is_unused)
+        .map(|index| format!("{} {}", index.term.attribute, index.term.kind.word()))
+        .collect();
+    if !names.is_empty() {
+        let _ = writeln!(text, "  no search has used: {}", names.join(", "));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::own::advise::analysis::{Asked, Index, Term, advise};
+
+    #[test]
+    fn advice_has_both_forms_of_configuration() {
+        let term = |attribute: &str, kind| Term {
+            attribute: attribute.to_owned(),
+            kind,
+        };
+        let database = Database {
+            suffix: "dc=example,dc=com".to_owned(),
+            number: "2".to_owned(),
+            entries: 1_000,
+            indexes: ["objectClass eq 0", "sn pres 0", "uid eq 12", "cn sub 0"]
+                .iter()
+                .filter_map(|text| Index::parse(text))
+                .collect(),
+            asked: vec![Asked {
+                filter: "(|(sn=?)(mail=*?*))".to_owned(),
+                terms: vec![
+                    (term("sn", Kind::Equality), false),
+                    (term("mail", Kind::Substring), false),
+                ],
+                searches: 4,
+                candidates: 4_000,
+                entries: 8,
+            }],
+        };
+        let databases = [database];
+        assert_eq!(
+            text(&databases, &advise(&databases, 100)),
+            "dc=example,dc=com: 1000 entries, 4 searches remembered since the server started\n\
+             \x20 index mail sub together with sn eq: 4 searches looked at 1000 entries each and returned 2; up to 998 need not \
+             be looked at (3992 in all)\n\
+             \x20   (|(sn=?)(mail=*?*))\n\
+             \x20 in slapd.conf:\n\
+             \x20   index mail sub\n\
+             \x20   # in place of sn pres\n\
+             \x20   index sn eq,pres\n\
+             \x20 for ldapmodify:\n\
+             \x20   dn: olcDatabase={2}mdb,cn=config\n\
+             \x20   changetype: modify\n\
+             \x20   delete: olcDbIndex\n\
+             \x20   olcDbIndex: sn pres\n\
+             \x20   -\n\
+             \x20   add: olcDbIndex\n\
+             \x20   olcDbIndex: mail sub\n\
+             \x20   olcDbIndex: sn eq,pres\n\
+             \x20 no search has used: sn pres, cn sub\n"
+        );
+    }
+}

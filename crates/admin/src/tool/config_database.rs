@@ -1,0 +1,258 @@
+//! slapcat, slapadd and slapmodify on cn=config (`-n 0`, `-b cn=config`): the configuration directory itself.
+
+use std::{
+    fs::File,
+    io::{self, BufRead, BufReader},
+    path::Path,
+};
+
+use ironbark_config::olc::{self, ChangeError, Folder, Modification, ModificationKind, Tree, base_schema};
+use ironbark_ldif::{Change, FileResolver, ModifyKind, Reader, Record, RecordKind, Writer};
+use ironbark_model::{Attribute, Dn, Entry, Schema};
+use ironbark_server::{new_stamps, usual_folder};
+
+use super::{chosen::read_configuration, filter::Selection, load_options::LoadOptions, options::Options, owner};
+
+/// Whether a command line is about cn=config.
+pub(crate) fn is_chosen(options: &Options) -> bool {
+    let is_config = |text: &String| {
+        Dn::parse(base_schema(), text.as_bytes()).is_ok_and(|dn| dn.ancestor(1).normalized() == b"cn=config")
+    };
+    options.number == Some(0) || options.suffix.as_ref().is_some_and(is_config)
+}
+
+/// Writes cn=config as LDIF, an entry at a time.
+///
+/// # Errors
+/// The message for the user, or what `out` says.
+pub(crate) fn cat<E: From<String>>(
+    options: &Options,
+    writer: Writer,
+    out: &mut dyn FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let loaded = read_configuration(options)?;
+    let selection = Selection::new(options, &loaded.configuration)?;
+    let schema = &*loaded.configuration.schema;
+    // A directory is shown as it is, without what the server adds.
+    let tree = loaded.stored.as_ref().unwrap_or(&loaded.tree);
+    for entry in tree.entries(schema) {
+        if selection.holds_entry(schema, &entry) {
+            let mut text = Vec::new();
+            writer.entry(&mut text, schema, &entry);
+            out(&text)?;
+        }
+    }
+    Ok(())
+}
+
+/// A configuration directory that is being changed.
+struct Changes<'o> {
+    options: &'o Options,
+    folder: Folder,
+    /// What the files say.
+    stored: Option<Tree>,
+    /// What they shall say.
+    tree: Option<Tree>,
+}
+
+/// slapadd and slapmodify: LDIF into a configuration directory, record by record. Nothing is written when a record is refused, unless
+/// `-c` passes over it; false then.
+///
+/// # Errors
+/// The message for the user.
+pub(crate) fn change(options: &Options, load: &LoadOptions, modifies: bool) -> Result<bool, String> {
+    let mut changes = Changes::open(options, modifies)?;
+    let input: Box<dyn BufRead> = match &options.file {
+        None => Box::new(io::stdin().lock()),
+        Some(path) => Box::new(BufReader::new(
+            File::open(path).map_err(|error| format!("{}: {error}", path.display()))?,
+        )),
+    };
+    let mut reader = Reader::new(input, FileResolver::default());
+    if modifies {
+        reader = reader.with_modify_by_default();
+    }
+    let mut is_clean = true;
+    loop {
+        let record = match reader.read() {
+            Ok(Some(record)) => record,
+            Ok(None) => break,
+            Err(error) => return Err(format!("{}: {error}", options.program)),
+        };
+        if record.line < load.first_line {
+            continue;
+        }
+        let line = record.line;
+        if let Err(text) = changes.record(&record) {
+            let dn = String::from_utf8_lossy(&record.dn).into_owned();
+            let text = format!("{}: dn=\"{dn}\" (line={line}): {text}", options.program);
+            if options.keep_going == 0 {
+                return Err(text);
+            }
+            eprintln!("{text}");
+            is_clean = false;
+        }
+    }
+    changes.finish()?;
+    Ok(is_clean)
+}
+
+impl<'o> Changes<'o> {
+    fn open(options: &'o Options, modifies: bool) -> Result<Self, String> {
+        if options.config_file.is_some() {
+            let loaded = read_configuration(options)?;
+            let Some(folder) = loaded.folder else {
+                return Err(format!(
+                    "{}: the configuration is a slapd.conf file: give a configuration directory with -F",
+                    options.program
+                ));
+            };
+            return Ok(Self {
+                options,
+                folder,
+                stored: loaded.stored.clone(),
+                tree: Some(loaded.tree),
+            });
+        }
+        let path = options.config_directory.clone().unwrap_or_else(usual_folder);
+        if !Path::new(&path).is_dir() {
+            return Err(format!("{}: {}: no such directory", options.program, path.display()));
+        }
+        let folder = Folder::new(path);
+        if !folder.holds_configuration() {
+            if modifies {
+                return Err(format!(
+                    "{}: {}: holds no configuration",
+                    options.program,
+                    folder.path().display()
+                ));
+            }
+            return Ok(Self {
+                options,
+                folder,
+                stored: None,
+                tree: None,
+            });
+        }
+        let (stored, notices) = folder.read().map_err(|error| error.to_string())?;
+        for notice in notices {
+            eprintln!("{notice}");
+        }
+        Ok(Self {
+            options,
+            folder,
+            stored: Some(stored.clone()),
+            tree: Some(stored),
+        })
+    }
+
+    /// Carries out one record, and checks what the configuration is then.
+    fn record(&mut self, record: &Record) -> Result<(), String> {
+        let schema = match &self.tree {
+            Some(tree) => whole(tree).map_err(|error| error.to_string())?.schema,
+            None => base_schema().clone(),
+        };
+        let changed = self.changed(&schema, record)?;
+        whole(&changed).map_err(|error| error.to_string())?;
+        self.tree = Some(changed);
+        Ok(())
+    }
+
+    fn changed(&self, schema: &Schema, record: &Record) -> Result<Tree, String> {
+        let stamps = new_stamps("cn=config")?;
+        let dn = Dn::parse(schema, &record.dn).map_err(|_| "invalid DN".to_owned())?;
+        let refused = |error: ChangeError| match error.diagnostic_message.as_str() {
+            "" => format!("result code {}", error.result_code.0),
+            text => format!("{text} (result code {})", error.result_code.0),
+        };
+        let attributes = match &record.kind {
+            RecordKind::Content(attributes)
+            | RecordKind::Change {
+                change: Change::Add(attributes),
+                ..
+            } => attributes,
+            RecordKind::Change { change, .. } => {
+                let tree = self.tree.as_ref().ok_or("there is no configuration yet")?;
+                return other_change(tree, schema, &dn, change, &stamps)?.map_err(refused);
+            }
+        };
+        let entry = entry_of(schema, dn, attributes)?;
+        match &self.tree {
+            Some(tree) => tree.add(schema, &entry, &stamps),
+            None => Tree::begin(schema, &entry, &stamps),
+        }
+        .map_err(refused)
+    }
+
+    fn finish(self) -> Result<(), String> {
+        let Some(tree) = self.tree.filter(|_| !self.options.dry_run) else {
+            return Ok(());
+        };
+        let written = self.folder.write(self.stored.as_ref(), &tree);
+        written.map_err(|error| error.to_string())?;
+        owner::adopt_folder(self.folder.path()).map_err(|error| format!("{}: {error}", self.folder.path().display()))
+    }
+}
+
+/// The configuration that a tree is, with what the server adds.
+fn whole(tree: &Tree) -> Result<ironbark_config::Configuration, ironbark_config::ConfigError> {
+    let mut tree = tree.clone();
+    tree.complete();
+    olc::load(&tree)
+}
+
+fn other_change(
+    tree: &Tree,
+    schema: &Schema,
+    dn: &Dn,
+    change: &Change,
+    stamps: &olc::Stamps,
+) -> Result<Result<Tree, ChangeError>, String> {
+    let parse = |text: &[u8]| Dn::parse(schema, text).map_err(|_| "invalid DN".to_owned());
+    Ok(match change {
+        Change::Add(_) => return Err("an add is no other change".to_owned()),
+        Change::Delete => tree.delete(schema, dn),
+        Change::Modify(modifications) => {
+            let modifications = modifications.iter().map(|one| {
+                Ok(Modification {
+                    kind: match one.kind {
+                        ModifyKind::Add => ModificationKind::Add,
+                        ModifyKind::Delete => ModificationKind::Delete,
+                        ModifyKind::Replace => ModificationKind::Replace,
+                        ModifyKind::Increment => return Err("increment: not supported in cn=config".to_owned()),
+                    },
+                    attribute: String::from_utf8_lossy(&one.attribute).into_owned(),
+                    values: one.values.clone(),
+                })
+            });
+            tree.modify(schema, dn, &modifications.collect::<Result<Vec<_>, String>>()?, stamps)
+        }
+        Change::ModifyDn {
+            new_rdn, new_superior, ..
+        } => {
+            let superior = new_superior.as_deref().map(parse).transpose()?;
+            tree.rename(schema, dn, &parse(new_rdn)?, superior.as_ref(), stamps)
+        }
+    })
+}
+
+fn entry_of(schema: &Schema, dn: Dn, attributes: &[(Vec<u8>, Vec<u8>)]) -> Result<Entry, String> {
+    let mut entry = Entry::new(dn);
+    for (name, value) in attributes {
+        let description = schema
+            .attribute_description(name)
+            .map_err(|error| format!("{}: {error}", String::from_utf8_lossy(name)))?;
+        let known = entry
+            .attributes
+            .iter_mut()
+            .find(|known| known.description == description);
+        match known {
+            Some(known) => known.values.push(value.clone()),
+            None => entry.attributes.push(Attribute {
+                description,
+                values: vec![value.clone()],
+            }),
+        }
+    }
+    Ok(entry)
+}

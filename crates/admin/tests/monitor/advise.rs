@@ -1,0 +1,87 @@
+//! `ironbark advise`.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use common::{ironbark, succeed};
+use ironbark_testkit::{Flavor, Server};
+
+use super::populated;
+
+#[test]
+fn indexes_that_would_pay_are_named_and_do_pay() {
+    let mut server = populated("", 500);
+    let searches = |server: &Server| {
+        for number in 0..3 {
+            for filter in [
+                "(sn=Name 1)".to_owned(),
+                format!("(&(objectClass=inetOrgPerson)(mail=u{number}@example.com))"),
+                format!("(uid=u{number})"),
+                format!("(|(mail=u{number}@*)(uid=u{number}))"),
+            ] {
+                let arguments = ["-b", "dc=example,dc=com", &filter, "1.1"];
+                server.search(&arguments).unwrap().success().unwrap();
+            }
+        }
+    };
+    searches(&server);
+    let url = server.url();
+    let advice = succeed(&["advise", "-H", &url]);
+    assert_eq!(
+        advice,
+        "dc=example,dc=com: 501 entries, 12 searches remembered since the server started\n\
+         \x20 index mail sub: 3 searches looked at 501 entries each and returned 1; up to 500 need not be looked at (1500 in all)\n\
+         \x20   (|(mail=?*)(uid=?))\n\
+         \x20 index mail eq: 3 searches looked at 500 entries each and returned 1; up to 499 need not be looked at (1497 in all)\n\
+         \x20   (&(objectClass=?)(mail=?))\n\
+         \x20 index sn eq: 3 searches looked at 501 entries each and returned 250; up to 251 need not be looked at (753 in all)\n\
+         \x20   (sn=?)\n\
+         \x20 in slapd.conf:\n\
+         \x20   index mail eq,sub\n\
+         \x20   index sn eq\n\
+         \x20 for ldapmodify:\n\
+         \x20   dn: olcDatabase={1}mdb,cn=config\n\
+         \x20   changetype: modify\n\
+         \x20   add: olcDbIndex\n\
+         \x20   olcDbIndex: mail eq,sub\n\
+         \x20   olcDbIndex: sn eq\n\
+         \x20 no search has used: cn eq\n"
+    );
+    // The advice is taken: the lines are what the configuration takes, and nothing is left to advise.
+    server.stop().unwrap();
+    let path = server.config_path();
+    let lines: String = advice
+        .lines()
+        .filter_map(|line| line.strip_prefix("    index "))
+        .map(|line| format!("index {line}\n"))
+        .collect();
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(
+        &path,
+        text.replace("index objectClass", &format!("{lines}index objectClass")),
+    )
+    .unwrap();
+    succeed(&["slapindex", "-q", "-f", path.to_str().unwrap()]);
+    server.launch().unwrap();
+    searches(&server);
+    let advice = succeed(&["advise", "-H", &server.url()]);
+    assert!(advice.contains("\n  no further index would pay\n"), "{advice}");
+}
+
+#[test]
+fn a_server_that_shows_nothing_is_said_to() {
+    let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
+    let output = ironbark(&["advise", "-H", &server.url()]);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && complaint.contains("cn=Monitor"),
+        "{complaint}"
+    );
+    let denied = populated("access to * by dn=\"cn=Manager,dc=example,dc=com\" read by * none", 1);
+    let url = denied.url();
+    let output = ironbark(&["advise", "-H", &url]);
+    assert!(!output.status.success(), "{output:?}");
+    let name = "cn=Manager,dc=example,dc=com";
+    let advice = succeed(&["advise", "-H", &url, "-D", name, "-w", "secret"]);
+    assert!(advice.starts_with("dc=example,dc=com: 2 entries"), "{advice}");
+}

@@ -1,0 +1,31 @@
+//! `metrics-listener`.
+
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use crate::{
+    GlobalConfig,
+    setting::{Handler, Level::Global, OWN, Setting, Statement},
+};
+
+pub(super) const ROWS: &[Setting] = &[Setting::new(Global, &["metrics-listener"], &["olcMetricsListener"])
+    .takes("<address>:<port>", "")
+    .does(
+        "Serves figures for Prometheus at `/metrics`, and `/livez` and `/readyz` for probes, over HTTP on a port of its own. A port alone \
+         is one of 127.0.0.1; an IPv6 address stands in brackets. There is neither TLS nor a password: it is meant for loopback and for \
+         networks of administrators.",
+    )
+    .since(OWN)
+    .like(&["127.0.0.1:9389", "[::1]:9389"])
+    .obeyed(Handler::Global {
+        set,
+        get: |config, _| config.metrics_listener.iter().map(SocketAddr::to_string).collect(),
+    })];
+
+fn set(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let text = statement.one()?;
+    let on_loopback = |port| SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port);
+    let port = text.strip_prefix(':').unwrap_or(text).parse().map(on_loopback);
+    let address = text.parse().or(port);
+    config.metrics_listener = Some(address.map_err(|_| format!("\"{text}\" is no address with a port"))?);
+    Ok(())
+}

@@ -1,0 +1,209 @@
+//! Add: a new entry gets its number, and its siblings make room.
+
+use ironbark_model::{Dn, Entry, ResultCode, Schema};
+
+use super::{ChangeError, Stamps, check_schema, is_fixed, is_numbered, place, renumber};
+use crate::olc::{
+    attributes, index,
+    tree::{Kind, Node, Tree, path_of},
+};
+
+impl Tree {
+    /// The tree with a new entry.
+    ///
+    /// # Errors
+    /// `noSuchObject` without its superior; `entryAlreadyExists`; `namingViolation` in a place where it cannot stand;
+    /// `objectClassViolation` and other refusals of the schema.
+    pub fn add(&self, schema: &Schema, entry: &Entry, stamps: &Stamps) -> Result<Self, ChangeError> {
+        let path = path_of(schema, &entry.dn).ok_or_else(ChangeError::missing)?;
+        let Some(((naming, name), above)) = path.split_last() else {
+            return Err(exists());
+        };
+        let mut tree = self.clone();
+        let parent = tree.find_mut(above).ok_or_else(ChangeError::missing)?;
+        let mut node = node_of(schema, entry, naming, name);
+        let kind = check_place(parent, &node, above.is_empty())?;
+        check_schema(schema, &mut node, true)?;
+        number(parent, &mut node, kind, above.is_empty())?;
+        for (attribute, values) in &mut node.attributes {
+            if attributes::find(attribute).is_some_and(|row| row.form.is_ordered()) {
+                index::arrange(values);
+            }
+        }
+        stamps.mark_created(&mut node);
+        let at = place(&parent.children, kind, node.index().0);
+        parent.children.insert(at, node);
+        if kind != Kind::Schema || !above.is_empty() {
+            renumber(&mut parent.children, kind);
+        }
+        Ok(tree)
+    }
+
+    /// A tree of which this is the topmost entry.
+    ///
+    /// # Errors
+    /// `noSuchObject` for any other name than cn=config; refusals of the schema.
+    pub fn begin(schema: &Schema, entry: &Entry, stamps: &Stamps) -> Result<Self, ChangeError> {
+        if path_of(schema, &entry.dn).is_none_or(|path| !path.is_empty()) {
+            return Err(ChangeError::missing());
+        }
+        let mut root = node_of(schema, entry, "cn", "config");
+        if root.kind() != Some(Kind::Global) {
+            return Err(ChangeError::new(
+                ResultCode::OBJECT_CLASS_VIOLATION,
+                "cn=config must be an olcGlobal",
+            ));
+        }
+        check_schema(schema, &mut root, true)?;
+        stamps.mark_created(&mut root);
+        Ok(Self { root })
+    }
+
+    /// Adds what every server has, where the tree lacks it: the schema's entry, the frontend, cn=config itself.
+    pub fn complete(&mut self) {
+        let here = self.root.location.clone();
+        let is_there =
+            |tree: &Self, naming: &str, name: &str| tree.root.children.iter().any(|child| child.is_named(naming, name));
+        let mut missing = Vec::new();
+        if !is_there(self, "cn", "schema") {
+            missing.push(Node::new("cn", "schema", &["olcSchemaConfig"], here.clone()));
+        }
+        if !is_there(self, "olcDatabase", "frontend") {
+            let classes = ["olcDatabaseConfig", "olcFrontendConfig"];
+            missing.push(Node::new("olcDatabase", "{-1}frontend", &classes, here.clone()));
+        }
+        if !is_there(self, "olcDatabase", "config") {
+            missing.push(Node::new("olcDatabase", "{0}config", &["olcDatabaseConfig"], here));
+        }
+        for node in missing {
+            let kind = node.kind().unwrap_or(Kind::Database);
+            let at = place(&self.root.children, kind, node.index().0);
+            self.root.children.insert(at, node);
+        }
+    }
+
+    /// Gives every entry that has none its operational attributes.
+    pub fn stamp(&mut self, schema: &Schema, next: &mut dyn FnMut() -> Stamps) {
+        stamp(&mut self.root, schema, next);
+    }
+
+    /// Puts in an entry that was written before, as it is: the tree of a configuration directory is built of these, superiors first.
+    ///
+    /// # Errors
+    /// As of [`Tree::add`], but for the schema's.
+    pub(crate) fn place_stored(&mut self, path: &[(String, String)], node: Node) -> Result<(), ChangeError> {
+        let Some((_, above)) = path.split_last() else {
+            return Err(exists());
+        };
+        let parent = self.find_mut(above).ok_or_else(ChangeError::missing)?;
+        let kind = check_place(parent, &node, above.is_empty())?;
+        let at = place(&parent.children, kind, node.index().0);
+        parent.children.insert(at, node);
+        Ok(())
+    }
+}
+
+fn stamp(node: &mut Node, schema: &Schema, next: &mut dyn FnMut() -> Stamps) {
+    if node.values("entryUUID").is_empty() {
+        // A tree that the server itself made fits its schema.
+        let _ = check_schema(schema, node, true);
+        next().mark_created(node);
+    }
+    for child in &mut node.children {
+        stamp(child, schema, next);
+    }
+}
+
+fn exists() -> ChangeError {
+    ChangeError::new(ResultCode::ENTRY_ALREADY_EXISTS, "")
+}
+
+/// The entry as a node, its name as it was asked for.
+fn node_of(schema: &Schema, entry: &Entry, naming: &str, name: &str) -> Node {
+    let named = |dn: &Dn| format!("{} of cn=config", dn.pretty());
+    let mut node = Node {
+        naming: naming.to_owned(),
+        name: name.to_owned(),
+        attributes: Vec::new(),
+        children: Vec::new(),
+        location: ironbark_model::schema::Source {
+            file: named(&entry.dn).into(),
+            line: 0,
+        },
+    };
+    for attribute in &entry.attributes {
+        let name = schema.description_text(&attribute.description);
+        node.attributes.push((name, attribute.values.clone()));
+    }
+    node
+}
+
+/// What it is, if it may stand there.
+fn check_place(parent: &Node, node: &Node, is_below_root: bool) -> Result<Kind, ChangeError> {
+    let Some(kind) = node.kind() else {
+        return Err(ChangeError::new(
+            ResultCode::OBJECT_CLASS_VIOLATION,
+            "no object class of cn=config",
+        ));
+    };
+    let refuse = |text: &str| Err(ChangeError::new(ResultCode::NAMING_VIOLATION, text));
+    if !node.naming.eq_ignore_ascii_case(kind.naming()) {
+        return refuse(&format!("the RDN must be of {}", kind.naming()));
+    }
+    let may_stand = match kind {
+        Kind::Global => false,
+        Kind::Schema if is_below_root => node.name.eq_ignore_ascii_case("schema"),
+        Kind::Schema => parent.kind() == Some(Kind::Schema),
+        Kind::Overlay => parent.kind() == Some(Kind::Database),
+        Kind::Include | Kind::Module | Kind::Backend | Kind::Database => is_below_root,
+    };
+    if !may_stand {
+        return refuse("an entry of this class cannot stand there");
+    }
+    let is_taken = if is_numbered(node, is_below_root) {
+        is_fixed(node)
+            && parent
+                .children
+                .iter()
+                .any(|child| child.is_named(&node.naming, &node.name))
+    } else {
+        parent
+            .children
+            .iter()
+            .any(|child| child.is_named(&node.naming, &node.name))
+    };
+    if is_taken { Err(exists()) } else { Ok(kind) }
+}
+
+/// Gives the node its number, in its name and in the value of its RDN.
+fn number(parent: &Node, node: &mut Node, kind: Kind, is_below_root: bool) -> Result<(), ChangeError> {
+    if !is_numbered(node, is_below_root) {
+        return Ok(());
+    }
+    let (wanted, rest) = node.index();
+    let rest = rest.to_owned();
+    let fixed = match (kind, rest.to_ascii_lowercase().as_str()) {
+        (Kind::Database, "frontend") => Some(-1),
+        (Kind::Database, "config") => Some(0),
+        _ => None,
+    };
+    if let Some(number) = fixed {
+        if parent
+            .children
+            .iter()
+            .any(|child| child.kind() == Some(kind) && child.index().0 == Some(number))
+        {
+            return Err(exists());
+        }
+        node.renumber(number);
+        return Ok(());
+    }
+    let first = super::first_number(kind);
+    let siblings = parent
+        .children
+        .iter()
+        .filter(|child| child.kind() == Some(kind) && !is_fixed(child));
+    let next = first.saturating_add(i64::try_from(siblings.count()).unwrap_or(i64::MAX));
+    node.renumber(wanted.unwrap_or(next).clamp(first, next));
+    Ok(())
+}

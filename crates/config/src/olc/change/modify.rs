@@ -1,0 +1,128 @@
+//! Modify: values with `{n}` are inserted, found and numbered by it.
+
+use ironbark_model::{Dn, ResultCode, Schema};
+
+use super::{ChangeError, Modification, ModificationKind, Stamps, check_schema, same};
+use crate::olc::{
+    attributes, index,
+    tree::{Node, Tree, path_of},
+};
+
+impl Tree {
+    /// The tree with a changed entry.
+    ///
+    /// # Errors
+    /// `noSuchObject`; what RFC 4511 §4.6 gives for values that are there already or are not; `notAllowedOnRDN`; refusals of the schema.
+    pub fn modify(
+        &self,
+        schema: &Schema,
+        dn: &Dn,
+        modifications: &[Modification],
+        stamps: &Stamps,
+    ) -> Result<Self, ChangeError> {
+        let path = path_of(schema, dn).ok_or_else(ChangeError::missing)?;
+        let mut tree = self.clone();
+        let node = tree.find_mut(&path).ok_or_else(ChangeError::missing)?;
+        for modification in modifications {
+            apply(schema, node, modification)?;
+        }
+        check_schema(schema, node, false)?;
+        stamps.mark_modified(node);
+        Ok(tree)
+    }
+}
+
+fn apply(schema: &Schema, node: &mut Node, modification: &Modification) -> Result<(), ChangeError> {
+    let Modification {
+        kind,
+        attribute,
+        values,
+    } = modification;
+    if attribute.eq_ignore_ascii_case(&node.naming) {
+        return Err(ChangeError::new(
+            ResultCode::NOT_ALLOWED_ON_RDN,
+            format!("{attribute}: the RDN is changed by modify DN"),
+        ));
+    }
+    // One attribute may have several names: it is held under the one it was written with.
+    let held_as =
+        attributes::find(attribute).and_then(|row| row.names.iter().find(|name| !node.values(name).is_empty()));
+    let attribute = held_as.map_or(attribute.as_str(), |name| name);
+    let is_ordered = attributes::find(attribute).is_some_and(|row| row.form.is_ordered());
+    let mut held = node.values(attribute).to_vec();
+    match kind {
+        ModificationKind::Add => add(schema, attribute, &mut held, values, is_ordered)?,
+        ModificationKind::Delete => delete(schema, attribute, &mut held, values)?,
+        ModificationKind::Replace => held.clone_from(values),
+    }
+    if is_ordered {
+        if *kind == ModificationKind::Replace {
+            index::arrange(&mut held);
+        } else {
+            index::number(&mut held);
+        }
+    }
+    node.set(attribute, held);
+    Ok(())
+}
+
+fn add(
+    schema: &Schema,
+    attribute: &str,
+    held: &mut Vec<Vec<u8>>,
+    values: &[Vec<u8>],
+    is_ordered: bool,
+) -> Result<(), ChangeError> {
+    for (number, value) in values.iter().enumerate() {
+        let text = index_free(value, is_ordered);
+        if held
+            .iter()
+            .any(|known| same(schema, attribute, index_free(known, is_ordered), text))
+        {
+            return Err(ChangeError::new(
+                ResultCode::ATTRIBUTE_OR_VALUE_EXISTS,
+                format!("modify/add: {attribute}: value #{number} already exists"),
+            ));
+        }
+        if is_ordered {
+            index::insert(held, value.clone());
+        } else {
+            held.push(value.clone());
+        }
+    }
+    Ok(())
+}
+
+fn index_free(value: &[u8], is_ordered: bool) -> &[u8] {
+    if is_ordered { index::split_value(value).1 } else { value }
+}
+
+fn delete(schema: &Schema, attribute: &str, held: &mut Vec<Vec<u8>>, values: &[Vec<u8>]) -> Result<(), ChangeError> {
+    if held.is_empty() {
+        return Err(ChangeError::new(
+            ResultCode::NO_SUCH_ATTRIBUTE,
+            format!("modify/delete: {attribute}: no such attribute"),
+        ));
+    }
+    if values.is_empty() {
+        held.clear();
+        return Ok(());
+    }
+    // Numbers are those before the modification.
+    let is_same = |one: &[u8], other: &[u8]| same(schema, attribute, one, other);
+    let mut places = Vec::new();
+    for value in values {
+        let found = index::find(held, value, is_same).filter(|place| !places.contains(place));
+        places.push(found.ok_or_else(|| {
+            ChangeError::new(
+                ResultCode::NO_SUCH_ATTRIBUTE,
+                format!("modify/delete: {attribute}: no such value"),
+            )
+        })?);
+    }
+    places.sort_unstable();
+    for place in places.into_iter().rev() {
+        held.remove(place);
+    }
+    Ok(())
+}

@@ -1,0 +1,388 @@
+//! A configuration directory (slapd.d) as slapd writes it: a file for each entry, in folders as the tree.
+//!
+//! A change of one file is one rename. Before more than one file changes, the whole new tree is written to a journal, so that whoever
+//! opens the directory after a crash finishes what was begun.
+
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    io::Write as _,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use ironbark_ldif::{NoFiles, Reader, RecordKind, Writer};
+use ironbark_model::{Dn, schema::Source};
+
+use super::{
+    schema::base_schema,
+    tree::{Node, Tree, path_of},
+};
+use crate::Notice;
+
+/// Why a configuration directory cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {reason}", file.display())]
+pub struct FolderError {
+    /// The file or folder.
+    pub file: PathBuf,
+    /// What is wrong, with the line where there is one.
+    pub reason: String,
+}
+
+/// A configuration directory.
+#[derive(Clone, Debug)]
+pub struct Folder {
+    path: PathBuf,
+}
+
+/// The topmost entry, without `.ldif`.
+const ROOT: &str = "cn=config";
+/// What slapd warns those who open a file with.
+const WARNING: &str = "# AUTO-GENERATED FILE - DO NOT EDIT!! Use ldapmodify.\n";
+const CHECKSUM: &str = "# CRC32 ";
+const JOURNAL: &str = "ironbark-journal.ldif";
+
+impl Folder {
+    /// The directory at `path`, which need not hold anything.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Whether it holds a configuration.
+    pub fn holds_configuration(&self) -> bool {
+        self.path.join(format!("{ROOT}.ldif")).exists() || self.path.join(JOURNAL).exists()
+    }
+
+    /// Reads the tree. A change that a crash interrupted is finished first.
+    ///
+    /// Notices name files whose checksum is wrong: somebody edited them.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is no entry of a configuration.
+    pub fn read(&self) -> Result<(Tree, Vec<Notice>), FolderError> {
+        let mut notices = Vec::new();
+        if let Some(tree) = self.journal()? {
+            self.make_like(&tree)?;
+            return Ok((tree, notices));
+        }
+        let file = self.path.join(format!("{ROOT}.ldif"));
+        let mut root = read_node(&file, &mut notices)?;
+        read_children(&self.path.join(ROOT), &mut root, &mut notices, 0)?;
+        Ok((Tree { root }, notices))
+    }
+
+    /// Makes the files say what `new` says; `old` is what they say now, if that is known.
+    ///
+    /// # Errors
+    /// A file cannot be written. What was begun is finished when the directory is read the next time.
+    pub fn write(&self, old: Option<&Tree>, new: &Tree) -> Result<(), FolderError> {
+        let Some(old) = old else {
+            self.write_journal(new)?;
+            return self.make_like(new);
+        };
+        let (before, after) = (files_of(old), files_of(new));
+        let changed: Vec<_> = after
+            .iter()
+            .filter(|(path, text)| before.get(*path) != Some(*text))
+            .collect();
+        let removed: Vec<_> = before.keys().filter(|path| !after.contains_key(*path)).collect();
+        match (changed.as_slice(), removed.as_slice()) {
+            ([], []) => Ok(()),
+            ([(path, text)], []) => self.put(path, text),
+            ([], [path]) => self.remove(path),
+            _ => {
+                self.write_journal(new)?;
+                self.make_like(new)
+            }
+        }
+    }
+
+    /// Writes what differs, removes what is too much, and then the journal.
+    fn make_like(&self, tree: &Tree) -> Result<(), FolderError> {
+        let files = files_of(tree);
+        for (path, text) in &files {
+            let whole = self.path.join(path);
+            if fs::read(&whole).is_ok_and(|held| held == *text) {
+                continue;
+            }
+            self.put(path, text)?;
+        }
+        let mut held = Vec::new();
+        list(&self.path.join(ROOT), Path::new(ROOT), &mut held, 0)?;
+        for path in held.iter().filter(|path| !files.contains_key(*path)) {
+            self.remove(path)?;
+        }
+        let journal = self.path.join(JOURNAL);
+        match fs::remove_file(&journal) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&journal, &error)),
+            _ => sync_folder(&self.path),
+        }
+    }
+
+    /// Puts one file in place, at once and for good.
+    fn put(&self, path: &Path, text: &[u8]) -> Result<(), FolderError> {
+        let whole = self.path.join(path);
+        let folder = whole.parent().unwrap_or(&self.path);
+        let mut builder = fs::DirBuilder::new();
+        let made = builder.recursive(true).mode(0o750).create(folder);
+        made.map_err(|error| failed(folder, &error))?;
+        let mut name = whole.file_name().unwrap_or_default().to_owned();
+        name.push(".new");
+        let fresh = folder.join(name);
+        let written = write_file(&fresh, text).and_then(|()| fs::rename(&fresh, &whole));
+        written.map_err(|error| failed(&whole, &error))?;
+        sync_folder(folder)
+    }
+
+    /// Removes an entry's file and its folder, which is empty by then.
+    fn remove(&self, path: &Path) -> Result<(), FolderError> {
+        let whole = self.path.join(path);
+        match fs::remove_file(&whole) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&whole, &error)),
+            _ => {}
+        }
+        // A folder that is not there, or holds something of another's, stays as it is.
+        let _ = fs::remove_dir(whole.with_extension(""));
+        sync_folder(whole.parent().unwrap_or(&self.path))
+    }
+
+    fn write_journal(&self, tree: &Tree) -> Result<(), FolderError> {
+        let mut text = Vec::new();
+        for (dn, node) in tree.walk() {
+            write_record(&mut text, &dn, node);
+            text.push(b'\n');
+        }
+        self.put(Path::new(JOURNAL), &text)
+    }
+
+    /// The tree that a crash kept from being written.
+    fn journal(&self) -> Result<Option<Tree>, FolderError> {
+        let file = self.path.join(JOURNAL);
+        let text = match fs::read(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(&file, &error)),
+        };
+        let wrong = |reason: String| FolderError {
+            file: file.clone(),
+            reason,
+        };
+        let mut tree: Option<Tree> = None;
+        let mut reader = Reader::new(text.as_slice(), NoFiles);
+        while let Some(record) = reader.read().map_err(|error| wrong(error.to_string()))? {
+            let RecordKind::Content(attributes) = record.kind else {
+                return Err(wrong(format!("line {}: not an entry", record.line)));
+            };
+            let dn =
+                Dn::parse(base_schema(), &record.dn).map_err(|_| wrong(format!("line {}: invalid DN", record.line)))?;
+            let location = Source {
+                file: file.display().to_string().into(),
+                line: u32::try_from(record.line).unwrap_or(u32::MAX),
+            };
+            let path = path_of(base_schema(), &dn);
+            let path = path.ok_or_else(|| wrong(format!("line {}: not below cn=config", record.line)))?;
+            let (naming, name) = match path.last() {
+                Some((naming, name)) => (naming.as_str(), name.as_str()),
+                None => ("cn", "config"),
+            };
+            let node = node_of(naming, name, attributes, location);
+            match &mut tree {
+                None => tree = Some(Tree { root: node }),
+                Some(tree) => tree
+                    .place_stored(&path, node)
+                    .map_err(|error| wrong(format!("line {}: {error}", record.line)))?,
+            }
+        }
+        tree.map(Some).ok_or_else(|| wrong("is empty".to_owned()))
+    }
+}
+
+fn failed(file: &Path, error: &io::Error) -> FolderError {
+    FolderError {
+        file: file.to_owned(),
+        reason: error.to_string(),
+    }
+}
+
+fn write_file(path: &Path, text: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
+    file.write_all(text)?;
+    file.sync_all()
+}
+
+fn sync_folder(path: &Path) -> Result<(), FolderError> {
+    let synced = fs::File::open(path).and_then(|folder| folder.sync_all());
+    synced.map_err(|error| failed(path, &error))
+}
+
+/// Every file of a tree, by its place below the directory.
+fn files_of(tree: &Tree) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    collect(&tree.root, Path::new(""), &mut files);
+    files
+}
+
+fn collect(node: &Node, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    let name = file_name(node);
+    files.insert(folder.join(format!("{name}.ldif")), file_text(node));
+    for child in &node.children {
+        collect(child, &folder.join(&name), files);
+    }
+}
+
+/// The RDN; what cannot stand in a file name is escaped.
+fn file_name(node: &Node) -> String {
+    node.rdn().replace('/', "\\2F")
+}
+
+fn file_text(node: &Node) -> Vec<u8> {
+    let mut record = Vec::new();
+    write_record(&mut record, &node.rdn(), node);
+    let mut text = format!("{WARNING}{CHECKSUM}{:08x}\n", crc32fast::hash(&record)).into_bytes();
+    text.append(&mut record);
+    text
+}
+
+fn write_record(out: &mut Vec<u8>, dn: &str, node: &Node) {
+    let writer = Writer::default();
+    writer.dn(out, dn.as_bytes());
+    for (name, values) in &node.attributes {
+        for value in values {
+            writer.attribute(out, name.as_bytes(), value);
+        }
+    }
+}
+
+/// Files below a folder of entries, each relative to the directory.
+fn list(folder: &Path, relative: &Path, found: &mut Vec<PathBuf>, depth: usize) -> Result<(), FolderError> {
+    for name in names(folder, depth)? {
+        list(&folder.join(&name), &relative.join(&name), found, depth + 1)?;
+        found.push(relative.join(format!("{name}.ldif")));
+    }
+    Ok(())
+}
+
+/// How deep entries may nest; those of slapd do by four.
+const DEPTH: usize = 16;
+
+/// Names of the entries of a folder, without `.ldif`. A folder that is not there has none.
+fn names(folder: &Path, depth: usize) -> Result<Vec<String>, FolderError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(failed(folder, &error)),
+    };
+    if depth > DEPTH {
+        return Err(FolderError {
+            file: folder.to_owned(),
+            reason: "nested too deep".to_owned(),
+        });
+    }
+    let mut names = Vec::new();
+    for entry in entries {
+        let entry = entry.map_err(|error| failed(folder, &error))?;
+        let name = entry.file_name();
+        if let Some(name) = name.to_str().and_then(|name| name.strip_suffix(".ldif")) {
+            names.push(name.to_owned());
+        }
+    }
+    Ok(names)
+}
+
+fn read_children(folder: &Path, parent: &mut Node, notices: &mut Vec<Notice>, depth: usize) -> Result<(), FolderError> {
+    for name in names(folder, depth)? {
+        let file = folder.join(format!("{name}.ldif"));
+        let mut child = read_node(&file, notices)?;
+        if child.kind().is_none() {
+            return Err(FolderError {
+                file,
+                reason: "no object class of cn=config".to_owned(),
+            });
+        }
+        read_children(&folder.join(&name), &mut child, notices, depth + 1)?;
+        parent.children.push(child);
+    }
+    parent
+        .children
+        .sort_by_cached_key(|child| (child.kind(), child.position(), child.name.clone()));
+    Ok(())
+}
+
+fn read_node(file: &Path, notices: &mut Vec<Notice>) -> Result<Node, FolderError> {
+    let text = fs::read(file).map_err(|error| failed(file, &error))?;
+    let named: Arc<str> = file.display().to_string().into();
+    let wrong = |reason: String| FolderError {
+        file: file.to_owned(),
+        reason,
+    };
+    if !checksum_holds(&text) {
+        notices.push(Notice {
+            location: Source {
+                file: Arc::clone(&named),
+                line: 2,
+            },
+            text: "checksum error: the file was changed by hand".to_owned(),
+        });
+    }
+    let mut reader = Reader::new(text.as_slice(), NoFiles);
+    let record = reader.read().map_err(|error| wrong(error.to_string()))?;
+    let record = record.ok_or_else(|| wrong("holds no entry".to_owned()))?;
+    let RecordKind::Content(attributes) = record.kind else {
+        return Err(wrong("holds a change instead of an entry".to_owned()));
+    };
+    let dn = Dn::parse(base_schema(), &record.dn).map_err(|_| wrong(format!("line {}: invalid DN", record.line)))?;
+    let mut assertions = dn.leaf_assertions(base_schema());
+    let (Some((description, value)), true) = (assertions.pop(), assertions.is_empty()) else {
+        return Err(wrong(format!("line {}: an RDN of one attribute expected", record.line)));
+    };
+    let name = String::from_utf8(value).map_err(|_| wrong(format!("line {}: the RDN is not UTF-8", record.line)))?;
+    let location = Source {
+        file: named,
+        line: u32::try_from(record.line).unwrap_or(u32::MAX),
+    };
+    let naming = base_schema().description_text(&description);
+    Ok(node_of(&naming, &name, attributes, location))
+}
+
+fn node_of(naming: &str, name: &str, attributes: Vec<(Vec<u8>, Vec<u8>)>, location: Source) -> Node {
+    let mut node = Node {
+        naming: naming.to_owned(),
+        name: name.to_owned(),
+        attributes: Vec::new(),
+        children: Vec::new(),
+        location,
+    };
+    for (attribute, value) in attributes {
+        node.add(&String::from_utf8_lossy(&attribute), value);
+    }
+    node
+}
+
+/// Whether a file has no checksum, or the right one: that of all behind its line.
+fn checksum_holds(text: &[u8]) -> bool {
+    let Some(at) = text
+        .windows(CHECKSUM.len())
+        .take(256)
+        .position(|window| window == CHECKSUM.as_bytes())
+    else {
+        return true;
+    };
+    let rest = text.get(at + CHECKSUM.len()..).unwrap_or_default();
+    let (sum, body) = match rest.iter().position(|&byte| byte == b'\n') {
+        Some(end) => (
+            rest.get(..end).unwrap_or_default(),
+            rest.get(end + 1..).unwrap_or_default(),
+        ),
+        None => (rest, &[][..]),
+    };
+    let sum = std::str::from_utf8(sum).ok().map(str::trim);
+    sum.and_then(|sum| u32::from_str_radix(sum, 16).ok()) == Some(crc32fast::hash(body))
+}

@@ -1,0 +1,225 @@
+//! From the tree to a typed configuration, through the rows of the settings table.
+
+use std::sync::Arc;
+
+use ironbark_model::{Schema, schema::Source};
+
+use super::{
+    attributes, classes, index,
+    schema::base_schema,
+    tree::{Kind, Node, Tree},
+};
+use crate::{
+    ConfigError, Configuration, Fate, Handler, Setting, build_schema,
+    load::Loading,
+    reader::Line,
+    schema_statement::{SchemaKind, SchemaStatement},
+    table,
+};
+
+/// Attributes of a database that others lean on, and so come first.
+const FIRST: [&str; 5] = [
+    "olcSuffix",
+    "olcRootDN",
+    "olcSizeLimit",
+    "olcTimeLimit",
+    "olcDbDirectory",
+];
+
+/// Reads a tree. The whole of it is checked.
+///
+/// # Errors
+/// The first thing that is wrong; the location is that of the node.
+pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
+    let (schema, definitions) = schema(tree)?;
+    let mut loading = Loading::new(Arc::clone(&schema));
+    settings(&mut loading, &tree.root)?;
+    for node in &tree.root.children {
+        match node.kind() {
+            Some(Kind::Module) => settings(&mut loading, node)?,
+            Some(Kind::Backend) => section(&mut loading, node, "backend")?,
+            Some(Kind::Database) => {
+                section(&mut loading, node, "database")?;
+                for overlay in &node.children {
+                    if !is_disabled(overlay) {
+                        section(&mut loading, overlay, "overlay")?;
+                    }
+                }
+            }
+            // What an include named stands in entries of its own.
+            Some(Kind::Schema | Kind::Include) => {}
+            Some(Kind::Global | Kind::Overlay) | None => {
+                return Err(refused(node, &format!("{} is out of place", node.rdn())));
+            }
+        }
+    }
+    let mut configuration = loading.finish()?;
+    configuration.schema_definitions = definitions;
+    Ok(configuration)
+}
+
+fn refused(node: &Node, reason: &str) -> ConfigError {
+    ConfigError::refused(&node.location, reason)
+}
+
+/// An overlay that is there and does nothing.
+fn is_disabled(overlay: &Node) -> bool {
+    overlay
+        .texts("olcDisabled")
+        .any(|value| value.eq_ignore_ascii_case("TRUE"))
+}
+
+/// A database, backend or overlay: what it is, and its settings.
+fn section(loading: &mut Loading, node: &Node, keyword: &str) -> Result<(), ConfigError> {
+    let row = table::with_keyword(keyword).next();
+    let row = row.ok_or_else(|| refused(node, "no such section"))?;
+    let (_, name) = index::split(&node.name);
+    loading.apply(row, &Line::of_value(row, keyword, name, &node.location))?;
+    settings(loading, node)
+}
+
+/// The settings of one node, in an order in which none needs a later one.
+fn settings(loading: &mut Loading, node: &Node) -> Result<(), ConfigError> {
+    let classes: Vec<_> = node.texts("objectClass").filter_map(classes::find).collect();
+    let of_classes = classes.iter().flat_map(|class| class.must.iter().chain(class.may));
+    let mut seen: Vec<&str> = Vec::new();
+    for attribute in FIRST.iter().chain(of_classes) {
+        if seen.contains(attribute) {
+            continue;
+        }
+        seen.push(attribute);
+        attribute_values(loading, node, attribute)?;
+    }
+    // Another name of an attribute, and what stands where no class allows it: the entry's own check speaks of that.
+    for (name, _) in &node.attributes {
+        if attributes::find(name).is_some_and(|row| !row.names.iter().any(|name| seen.contains(name))) {
+            attribute_values(loading, node, name)?;
+        }
+    }
+    Ok(())
+}
+
+fn attribute_values(loading: &mut Loading, node: &Node, attribute: &str) -> Result<(), ConfigError> {
+    let Some(form) = attributes::find(attribute) else {
+        return Ok(());
+    };
+    let held = form.names.iter().find(|name| !node.values(name).is_empty());
+    let (Some(name), Some(row)) = (held, table::with_attribute(attribute)) else {
+        return Ok(());
+    };
+    if is_elsewhere(row, node) {
+        return Ok(());
+    }
+    for value in node.values(name) {
+        let value = if form.form.is_ordered() {
+            index::split_value(value).1
+        } else {
+            value
+        };
+        let text =
+            std::str::from_utf8(value).map_err(|_| refused(node, &format!("<{name}> value is not UTF-8 text")))?;
+        loading.apply(row, &Line::of_value(row, name, text, &node.location))?;
+    }
+    Ok(())
+}
+
+/// The RDN, schema definitions, and what is shown and not set.
+fn is_elsewhere(row: &Setting, node: &Node) -> bool {
+    matches!(row.fate, Fate::Obeyed(Handler::Structure | Handler::Schema(_)))
+        || matches!(row.attributes, ["olcConfigFile" | "olcConfigDir"])
+        || (row.attributes == ["olcDisabled"] && node.kind() == Some(Kind::Overlay))
+}
+
+/// The schema of a tree. What another server shows as its own in cn=schema, and cannot be understood here, is passed over.
+fn schema(tree: &Tree) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
+    let mut definitions = definitions(tree);
+    let topmost = tree.root.children.iter().find(|node| node.kind() == Some(Kind::Schema));
+    let topmost = topmost.map(|node| format!("{} ", node.location.file));
+    loop {
+        let refusal = match build_schema(&definitions) {
+            Ok(schema) => return Ok((schema, definitions)),
+            Err(refusal) => refusal,
+        };
+        let ConfigError::Refused { location, .. } = &refusal else {
+            return Err(refusal);
+        };
+        let is_foreign = topmost.as_ref().is_some_and(|file| location.file.starts_with(file));
+        let at = definitions.iter().position(|one| one.location == *location);
+        match at.filter(|_| is_foreign) {
+            Some(at) => definitions.remove(at),
+            None => return Err(refusal),
+        };
+    }
+}
+
+/// The schema definitions of a tree, in order.
+fn definitions(tree: &Tree) -> Vec<SchemaStatement> {
+    let mut found = Vec::new();
+    collect(&tree.root, false, &mut found);
+    for node in tree
+        .root
+        .children
+        .iter()
+        .filter(|node| node.kind() == Some(Kind::Schema))
+    {
+        // cn=schema shows what is built in, and, written by another server, what that one has.
+        collect(node, true, &mut found);
+        for child in &node.children {
+            collect(child, false, &mut found);
+        }
+    }
+    found
+}
+
+fn collect(node: &Node, but_built_in: bool, found: &mut Vec<SchemaStatement>) {
+    for attribute in [
+        "olcAttributeOptions",
+        "olcObjectIdentifier",
+        "olcLdapSyntaxes",
+        "olcAttributeTypes",
+        "olcObjectClasses",
+        "olcDitContentRules",
+    ] {
+        let Some(Fate::Obeyed(Handler::Schema(kind))) = table::with_attribute(attribute).map(|row| row.fate) else {
+            continue;
+        };
+        for (number, text) in (1..).zip(node.texts(attribute)) {
+            let (_, text) = index::split(text);
+            if (but_built_in && is_built_in(kind, text)) || is_default_option(kind, node, text) {
+                continue;
+            }
+            found.push(SchemaStatement {
+                kind,
+                text: text.to_owned(),
+                words: text.split_whitespace().map(str::to_owned).collect(),
+                location: Source {
+                    file: format!("{} {attribute}", node.location.file).into(),
+                    line: number,
+                },
+            });
+        }
+    }
+}
+
+/// `lang-` alone is what there is without any statement.
+fn is_default_option(kind: SchemaKind, node: &Node, text: &str) -> bool {
+    kind == SchemaKind::AttributeOptions && text == "lang-" && node.values("olcAttributeOptions").len() == 1
+}
+
+/// Whether a definition is about something that is built in, whatever it says of it.
+fn is_built_in(kind: SchemaKind, text: &str) -> bool {
+    let schema = base_schema();
+    let first = text.trim_start_matches(['(', ' ', '\t']).split_whitespace().next();
+    let Some(first) = first else { return false };
+    let oid = schema.expand_oid_macro(first).unwrap_or_else(|| first.to_owned());
+    match kind {
+        SchemaKind::ObjectIdentifier => schema
+            .oid_macros()
+            .iter()
+            .any(|known| known.name.eq_ignore_ascii_case(first)),
+        SchemaKind::LdapSyntax => schema.find_syntax(&oid).is_some(),
+        SchemaKind::AttributeType => schema.find_attribute_type(oid.as_bytes()).is_some(),
+        SchemaKind::ObjectClass => schema.find_object_class(oid.as_bytes()).is_some(),
+        SchemaKind::DitContentRule | SchemaKind::AttributeOptions => false,
+    }
+}

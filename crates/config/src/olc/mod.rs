@@ -1,0 +1,24 @@
+//! cn=config: the configuration as a directory.
+//!
+//! The [`Tree`] is what an administrator sees and changes. [`render`] makes it from a slapd.conf file, [`load`] makes the typed
+//! configuration from it; both go through the rows of the settings table.
+
+mod attributes;
+mod change;
+mod classes;
+mod folder;
+mod index;
+mod load;
+mod render;
+mod schema;
+mod tree;
+
+pub use change::{ChangeError, Modification, ModificationKind, Stamps};
+pub use folder::{Folder, FolderError};
+pub use load::load;
+pub use render::render;
+pub use schema::base_schema;
+pub use tree::{Kind, Node, Tree};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,248 @@
+//! From a typed configuration to the tree: what a slapd.conf file says, as cn=config shows it.
+
+use std::path::Path;
+
+use ironbark_model::{Schema, schema::Source};
+
+use super::{
+    attributes, classes, index,
+    schema::base_schema,
+    tree::{Node, Tree},
+};
+use crate::{
+    Configuration, DatabaseConfig, DatabaseKind, Fate, Handler, OverlayConfig, Setting, schema_statement::SchemaKind,
+    setting::Kept, table,
+};
+
+/// The tree of a configuration.
+pub fn render(configuration: &Configuration) -> Tree {
+    let schema = &*configuration.schema;
+    let here = configuration.frontend.location.clone();
+    let mut root = Node::new("cn", "config", &["olcGlobal"], here.clone());
+    fill(&mut root, "olcGlobal", &|row| global_values(configuration, row));
+    if let Some(modules) = modules(configuration, &here) {
+        root.children.push(modules);
+    }
+    root.children.push(schema_node(configuration, &here));
+    for (number, (kind, kept)) in configuration.backends.iter().enumerate() {
+        root.children.push(backend(number, *kind, kept, &here));
+    }
+    root.children
+        .push(database(schema, -1, &configuration.frontend, configuration));
+    root.children
+        .push(database(schema, 0, &configuration.config, configuration));
+    for (number, settings) in (1..).zip(&configuration.databases) {
+        root.children.push(database(schema, number, settings, configuration));
+    }
+    Tree { root }
+}
+
+/// Gives a node the attributes of a class, in its order, as far as they have values.
+fn fill(node: &mut Node, class: &str, values: &dyn Fn(&'static Setting) -> Vec<String>) {
+    let Some(class) = classes::find(class) else { return };
+    for attribute in class.must.iter().chain(class.may) {
+        if !node.values(attribute).is_empty() {
+            continue;
+        }
+        let (Some(row), Some(form)) = (table::with_attribute(attribute), attributes::find(attribute)) else {
+            continue;
+        };
+        let mut found = values(row);
+        if found.is_empty() && form.is_always_shown && !row.default.is_empty() {
+            found.push(row.default.to_owned());
+        }
+        if !form.is_always_shown && found.iter().map(String::as_str).eq([row.default]) {
+            continue;
+        }
+        let mut found: Vec<Vec<u8>> = found.into_iter().map(String::into_bytes).collect();
+        if form.form.is_ordered() {
+            index::number(&mut found);
+        }
+        node.set(attribute, found);
+    }
+}
+
+fn global_values(configuration: &Configuration, row: &'static Setting) -> Vec<String> {
+    let schema = &*configuration.schema;
+    match row.fate {
+        Fate::Obeyed(Handler::Global { get, .. }) => get(&configuration.global, schema),
+        Fate::Obeyed(Handler::Database { get, .. }) => get(&configuration.frontend, schema),
+        Fate::Obeyed(Handler::Schema(SchemaKind::AttributeOptions)) => attribute_options(configuration),
+        Fate::Obeyed(Handler::Schema(kind)) => definitions(configuration, kind, &configuration.file),
+        Fate::Meaningless(_) => match row.attributes {
+            ["olcConfigFile"] if !configuration.file.is_empty() => vec![configuration.file.to_string()],
+            _ => configuration.global.kept.of(row),
+        },
+        Fate::Obeyed(Handler::Structure | Handler::Overlay { .. }) | Fate::Refused(_) => Vec::new(),
+    }
+}
+
+fn attribute_options(configuration: &Configuration) -> Vec<String> {
+    let statements = configuration.schema_definitions.iter();
+    let words = statements.filter(|statement| statement.kind == SchemaKind::AttributeOptions);
+    words.flat_map(|statement| statement.words.clone()).collect()
+}
+
+/// The definitions of one kind that stand in one file.
+fn definitions(configuration: &Configuration, kind: SchemaKind, file: &str) -> Vec<String> {
+    let statements = configuration.schema_definitions.iter();
+    statements
+        .filter(|statement| statement.kind == kind && &*statement.location.file == file)
+        .map(|statement| statement.text.split_whitespace().collect::<Vec<_>>().join(" "))
+        .collect()
+}
+
+fn modules(configuration: &Configuration, here: &Source) -> Option<Node> {
+    let global = &configuration.global;
+    let path = table::with_attribute("olcModulePath").map(|row| global.kept.of(row));
+    let path = path.unwrap_or_default();
+    if global.modules.is_empty() && path.is_empty() {
+        return None;
+    }
+    let mut node = Node::new("cn", "module{0}", &["olcModuleList"], here.clone());
+    // The last one holds, as of every setting with one value.
+    if let Some(path) = path.into_iter().next_back() {
+        node.add("olcModulePath", path.into_bytes());
+    }
+    let mut names: Vec<Vec<u8>> = global.modules.iter().map(|name| name.clone().into_bytes()).collect();
+    index::number(&mut names);
+    node.set("olcModuleLoad", names);
+    Some(node)
+}
+
+/// cn=schema with what is built in, and below it one entry for each included file with definitions.
+fn schema_node(configuration: &Configuration, here: &Source) -> Node {
+    let mut node = Node::new("cn", "schema", &["olcSchemaConfig"], here.clone());
+    built_in(&mut node);
+    let mut files: Vec<&str> = Vec::new();
+    for statement in &configuration.schema_definitions {
+        let file = &*statement.location.file;
+        if file != &*configuration.file && !files.contains(&file) && statement.kind != SchemaKind::AttributeOptions {
+            files.push(file);
+        }
+    }
+    for (number, file) in files.into_iter().enumerate() {
+        let stem = Path::new(file)
+            .file_stem()
+            .map_or(file.into(), |stem| stem.to_string_lossy());
+        let location = Source {
+            file: file.into(),
+            line: 1,
+        };
+        let name = format!("{{{number}}}{stem}");
+        let mut child = Node::new("cn", name, &["olcSchemaConfig"], location);
+        fill(&mut child, "olcSchemaConfig", &|row| match row.fate {
+            Fate::Obeyed(Handler::Schema(kind)) => definitions(configuration, kind, file),
+            _ => Vec::new(),
+        });
+        node.children.push(child);
+    }
+    node
+}
+
+/// The definitions that every configuration has.
+fn built_in(node: &mut Node) {
+    let schema = base_schema();
+    let macros = schema.oid_macros().iter();
+    let macros = macros.map(|one| format!("{} {}", one.name, one.value).into_bytes());
+    node.set("olcObjectIdentifier", macros.collect());
+    node.set("olcLdapSyntaxes", bytes(schema.syntax_definitions()));
+    node.set("olcAttributeTypes", bytes(schema.attribute_type_definitions()));
+    node.set("olcObjectClasses", bytes(schema.object_class_definitions()));
+}
+
+fn bytes<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Vec<u8>> {
+    texts.map(|text| text.as_bytes().to_vec()).collect()
+}
+
+fn backend(number: usize, kind: DatabaseKind, kept: &Kept, here: &Source) -> Node {
+    let name = format!("{{{number}}}{}", kind.name());
+    let class = if kind == DatabaseKind::Mdb {
+        "olcMdbBkConfig"
+    } else {
+        "olcBackendConfig"
+    };
+    let classes: &[&str] = if class == "olcBackendConfig" {
+        &["olcBackendConfig"]
+    } else {
+        &["olcBackendConfig", class]
+    };
+    let mut node = Node::new("olcBackend", name, classes, here.clone());
+    fill(&mut node, class, &|row| kept.of(row));
+    node
+}
+
+fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configuration: &Configuration) -> Node {
+    let name = format!("{{{number}}}{}", settings.kind.name());
+    let own: &[&str] = match settings.kind {
+        DatabaseKind::Mdb => &["olcMdbConfig"],
+        DatabaseKind::Frontend => &["olcFrontendConfig"],
+        DatabaseKind::Monitor | DatabaseKind::Config => &[],
+    };
+    let classes: Vec<&str> = ["olcDatabaseConfig"].iter().chain(own).copied().collect();
+    let mut node = Node::new("olcDatabase", name, &classes, settings.location.clone());
+    let values = |row: &'static Setting| match row.fate {
+        Fate::Obeyed(Handler::Database { get, .. }) => {
+            let found = get(settings, schema);
+            let is_inherited = settings.kind != DatabaseKind::Frontend
+                && matches!(row.attributes, ["olcSizeLimit" | "olcTimeLimit"])
+                && found == get(&configuration.frontend, schema);
+            if is_inherited {
+                Vec::new()
+            } else {
+                without_inherited(settings, row, found, configuration)
+            }
+        }
+        Fate::Obeyed(Handler::Global { get, .. }) => get(&configuration.global, schema),
+        // Nobody watches what is not in a store.
+        Fate::Meaningless(_) if row.attributes == ["olcMonitoring"] && settings.kind != DatabaseKind::Mdb => {
+            vec!["FALSE".to_owned()]
+        }
+        Fate::Meaningless(_) => {
+            let global = settings.kind == DatabaseKind::Frontend;
+            let mut found = settings.kept.of(row);
+            if global && found.is_empty() {
+                found = configuration.global.kept.of(row);
+            }
+            found
+        }
+        _ => Vec::new(),
+    };
+    for class in classes {
+        fill(&mut node, class, &values);
+    }
+    for (number, settings) in settings.overlays.iter().enumerate() {
+        node.children.push(overlay(schema, number, settings));
+    }
+    node
+}
+
+/// `require` of a database takes back what the frontend asks for by `none`.
+fn without_inherited(
+    settings: &DatabaseConfig,
+    row: &Setting,
+    mut found: Vec<String>,
+    configuration: &Configuration,
+) -> Vec<String> {
+    if row.attributes == ["olcRequires"] && !settings.require.contains(configuration.frontend.require) {
+        found.insert(0, "none".to_owned());
+    }
+    found
+}
+
+fn overlay(schema: &Schema, number: usize, settings: &OverlayConfig) -> Node {
+    let kind = settings.kind();
+    let name = format!("{{{number}}}{}", kind.name());
+    let class = classes::of_overlay(kind.name());
+    let mut node = Node::new(
+        "olcOverlay",
+        name,
+        &["olcOverlayConfig", class],
+        settings.location.clone(),
+    );
+    fill(&mut node, class, &|row| match row.fate {
+        Fate::Obeyed(Handler::Overlay { get, .. }) => get(settings, schema),
+        _ => Vec::new(),
+    });
+    node
+}

@@ -1,0 +1,528 @@
+//! Trees from slapd.conf and back, folders, changes.
+
+use std::sync::Arc;
+
+use ironbark_model::{Dn, Entry, ResultCode, Schema};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{Configuration, Fate, Handler, Level, load as load_file, settings, test_schema::with_schema};
+
+fn stamps() -> Stamps {
+    Stamps {
+        author: "cn=config".to_owned(),
+        time: "20261122000000Z".to_owned(),
+        csn: "20261122000000.000000Z#000000#000#000000".to_owned(),
+        uuid: "0389cdc6-7a8c-1041-9ea9-8100489c1fb0".to_owned(),
+    }
+}
+
+fn of_text(text: &str) -> Configuration {
+    load_file("slapd.conf", &with_schema("slapd.conf", text)).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+const TEXT: &str = "\
+attributetype ( 1.2.3.4.5 NAME 'myAttr' SUP name )
+objectclass ( 1.2.3.4.6 NAME 'myClass' SUP top AUXILIARY MAY myAttr )
+modulepath /usr/lib/ldap
+moduleload back_mdb
+moduleload memberof
+sizelimit 77
+require bind
+loglevel stats sync
+tool-threads 2
+threadqueues 3
+access to * by * read
+database config
+rootpw secret
+database mdb
+suffix dc=x
+rootdn cn=admin,dc=x
+rootpw secret
+directory /tmp/x
+index cn,sn eq,sub
+access to dn.subtree=\"ou=a,dc=x\" by dn.exact=\"cn=b c,dc=x\" write by * none
+limits users size.soft=10 size.hard=20
+searchstack 8
+overlay memberof
+memberof-refint TRUE
+overlay auditlog
+auditlog /tmp/audit
+database monitor
+";
+
+fn schema_of(tree: &Tree) -> Arc<Schema> {
+    load(tree).unwrap().schema
+}
+
+fn names(tree: &Tree) -> Vec<String> {
+    tree.walk().into_iter().map(|(dn, _)| dn).collect()
+}
+
+fn dn(text: &str) -> Dn {
+    Dn::parse(base_schema(), text.as_bytes()).unwrap()
+}
+
+fn entry(schema: &Schema, name: &str, attributes: &[(&str, &str)]) -> Entry {
+    let mut entry = Entry::new(dn(name));
+    for (attribute, value) in attributes {
+        let description = schema.attribute_description(attribute.as_bytes()).unwrap();
+        let known = entry
+            .attributes
+            .iter_mut()
+            .find(|known| known.description == description);
+        match known {
+            Some(known) => known.values.push(value.as_bytes().to_vec()),
+            None => entry.attributes.push(ironbark_model::Attribute {
+                description,
+                values: vec![value.as_bytes().to_vec()],
+            }),
+        }
+    }
+    entry
+}
+
+#[test]
+fn a_file_is_shown_as_slapd_shows_it() {
+    let tree = render(&of_text(TEXT));
+    assert_eq!(
+        names(&tree),
+        [
+            "cn=config",
+            "cn=module{0},cn=config",
+            "cn=schema,cn=config",
+            "cn={0}test,cn=schema,cn=config",
+            "olcDatabase={-1}frontend,cn=config",
+            "olcDatabase={0}config,cn=config",
+            "olcDatabase={1}mdb,cn=config",
+            "olcOverlay={0}memberof,olcDatabase={1}mdb,cn=config",
+            "olcOverlay={1}auditlog,olcDatabase={1}mdb,cn=config",
+            "olcDatabase={2}monitor,cn=config",
+        ]
+    );
+    let walk = tree.walk();
+    let node = |at: usize| walk[at].1;
+    let text = |at: usize, attribute: &str| node(at).texts(attribute).collect::<Vec<_>>().join("|");
+    assert_eq!(text(0, "olcToolThreads"), "2");
+    assert_eq!(text(0, "olcThreadQueues"), "3", "kept, although it has no meaning");
+    assert_eq!(text(0, "olcConcurrency"), "0", "shown although not set");
+    assert_eq!(text(0, "olcSizeLimit"), "77");
+    assert_eq!(text(0, "olcAttributeTypes"), "{0}( 1.2.3.4.5 NAME 'myAttr' SUP name )");
+    assert_eq!(text(1, "olcModuleLoad"), "{0}back_mdb|{1}memberof");
+    assert_eq!(text(4, "olcAccess"), "{0}to *  by * read");
+    assert_eq!(text(5, "olcAccess"), "{0}to *  by * none");
+    assert_eq!(text(6, "olcDbIndex"), "cn eq,sub|sn eq,sub");
+    assert_eq!(text(6, "olcDbSearchStack"), "8");
+    assert_eq!(
+        text(6, "olcAccess"),
+        "{0}to dn.subtree=\"ou=a,dc=x\"  by dn.base=\"cn=b c,dc=x\" write  by * none"
+    );
+    assert_eq!(text(7, "objectClass"), "olcOverlayConfig|olcMemberOfConfig");
+    assert_eq!(text(7, "olcMemberOfRefInt"), "TRUE");
+}
+
+/// What a configuration says, line by line; the places of schema definitions aside.
+fn meaning(configuration: &Configuration) -> Vec<String> {
+    let tree = render(configuration);
+    let mut lines = Vec::new();
+    for (dn, node) in tree.walk() {
+        for (name, values) in &node.attributes {
+            let row = crate::table::with_attribute(name);
+            let is_place = row.is_some_and(|row| matches!(row.fate, Fate::Obeyed(Handler::Schema(_))));
+            if node.kind() == Some(Kind::Schema) || is_place || name == "olcConfigFile" {
+                continue;
+            }
+            lines.extend(
+                values
+                    .iter()
+                    .map(|value| format!("{dn} {name}: {}", String::from_utf8_lossy(value))),
+            );
+        }
+    }
+    for definition in &configuration.schema_definitions {
+        if definition.kind == crate::SchemaKind::AttributeOptions {
+            lines.extend(definition.words.iter().map(|word| format!("option {word}")));
+            continue;
+        }
+        let words: Vec<_> = definition.text.split_whitespace().collect();
+        lines.push(format!("{:?} {}", definition.kind, words.join(" ")));
+    }
+    lines.sort();
+    lines
+}
+
+fn same_meaning(before: &Configuration, after: &Configuration, text: &str) {
+    let (before, after) = (meaning(before), meaning(after));
+    let lost: Vec<_> = before.iter().filter(|line| !after.contains(line)).collect();
+    let new: Vec<_> = after.iter().filter(|line| !before.contains(line)).collect();
+    assert!(
+        lost.is_empty() && new.is_empty(),
+        "{text}\nlost: {lost:#?}\nnew: {new:#?}"
+    );
+}
+
+#[test]
+fn a_tree_says_what_the_file_said() {
+    let before = of_text(TEXT);
+    let after = load(&render(&before)).unwrap();
+    same_meaning(&before, &after, TEXT);
+    assert_eq!(before.databases[0].mdb, after.databases[0].mdb);
+    assert_eq!(before.global.log_level, after.global.log_level);
+}
+
+#[test]
+fn every_example_of_every_setting_survives_the_way_there_and_back() {
+    for row in settings() {
+        if matches!(row.fate, Fate::Refused(_) | Fate::Obeyed(Handler::Structure)) || row.keywords.is_empty() {
+            continue;
+        }
+        for example in row.examples {
+            let value = if row.is_whole {
+                crate::reader::quote(example)
+            } else {
+                (*example).to_owned()
+            };
+            let line = format!("{} {value}\n", row.keywords[0]);
+            let text = match row.level {
+                Level::Global | Level::BeforeDatabases | Level::Inherited => line,
+                Level::Backend(_) => format!("backend mdb\n{line}"),
+                Level::Overlay(kind) => format!("{DATABASE}overlay {}\n{line}", kind.name()),
+                Level::Database | Level::DatabaseOf(_) => match row.name() {
+                    "suffix" => format!("database mdb\n{line}directory /tmp/d\n"),
+                    "directory" => format!("database mdb\nsuffix dc=example,dc=com\n{line}"),
+                    _ => format!("{DATABASE}{line}"),
+                },
+            };
+            let before = of_text(&text);
+            let tree = render(&before);
+            let after = load(&tree).unwrap_or_else(|error| panic!("{text}: {error}"));
+            same_meaning(&before, &after, &text);
+            let said = tree.walk().iter().any(|(_, node)| {
+                row.attributes
+                    .iter()
+                    .any(|attribute| !node.values(attribute).is_empty())
+            });
+            assert!(
+                said || row.attributes.is_empty() || *example == row.default,
+                "{text} is not shown"
+            );
+        }
+    }
+}
+
+const DATABASE: &str =
+    "database mdb\nsuffix dc=example,dc=com\nrootdn cn=Manager,dc=example,dc=com\ndirectory /tmp/d\n";
+
+fn modify(tree: &Tree, name: &str, changes: &[(ModificationKind, &str, &[&str])]) -> Result<Tree, ChangeError> {
+    let modifications: Vec<Modification> = changes
+        .iter()
+        .map(|(kind, attribute, values)| Modification {
+            kind: *kind,
+            attribute: (*attribute).to_owned(),
+            values: values.iter().map(|value| value.as_bytes().to_vec()).collect(),
+        })
+        .collect();
+    tree.modify(&schema_of(tree), &dn(name), &modifications, &stamps())
+}
+
+fn texts(tree: &Tree, name: &str, attribute: &str) -> Vec<String> {
+    let walk = tree.walk();
+    let (_, node) = walk
+        .iter()
+        .find(|(dn, _)| dn == name)
+        .unwrap_or_else(|| panic!("no {name}"));
+    node.texts(attribute).map(str::to_owned).collect()
+}
+
+const MDB: &str = "olcDatabase={1}mdb,cn=config";
+
+#[test]
+fn a_value_is_inserted_and_deleted_by_its_number() {
+    let tree = render(&of_text(TEXT));
+    let rule = "to attrs=userPassword by self write";
+    let numbered = format!("{{0}}{rule}");
+    let tree = modify(&tree, MDB, &[(ModificationKind::Add, "olcAccess", &[&numbered])]).unwrap();
+    let held = texts(&tree, MDB, "olcAccess");
+    assert_eq!(held[0], numbered);
+    assert!(held[1].starts_with("{1}to dn.subtree"));
+    assert_eq!(texts(&tree, MDB, "modifiersName"), ["cn=config"]);
+    let error = modify(&tree, MDB, &[(ModificationKind::Add, "olcAccess", &[rule])]).unwrap_err();
+    assert_eq!(error.result_code, ResultCode::ATTRIBUTE_OR_VALUE_EXISTS);
+    let tree = modify(&tree, MDB, &[(ModificationKind::Delete, "olcAccess", &["{1}"])]).unwrap();
+    assert_eq!(texts(&tree, MDB, "olcAccess"), [numbered]);
+    let error = modify(&tree, MDB, &[(ModificationKind::Delete, "olcAccess", &["{1}"])]).unwrap_err();
+    assert_eq!(error.result_code, ResultCode::NO_SUCH_ATTRIBUTE);
+    let all = ["{7}to attrs=cn by * read", "to * by * none", "{2}to attrs=sn by * read"];
+    let tree = modify(&tree, MDB, &[(ModificationKind::Replace, "olcAccess", &all)]).unwrap();
+    assert_eq!(
+        texts(&tree, MDB, "olcAccess"),
+        [
+            "{0}to attrs=sn by * read",
+            "{1}to attrs=cn by * read",
+            "{2}to * by * none"
+        ]
+    );
+}
+
+#[test]
+fn the_schema_says_what_an_entry_may_hold() {
+    let tree = render(&of_text(TEXT));
+    for (attribute, values, code) in [
+        ("olcDbIndex", &["ou eq"][..], ResultCode::ATTRIBUTE_OR_VALUE_EXISTS),
+        ("olcAuditlogFile", &["/tmp/x"], ResultCode::OBJECT_CLASS_VIOLATION),
+        ("olcReadOnly", &["TRUE"], ResultCode::CONSTRAINT_VIOLATION),
+        ("olcDatabase", &["mdb"], ResultCode::NOT_ALLOWED_ON_RDN),
+        ("noSuchThing", &["x"], ResultCode::UNDEFINED_ATTRIBUTE_TYPE),
+    ] {
+        let first = modify(&tree, MDB, &[(ModificationKind::Add, "olcDbIndex", &["ou eq"])]).unwrap();
+        let error = modify(&first, MDB, &[(ModificationKind::Add, attribute, values)]).unwrap_err();
+        assert_eq!(error.result_code, code, "{attribute}: {error}");
+    }
+}
+
+fn database(schema: &Schema, name: &str, suffix: &str) -> Entry {
+    let attributes = [
+        ("objectClass", "olcMdbConfig"),
+        ("olcSuffix", suffix),
+        ("olcDbDirectory", suffix),
+        ("olcDatabase", name),
+    ];
+    entry(schema, &format!("olcDatabase={name},cn=config"), &attributes)
+}
+
+#[test]
+fn a_new_database_gets_the_next_number_or_makes_room() {
+    let tree = render(&of_text(TEXT));
+    let schema = schema_of(&tree);
+    let tree = tree
+        .add(&schema, &database(&schema, "mdb", "o=last"), &stamps())
+        .unwrap();
+    let tree = tree
+        .add(&schema, &database(&schema, "{1}mdb", "o=first"), &stamps())
+        .unwrap();
+    let suffixes: Vec<_> = load(&tree)
+        .unwrap()
+        .databases
+        .iter()
+        .flat_map(|one| one.suffixes.clone())
+        .collect();
+    let suffixes: Vec<_> = suffixes.iter().map(Dn::pretty).collect();
+    assert_eq!(suffixes, ["o=first", "dc=x", "cn=Monitor", "o=last"]);
+    assert_eq!(texts(&tree, "olcDatabase={4}mdb,cn=config", "olcSuffix"), ["o=last"]);
+    assert_eq!(
+        texts(&tree, "olcDatabase={4}mdb,cn=config", "structuralObjectClass"),
+        ["olcMdbConfig"]
+    );
+    // What is below moves with it.
+    assert!(names(&tree).contains(&"olcOverlay={1}auditlog,olcDatabase={2}mdb,cn=config".to_owned()));
+
+    let rename = |tree: &Tree, from: &str, to: &str| tree.rename(&schema, &dn(from), &dn(to), None, &stamps());
+    let tree = rename(&tree, "olcDatabase={4}mdb,cn=config", "olcDatabase={1}mdb").unwrap();
+    assert_eq!(texts(&tree, MDB, "olcSuffix"), ["o=last"]);
+    assert_eq!(texts(&tree, "olcDatabase={3}mdb,cn=config", "olcSuffix"), ["dc=x"]);
+    let error = rename(&tree, MDB, "olcDatabase={1}monitor").unwrap_err();
+    assert_eq!(error.result_code, ResultCode::NAMING_VIOLATION);
+
+    let error = tree.delete(&schema, &dn("olcDatabase={3}mdb,cn=config")).unwrap_err();
+    assert_eq!(error.result_code, ResultCode::NOT_ALLOWED_ON_NON_LEAF);
+    let tree = tree.delete(&schema, &dn(MDB)).unwrap();
+    assert_eq!(texts(&tree, MDB, "olcSuffix"), ["o=first"]);
+    for needed in ["cn=config", "cn=schema,cn=config", "olcDatabase={0}config,cn=config"] {
+        let error = tree.delete(&schema, &dn(needed)).unwrap_err();
+        assert_eq!(error.result_code, ResultCode::UNWILLING_TO_PERFORM, "{needed}");
+    }
+}
+
+#[test]
+fn schema_entries_and_overlays_are_numbered_below_their_superior() {
+    let tree = render(&of_text(TEXT));
+    let schema = schema_of(&tree);
+    let definition = "( 1.2.3.9 NAME 'other' SUP name )";
+    let attributes = [
+        ("objectClass", "olcSchemaConfig"),
+        ("cn", "mine"),
+        ("olcAttributeTypes", definition),
+    ];
+    let tree = tree
+        .add(
+            &schema,
+            &entry(&schema, "cn=mine,cn=schema,cn=config", &attributes),
+            &stamps(),
+        )
+        .unwrap();
+    let numbered = format!("{{0}}{definition}");
+    assert_eq!(
+        texts(&tree, "cn={1}mine,cn=schema,cn=config", "olcAttributeTypes"),
+        [numbered]
+    );
+    assert!(load(&tree).unwrap().schema.find_attribute_type(b"other").is_some());
+
+    let attributes = [
+        ("objectClass", "olcAuditlogConfig"),
+        ("olcOverlay", "auditlog"),
+        ("olcAuditlogFile", "/tmp/b"),
+    ];
+    let of_frontend = entry(
+        &schema,
+        "olcOverlay=auditlog,olcDatabase=frontend,cn=config",
+        &attributes,
+    );
+    let tree = tree.add(&schema, &of_frontend, &stamps()).unwrap();
+    let name = "olcOverlay={0}auditlog,olcDatabase={-1}frontend,cn=config";
+    assert_eq!(texts(&tree, name, "olcAuditlogFile"), ["/tmp/b"]);
+    let misplaced = entry(&schema, "olcOverlay=auditlog,cn=config", &attributes);
+    let error = tree.add(&schema, &misplaced, &stamps()).unwrap_err();
+    assert_eq!(error.result_code, ResultCode::NAMING_VIOLATION);
+    let nowhere = entry(&schema, "olcOverlay=auditlog,olcDatabase={9}mdb,cn=config", &attributes);
+    let error = tree.add(&schema, &nowhere, &stamps()).unwrap_err();
+    assert_eq!(error.result_code, ResultCode::NO_SUCH_OBJECT);
+}
+
+#[test]
+fn what_the_tree_says_is_checked_as_a_whole() {
+    let tree = render(&of_text(TEXT));
+    let broken = modify(
+        &tree,
+        MDB,
+        &[(ModificationKind::Add, "olcDbIndex", &["noSuchThing eq"])],
+    )
+    .unwrap();
+    let error = load(&broken).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("<olcDbIndex> index attribute \"noSuchThing\" undefined"),
+        "{error}"
+    );
+    let broken = modify(
+        &tree,
+        "cn=config",
+        &[(ModificationKind::Delete, "olcAttributeTypes", &["{0}"])],
+    )
+    .unwrap();
+    assert!(load(&broken).is_err(), "the object class needs it");
+}
+
+fn comparable(tree: &Tree) -> Vec<String> {
+    let nodes = tree.walk().into_iter();
+    nodes.map(|(dn, node)| format!("{dn} {:?}", node.attributes)).collect()
+}
+
+#[test]
+fn a_directory_gives_back_what_was_written_and_follows_changes() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = Folder::new(place.path());
+    assert!(!folder.holds_configuration());
+    let mut tree = render(&of_text(TEXT));
+    folder.write(None, &tree).unwrap();
+    let schema = schema_of(&tree);
+    let changed = [
+        modify(&tree, MDB, &[(ModificationKind::Replace, "olcReadOnly", &["TRUE"])]).unwrap(),
+        tree.add(&schema, &database(&schema, "{1}mdb", "o=first"), &stamps())
+            .unwrap(),
+    ];
+    for new in changed {
+        folder.write(Some(&tree), &new).unwrap();
+        tree = new;
+        let (read, notices) = folder.read().unwrap();
+        assert_eq!(comparable(&read), comparable(&tree));
+        assert_eq!(notices, []);
+    }
+    assert!(!place.path().join("ironbark-journal.ldif").exists());
+    let mode = std::os::unix::fs::MetadataExt::mode(&std::fs::metadata(place.path().join("cn=config.ldif")).unwrap());
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+#[test]
+fn an_edited_file_is_told_and_read() {
+    let place = tempfile::tempdir().unwrap();
+    let folder = Folder::new(place.path());
+    folder.write(None, &render(&of_text(TEXT))).unwrap();
+    let file = place.path().join("cn=config.ldif");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("olcToolThreads: 2", "olcToolThreads: 7")).unwrap();
+    let (tree, notices) = folder.read().unwrap();
+    assert_eq!(texts(&tree, "cn=config", "olcToolThreads"), ["7"]);
+    assert_eq!(notices.len(), 1);
+    assert!(
+        notices[0]
+            .to_string()
+            .contains("cn=config.ldif: line 2: checksum error"),
+        "{}",
+        notices[0]
+    );
+    std::fs::write(&file, "dn: cn=config\nobjectClass olcGlobal\n").unwrap();
+    let error = folder.read().unwrap_err().to_string();
+    assert!(error.contains("cn=config.ldif") && error.contains("line 2"), "{error}");
+}
+
+/// A crash after any number of file changes: whoever reads next sees the old tree or the new one.
+#[test]
+fn an_interrupted_change_is_finished_by_the_next_reader() {
+    let old = render(&of_text(TEXT));
+    let schema = schema_of(&old);
+    let new = old
+        .add(&schema, &database(&schema, "{1}mdb", "o=first"), &stamps())
+        .unwrap();
+    let whole = tempfile::tempdir().unwrap();
+    Folder::new(whole.path()).write(None, &new).unwrap();
+    for file in ["cn=config/olcDatabase={1}mdb.ldif", "cn=config/olcDatabase={2}mdb.ldif"] {
+        let place = tempfile::tempdir().unwrap();
+        let folder = Folder::new(place.path());
+        folder.write(None, &old).unwrap();
+        // The journal and one of the files are there, the others are not.
+        let mut journal = Vec::new();
+        for (dn, node) in new.walk() {
+            journal.extend_from_slice(format!("dn: {dn}\n").as_bytes());
+            for (name, values) in &node.attributes {
+                for value in values {
+                    ironbark_ldif::Writer::default().attribute(&mut journal, name.as_bytes(), value);
+                }
+            }
+            journal.push(b'\n');
+        }
+        std::fs::write(place.path().join("ironbark-journal.ldif"), journal).unwrap();
+        std::fs::copy(whole.path().join(file), place.path().join(file)).unwrap();
+        assert!(folder.holds_configuration());
+        assert_eq!(comparable(&folder.read().unwrap().0), comparable(&new));
+        assert_eq!(
+            comparable(&folder.read().unwrap().0),
+            comparable(&new),
+            "the files say so too"
+        );
+        assert!(!place.path().join("ironbark-journal.ldif").exists());
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Whatever is inserted and deleted by number, numbers have no gaps and texts are those of a plain list.
+    #[test]
+    fn numbered_values_behave_as_a_list(steps in proptest::collection::vec((any::<bool>(), 0usize..6), 1..24)) {
+        let mut tree = render(&of_text(TEXT));
+        let mut list: Vec<String> = texts(&tree, MDB, "olcLimits").iter().map(|text| text[3..].to_owned()).collect();
+        for (number, (is_insertion, place)) in steps.into_iter().enumerate() {
+            if is_insertion {
+                let text = format!("dn.exact=\"cn=u{number}\" size={number}");
+                let value = format!("{{{place}}}{text}");
+                tree = modify(&tree, MDB, &[(ModificationKind::Add, "olcLimits", &[&value])]).unwrap();
+                list.insert(place.min(list.len()), text);
+            } else {
+                let value = format!("{{{place}}}");
+                match modify(&tree, MDB, &[(ModificationKind::Delete, "olcLimits", &[&value])]) {
+                    Ok(changed) => {
+                        tree = changed;
+                        list.remove(place);
+                    }
+                    Err(error) => {
+                        prop_assert_eq!(error.result_code, ResultCode::NO_SUCH_ATTRIBUTE);
+                        prop_assert!(place >= list.len());
+                    }
+                }
+            }
+            let expected: Vec<String> = list.iter().enumerate().map(|(at, text)| format!("{{{at}}}{text}")).collect();
+            prop_assert_eq!(texts(&tree, MDB, "olcLimits"), expected);
+        }
+    }
+}

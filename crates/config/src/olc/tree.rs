@@ -1,0 +1,293 @@
+//! cn=config as a value: nodes in slapd's order, attributes as text.
+
+use ironbark_model::{Attribute, Dn, Entry, Schema, schema::Source};
+
+use super::index;
+
+/// The whole of cn=config.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tree {
+    /// `cn=config`.
+    pub root: Node,
+}
+
+/// One entry.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Node {
+    /// Attribute type of the RDN, as written.
+    pub naming: String,
+    /// Its value, with its `{n}`.
+    pub name: String,
+    /// Attributes in order, `objectClass` first; that of the RDN and operational ones are among them.
+    pub attributes: Vec<(String, Vec<Vec<u8>>)>,
+    /// Immediate subordinates, in order.
+    pub children: Vec<Node>,
+    /// Where it was read; what the messages about it name.
+    pub location: Source,
+}
+
+/// What an entry of cn=config is about. The order is that of siblings.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// cn=config itself.
+    Global,
+    /// An included file.
+    Include,
+    /// A list of modules.
+    Module,
+    /// Schema definitions.
+    Schema,
+    /// Settings of a type of database.
+    Backend,
+    /// A database.
+    Database,
+    /// An overlay.
+    Overlay,
+}
+
+impl Kind {
+    /// The attribute of the RDN.
+    pub(super) const fn naming(self) -> &'static str {
+        match self {
+            Self::Global | Self::Include | Self::Module | Self::Schema => "cn",
+            Self::Backend => "olcBackend",
+            Self::Database => "olcDatabase",
+            Self::Overlay => "olcOverlay",
+        }
+    }
+
+    /// By the structural class, or one above it.
+    pub(super) fn of_class(class: &str) -> Option<Self> {
+        [
+            ("olcGlobal", Self::Global),
+            ("olcIncludeFile", Self::Include),
+            ("olcModuleList", Self::Module),
+            ("olcSchemaConfig", Self::Schema),
+            ("olcBackendConfig", Self::Backend),
+            ("olcDatabaseConfig", Self::Database),
+            ("olcOverlayConfig", Self::Overlay),
+        ]
+        .into_iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(class))
+        .map(|(_, kind)| kind)
+        .or_else(|| {
+            let superior = super::classes::find(class)?.kind.split_whitespace().nth(1)?;
+            if superior == "olcConfig" || superior == "top" {
+                None
+            } else {
+                Self::of_class(superior)
+            }
+        })
+    }
+}
+
+impl Node {
+    /// An entry with its class.
+    pub(super) fn new(naming: &str, name: impl Into<String>, classes: &[&str], location: Source) -> Self {
+        let name = name.into();
+        let mut node = Self {
+            naming: naming.to_owned(),
+            name: name.clone(),
+            attributes: Vec::new(),
+            children: Vec::new(),
+            location,
+        };
+        for class in classes {
+            node.add("objectClass", class.as_bytes().to_vec());
+        }
+        node.add(naming, name.into_bytes());
+        node
+    }
+
+    /// Values of an attribute.
+    pub fn values(&self, attribute: &str) -> &[Vec<u8>] {
+        let found = self
+            .attributes
+            .iter()
+            .find(|(name, _)| name.eq_ignore_ascii_case(attribute));
+        found.map_or(&[], |(_, values)| values)
+    }
+
+    /// Values that are text.
+    pub fn texts(&self, attribute: &str) -> impl Iterator<Item = &str> {
+        self.values(attribute)
+            .iter()
+            .filter_map(|value| std::str::from_utf8(value).ok())
+    }
+
+    /// Adds a value behind the others.
+    pub(super) fn add(&mut self, attribute: &str, value: Vec<u8>) {
+        let known = self
+            .attributes
+            .iter_mut()
+            .find(|(name, _)| name.eq_ignore_ascii_case(attribute));
+        match known {
+            Some((_, values)) => values.push(value),
+            None => self.attributes.push((attribute.to_owned(), vec![value])),
+        }
+    }
+
+    /// Sets the values of an attribute; none removes it.
+    pub fn set(&mut self, attribute: &str, values: Vec<Vec<u8>>) {
+        let known = self
+            .attributes
+            .iter_mut()
+            .position(|(name, _)| name.eq_ignore_ascii_case(attribute));
+        match known {
+            Some(at) if values.is_empty() => {
+                self.attributes.remove(at);
+            }
+            Some(at) => {
+                if let Some((_, held)) = self.attributes.get_mut(at) {
+                    *held = values;
+                }
+            }
+            None if values.is_empty() => {}
+            None => self.attributes.push((attribute.to_owned(), values)),
+        }
+    }
+
+    /// What it is about; `None` when it is no entry of a configuration.
+    pub fn kind(&self) -> Option<Kind> {
+        self.texts("objectClass").find_map(Kind::of_class)
+    }
+
+    /// Number and rest of the RDN's value.
+    pub(super) fn index(&self) -> (Option<i64>, &str) {
+        match self.kind() {
+            Some(Kind::Module | Kind::Include) => index::split_behind(&self.name),
+            _ => index::split(&self.name),
+        }
+    }
+
+    /// Gives it another name. The attribute of the RDN follows.
+    pub(super) fn rename(&mut self, name: String) {
+        let naming = self.naming.clone();
+        self.set(&naming, vec![name.clone().into_bytes()]);
+        self.name = name;
+    }
+
+    /// Gives it another number among its siblings.
+    pub(super) fn renumber(&mut self, number: i64) {
+        let (_, rest) = self.index();
+        let name = match self.kind() {
+            Some(Kind::Module | Kind::Include) => format!("{rest}{{{number}}}"),
+            _ => format!("{{{number}}}{rest}"),
+        };
+        if name != self.name {
+            self.rename(name);
+        }
+    }
+
+    /// `naming=name`, escaped.
+    pub fn rdn(&self) -> String {
+        format!("{}={}", self.naming, escaped(&self.name))
+    }
+
+    /// Whether the name has a number and what it is.
+    pub(super) fn position(&self) -> i64 {
+        self.index().0.unwrap_or(i64::MAX)
+    }
+
+    /// Whether `rdn` names it, with or without its number.
+    pub(super) fn is_named(&self, naming: &str, name: &str) -> bool {
+        self.naming.eq_ignore_ascii_case(naming)
+            && (self.name.eq_ignore_ascii_case(name)
+                || (self.kind() == Some(Kind::Database) && {
+                    let (number, rest) = index::split(name);
+                    number.is_none() && is_unnumbered(rest) && self.index().1.eq_ignore_ascii_case(rest)
+                }))
+    }
+}
+
+/// The databases of which there is one, so that their names need no number.
+fn is_unnumbered(name: &str) -> bool {
+    ["config", "frontend"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(name))
+}
+
+/// Escapes what RFC 4514 §2.4 asks for.
+fn escaped(value: &str) -> String {
+    let mut text = String::with_capacity(value.len());
+    for (at, character) in value.char_indices() {
+        let is_edge = at == 0 || at + character.len_utf8() == value.len();
+        if matches!(character, '"' | '+' | ',' | ';' | '<' | '>' | '\\')
+            || (is_edge && character == ' ')
+            || (at == 0 && character == '#')
+        {
+            text.push('\\');
+        }
+        text.push(character);
+    }
+    text
+}
+
+impl Tree {
+    /// The node with the RDNs of `path`, topmost (below cn=config) first.
+    pub(super) fn find_mut(&mut self, path: &[(String, String)]) -> Option<&mut Node> {
+        path.iter().try_fold(&mut self.root, |node, (naming, name)| {
+            node.children.iter_mut().find(|child| child.is_named(naming, name))
+        })
+    }
+
+    /// All nodes, parents first, each with its DN.
+    pub fn walk(&self) -> Vec<(String, &Node)> {
+        let mut found = Vec::new();
+        walk(&self.root, "", &mut found);
+        found
+    }
+
+    /// As entries. What the schema does not know is left out.
+    pub fn entries(&self, schema: &Schema) -> Vec<Entry> {
+        let nodes = self.walk();
+        nodes
+            .into_iter()
+            .filter_map(|(dn, node)| {
+                Some(Entry {
+                    dn: Dn::parse(schema, dn.as_bytes()).ok()?,
+                    attributes: attributes(schema, node),
+                })
+            })
+            .collect()
+    }
+}
+
+fn walk<'t>(node: &'t Node, above: &str, found: &mut Vec<(String, &'t Node)>) {
+    let dn = if above.is_empty() {
+        node.rdn()
+    } else {
+        format!("{},{above}", node.rdn())
+    };
+    found.push((dn.clone(), node));
+    for child in &node.children {
+        walk(child, &dn, found);
+    }
+}
+
+fn attributes(schema: &Schema, node: &Node) -> Vec<Attribute> {
+    let known = node.attributes.iter().filter_map(|(name, values)| {
+        Some(Attribute {
+            description: schema.attribute_description(name.as_bytes()).ok()?,
+            values: values.clone(),
+        })
+    });
+    known.collect()
+}
+
+/// The RDNs of a name below cn=config, topmost first; `None` for any other name.
+pub(super) fn path_of(schema: &Schema, dn: &Dn) -> Option<Vec<(String, String)>> {
+    let mut path = Vec::new();
+    for depth in 1..=dn.depth() {
+        let name = dn.ancestor(depth);
+        let mut assertions = name.leaf_assertions(schema);
+        if assertions.len() != 1 {
+            return None;
+        }
+        let (description, value) = assertions.pop()?;
+        path.push((schema.description_text(&description), String::from_utf8(value).ok()?));
+    }
+    let (naming, name) = path.first()?;
+    let is_config = naming.eq_ignore_ascii_case("cn") && name.eq_ignore_ascii_case("config");
+    is_config.then(|| path.split_off(1))
+}

@@ -1,0 +1,109 @@
+//! Settings of overlays that cannot be, and what the log says of those that are unwise.
+
+use crate::{load, test_schema::with_schema};
+
+fn loaded(lines: &str) -> Result<Vec<String>, String> {
+    let text = format!("database mdb\nsuffix dc=x\ndirectory /tmp/x\n{lines}\n");
+    let configuration = load("slapd.conf", &with_schema("slapd.conf", text)).map_err(|error| error.to_string())?;
+    Ok(configuration.notices.into_iter().map(|notice| notice.text).collect())
+}
+
+#[track_caller]
+fn refused(lines: &str, reason: &str) {
+    let error = loaded(lines).unwrap_err();
+    assert!(error.ends_with(reason), "{lines}: {error}");
+}
+
+#[test]
+fn domains_that_cannot_be_are_refused_in_the_words_of_slapd() {
+    for (value, reason) in [
+        (
+            "ldap:///?mail?base",
+            "unique: uri with base scope will always be unique",
+        ),
+        ("ldap:///?mail", "unique: uri with base scope will always be unique"),
+        ("ldap://host/?mail?sub", "host <host> not allowed in URI"),
+        (
+            "ldap:///dc=y?mail?sub",
+            "dn <dc=y> is not a suffix of backend base dn <dc=x>",
+        ),
+        (
+            "ldap:///?nosuch?sub",
+            "unique: attribute: nosuch: attribute type undefined",
+        ),
+        ("ldap:///?sn?sub?((cn=e*))", "unique: bad filter"),
+        ("nonsense", "<nonsense> invalid ldap urilist"),
+        ("\"strict \"", "<> invalid ldap urilist"),
+    ] {
+        refused(&format!("overlay unique\nunique_uri {value}"), reason);
+    }
+    refused("overlay unique\nunique_base dc=y", "dn is not a suffix of backend base");
+}
+
+#[test]
+fn old_and_new_forms_do_not_mix() {
+    let uri = "unique_uri ldap:///?mail?sub";
+    for old in [
+        "unique_base dc=x",
+        "unique_attributes mail",
+        "unique_ignore mail",
+        "unique_strict TRUE",
+    ] {
+        refused(
+            &format!("overlay unique\n{uri}\n{old}"),
+            "cannot set legacy attrs when URIs are present",
+        );
+        refused(
+            &format!("overlay unique\n{old}\n{uri}"),
+            "cannot set Uri when legacy attrs are present",
+        );
+    }
+    refused(
+        "overlay unique\nunique_attributes mail\nunique_ignore sn",
+        "cannot set both attrs and ignore-attrs",
+    );
+}
+
+#[test]
+fn a_frontend_has_no_base() {
+    let text = "overlay unique\nunique_base dc=x\ndatabase mdb\nsuffix dc=x\ndirectory /tmp/x\n";
+    let error = load("slapd.conf", &with_schema("slapd.conf", text))
+        .unwrap_err()
+        .to_string();
+    assert!(error.ends_with("suffix must be set"), "{error}");
+}
+
+#[test]
+fn an_attribute_without_an_index_is_spoken_of() {
+    let missing = |overlay: &str, name: &str| {
+        format!("overlay {overlay}: \"{name}\" has no eq index: many writes will read all entries")
+    };
+    assert_eq!(
+        loaded(
+            "index sn,member pres\nindex mail eq\noverlay unique\nunique_uri ldap:///?mail,sn,objectClass?sub\noverlay refint\nrefint_attributes member"
+        ),
+        Ok(vec![missing("unique", "sn"), missing("refint", "member")])
+    );
+    assert_eq!(
+        loaded("index name eq\noverlay unique\nunique_uri ldap:///?cn?sub\nunique_uri \"ignore ldap:///?mail?sub\""),
+        Ok(vec![]),
+        "an index of a supertype serves"
+    );
+    assert_eq!(
+        loaded("index name eq,nosubtypes\noverlay unique\nunique_attributes cn"),
+        Ok(vec![missing("unique", "cn")])
+    );
+}
+
+#[test]
+fn attributes_that_refint_cannot_follow_are_spoken_of_or_refused() {
+    refused(
+        "overlay refint\nrefint_attributes member nosuch",
+        "refint_attributes <nosuch>: attribute type undefined",
+    );
+    let notices = loaded("index member,mail eq\noverlay refint\nrefint_attributes member mail").unwrap();
+    assert_eq!(
+        notices,
+        ["<refint_attributes> values of \"mail\" are no names: nothing will follow them"]
+    );
+}

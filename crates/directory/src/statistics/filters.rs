@@ -1,0 +1,299 @@
+//! What searches look for: filters without their values, how often they came, what they cost, and which indexes served them.
+//!
+//! Each reactor has a record of its own. It holds [`MOST_SHAPES`] filters; when it is full, what is new is counted without its filter
+//! until it has come often enough that the record makes room: the half that has cost least goes.
+
+use std::{
+    fmt::Write as _,
+    hash::{Hash as _, Hasher as _},
+};
+
+use ironbark_model::{
+    CompiledFilter, Schema, Truth,
+    filter::{Slot, compiled::Node},
+};
+use ironbark_store::{Plan, TermKind};
+use rustc_hash::{FxHashMap, FxHasher};
+
+/// Filters that one reactor remembers.
+const MOST_SHAPES: usize = 256;
+/// Searches with other filters before the record makes room.
+const PATIENCE: u32 = 1024;
+/// Filter items that tell filters apart, and that are shown.
+const MOST_NODES: usize = 64;
+/// Uses of indexes by filters that were forgotten.
+const MOST_USES: usize = 1024;
+
+/// A filter item and whether an index served it.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct FilterTerm {
+    /// First name of the attribute type.
+    pub attribute: Box<str>,
+    /// How it is compared.
+    pub kind: TermKind,
+    /// Whether an index served it.
+    pub indexed: bool,
+}
+
+/// Searches with the same filter but for the values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FilterShape {
+    /// The suffix of the database.
+    pub database: Box<str>,
+    /// The filter with `?` in place of values.
+    pub filter: Box<str>,
+    /// Whether an index, or the scope, spared looking at every entry.
+    pub indexed: bool,
+    /// The items that the planner looked up.
+    pub terms: Box<[FilterTerm]>,
+    /// What came of it.
+    pub cost: FilterCost,
+}
+
+/// What searches have cost, and brought.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct FilterCost {
+    /// Searches.
+    pub searches: u64,
+    /// Candidates that were looked at.
+    pub candidates: u64,
+    /// Entries that were returned.
+    pub entries: u64,
+}
+
+/// Uses of an index on `attribute`, as far as `kind` of items asked for it, in the database with this suffix.
+pub type IndexUses = FxHashMap<(Box<str>, Box<str>, TermKind), u64>;
+
+/// The record of one reactor.
+#[derive(Debug, Default)]
+pub(super) struct FilterRecord {
+    shapes: Vec<(u64, FilterShape)>,
+    places: FxHashMap<u64, usize>,
+    /// Where the last search was counted.
+    last: (u64, usize),
+    /// Searches since the record was full whose filter is not in it.
+    missed: u32,
+    others: FilterCost,
+    /// What forgotten shapes have used.
+    uses: IndexUses,
+}
+
+/// What is asked of the record to count a search.
+pub(crate) struct Searched<'a> {
+    pub(crate) schema: &'a Schema,
+    /// Tells databases apart.
+    pub(crate) suffix: &'a str,
+    pub(crate) filter: &'a CompiledFilter,
+    pub(crate) plan: &'a Plan,
+    pub(crate) cost: FilterCost,
+}
+
+impl FilterRecord {
+    pub(super) fn count(&mut self, searched: &Searched<'_>) {
+        let key = key_of(searched);
+        let place = if self.last.0 == key && !self.shapes.is_empty() {
+            Some(self.last.1)
+        } else {
+            self.places.get(&key).copied()
+        };
+        if let Some(place) = place
+            && let Some((_, shape)) = self.shapes.get_mut(place)
+        {
+            shape.cost.add(searched.cost);
+            self.last = (key, place);
+            return;
+        }
+        if self.shapes.len() >= MOST_SHAPES {
+            self.others.add(searched.cost);
+            self.missed += 1;
+            if self.missed >= PATIENCE {
+                self.make_room();
+            }
+            return;
+        }
+        self.last = (key, self.shapes.len());
+        self.places.insert(key, self.shapes.len());
+        self.shapes.push((key, shape_of(searched)));
+    }
+
+    /// Forgets the half that has cost least, but not what indexes it has used.
+    fn make_room(&mut self) {
+        self.missed = 0;
+        let weight = |cost: &FilterCost| cost.candidates.saturating_add(cost.searches);
+        self.shapes
+            .sort_by_key(|(_, shape)| std::cmp::Reverse(weight(&shape.cost)));
+        for (_, shape) in self.shapes.drain(MOST_SHAPES / 2..) {
+            self.others.add(shape.cost);
+            add_uses(&mut self.uses, &shape, MOST_USES);
+        }
+        self.places.clear();
+        for (place, (key, _)) in self.shapes.iter().enumerate() {
+            self.places.insert(*key, place);
+        }
+        self.last = (0, usize::MAX);
+    }
+
+    /// Adds this record to those of other reactors.
+    pub(super) fn add_to(&self, report: &mut FilterReport) {
+        for (_, shape) in &self.shapes {
+            add_uses(&mut report.uses, shape, usize::MAX);
+            let same = |known: &&mut FilterShape| {
+                (&known.database, &known.filter, known.indexed, &known.terms)
+                    == (&shape.database, &shape.filter, shape.indexed, &shape.terms)
+            };
+            match report.shapes.iter_mut().find(same) {
+                Some(known) => known.cost.add(shape.cost),
+                None => report.shapes.push(shape.clone()),
+            }
+        }
+        report.others.add(self.others);
+        for (index, count) in &self.uses {
+            *report.uses.entry(index.clone()).or_default() += count;
+        }
+    }
+}
+
+/// What searches of the whole server look for.
+#[derive(Clone, Debug, Default)]
+pub struct FilterReport {
+    /// Filters, those first that have cost most.
+    pub shapes: Vec<FilterShape>,
+    /// What came of searches whose filter is not among them.
+    pub others: FilterCost,
+    /// How often indexes were used by searches, those of forgotten filters included.
+    pub uses: IndexUses,
+}
+
+impl FilterCost {
+    fn add(&mut self, other: Self) {
+        self.searches += other.searches;
+        self.candidates += other.candidates;
+        self.entries += other.entries;
+    }
+}
+
+fn add_uses(uses: &mut IndexUses, shape: &FilterShape, most: usize) {
+    for term in shape.terms.iter().filter(|term| term.indexed) {
+        let index = (shape.database.clone(), term.attribute.clone(), term.kind);
+        if uses.len() < most || uses.contains_key(&index) {
+            *uses.entry(index).or_default() += shape.cost.searches;
+        }
+    }
+}
+
+/// A number that searches with the same filter, but for values, have in common.
+fn key_of(searched: &Searched<'_>) -> u64 {
+    let filter = searched.filter;
+    let mut hasher = FxHasher::default();
+    searched.suffix.hash(&mut hasher);
+    for node in filter.nodes.iter().take(MOST_NODES) {
+        std::mem::discriminant(node).hash(&mut hasher);
+        if let Some(description) = slot_of(node).and_then(|slot| filter.slot(slot)) {
+            description.attribute_type.0.hash(&mut hasher);
+        }
+        if let Some(end) = end_of(node) {
+            end.hash(&mut hasher);
+        }
+    }
+    searched.plan.indexed.hash(&mut hasher);
+    for term in searched.plan.terms() {
+        (term.kind as u8, term.attribute.0, term.indexed).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+fn shape_of(searched: &Searched<'_>) -> FilterShape {
+    let name = |number| searched.schema.attribute_type(number).name();
+    let terms = searched.plan.terms().map(|term| FilterTerm {
+        attribute: Box::from(name(term.attribute)),
+        kind: term.kind,
+        indexed: term.indexed,
+    });
+    FilterShape {
+        database: searched.suffix.into(),
+        filter: text_of(searched.schema, searched.filter).into(),
+        indexed: searched.plan.indexed,
+        terms: terms.collect(),
+        cost: searched.cost,
+    }
+}
+
+fn slot_of(node: &Node) -> Option<Slot> {
+    match node {
+        Node::Present(slot)
+        | Node::Equality { slot, .. }
+        | Node::AnyOf { slot, .. }
+        | Node::Less { slot, .. }
+        | Node::GreaterOrEqual { slot, .. }
+        | Node::LessOrEqual { slot, .. }
+        | Node::Approx { slot, .. }
+        | Node::Substrings { slot, .. }
+        | Node::InChain { slot, .. } => Some(*slot),
+        Node::And { .. } | Node::Or { .. } | Node::Not { .. } | Node::Constant(_) | Node::AnyAttribute { .. } => None,
+    }
+}
+
+fn end_of(node: &Node) -> Option<u32> {
+    match node {
+        Node::And { end } | Node::Or { end } | Node::Not { end } => Some(*end),
+        _ => None,
+    }
+}
+
+/// The filter with `?` in place of values; cut off where it is long.
+pub(crate) fn text_of(schema: &Schema, filter: &CompiledFilter) -> String {
+    let mut text = String::new();
+    let mut open: Vec<u32> = Vec::new();
+    for (at, node) in (0_u32..).zip(&filter.nodes) {
+        while open.last().is_some_and(|end| *end <= at) {
+            open.pop();
+            text.push(')');
+        }
+        if at as usize >= MOST_NODES {
+            text.push_str("...");
+            break;
+        }
+        if let Some(end) = end_of(node) {
+            text.push('(');
+            text.push(match node {
+                Node::And { .. } => '&',
+                Node::Or { .. } => '|',
+                _ => '!',
+            });
+            open.push(end);
+            continue;
+        }
+        item_text(schema, filter, node, &mut text);
+    }
+    text.extend(open.iter().map(|_| ')'));
+    text
+}
+
+fn item_text(schema: &Schema, filter: &CompiledFilter, node: &Node, text: &mut String) {
+    let name = slot_of(node)
+        .and_then(|slot| filter.slot(slot))
+        .map(|description| schema.description_text(description))
+        .unwrap_or_default();
+    // Writing to a string cannot fail.
+    let _ = match node {
+        Node::Present(_) => write!(text, "({name}=*)"),
+        Node::Less { .. } => write!(text, "({name}<?)"),
+        Node::GreaterOrEqual { .. } => write!(text, "({name}>=?)"),
+        Node::LessOrEqual { .. } => write!(text, "({name}<=?)"),
+        Node::Approx { .. } => write!(text, "({name}~=?)"),
+        Node::InChain { .. } => write!(text, "({name}:1.2.840.113556.1.4.1941:=?)"),
+        Node::Substrings {
+            initial, any, r#final, ..
+        } => {
+            let part = |is_there| if is_there { "?" } else { "" };
+            let middle = if any.is_empty() { "" } else { "?*" };
+            let (first, last) = (part(initial.is_some()), part(r#final.is_some()));
+            write!(text, "({name}={first}*{middle}{last})")
+        }
+        Node::AnyAttribute { rule, .. } => write!(text, "(:{}:=?)", rule.oid),
+        Node::Constant(Truth::True) => write!(text, "(&)"),
+        Node::Constant(Truth::False) => write!(text, "(|)"),
+        Node::Constant(Truth::Undefined) => write!(text, "(?=undefined)"),
+        _ => write!(text, "({name}=?)"),
+    };
+}

@@ -1,0 +1,228 @@
+//! slapo-refint(5): names in other entries follow the entries that they name, in the transaction that deletes or renames these.
+//!
+//! What cannot be followed (an entry that would lose a value it must have) is logged and left, as slapd leaves it.
+
+mod references;
+
+use std::sync::Arc;
+
+use ironbark_config::overlay::RefintConfig;
+use ironbark_directory::{
+    OperationError,
+    operation::{Execution, Modification, ModificationKind},
+    overlay::{Applied, Hooks, Overlay},
+};
+use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema, syntax::oid};
+use ironbark_store::{Effect, EntryId, Location};
+
+/// Effects of one operation at most; past it the operation is refused with `adminLimitExceeded`.
+const EFFECT_LIMIT: usize = 1_000_000;
+
+/// The overlay.
+pub struct Refint {
+    schema: Arc<Schema>,
+    /// Those whose values are names.
+    attributes: Vec<AttributeDescription>,
+    nothing: Option<Dn>,
+    modifier: Vec<u8>,
+    modifiers_name: AttributeDescription,
+}
+
+/// A name that is no more, or that is another one now.
+#[derive(Clone, Copy, Debug)]
+struct Change<'a> {
+    old: &'a Dn,
+    /// `None`: deleted.
+    new: Option<&'a Dn>,
+    /// Whether it holds for all names below as well.
+    is_subtree: bool,
+}
+
+impl Refint {
+    /// From its settings.
+    ///
+    /// # Errors
+    /// The schema lacks an attribute.
+    pub fn new(settings: &RefintConfig, schema: &Arc<Schema>) -> Result<Self, String> {
+        let attribute = |name: &str| {
+            schema
+                .attribute_description(name.as_bytes())
+                .map_err(|error| format!("attribute \"{name}\": {error}"))
+        };
+        let mut attributes = Vec::new();
+        for name in &settings.attributes {
+            let description = attribute(name)?;
+            let syntax = schema.attribute_type(description.attribute_type).syntax;
+            if [oid::DN, oid::NAME_AND_OPTIONAL_UID].contains(&syntax.oid) {
+                attributes.push(description);
+            }
+        }
+        let modifier = settings
+            .modifiers_name
+            .as_ref()
+            .map_or(RefintConfig::MODIFIER, Dn::pretty);
+        Ok(Self {
+            schema: Arc::clone(schema),
+            attributes,
+            nothing: settings.nothing.clone(),
+            modifier: modifier.as_bytes().to_vec(),
+            modifiers_name: attribute("modifiersName")?,
+        })
+    }
+
+    fn deleted(&self, execution: &mut Execution<'_, '_>, dn: &Dn, tree: Option<&Dn>) -> Result<(), OperationError> {
+        let mut change = Change {
+            old: dn,
+            new: None,
+            is_subtree: false,
+        };
+        let Some(top) = tree else {
+            let found = references::to_name(self, execution.view(), dn)?;
+            let ids = match found {
+                Some(ids) => ids,
+                None => references::by_reading_all(self, execution.view(), change)?,
+            };
+            return self.follow(execution, &ids, change);
+        };
+        // With indexes each name of the tree is looked up as it goes; without, all entries are read once, when the last one has gone.
+        let ids = match references::to_name(self, execution.view(), dn)? {
+            Some(ids) => references::outside(execution.view(), ids, top)?,
+            None if dn == top => {
+                change.is_subtree = true;
+                references::by_reading_all(self, execution.view(), change)?
+            }
+            None => return Ok(()),
+        };
+        self.follow(execution, &ids, change)
+    }
+
+    fn renamed(&self, execution: &mut Execution<'_, '_>, old: &Dn, new: &Dn) -> Result<(), OperationError> {
+        let Location::Entry(id) = execution.view().locate(new)? else {
+            return Ok(());
+        };
+        let change = Change {
+            old,
+            new: Some(new),
+            is_subtree: execution.view().has_subordinates(id)?,
+        };
+        let found = if change.is_subtree {
+            references::to_subtree(self, execution.view(), id, (old, new))?
+        } else {
+            references::to_name(self, execution.view(), old)?
+        };
+        let ids = match found {
+            Some(ids) => ids,
+            None => references::by_reading_all(self, execution.view(), change)?,
+        };
+        self.follow(execution, &ids, change)
+    }
+
+    /// Changes entries that may hold a name in question.
+    fn follow(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        ids: &[EntryId],
+        change: Change<'_>,
+    ) -> Result<(), OperationError> {
+        for &id in ids {
+            let modifications = self.modifications(execution, id, change)?;
+            if modifications.is_empty() {
+                continue;
+            }
+            if execution.record().effects.len() >= EFFECT_LIMIT {
+                let text = "too many entries refer to what is changed";
+                return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
+            }
+            let name = execution.view().dn(id)?;
+            if let Some(refusal) = execution.modify_internally(&name, &modifications)? {
+                let origin = execution.origin;
+                tracing::warn!(
+                    target: "any",
+                    "conn={} op={}: refint: \"{name}\" keeps a reference to \"{}\": err={} {}",
+                    origin.connection,
+                    origin.operation,
+                    change.old,
+                    refusal.result_code.0,
+                    refusal.diagnostic_message,
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// What becomes of one entry; nothing if it holds none of the names.
+    fn modifications(
+        &self,
+        execution: &Execution<'_, '_>,
+        id: EntryId,
+        change: Change<'_>,
+    ) -> Result<Vec<Modification>, OperationError> {
+        let mut modifications = Vec::new();
+        let Some(record) = execution.view().record(id)? else {
+            return Ok(modifications);
+        };
+        for stored in references::attributes(self, &record) {
+            let gone = references::values(self, &stored, change)?;
+            if gone.is_empty() {
+                continue;
+            }
+            let mut come: Vec<Vec<u8>> = Vec::new();
+            if let Some(new) = change.new {
+                let moved = gone.iter().filter_map(|name| name.rebase(change.old, new));
+                come.extend(moved.map(|name| name.pretty().as_bytes().to_vec()));
+            } else if let Some(nothing) = self.nothing.as_ref().filter(|_| gone.len() == stored.len()) {
+                come.push(nothing.pretty().as_bytes().to_vec());
+            }
+            let gone = gone.iter().map(|name| name.pretty().as_bytes().to_vec()).collect();
+            let internal = |kind, values| Modification::internal(&self.schema, kind, stored.description(), values);
+            modifications.push(internal(ModificationKind::Delete, gone));
+            if !come.is_empty() {
+                modifications.push(internal(ModificationKind::AddIfAbsent, come));
+            }
+        }
+        if !modifications.is_empty() && execution.context.settings.last_modified {
+            let modifier = vec![self.modifier.clone()];
+            let kind = ModificationKind::Replace;
+            modifications.push(Modification::internal(
+                &self.schema,
+                kind,
+                &self.modifiers_name,
+                modifier,
+            ));
+        }
+        Ok(modifications)
+    }
+
+    fn name_in(&self, text: &str) -> Option<Dn> {
+        Dn::parse(&self.schema, text.as_bytes()).ok()
+    }
+}
+
+impl Overlay for Refint {
+    fn name(&self) -> &'static str {
+        "refint"
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            in_transaction: !self.attributes.is_empty(),
+            // slapd's works when the operation is over: what memberof does on its own behalf is done then.
+            acts_last: true,
+            ..Hooks::default()
+        }
+    }
+
+    fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
+        match applied.effect {
+            Effect::Delete { dn, .. } => match self.name_in(dn) {
+                Some(dn) => self.deleted(execution, &dn, applied.deleted_tree),
+                None => Ok(()),
+            },
+            Effect::Rename { dn, new_dn, .. } if dn != new_dn => match (self.name_in(dn), self.name_in(new_dn)) {
+                (Some(old), Some(new)) => self.renamed(execution, &old, &new),
+                _ => Ok(()),
+            },
+            Effect::Rename { .. } | Effect::Add { .. } | Effect::Modify { .. } => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,124 @@
+//! An entry as a request will leave it, as far as a domain wants to know.
+//!
+//! A request that cannot be carried out is refused later; what it would leave does not matter here.
+
+use ironbark_directory::{
+    OperationError,
+    operation::{Execution, Modification, ModificationKind},
+    overlay::Renaming,
+};
+use ironbark_model::{AttributeDescription, Entry, Schema};
+use ironbark_store::EntryId;
+use rustc_hash::FxHashSet;
+
+use super::domain::Domain;
+
+/// After a modify request.
+pub(super) fn modified(
+    domain: &Domain,
+    schema: &Schema,
+    execution: &Execution<'_, '_>,
+    id: EntryId,
+    modifications: &[Modification],
+) -> Result<Entry, OperationError> {
+    let mut entry = copy(domain, schema, execution, id)?;
+    for modification in modifications {
+        let name = &modification.description;
+        if !is_wanted(domain, schema, name) {
+            continue;
+        }
+        match modification.kind {
+            ModificationKind::Add | ModificationKind::AddIfAbsent => {
+                let mut values = take(&mut entry, name);
+                values.extend_from_slice(&modification.values);
+                entry.set_values(name, values);
+            }
+            ModificationKind::Delete if !modification.values.is_empty() => {
+                let gone: FxHashSet<&[u8]> = modification.normalized.iter().map(Vec::as_slice).collect();
+                let mut values = take(&mut entry, name);
+                values.retain(|value| !gone.contains(normal_form(schema, name, value).as_slice()));
+                entry.set_values(name, values);
+            }
+            ModificationKind::Delete | ModificationKind::Replace => {
+                entry.set_values(name, modification.values.clone());
+            }
+            ModificationKind::Increment => increment(&mut entry, modification),
+        }
+    }
+    Ok(entry)
+}
+
+/// After a modify DN request.
+pub(super) fn renamed(
+    domain: &Domain,
+    schema: &Schema,
+    execution: &Execution<'_, '_>,
+    id: EntryId,
+    renaming: Renaming<'_>,
+) -> Result<Entry, OperationError> {
+    let mut entry = copy(domain, schema, execution, id)?;
+    if renaming.delete_old_rdn {
+        for (name, value) in renaming.dn.leaf_assertions(schema) {
+            let gone = normal_form(schema, &name, &value);
+            let mut values = take(&mut entry, &name);
+            values.retain(|value| normal_form(schema, &name, value) != gone);
+            entry.set_values(&name, values);
+        }
+    }
+    for (name, value) in renaming.new_rdn.leaf_assertions(schema) {
+        if is_wanted(domain, schema, &name) {
+            entry.add_value(schema, &name, &value);
+        }
+    }
+    entry.dn = renaming.target.clone();
+    Ok(entry)
+}
+
+/// The attributes of a stored entry that the domain covers or that its filter names.
+fn copy(domain: &Domain, schema: &Schema, execution: &Execution<'_, '_>, id: EntryId) -> Result<Entry, OperationError> {
+    let view = execution.view();
+    let mut entry = Entry::new(view.dn(id)?);
+    if let Some(record) = view.record(id)? {
+        let wanted = |name: &AttributeDescription| is_wanted(domain, schema, name);
+        for stored in record.attributes().filter(|stored| wanted(stored.description())) {
+            entry.attributes.push(stored.to_attribute()?);
+        }
+    }
+    Ok(entry)
+}
+
+fn is_wanted(domain: &Domain, schema: &Schema, name: &AttributeDescription) -> bool {
+    domain.covers(schema, name) || domain.filter_names(schema, name)
+}
+
+/// The values, without a copy; the place of the attribute is kept.
+fn take(entry: &mut Entry, name: &AttributeDescription) -> Vec<Vec<u8>> {
+    entry
+        .attribute_mut(name)
+        .map(|attribute| std::mem::take(&mut attribute.values))
+        .unwrap_or_default()
+}
+
+fn normal_form(schema: &Schema, name: &AttributeDescription, value: &[u8]) -> Vec<u8> {
+    let mut normal = Vec::with_capacity(value.len());
+    let rule = schema.attribute_type(name.attribute_type).equality;
+    if rule.is_none_or(|rule| (rule.normalize_value)(schema, value, &mut normal).is_err()) {
+        normal.clear();
+        normal.extend_from_slice(value);
+    }
+    normal
+}
+
+fn increment(entry: &mut Entry, modification: &Modification) {
+    let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<i64>().ok();
+    let Some(by) = modification.values.first().and_then(|value| number(value)) else {
+        return;
+    };
+    if let Some(attribute) = entry.attribute_mut(&modification.description) {
+        for value in &mut attribute.values {
+            if let Some(sum) = number(value).and_then(|known| known.checked_add(by)) {
+                *value = sum.to_string().into_bytes();
+            }
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! One URI of a domain: which entries and attributes it is about, and the search for an entry that has a value already.
+
+use ironbark_config::overlay::{UniqueDomain, UniqueUri};
+use ironbark_directory::{OperationError, operation::Execution};
+use ironbark_model::{
+    AttributeDescription, CompiledFilter, Dn, Entry, Filter, ResultCode, Schema, Truth,
+    entry::EntrySource,
+    filter::{Assertion, MAX_DEPTH, Node},
+    ldap_url::UrlScope,
+};
+use ironbark_store::{EntryId, Location, Scope};
+
+/// Values that one search looks for.
+const CLAIMS_AT_ONCE: usize = 512;
+
+/// See the module.
+pub(super) struct Domain {
+    base: Option<Dn>,
+    scope: Scope,
+    attributes: Vec<AttributeDescription>,
+    ignore: bool,
+    pub(super) strict: bool,
+    /// Text and compiled form.
+    filter: Option<(String, CompiledFilter)>,
+}
+
+/// What an entry wants to have to itself: a value, or (without one) an attribute.
+pub(super) struct Claim {
+    name: String,
+    value: Option<Vec<u8>>,
+}
+
+impl Claim {
+    pub(super) fn value(schema: &Schema, name: &AttributeDescription, value: &[u8]) -> Self {
+        Self {
+            name: schema.description_text(name),
+            value: Some(value.to_vec()),
+        }
+    }
+
+    pub(super) fn presence(schema: &Schema, name: &AttributeDescription) -> Self {
+        Self {
+            name: schema.description_text(name),
+            value: None,
+        }
+    }
+
+    fn filter(&self) -> Filter<'_> {
+        let name = self.name.as_bytes();
+        match &self.value {
+            None => Filter::Present(name.into()),
+            Some(value) => Filter::Equality(Assertion {
+                attribute: name.into(),
+                value: value.into(),
+            }),
+        }
+    }
+}
+
+impl Domain {
+    pub(super) fn new(domain: &UniqueDomain, uri: &UniqueUri, schema: &Schema) -> Result<Self, String> {
+        let attribute = |name: &String| {
+            schema
+                .attribute_description(name.as_bytes())
+                .map_err(|error| format!("unique: attribute: {name}: {error}"))
+        };
+        let filter = match &uri.filter {
+            None => None,
+            Some(text) => {
+                let filter = parse(text)?;
+                let mut compiled = CompiledFilter::default();
+                compiled.compile(schema, &filter);
+                Some((text.clone(), compiled))
+            }
+        };
+        Ok(Self {
+            base: uri.base.clone(),
+            scope: match uri.scope {
+                UrlScope::Base => Scope::Base,
+                UrlScope::OneLevel => Scope::OneLevel,
+                UrlScope::Subtree => Scope::Subtree,
+                UrlScope::Children => Scope::Children,
+            },
+            attributes: uri.attributes.iter().map(attribute).collect::<Result<_, _>>()?,
+            ignore: domain.ignore,
+            strict: domain.strict,
+            filter,
+        })
+    }
+
+    /// Whether the domain is about entries of this name. As in slapd the scope does not count here, only where values are looked for.
+    pub(super) fn is_below_base(&self, dn: &Dn) -> bool {
+        self.base.as_ref().is_none_or(|base| dn.is_within(base))
+    }
+
+    /// Whether values of an attribute are to be unique.
+    pub(super) fn covers(&self, schema: &Schema, name: &AttributeDescription) -> bool {
+        !schema.attribute_type(name.attribute_type).is_operational()
+            && (self.attributes.is_empty() || self.attributes.contains(name) != self.ignore)
+    }
+
+    /// Whether an attribute has a say in which entries the domain has.
+    pub(super) fn filter_names(&self, schema: &Schema, name: &AttributeDescription) -> bool {
+        let Some((_, filter)) = &self.filter else {
+            return false;
+        };
+        filter
+            .slots
+            .iter()
+            .any(|slot| schema.is_description_subtype(name, slot))
+            || filter
+                .nodes
+                .iter()
+                .any(|node| matches!(node, Node::AnyAttribute { .. }))
+    }
+
+    pub(super) fn has_filter(&self) -> bool {
+        self.filter.is_some()
+    }
+
+    /// Whether the filter does not keep an entry out.
+    pub(super) fn may_have(&self, schema: &Schema, entry: &Entry) -> bool {
+        let Some((_, filter)) = &self.filter else {
+            return true;
+        };
+        let source = EntrySource { schema, filter, entry };
+        filter.evaluate(schema, &source, &mut Vec::new()) != Truth::False
+    }
+
+    /// Whether the filter does not keep a stored entry out.
+    pub(super) fn has(&self, execution: &Execution<'_, '_>, id: EntryId) -> Result<bool, OperationError> {
+        let Some((_, filter)) = &self.filter else {
+            return Ok(true);
+        };
+        let record = execution.view().record(id)?;
+        Ok(record.is_some_and(|record| record.evaluate(filter, &mut Vec::new()) != Truth::False))
+    }
+
+    /// All values of an entry that are to be unique.
+    pub(super) fn claims_of(&self, schema: &Schema, entry: &Entry) -> Vec<Claim> {
+        let covered = entry
+            .attributes
+            .iter()
+            .filter(|attribute| self.covers(schema, &attribute.description));
+        covered
+            .flat_map(|attribute| {
+                let values = attribute.values.iter();
+                values.map(|value| Claim::value(schema, &attribute.description, value))
+            })
+            .collect()
+    }
+
+    /// Refuses what another entry of the domain than `own` has.
+    ///
+    /// # Errors
+    /// `constraintViolation`.
+    pub(super) fn check(
+        &self,
+        execution: &Execution<'_, '_>,
+        own: Option<EntryId>,
+        claims: &[Claim],
+    ) -> Result<(), OperationError> {
+        for claims in claims.chunks(CLAIMS_AT_ONCE) {
+            let wanted = Filter::Or(claims.iter().map(Claim::filter).collect());
+            let filter = match &self.filter {
+                None => wanted,
+                Some((text, _)) => {
+                    let own_filter = parse(text).map_err(|text| OperationError::new(ResultCode::OTHER, text))?;
+                    Filter::And(vec![own_filter, wanted])
+                }
+            };
+            if self.finds(execution, own, &filter)? {
+                let text = format!("non-unique attributes found with {filter}");
+                return Err(OperationError::new(ResultCode::CONSTRAINT_VIOLATION, text));
+            }
+        }
+        Ok(())
+    }
+
+    fn finds(
+        &self,
+        execution: &Execution<'_, '_>,
+        own: Option<EntryId>,
+        filter: &Filter<'_>,
+    ) -> Result<bool, OperationError> {
+        let view = execution.view();
+        let mut compiled = CompiledFilter::default();
+        compiled.compile(view.schema(), filter);
+        let bases = match &self.base {
+            Some(base) => std::slice::from_ref(base),
+            None => execution.context.suffixes(),
+        };
+        let mut scratch = Vec::new();
+        for base in bases {
+            let Location::Entry(base) = view.locate(base)? else {
+                continue;
+            };
+            let plan = view.plan(base, self.scope, &compiled)?;
+            let mut candidates = view.candidates(&plan, 0)?;
+            while let Some(id) = candidates.next_id()? {
+                if Some(id) == own {
+                    continue;
+                }
+                if let Some(record) = view.record(id)?
+                    && record.evaluate_planned(&plan, &compiled, &mut scratch) == Truth::True
+                    && record.is_in_scope(base, self.scope)?
+                {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn parse(text: &str) -> Result<Filter<'_>, String> {
+    Filter::parse(text.as_bytes(), MAX_DEPTH).map_err(|_| "unique: bad filter".to_owned())
+}

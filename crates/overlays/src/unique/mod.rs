@@ -1,0 +1,192 @@
+//! slapo-unique(5): no two entries of a domain share a value of an attribute.
+//!
+//! Writes are executed one after the other in the transaction of the one writer, so two clients never both get a value.
+
+mod after;
+mod domain;
+
+use std::sync::Arc;
+
+use ironbark_config::overlay::UniqueConfig;
+use ironbark_directory::{
+    OperationError,
+    operation::{Execution, Modification, ModificationKind},
+    overlay::{Hooks, Overlay, Renaming},
+};
+use ironbark_model::{Dn, Entry, Schema};
+use ironbark_store::{EntryId, Location};
+
+use domain::{Claim, Domain};
+
+/// The overlay.
+pub struct Unique {
+    schema: Arc<Schema>,
+    /// One for each URI.
+    domains: Vec<Domain>,
+}
+
+impl Unique {
+    /// From its settings.
+    ///
+    /// # Errors
+    /// The schema lacks an attribute.
+    pub fn new(settings: &UniqueConfig, schema: &Arc<Schema>) -> Result<Self, String> {
+        let mut domains = Vec::new();
+        for domain in settings.domains().iter() {
+            for uri in &domain.uris {
+                domains.push(Domain::new(domain, uri, schema)?);
+            }
+        }
+        Ok(Self {
+            schema: Arc::clone(schema),
+            domains,
+        })
+    }
+
+    /// The entry that a request is about, if there is one.
+    fn target(execution: &Execution<'_, '_>, dn: &Dn) -> Result<Option<EntryId>, OperationError> {
+        match execution.view().locate(dn)? {
+            Location::Entry(id) => Ok(Some(id)),
+            Location::Missing { .. } => Ok(None),
+        }
+    }
+
+    /// The relax rules control lets a manager of the entry do anything.
+    fn is_exempt(execution: &Execution<'_, '_>, id: Option<EntryId>) -> Result<bool, OperationError> {
+        match id {
+            Some(id) if execution.is_relaxed() => Ok(execution.may_manage(&execution.entry(id)?)),
+            _ => Ok(false),
+        }
+    }
+}
+
+impl Overlay for Unique {
+    fn name(&self) -> &'static str {
+        "unique"
+    }
+
+    fn hooks(&self) -> Hooks {
+        Hooks {
+            before_content: !self.domains.is_empty(),
+            ..Hooks::default()
+        }
+    }
+
+    fn before_add(&self, execution: &mut Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
+        if execution.is_relaxed() && execution.may_manage(entry) {
+            return Ok(());
+        }
+        let own = Self::target(execution, &entry.dn)?;
+        for domain in &self.domains {
+            if domain.is_below_base(&entry.dn) && domain.may_have(&self.schema, entry) {
+                domain.check(execution, own, &domain.claims_of(&self.schema, entry))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn before_modify(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        dn: &Dn,
+        modifications: &mut Vec<Modification>,
+    ) -> Result<(), OperationError> {
+        let own = Self::target(execution, dn)?;
+        if Self::is_exempt(execution, own)? {
+            return Ok(());
+        }
+        for domain in self.domains.iter().filter(|domain| domain.is_below_base(dn)) {
+            let is_touched = modifications.iter().any(|modification| {
+                let comes = modification.kind != ModificationKind::Delete;
+                comes && domain.covers(&self.schema, &modification.description)
+                    || domain.filter_names(&self.schema, &modification.description)
+            });
+            if !is_touched {
+                continue;
+            }
+            let needs_sum = |change: &Modification| change.kind == ModificationKind::Increment;
+            let after = match own {
+                Some(id) if domain.has_filter() || modifications.iter().any(needs_sum) => {
+                    Some(after::modified(domain, &self.schema, execution, id, modifications)?)
+                }
+                _ => None,
+            };
+            let claims = match (&after, own) {
+                (Some(after), _) if !domain.may_have(&self.schema, after) => continue,
+                (Some(after), Some(id)) if !domain.has(execution, id)? => domain.claims_of(&self.schema, after),
+                (after, _) => claims_of_changes(domain, &self.schema, modifications, after.as_ref()),
+            };
+            domain.check(execution, own, &claims)?;
+        }
+        Ok(())
+    }
+
+    fn before_modify_dn(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        renaming: Renaming<'_>,
+    ) -> Result<(), OperationError> {
+        let own = Self::target(execution, renaming.dn)?;
+        if Self::is_exempt(execution, own)? {
+            return Ok(());
+        }
+        let named = renaming.new_rdn.leaf_assertions(&self.schema);
+        for domain in &self.domains {
+            if !domain.is_below_base(renaming.target) {
+                continue;
+            }
+            let was_below = domain.is_below_base(renaming.dn);
+            let after = match own {
+                Some(id) if domain.has_filter() || !was_below => {
+                    Some(after::renamed(domain, &self.schema, execution, id, renaming)?)
+                }
+                _ => None,
+            };
+            let claims = match (&after, own) {
+                (Some(after), _) if !domain.may_have(&self.schema, after) => continue,
+                (Some(after), Some(id)) if !(was_below && domain.has(execution, id)?) => {
+                    domain.claims_of(&self.schema, after)
+                }
+                _ => {
+                    let covered = named.iter().filter(|(name, _)| domain.covers(&self.schema, name));
+                    let claim = |(name, value): &(_, Vec<u8>)| Claim::value(&self.schema, name, value);
+                    covered.map(claim).collect()
+                }
+            };
+            domain.check(execution, own, &claims)?;
+        }
+        Ok(())
+    }
+}
+
+/// The values that modifications bring.
+fn claims_of_changes(
+    domain: &Domain,
+    schema: &Schema,
+    modifications: &[Modification],
+    after: Option<&Entry>,
+) -> Vec<Claim> {
+    let mut claims = Vec::new();
+    for modification in modifications {
+        let name = &modification.description;
+        if modification.kind == ModificationKind::Delete || !domain.covers(schema, name) {
+            continue;
+        }
+        if modification.kind == ModificationKind::Increment {
+            // What is said is what to add; what comes is the sum.
+            let sums = after.and_then(|entry| entry.attribute(name));
+            let sums = sums.map_or(&[][..], |attribute| &attribute.values);
+            claims.extend(sums.iter().map(|value| Claim::value(schema, name, value)));
+        } else if modification.values.is_empty() && domain.strict {
+            claims.push(Claim::presence(schema, name));
+        } else {
+            claims.extend(
+                modification
+                    .values
+                    .iter()
+                    .map(|value| Claim::value(schema, name, value)),
+            );
+        }
+    }
+    claims
+}

@@ -1,0 +1,349 @@
+//! The unique overlay, in a directory: which values are refused, and to whom.
+
+#[path = "../../directory/tests/harness/mod.rs"]
+mod harness;
+
+use std::collections::BTreeSet;
+
+use harness::Site;
+use ironbark_ldap_proto::{
+    Scope,
+    controls::{Control, ManageDsaIt, RelaxRules},
+};
+use proptest::prelude::*;
+
+const A: &str = "cn=a,ou=p,dc=ex";
+const B: &str = "cn=b,ou=p,dc=ex";
+const PERSON: &str = "objectClass: inetOrgPerson\nsn: s";
+
+fn site(settings: &str) -> Site {
+    let mut site = Site::open_with(&format!("overlay unique\n{settings}"), &ironbark_overlays::make);
+    site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+    site.must_add("ou=p,dc=ex", "objectClass: organizationalUnit");
+    site.must_add(A, &format!("{PERSON}a\nmail: a@ex\ndescription: d"));
+    site.must_add(B, &format!("{PERSON}b\nmail: b@ex"));
+    site
+}
+
+fn refusal(filter: &str) -> (u32, String) {
+    (19, format!("non-unique attributes found with {filter}"))
+}
+
+fn owned(answer: &harness::Answer) -> (u32, String) {
+    (answer.code, answer.text.clone())
+}
+
+#[test]
+fn a_value_that_another_entry_has_is_refused() {
+    for index in ["", "\nindex mail eq"] {
+        let mut site = site(&format!("unique_uri ldap:///?mail?sub{index}"));
+        let answer = site.add("cn=c,ou=p,dc=ex", &format!("{PERSON}\nmail: c@ex\nmail: A@EX"));
+        assert_eq!(owned(&answer), refusal("(|(mail=c@ex)(mail=A@EX))"));
+        let answer = site.modify(B, "replace: mail\nm: a@ex");
+        assert_eq!(owned(&answer), refusal("(|(mail=a@ex))"));
+        let answer = site.rename(B, "mail=a@ex", None);
+        assert_eq!(owned(&answer), refusal("(|(mail=a@ex))"));
+        assert_eq!(
+            site.modify(A, "replace: mail\nm: A@ex").brief(),
+            (0, ""),
+            "an entry is not in its own way"
+        );
+        assert_eq!(
+            site.modify(B, "add: description\nm: d").brief(),
+            (0, ""),
+            "other attributes are free"
+        );
+        assert_eq!(site.delete(A).brief(), (0, ""));
+        assert_eq!(site.modify(B, "replace: mail\nm: a@ex").brief(), (0, ""));
+    }
+}
+
+#[test]
+fn the_refusal_comes_before_those_of_the_database_as_in_slapd() {
+    let mut site = site("unique_uri ldap:///?mail?sub");
+    let refused = refusal("(|(mail=a@ex))");
+    assert_eq!(
+        owned(&site.add("cn=c,ou=none,dc=ex", &format!("{PERSON}\nmail: a@ex"))),
+        refused
+    );
+    assert_eq!(owned(&site.modify("cn=none,dc=ex", "add: mail\nm: a@ex")), refused);
+    assert_eq!(owned(&site.rename("cn=none,dc=ex", "mail=a@ex", None)), refused);
+    assert_eq!(site.add(A, &format!("{PERSON}\nmail: a@ex")).code, 68);
+}
+
+#[test]
+fn base_scope_and_filter_bound_a_domain() {
+    let mut site = site("unique_uri ldap:///ou=p,dc=ex?mail?sub?(sn=s*)");
+    site.must_add("ou=q,dc=ex", "objectClass: organizationalUnit");
+    site.must_add("cn=x,ou=q,dc=ex", &format!("{PERSON}\nmail: a@ex"));
+    site.must_add("cn=y,ou=p,dc=ex", "objectClass: inetOrgPerson\nsn: t\nmail: a@ex");
+    let refused = refusal("(&(sn=s*)(|(mail=a@ex)))");
+    assert_eq!(owned(&site.modify(B, "replace: mail\nm: a@ex")), refused);
+    // Coming into the domain brings all values.
+    assert_eq!(owned(&site.modify("cn=y,ou=p,dc=ex", "replace: sn\nm: sy")), refused);
+    assert_eq!(
+        owned(&site.rename("cn=x,ou=q,dc=ex", "cn=x", Some("ou=p,dc=ex"))),
+        refused
+    );
+    assert_eq!(
+        site.modify("cn=y,ou=p,dc=ex", "replace: sn\nm: sy\n-\nreplace: mail\nm: y@ex")
+            .brief(),
+        (0, "")
+    );
+    assert_eq!(
+        site.modify(A, "replace: sn\nm: t").brief(),
+        (0, ""),
+        "leaving it frees them"
+    );
+    assert_eq!(site.modify(B, "replace: mail\nm: a@ex").brief(), (0, ""));
+    assert_eq!(
+        owned(&site.modify(A, "replace: sn\nm: s")),
+        refusal("(&(sn=s*)(|(mail=a@ex)))")
+    );
+}
+
+#[test]
+fn one_level_looks_at_the_immediate_subordinates() {
+    let mut site = site("unique_uri ldap:///dc=ex?description?one");
+    assert_eq!(
+        site.modify(B, "add: description\nm: d").brief(),
+        (0, ""),
+        "the other one is not looked at"
+    );
+    site.must_add("cn=top,dc=ex", &format!("{PERSON}\ndescription: d"));
+    assert_eq!(
+        owned(&site.modify(B, "replace: description\nm: D")),
+        refusal("(|(description=D))")
+    );
+}
+
+#[test]
+fn all_but_the_ignored_attributes_are_unique() {
+    let mut site = site("unique_uri \"ignore ldap:///?objectClass,cn,description,o,ou,dc?sub\"");
+    assert_eq!(
+        owned(&site.modify(B, "add: description\nm: d\n-\nreplace: sn\nm: sa")),
+        refusal("(|(sn=sa))")
+    );
+    let answer = site.add(
+        "cn=c,ou=p,dc=ex",
+        "objectClass: inetOrgPerson\nsn: SB\nmail: c@ex\ntitle: t",
+    );
+    assert_eq!(owned(&answer), refusal("(|(sn=SB)(mail=c@ex)(title=t))"));
+}
+
+#[test]
+fn the_old_settings_are_one_domain() {
+    let mut site = site("unique_base ou=p,dc=ex\nunique_attributes mail sn");
+    assert_eq!(owned(&site.modify(B, "replace: sn\nm: sa")), refusal("(|(sn=sa))"));
+    assert_eq!(
+        site.add("cn=c,dc=ex", "objectClass: person\nsn: sa").brief(),
+        (0, ""),
+        "not below the base"
+    );
+}
+
+#[test]
+fn strict_keeps_an_attribute_from_being_emptied_while_another_entry_has_it() {
+    let mut loose = site("unique_uri ldap:///?mail?sub");
+    assert_eq!(loose.modify(B, "replace: mail").brief(), (0, ""));
+    let mut strict = site("unique_uri \"strict ldap:///?mail?sub\"");
+    assert_eq!(owned(&strict.modify(B, "replace: mail")), refusal("(|(mail=*))"));
+    assert_eq!(strict.modify(B, "delete: mail").brief(), (0, ""), "as slapd");
+    assert_eq!(strict.modify(A, "replace: mail").brief(), (0, ""), "nobody else has it");
+}
+
+#[test]
+fn managers_may_relax_it_and_nobody_else() {
+    let rules = "access to * by dn.exact=cn=m,dc=ex manage by dn.exact=cn=w,dc=ex write by * read";
+    let mut site = site(&format!("unique_uri ldap:///?mail?sub\n{rules}"));
+    let (relax, manage) = (Control::critical(RelaxRules), Control::critical(ManageDsaIt));
+    let refused = refusal("(|(mail=a@ex))");
+    let change = "replace: mail\nm: a@ex";
+    let add = format!("{PERSON}\nmail: a@ex");
+    assert_eq!(
+        owned(&site.modify_with(B, change, &[&manage])),
+        refused,
+        "not even the rootdn"
+    );
+    site.become_("cn=w,dc=ex");
+    assert_eq!(owned(&site.modify_with(B, change, &[&relax])), refused);
+    assert_eq!(owned(&site.add_with("cn=c,ou=p,dc=ex", &add, &[&relax])), refused);
+    assert_eq!(
+        owned(&site.rename_with(B, "mail=a@ex", false, None, &[&relax])),
+        refused
+    );
+    site.become_("cn=m,dc=ex");
+    assert_eq!(site.modify_with(B, change, &[&relax]).brief(), (0, ""));
+    assert_eq!(site.add_with("cn=c,ou=p,dc=ex", &add, &[&relax]).brief(), (0, ""));
+    assert_eq!(
+        site.rename_with(B, "mail=a@ex", false, None, &[&relax]).brief(),
+        (0, "")
+    );
+}
+
+#[test]
+fn a_sum_is_compared_and_not_what_is_added() {
+    let mut site = site("unique_uri ldap:///?count?sub");
+    for (name, count) in [("x", 1), ("y", 7), ("z", 40)] {
+        let dn = format!("cn={name},ou=p,dc=ex");
+        site.must_add(
+            &dn,
+            &format!("objectClass: person\nobjectClass: counter\nsn: s\ncount: {count}"),
+        );
+    }
+    assert_eq!(
+        site.modify("cn=z,ou=p,dc=ex", "increment: count\nm: 7").brief(),
+        (0, ""),
+        "7 is not what comes"
+    );
+    assert_eq!(
+        owned(&site.modify("cn=x,ou=p,dc=ex", "increment: count\nm: 6")),
+        refusal("(|(count=7))")
+    );
+}
+
+#[test]
+fn more_values_than_one_search_looks_for_are_all_compared() {
+    let mut site = site("index mail eq\nunique_uri ldap:///?mail?sub");
+    let many: String = (0..1_500).map(|n| format!("\nm: {n}@ex")).collect();
+    assert_eq!(site.modify(B, &format!("add: mail{many}")).brief(), (0, ""));
+    let others: String = (0..1_500).map(|n| format!("\nm: other{n}@ex")).collect();
+    let answer = site.modify(A, &format!("add: mail{others}\nm: 1499@ex"));
+    assert_eq!(answer.code, 19);
+    assert!(answer.text.ends_with("(mail=1499@ex))"), "{}", answer.text);
+}
+
+/// What a client may try.
+#[derive(Clone, Debug)]
+enum Try {
+    Add(u8, Vec<u8>),
+    AddValue(u8, u8),
+    Replace(u8, Vec<u8>),
+    DeleteValue(u8, u8),
+    Rename(u8, u8),
+    Delete(u8),
+    Move(u8, bool),
+}
+
+fn attempt() -> impl Strategy<Value = Try> {
+    let entry = 0u8..6;
+    let value = 0u8..8;
+    let values = proptest::collection::btree_set(0u8..8, 0..3).prop_map(|set| set.into_iter().collect::<Vec<_>>());
+    prop_oneof![
+        (entry.clone(), values.clone()).prop_map(|(entry, values)| Try::Add(entry, values)),
+        (entry.clone(), value.clone()).prop_map(|(entry, value)| Try::AddValue(entry, value)),
+        (entry.clone(), values).prop_map(|(entry, values)| Try::Replace(entry, values)),
+        (entry.clone(), value.clone()).prop_map(|(entry, value)| Try::DeleteValue(entry, value)),
+        (entry.clone(), value).prop_map(|(entry, value)| Try::Rename(entry, value)),
+        entry.clone().prop_map(Try::Delete),
+        (entry, any::<bool>()).prop_map(|(entry, inside)| Try::Move(entry, inside)),
+    ]
+}
+
+/// One spelling of a value or another.
+fn spelled(value: u8, upper: bool) -> String {
+    if upper {
+        format!("V{value}@EX")
+    } else {
+        format!("v{value}@ex")
+    }
+}
+
+fn lines(values: &[u8], entry: u8) -> String {
+    values
+        .iter()
+        .map(|value| format!("\nmail: {}", spelled(*value, entry % 2 == 0)))
+        .collect()
+}
+
+/// The entry with this number, wherever it is.
+fn place(site: &mut Site, entry: u8) -> Option<String> {
+    let found = site.search(
+        "dc=ex",
+        Scope::WholeSubtree,
+        &format!("(description=e{entry})"),
+        &["1.1"],
+    );
+    let first = found.first()?;
+    Some(first.trim_start_matches("dn: ").trim_end().to_owned())
+}
+
+fn carry_out(site: &mut Site, attempt: &Try) -> u32 {
+    let fresh = |entry: &u8, values: &[u8]| format!("{PERSON}\ndescription: e{entry}{}", lines(values, *entry));
+    match attempt {
+        Try::Add(entry, values) => {
+            let dn = format!("cn=e{entry},ou=in,dc=ex");
+            if place(site, *entry).is_some() {
+                return 68;
+            }
+            site.add(&dn, &fresh(entry, values)).code
+        }
+        Try::AddValue(entry, value) | Try::DeleteValue(entry, value) => {
+            let Some(dn) = place(site, *entry) else { return 32 };
+            let word = if matches!(attempt, Try::AddValue(..)) {
+                "add"
+            } else {
+                "delete"
+            };
+            site.modify(&dn, &format!("{word}: mail\nm: {}", spelled(*value, entry % 2 == 1)))
+                .code
+        }
+        Try::Replace(entry, values) => {
+            let Some(dn) = place(site, *entry) else { return 32 };
+            site.modify(&dn, &format!("replace: mail{}", lines(values, *entry)))
+                .code
+        }
+        Try::Rename(entry, value) => {
+            let Some(dn) = place(site, *entry) else { return 32 };
+            site.rename_with(&dn, &format!("mail={}", spelled(*value, false)), false, None, &[])
+                .code
+        }
+        Try::Delete(entry) => {
+            let Some(dn) = place(site, *entry) else { return 32 };
+            site.delete(&dn).code
+        }
+        Try::Move(entry, inside) => {
+            let Some(dn) = place(site, *entry) else { return 32 };
+            let rdn = dn.split(',').next().unwrap_or_default().to_owned();
+            let superior = if *inside { "ou=in,dc=ex" } else { "ou=out,dc=ex" };
+            site.rename_with(&dn, &rdn, false, Some(superior), &[]).code
+        }
+    }
+}
+
+/// The values below the base; an error when one is there twice.
+fn check_unique(site: &mut Site) -> Result<(), TestCaseError> {
+    let mut seen = BTreeSet::new();
+    for entry in site.search("ou=in,dc=ex", Scope::WholeSubtree, "(mail=*)", &["mail"]) {
+        let values = entry.lines().filter_map(|line| line.strip_prefix("mail: "));
+        for value in values {
+            prop_assert!(seen.insert(value.to_ascii_lowercase()), "{} is there twice", value);
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #[test]
+    fn no_two_entries_below_the_base_ever_share_a_value(
+        attempts in proptest::collection::vec(attempt(), 1..40),
+        indexed in any::<bool>(),
+    ) {
+        let index = if indexed { "index mail eq\n" } else { "" };
+        let lines = format!("{index}overlay unique\nunique_uri ldap:///ou=in,dc=ex?mail?sub");
+        let mut site = Site::open_with(&lines, &ironbark_overlays::make);
+        site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
+        site.must_add("ou=in,dc=ex", "objectClass: organizationalUnit");
+        site.must_add("ou=out,dc=ex", "objectClass: organizationalUnit");
+        for attempt in &attempts {
+            let before = site.search("ou=in,dc=ex", Scope::WholeSubtree, "(mail=*)", &["mail"]);
+            let code = carry_out(&mut site, attempt);
+            if code != 0 {
+                let after = site.search("ou=in,dc=ex", Scope::WholeSubtree, "(mail=*)", &["mail"]);
+                prop_assert_eq!(before, after, "what is refused changes nothing");
+            }
+            check_unique(&mut site)?;
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! cn=config: the tree of the configuration, and what a write to it does.
+//!
+//! Invariant: the tree, the configuration in force and the files say the same. A change makes a new tree and a new configuration before
+//! anything is touched; if the files cannot be written, the old configuration comes back.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ironbark_config::{
+    ConfigError, GlobalConfig, Notice, Operations,
+    olc::{self, ChangeError, Folder, Stamps, Tree},
+};
+use ironbark_directory::{
+    ChangeAuthor, Configuration, OperationError, VirtualChange, VirtualContext, complete_entries,
+    operation::{Modification, ModificationKind},
+};
+use ironbark_model::{Entry, ResultCode, Schema};
+
+use crate::configuration::Loaded;
+
+/// What is done with the settings of the server itself when they have changed. What cannot be done is said; the settings before are then
+/// given again.
+pub(crate) type Obey = dyn Fn(&GlobalConfig) -> Result<(), String> + Send + Sync;
+
+/// The tree of cn=config.
+pub(crate) struct ConfigTree {
+    folder: Option<Folder>,
+    state: Mutex<State>,
+    /// Entries of the tree, as of the schema that they were made under.
+    shown: Mutex<Option<(Arc<Schema>, Arc<[Entry]>)>>,
+    obey: Box<Obey>,
+}
+
+struct State {
+    tree: Arc<Tree>,
+    /// What the folder holds.
+    stored: Option<Arc<Tree>>,
+    /// What has been said in the log.
+    notices: Vec<Notice>,
+}
+
+impl ConfigTree {
+    /// The tree of a configuration that was loaded. Its notices have been logged.
+    pub(crate) fn new(loaded: &Loaded, obey: Box<Obey>) -> Self {
+        Self {
+            folder: loaded.folder.clone(),
+            state: Mutex::new(State {
+                tree: Arc::new(loaded.tree.clone()),
+                stored: loaded.stored.clone().map(Arc::new),
+                notices: loaded.configuration.notices.clone(),
+            }),
+            shown: Mutex::new(None),
+            obey,
+        }
+    }
+
+    fn tree(&self) -> Arc<Tree> {
+        Arc::clone(&self.state.lock().unwrap_or_else(PoisonError::into_inner).tree)
+    }
+
+    /// Puts a new tree into force: the directory, the files, the server's own settings.
+    fn put(&self, tree: Tree, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
+        let configuration = olc::load(&tree).map_err(|error| refusal(&error))?;
+        let (global, notices) = (configuration.global.clone(), configuration.notices.clone());
+        by.directory
+            .reconfigure(configuration)
+            .map_err(|error| OperationError::new(ResultCode::OTHER, error.to_string()))?;
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = (self.obey)(&global) {
+            self.take_back(&state.tree, by);
+            return Err(OperationError::new(ResultCode::OTHER, error));
+        }
+        if let Err(error) = self.write(&mut state, &tree) {
+            tracing::error!(target: "any", "config: {error}");
+            self.take_back(&state.tree, by);
+            return Err(OperationError::new(
+                ResultCode::OTHER,
+                "the configuration could not be written",
+            ));
+        }
+        for notice in notices.iter().filter(|notice| !state.notices.contains(notice)) {
+            tracing::warn!(target: "any", "{notice}");
+        }
+        state.notices = notices;
+        state.tree = Arc::new(tree);
+        drop(state);
+        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        Ok(())
+    }
+
+    /// Puts the configuration of a tree that was in force before back into force.
+    fn take_back(&self, tree: &Tree, by: &ChangeAuthor<'_>) {
+        let outcome = match olc::load(tree) {
+            Ok(configuration) => (self.obey)(&configuration.global).and_then(|()| {
+                let back = by.directory.reconfigure(configuration);
+                back.map_err(|error| error.to_string())
+            }),
+            Err(error) => Err(error.to_string()),
+        };
+        if let Err(error) = outcome {
+            tracing::error!(target: "any", "config: the former configuration could not be put back: {error}");
+        }
+    }
+
+    fn write(&self, state: &mut State, tree: &Tree) -> Result<(), olc::FolderError> {
+        let Some(folder) = &self.folder else { return Ok(()) };
+        folder.write(state.stored.as_deref(), tree)?;
+        state.stored = Some(Arc::new(tree.clone()));
+        Ok(())
+    }
+}
+
+/// The loader's refusal as a result. Where it stands is no matter of the client's, who has just written it.
+fn refusal(error: &ConfigError) -> OperationError {
+    match error {
+        ConfigError::Refused { location, reason } => {
+            let is_schema = location.file.contains(" olc");
+            let code = if is_schema {
+                ResultCode::INVALID_ATTRIBUTE_SYNTAX
+            } else {
+                ResultCode::OTHER
+            };
+            OperationError::new(code, reason.clone())
+        }
+        ConfigError::Unreadable { .. } => OperationError::new(ResultCode::OTHER, error.to_string()),
+    }
+}
+
+fn of_tree(error: ChangeError) -> OperationError {
+    OperationError::new(error.result_code, error.diagnostic_message)
+}
+
+/// The modifications as the tree takes them.
+fn modifications(schema: &Schema, asked: &[Modification]) -> Result<Vec<olc::Modification>, OperationError> {
+    let converted = asked.iter().map(|one| {
+        Ok(olc::Modification {
+            kind: match one.kind {
+                ModificationKind::Add | ModificationKind::AddIfAbsent => olc::ModificationKind::Add,
+                ModificationKind::Delete => olc::ModificationKind::Delete,
+                ModificationKind::Replace => olc::ModificationKind::Replace,
+                ModificationKind::Increment => {
+                    return Err(OperationError::new(
+                        ResultCode::UNWILLING_TO_PERFORM,
+                        "modify/increment: not supported in cn=config",
+                    ));
+                }
+            },
+            attribute: schema.description_text(&one.description),
+            values: one.values.clone(),
+        })
+    });
+    converted.collect()
+}
+
+impl VirtualContext for ConfigTree {
+    fn entries(&self, configuration: &Configuration) -> Arc<[Entry]> {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((schema, entries)) = &*shown
+            && Arc::ptr_eq(schema, &configuration.schema)
+        {
+            return Arc::clone(entries);
+        }
+        let entries = complete_entries(configuration, self.tree().entries(&configuration.schema));
+        *shown = Some((Arc::clone(&configuration.schema), Arc::clone(&entries)));
+        entries
+    }
+
+    fn writes(&self) -> Operations {
+        Operations::ADD
+            .with(Operations::MODIFY)
+            .with(Operations::DELETE)
+            .with(Operations::RENAME)
+    }
+
+    fn change(&self, change: &VirtualChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
+        let schema = &*by.configuration.schema;
+        let tree = self.tree();
+        let mut stamps = Stamps {
+            author: by.dn.to_owned(),
+            time: by.stamp.time.clone(),
+            csn: by.stamp.csn.clone(),
+            uuid: String::new(),
+        };
+        let changed = match change {
+            VirtualChange::Add(entry) => {
+                stamps.uuid = by.entry_uuid()?;
+                tree.add(schema, entry, &stamps)
+            }
+            VirtualChange::Modify {
+                dn,
+                modifications: asked,
+            } => tree.modify(schema, dn, &modifications(schema, asked)?, &stamps),
+            VirtualChange::Delete { dn } => tree.delete(schema, dn),
+            VirtualChange::ModifyDn {
+                dn,
+                new_rdn,
+                new_superior,
+                ..
+            } => tree.rename(schema, dn, new_rdn, new_superior.as_ref(), &stamps),
+        };
+        self.put(changed.map_err(of_tree)?, by)
+    }
+}

@@ -1,0 +1,134 @@
+//! Where the configuration comes from: slapd.conf, a configuration directory, or one made of the other.
+
+use std::path::{Path, PathBuf};
+
+use ironbark_config::{
+    Configuration, Disk,
+    olc::{self, Folder, Stamps, Tree},
+};
+use ironbark_directory::stamp::StampGenerator;
+use ironbark_runtime::{Clock, Randomness};
+
+use crate::options::{DEFAULT_CONFIG_DIRECTORY, DEFAULT_CONFIG_FILE};
+
+/// A configuration and what it was made of.
+#[derive(Debug)]
+pub struct Loaded {
+    /// What it says.
+    pub configuration: Configuration,
+    /// The same as cn=config shows it.
+    pub tree: Tree,
+    /// Where changes are kept. `None`: they last as long as the server.
+    pub folder: Option<Folder>,
+    /// What the folder holds; `None` until something is written to it.
+    pub stored: Option<Tree>,
+}
+
+/// Reads the configuration as slapd and its tools do:
+///
+/// - `file` alone: slapd.conf; changes are not kept.
+/// - `folder` alone: a configuration directory.
+/// - both: the file, which is to be converted into the directory by [`Loaded::keep`].
+/// - none: the usual directory if it holds a configuration, otherwise the usual file.
+///
+/// # Errors
+/// What is wrong, by file and line, without the program's name.
+pub fn load_configuration(file: Option<&Path>, folder: Option<&Path>) -> Result<Loaded, String> {
+    let usual = Folder::new(DEFAULT_CONFIG_DIRECTORY);
+    match (file, folder) {
+        (Some(file), folder) => of_file(file, folder),
+        (None, Some(folder)) => of_folder(&Folder::new(folder)),
+        (None, None) if usual.holds_configuration() => of_folder(&usual),
+        (None, None) => of_file(Path::new(DEFAULT_CONFIG_FILE), None),
+    }
+}
+
+fn of_file(file: &Path, folder: Option<&Path>) -> Result<Loaded, String> {
+    let name = file
+        .to_str()
+        .ok_or_else(|| format!("{}: the name is not UTF-8", file.display()))?;
+    let configuration = ironbark_config::load(name, &Disk).map_err(|error| error.to_string())?;
+    let mut tree = olc::render(&configuration);
+    if let Some(folder) = folder {
+        let shown = folder.display().to_string().into_bytes();
+        tree.root.set("olcConfigDir", vec![shown]);
+    }
+    stamp(&mut tree, &configuration)?;
+    Ok(Loaded {
+        configuration,
+        tree,
+        folder: folder.map(Folder::new),
+        stored: None,
+    })
+}
+
+fn of_folder(folder: &Folder) -> Result<Loaded, String> {
+    if !folder.holds_configuration() {
+        return Err(format!("{}: holds no configuration", folder.path().display()));
+    }
+    let (stored, notices) = folder.read().map_err(|error| error.to_string())?;
+    let mut tree = stored.clone();
+    tree.complete();
+    let mut configuration = olc::load(&tree).map_err(|error| error.to_string())?;
+    configuration.notices.splice(0..0, notices);
+    stamp(&mut tree, &configuration)?;
+    Ok(Loaded {
+        configuration,
+        tree,
+        folder: Some(folder.clone()),
+        stored: Some(stored),
+    })
+}
+
+fn stamp(tree: &mut Tree, configuration: &Configuration) -> Result<(), String> {
+    let mut failure = None;
+    tree.stamp(&configuration.schema, &mut || {
+        new_stamps("cn=config").unwrap_or_else(|error| {
+            failure = Some(error);
+            Stamps {
+                author: String::new(),
+                time: String::new(),
+                csn: String::new(),
+                uuid: String::new(),
+            }
+        })
+    });
+    failure.map_or(Ok(()), Err)
+}
+
+/// What an entry of cn=config is stamped with that a tool, or the server at its start, makes.
+///
+/// # Errors
+/// The system has no randomness.
+pub fn new_stamps(author: &str) -> Result<Stamps, String> {
+    let block = StampGenerator::new(0).block(&Clock::system(), 1);
+    let uuid = Randomness::system()
+        .uuid_v4()
+        .map_err(|error| format!("making an entryUUID: {error}"))?;
+    Ok(Stamps {
+        author: author.to_owned(),
+        time: block.time().to_owned(),
+        csn: block.csn(0, 0),
+        uuid: uuid.hyphenated().to_string(),
+    })
+}
+
+impl Loaded {
+    /// Writes the tree to the folder, if there is one.
+    ///
+    /// # Errors
+    /// The file that cannot be written.
+    pub fn keep(&mut self) -> Result<(), String> {
+        if let Some(folder) = &self.folder {
+            let known = self.stored.as_ref();
+            folder.write(known, &self.tree).map_err(|error| error.to_string())?;
+            self.stored = Some(self.tree.clone());
+        }
+        Ok(())
+    }
+}
+
+/// The usual configuration directory.
+pub fn usual_folder() -> PathBuf {
+    PathBuf::from(DEFAULT_CONFIG_DIRECTORY)
+}

@@ -1,0 +1,239 @@
+//! `metrics-listener`: figures for Prometheus, and `/livez` and `/readyz`, over HTTP on a thread of their own.
+//!
+//! It cannot hurt the server: it has one thread, few connections for a short time each, small requests whose bodies are not read, and
+//! counters that it reads without stopping anybody.
+
+mod page;
+mod text;
+
+use std::{
+    convert::Infallible,
+    io,
+    net::{SocketAddr, TcpListener},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::Duration,
+};
+
+use http_body_util::Full;
+use hyper::{
+    Method, Request, Response, StatusCode,
+    body::{Bytes, Incoming},
+    header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue},
+    server::conn::http1,
+    service::service_fn,
+};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use ironbark_directory::Directory;
+use ironbark_runtime::{WallTime, spawn_named};
+use tokio::{
+    net::TcpStream,
+    sync::{Semaphore, watch},
+};
+
+use crate::pool::Pool;
+
+/// What is shown.
+pub(crate) struct Source {
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) pool: Arc<Pool>,
+    pub(crate) started: WallTime,
+    pub(crate) max_descriptors: u64,
+    /// Cleared when the server begins to end.
+    is_ready: AtomicBool,
+}
+
+/// The endpoint, which may be elsewhere or nowhere after a change of the configuration.
+pub(crate) struct Metrics {
+    source: Arc<Source>,
+    running: Mutex<Option<Running>>,
+}
+
+/// The endpoint while it listens.
+struct Running {
+    address: SocketAddr,
+    stop: watch::Sender<bool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Source {
+    pub(crate) fn new(directory: Arc<Directory>, pool: Arc<Pool>, started: WallTime, max_descriptors: u64) -> Self {
+        Self {
+            directory,
+            pool,
+            started,
+            max_descriptors,
+            is_ready: AtomicBool::new(true),
+        }
+    }
+
+    fn is_alive(&self) -> bool {
+        self.pool.is_alive() && self.directory.has_all_writers()
+    }
+
+    fn is_ready(&self) -> bool {
+        self.is_ready.load(Ordering::Relaxed) && self.is_alive()
+    }
+}
+
+impl Metrics {
+    pub(crate) fn new(source: Source) -> Self {
+        Self {
+            source: Arc::new(source),
+            running: Mutex::new(None),
+        }
+    }
+
+    /// Puts `metrics-listener` into force: at the start, and whenever it changes.
+    ///
+    /// # Errors
+    /// The address cannot be listened on; nothing has changed.
+    pub(crate) fn configure(&self, address: Option<SocketAddr>) -> io::Result<()> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if running.as_ref().map(|running| running.address) == address {
+            return Ok(());
+        }
+        let started = address
+            .map(|address| Running::start(address, &self.source))
+            .transpose()?;
+        *running = started;
+        Ok(())
+    }
+
+    /// The server begins to end: `/readyz` says so.
+    pub(crate) fn set_ending(&self) {
+        self.source.is_ready.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Running {
+    fn start(address: SocketAddr, source: &Arc<Source>) -> io::Result<Self> {
+        let listener = TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let (stop, stopped) = watch::channel(false);
+        let source = Arc::clone(source);
+        let thread = spawn_named("metrics", move || {
+            if let Err(error) = runtime.block_on(accept(listener, &source, stopped)) {
+                tracing::error!(target: "any", "metrics: {error}");
+            }
+        })?;
+        tracing::info!(target: "any", "metrics: listening on http://{address}/metrics");
+        Ok(Self {
+            address,
+            stop,
+            thread: Some(thread),
+        })
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // A thread that has ended needs no telling.
+        let _ = self.stop.send(true);
+        if let Some(thread) = self.thread.take() {
+            // A panic has been logged already.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Serves until it is told to stop.
+async fn accept(listener: TcpListener, source: &Arc<Source>, mut stopped: watch::Receiver<bool>) -> io::Result<()> {
+    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    loop {
+        let next = async {
+            // The semaphore is never closed.
+            let place = Arc::clone(&places).acquire_owned().await.ok();
+            (place, listener.accept().await)
+        };
+        tokio::select! {
+            // An error means that nobody is there to stop it.
+            _ = stopped.wait_for(|stopped| *stopped) => return Ok(()),
+            (place, accepted) = next => match accepted {
+                Ok((stream, _)) => {
+                    let source = Arc::clone(source);
+                    tokio::spawn(async move {
+                        // One that takes too long is dropped.
+                        let _ = tokio::time::timeout(MAX_LIFE, serve(stream, source)).await;
+                        drop(place);
+                    });
+                }
+                // Out of descriptors, usually: trying again at once is of no use.
+                Err(_) => tokio::time::sleep(ACCEPT_PAUSE).await,
+            },
+        }
+    }
+}
+
+async fn serve(stream: TcpStream, source: Arc<Source>) {
+    let answer = service_fn(|request| {
+        let response = respond(&source, &request);
+        async { Ok::<_, Infallible>(response) }
+    });
+    let connection = http1::Builder::new()
+        .keep_alive(false)
+        .max_buf_size(MAX_REQUEST_BYTES)
+        .max_headers(MAX_HEADERS)
+        .timer(TokioTimer::new())
+        .header_read_timeout(MAX_HEADER_WAIT)
+        .serve_connection(TokioIo::new(stream), answer);
+    // Whoever breaks off gets no answer.
+    let _ = connection.await;
+}
+
+fn respond(source: &Source, request: &Request<Incoming>) -> Response<Full<Bytes>> {
+    if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+        response
+            .headers_mut()
+            .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    let health = |is_well: bool| {
+        if is_well {
+            plain(StatusCode::OK, "ok\n")
+        } else {
+            plain(StatusCode::SERVICE_UNAVAILABLE, "not ok\n")
+        }
+    };
+    match request.uri().path() {
+        "/metrics" => {
+            let mut response = plain(StatusCode::OK, page::render(source));
+            response
+                .headers_mut()
+                .insert(CONTENT_TYPE, HeaderValue::from_static(text::CONTENT_TYPE));
+            response
+        }
+        "/livez" => health(source.is_alive()),
+        "/readyz" => health(source.is_ready()),
+        _ => plain(StatusCode::NOT_FOUND, "/metrics, /livez and /readyz are here\n"),
+    }
+}
+
+fn plain(status: StatusCode, text: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut response = Response::new(Full::new(text.into()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// Further connections wait in the queue of the listening socket.
+const MAX_CONNECTIONS: usize = 8;
+/// From accepting to the last octet of the answer.
+const MAX_LIFE: Duration = Duration::from_secs(10);
+/// From accepting to the end of the request's headers.
+const MAX_HEADER_WAIT: Duration = Duration::from_secs(5);
+/// Request line and headers.
+const MAX_REQUEST_BYTES: usize = 8192;
+const MAX_HEADERS: usize = 64;
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);

@@ -1,0 +1,261 @@
+//! cn=Backends, cn=Databases and cn=Overlays of cn=Monitor.
+
+use ironbark_config::{
+    DatabaseKind, Operations,
+    parts::{PARTS, PartKind},
+};
+use ironbark_directory::{Configuration, Context};
+
+use super::{
+    boolean,
+    tree::{Node, Tree},
+};
+
+/// Kinds of database in slapd's order, as far as they are built.
+fn backends() -> impl Iterator<Item = &'static str> {
+    let is_built = |name: &&str| {
+        let is_it = |part: &&ironbark_config::parts::Part| part.name == *name;
+        PARTS
+            .iter()
+            .find(is_it)
+            .is_some_and(|part| matches!(part.kind, PartKind::Database(Some(_))))
+    };
+    ["config", "ldif", "monitor", "mdb", "null"]
+        .into_iter()
+        .filter(is_built)
+}
+
+pub(super) fn add_backends(tree: &mut Tree<'_>, configuration: &Configuration) {
+    tree.container(
+        "Backends",
+        "This subsystem contains information about available backends.",
+        |node| backends().for_each(|kind| node.set("monitoredInfo", kind)),
+    );
+    for (number, kind) in backends().enumerate() {
+        tree.add(&[&format!("Backend {number}"), "Backends"], "monitoredObject", |node| {
+            node.set("monitoredInfo", kind);
+            node.set("monitorRuntimeConfig", boolean(true));
+            let controls = match kind {
+                "mdb" => STORED_CONTROLS,
+                "null" => NULL_CONTROLS,
+                _ => &[MANAGE_DSA_IT],
+            };
+            controls.iter().for_each(|oid| node.set("supportedControl", oid));
+            if kind == DatabaseKind::Config.name() && !has_config(configuration) {
+                node.set("seeAlso", &database_name(0));
+            }
+            let of_kind = |context: &&std::sync::Arc<Context>| context.settings.kind.name() == kind;
+            for context in configuration.contexts.iter().filter(of_kind) {
+                node.set("seeAlso", &database_name(context.number));
+            }
+        });
+    }
+}
+
+pub(super) fn add_databases(tree: &mut Tree<'_>, configuration: &Configuration, overlays: &[String]) {
+    let frontend = &configuration.frontend;
+    tree.container(
+        "Databases",
+        "This subsystem contains information about configured databases.",
+        |node| {
+            restrictions(node, frontend);
+            node.set("namingContexts", "");
+            if !has_config(configuration) {
+                node.set("namingContexts", "cn=config");
+            }
+            configuration
+                .contexts
+                .iter()
+                .for_each(|context| suffixes(node, context));
+        },
+    );
+    tree.add(&["Frontend", "Databases"], "monitoredObject", |node| {
+        node.set("monitoredInfo", "frontend");
+        node.set("monitorIsShadow", boolean(false));
+        node.set("namingContexts", "");
+        restrictions(node, frontend);
+    });
+    if !has_config(configuration) {
+        tree.add(&["Database 0", "Databases"], "monitoredObject", |node| {
+            node.set("monitoredInfo", "config");
+            node.set("monitorIsShadow", boolean(false));
+            node.set("namingContexts", "cn=config");
+            node.set("readOnly", boolean(false));
+            see_backend(node, "config");
+        });
+    }
+    for context in &configuration.contexts {
+        add_database(tree, configuration, context, overlays);
+    }
+}
+
+/// Whether cn=config is one of the databases that the directory serves; it is there in any case.
+fn has_config(configuration: &Configuration) -> bool {
+    configuration
+        .contexts
+        .iter()
+        .any(|context| context.settings.kind == DatabaseKind::Config)
+}
+
+fn add_database(tree: &mut Tree<'_>, configuration: &Configuration, context: &Context, overlays: &[String]) {
+    let name = format!("Database {}", context.number);
+    let used = overlays_of(configuration, context);
+    let overlay_name = |overlay: &str| {
+        let number = overlays.iter().position(|known| known == overlay);
+        number.map(|number| format!("cn=Overlay {number},cn=Overlays,cn=Monitor"))
+    };
+    let class = "monitoredObject";
+    tree.add(&[&name, "Databases"], class, |node| {
+        let stat = context
+            .database()
+            .filter(|_| context.settings.monitoring)
+            .and_then(|database| database.stat().ok());
+        if stat.is_some() {
+            node.set("objectClass", "olmMDBDatabase");
+        }
+        node.set("monitoredInfo", context.settings.kind.name());
+        node.set("monitorIsShadow", boolean(false));
+        suffixes(node, context);
+        if let Some(root) = configuration.glue_root_of(context) {
+            root.suffixes()
+                .iter()
+                .for_each(|suffix| node.set("monitorSuperiorDN", suffix.pretty()));
+        }
+        restrictions(node, context);
+        used.iter().for_each(|overlay| node.set("monitorOverlay", overlay));
+        used.iter()
+            .filter_map(|overlay| overlay_name(overlay))
+            .for_each(|overlay| node.set("seeAlso", &overlay));
+        see_backend(node, context.settings.kind.name());
+        if let Some(stat) = stat {
+            node.count("olmMDBPagesMax", stat.pages_max);
+            node.count("olmMDBPagesUsed", stat.pages_used);
+            node.count("olmMDBPagesFree", stat.pages_free);
+            node.count("olmMDBReadersMax", stat.readers_max.into());
+            node.count("olmMDBReadersUsed", stat.readers_used.into());
+            node.count("olmMDBEntries", stat.entries);
+            node.set("olmDbDirectory", &directory_of(context));
+        }
+    });
+    for (number, overlay) in used.iter().enumerate() {
+        tree.add(&[&format!("Overlay {number}"), &name, "Databases"], class, |node| {
+            node.set("monitoredInfo", overlay);
+            if let Some(overlay) = overlay_name(overlay) {
+                node.set("seeAlso", &overlay);
+            }
+            suffixes(node, context);
+        });
+    }
+}
+
+pub(super) fn add_overlays(tree: &mut Tree<'_>, configuration: &Configuration, overlays: &[String]) {
+    tree.container(
+        "Overlays",
+        "This subsystem contains information about available overlays.",
+        |node| overlays.iter().for_each(|name| node.set("monitoredInfo", name)),
+    );
+    for (number, name) in overlays.iter().enumerate() {
+        tree.add(&[&format!("Overlay {number}"), "Overlays"], "monitoredObject", |node| {
+            node.set("monitoredInfo", name);
+            let is_configured = |part: &ironbark_config::parts::Part| {
+                part.name == name.as_str() && matches!(part.kind, PartKind::Overlay(_))
+            };
+            node.set("monitorRuntimeConfig", boolean(PARTS.iter().any(is_configured)));
+            for context in &configuration.contexts {
+                if overlays_of(configuration, context).iter().any(|used| used == name) {
+                    node.set("seeAlso", &database_name(context.number));
+                }
+            }
+        });
+    }
+}
+
+/// Overlays of a database in slapd's order: the one that sees a request first comes first, and what glues other databases comes before.
+fn overlays_of(configuration: &Configuration, context: &Context) -> Vec<&'static str> {
+    let is_glued = configuration.subordinates_of(context).next().is_some();
+    let configured = context.settings.overlays.iter().rev();
+    let names = configured.map(|overlay| overlay.kind().name());
+    is_glued.then_some(GLUE).into_iter().chain(names).collect()
+}
+
+fn database_name(number: impl std::fmt::Display) -> String {
+    format!("cn=Database {number},cn=Databases,cn=Monitor")
+}
+
+fn see_backend(node: &mut Node<'_>, kind: &str) {
+    if let Some(number) = backends().position(|known| known == kind) {
+        node.set("seeAlso", &format!("cn=Backend {number},cn=Backends,cn=Monitor"));
+    }
+}
+
+fn suffixes(node: &mut Node<'_>, context: &Context) {
+    let is_monitor = context.settings.kind == DatabaseKind::Monitor;
+    let attribute = if is_monitor { "monitorContext" } else { "namingContexts" };
+    for suffix in context.suffixes() {
+        node.set(attribute, suffix.pretty());
+    }
+}
+
+/// `readOnly`, and the single operations that are restricted.
+fn restrictions(node: &mut Node<'_>, context: &Context) {
+    let settings = &context.settings;
+    let mut restricted = settings.restrict.operations;
+    if settings.read_only {
+        restricted = restricted.with(Operations::WRITE);
+    }
+    node.set("readOnly", boolean(restricted.contains(Operations::WRITE)));
+    for (name, operation) in RESTRICTABLE {
+        if restricted.contains(operation) {
+            node.set("restrictedOperation", name);
+        }
+    }
+    for oid in &settings.restrict.extended {
+        node.set("restrictedOperation", oid);
+    }
+}
+
+/// The directory as slapd names it: absolute, with a separator at its end.
+fn directory_of(context: &Context) -> String {
+    let directory = &context.settings.mdb.directory;
+    let path = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
+    format!("{}/", path.display().to_string().trim_end_matches('/'))
+}
+
+/// The overlay that databases with `subordinate` ones below them have.
+const GLUE: &str = "glue";
+
+const RESTRICTABLE: [(&str, Operations); 8] = [
+    ("add", Operations::ADD),
+    ("bind", Operations::BIND),
+    ("compare", Operations::COMPARE),
+    ("delete", Operations::DELETE),
+    ("extended", Operations::EXTENDED),
+    ("modify", Operations::MODIFY),
+    ("rename", Operations::RENAME),
+    ("search", Operations::SEARCH),
+];
+
+const MANAGE_DSA_IT: &str = "2.16.840.1.113730.3.4.2";
+
+/// In slapd's order.
+const STORED_CONTROLS: &[&str] = &[
+    "1.3.6.1.1.12",
+    MANAGE_DSA_IT,
+    "1.3.6.1.4.1.4203.666.5.2",
+    "1.2.840.113556.1.4.319",
+    "1.3.6.1.1.13.1",
+    "1.3.6.1.1.13.2",
+    "1.3.6.1.4.1.4203.1.10.1",
+    "1.2.840.113556.1.4.1413",
+];
+
+const NULL_CONTROLS: &[&str] = &[
+    "1.3.6.1.1.12",
+    MANAGE_DSA_IT,
+    "1.3.6.1.4.1.4203.666.5.2",
+    "1.2.840.113556.1.4.319",
+    "1.3.6.1.4.1.4203.1.10.1",
+    "1.3.6.1.1.13.1",
+    "1.3.6.1.1.13.2",
+    "1.2.840.113556.1.4.1413",
+];
