@@ -282,7 +282,7 @@ fn open_directory(
         factories: Factories {
             overlays: Arc::new(ironbark_overlays::make),
             trees: Arc::new(make_tree),
-            root_dse: Arc::new(|global| root_dse::read(&global.root_dse_files).map_err(|error| error.to_string())),
+            root_dse: Arc::new(|global| root_dse::read(&global.root_dse_files)),
             server_id: Arc::new(move |global| server_id(global, &listener_urls)),
         },
         bare,

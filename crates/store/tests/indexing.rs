@@ -18,7 +18,7 @@ use std::{
 };
 
 use common::*;
-use ironbark_store::{Database, IndexDefinition, IndexStep, Scope, ValueChange};
+use ironbark_store::{Database, Effect, IndexDefinition, IndexStep, Scope, ValueChange};
 
 const ALL: &str = "dc=example,dc=com";
 
@@ -166,70 +166,67 @@ fn a_definition_that_cannot_be_had_changes_nothing() {
     assert!(!store.database.has_index_work());
 }
 
+/// Compares answers with scans until the end.
+fn read(database: &Database, ended: &AtomicBool) {
+    let filters = [
+        "(description=about 3)",
+        "(description=*bout 5)",
+        "(cn=u7)",
+        "(cn=deutsch)",
+        "(!(cn=*))",
+        "(&(sn=smith)(description=*))",
+        "(uid=u*)",
+    ];
+    for filter in filters.iter().cycle() {
+        let snapshot = database.snapshot().unwrap();
+        let view = snapshot.view();
+        let found = search(view, ALL, Scope::Subtree, filter);
+        assert_eq!(found, scan(view, ALL, Scope::Subtree, filter), "{filter}");
+        if ended.load(Ordering::Relaxed) {
+            return;
+        }
+    }
+}
+
+/// Changes, adds and deletes entries until the end.
+fn write(database: &Database, ended: &AtomicBool) {
+    for n in 0.. {
+        let (at, fresh) = (name(n % 300), name(1000 + n));
+        let mut write = database.write().unwrap();
+        let change = ValueChange::Replace {
+            attribute: "description".into(),
+            values: values(&[&format!("about {}", n % 11)]),
+        };
+        write.apply_effect(&modify(&at, vec![change])).unwrap();
+        let uid = format!("u{}", 1000 + n);
+        let class = ("objectClass", "person");
+        let lines = [class, ("uid", uid.as_str()), ("description", "about 3"), ("cn", "u7")];
+        write.apply_effect(&add(&fresh, &lines)).unwrap();
+        if n % 3 == 0 {
+            let entry_uuid = "".into();
+            let delete = Effect::Delete {
+                dn: fresh.into(),
+                entry_uuid,
+            };
+            write.apply_effect(&delete).unwrap();
+        }
+        write.commit().unwrap();
+        if ended.load(Ordering::Relaxed) {
+            return;
+        }
+    }
+}
+
 /// Writers, readers, and an administrator who cannot make up their mind.
 #[test]
 fn answers_are_right_whatever_happens_to_indexes() {
     let store = store();
     fill(&store, 300);
-    let (database, ended) = (&store.database, AtomicBool::new(false));
+    let (database, ended) = (&store.database, &AtomicBool::new(false));
     std::thread::scope(|scope| {
-        for reader in 0..2 {
-            let ended = &ended;
-            scope.spawn(move || {
-                let filters = [
-                    "(description=about 3)",
-                    "(description=*bout 5)",
-                    "(cn=u7)",
-                    "(cn=deutsch)",
-                    "(!(cn=*))",
-                    "(&(sn=smith)(description=*))",
-                    "(uid=u*)",
-                ];
-                for round in reader.. {
-                    let filter = filters[round % filters.len()];
-                    let snapshot = database.snapshot().unwrap();
-                    let view = snapshot.view();
-                    let found = search(view, ALL, Scope::Subtree, filter);
-                    assert_eq!(found, scan(view, ALL, Scope::Subtree, filter), "{filter}");
-                    if ended.load(Ordering::Relaxed) {
-                        return;
-                    }
-                }
-            });
-        }
-        let ended = &ended;
-        scope.spawn(move || {
-            for n in 0.. {
-                let (at, fresh) = (name(n % 300), name(1000 + n));
-                let mut write = database.write().unwrap();
-                let change = ValueChange::Replace {
-                    attribute: "description".into(),
-                    values: values(&[&format!("about {}", n % 11)]),
-                };
-                write.apply_effect(&modify(&at, vec![change])).unwrap();
-                let uid = format!("u{}", 1000 + n);
-                let lines = [
-                    ("objectClass", "person"),
-                    ("uid", uid.as_str()),
-                    ("description", "about 3"),
-                    ("cn", "u7"),
-                ];
-                write.apply_effect(&add(&fresh, &lines)).unwrap();
-                if n % 3 == 0 {
-                    let entry_uuid = "".into();
-                    write
-                        .apply_effect(&ironbark_store::Effect::Delete {
-                            dn: fresh.into(),
-                            entry_uuid,
-                        })
-                        .unwrap();
-                }
-                write.commit().unwrap();
-                if ended.load(Ordering::Relaxed) {
-                    return;
-                }
-            }
-        });
+        scope.spawn(|| read(database, ended));
+        scope.spawn(|| read(database, ended));
+        scope.spawn(|| write(database, ended));
         for round in 0..24 {
             let definitions = match round % 4 {
                 0 => more(&[index("description", "pres,eq")]),
@@ -253,6 +250,32 @@ fn answers_are_right_whatever_happens_to_indexes() {
         let found = search(snapshot.view(), ALL, Scope::Subtree, filter);
         assert_eq!(found, scan(snapshot.view(), ALL, Scope::Subtree, filter));
     }
+}
+
+/// A snapshot may be older than the catalog that it takes: the index that was completed in between is not for it.
+#[test]
+fn a_snapshot_from_before_an_index_was_complete_does_not_use_it() {
+    let store = store();
+    fill(&store, 100);
+    let (database, ended) = (&store.database, &AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                while !ended.load(Ordering::Relaxed) {
+                    let snapshot = database.snapshot().unwrap();
+                    let found = search(snapshot.view(), ALL, Scope::Subtree, "(description=about 3)");
+                    assert_eq!(found.len(), 14);
+                }
+            });
+        }
+        for _ in 0..400 {
+            database.define_indexes(&more(&[index("description", "eq")])).unwrap();
+            while database.index_step(200).unwrap().is_some() {}
+            database.define_indexes(&indexes()).unwrap();
+            while database.index_step(200).unwrap().is_some() {}
+        }
+        ended.store(true, Ordering::Relaxed);
+    });
 }
 
 const DIRECTORY: &str = "IRONBARK_STORE_INDEXING_DIRECTORY";
