@@ -21,6 +21,9 @@ enum Inner<'t> {
     },
     Lists {
         common: Common<'t>,
+        buffer: Vec<EntryId>,
+        /// Place in the buffer.
+        next: usize,
         after: EntryId,
     },
     Rows {
@@ -50,6 +53,8 @@ impl<'t> Candidates<'t> {
             },
             Source::Lists(lists) if plan.indexes_are_those_of(view) => Inner::Lists {
                 common: lists.open(view),
+                buffer: Vec::new(),
+                next: 0,
                 after,
             },
             // A list may be of an index that has gone or is being built anew.
@@ -82,10 +87,19 @@ impl<'t> Candidates<'t> {
                 *buffer = next.into_iter();
                 Ok(buffer.next())
             }
-            Inner::Lists { common, after } => {
-                let next = common.next(*after)?;
-                *after = next.unwrap_or(EntryId::MAX);
-                Ok(next)
+            Inner::Lists {
+                common,
+                buffer,
+                next,
+                after,
+            } => {
+                if *next == buffer.len() {
+                    *after = common.next(*after, buffer)?;
+                    *next = 0;
+                }
+                let id = buffer.get(*next).copied();
+                *next += usize::from(id.is_some());
+                Ok(id)
             }
             Inner::Rows { rows, read_ahead } => Ok(next_row(self.view, rows, read_ahead)?.map(|record| record.id)),
         }
