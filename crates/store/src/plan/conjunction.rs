@@ -1,6 +1,8 @@
 //! Posting lists whose common IDs are the candidates. They are read side by side while candidates are asked for, so that a search
 //! costs what it is answered with, and holds none of them in memory.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use smallvec::SmallVec;
 
 use crate::{
@@ -25,6 +27,10 @@ const WORTH: u64 = 200;
 const CREDIT: u64 = 4;
 /// IDs of the shortest list that are looked for in the others together, at first and at most.
 const AT_ONCE: usize = 64;
+/// Candidates that are read ahead for the first slice of a search.
+const AT_FIRST: usize = 32;
+/// Those that are read ahead for later ones.
+const LATER: usize = 128;
 /// See [`AT_ONCE`].
 const MOST_AT_ONCE: usize = 4096;
 /// IDs that are kept at most to be looked for in further lists.
@@ -123,6 +129,38 @@ impl Conjunction {
     }
 }
 
+/// What has been read of a plan's lists beyond the slice that wanted it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ahead(Arc<Mutex<Batch>>);
+
+#[derive(Debug, Default)]
+struct Batch {
+    /// The lists have been read from above this ID
+    after: EntryId,
+    /// to this one.
+    reached: EntryId,
+    ids: Vec<EntryId>,
+}
+
+impl Ahead {
+    /// What is above `after`, and up to where the lists have been read for that.
+    pub(super) fn rest(&self, after: EntryId) -> (Vec<EntryId>, EntryId) {
+        let batch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if after < batch.after || batch.reached <= after {
+            return (Vec::new(), after);
+        }
+        let from = batch.ids.partition_point(|&id| id <= after);
+        (batch.ids.get(from..).unwrap_or_default().to_vec(), batch.reached)
+    }
+    /// Keeps what has been read between `after` and `reached`.
+    pub(super) fn keep(&self, after: EntryId, reached: EntryId, ids: &[EntryId]) {
+        let mut batch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (batch.after, batch.reached) = (after, reached);
+        batch.ids.clear();
+        batch.ids.extend_from_slice(ids);
+    }
+}
+
 /// Reads the IDs that are in all lists.
 pub(crate) struct Common<'t> {
     members: SmallVec<[Member<'t>; 1]>,
@@ -177,7 +215,17 @@ impl Common<'_> {
     /// Replaces `ids` by the next common IDs above `after`; none: there are no more. Returns up to where the lists have been read. What is
     /// asked for must not fall.
     pub(crate) fn next(&mut self, after: EntryId, ids: &mut Vec<EntryId>) -> Result<EntryId, StoreError> {
-        self.read(self.members.len(), after, AT_ONCE, ids)
+        let enough = if after == 0 { AT_FIRST } else { LATER };
+        let mut reached = self.read(self.members.len(), after, AT_ONCE, ids)?;
+        let mut more = Vec::new();
+        while !ids.is_empty() && ids.len() < enough {
+            reached = self.read(self.members.len(), reached, AT_ONCE, &mut more)?;
+            if more.is_empty() {
+                break;
+            }
+            ids.append(&mut more);
+        }
+        Ok(reached)
     }
     /// Whether there are more common IDs than `limit`. No more lists are read than show that there are not, and none further than shows
     /// that there are.
