@@ -15,7 +15,7 @@ use roaring::RoaringTreemap;
 use smallvec::SmallVec;
 
 pub use candidates::Candidates;
-use conjunction::Conjunction;
+use conjunction::{Ahead, Conjunction};
 
 use crate::{EntryId, StoreError, View, catalog::Catalog, posting::IdSet};
 
@@ -92,8 +92,8 @@ pub(crate) enum Source {
     Short(SmallVec<[EntryId; 16]>),
     /// Many.
     Many(Arc<RoaringTreemap>),
-    /// What lists have in common; not read yet.
-    Lists(Conjunction),
+    /// What lists have in common; not read yet but for what is ahead.
+    Lists(Conjunction, Ahead),
     /// All rows of `entries`.
     All,
 }
@@ -159,7 +159,7 @@ impl Plan {
     /// Whether there are more candidates than the look-through limit (`size.unchecked`) allows. `view` is that of the plan.
     pub fn exceeds(&self, view: View<'_>, limit: u64) -> Result<bool, StoreError> {
         match &self.source {
-            Source::Lists(lists) => lists.exceeds(view, limit),
+            Source::Lists(lists, _) => lists.exceeds(view, limit),
             _ => Ok(self.candidate_estimate > limit),
         }
     }
@@ -220,7 +220,7 @@ impl fmt::Display for Plan {
         };
         writeln!(f, "way: {way}")?;
         let about = match &self.source {
-            Source::Lists(lists) if !lists.is_counted() => "about ",
+            Source::Lists(lists, _) if !lists.is_counted() => "about ",
             _ => "",
         };
         write!(f, "candidates: {about}{}", self.candidate_estimate)?;

@@ -3,7 +3,11 @@
 use heed::{RoRange, types::Bytes};
 use smallvec::SmallVec;
 
-use super::{Plan, Source, conjunction::Common, read_ahead::ReadAhead};
+use super::{
+    Plan, Source,
+    conjunction::{Ahead, Common},
+    read_ahead::ReadAhead,
+};
 use crate::{EntryId, Record, StoreError, View, varint};
 
 /// Entry IDs in ascending order, each still to be verified: scope and filter are checked on the record.
@@ -21,6 +25,10 @@ enum Inner<'t> {
     },
     Lists {
         common: Common<'t>,
+        ahead: Ahead,
+        buffer: Vec<EntryId>,
+        /// Place in the buffer.
+        next: usize,
         after: EntryId,
     },
     Rows {
@@ -48,12 +56,18 @@ impl<'t> Candidates<'t> {
                 buffer: Vec::new().into_iter(),
                 after,
             },
-            Source::Lists(lists) if plan.indexes_are_those_of(view) => Inner::Lists {
-                common: lists.open(view),
-                after,
-            },
+            Source::Lists(lists, ahead) if plan.indexes_are_those_of(view) => {
+                let (buffer, after) = ahead.rest(after);
+                Inner::Lists {
+                    common: lists.open(view),
+                    ahead: ahead.clone(),
+                    buffer,
+                    next: 0,
+                    after,
+                }
+            }
             // A list may be of an index that has gone or is being built anew.
-            Source::All | Source::Lists(_) => {
+            Source::All | Source::Lists(..) => {
                 let start = varint::Key::new(after);
                 let range = (std::ops::Bound::Excluded(start.bytes()), std::ops::Bound::Unbounded);
                 Inner::Rows {
@@ -82,10 +96,21 @@ impl<'t> Candidates<'t> {
                 *buffer = next.into_iter();
                 Ok(buffer.next())
             }
-            Inner::Lists { common, after } => {
-                let next = common.next(*after)?;
-                *after = next.unwrap_or(EntryId::MAX);
-                Ok(next)
+            Inner::Lists {
+                common,
+                ahead,
+                buffer,
+                next,
+                after,
+            } => {
+                if *next == buffer.len() {
+                    let reached = common.next(*after, buffer)?;
+                    ahead.keep(*after, reached, buffer);
+                    (*after, *next) = (reached, 0);
+                }
+                let id = buffer.get(*next).copied();
+                *next += usize::from(id.is_some());
+                Ok(id)
             }
             Inner::Rows { rows, read_ahead } => Ok(next_row(self.view, rows, read_ahead)?.map(|record| record.id)),
         }

@@ -1,6 +1,8 @@
 //! Posting lists whose common IDs are the candidates. They are read side by side while candidates are asked for, so that a search
 //! costs what it is answered with, and holds none of them in memory.
 
+use std::sync::{Arc, Mutex, PoisonError};
+
 use smallvec::SmallVec;
 
 use crate::{
@@ -23,6 +25,14 @@ const LONGER: u64 = 40;
 const WORTH: u64 = 200;
 /// Candidates that a list is trusted to spare before it has spared any.
 const CREDIT: u64 = 4;
+/// IDs of the shortest list that are looked for in the others together, at first and at most.
+const AT_ONCE: usize = 64;
+/// Candidates that are read ahead for the first slice of a search.
+const AT_FIRST: usize = 32;
+/// Those that are read ahead for later ones.
+const LATER: usize = 128;
+/// See [`AT_ONCE`].
+const MOST_AT_ONCE: usize = 4096;
 /// IDs that are kept at most to be looked for in further lists.
 const MOST_PENDING: usize = 1 << 16;
 /// No list is put aside.
@@ -76,22 +86,33 @@ impl Conjunction {
             list::read_into(view.txn, &view.tables().index, only, &mut set)?;
             return Ok(set);
         }
-        let (mut common, mut after) = (self.open(view), 0);
-        while let Some(id) = common.next(after)? {
-            set.insert(id);
-            after = id;
+        let (mut common, mut after, mut ids) = (self.open(view), 0, Vec::new());
+        loop {
+            after = common.next(after, &mut ids)?;
+            if ids.is_empty() {
+                return Ok(set);
+            }
+            for &id in &ids {
+                set.insert(id);
+            }
         }
-        Ok(set)
     }
     /// Takes from a set what is not in the lists, as far as that costs less than its verification.
     pub(super) fn narrow(&self, view: View<'_>, set: &IdSet) -> Result<IdSet, StoreError> {
         let (mut common, mut kept) = (self.open(view), IdSet::Nothing);
-        for id in set.ids_after(0) {
-            if common.holds(id)? {
+        let (mut rest, mut ids) = (set.ids_after(0), Vec::new());
+        loop {
+            ids.extend(rest.by_ref().take(AT_ONCE));
+            if ids.is_empty() {
+                return Ok(kept);
+            }
+            for member in &mut common.members {
+                member.sift(&mut ids)?;
+            }
+            for id in ids.drain(..) {
                 kept.insert(id);
             }
         }
-        Ok(kept)
     }
     /// A reader before the first ID.
     pub(super) fn open<'t>(&self, view: View<'t>) -> Common<'t> {
@@ -108,6 +129,38 @@ impl Conjunction {
     }
 }
 
+/// What has been read of a plan's lists beyond the slice that wanted it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ahead(Arc<Mutex<Batch>>);
+
+#[derive(Debug, Default)]
+struct Batch {
+    /// The lists have been read from above this ID
+    after: EntryId,
+    /// to this one.
+    reached: EntryId,
+    ids: Vec<EntryId>,
+}
+
+impl Ahead {
+    /// What is above `after`, and up to where the lists have been read for that.
+    pub(super) fn rest(&self, after: EntryId) -> (Vec<EntryId>, EntryId) {
+        let batch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if after < batch.after || batch.reached <= after {
+            return (Vec::new(), after);
+        }
+        let from = batch.ids.partition_point(|&id| id <= after);
+        (batch.ids.get(from..).unwrap_or_default().to_vec(), batch.reached)
+    }
+    /// Keeps what has been read between `after` and `reached`.
+    pub(super) fn keep(&self, after: EntryId, reached: EntryId, ids: &[EntryId]) {
+        let mut batch = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        (batch.after, batch.reached) = (after, reached);
+        batch.ids.clear();
+        batch.ids.extend_from_slice(ids);
+    }
+}
+
 /// Reads the IDs that are in all lists.
 pub(crate) struct Common<'t> {
     members: SmallVec<[Member<'t>; 1]>,
@@ -120,77 +173,85 @@ struct Member<'t> {
 }
 
 impl Member<'_> {
-    /// Whether its list has spared as much as it has cost; what it does not, verification does.
-    fn pays(&self) -> bool {
-        self.cursor.work() <= self.spared.saturating_mul(WORTH)
+    /// Takes from ascending IDs those that are not in the list, unless it has spared less than it has cost: what it does not take, verification
+    /// does.
+    fn sift(&mut self, ids: &mut Vec<EntryId>) -> Result<(), StoreError> {
+        if ids.is_empty() || self.cursor.work() > self.spared.saturating_mul(WORTH) {
+            return Ok(());
+        }
+        let before = ids.len();
+        self.cursor.sift(ids)?;
+        self.spared = self.spared.saturating_add((before - ids.len()) as u64);
+        Ok(())
     }
 }
 
 impl Common<'_> {
-    /// The first common ID above `after`, which must not fall.
-    pub(crate) fn next(&mut self, after: EntryId) -> Result<Option<EntryId>, StoreError> {
-        common_to(&mut self.members, after)
+    /// Replaces `ids` by those above `after` that are in the first `taken` lists, from about `most` IDs of the shortest; none: there are no
+    /// more. Returns up to where the lists have been read. What is asked for must not fall.
+    fn read(
+        &mut self,
+        taken: usize,
+        after: EntryId,
+        most: usize,
+        ids: &mut Vec<EntryId>,
+    ) -> Result<EntryId, StoreError> {
+        let (mut last, mut most) = (after, most);
+        ids.clear();
+        while let (Some(from), Some((lead, others))) = (last.checked_add(1), self.members.split_first_mut()) {
+            lead.cursor.read(from, most, ids)?;
+            let Some(&reached) = ids.last() else { break };
+            last = reached;
+            for other in others.iter_mut().take(taken - 1) {
+                other.sift(ids)?;
+            }
+            if !ids.is_empty() {
+                break;
+            }
+            most = (2 * most).min(MOST_AT_ONCE);
+        }
+        Ok(last)
     }
-    /// Whether an ID is in all lists that are worth their reading. What is asked for must not fall.
-    fn holds(&mut self, id: EntryId) -> Result<bool, StoreError> {
-        all_hold(&mut self.members, id)
+    /// Replaces `ids` by the next common IDs above `after`; none: there are no more. Returns up to where the lists have been read. What is
+    /// asked for must not fall.
+    pub(crate) fn next(&mut self, after: EntryId, ids: &mut Vec<EntryId>) -> Result<EntryId, StoreError> {
+        let enough = if after == 0 { AT_FIRST } else { LATER };
+        let mut reached = self.read(self.members.len(), after, AT_ONCE, ids)?;
+        let mut more = Vec::new();
+        while !ids.is_empty() && ids.len() < enough {
+            reached = self.read(self.members.len(), reached, AT_ONCE, &mut more)?;
+            if more.is_empty() {
+                break;
+            }
+            ids.append(&mut more);
+        }
+        Ok(reached)
     }
     /// Whether there are more common IDs than `limit`. No more lists are read than show that there are not, and none further than shows
     /// that there are.
     fn exceed(&mut self, limit: u64) -> Result<bool, StoreError> {
-        let Some((two, rest)) = self.members.split_at_mut_checked(2) else {
-            return Ok(false);
-        };
         let (mut after, mut count) = (0, 0u64);
         // Common to the first two, and not looked for in the rest.
-        let mut pending: Vec<EntryId> = Vec::new();
+        let (mut ids, mut pending) = (Vec::new(), Vec::new());
         loop {
             while count + pending.len() as u64 <= limit && pending.len() < MOST_PENDING {
-                let Some(id) = common_to(two, after)? else {
+                let missing = (limit - count).saturating_sub(pending.len() as u64);
+                let most =
+                    usize::try_from(missing).map_or(MOST_AT_ONCE, |missing| missing.clamp(AT_ONCE, MOST_AT_ONCE));
+                after = self.read(2, after, most, &mut ids)?;
+                if ids.is_empty() {
                     return Ok(false);
-                };
-                after = id;
-                pending.push(id);
+                }
+                pending.append(&mut ids);
             }
-            for id in pending.drain(..) {
-                count += u64::from(all_hold(rest, id)?);
+            for member in self.members.iter_mut().skip(2) {
+                member.sift(&mut pending)?;
             }
+            count += pending.len() as u64;
             if count > limit {
                 return Ok(true);
             }
+            pending.clear();
         }
     }
-}
-
-/// The first ID above `after` that is in all lists.
-fn common_to(members: &mut [Member<'_>], after: EntryId) -> Result<Option<EntryId>, StoreError> {
-    let (Some(mut from), Some((lead, others))) = (after.checked_add(1), members.split_first_mut()) else {
-        return Ok(None);
-    };
-    'proposed: while let Some(id) = lead.cursor.at_or_after(from)? {
-        for other in others.iter_mut().filter(|other| other.pays()) {
-            match other.cursor.at_or_after(id)? {
-                None => return Ok(None),
-                Some(found) if found == id => {}
-                Some(found) => {
-                    other.spared += 1;
-                    from = found;
-                    continue 'proposed;
-                }
-            }
-        }
-        return Ok(Some(id));
-    }
-    Ok(None)
-}
-
-/// Whether all lists hold an ID.
-fn all_hold(members: &mut [Member<'_>], id: EntryId) -> Result<bool, StoreError> {
-    for member in members.iter_mut().filter(|member| member.pays()) {
-        if member.cursor.at_or_after(id)? != Some(id) {
-            member.spared += 1;
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }

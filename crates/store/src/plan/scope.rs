@@ -1,6 +1,6 @@
 //! The scope as a source of candidates: small subtrees are walked through `names`, whatever the index says.
 
-use super::{Scope, Source, Way, planner::Answer};
+use super::{Scope, Source, Way, conjunction::Ahead, planner::Answer};
 use crate::{EntryId, StoreError, View, posting::IdSet, record::codec, varint};
 
 /// Index answers up to this size are verified without a look at the scope.
@@ -53,7 +53,7 @@ pub(super) fn narrow(view: View<'_>, base: EntryId, scope: Scope, answer: Answer
         (None, Answer::Set(set, _)) => of_index(set, Way::Index),
         (None, Answer::Lists(lists, _)) => Narrowed {
             estimate: size,
-            source: Source::Lists(lists),
+            source: Source::Lists(lists, Ahead::default()),
             way: Way::Index,
         },
         (None, _) => Narrowed {

@@ -244,8 +244,7 @@ impl<'c> Reader<'c> {
     fn advance(&mut self) -> Option<bool> {
         match self.form {
             Form::Bitmap => {
-                let next = self.bit_from(self.to.checked_add(1)?)?;
-                return Some(next.is_some());
+                return self.bit_from(self.to.checked_add(1)?);
             }
             _ if self.rest.is_empty() => return Some(false),
             Form::Deltas => {
@@ -259,56 +258,129 @@ impl<'c> Reader<'c> {
         }
         Some(true)
     }
-    /// The first ID that is not below `id`, if there is one. What is asked for must not fall. `None`: damaged.
+    /// Moves on to the first ID that is not below `id`, which is then [`Self::id`]. `Some(false)`: there is none. What is asked for must
+    /// not fall. `None`: damaged.
     #[inline]
-    pub(crate) fn at_or_after(&mut self, id: EntryId) -> Option<Option<EntryId>> {
+    fn move_to(&mut self, id: EntryId) -> Option<bool> {
         match self.form {
             Form::Deltas => {
-                let (mut at, mut rest) = (self.to, self.rest);
-                // Eight IDs at a time, while what is asked for lies behind them and their distances take a byte each.
-                while let Some((eight, behind)) = rest.split_first_chunk::<8>()
-                    && let Some(distance) = sum_of_short(u64::from_le_bytes(*eight))
-                    && let Some(next) = at.checked_add(distance + 8).filter(|&next| next < id)
-                {
-                    (at, rest) = (next, behind);
-                }
-                while at < id && !rest.is_empty() {
-                    at = at.checked_add(varint::take(&mut rest)?)?.checked_add(1)?;
-                }
-                (self.from, self.to, self.rest) = (at, at, rest);
-                Some((at >= id).then_some(at))
+                (self.to, self.rest) = skip(self.to, self.rest, id)?;
+                self.from = self.to;
             }
-            Form::Bitmap if self.to < id => self.bit_from(id),
-            Form::Bitmap => Some(Some(self.to)),
+            Form::Bitmap if self.to < id => return self.bit_from(id),
+            Form::Bitmap => {}
             Form::Runs => {
-                while self.to < id {
-                    if !self.advance()? {
-                        return Some(None);
-                    }
-                }
-                Some(Some(self.from.max(id)))
+                while self.to < id && self.advance()? {}
+                self.from = self.from.max(id.min(self.to));
             }
         }
+        Some(self.to >= id)
     }
-    /// The first ID of a bitmap that is not below `id`, which is above the first. `None`: damaged.
-    fn bit_from(&mut self, id: EntryId) -> Option<Option<EntryId>> {
+    /// Appends IDs from `from` on until there are `most`. `None`: damaged.
+    pub(crate) fn read(&mut self, mut from: EntryId, most: usize, out: &mut Vec<EntryId>) -> Option<()> {
+        while out.len() < most && self.move_to(from)? {
+            out.push(self.from);
+            let Some(next) = self.from.checked_add(1) else { break };
+            from = next;
+        }
+        Some(())
+    }
+    /// Moves those of the ascending `ids` that are in the chunk to the front of `sieve`, until the chunk or they are at their end.
+    /// `None`: damaged.
+    pub(crate) fn sift(&mut self, sieve: &mut Sieve<'_>, end: usize) -> Option<()> {
+        if self.form != Form::Deltas {
+            while let Some(id) = sieve.next(end)
+                && self.move_to(id)?
+            {
+                sieve.pass(id, self.from == id);
+            }
+            return Some(());
+        }
+        let (mut at, mut rest) = (self.to, self.rest);
+        while let Some(id) = sieve.next(end) {
+            if at < id {
+                (at, rest) = skip(at, rest, id)?;
+                if at < id {
+                    break;
+                }
+            }
+            sieve.pass(id, at == id);
+        }
+        (self.from, self.to, self.rest) = (at, at, rest);
+        Some(())
+    }
+    /// Moves to the first ID of a bitmap that is not below `id`, which is above the present one. `None`: damaged.
+    fn bit_from(&mut self, id: EntryId) -> Option<bool> {
         let bit = id - self.first - 1;
         let Ok(place) = usize::try_from(bit / 8) else {
-            return Some(None);
+            return Some(false);
         };
-        let mut bytes = self.rest.get(place..).unwrap_or_default().iter();
+        let bytes = self.rest.get(place..).unwrap_or_default();
         let (mut base, mut mask) = (id - bit % 8, 0xffu8 << (bit % 8));
-        Some(loop {
-            let Some(byte) = bytes.next() else { break None };
+        for byte in bytes {
             let bits = byte & mask;
             if bits != 0 {
-                let found = base.checked_add(u64::from(bits.trailing_zeros()))?;
-                (self.from, self.to) = (found, found);
-                break Some(found);
+                self.to = base.checked_add(u64::from(bits.trailing_zeros()))?;
+                self.from = self.to;
+                return Some(true);
             }
             base = base.checked_add(8)?;
             mask = 0xff;
-        })
+        }
+        Some(false)
+    }
+}
+
+/// Decodes distances behind the ID `at` until the ID is not below `id`, or none is left: the ID, and what is left. `None`: damaged.
+#[inline]
+fn skip(mut at: EntryId, mut rest: &[u8], id: EntryId) -> Option<(EntryId, &[u8])> {
+    // Eight at a time, while what is asked for lies well behind them and they take a byte each.
+    while id.saturating_sub(at) > 64
+        && let Some((eight, behind)) = rest.split_first_chunk::<8>()
+        && let Some(distance) = sum_of_short(u64::from_le_bytes(*eight))
+        && let Some(next) = at.checked_add(distance + 8).filter(|&next| next < id)
+    {
+        (at, rest) = (next, behind);
+    }
+    while at < id && !rest.is_empty() {
+        at = at.checked_add(varint::take(&mut rest)?)?.checked_add(1)?;
+    }
+    Some((at, rest))
+}
+
+/// Ascending IDs of which some are kept.
+#[derive(Debug)]
+pub(crate) struct Sieve<'i> {
+    ids: &'i mut Vec<EntryId>,
+    kept: usize,
+    read: usize,
+}
+
+impl<'i> Sieve<'i> {
+    pub(crate) fn new(ids: &'i mut Vec<EntryId>) -> Self {
+        Self { ids, kept: 0, read: 0 }
+    }
+    /// The ID that is to be decided on, if it is before the place `end`.
+    #[inline]
+    pub(crate) fn next(&self, end: usize) -> Option<EntryId> {
+        self.ids.get(self.read).copied().filter(|_| self.read < end)
+    }
+    #[inline]
+    fn pass(&mut self, id: EntryId, is_kept: bool) {
+        if let Some(place) = self.ids.get_mut(self.kept) {
+            *place = id;
+        }
+        self.kept += usize::from(is_kept);
+        self.read += 1;
+    }
+    /// The place of the first ID that is not below `limit`.
+    pub(crate) fn end(&self, limit: EntryId) -> usize {
+        let rest = self.ids.get(self.read..).unwrap_or_default();
+        self.read + rest.partition_point(|&id| id < limit)
+    }
+    /// Drops what was not kept, and what was not decided on.
+    pub(crate) fn finish(self) {
+        self.ids.truncate(self.kept);
     }
 }
 
@@ -516,19 +588,35 @@ mod tests {
             prop_assert_eq!(all, ids);
         }
         #[test]
-        fn a_reader_finds_what_is_next(ids in ids(), asked in proptest::collection::btree_set(prop_oneof![0u64..2100, 0u64..1 << 50], 0..60)) {
+        fn a_reader_reads_and_sifts(ids in ids(), asked in proptest::collection::btree_set(prop_oneof![1u64..2100, 1u64..1 << 50], 0..300),
+            most in 0usize..50) {
             let mut value = Vec::new();
             runs_of(&ids).encode(false, &mut value);
-            let mut reader = Reader::open(*ids.first().unwrap(), &value).unwrap();
-            for id in asked {
-                prop_assert_eq!(reader.at_or_after(id), Some(ids.range(id..).next().copied()));
+            let open = || Reader::open(*ids.first().unwrap(), &value).unwrap();
+            let mut reader = open();
+            for &id in &asked {
+                let mut read = Vec::new();
+                reader.read(id, most, &mut read).unwrap();
+                let expected: Vec<u64> = ids.range(id..).take(most).copied().collect();
+                prop_assert_eq!(&read, &expected);
+                reader = open();
             }
+            let mut sifted: Vec<u64> = asked.iter().copied().collect();
+            let end = sifted.len();
+            let mut sieve = Sieve::new(&mut sifted);
+            reader.sift(&mut sieve, end).unwrap();
+            sieve.finish();
+            prop_assert_eq!(sifted, asked.intersection(&ids).copied().collect::<Vec<_>>());
         }
         #[test]
         fn hostile_bytes_are_no_panic(first in any::<u64>(), bytes in proptest::collection::vec(any::<u8>(), 0..64)) {
             let _ = Runs::decode(first, &bytes);
             if let Some(mut reader) = Reader::open(first, &bytes) {
-                let _ = (reader.at_or_after(first / 2), reader.at_or_after(first.saturating_add(40)), reader.at_or_after(u64::MAX));
+                let mut read = Vec::new();
+                let _ = reader.read(first / 2, 100, &mut read);
+                read.extend([first.saturating_add(40), u64::MAX]);
+                let end = read.len();
+                let _ = reader.sift(&mut Sieve::new(&mut read), end);
             }
             let _ = count(&bytes);
         }

@@ -6,7 +6,7 @@ use heed::{RoRange, RoTxn, types::Bytes};
 use smallvec::SmallVec;
 
 use super::{
-    chunk::Reader,
+    chunk::{Reader, Sieve},
     list::{chunk_key, damaged, first_of},
 };
 use crate::{EntryId, StoreError, tables::Table};
@@ -62,22 +62,44 @@ impl<'t> Cursor<'t> {
     pub(crate) fn work(&self) -> u64 {
         self.work
     }
-    /// The first ID of the list that is not below `id`. What is asked for must not fall.
-    #[inline]
-    pub(crate) fn at_or_after(&mut self, id: EntryId) -> Result<Option<EntryId>, StoreError> {
+    /// Appends the IDs from `from` on until there are `most`. What is asked for must not fall.
+    pub(crate) fn read(&mut self, from: EntryId, most: usize, out: &mut Vec<EntryId>) -> Result<(), StoreError> {
         loop {
-            if id >= self.limit {
-                self.reach(id)?;
+            if from >= self.limit {
+                self.reach(from)?;
             }
-            let Some(chunk) = &mut self.chunk else { return Ok(None) };
+            let Some(chunk) = &mut self.chunk else { return Ok(()) };
             let before = chunk.left();
-            let found = chunk.at_or_after(id).ok_or_else(damaged)?;
+            chunk.read(from, most, out).ok_or_else(damaged)?;
             self.work += (before - chunk.left()) as u64;
-            if found.is_some() {
-                return Ok(found);
+            if out.len() >= most {
+                return Ok(());
             }
             self.step()?;
         }
+    }
+    /// Takes from ascending IDs those that are not in the list. What is asked for must not fall.
+    pub(crate) fn sift(&mut self, ids: &mut Vec<EntryId>) -> Result<(), StoreError> {
+        let all = ids.len();
+        let mut sieve = Sieve::new(ids);
+        while let Some(id) = sieve.next(all) {
+            if id >= self.limit {
+                self.reach(id)?;
+            }
+            let end = match self.limit {
+                EntryId::MAX => all,
+                limit => sieve.end(limit),
+            };
+            let Some(chunk) = &mut self.chunk else { break };
+            let before = chunk.left();
+            chunk.sift(&mut sieve, end).ok_or_else(damaged)?;
+            self.work += (before - chunk.left()) as u64;
+            if sieve.next(end).is_some() {
+                self.step()?;
+            }
+        }
+        sieve.finish();
+        Ok(())
     }
     /// Moves on to the chunk that holds `id` or would.
     #[cold]

@@ -113,7 +113,7 @@ proptest! {
         prop_assert!(expected.iter().all(|&id| set.contains(id)));
     }
     #[test]
-    fn a_cursor_finds_what_is_next(
+    fn a_cursor_reads_and_sifts(
         ids in prop_oneof![
             proptest::collection::btree_set(1u64..400_000, 0..5000),
             proptest::collection::btree_set(1u64..9000, 0..6000),
@@ -124,6 +124,8 @@ proptest! {
             proptest::collection::btree_set(0u64..9500, 0..3000),
             proptest::collection::btree_set(any::<u64>(), 0..40),
         ],
+        most in 1usize..300,
+        step in 1usize..300,
     ) {
         let (_directory, env, tables) = environment();
         let mut txn = env.write_txn().unwrap();
@@ -134,10 +136,25 @@ proptest! {
         }
         txn.commit().unwrap();
         let txn = env.read_txn().unwrap();
-        let mut cursor = Cursor::new(&txn, tables.index, b"k"[..].into());
-        for id in asked {
-            prop_assert_eq!(cursor.at_or_after(id).unwrap(), ids.range(id..).next().copied(), "{}", id);
+        let open = || Cursor::new(&txn, tables.index, b"k"[..].into());
+        let (mut cursor, mut from) = (open(), 0);
+        for &id in asked.iter().filter(|id| **id < u64::MAX) {
+            if id < from {
+                continue;
+            }
+            let mut read = Vec::new();
+            cursor.read(id, most, &mut read).unwrap();
+            prop_assert_eq!(&read, &ids.range(id..).take(most).copied().collect::<Vec<_>>(), "{}", id);
+            from = read.last().map_or(from, |last| last + 1);
         }
+        let (mut cursor, mut sifted) = (open(), Vec::new());
+        let asked: Vec<u64> = asked.into_iter().collect();
+        for part in asked.chunks(step) {
+            let mut part = part.to_vec();
+            cursor.sift(&mut part).unwrap();
+            sifted.append(&mut part);
+        }
+        prop_assert_eq!(sifted, asked.into_iter().filter(|id| ids.contains(id)).collect::<Vec<_>>());
         let limit = ids.len() as u64;
         prop_assert!(!exceeds(&txn, &tables.index, b"k", limit).unwrap());
         prop_assert!(limit == 0 || exceeds(&txn, &tables.index, b"k", limit - 1).unwrap());
