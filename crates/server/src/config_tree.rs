@@ -26,9 +26,12 @@ pub(crate) struct ConfigTree {
     folder: Option<Folder>,
     state: Mutex<State>,
     /// Entries of the tree, as of the schema that they were made under.
-    shown: Mutex<Option<(Arc<Schema>, Arc<[Entry]>)>>,
+    shown: Mutex<Option<Shown>>,
     obey: Box<Obey>,
 }
+
+/// The schema and the entries.
+type Shown = (Arc<Schema>, Arc<[Entry]>);
 
 struct State {
     tree: Arc<Tree>,

@@ -134,7 +134,7 @@ fn is_elsewhere(row: &Setting, node: &Node) -> bool {
 fn schema(tree: &Tree) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
     let mut definitions = definitions(tree);
     let topmost = tree.root.children.iter().find(|node| node.kind() == Some(Kind::Schema));
-    let topmost = topmost.map(|node| format!("{} ", node.location.file));
+    let topmost = topmost.map(|node| format!("{} {} ", node.location.file, node.rdn()));
     loop {
         let refusal = match build_schema(&definitions) {
             Ok(schema) => return Ok((schema, definitions)),
@@ -193,7 +193,7 @@ fn collect(node: &Node, but_built_in: bool, found: &mut Vec<SchemaStatement>) {
                 text: text.to_owned(),
                 words: text.split_whitespace().map(str::to_owned).collect(),
                 location: Source {
-                    file: format!("{} {attribute}", node.location.file).into(),
+                    file: format!("{} {} {attribute}", node.location.file, node.rdn()).into(),
                     line: number,
                 },
             });

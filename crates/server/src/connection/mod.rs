@@ -63,10 +63,8 @@ pub(crate) struct Connection {
     is_blocked: bool,
     /// Messages have been received that a limit keeps from being started.
     is_held: bool,
-    /// The responses are sent at the end of the round.
-    is_held_back: bool,
-    /// Whether entries wait for those of the search's next step.
-    gathers: bool,
+    /// When what is produced is sent.
+    sending: Sending,
     state: State,
     /// Results and notices produced since the statistics were last told; search entries are counted by the directory.
     results: u64,
@@ -110,8 +108,7 @@ impl Connection {
             submitted: FuturesUnordered::new(),
             is_blocked: false,
             is_held: false,
-            is_held_back: false,
-            gathers: false,
+            sending: Sending::Now,
             state: State::Open,
             results: 0,
             _place: place,
@@ -142,21 +139,25 @@ impl Connection {
     fn poll_work(&mut self, work: &mut Work, cx: &mut Context<'_>) -> Poll<Turn> {
         self.obey_request();
         // What the client can take now makes room for more.
-        if !self.gathers {
+        if self.sending != Sending::WithNextStep {
             self.flush(cx);
         }
         let takes_all = self.output.is_empty();
-        self.gathers = self.step_search(work);
+        let gathers = self.step_search(work);
         let mut goes_on = self.start_buffered(work);
         let mut has_read = false;
         loop {
             // After starting, so that what was handed over just now can wake the task.
             self.poll_completions(work, cx);
             self.drain_if_asked();
-            self.is_held_back = takes_all && !goes_on && self.may_hold_back() && self.reactor.round().hold_back(cx);
-            if !self.is_held_back && !(self.gathers && self.can_step()) {
+            self.sending = if takes_all && !goes_on && self.may_hold_back() && self.reactor.round().hold_back(cx) {
+                Sending::WithRound
+            } else if gathers && self.can_step() {
+                Sending::WithNextStep
+            } else {
                 self.flush(cx);
-            }
+                Sending::Now
+            };
             if self.has_ended(work) {
                 return Poll::Ready(Turn::Closed);
             }
@@ -461,10 +462,10 @@ impl Connection {
     fn publish(&self) {
         let (handle, status) = (&self.handle, &self.status);
         // What is held back for a moment is no matter of the client's.
-        let output = if self.is_held_back || self.gathers {
-            0
-        } else {
+        let output = if self.sending == Sending::Now {
             self.output.capacity()
+        } else {
+            0
         };
         self.reactor.hold(handle, self.input.capacity() + output);
         handle.is_busy.set(self.under_way() != 0);
@@ -476,7 +477,7 @@ impl Connection {
             .pending
             .store(!self.input.is_empty() && !self.may_start(), Ordering::Relaxed);
         status.is_writing.store(
-            !self.is_held_back && !self.gathers && !self.output.is_empty(),
+            self.sending == Sending::Now && !self.output.is_empty(),
             Ordering::Relaxed,
         );
         let protocol = self.session.bound_version.unwrap_or(0);
@@ -531,6 +532,17 @@ impl Future for Waiting {
 const SHUTDOWN_REASON: &str = "slapd shutdown";
 /// Searches go on while less than this waits for the client.
 const STEP_BELOW_BYTES: usize = 64 << 10;
+/// When a connection's responses leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sending {
+    /// As soon as the client takes them.
+    Now,
+    /// At the end of the round.
+    WithRound,
+    /// With the entries of the search's next step.
+    WithNextStep,
+}
+
 /// A search whose steps produce this much gathers the entries of several ones, up to about as much as a socket takes at once: sending costs
 /// less by the octet then.
 const GATHER_STEP_BYTES: usize = 8 << 10;
