@@ -6,7 +6,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
-use std::{fmt::Write as _, fs};
+use std::fmt::Write as _;
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Outcome, Server, TestkitError, Tool, assert_same};
 
@@ -168,109 +168,94 @@ fn recipes_for_a_running_server_give_the_same_results() {
     });
 }
 
-/// What a package does at installation: a configuration directory out of LDIF, then the database, then a change by root on ldapi.
-#[test]
-fn a_directory_is_made_of_ldif_record_by_record_and_root_manages_it() {
-    let server = Server::prepare(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
-    let dir = server.layout().path().display().to_string();
-    let folder = server.layout().make_dir("slapd.d").unwrap().display().to_string();
+/// core.schema as LDIF, as packages have it; the path of the file.
+fn core_as_ldif(server: &Server) -> String {
     let schema = Flavor::Ironbark.schema_dir().display().to_string();
-    let core = fs::read_to_string(format!("{schema}/core.schema")).unwrap();
-    // A schema as LDIF, as packages have it.
-    let converted = server.layout().make_dir("converted").unwrap().display().to_string();
-    let only_core = server
+    let folder = server.layout().make_dir("converted").unwrap().display().to_string();
+    let file = server
         .layout()
         .write("core.conf", format!("include {schema}/core.schema\n"))
         .unwrap();
-    slaptest(Flavor::Ironbark, &["-f", only_core.to_str().unwrap(), "-F", &converted])
+    slaptest(Flavor::Ironbark, &["-f", file.to_str().unwrap(), "-F", &folder])
         .success()
         .unwrap();
+    let arguments = ["-F", &folder, "-n", "0", "-s", "cn={0}core,cn=schema,cn=config"];
     let dumped = Tool::Cat
-        .run(
-            Flavor::Ironbark,
-            &["-F", &converted, "-n", "0", "-s", "cn={0}core,cn=schema,cn=config"],
-            "",
-        )
+        .run(Flavor::Ironbark, &arguments, "")
         .unwrap()
         .success()
         .unwrap();
-    let as_ldif = NormalizedLdif::new(&dumped.stdout)
+    let text = NormalizedLdif::new(&dumped.stdout)
         .without(&["entryUUID", "entryCSN"])
         .to_string();
-    assert!(as_ldif.contains("olcAttributeTypes: {0}") && core.contains("attributetype"));
-    let file = server
-        .layout()
-        .write(
-            "core.ldif",
-            as_ldif
-                .replace("cn={0}core", "cn=core")
-                .replace("cn: {0}core", "cn: core"),
-        )
-        .unwrap();
-    let init = format!(
+    assert!(text.contains("olcAttributeTypes: {0}"));
+    let text = text.replace("cn={0}core", "cn=core").replace("cn: {0}core", "cn: core");
+    server.layout().write("core.ldif", text).unwrap().display().to_string()
+}
+
+/// A configuration as a package writes it at installation.
+fn initial_ldif(dir: &str, schema: &str) -> String {
+    let root = "dn.exact=gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth";
+    format!(
         "dn: cn=config\nobjectClass: olcGlobal\ncn: config\nolcPidFile: {dir}/slapd.pid\n\n\
          dn: olcDatabase={{-1}}frontend,cn=config\nobjectClass: olcDatabaseConfig\nobjectClass: olcFrontendConfig\n\
-         olcDatabase: {{-1}}frontend\nolcSizeLimit: 500\n\
-         olcAccess: {{0}}to * by dn.exact=gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth manage by * break\n\
+         olcDatabase: {{-1}}frontend\nolcSizeLimit: 500\nolcAccess: {{0}}to * by {root} manage by * break\n\
          olcAccess: {{1}}to dn.exact=\"\" by * read\n\n\
          dn: olcDatabase=config,cn=config\nobjectClass: olcDatabaseConfig\nolcDatabase: config\n\
-         olcAccess: to * by dn.exact=gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth manage by * break\n\n\
-         dn: cn=schema,cn=config\nobjectClass: olcSchemaConfig\ncn: schema\n\n\
-         include: file://{}\n\n\
+         olcAccess: to * by {root} manage by * break\n\n\
+         dn: cn=schema,cn=config\nobjectClass: olcSchemaConfig\ncn: schema\n\ninclude: file://{schema}\n\n\
          dn: olcDatabase=mdb,cn=config\nobjectClass: olcDatabaseConfig\nobjectClass: olcMdbConfig\nolcDatabase: mdb\n\
          olcDbDirectory: {dir}/db\nolcSuffix: dc=example,dc=com\nolcRootDN: cn=Manager,dc=example,dc=com\nolcRootPW: secret\n\
-         olcDbIndex: objectClass eq\n# a comment inside a record\nolcLastMod: TRUE\n",
-        file.display()
-    );
+         olcDbIndex: objectClass eq\n# a comment inside a record\nolcLastMod: TRUE\n"
+    )
+}
+
+/// What a package does at installation: a configuration directory out of LDIF, then the database; the server starts from it.
+fn installed() -> Server {
+    let server = Server::prepare(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
+    let dir = server.layout().path().display().to_string();
+    let folder = server.layout().make_dir("slapd.d").unwrap().display().to_string();
     let add = |arguments: &[&str], input: &str| Tool::Add.run(Flavor::Ironbark, arguments, input).unwrap();
+    let init = initial_ldif(&dir, &core_as_ldif(&server));
     add(&["-F", &folder, "-b", "cn=config"], &init).success().unwrap();
-    let wrong = "dn: olcDatabase=mdb,cn=config\nobjectClass: olcMdbConfig\nolcDatabase: mdb\nolcDbDirectory: /x\nolcSuffix: dc=example,dc=com\n";
+    let wrong = "dn: olcDatabase=mdb,cn=config\nobjectClass: olcMdbConfig\nolcDatabase: mdb\nolcDbDirectory: /x\n\
+        olcSuffix: dc=example,dc=com\n";
     let refused = add(&["-F", &folder, "-n", "0"], wrong);
     assert_eq!(refused.code(), Some(1));
-    assert!(
-        refused.stderr.contains("(line=1)") && refused.stderr.contains("already served"),
-        "{}",
-        refused.stderr
-    );
-    slaptest(Flavor::OpenLdap, &["-u", "-F", &folder, "-Q"]);
+    let told = &refused.stderr;
+    assert!(told.contains("(line=1)") && told.contains("already served"), "{told}");
     let suffix = "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\no: Example\ndc: example\n";
     add(&["-F", &folder, "-b", "dc=example,dc=com"], suffix)
         .success()
         .unwrap();
+    server.from_directory(&folder)
+}
 
-    let mut server = server.from_directory(&folder);
+#[test]
+fn a_directory_is_made_of_ldif_record_by_record_and_root_manages_it() {
+    let mut server = installed();
     server.launch().unwrap();
     let read_only = "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nreplace: olcReadOnly\nolcReadOnly: TRUE\n";
-    let outcome = server
-        .client("ldapmodify", &Credentials::External, &[], read_only)
-        .unwrap();
-    outcome.success().unwrap();
-    let who = server
-        .client("ldapwhoami", &Credentials::External, &[], "")
-        .unwrap()
-        .success()
-        .unwrap();
+    let external = |server: &Server, program: &str, input: &str| {
+        let outcome = server.client(program, &Credentials::External, &[], input).unwrap();
+        outcome.success().unwrap().stdout
+    };
+    external(&server, "ldapmodify", read_only);
     assert_eq!(
-        who.stdout.trim(),
+        external(&server, "ldapwhoami", "").trim(),
         "dn:gidNumber=0+uidNumber=0,cn=peercred,cn=external,cn=auth"
     );
-    let anonymous = server
-        .client("ldapsearch", &Credentials::Anonymous, &["-b", "cn=config"], "")
-        .unwrap();
-    assert_eq!(anonymous.code(), Some(32), "nobody else sees it");
-    let add_entry = "dn: ou=x,dc=example,dc=com\nobjectClass: organizationalUnit\nou: x\n";
+    let anonymous = server.client("ldapsearch", &Credentials::Anonymous, &["-b", "cn=config"], "");
+    assert_eq!(anonymous.unwrap().code(), Some(32), "nobody else sees it");
+    let entry = "dn: ou=x,dc=example,dc=com\nobjectClass: organizationalUnit\nou: x\n";
     assert_eq!(
-        server.ldapadd(add_entry).unwrap().code(),
+        server.ldapadd(entry).unwrap().code(),
         Some(53),
         "it is read-only at once"
     );
     server.stop().unwrap();
     server.launch().unwrap();
-    assert_eq!(
-        server.ldapadd(add_entry).unwrap().code(),
-        Some(53),
-        "and after a restart"
-    );
+    assert_eq!(server.ldapadd(entry).unwrap().code(), Some(53), "and after a restart");
 }
 
 #[test]
