@@ -18,7 +18,7 @@ fn site(index: &str, settings: &str) -> Site {
     let lines = format!(
         "{index}\noverlay refint\nrefint_attributes member seeAlso\nrefint_attributes uniqueMember\n{settings}"
     );
-    let mut site = Site::open_with(&lines, &ironbark_overlays::make);
+    let mut site = Site::open_with(&lines, ironbark_overlays::make);
     site.populate();
     site.must_add(
         G,
@@ -174,7 +174,10 @@ fn names_with_an_identifier_are_other_names() {
 #[test]
 fn big_groups_and_many_groups_are_followed() {
     let mut site = site("index member,seeAlso,uniqueMember eq", "");
-    let members: String = (0..2_000).map(|n| format!("\nm: cn={n},ou=p,dc=ex")).collect();
+    let members = (0..2_000)
+        .map(|n| format!("\nm: cn={n},ou=p,dc=ex"))
+        .collect::<Vec<_>>()
+        .concat();
     assert_eq!(site.modify(G, &format!("add: member{members}")).brief(), (0, ""));
     for n in 0..200 {
         site.must_add(
@@ -203,7 +206,7 @@ fn big_groups_and_many_groups_are_followed() {
 fn memberof_and_refint_agree_on_one_database() {
     let lines = "index member,memberOf eq\noverlay memberof\nmemberof-refint TRUE\noverlay refint\n\
                  refint_attributes member memberOf";
-    let mut site = Site::open_with(lines, &ironbark_overlays::make);
+    let mut site = Site::open_with(lines, ironbark_overlays::make);
     site.populate();
     site.must_add("ou=g,dc=ex", "objectClass: organizationalUnit");
     site.must_add(
