@@ -57,7 +57,11 @@ owner: uid=ann,ou=People,dc=example,dc=com
 
 /// The usual configuration with overlays in its database.
 fn with(modules: &str, lines: &str) -> String {
-    let loads: String = modules.split(' ').map(|name| format!("moduleload {name}\n")).collect();
+    let loads = modules
+        .split(' ')
+        .map(|name| format!("moduleload {name}\n"))
+        .collect::<Vec<_>>()
+        .concat();
     let config = Server::PEOPLE_CONFIG.replacen("pidfile", &format!("{loads}pidfile"), 1);
     format!("{config}{lines}\n")
 }
