@@ -6,8 +6,8 @@ use heed::{RoRange, RoTxn, types::Bytes};
 use smallvec::SmallVec;
 
 use super::{
-    chunk::{Reader, Sieve},
     list::{chunk_key, damaged, first_of},
+    reader::{Reader, Sieve},
 };
 use crate::{EntryId, StoreError, tables::Table};
 

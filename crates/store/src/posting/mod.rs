@@ -4,6 +4,7 @@ pub(crate) mod chunk;
 pub(crate) mod cursor;
 mod edit;
 pub(crate) mod list;
+mod reader;
 pub(crate) mod set;
 
 pub(crate) use cursor::{Cursor, ListName};

@@ -3,7 +3,7 @@
 use roaring::RoaringTreemap;
 use smallvec::SmallVec;
 
-use super::chunk;
+use super::reader;
 use crate::EntryId;
 
 /// IDs that a short list holds before it becomes a bitmap.
@@ -80,7 +80,7 @@ impl IdSet {
     }
     /// Adds the IDs of a posting chunk. `None`: damaged.
     pub(crate) fn insert_chunk(&mut self, first: EntryId, value: &[u8]) -> Option<()> {
-        chunk::visit(first, value, |from, to| self.insert_run(from, to))
+        reader::visit(first, value, |from, to| self.insert_run(from, to))
     }
     fn become_many(&mut self) -> &mut RoaringTreemap {
         loop {
