@@ -1,5 +1,9 @@
 //! The overlays refint, unique, memberof and auditlog beside slapd's: the same requests, the same answers, the same entries.
-#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "clippy knows test functions, but not what they call"
+)]
 
 use ironbark_testkit::{Credentials, Flavor, Outcome, Server, TestkitError, Transcript, assert_same, wait};
 
