@@ -384,12 +384,16 @@ fn a_link_in_the_directory_gives_nothing_away() {
 }
 
 #[test]
-fn what_is_not_there_yet_is_refused_in_words() {
+fn a_file_is_no_configuration_directory() {
     let server = prepared(Flavor::Ironbark);
-    for arguments in [&["-n", "0"][..], &["-b", "cn=config"], &["-F", "/nowhere"]] {
+    for (arguments, told) in [
+        (&["-n", "0"][..], "give a configuration directory"),
+        (&["-b", "cn=config"], "give a configuration directory"),
+        (&["-F", "/nowhere"], "could not open config directory \"/nowhere\""),
+    ] {
         let outcome = server.tool(Tool::Add, arguments, PEOPLE).unwrap();
         assert_eq!(outcome.code(), Some(1), "{outcome:?}");
-        assert!(outcome.stderr.contains("cn=config"), "{outcome:?}");
+        assert!(outcome.stderr.contains(told), "{outcome:?}");
     }
 }
 

@@ -76,7 +76,7 @@ fn slaptest_says_what_slapd_says() {
         .tool(Tool::Test, &["-F", "/nowhere"], "")
         .unwrap();
     assert!(
-        conversion.code() == Some(1) && conversion.stderr.contains("cannot be converted"),
+        conversion.code() == Some(1) && conversion.stderr.contains("could not open config directory"),
         "{conversion:?}"
     );
 }

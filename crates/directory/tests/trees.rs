@@ -20,9 +20,12 @@ use ironbark_directory::{
 use ironbark_ldap_proto::{AttributeSelection, DerefAliases, Request, Scope, SearchRequest, controls};
 use ironbark_model::{Attribute, Dn, Entry, Filter};
 
+/// A name, attributes and values.
+type Named = (String, Vec<(String, String)>);
+
 /// A tree of persons and units below cn=config, as text; keeps what it was told.
 struct Notes {
-    entries: Mutex<Vec<(String, Vec<(String, String)>)>>,
+    entries: Mutex<Vec<Named>>,
     told: Mutex<Vec<String>>,
     /// Set by the test: a configuration to put into force with the next change.
     next: Mutex<Option<ironbark_config::Configuration>>,

@@ -44,6 +44,9 @@ pub fn load_configuration(file: Option<&Path>, folder: Option<&Path>) -> Result<
 }
 
 fn of_file(file: &Path, folder: Option<&Path>) -> Result<Loaded, String> {
+    if let Some(folder) = folder {
+        check_folder(folder)?;
+    }
     let name = file
         .to_str()
         .ok_or_else(|| format!("{}: the name is not UTF-8", file.display()))?;
@@ -62,7 +65,15 @@ fn of_file(file: &Path, folder: Option<&Path>) -> Result<Loaded, String> {
     })
 }
 
+/// A directory is never made: a slip of the pen would hide a configuration.
+fn check_folder(folder: &Path) -> Result<(), String> {
+    let read = std::fs::read_dir(folder);
+    read.map(drop)
+        .map_err(|error| format!("could not open config directory \"{}\": {error}", folder.display()))
+}
+
 fn of_folder(folder: &Folder) -> Result<Loaded, String> {
+    check_folder(folder.path())?;
     if !folder.holds_configuration() {
         return Err(format!("{}: holds no configuration", folder.path().display()));
     }

@@ -79,7 +79,7 @@ fn filters_are_remembered_without_their_values() {
         2
     );
     let indexes = values(&server, &format!("cn=Context 1,cn=Indexes,{OWN}"), "ironbarkIndex");
-    assert_eq!(indexes, ["cn eq 0", "uid eq 1"]);
+    assert_eq!(indexes, ["objectClass eq 0", "cn eq 0", "uid eq 1"]);
 }
 
 #[test]

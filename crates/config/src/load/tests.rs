@@ -66,7 +66,7 @@ fn a_plain_server_loads() {
     assert_eq!(mdb.mdb.directory, PathBuf::from("./db.1.a"));
     assert_eq!(mdb.mdb.max_size, Some(33_554_432));
     let names: Vec<&str> = mdb.mdb.indexes.iter().map(|index| &*index.attribute).collect();
-    assert_eq!(names, ["cn", "sn", "uid", "shoeSize"]);
+    assert_eq!(names, ["objectClass", "cn", "sn", "uid", "shoeSize"]);
     let kinds = IndexKinds::PRESENCE
         .with(IndexKinds::EQUALITY)
         .with(IndexKinds::SUBSTRINGS);
