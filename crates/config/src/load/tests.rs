@@ -70,7 +70,7 @@ fn a_plain_server_loads() {
     let kinds = IndexKinds::PRESENCE
         .with(IndexKinds::EQUALITY)
         .with(IndexKinds::SUBSTRINGS);
-    assert_eq!(mdb.mdb.indexes[0].kinds, kinds);
+    assert_eq!(mdb.mdb.indexes[1].kinds, kinds);
     assert_eq!(monitor.suffixes[0].pretty().to_ascii_lowercase(), "cn=monitor");
     assert!(configuration.schema_definitions.len() >= 3);
     let notices: Vec<String> = configuration.notices.iter().map(ToString::to_string).collect();
