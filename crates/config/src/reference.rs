@@ -88,7 +88,12 @@ fn entry(page: &mut String, row: &Setting) {
         let _ = writeln!(page, "- also written: {}", code(others));
     }
     if !row.attributes.is_empty() {
-        let _ = writeln!(page, "- in cn=config: {}", code(row.attributes));
+        let when = match row.fate {
+            Fate::Obeyed(_) if row.waits_for_start => "; a change comes into force at the next start",
+            Fate::Obeyed(_) => "; a change comes into force at once",
+            Fate::Meaningless(_) | Fate::Refused(_) => "",
+        };
+        let _ = writeln!(page, "- in cn=config: {}{when}", code(row.attributes));
     }
     for example in row.examples {
         let _ = writeln!(page, "- example: `{}`", statement_text(row, example));

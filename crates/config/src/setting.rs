@@ -30,6 +30,8 @@ pub struct Setting {
     pub since: &'static str,
     /// Arguments that are accepted, for the reference page and the tests. Obeyed settings have at least one.
     pub examples: &'static [&'static str],
+    /// Whether a change in cn=config comes into force when the server starts the next time; others do at once.
+    pub waits_for_start: bool,
     /// Whether a value is one argument, blanks and all (DNs, file names, passwords), rather than words.
     pub is_whole: bool,
     /// What becomes of it.
@@ -178,6 +180,7 @@ impl Setting {
             documentation: "",
             since: "2.0",
             examples: &[],
+            waits_for_start: false,
             is_whole: false,
             fate: Fate::Refused("a row without a fate"),
         }
@@ -209,6 +212,13 @@ impl Setting {
     #[must_use]
     pub const fn like(mut self, examples: &'static [&'static str]) -> Self {
         self.examples = examples;
+        self
+    }
+
+    /// A change waits for the next start.
+    #[must_use]
+    pub const fn at_next_start(mut self) -> Self {
+        self.waits_for_start = true;
         self
     }
 

@@ -24,7 +24,9 @@ pub(crate) type Obey = dyn Fn(&GlobalConfig) -> Result<(), String> + Send + Sync
 /// The tree of cn=config.
 pub(crate) struct ConfigTree {
     folder: Option<Folder>,
-    state: Mutex<State>,
+    tree: Mutex<Arc<Tree>>,
+    /// Only the thread that makes changes looks here: it may take its time.
+    written: Mutex<Written>,
     /// Entries of the tree, as of the schema that they were made under.
     shown: Mutex<Option<Shown>>,
     obey: Box<Obey>,
@@ -33,8 +35,7 @@ pub(crate) struct ConfigTree {
 /// The schema and the entries.
 type Shown = (Arc<Schema>, Arc<[Entry]>);
 
-struct State {
-    tree: Arc<Tree>,
+struct Written {
     /// What the folder holds.
     stored: Option<Arc<Tree>>,
     /// What has been said in the log.
@@ -46,8 +47,8 @@ impl ConfigTree {
     pub(crate) fn new(loaded: &Loaded, obey: Box<Obey>) -> Self {
         Self {
             folder: loaded.folder.clone(),
-            state: Mutex::new(State {
-                tree: Arc::new(loaded.tree.clone()),
+            tree: Mutex::new(Arc::new(loaded.tree.clone())),
+            written: Mutex::new(Written {
                 stored: loaded.stored.clone().map(Arc::new),
                 notices: loaded.configuration.notices.clone(),
             }),
@@ -57,7 +58,7 @@ impl ConfigTree {
     }
 
     fn tree(&self) -> Arc<Tree> {
-        Arc::clone(&self.state.lock().unwrap_or_else(PoisonError::into_inner).tree)
+        Arc::clone(&self.tree.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Puts a new tree into force: the directory, the files, the server's own settings.
@@ -67,32 +68,31 @@ impl ConfigTree {
         by.directory
             .reconfigure(configuration)
             .map_err(|error| OperationError::new(ResultCode::OTHER, error.to_string()))?;
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         if let Err(error) = (self.obey)(&global) {
-            self.take_back(&state.tree, by);
+            self.take_back(by);
             return Err(OperationError::new(ResultCode::OTHER, error));
         }
-        if let Err(error) = self.write(&mut state, &tree) {
+        if let Err(error) = self.write(&mut written, &tree) {
             tracing::error!(target: "any", "config: {error}");
-            self.take_back(&state.tree, by);
+            self.take_back(by);
             return Err(OperationError::new(
                 ResultCode::OTHER,
                 "the configuration could not be written",
             ));
         }
-        for notice in notices.iter().filter(|notice| !state.notices.contains(notice)) {
+        for notice in notices.iter().filter(|notice| !written.notices.contains(notice)) {
             tracing::warn!(target: "any", "{notice}");
         }
-        state.notices = notices;
-        state.tree = Arc::new(tree);
-        drop(state);
+        written.notices = notices;
+        *self.tree.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(tree);
         *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())
     }
 
-    /// Puts the configuration of a tree that was in force before back into force.
-    fn take_back(&self, tree: &Tree, by: &ChangeAuthor<'_>) {
-        let outcome = match olc::load(tree) {
+    /// Puts the configuration of the tree, which was in force before, back into force.
+    fn take_back(&self, by: &ChangeAuthor<'_>) {
+        let outcome = match olc::load(&self.tree()) {
             Ok(configuration) => (self.obey)(&configuration.global).and_then(|()| {
                 let back = by.directory.reconfigure(configuration);
                 back.map_err(|error| error.to_string())
@@ -104,10 +104,10 @@ impl ConfigTree {
         }
     }
 
-    fn write(&self, state: &mut State, tree: &Tree) -> Result<(), olc::FolderError> {
+    fn write(&self, written: &mut Written, tree: &Tree) -> Result<(), olc::FolderError> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        folder.write(state.stored.as_deref(), tree)?;
-        state.stored = Some(Arc::new(tree.clone()));
+        folder.write(written.stored.as_deref(), tree)?;
+        written.stored = Some(Arc::new(tree.clone()));
         Ok(())
     }
 }

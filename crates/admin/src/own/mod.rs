@@ -2,6 +2,7 @@
 
 mod advise;
 mod backup;
+mod config_file;
 mod connect;
 mod explain;
 mod generate;
@@ -26,6 +27,8 @@ pub(crate) enum Own {
     Explain(explain::Explain),
     /// Say which indexes would pay, and which nobody uses, from what a server has been asked
     Advise(advise::Advise),
+    /// Write a configuration directory as a slapd.conf file
+    ConfigFile(config_file::ConfigFile),
     /// Copy a database while the server goes on, and verify the copy
     Backup(backup::Backup),
     /// Put a verified backup in the place of a database that is missing
@@ -40,6 +43,14 @@ struct Target {
     /// The configuration, a slapd.conf
     #[arg(short = 'f', long = "config", value_name = "FILE")]
     config: Option<PathBuf>,
+    /// The configuration, a directory
+    #[arg(
+        short = 'F',
+        long = "config-directory",
+        value_name = "DIRECTORY",
+        conflicts_with = "config"
+    )]
+    config_directory: Option<PathBuf>,
     /// Number of the database, as slapcat -n counts
     #[arg(short = 'n', long, conflicts_with = "base")]
     number: Option<usize>,
@@ -56,6 +67,7 @@ impl Own {
             Self::Generate(generate) => generate.run(),
             Self::Explain(explain) => explain.run(),
             Self::Advise(advise) => advise.run(),
+            Self::ConfigFile(config_file) => config_file.run(),
             Self::Backup(backup) => backup.run(),
             Self::Restore(restore) => restore.run(),
             Self::Health(health) => health.run(),
@@ -81,6 +93,7 @@ impl Target {
         let options = Options {
             program: "ironbark",
             config_file: self.config.clone(),
+            config_directory: self.config_directory.clone(),
             number: self.number,
             suffix: self.base.clone(),
             unglued: true,

@@ -48,7 +48,8 @@ const SUBSTR: &str = "substr";
 pub(super) const ROWS: &[Setting] = &[Setting::new(DatabaseOf(DatabaseKind::Mdb), &["index"], &["olcDbIndex"])
     .takes("<attribute>[,...]|default [pres,eq,approx,sub,subinitial,subany,subfinal,nolang,nosubtypes]", "")
     .does(
-        "Indexes attributes. Without kinds, those of `index default` are taken. An index changed here is built by `slapindex`. \
+        "Indexes attributes. Without kinds, those of `index default` are taken. An index that is new or changed is built \
+         while the server runs, and used when it is complete; `slapindex` builds it beforehand. \
          objectClass always has an eq index. One index serves all kinds of substrings.",
     )
     .like(&["cn,sn,mail pres,eq,sub", "default eq", "uid eq"])

@@ -89,6 +89,7 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(database_field!(mdb.directory)),
     Setting::new(MDB, &["maxsize"], &["olcDbMaxSize"])
         .takes("<bytes>", "")
+        .at_next_start()
         .does(
             "Limits the size of the database. The file grows as it needs, so there is nothing to reserve: without this line the \
              disk is the limit. slapd's default of 10 MiB does not apply.",
@@ -104,6 +105,7 @@ pub(super) const ROWS: &[Setting] = &[
         }),
     Setting::new(MDB, &["maxreaders"], &["olcDbMaxReaders"])
         .takes("<count>", "126")
+        .at_next_start()
         .does("Limits the threads and tools that read the database at the same time.")
         .since("2.4")
         .like(&["256"])
@@ -116,6 +118,7 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(database_field!(mdb.max_entry_size)),
     Setting::new(MDB, &["mode"], &["olcDbMode"])
         .takes("<mode>", "0600")
+        .at_next_start()
         .does("Is the protection of new database files: octal, or as `ls -l` prints it.")
         .like(&["0640"])
         .obeyed(Handler::Database {
@@ -128,6 +131,7 @@ pub(super) const ROWS: &[Setting] = &[
         }),
     Setting::new(MDB, &["dbnosync"], &["olcDbNoSync"])
         .takes("[on|off]", "FALSE")
+        .at_next_start()
         .does("Does not flush to disk at each commit. After a crash of the machine the database may be damaged beyond repair.")
         .like(&["on"])
         .obeyed(Handler::Database {
@@ -144,6 +148,7 @@ pub(super) const ROWS: &[Setting] = &[
         }),
     Setting::new(MDB, &["envflags"], &["olcDbEnvFlags"])
         .takes("nosync|nometasync|writemap|mapasync|nordahead ...", "")
+        .at_next_start()
         .does(
             "Tunes LMDB. `nosync` is `dbnosync`; `nometasync` may lose the last commit when the machine crashes, and nothing else; \
              `mapasync` flushes later, as `nosync` does; `nordahead` turns read-ahead off, which is done anyway where the file is bigger than half of the memory. `writemap` has no meaning here, as a line \

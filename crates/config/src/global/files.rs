@@ -42,12 +42,14 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(Handler::Structure),
     Setting::new(Global, &["argsfile"], &["olcArgsFile"])
         .takes("<file>", "")
+        .at_next_start()
         .does("Names the file into which the server writes its command line when it starts.")
         .like(&["/run/slapd/slapd.args"])
         .whole()
         .obeyed(global_field!(args_file)),
     Setting::new(Global, &["pidfile"], &["olcPidFile"])
         .takes("<file>", "")
+        .at_next_start()
         .does("Names the file into which the server writes its process number when it starts.")
         .like(&["/run/slapd/slapd.pid"])
         .whole()

@@ -53,6 +53,7 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(global_field!(local_ssf)),
     Setting::new(Global, &["threads"], &["olcThreads"])
         .takes("<count>", "")
+        .at_next_start()
         .does(
             "Limits the number of threads that serve connections. There is one for each core at most, whatever this says, \
              and that is the default. Where a database is bigger than half of the memory, threads wait for the disk: then \

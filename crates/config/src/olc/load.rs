@@ -80,14 +80,8 @@ fn section(loading: &mut Loading, node: &Node, keyword: &str) -> Result<(), Conf
 
 /// The settings of one node, in an order in which none needs a later one.
 fn settings(loading: &mut Loading, node: &Node) -> Result<(), ConfigError> {
-    let classes: Vec<_> = node.texts("objectClass").filter_map(classes::find).collect();
-    let of_classes = classes.iter().flat_map(|class| class.must.iter().chain(class.may));
-    let mut seen: Vec<&str> = Vec::new();
-    for attribute in FIRST.iter().chain(of_classes) {
-        if seen.contains(attribute) {
-            continue;
-        }
-        seen.push(attribute);
+    let seen = in_order(node);
+    for attribute in &seen {
         attribute_values(loading, node, attribute)?;
     }
     // Another name of an attribute, and what stands where no class allows it: the entry's own check speaks of that.
@@ -97,6 +91,19 @@ fn settings(loading: &mut Loading, node: &Node) -> Result<(), ConfigError> {
         }
     }
     Ok(())
+}
+
+/// The attributes that a node may have by its classes, in an order in which none needs a later one.
+pub(super) fn in_order(node: &Node) -> Vec<&'static str> {
+    let classes: Vec<_> = node.texts("objectClass").filter_map(classes::find).collect();
+    let of_classes = classes.iter().flat_map(|class| class.must.iter().chain(class.may));
+    let mut order: Vec<&'static str> = Vec::new();
+    for attribute in FIRST.iter().chain(of_classes) {
+        if !order.contains(attribute) {
+            order.push(attribute);
+        }
+    }
+    order
 }
 
 fn attribute_values(loading: &mut Loading, node: &Node, attribute: &str) -> Result<(), ConfigError> {
@@ -131,7 +138,7 @@ fn is_elsewhere(row: &Setting, node: &Node) -> bool {
 }
 
 /// The schema of a tree. What another server shows as its own in cn=schema, and cannot be understood here, is passed over.
-fn schema(tree: &Tree) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
+pub(super) fn schema(tree: &Tree) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
     let mut definitions = definitions(tree);
     let topmost = tree.root.children.iter().find(|node| node.kind() == Some(Kind::Schema));
     let topmost = topmost.map(|node| format!("{} {} ", node.location.file, node.rdn()));

@@ -11,6 +11,7 @@ mod index;
 mod load;
 mod render;
 mod schema;
+mod text;
 mod tree;
 
 pub use change::{ChangeError, Modification, ModificationKind, Stamps};
@@ -18,6 +19,7 @@ pub use folder::{Folder, FolderError};
 pub use load::load;
 pub use render::render;
 pub use schema::base_schema;
+pub use text::slapd_conf;
 pub use tree::{Kind, Node, Tree};
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use ironbark_model::{Dn, Entry, ResultCode, Schema};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Configuration, Fate, Handler, Level, load as load_file, settings, test_schema::with_schema};
+use crate::{Configuration, Fate, Handler, Level, Memory, load as load_file, settings, test_schema::with_schema};
 
 fn stamps() -> Stamps {
     Stamps {
@@ -200,6 +200,11 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
             let tree = render(&before);
             let after = load(&tree).unwrap_or_else(|error| panic!("{text}: {error}"));
             same_meaning(&before, &after, &text);
+            // The schema is in the text by now.
+            let again = slapd_conf(&tree).unwrap();
+            let files = Memory::file("again.conf", again.clone());
+            let reread = load_file("again.conf", &files).unwrap_or_else(|error| panic!("{text}{again}: {error}"));
+            same_meaning(&before, &reread, &again);
             let said = tree.walk().iter().any(|(_, node)| {
                 row.attributes
                     .iter()

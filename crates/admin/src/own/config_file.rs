@@ -1,0 +1,40 @@
+//! `ironbark config-file`: the way back from a configuration directory to a slapd.conf file.
+
+use std::{fs::OpenOptions, io::Write as _, os::unix::fs::OpenOptionsExt, path::PathBuf};
+
+use clap::Args;
+use ironbark_config::olc;
+use ironbark_server::load_configuration;
+
+/// Options of `ironbark config-file`.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigFile {
+    /// The configuration directory
+    #[arg(short = 'F', long = "config-directory", value_name = "DIRECTORY")]
+    config_directory: Option<PathBuf>,
+    /// The file to be written; standard output without it
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl ConfigFile {
+    pub(super) fn run(&self) -> Result<(), String> {
+        let loaded = load_configuration(None, self.config_directory.as_deref())?;
+        let text = olc::slapd_conf(&loaded.tree).map_err(|error| error.to_string())?;
+        match &self.output {
+            None => print!("{text}"),
+            Some(path) => {
+                // It may hold passwords.
+                let file = OpenOptions::new()
+                    .write(true)
+                    .create(true)
+                    .truncate(true)
+                    .mode(0o600)
+                    .open(path);
+                let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
+                written.map_err(|error| format!("{}: {error}", path.display()))?;
+            }
+        }
+        Ok(())
+    }
+}
