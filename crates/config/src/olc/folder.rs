@@ -1,7 +1,7 @@
 //! A configuration directory (slapd.d) as slapd writes it: a file for each entry, in folders as the tree.
 //!
 //! A change of one file is one rename. Before more than one file changes, the whole new tree is written to a journal, so that whoever
-//! opens the directory after a crash finishes what was begun.
+//! reads sees all of the change or nothing, and what a crash interrupted can be finished.
 
 use std::{
     collections::BTreeMap,
@@ -60,7 +60,8 @@ impl Folder {
         self.path.join(format!("{ROOT}.ldif")).exists() || self.path.join(JOURNAL).exists()
     }
 
-    /// Reads the tree. A change that a crash interrupted is finished first.
+    /// Reads the tree. A change that is under way, or that a crash interrupted, counts as made. Nothing is written: a tool may look while
+    /// a server makes a change. [`Folder::write`] finishes what a crash interrupted.
     ///
     /// Notices name files whose checksum is wrong: somebody edited them.
     ///
@@ -69,21 +70,27 @@ impl Folder {
     pub fn read(&self) -> Result<(Tree, Vec<Notice>), FolderError> {
         let mut notices = Vec::new();
         if let Some(tree) = self.journal()? {
-            self.make_like(&tree)?;
             return Ok((tree, notices));
         }
         let file = self.path.join(format!("{ROOT}.ldif"));
-        let mut root = read_node(&file, &mut notices)?;
-        read_children(&self.path.join(ROOT), &mut root, &mut notices, 0)?;
-        Ok((Tree { root }, notices))
+        let read = read_node(&file, &mut notices).and_then(|mut root| {
+            read_children(&self.path.join(ROOT), &mut root, &mut notices, 0)?;
+            Ok(Tree { root })
+        });
+        // What was read while a change began is of both.
+        match self.journal()? {
+            Some(tree) => Ok((tree, Vec::new())),
+            None => read.map(|tree| (tree, notices)),
+        }
     }
 
     /// Makes the files say what `new` says; `old` is what they say now, if that is known.
     ///
     /// # Errors
-    /// A file cannot be written. What was begun is finished when the directory is read the next time.
+    /// A file cannot be written. What was begun counts as made for whoever reads, and is finished by the next write.
     pub fn write(&self, old: Option<&Tree>, new: &Tree) -> Result<(), FolderError> {
-        let Some(old) = old else {
+        let is_unfinished = self.path.join(JOURNAL).exists();
+        let Some(old) = old.filter(|_| !is_unfinished) else {
             self.write_journal(new)?;
             return self.make_like(new);
         };

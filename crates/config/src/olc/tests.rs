@@ -39,7 +39,7 @@ database mdb
 suffix dc=x
 rootdn cn=admin,dc=x
 rootpw secret
-directory /tmp/x
+directory /srv/x
 index cn,sn eq,sub
 access to dn.subtree=\"ou=a,dc=x\" by dn.exact=\"cn=b c,dc=x\" write by * none
 limits users size.soft=10 size.hard=20
@@ -47,7 +47,7 @@ searchstack 8
 overlay memberof
 memberof-refint TRUE
 overlay auditlog
-auditlog /tmp/audit
+auditlog /srv/audit
 database monitor
 ";
 
@@ -191,7 +191,7 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
                 Level::Backend(_) => format!("backend mdb\n{line}"),
                 Level::Overlay(kind) => format!("{DATABASE}overlay {}\n{line}", kind.name()),
                 Level::Database | Level::DatabaseOf(_) => match row.name() {
-                    "suffix" => format!("database mdb\n{line}directory /tmp/d\n"),
+                    "suffix" => format!("database mdb\n{line}directory /srv/d\n"),
                     "directory" => format!("database mdb\nsuffix dc=example,dc=com\n{line}"),
                     _ => format!("{DATABASE}{line}"),
                 },
@@ -219,7 +219,7 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
 }
 
 const DATABASE: &str =
-    "database mdb\nsuffix dc=example,dc=com\nrootdn cn=Manager,dc=example,dc=com\ndirectory /tmp/d\n";
+    "database mdb\nsuffix dc=example,dc=com\nrootdn cn=Manager,dc=example,dc=com\ndirectory /srv/d\n";
 
 fn modify(tree: &Tree, name: &str, changes: &[(ModificationKind, &str, &[&str])]) -> Result<Tree, ChangeError> {
     let modifications: Vec<Modification> = changes
@@ -277,7 +277,7 @@ fn the_schema_says_what_an_entry_may_hold() {
     let tree = render(&of_text(TEXT));
     for (attribute, values, code) in [
         ("olcDbIndex", &["ou eq"][..], ResultCode::ATTRIBUTE_OR_VALUE_EXISTS),
-        ("olcAuditlogFile", &["/tmp/x"], ResultCode::OBJECT_CLASS_VIOLATION),
+        ("olcAuditlogFile", &["/srv/x"], ResultCode::OBJECT_CLASS_VIOLATION),
         ("olcReadOnly", &["TRUE"], ResultCode::CONSTRAINT_VIOLATION),
         ("olcDatabase", &["mdb"], ResultCode::NOT_ALLOWED_ON_RDN),
         ("noSuchThing", &["x"], ResultCode::UNDEFINED_ATTRIBUTE_TYPE),
@@ -368,7 +368,7 @@ fn schema_entries_and_overlays_are_numbered_below_their_superior() {
     let attributes = [
         ("objectClass", "olcAuditlogConfig"),
         ("olcOverlay", "auditlog"),
-        ("olcAuditlogFile", "/tmp/b"),
+        ("olcAuditlogFile", "/srv/b"),
     ];
     let of_frontend = entry(
         &schema,
@@ -377,7 +377,7 @@ fn schema_entries_and_overlays_are_numbered_below_their_superior() {
     );
     let tree = tree.add(&schema, &of_frontend, &stamps()).unwrap();
     let name = "olcOverlay={0}auditlog,olcDatabase={-1}frontend,cn=config";
-    assert_eq!(texts(&tree, name, "olcAuditlogFile"), ["/tmp/b"]);
+    assert_eq!(texts(&tree, name, "olcAuditlogFile"), ["/srv/b"]);
     let misplaced = entry(&schema, "olcOverlay=auditlog,cn=config", &attributes);
     let error = tree.add(&schema, &misplaced, &stamps()).unwrap_err();
     assert_eq!(error.result_code, ResultCode::NAMING_VIOLATION);
@@ -466,7 +466,7 @@ fn an_edited_file_is_told_and_read() {
 
 /// A crash after any number of file changes: whoever reads next sees the old tree or the new one.
 #[test]
-fn an_interrupted_change_is_finished_by_the_next_reader() {
+fn a_reader_sees_an_interrupted_change_whole_and_a_writer_finishes_it() {
     let old = render(&of_text(TEXT));
     let schema = schema_of(&old);
     let new = old
@@ -493,12 +493,17 @@ fn an_interrupted_change_is_finished_by_the_next_reader() {
         std::fs::copy(whole.path().join(file), place.path().join(file)).unwrap();
         assert!(folder.holds_configuration());
         assert_eq!(comparable(&folder.read().unwrap().0), comparable(&new));
+        assert!(
+            place.path().join("ironbark-journal.ldif").exists(),
+            "a reader writes nothing"
+        );
+        folder.write(Some(&new), &new).unwrap();
+        assert!(!place.path().join("ironbark-journal.ldif").exists());
         assert_eq!(
             comparable(&folder.read().unwrap().0),
             comparable(&new),
             "the files say so too"
         );
-        assert!(!place.path().join("ironbark-journal.ldif").exists());
     }
 }
 
