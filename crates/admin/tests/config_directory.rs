@@ -345,3 +345,27 @@ fn schema_in_use_stays_and_other_schema_goes() {
         .unwrap();
     assert!(!subschema.stdout.contains("'mine'"));
 }
+
+#[test]
+fn a_change_that_cannot_be_written_is_refused_and_taken_back() {
+    let server = with_database(Flavor::Ironbark);
+    let folder = server.layout().make_dir("slapd.d").unwrap();
+    let file = server.config_path().display().to_string();
+    slaptest(Flavor::Ironbark, &["-f", &file, "-F", folder.to_str().unwrap()])
+        .success()
+        .unwrap();
+    let mut server = server.from_directory(&folder);
+    server.launch().unwrap();
+    let change = "dn: cn=config\nchangetype: modify\nreplace: olcIdleTimeout\nolcIdleTimeout: 9\n";
+    // What the new file would be called.
+    let in_the_way = folder.join("cn=config.ldif.new");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let outcome = modify(&server, change);
+    assert_eq!(outcome.code(), Some(80), "{}", outcome.stderr);
+    assert!(shown(&server, "cn=config", &["olcIdleTimeout"]).contains("olcIdleTimeout: 0"));
+    std::fs::remove_dir(&in_the_way).unwrap();
+    modify(&server, change).success().unwrap();
+    server.stop().unwrap();
+    server.launch().unwrap();
+    assert!(shown(&server, "cn=config", &["olcIdleTimeout"]).contains("olcIdleTimeout: 9"));
+}

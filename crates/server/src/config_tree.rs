@@ -76,6 +76,7 @@ impl ConfigTree {
         if let Err(error) = self.write(&mut written, &tree) {
             tracing::error!(target: "any", "config: {error}");
             self.take_back(by);
+            self.write_back(&written);
             return Err(OperationError::new(
                 ResultCode::OTHER,
                 "the configuration could not be written",
@@ -101,6 +102,15 @@ impl ConfigTree {
         };
         if let Err(error) = outcome {
             tracing::error!(target: "any", "config: the former configuration could not be put back: {error}");
+        }
+    }
+
+    /// Has the files say again what they said, as far as the change was begun.
+    fn write_back(&self, written: &Written) {
+        if let (Some(folder), Some(stored)) = (&self.folder, &written.stored)
+            && let Err(error) = folder.write(Some(stored), stored)
+        {
+            tracing::error!(target: "any", "config: the former files could not be put back: {error}");
         }
     }
 
