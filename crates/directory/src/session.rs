@@ -25,7 +25,7 @@ pub struct Peer {
 }
 
 /// Security strength factors, as `security` and access rules use them: about the length of keys in bits, 1 for integrity alone.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Strength {
     /// The highest of the others.
     pub ssf: u32,

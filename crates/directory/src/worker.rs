@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     Configuration, Context, Directory, OperationError, Session,
+    access::{RequestKind, Standing, Standings},
     dn_cache::DnCache,
     ended::{Outcome, ended},
     operation::{Origin, abandon, bind, compare, extended},
@@ -55,6 +56,7 @@ pub(crate) struct Scratch {
     dn: String,
     pub(crate) base: LastBase,
     caches: FxHashMap<u64, Caches>,
+    standings: Standings,
     /// The last snapshot, for whoever comes next while nothing is committed. [`Worker::rest`] drops it: none outlives a wait.
     snapshot: Option<HeldSnapshot>,
 }
@@ -156,6 +158,16 @@ impl Scratch {
         self.snapshot = Some(snapshot);
     }
 
+    /// What is remembered of the subject of a request on a database; `None` if it may do everything there.
+    pub(crate) fn standing(
+        &mut self,
+        configuration: &Arc<Configuration>,
+        context: &Context,
+        origin: &Origin,
+    ) -> Option<Rc<Standing>> {
+        self.standings.of(configuration, context, origin)
+    }
+
     /// What is remembered of a database, and working memory, borrowed apart.
     pub(crate) fn parts(&mut self, context: &Context) -> Parts<'_> {
         let Caches { names, answers } = self.caches.entry(context.cache).or_default();
@@ -180,6 +192,7 @@ impl Worker {
                 dn: String::new(),
                 base: LastBase::default(),
                 caches: FxHashMap::default(),
+                standings: Standings::default(),
                 snapshot: None,
             },
             configuration: Rc::new(directory.configuration()),
@@ -244,6 +257,7 @@ impl Worker {
             identity: Arc::clone(&session.identity),
             peer: Arc::clone(&session.peer),
             strength: session.strength,
+            request: RequestKind::of(kind),
             certificate_subject: session.certificate_subject.clone(),
             bound_version: session.bound_version,
             stop: StopFlag::default(),
@@ -300,6 +314,10 @@ impl Worker {
             }
         };
         crate::log::request(configuration, &origin, &message.operation);
+        origin.request.controls = controls.present;
+        if let Request::Extended(request) = &message.operation {
+            origin.request.extended = ironbark_ldap_proto::extended::lookup(request.name).map(|row| row.oid);
+        }
         if let Err(error) = crate::proxied::authorize(configuration, &mut origin, &controls) {
             return self.answer(&origin, kind, &error, out);
         }

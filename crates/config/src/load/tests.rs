@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{Configuration, load};
 use crate::{
     Allow, DatabaseKind, EnvironmentFlags, IndexKinds, LogLevel, Memory, Require, ServerId, Subordinate,
-    access::{AccessLevel, GrantKind, Who},
+    access::{AccessLevel, GrantKind, NameCondition, Who},
     limits::{HardLimit, LimitsSelector, UncheckedLimit},
     overlay::{Dangling, OverlaySettings},
     test_schema::with_schema,
@@ -155,7 +155,13 @@ fn settings_of_both_levels_go_where_they_stand() {
     assert_eq!(a.require, Require::BIND.with(Require::AUTHENTICATION));
     assert_eq!(b.require, Require::default());
     assert_eq!(a.restrict.operations.words(), ["rename", "compare"]);
-    assert_eq!(a.access[0].by[0].who, [Who::Users]);
+    assert!(matches!(
+        a.access[0].by[0].who[..],
+        [Who::Name {
+            is_real: false,
+            is: NameCondition::Users
+        }]
+    ));
     assert_eq!(a.access[0].by[0].grant.kind, GrantKind::Level(AccessLevel::Write));
     assert!(b.access.is_empty());
     let ids = &configuration.global.server_ids;

@@ -136,14 +136,14 @@ fn check_name(
         context.check_bind(true, origin)?;
     }
     let Some((name, root_password)) = root_password(configuration, dn) else {
-        let (name, stored) = entry_passwords(scratch, configuration, dn)?;
+        let (name, stored) = entry_passwords(scratch, configuration, origin, dn)?;
         return decide(name, stored, password);
     };
     if password::cost(&root_password) == Cost::Cheap && password::verify(&root_password, password) {
         return decide(name, vec![root_password], password);
     }
     // The rootdn may have an entry, whose password serves as well.
-    match entry_passwords(scratch, configuration, dn) {
+    match entry_passwords(scratch, configuration, origin, dn) {
         Ok((name, mut stored)) => {
             stored.push(root_password);
             decide(name, stored, password)
@@ -156,20 +156,26 @@ fn check_name(
 fn entry_passwords(
     scratch: &mut Scratch,
     configuration: &Configuration,
+    origin: &Origin,
     dn: &Dn,
 ) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     let context = configuration.context_of(dn).ok_or_else(invalid)?;
     let snapshot = scratch.take_snapshot(context)?.ok_or_else(invalid)?;
     let parts = scratch.parts(context);
-    let found = passwords_of(configuration, context, (snapshot.view(), parts.names, parts.dn), dn);
+    let found = passwords_of(
+        configuration,
+        (context, origin),
+        (snapshot.view(), parts.names, parts.dn),
+        dn,
+    );
     scratch.keep_snapshot(snapshot);
     found
 }
 
 fn passwords_of(
     configuration: &Configuration,
-    context: &Context,
+    (context, origin): (&Context, &Origin),
     (view, names, text): (View<'_>, &mut DnCache, &mut String),
     dn: &Dn,
 ) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
@@ -180,7 +186,7 @@ fn passwords_of(
     if record.is_alias() || record.is_subentry() || record.is_referral() {
         return Err(invalid());
     }
-    let stored = usable_passwords(configuration, context, view, &record)?;
+    let stored = usable_passwords(configuration, context, origin, view, &record)?;
     names.write_dn(view, &record, text)?;
     let is_as_stored = text.as_str() == dn.pretty();
     Ok((if is_as_stored { dn.clone() } else { view.dn(record.id)? }, stored))
@@ -221,13 +227,12 @@ fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, Oper
 fn usable_passwords(
     configuration: &Configuration,
     context: &Context,
+    origin: &Origin,
     view: View<'_>,
     record: &Record<'_>,
 ) -> Result<Vec<Vec<u8>>, OperationError> {
     let known = &configuration.well_known.user_password;
-    let anonymous = Identity::default();
-    let subject = Subject::of(&anonymous, context);
-    let check = WriteCheck::on_record(context, configuration, subject, record, view);
+    let check = WriteCheck::on_record(context, configuration, Subject::anonymous(origin), record, view);
     let mut values = Vec::new();
     for attribute in record.answering(known) {
         let description = attribute.description();

@@ -288,7 +288,7 @@ fn memory_target(
     base: &Dn,
     scope: Scope,
 ) -> Result<Target, OperationError> {
-    let subject = Subject::of(&run.origin.identity, context);
+    let subject = Subject::of(&run.origin, context);
     let check = |entry| WriteCheck::on_entry(context, configuration, subject, entry);
     if let Some(entry) = entries.iter().find(|entry| entry.dn == *base) {
         if !access::reads_everything(context, configuration, subject) {
@@ -338,7 +338,7 @@ fn add_stored_targets(
             if run.options.domain_scope && error.result_code == ResultCode::REFERRAL {
                 error = OperationError::no_such_object(error.matched_dn);
             }
-            let subject = Subject::of(&run.origin.identity, context);
+            let subject = Subject::of(&run.origin, context);
             let base = (view, ancestor);
             return Err(access::undisclosed(context, configuration, subject, base, error));
         }
@@ -373,7 +373,7 @@ fn check_base_access(
     view: View<'_>,
     id: EntryId,
 ) -> Result<(), OperationError> {
-    let subject = Subject::of(&run.origin.identity, context);
+    let subject = Subject::of(&run.origin, context);
     if access::reads_everything(context, configuration, subject) {
         return Ok(());
     }
@@ -401,7 +401,7 @@ fn check_base(run: &SearchRun, configuration: &Configuration, filter: &Filter<'_
     let Some(Target { context, walk }) = run.targets.front() else {
         return Ok(());
     };
-    let subject = Subject::of(&run.origin.identity, context);
+    let subject = Subject::of(&run.origin, context);
     match walk {
         Walk::Stored { base, .. } => {
             let Some(database) = context.database() else {
