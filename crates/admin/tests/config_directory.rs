@@ -27,7 +27,9 @@ const VOLATILE: [&str; 5] = [
 fn template(flavor: Flavor) -> String {
     let modules = match flavor {
         Flavor::Ironbark => "",
-        Flavor::OpenLdap => "modulepath /usr/lib/ldap\nmoduleload back_mdb\nmoduleload memberof\nmoduleload unique\n",
+        Flavor::OpenLdap => {
+            "modulepath /usr/lib/ldap\nmoduleload back_mdb\nmoduleload memberof\nmoduleload unique\nmoduleload sssvlv\n"
+        }
     };
     let people = Server::PEOPLE_CONFIG.replace("database mdb", "database config\nrootpw secret\ndatabase mdb");
     // The testkit itself puts back_mdb in front for slapd.
@@ -64,7 +66,8 @@ fn a_converted_file_loads_in_either_server_and_says_the_same() {
     let extra =
         "threads 4\nidletimeout 30\nsizelimit 77\nrequire bind\nallow bind_v2 bind_anon_dn\nloglevel stats sync\n";
     let rest = "limits users size.soft=10 size.hard=20\naccess to attrs=userPassword by self write by anonymous auth by * none\n\
-        access to * by * read\ncheckpoint 10 20\nenvflags nometasync writemap\nmaxsize 104857600\noverlay memberof\nmemberof-refint TRUE\n";
+        access to * by * read\ncheckpoint 10 20\nenvflags nometasync writemap\nmaxsize 104857600\noverlay memberof\nmemberof-refint TRUE\n\
+        overlay sssvlv\nsssvlv-maxkeys 3\n";
     let text = |flavor| format!("{extra}{}{rest}", template(flavor));
     let server = Server::prepare(Flavor::OpenLdap, &text(Flavor::OpenLdap)).unwrap();
     server
@@ -164,6 +167,32 @@ fn recipes_for_a_running_server_give_the_same_results() {
         ] {
             text.push_str(&NormalizedLdif::new(&shown(&server, base, attributes)).to_string());
         }
+        Ok(text)
+    });
+}
+
+#[test]
+fn limits_of_sorting_come_and_change_while_the_server_runs() {
+    let changes = [
+        "dn: olcOverlay=sssvlv,olcDatabase={1}mdb,cn=config\nchangetype: add\nobjectClass: olcOverlayConfig\n\
+         objectClass: olcSssVlvConfig\nolcOverlay: sssvlv\nolcSssVlvMaxKeys: 1\n",
+        "dn: olcOverlay=sssvlv,olcDatabase={1}mdb,cn=config\nchangetype: add\nobjectClass: olcSssVlvConfig\nolcOverlay: sssvlv\n",
+        "dn: olcOverlay={0}sssvlv,olcDatabase={1}mdb,cn=config\nchangetype: modify\nreplace: olcSssVlvMaxKeys\n\
+         olcSssVlvMaxKeys: 2\n-\nadd: olcSssVlvMax\nolcSssVlvMax: 9\n",
+        "dn: olcOverlay={0}sssvlv,olcDatabase={1}mdb,cn=config\nchangetype: modify\nreplace: olcSssVlvMaxPerConn\n\
+         olcSssVlvMaxPerConn: many\n",
+    ];
+    assert_same(|flavor| -> Result<String, TestkitError> {
+        let mut server = with_database(flavor);
+        server.launch()?;
+        let mut text = String::new();
+        for change in changes {
+            let outcome = modify(&server, change);
+            let sorted = server.search(&["-b", "dc=example,dc=com", "-E", "!sss=cn:2.5.13.3/sn:2.5.13.3"])?;
+            writeln!(text, "{change}= {:?} {:?}", outcome.code(), sorted.code()).unwrap();
+        }
+        let overlay = shown(&server, "olcOverlay={0}sssvlv,olcDatabase={1}mdb,cn=config", &["*"]);
+        text.push_str(&NormalizedLdif::new(&overlay).to_string());
         Ok(text)
     });
 }

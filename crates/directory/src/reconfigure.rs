@@ -9,7 +9,7 @@ mod swap;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, mpsc::Sender},
+    sync::{Arc, atomic::AtomicU32, mpsc::Sender},
     thread::JoinHandle,
 };
 
@@ -67,6 +67,8 @@ struct Planned {
     settings: DatabaseConfig,
     overlays: Pipeline,
     source: Source,
+    /// See [`Context::sorts`].
+    sorts: Arc<AtomicU32>,
 }
 
 impl Live {

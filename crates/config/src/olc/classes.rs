@@ -50,6 +50,7 @@ pub(super) fn of_overlay(name: &str) -> &'static str {
         ("auditlog", "olcAuditlogConfig"),
         ("memberof", "olcMemberOfConfig"),
         ("refint", "olcRefintConfig"),
+        ("sssvlv", "olcSssVlvConfig"),
         ("unique", "olcUniqueConfig"),
     ];
     known
@@ -304,6 +305,13 @@ pub(super) const ROWS: &[ClassRow] = &[
             "olcMemberOfReverse",
             "olcMemberOfAddCheck",
         ],
+    ),
+    class(
+        &["olcSssVlvConfig"],
+        "3.21.1",
+        OVERLAY,
+        &[],
+        &["olcSssVlvMax", "olcSssVlvMaxKeys", "olcSssVlvMaxPerConn"],
     ),
 ];
 

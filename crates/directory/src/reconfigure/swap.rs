@@ -26,7 +26,12 @@ pub(super) fn go_over(
     let others = others(live, current, &read, &planned)?;
     let server_id = (directory.factories().server_id)(&read.global);
     let contexts = contexts(directory, live, made, planned, &others);
-    let configuration = Arc::new(assemble::configuration(read.clone(), contexts, root_dse)?);
+    let configuration = Arc::new(assemble::configuration(
+        read.clone(),
+        contexts,
+        root_dse,
+        Arc::clone(&current.frontend.sorts),
+    )?);
     live::define_indexes(&configuration, current, live)?;
     live::tell_of_later(current, &configuration.contexts);
     directory.swap(Arc::clone(&configuration), server_id);
@@ -126,6 +131,7 @@ fn contexts(
         settings,
         overlays,
         source,
+        sorts,
     } in planned
     {
         let stored = |running: &Running, other: Option<&Other>| {
@@ -159,6 +165,7 @@ fn contexts(
                 settings,
                 overlays,
                 backend,
+                sorts,
             }));
         }
     }
