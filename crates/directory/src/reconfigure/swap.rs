@@ -27,7 +27,7 @@ pub(super) fn go_over(
     let server_id = (directory.factories().server_id)(&read.global);
     let contexts = contexts(directory, live, made, planned, &others);
     let configuration = Arc::new(assemble::configuration(
-        read.clone(),
+        read,
         contexts,
         root_dse,
         Arc::clone(&current.frontend.sorts),
@@ -35,7 +35,6 @@ pub(super) fn go_over(
     live::define_indexes(&configuration, current, live)?;
     live::tell_of_later(current, &configuration.contexts);
     directory.swap(Arc::clone(&configuration), server_id);
-    live.read = Some(read);
     for (running, other) in live.running.iter_mut().zip(others) {
         if let Some(other) = other {
             (running.database, running.cache) = (other.database, other.cache);
