@@ -197,6 +197,86 @@ fn limits_of_sorting_come_and_change_while_the_server_runs() {
     });
 }
 
+/// Whether an entry can be added (it is deleted again), and the suffix is found.
+fn added_and_found(server: &Server) -> Result<String, TestkitError> {
+    let entry = "dn: ou=two,dc=example,dc=com\nobjectClass: organizationalUnit\nou: two\ndescription: same\n";
+    let added = server.ldapadd(entry)?.code();
+    server.ldapmodify("dn: ou=two,dc=example,dc=com\nchangetype: delete\n")?;
+    let found = server.search(&["-b", "dc=example,dc=com", "1.1"])?.code();
+    Ok(format!("added {added:?}, found {found:?}"))
+}
+
+const ONE: &str = "dn: ou=one,dc=example,dc=com\nobjectClass: organizationalUnit\nou: one\ndescription: same\n";
+
+#[test]
+fn overlays_are_disabled_and_enabled_while_the_server_runs() {
+    let add = "dn: olcOverlay=unique,olcDatabase={1}mdb,cn=config\nchangetype: add\nobjectClass: olcUniqueConfig\n\
+        olcOverlay: unique\nolcUniqueURI: ldap:///?description?sub\n";
+    let replace = |attribute: &str, value: &str| {
+        format!(
+            "dn: olcOverlay={{0}}unique,olcDatabase={{1}}mdb,cn=config\nchangetype: modify\nreplace: {attribute}\n{attribute}: {value}\n"
+        )
+    };
+    let changes = [
+        add.to_owned(),
+        replace("olcDisabled", "TRUE"),
+        replace("olcDisabled", "FALSE"),
+        replace("olcDisabled", "perhaps"),
+        replace("olcDisabled", "TRUE"),
+        replace("olcUniqueURI", "nonsense"),
+        replace("olcUniqueURI", "ldap:///?sn?sub"),
+        replace("olcDisabled", "FALSE"),
+        replace("olcUniqueURI", "ldap:///?description?sub"),
+        replace("olcDisabled", "TRUE"),
+    ];
+    assert_same(|flavor| -> Result<String, TestkitError> {
+        let mut server = with_database(flavor);
+        server.launch()?;
+        server.ldapadd(ONE)?.success()?;
+        let mut text = String::new();
+        for change in &changes {
+            let outcome = modify(&server, change);
+            writeln!(text, "{change}= {:?}, {}", outcome.code(), added_and_found(&server)?).unwrap();
+        }
+        let overlay = shown(&server, "olcOverlay={0}unique,olcDatabase={1}mdb,cn=config", &["*"]);
+        text.push_str(&NormalizedLdif::new(&overlay).to_string());
+        Ok(text)
+    });
+}
+
+#[test]
+fn a_database_is_disabled_and_enabled_while_the_server_runs() {
+    // Debian's slapd ends with a segmentation fault when a database that is open is disabled.
+    let server = with_database(Flavor::Ironbark);
+    let folder = server.layout().make_dir("slapd.d").unwrap();
+    let file = server.config_path().display().to_string();
+    slaptest(Flavor::Ironbark, &["-f", &file, "-F", folder.to_str().unwrap()])
+        .success()
+        .unwrap();
+    let mut server = server.from_directory(&folder);
+    server.launch().unwrap();
+    server.ldapadd(ONE).unwrap().success().unwrap();
+    let change = |changes: &str| {
+        let ldif = format!("dn: olcDatabase={{1}}mdb,cn=config\nchangetype: modify\n{changes}\n");
+        modify(&server, &ldif).success().unwrap();
+        added_and_found(&server).unwrap()
+    };
+    // Its rootdn is nobody either.
+    let (gone, there) = ("added Some(49), found Some(32)", "added Some(0), found Some(0)");
+    assert_eq!(change("add: olcDisabled\nolcDisabled: TRUE"), gone);
+    assert_eq!(change("replace: olcDisabled\nolcDisabled: FALSE"), there);
+    assert_eq!(change("replace: olcDisabled\nolcDisabled: TRUE"), gone);
+    assert_eq!(change("replace: olcSizeLimit\nolcSizeLimit: 7"), gone);
+    assert_eq!(change("delete: olcDisabled"), there);
+    assert_eq!(change("add: olcDisabled\nolcDisabled: TRUE"), gone);
+    server.stop().unwrap();
+    server.launch().unwrap();
+    assert_eq!(added_and_found(&server).unwrap(), gone, "after a restart too");
+    let enable = "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\ndelete: olcDisabled\n";
+    modify(&server, enable).success().unwrap();
+    assert_eq!(added_and_found(&server).unwrap(), there);
+}
+
 /// core.schema as LDIF, as packages have it; the path of the file.
 fn core_as_ldif(server: &Server) -> String {
     let schema = Flavor::Ironbark.schema_dir().display().to_string();

@@ -1,5 +1,7 @@
 //! The writable entries of cn=Monitor: as slapd takes them, and in force at once.
 
+use std::fmt::Write as _;
+
 use ironbark_testkit::{Credentials, Flavor, Server, TestkitError, assert_same, wait};
 
 const ADMIN: Credentials<'static> = Credentials::Simple {
@@ -145,7 +147,7 @@ fn single_operations_are_restricted_as_in_slapd() {
                 ),
             ] {
                 let outcome = server.client(program, &Credentials::ROOT, arguments, &input)?;
-                text.push_str(&format!("{program} {:?} {}\n", outcome.code(), outcome.stderr.trim()));
+                writeln!(text, "{program} {:?} {}", outcome.code(), outcome.stderr.trim()).unwrap();
             }
         }
         Ok(text)

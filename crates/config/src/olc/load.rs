@@ -41,8 +41,9 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
             Some(Kind::Database) => {
                 section(&mut loading, node, "database")?;
                 for overlay in &node.children {
-                    if !is_disabled(overlay) {
-                        section(&mut loading, overlay, "overlay")?;
+                    section(&mut loading, overlay, "overlay")?;
+                    if is_disabled(overlay) {
+                        loading.disable_overlay(&overlay.location);
                     }
                 }
             }

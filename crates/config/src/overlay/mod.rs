@@ -59,6 +59,8 @@ pub struct OverlayConfig {
     pub location: Source,
     /// Its settings.
     pub settings: OverlaySettings,
+    /// `olcDisabled`: a configuration that is complete has none of these.
+    pub(crate) is_disabled: bool,
 }
 
 /// The settings of each kind.
@@ -87,7 +89,11 @@ impl OverlayConfig {
             OverlayKind::Unique => OverlaySettings::Unique(UniqueConfig::default()),
             OverlayKind::Sssvlv => OverlaySettings::Sssvlv(SssvlvConfig::default()),
         };
-        Self { location, settings }
+        Self {
+            location,
+            settings,
+            is_disabled: false,
+        }
     }
 
     /// Which overlay it is.
@@ -121,6 +127,9 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
         if let OverlaySettings::Unique(settings) = &overlay.settings {
             let checked = settings.check(database.suffixes.first());
             checked.map_err(|reason| ConfigError::refused(&overlay.location, reason))?;
+        }
+        if overlay.is_disabled {
+            continue;
         }
         if overlay.kind() == OverlayKind::Sssvlv {
             notices.push(Notice {
