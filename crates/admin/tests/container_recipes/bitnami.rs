@@ -1,5 +1,7 @@
 //! bitnami/openldap: a configuration by slapadd with placeholders, which ldapmodify over the socket fills in.
 
+use std::fmt::Write as _;
+
 use ironbark_testkit::{Credentials, TestkitError, Tool, assert_same};
 
 use super::image::{Image, hashed};
@@ -102,12 +104,14 @@ fn tree() -> String {
          dn: ou=groups,{SUFFIX}\nobjectClass: organizationalUnit\nou: groups\n\n"
     );
     for number in 1..3 {
-        text += &format!(
+        write!(
+            text,
             "# user {number}\ndn: cn=user0{number},ou=users,{SUFFIX}\ncn: User{number}\nsn: Bar{number}\n\
              objectClass: inetOrgPerson\nobjectClass: posixAccount\nobjectClass: shadowAccount\nobjectClass: badgeHolder\n\
              userPassword: bitnami{number}\nuid: user0{number}\nuidNumber: 100{number}\ngidNumber: 100{number}\n\
              homeDirectory: /home/user0{number}\nbadge: {number}\n\n"
-        );
+        )
+        .unwrap();
     }
     text + &format!(
         "# the group\ndn: cn=readers,ou=groups,{SUFFIX}\ncn: readers\nobjectClass: groupOfNames\n# its members\n\

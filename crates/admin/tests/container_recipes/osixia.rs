@@ -196,3 +196,36 @@ fn the_image_comes_up() {
         image.finish(SUFFIX, &reader)
     });
 }
+
+#[test]
+fn the_image_comes_up_with_rfc2307bis_in_the_place_of_nis() {
+    assert_same(|flavor: Flavor| {
+        let mut image = debian::installed(flavor, SUFFIX)?;
+        let schema = Image::schema();
+        let layout = image.server.layout();
+        let bis = layout.write("rfc2307bis.schema", Image::own_schema("rfc2307bis.schema"))?;
+        let files = ["core", "cosine", "inetorgperson"].map(|name| format!("include {schema}/{name}.schema\n"));
+        let list = layout.write(
+            "rfc2307bis.conf",
+            format!("{}include {}\n", files.concat(), bis.display()),
+        )?;
+        let converted = layout.make_dir("converted")?;
+        let arguments = ["-f", list.to_str().unwrap(), "-F", converted.to_str().unwrap()];
+        Tool::Test.run(flavor, &arguments, "")?.success()?;
+        // The image exchanges the files.
+        let definitions = format!("{}/cn=config/cn=schema", image.folder);
+        std::fs::remove_dir_all(&definitions).unwrap();
+        std::fs::rename(converted.join("cn=config/cn=schema"), &definitions).unwrap();
+        image.launch()?;
+        image.search(
+            &Credentials::External,
+            &["-b", "cn=schema,cn=config", "-s", "one", "cn"],
+        )?;
+        let group = format!(
+            "dn: cn=group,{SUFFIX}\nobjectClass: groupOfNames\nobjectClass: posixGroup\ncn: group\ngidNumber: 1\n\
+             member: cn=admin,{SUFFIX}\n"
+        );
+        image.client("ldapadd", &admin("installed"), &[], &group)?.success()?;
+        image.finish(SUFFIX, &admin("installed"))
+    });
+}
