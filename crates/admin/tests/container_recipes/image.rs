@@ -122,10 +122,24 @@ impl Image {
         Ok(self.client("ldapsearch", who, arguments, "")?.success()?.stdout)
     }
 
+    /// whoami behind StartTLS, of a client that trusts `ca.crt`.
+    pub(crate) fn secured_whoami(&mut self, dn: &str, password: &str) -> Result<(), TestkitError> {
+        let authority = self.server.layout().join("ca.crt").display().to_string();
+        let environment = [("LDAPTLS_CACERT", authority.as_str()), ("LDAPTLS_REQCERT", "demand")];
+        let url = self.server.url();
+        let arguments = ["-x", "-ZZ", "-H", &url, "-D", dn, "-w", password];
+        let outcome = self
+            .server
+            .client_with("ldapwhoami", &environment, &arguments, "")?
+            .success()?;
+        writeln!(self.text, "ldapwhoami -ZZ\n{}", outcome.stdout).unwrap();
+        Ok(())
+    }
+
     /// Starts the server again, looks at the suffix as this identity, and gives the record with the configuration at its end.
     pub(crate) fn finish(mut self, suffix: &str, who: &Credentials<'_>) -> Result<String, TestkitError> {
         self.restart()?;
-        self.search(who, &["-b", suffix, "*", "memberOf"])?;
+        self.client("ldapsearch", who, &["-b", suffix, "*", "memberOf"], "")?;
         self.server.stop()?;
         let arguments = ["-n", "0", "-o", "ldif-wrap=no", "-a", "(!(cn=schema))"];
         let exported = self.tool_succeeds(Tool::Cat, &arguments, "")?;
