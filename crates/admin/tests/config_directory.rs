@@ -27,7 +27,9 @@ const VOLATILE: [&str; 5] = [
 fn template(flavor: Flavor) -> String {
     let modules = match flavor {
         Flavor::Ironbark => "",
-        Flavor::OpenLdap => "modulepath /usr/lib/ldap\nmoduleload back_mdb\nmoduleload memberof\nmoduleload unique\n",
+        Flavor::OpenLdap => {
+            "modulepath /usr/lib/ldap\nmoduleload back_mdb\nmoduleload memberof\nmoduleload unique\nmoduleload sssvlv\n"
+        }
     };
     let people = Server::PEOPLE_CONFIG.replace("database mdb", "database config\nrootpw secret\ndatabase mdb");
     // The testkit itself puts back_mdb in front for slapd.
@@ -64,7 +66,8 @@ fn a_converted_file_loads_in_either_server_and_says_the_same() {
     let extra =
         "threads 4\nidletimeout 30\nsizelimit 77\nrequire bind\nallow bind_v2 bind_anon_dn\nloglevel stats sync\n";
     let rest = "limits users size.soft=10 size.hard=20\naccess to attrs=userPassword by self write by anonymous auth by * none\n\
-        access to * by * read\ncheckpoint 10 20\nenvflags nometasync writemap\nmaxsize 104857600\noverlay memberof\nmemberof-refint TRUE\n";
+        access to * by * read\ncheckpoint 10 20\nenvflags nometasync writemap\nmaxsize 104857600\noverlay memberof\nmemberof-refint TRUE\n\
+        overlay sssvlv\nsssvlv-maxkeys 3\n";
     let text = |flavor| format!("{extra}{}{rest}", template(flavor));
     let server = Server::prepare(Flavor::OpenLdap, &text(Flavor::OpenLdap)).unwrap();
     server
@@ -166,6 +169,112 @@ fn recipes_for_a_running_server_give_the_same_results() {
         }
         Ok(text)
     });
+}
+
+#[test]
+fn limits_of_sorting_come_and_change_while_the_server_runs() {
+    let changes = [
+        "dn: olcOverlay=sssvlv,olcDatabase={1}mdb,cn=config\nchangetype: add\nobjectClass: olcOverlayConfig\n\
+         objectClass: olcSssVlvConfig\nolcOverlay: sssvlv\nolcSssVlvMaxKeys: 1\n",
+        "dn: olcOverlay=sssvlv,olcDatabase={1}mdb,cn=config\nchangetype: add\nobjectClass: olcSssVlvConfig\nolcOverlay: sssvlv\n",
+        "dn: olcOverlay={0}sssvlv,olcDatabase={1}mdb,cn=config\nchangetype: modify\nreplace: olcSssVlvMaxKeys\n\
+         olcSssVlvMaxKeys: 2\n-\nadd: olcSssVlvMax\nolcSssVlvMax: 9\n",
+        "dn: olcOverlay={0}sssvlv,olcDatabase={1}mdb,cn=config\nchangetype: modify\nreplace: olcSssVlvMaxPerConn\n\
+         olcSssVlvMaxPerConn: many\n",
+    ];
+    assert_same(|flavor| -> Result<String, TestkitError> {
+        let mut server = with_database(flavor);
+        server.launch()?;
+        let mut text = String::new();
+        for change in changes {
+            let outcome = modify(&server, change);
+            let sorted = server.search(&["-b", "dc=example,dc=com", "-E", "!sss=cn:2.5.13.3/sn:2.5.13.3"])?;
+            writeln!(text, "{change}= {:?} {:?}", outcome.code(), sorted.code()).unwrap();
+        }
+        let overlay = shown(&server, "olcOverlay={0}sssvlv,olcDatabase={1}mdb,cn=config", &["*"]);
+        text.push_str(&NormalizedLdif::new(&overlay).to_string());
+        Ok(text)
+    });
+}
+
+/// Whether an entry can be added (it is deleted again), and the suffix is found.
+fn added_and_found(server: &Server) -> Result<String, TestkitError> {
+    let entry = "dn: ou=two,dc=example,dc=com\nobjectClass: organizationalUnit\nou: two\ndescription: same\n";
+    let added = server.ldapadd(entry)?.code();
+    server.ldapmodify("dn: ou=two,dc=example,dc=com\nchangetype: delete\n")?;
+    let found = server.search(&["-b", "dc=example,dc=com", "1.1"])?.code();
+    Ok(format!("added {added:?}, found {found:?}"))
+}
+
+const ONE: &str = "dn: ou=one,dc=example,dc=com\nobjectClass: organizationalUnit\nou: one\ndescription: same\n";
+
+#[test]
+fn overlays_are_disabled_and_enabled_while_the_server_runs() {
+    let add = "dn: olcOverlay=unique,olcDatabase={1}mdb,cn=config\nchangetype: add\nobjectClass: olcUniqueConfig\n\
+        olcOverlay: unique\nolcUniqueURI: ldap:///?description?sub\n";
+    let replace = |attribute: &str, value: &str| {
+        format!(
+            "dn: olcOverlay={{0}}unique,olcDatabase={{1}}mdb,cn=config\nchangetype: modify\nreplace: {attribute}\n{attribute}: {value}\n"
+        )
+    };
+    let changes = [
+        add.to_owned(),
+        replace("olcDisabled", "TRUE"),
+        replace("olcDisabled", "FALSE"),
+        replace("olcDisabled", "perhaps"),
+        replace("olcDisabled", "TRUE"),
+        replace("olcUniqueURI", "nonsense"),
+        replace("olcUniqueURI", "ldap:///?sn?sub"),
+        replace("olcDisabled", "FALSE"),
+        replace("olcUniqueURI", "ldap:///?description?sub"),
+        replace("olcDisabled", "TRUE"),
+    ];
+    assert_same(|flavor| -> Result<String, TestkitError> {
+        let mut server = with_database(flavor);
+        server.launch()?;
+        server.ldapadd(ONE)?.success()?;
+        let mut text = String::new();
+        for change in &changes {
+            let outcome = modify(&server, change);
+            writeln!(text, "{change}= {:?}, {}", outcome.code(), added_and_found(&server)?).unwrap();
+        }
+        let overlay = shown(&server, "olcOverlay={0}unique,olcDatabase={1}mdb,cn=config", &["*"]);
+        text.push_str(&NormalizedLdif::new(&overlay).to_string());
+        Ok(text)
+    });
+}
+
+#[test]
+fn a_database_is_disabled_and_enabled_while_the_server_runs() {
+    // Debian's slapd ends with a segmentation fault when a database that is open is disabled.
+    let server = with_database(Flavor::Ironbark);
+    let folder = server.layout().make_dir("slapd.d").unwrap();
+    let file = server.config_path().display().to_string();
+    slaptest(Flavor::Ironbark, &["-f", &file, "-F", folder.to_str().unwrap()])
+        .success()
+        .unwrap();
+    let mut server = server.from_directory(&folder);
+    server.launch().unwrap();
+    server.ldapadd(ONE).unwrap().success().unwrap();
+    let change = |changes: &str| {
+        let ldif = format!("dn: olcDatabase={{1}}mdb,cn=config\nchangetype: modify\n{changes}\n");
+        modify(&server, &ldif).success().unwrap();
+        added_and_found(&server).unwrap()
+    };
+    // Its rootdn is nobody either.
+    let (gone, there) = ("added Some(49), found Some(32)", "added Some(0), found Some(0)");
+    assert_eq!(change("add: olcDisabled\nolcDisabled: TRUE"), gone);
+    assert_eq!(change("replace: olcDisabled\nolcDisabled: FALSE"), there);
+    assert_eq!(change("replace: olcDisabled\nolcDisabled: TRUE"), gone);
+    assert_eq!(change("replace: olcSizeLimit\nolcSizeLimit: 7"), gone);
+    assert_eq!(change("delete: olcDisabled"), there);
+    assert_eq!(change("add: olcDisabled\nolcDisabled: TRUE"), gone);
+    server.stop().unwrap();
+    server.launch().unwrap();
+    assert_eq!(added_and_found(&server).unwrap(), gone, "after a restart too");
+    let enable = "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\ndelete: olcDisabled\n";
+    modify(&server, enable).success().unwrap();
+    assert_eq!(added_and_found(&server).unwrap(), there);
 }
 
 /// core.schema as LDIF, as packages have it; the path of the file.

@@ -352,6 +352,18 @@ impl Loading {
         }
     }
 
+    /// The overlay that stands there does nothing; what it says is checked all the same.
+    pub(crate) fn disable_overlay(&mut self, location: &Source) {
+        if let Some(overlay) = self
+            .target()
+            .overlays
+            .last_mut()
+            .filter(|overlay| overlay.location == *location)
+        {
+            overlay.is_disabled = true;
+        }
+    }
+
     fn obey(
         &mut self,
         row: &Setting,
@@ -407,8 +419,9 @@ impl Loading {
             let before = self.databases.get(..position).unwrap_or_default();
             check_database(database, before)?;
         }
-        for database in self.databases.iter().chain([&self.frontend, &config]) {
+        for database in self.databases.iter_mut().chain([&mut self.frontend, &mut config]) {
             self.notices.extend(overlay::check(database, &self.schema)?);
+            database.overlays.retain(|overlay| !overlay.is_disabled);
         }
         Ok(Configuration {
             global: self.global,

@@ -178,7 +178,7 @@ pub const PARTS: &[Part] = &[
     Part {
         name: "sssvlv",
         modules: &[],
-        kind: PartKind::BuiltIn("the sort control is always offered; the virtual list view control is not built yet"),
+        kind: PartKind::Overlay(OverlayKind::Sssvlv),
     },
     missing_overlay("accesslog"),
     missing_overlay("addpartial"),

@@ -66,6 +66,7 @@ fn section(level: Level) -> &'static str {
             crate::overlay::OverlayKind::Auditlog => "Overlay auditlog",
             crate::overlay::OverlayKind::Refint => "Overlay refint",
             crate::overlay::OverlayKind::Unique => "Overlay unique",
+            crate::overlay::OverlayKind::Sssvlv => "Overlay sssvlv",
         },
     }
 }

@@ -111,7 +111,8 @@ impl Value for bool {
 
 impl Value for PathBuf {
     fn parse(statement: &Statement<'_>) -> Result<Self, String> {
-        let text = statement.one()?;
+        // LDIF with a tabulator behind the colon has it in the value.
+        let text = statement.one()?.trim_start_matches([' ', '\t']);
         if text.is_empty() {
             Err(format!("empty {} argument", statement.grammar))
         } else {

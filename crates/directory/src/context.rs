@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
 use ironbark_config::{DatabaseConfig, Operations, Require};
@@ -33,6 +33,8 @@ pub struct Context {
     pub overlays: Pipeline,
     /// What serves it.
     pub backend: Backend,
+    /// Sorted searches under way, as far as `sssvlv-max` counts them.
+    pub(crate) sorts: Arc<AtomicU32>,
 }
 
 /// What serves a naming context.

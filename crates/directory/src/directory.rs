@@ -7,7 +7,7 @@ use std::{
 };
 
 use arc_swap::ArcSwap;
-use ironbark_config::{DatabaseConfig, GlobalConfig, OverlayConfig};
+use ironbark_config::{DatabaseConfig, GlobalConfig, OverlayConfig, Restrict};
 use ironbark_ldap_proto::DecodeLimits;
 use ironbark_model::Schema;
 use ironbark_runtime::{Clock, Randomness, spawn_named};
@@ -163,13 +163,14 @@ impl Directory {
         reconfigure::reconfigure(self, &mut live, configuration)
     }
 
-    /// Lets the database with this number refuse writes, or take them again, until the configuration is replaced.
+    /// Lets the database with this number refuse these operations, and no others, until the server ends or a configuration says something
+    /// else about them than the one in force. A database that refuses all writes is read-only.
     ///
     /// # Errors
     /// The server ends.
-    pub fn set_read_only(self: &Arc<Self>, number: i32, is_read_only: bool) -> Result<(), OpenError> {
+    pub fn restrict(self: &Arc<Self>, number: i32, refused: Restrict) -> Result<(), OpenError> {
         let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        reconfigure::set_read_only(self, &mut live, number, is_read_only)
+        reconfigure::restrict(self, &mut live, number, refused)
     }
 
     /// The indexes that are being built, by database.

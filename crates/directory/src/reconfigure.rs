@@ -5,15 +5,16 @@
 mod assemble;
 mod live;
 mod plan;
+mod restrictions;
 mod swap;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, mpsc::Sender},
+    sync::{Arc, atomic::AtomicU32, mpsc::Sender},
     thread::JoinHandle,
 };
 
-use ironbark_config::{DatabaseConfig, Operations};
+use ironbark_config::{DatabaseConfig, Restrict};
 use ironbark_store::{ClosedDatabase, Database, StoreError};
 
 use crate::{
@@ -25,6 +26,7 @@ use crate::{
 };
 
 pub(crate) use assemble::without_databases;
+use restrictions::Restricted;
 
 /// What runs for the configuration in force.
 #[derive(Default)]
@@ -32,6 +34,8 @@ pub(crate) struct Live {
     running: Vec<Running>,
     /// The configuration in force as it was read.
     read: Option<ironbark_config::Configuration>,
+    /// What is refused beside it.
+    restricted: Vec<Restricted>,
     /// Databases that are no longer served, and may be in use by searches that began before.
     closed: Vec<(PathBuf, ClosedDatabase)>,
     last_cache: u64,
@@ -67,6 +71,8 @@ struct Planned {
     settings: DatabaseConfig,
     overlays: Pipeline,
     source: Source,
+    /// See [`Context::sorts`].
+    sorts: Arc<AtomicU32>,
 }
 
 impl Live {
@@ -105,6 +111,45 @@ impl Running {
 pub(crate) fn reconfigure(
     directory: &Arc<Directory>,
     live: &mut Live,
+    read: ironbark_config::Configuration,
+) -> Result<(), OpenError> {
+    let restricted = live.restricted.clone();
+    put(directory, live, read, restricted)
+}
+
+/// See [`Directory::restrict`].
+pub(crate) fn restrict(
+    directory: &Arc<Directory>,
+    live: &mut Live,
+    number: i32,
+    refused: Restrict,
+) -> Result<(), OpenError> {
+    let Some(read) = live.read.clone() else { return Ok(()) };
+    let Some(new) = Restricted::new(&read, number, refused) else {
+        return Ok(());
+    };
+    let others = live.restricted.iter().filter(|other| !other.is_of_same(&new));
+    let restricted = others.cloned().chain([new.clone()]).collect();
+    put(directory, live, read, restricted)
+}
+
+/// Puts a configuration into force, and beside it the restrictions that it says nothing new about.
+fn put(
+    directory: &Arc<Directory>,
+    live: &mut Live,
+    read: ironbark_config::Configuration,
+    mut restricted: Vec<Restricted>,
+) -> Result<(), OpenError> {
+    let mut effective = read.clone();
+    restricted.retain(|one| one.apply(&mut effective));
+    go_over(directory, live, effective)?;
+    (live.read, live.restricted) = (Some(read), restricted);
+    Ok(())
+}
+
+fn go_over(
+    directory: &Arc<Directory>,
+    live: &mut Live,
     mut read: ironbark_config::Configuration,
 ) -> Result<(), OpenError> {
     if live.has_ended {
@@ -122,27 +167,6 @@ pub(crate) fn reconfigure(
         }
     }
     result
-}
-
-/// See [`Directory::set_read_only`].
-pub(crate) fn set_read_only(
-    directory: &Arc<Directory>,
-    live: &mut Live,
-    number: i32,
-    is_read_only: bool,
-) -> Result<(), OpenError> {
-    let mut read = live.read.clone();
-    let settings = read.as_mut().and_then(|read| match number {
-        0 => Some(&mut read.config),
-        _ => read.databases.get_mut(usize::try_from(number).ok()?.checked_sub(1)?),
-    });
-    if let Some(settings) = settings {
-        settings.read_only = is_read_only;
-        if !is_read_only {
-            settings.restrict.operations = settings.restrict.operations.without(Operations::WRITE);
-        }
-    }
-    read.map_or(Ok(()), |read| reconfigure(directory, live, read))
 }
 
 fn attempt(

@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 use std::sync::{
     Arc,
-    atomic::{AtomicU8, AtomicU64, Ordering},
+    atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering},
 };
 
 use ironbark_model::Dn;
@@ -193,6 +193,8 @@ pub struct Session {
     pub(crate) sequence: Sequence,
     /// Paged searches under way (RFC 2696), most recent last.
     pub(crate) paged: Vec<crate::search::PagedCursor>,
+    /// Sorted searches under way, as far as `sssvlv-maxperconn` counts them.
+    pub(crate) sorts: Option<Arc<AtomicU32>>,
 }
 
 impl Session {
@@ -210,6 +212,7 @@ impl Session {
             in_flight: FxHashMap::default(),
             sequence: Sequence::default(),
             paged: Vec::new(),
+            sorts: None,
         }
     }
 

@@ -371,6 +371,7 @@ impl Worker {
         };
         if let Err(error) = search::prepare(&mut self.scratch, session, configuration, &mut run, request, controls) {
             let started = self.answer(&run.origin, Operation::Search, &error, out);
+            run.extras = None;
             self.spare_runs.push(run);
             return started;
         }
@@ -407,6 +408,8 @@ impl Worker {
                 session.ended(run.origin.message_id, &run.origin.stop);
             }
             run.put_aside(session);
+            // A sorted search gives its place back when it ends, not when its memory is used again.
+            run.extras = None;
             self.scratch.shard.record_sent(run.sent_now(), run.references);
         }
         progress

@@ -5,6 +5,7 @@
 pub mod auditlog;
 pub mod memberof;
 pub mod refint;
+pub mod sssvlv;
 pub mod unique;
 
 use std::sync::Arc;
@@ -23,5 +24,6 @@ pub fn make(config: &OverlayConfig, schema: &Arc<Schema>) -> Result<Arc<dyn Over
         OverlaySettings::Auditlog(settings) => Ok(Arc::new(auditlog::Auditlog::new(settings, schema))),
         OverlaySettings::Refint(settings) => Ok(Arc::new(refint::Refint::new(settings, schema)?)),
         OverlaySettings::Unique(settings) => Ok(Arc::new(unique::Unique::new(settings, schema)?)),
+        OverlaySettings::Sssvlv(_) => Ok(Arc::new(sssvlv::Sssvlv)),
     }
 }

@@ -159,7 +159,8 @@ impl<'o> Changes<'o> {
     }
 
     fn changed(&self, schema: &Schema, record: &Record) -> Result<Tree, String> {
-        let stamps = new_stamps("cn=config")?;
+        let author = self.tree.as_ref().and_then(root_dn);
+        let stamps = new_stamps(author.as_deref().unwrap_or("cn=config"))?;
         let dn = Dn::parse(schema, &record.dn).map_err(|_| "invalid DN".to_owned())?;
         let refused = |error: ChangeError| match error.diagnostic_message.as_str() {
             "" => format!("result code {}", error.result_code.0),
@@ -192,6 +193,13 @@ impl<'o> Changes<'o> {
         written.map_err(|error| error.to_string())?;
         owner::adopt_folder(self.folder.path()).map_err(|error| format!("{}: {error}", self.folder.path().display()))
     }
+}
+
+/// The rootdn of cn=config, as far as the tree names one: who makes the changes.
+fn root_dn(tree: &Tree) -> Option<String> {
+    let mut databases = tree.root.children.iter();
+    let config = databases.find(|node| node.is_named("olcDatabase", "config"))?;
+    config.texts("olcRootDN").next().map(str::to_owned)
 }
 
 /// The configuration that a tree is, with what the server adds.

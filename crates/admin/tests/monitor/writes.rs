@@ -1,5 +1,7 @@
 //! The writable entries of cn=Monitor: as slapd takes them, and in force at once.
 
+use std::fmt::Write as _;
+
 use ironbark_testkit::{Credentials, Flavor, Server, TestkitError, assert_same, wait};
 
 const ADMIN: Credentials<'static> = Credentials::Simple {
@@ -104,6 +106,120 @@ fn a_database_is_made_read_only_as_in_slapd() {
         text += delete.stderr.trim();
         Ok(text)
     });
+}
+
+#[test]
+fn single_operations_are_restricted_as_in_slapd() {
+    assert_same(|flavor| {
+        let server = start(flavor)?;
+        server
+            .ldapadd("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n")?
+            .success()?;
+        let mut text = String::new();
+        let database = "cn=Database 1,cn=Databases,cn=Monitor";
+        for changes in [
+            "add: restrictedOperation\nrestrictedOperation: compare\nrestrictedOperation: Rename",
+            "add: restrictedOperation\nrestrictedOperation: search\nrestrictedOperation: compare",
+            "add: restrictedOperation\nrestrictedOperation: nonsense",
+            "delete: restrictedOperation\nrestrictedOperation: add",
+            "delete: restrictedOperation\nrestrictedOperation: rename",
+            "add: restrictedOperation\nrestrictedOperation: search\nrestrictedOperation: modify",
+            "replace: restrictedOperation\nrestrictedOperation: delete",
+            "add: restrictedOperation\nrestrictedOperation: 1.3.6.1.4.1.4203.1.11.1",
+            "add: restrictedOperation\nrestrictedOperation: 1.2.3",
+            "add: restrictedOperation\nrestrictedOperation: extended",
+            "delete: restrictedOperation\nrestrictedOperation: 1.3.6.1.4.1.4203.1.11.1",
+            "add: restrictedOperation\nrestrictedOperation: add\nrestrictedOperation: modify\nrestrictedOperation: rename",
+            "replace: readOnly\nreadOnly: FALSE",
+            "replace: readOnly\nreadOnly: TRUE\n-\nadd: restrictedOperation\nrestrictedOperation: bind",
+        ] {
+            text.push_str(&modify(&server, &ADMIN, database, changes)?);
+            text.push_str(&values(&server, database, "readOnly")?);
+            text.push_str(&values(&server, database, "restrictedOperation")?);
+            let name = "dc=example,dc=com";
+            for (program, arguments, input) in [
+                ("ldapsearch", &["-s", "base", "-b", name, "1.1"][..], String::new()),
+                ("ldapcompare", &[name, "dc:example"], String::new()),
+                (
+                    "ldapmodify",
+                    &[],
+                    format!("dn: {name}\nchangetype: modify\nreplace: description\ndescription: x\n"),
+                ),
+            ] {
+                let outcome = server.client(program, &Credentials::ROOT, arguments, &input)?;
+                writeln!(text, "{program} {:?} {}", outcome.code(), outcome.stderr.trim()).unwrap();
+            }
+        }
+        Ok(text)
+    });
+}
+
+/// Whether an entry can be added; it is taken away again.
+fn is_writable(server: &Server) -> bool {
+    let name = "ou=new,dc=example,dc=com";
+    let entry = format!("dn: {name}\nobjectClass: organizationalUnit\nou: new\n");
+    let is_added = server.ldapadd(&entry).unwrap().code() == Some(0);
+    if is_added {
+        let delete = format!("dn: {name}\nchangetype: delete\n");
+        server.ldapmodify(&delete).unwrap().success().unwrap();
+    }
+    is_added
+}
+
+#[test]
+fn a_change_of_cn_config_leaves_a_restriction_unless_it_speaks_of_it() {
+    let config = Credentials::Simple {
+        dn: "cn=config",
+        password: "secret",
+    };
+    let before = "database config\nrootpw secret\ndatabase mdb\nsuffix o=other\ndirectory {dir}/other\ndatabase mdb";
+    let people = Server::PEOPLE_CONFIG.replacen("database mdb", before, 1);
+    let monitor = "database monitor\nrootdn cn=admin,cn=Monitor\nrootpw secret\n";
+    let mut server = Server::prepare(Flavor::Ironbark, &format!("{people}{monitor}")).unwrap();
+    server.layout().make_dir("other").unwrap();
+    server.launch().unwrap();
+    let base = "dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n";
+    server.ldapadd(base).unwrap().success().unwrap();
+    let restrict = |number: i32, changes: &str| {
+        let database = format!("cn=Database {number},cn=Databases,cn=Monitor");
+        let told = modify(&server, &ADMIN, &database, changes).unwrap();
+        assert!(told.contains("=> Some(0)"), "{told}");
+    };
+    let change = |dn: &str, changes: &str| {
+        let told = modify(&server, &config, dn, changes).unwrap();
+        assert!(told.contains("=> Some(0)"), "{told}");
+    };
+    let read_only = "replace: readOnly\nreadOnly: TRUE";
+    restrict(2, read_only);
+    change("cn=config", "replace: olcIdleTimeout\nolcIdleTimeout: 60");
+    let size = "replace: olcSizeLimit\nolcSizeLimit: 60";
+    change("olcDatabase={2}mdb,cn=config", size);
+    change(
+        "olcDatabase={1}mdb,cn=config",
+        "replace: olcReadOnly\nolcReadOnly: TRUE",
+    );
+    assert!(!is_writable(&server), "they speak of other things");
+    let delete = "dn: olcDatabase={1}mdb,cn=config\nchangetype: delete\n";
+    let outcome = server.client("ldapmodify", &config, &[], delete).unwrap();
+    outcome.success().unwrap();
+    assert!(!is_writable(&server), "it has another number now");
+    // slapd takes all values away with a modification of a value alone.
+    restrict(1, "delete: restrictedOperation");
+    assert!(is_writable(&server));
+    restrict(1, read_only);
+    change(
+        "olcDatabase={1}mdb,cn=config",
+        "replace: olcReadOnly\nolcReadOnly: TRUE",
+    );
+    assert!(!is_writable(&server));
+    change(
+        "olcDatabase={1}mdb,cn=config",
+        "replace: olcReadOnly\nolcReadOnly: FALSE",
+    );
+    assert!(is_writable(&server), "cn=config has said something else");
+    restrict(1, read_only);
+    change("olcDatabase={1}mdb,cn=config", "add: olcRestrict\nolcRestrict: compare");
+    assert!(is_writable(&server), "cn=config has said something else");
 }
 
 #[test]

@@ -180,11 +180,11 @@ fn overlays_take_their_own_lines() {
         overlay memberof\nmemberof-refint true\nmemberof-dangling error\nmemberof-dangling-error 32\n\
         memberof-group-oc groupOfUniqueNames\nmemberof-member-ad uniqueMember\n\
         overlay auditlog\nauditlog ./audit.ldif\nmemberof-dn cn=MemberOf\n\
-        overlay {2}deref\noverlay sssvlv\n";
+        overlay {2}deref\noverlay sssvlv\nsssvlv-maxkeys 2\n";
     let configuration = loaded(text);
     let overlays = &configuration.databases[0].overlays;
-    let [memberof, auditlog] = &overlays[..] else {
-        panic!("two overlays")
+    let [memberof, auditlog, sssvlv] = &overlays[..] else {
+        panic!("three overlays")
     };
     let OverlaySettings::Memberof(memberof) = &memberof.settings else {
         panic!("memberof first")
@@ -200,6 +200,14 @@ fn overlays_take_their_own_lines() {
         panic!("auditlog second")
     };
     assert_eq!(auditlog.file, Some(PathBuf::from("./audit.ldif")));
+    let OverlaySettings::Sssvlv(sssvlv) = &sssvlv.settings else {
+        panic!("sssvlv third")
+    };
+    assert_eq!((sssvlv.max_keys, sssvlv.max_per_connection), (2, 5));
+    assert_eq!(
+        [None, Some(6), Some(1)].map(|threads| sssvlv.maximum(threads)),
+        [8, 3, 1]
+    );
     assert_eq!(configuration.notices.len(), 2);
 }
 
@@ -496,7 +504,7 @@ proptest! {
     ) {
         let keywords: Vec<&str> = crate::settings().flat_map(|row| row.keywords.iter().copied()).collect();
         let keyword = keywords[index.index(keywords.len())];
-        for before in ["", "database mdb\nsuffix dc=x\nrootdn dc=x\noverlay memberof\noverlay auditlog\n"] {
+        for before in ["", "database mdb\nsuffix dc=x\nrootdn dc=x\noverlay memberof\noverlay auditlog\noverlay sssvlv\n"] {
             let _ = load("slapd.conf", &with_schema("slapd.conf", format!("{before}{keyword} {arguments}\n")));
         }
     }

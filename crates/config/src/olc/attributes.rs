@@ -345,4 +345,7 @@ pub(super) const ROWS: &[AttributeRow] = &[
     row(&["olcMemberOfReverse"], "3.18.6", Form::PlainBoolean),
     row(&["olcMemberOfDanglingError"], "3.18.7", Form::Text),
     row(&["olcMemberOfAddCheck"], "3.18.8", Form::Boolean),
+    shown(&["olcSssVlvMax"], "3.21.1", Form::Integer),
+    shown(&["olcSssVlvMaxKeys"], "3.21.2", Form::Integer),
+    shown(&["olcSssVlvMaxPerConn"], "3.21.3", Form::Integer),
 ];

@@ -95,7 +95,7 @@ impl Stamps {
             ("modifiersName", &self.author),
             ("modifyTimestamp", &self.time),
         ] {
-            node.set(attribute, vec![value.clone().into_bytes()]);
+            node.replace(attribute, vec![value.clone().into_bytes()]);
         }
     }
 }

@@ -44,12 +44,48 @@ pub(super) fn find(name: &str) -> Option<&'static ClassRow> {
         .find(|row| row.names.iter().any(|known| known.eq_ignore_ascii_case(name)))
 }
 
+impl ClassRow {
+    /// The row of the superclass, if it has one.
+    fn superclass(&self) -> Option<&'static Self> {
+        find(self.kind.strip_prefix("SUP ")?.split(' ').next()?)
+    }
+
+    /// The superclasses from the top, and the class itself.
+    fn lineage(&'static self) -> Vec<&'static Self> {
+        let mut rows: Vec<_> = std::iter::successors(Some(self), |row| row.superclass()).collect();
+        rows.reverse();
+        rows
+    }
+}
+
+/// The attributes of an entry of these classes in the order in which slapd reads and keeps them when the entry is added.
+pub(super) fn order_of<'a>(names: impl DoubleEndedIterator<Item = &'a str>) -> Vec<&'static str> {
+    let mut rows: Vec<&'static ClassRow> = Vec::new();
+    for row in names.rev().filter_map(find).flat_map(ClassRow::lineage) {
+        if !rows.iter().any(|known| known.oid == row.oid) {
+            rows.push(row);
+        }
+    }
+    let mut order: Vec<&'static str> = Vec::new();
+    for row in rows.into_iter().rev() {
+        let lineage = row.lineage();
+        let required = lineage.iter().flat_map(|row| row.must);
+        for attribute in required.chain(lineage.iter().flat_map(|row| row.may)) {
+            if !order.contains(attribute) {
+                order.push(attribute);
+            }
+        }
+    }
+    order
+}
+
 /// The class of an overlay's entry.
 pub(super) fn of_overlay(name: &str) -> &'static str {
     let known = [
         ("auditlog", "olcAuditlogConfig"),
         ("memberof", "olcMemberOfConfig"),
         ("refint", "olcRefintConfig"),
+        ("sssvlv", "olcSssVlvConfig"),
         ("unique", "olcUniqueConfig"),
     ];
     known
@@ -304,6 +340,13 @@ pub(super) const ROWS: &[ClassRow] = &[
             "olcMemberOfReverse",
             "olcMemberOfAddCheck",
         ],
+    ),
+    class(
+        &["olcSssVlvConfig"],
+        "3.21.1",
+        OVERLAY,
+        &[],
+        &["olcSssVlvMax", "olcSssVlvMaxKeys", "olcSssVlvMaxPerConn"],
     ),
 ];
 

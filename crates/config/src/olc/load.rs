@@ -42,8 +42,9 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
             Some(Kind::Database) => {
                 section(&mut loading, node, "database")?;
                 for overlay in &node.children {
-                    if !is_disabled(overlay) {
-                        section(&mut loading, overlay, "overlay")?;
+                    section(&mut loading, overlay, "overlay")?;
+                    if is_disabled(overlay) {
+                        loading.disable_overlay(&overlay.location);
                     }
                 }
             }
@@ -96,11 +97,10 @@ fn settings(loading: &mut Loading, node: &Node) -> Result<(), ConfigError> {
 
 /// The attributes that a node may have by its classes, in an order in which none needs a later one.
 pub(super) fn in_order(node: &Node) -> Vec<&'static str> {
-    let classes: Vec<_> = node.texts("objectClass").filter_map(classes::find).collect();
-    let of_classes = classes.iter().flat_map(|class| class.must.iter().chain(class.may));
-    let mut order: Vec<&'static str> = Vec::new();
-    for attribute in FIRST.iter().chain(of_classes) {
-        if !order.contains(attribute) {
+    let of_classes = classes::order_of(node.texts("objectClass").collect::<Vec<_>>().into_iter());
+    let mut order: Vec<&'static str> = FIRST.to_vec();
+    for attribute in of_classes {
+        if !order.contains(&attribute) {
             order.push(attribute);
         }
     }

@@ -146,6 +146,12 @@ impl Node {
         }
     }
 
+    /// Sets the values of an attribute that is to stand behind the others, as in slapd what has been replaced does.
+    pub(super) fn replace(&mut self, attribute: &str, values: Vec<Vec<u8>>) {
+        self.set(attribute, Vec::new());
+        self.set(attribute, values);
+    }
+
     /// What it is about; `None` when it is no entry of a configuration.
     pub fn kind(&self) -> Option<Kind> {
         self.texts("objectClass").find_map(Kind::of_class)
@@ -189,7 +195,7 @@ impl Node {
     }
 
     /// Whether `rdn` names it, with or without its number.
-    pub(super) fn is_named(&self, naming: &str, name: &str) -> bool {
+    pub fn is_named(&self, naming: &str, name: &str) -> bool {
         self.naming.eq_ignore_ascii_case(naming)
             && (self.name.eq_ignore_ascii_case(name)
                 || (self.kind() == Some(Kind::Database) && {

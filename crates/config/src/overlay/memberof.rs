@@ -178,7 +178,7 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(MEMBEROF, &["memberof-addcheck"], &["olcMemberOfAddCheck"])
         .takes("on|off", "FALSE")
         .does("Looks for groups that already name a new entry.")
-        .since("2.5")
+        .since("2.6.8")
         .like(&["TRUE"])
         .obeyed(overlay_field!(Memberof.check_added)),
     Setting::new(MEMBEROF, &["memberof-reverse"], &["olcMemberOfReverse"])

@@ -3,6 +3,7 @@
 mod auditlog;
 mod memberof;
 mod refint;
+mod sssvlv;
 mod unique;
 
 use ironbark_model::{Schema, schema::Source};
@@ -10,6 +11,7 @@ use ironbark_model::{Schema, schema::Source};
 pub use auditlog::AuditlogConfig;
 pub use memberof::{Dangling, MemberofConfig};
 pub use refint::RefintConfig;
+pub use sssvlv::SssvlvConfig;
 pub use unique::{UniqueConfig, UniqueDomain, UniqueUri};
 
 use crate::{ConfigError, DatabaseConfig, DatabaseKind, IndexKinds, IndexSetting, Notice, setting::Setting};
@@ -25,6 +27,8 @@ pub enum OverlayKind {
     Refint,
     /// slapo-unique(5).
     Unique,
+    /// slapo-sssvlv(5).
+    Sssvlv,
 }
 
 impl OverlayKind {
@@ -35,13 +39,14 @@ impl OverlayKind {
             Self::Auditlog => "auditlog",
             Self::Refint => "refint",
             Self::Unique => "unique",
+            Self::Sssvlv => "sssvlv",
         }
     }
 
     /// Whether a database has it once at most.
     pub const fn is_single(self) -> bool {
         match self {
-            Self::Auditlog | Self::Unique => true,
+            Self::Auditlog | Self::Unique | Self::Sssvlv => true,
             Self::Memberof | Self::Refint => false,
         }
     }
@@ -54,6 +59,8 @@ pub struct OverlayConfig {
     pub location: Source,
     /// Its settings.
     pub settings: OverlaySettings,
+    /// `olcDisabled`: a configuration that is complete has none of these.
+    pub(crate) is_disabled: bool,
 }
 
 /// The settings of each kind.
@@ -68,6 +75,8 @@ pub enum OverlaySettings {
     Refint(RefintConfig),
     /// slapo-unique(5).
     Unique(UniqueConfig),
+    /// slapo-sssvlv(5).
+    Sssvlv(SssvlvConfig),
 }
 
 impl OverlayConfig {
@@ -78,8 +87,13 @@ impl OverlayConfig {
             OverlayKind::Auditlog => OverlaySettings::Auditlog(AuditlogConfig::default()),
             OverlayKind::Refint => OverlaySettings::Refint(RefintConfig::default()),
             OverlayKind::Unique => OverlaySettings::Unique(UniqueConfig::default()),
+            OverlayKind::Sssvlv => OverlaySettings::Sssvlv(SssvlvConfig::default()),
         };
-        Self { location, settings }
+        Self {
+            location,
+            settings,
+            is_disabled: false,
+        }
     }
 
     /// Which overlay it is.
@@ -89,13 +103,14 @@ impl OverlayConfig {
             OverlaySettings::Auditlog(_) => OverlayKind::Auditlog,
             OverlaySettings::Refint(_) => OverlayKind::Refint,
             OverlaySettings::Unique(_) => OverlayKind::Unique,
+            OverlaySettings::Sssvlv(_) => OverlayKind::Sssvlv,
         }
     }
 
     /// The attributes that it looks up by equality when an entry is written.
     fn looked_up(&self) -> Vec<String> {
         match &self.settings {
-            OverlaySettings::Memberof(_) | OverlaySettings::Auditlog(_) => Vec::new(),
+            OverlaySettings::Memberof(_) | OverlaySettings::Auditlog(_) | OverlaySettings::Sssvlv(_) => Vec::new(),
             OverlaySettings::Refint(settings) => settings.attributes.clone(),
             OverlaySettings::Unique(settings) => settings.unique_attributes(),
         }
@@ -112,6 +127,15 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
         if let OverlaySettings::Unique(settings) = &overlay.settings {
             let checked = settings.check(database.suffixes.first());
             checked.map_err(|reason| ConfigError::refused(&overlay.location, reason))?;
+        }
+        if overlay.is_disabled {
+            continue;
+        }
+        if overlay.kind() == OverlayKind::Sssvlv {
+            notices.push(Notice {
+                location: overlay.location.clone(),
+                text: "overlay sssvlv: the virtual list view control is not built yet".to_owned(),
+            });
         }
         if database.kind != DatabaseKind::Mdb {
             continue;
@@ -150,7 +174,7 @@ fn is_indexed(database: &DatabaseConfig, schema: &Schema, name: &str) -> bool {
 }
 
 /// All rows of overlays.
-pub(crate) const ROWS: &[&[Setting]] = &[memberof::ROWS, auditlog::ROWS, refint::ROWS, unique::ROWS];
+pub(crate) const ROWS: &[&[Setting]] = &[memberof::ROWS, auditlog::ROWS, refint::ROWS, unique::ROWS, sssvlv::ROWS];
 
 #[cfg(test)]
 mod tests;

@@ -115,7 +115,8 @@ fn anonymous(configuration: &Configuration, origin: &Origin, dn: &Dn, password: 
             "anonymous bind disallowed",
         ));
     }
-    configuration.frontend.check_bind(true, origin)
+    // As in slapd: nothing is sent that needs protection, and what follows is asked for it.
+    configuration.frontend.check_bind(false, origin)
 }
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.

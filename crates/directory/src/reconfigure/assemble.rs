@@ -1,6 +1,6 @@
 //! The immutable value from what was read and what serves it.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicU32};
 
 use ironbark_config::{SchemaKind, SchemaStatement};
 use ironbark_ldap_proto::DecodeLimits;
@@ -18,7 +18,7 @@ use crate::{
 
 /// A configuration that serves the root DSE alone: the one before the first.
 pub(crate) fn without_databases(read: &ironbark_config::Configuration) -> Result<Configuration, OpenError> {
-    configuration(read.clone(), Vec::new(), &[])
+    configuration(read.clone(), Vec::new(), &[], Arc::default())
 }
 
 /// Keeps the schema when the definitions are the same: everything that was resolved against the new one means the same under the old.
@@ -32,11 +32,12 @@ pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_con
     }
 }
 
-/// The configuration as operations use it.
+/// The configuration as operations use it. `sorts` counts those that the overlay of the frontend limits.
 pub(super) fn configuration(
     read: ironbark_config::Configuration,
     contexts: Vec<Arc<Context>>,
     root_dse: &[RootDseAddition],
+    sorts: Arc<AtomicU32>,
 ) -> Result<Configuration, OpenError> {
     let schema = read.schema;
     let well_known = WellKnown::of(&schema)
@@ -57,6 +58,7 @@ pub(super) fn configuration(
         settings: read.frontend,
         overlays: Pipeline::default(),
         backend: Backend::Frontend,
+        sorts,
     };
     let mut configuration = Configuration {
         decode_limits: DecodeLimits {

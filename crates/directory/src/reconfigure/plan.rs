@@ -55,6 +55,7 @@ pub(super) fn plan(
             settings: settings.clone(),
             overlays,
             source,
+            sorts: former.map(|former| Arc::clone(&former.sorts)).unwrap_or_default(),
         });
     }
     Ok(planned)

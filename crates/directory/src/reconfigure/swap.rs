@@ -26,11 +26,15 @@ pub(super) fn go_over(
     let others = others(live, current, &read, &planned)?;
     let server_id = (directory.factories().server_id)(&read.global);
     let contexts = contexts(directory, live, made, planned, &others);
-    let configuration = Arc::new(assemble::configuration(read.clone(), contexts, root_dse)?);
+    let configuration = Arc::new(assemble::configuration(
+        read,
+        contexts,
+        root_dse,
+        Arc::clone(&current.frontend.sorts),
+    )?);
     live::define_indexes(&configuration, current, live)?;
     live::tell_of_later(current, &configuration.contexts);
     directory.swap(Arc::clone(&configuration), server_id);
-    live.read = Some(read);
     for (running, other) in live.running.iter_mut().zip(others) {
         if let Some(other) = other {
             (running.database, running.cache) = (other.database, other.cache);
@@ -126,6 +130,7 @@ fn contexts(
         settings,
         overlays,
         source,
+        sorts,
     } in planned
     {
         let stored = |running: &Running, other: Option<&Other>| {
@@ -159,6 +164,7 @@ fn contexts(
                 settings,
                 overlays,
                 backend,
+                sorts,
             }));
         }
     }

@@ -12,6 +12,7 @@ mod paged;
 mod prepare;
 mod selection;
 mod sort;
+mod sort_limits;
 mod tally;
 mod target;
 

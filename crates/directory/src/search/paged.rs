@@ -27,6 +27,14 @@ pub(crate) struct PagedCursor {
     run: Box<SearchRun>,
 }
 
+impl PagedCursor {
+    fn is_limited(&self) -> bool {
+        let extras = self.run.extras.as_ref();
+        let sorting = extras.and_then(|extras| extras.sort.as_ref());
+        sorting.is_some_and(super::sort::Sorting::is_limited)
+    }
+}
+
 impl Page {
     /// The first page, of `size` entries.
     pub(crate) fn first(session: &Session, size: u32) -> Self {
@@ -88,10 +96,21 @@ impl SearchRun {
             tally: Tally::after(self.sent),
             verdict: None,
         });
-        if session.paged.len() >= CURSORS_PER_CONNECTION {
-            session.paged.remove(0);
+        let cursor = PagedCursor { cookie, run };
+        // Those of an overlay sssvlv are limited by it.
+        if !cursor.is_limited() {
+            let mut others = session
+                .paged
+                .iter()
+                .enumerate()
+                .filter(|(_, other)| !other.is_limited());
+            if let Some((oldest, _)) = others.next()
+                && others.count() + 1 >= CURSORS_PER_CONNECTION
+            {
+                session.paged.remove(oldest);
+            }
         }
-        session.paged.push(PagedCursor { cookie, run });
+        session.paged.push(cursor);
     }
 
     /// Decides, when a step is the last, whether another page follows.

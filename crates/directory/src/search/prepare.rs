@@ -101,7 +101,7 @@ fn prepare_below(
     run.options = options(request, controls);
     let bounds = limits::of(configuration, context, &run.origin.identity, base);
     run.limits = run_limits(bounds, run.origin.received_micros, request, controls)?;
-    run.extras = extras(session, configuration, controls)?;
+    run.extras = extras(session, configuration, context, controls)?;
     let deref_base = matches!(
         request.deref_aliases,
         DerefAliases::FindingBaseObject | DerefAliases::Always
@@ -176,8 +176,9 @@ fn choose<'c>(configuration: &'c Configuration, base: &Dn, scope: Scope) -> Resu
 }
 
 fn extras(
-    session: &Session,
+    session: &mut Session,
     configuration: &Configuration,
+    context: &Context,
     controls: &RequestControls<'_>,
 ) -> Result<Option<Box<SearchExtras>>, OperationError> {
     let schema = &configuration.schema;
@@ -188,7 +189,9 @@ fn extras(
         used = true;
     }
     if let Some(control) = &controls.server_side_sort {
-        extras.sort = Some(Sorting::resolve(schema, control)?);
+        let mut sorting = Sorting::resolve(schema, control)?;
+        sorting.admit(session, configuration, context)?;
+        extras.sort = Some(sorting);
         used = true;
     }
     if let Some(control) = &controls.matched_values {

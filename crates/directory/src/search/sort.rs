@@ -9,9 +9,12 @@ use ironbark_model::{
 };
 use ironbark_store::{EntryId, Record, View};
 
-use super::{Progress, SearchRun, Slice, Walked, encode};
+use super::{
+    Progress, SearchRun, Slice, Walked, encode,
+    sort_limits::{self, SortPlace},
+};
 use crate::{
-    Context, OperationError,
+    Configuration, Context, OperationError, Session,
     access::{self, Source, Subject},
     worker::Scratch,
 };
@@ -37,6 +40,8 @@ pub(crate) struct Sorting {
     sorted: bool,
     /// Why an uncritical sort is not done: the entries come unsorted (RFC 2891 §2).
     refused: Option<(ResultCode, Vec<u8>)>,
+    /// Among the searches that are limited.
+    place: Option<SortPlace>,
 }
 
 #[derive(Debug)]
@@ -59,6 +64,7 @@ impl Sorting {
             next: 0,
             sorted: false,
             refused: None,
+            place: None,
         };
         for key in &control.value.0 {
             match resolve_key(schema, key) {
@@ -77,6 +83,27 @@ impl Sorting {
             }
         }
         Ok(sorting)
+    }
+
+    /// Lets it in, as far as sorting is limited.
+    ///
+    /// # Errors
+    /// As of [`sort_limits::admit`].
+    pub(super) fn admit(
+        &mut self,
+        session: &mut Session,
+        configuration: &Configuration,
+        context: &Context,
+    ) -> Result<(), OperationError> {
+        if self.is_active() {
+            self.place = sort_limits::admit(session, configuration, context, self.keys.len())?;
+        }
+        Ok(())
+    }
+
+    /// Whether it has a place among the searches that are limited.
+    pub(super) fn is_limited(&self) -> bool {
+        self.place.is_some()
     }
 
     /// The response control.

@@ -221,6 +221,7 @@ impl Client {
                 worker.finish(&mut self.session, completion, &mut out);
             }
             Started::Disconnect(reason) => panic!("disconnected: {reason}"),
+            Started::StartTls => panic!("there is no connection to secure"),
         }
         read_answer(&out)
     }

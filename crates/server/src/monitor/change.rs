@@ -1,21 +1,24 @@
-//! Writable entries of cn=Monitor: `managedInfo` of cn=Log, `readOnly` of databases. Checked as slapd checks them.
+//! Writable entries of cn=Monitor: `managedInfo` of cn=Log, `readOnly` and `restrictedOperation` of databases. Checked as slapd checks
+//! them.
 
-use ironbark_config::{DatabaseKind, LogLevel, Operations};
+use ironbark_config::{DatabaseKind, LogLevel, Operations, Restrict};
 use ironbark_directory::{
     Configuration, Context, OperationError,
     operation::{Authority, Modification, ModificationKind},
 };
+use ironbark_ldap_proto::extended;
 use ironbark_model::{Dn, ResultCode};
 
+use super::databases::{RESTRICTABLE, restricted};
 use crate::log::{LevelMask, level};
 
 /// What a modification asks for, once it is known to be right.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Change {
     /// Other log levels.
     Levels(LevelMask),
-    /// The database with this number refuses writes, or takes them again.
-    ReadOnly(i32, bool),
+    /// The database with this number refuses these operations, and no others.
+    Restrict(i32, Restrict),
     /// Nothing, in effect.
     Nothing,
 }
@@ -43,7 +46,7 @@ pub(crate) fn read(
     };
     let mut contexts = configuration.contexts.iter();
     match contexts.find(|context| context.number.to_string() == number) {
-        Some(context) => read_only(context, modifications),
+        Some(context) => read_restrictions(context, modifications),
         None => Err(unwilling("")),
     }
 }
@@ -99,46 +102,127 @@ fn is_shown(levels: LevelMask, mask: LevelMask) -> bool {
     }
 }
 
-fn read_only(context: &Context, modifications: &[Modification]) -> Result<Change, OperationError> {
-    let violation = || OperationError::code(ResultCode::CONSTRAINT_VIOLATION);
+fn read_restrictions(context: &Context, modifications: &[Modification]) -> Result<Change, OperationError> {
     if context.settings.kind == DatabaseKind::Monitor {
         return Err(unwilling("no modifications allowed to monitor database entry"));
     }
-    let before = context.settings.read_only || context.settings.restrict.operations.contains(Operations::WRITE);
-    let mut value = Some(before);
+    let before = Restrict {
+        operations: restricted(context),
+        extended: context.settings.restrict.extended.clone(),
+    };
+    let mut after = before.clone();
+    let mut has_read_only = true;
     for modification in modifications.iter().filter(|one| !is_of_the_server(one)) {
-        if !modification.name.eq_ignore_ascii_case("readOnly") {
+        if modification.name.eq_ignore_ascii_case("readOnly") {
+            change_read_only(&mut after, &mut has_read_only, modification)?;
+        } else if modification.name.eq_ignore_ascii_case("restrictedOperation") {
+            change_operations(&mut after, modification)?;
+        } else {
             return Err(unwilling(""));
         }
-        let asked = match modification.values.as_slice() {
-            [] => None,
-            [one] => Some(one.eq_ignore_ascii_case(b"TRUE")),
-            _ => return Err(violation()),
-        };
-        match modification.kind {
-            ModificationKind::Delete => {
-                if value.is_none() {
-                    return Err(violation());
-                }
-                if asked.is_some() && asked != value {
-                    return Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE));
-                }
-                value = None;
+    }
+    // An entry without `readOnly` would not be one of a database; who refuses all extended operations cannot name some.
+    if !has_read_only || (after.operations.contains(Operations::EXTENDED) && !after.extended.is_empty()) {
+        return Err(violation());
+    }
+    Ok(if after == before {
+        Change::Nothing
+    } else {
+        Change::Restrict(context.number, after)
+    })
+}
+
+fn violation() -> OperationError {
+    OperationError::code(ResultCode::CONSTRAINT_VIOLATION)
+}
+
+fn change_read_only(
+    refused: &mut Restrict,
+    has_value: &mut bool,
+    modification: &Modification,
+) -> Result<(), OperationError> {
+    let asked = match modification.values.as_slice() {
+        [] => None,
+        [one] => Some(one.eq_ignore_ascii_case(b"TRUE")),
+        _ => return Err(violation()),
+    };
+    match modification.kind {
+        ModificationKind::Delete => {
+            if !*has_value {
+                return Err(violation());
             }
-            ModificationKind::Replace => value = asked,
-            ModificationKind::Add | ModificationKind::AddIfAbsent => {
-                if value.is_some() {
-                    return Err(violation());
-                }
-                value = asked;
+            if asked.is_some_and(|asked| asked != refused.operations.contains(Operations::WRITE)) {
+                return Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE));
             }
-            ModificationKind::Increment => return Err(violation()),
+            *has_value = false;
+            return Ok(());
+        }
+        ModificationKind::Replace => {}
+        ModificationKind::Add | ModificationKind::AddIfAbsent => {
+            if *has_value {
+                return Err(violation());
+            }
+        }
+        ModificationKind::Increment => return Err(violation()),
+    }
+    *has_value = asked.is_some();
+    match asked {
+        Some(true) => refused.operations = refused.operations.with(Operations::WRITE),
+        Some(false) => refused.operations = refused.operations.without(Operations::WRITE),
+        None => {}
+    }
+    Ok(())
+}
+
+/// One value of `restrictedOperation`.
+enum Restrictable {
+    Operation(Operations),
+    Extended(String),
+}
+
+impl Restrictable {
+    /// An operation by its name, or one that is extended by its OID.
+    fn read(value: &[u8]) -> Result<Self, OperationError> {
+        let text = std::str::from_utf8(value).unwrap_or_default();
+        let named = RESTRICTABLE.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+        match named {
+            Some(&(_, operation)) => Ok(Self::Operation(operation)),
+            None if extended::lookup(value).is_some() => Ok(Self::Extended(text.to_owned())),
+            None => Err(OperationError::code(ResultCode::INVALID_ATTRIBUTE_SYNTAX)),
         }
     }
-    match value {
-        // An entry without it would not be one of a database.
-        None => Err(violation()),
-        Some(after) if after == before => Ok(Change::Nothing),
-        Some(after) => Ok(Change::ReadOnly(context.number, after)),
+
+    fn is_refused(&self, refused: &Restrict) -> bool {
+        match self {
+            Self::Operation(operation) => refused.operations.contains(*operation),
+            Self::Extended(oid) => refused.extended.contains(oid),
+        }
     }
+}
+
+fn change_operations(refused: &mut Restrict, modification: &Modification) -> Result<(), OperationError> {
+    let is_delete = match modification.kind {
+        ModificationKind::Delete => true,
+        ModificationKind::Replace | ModificationKind::Add | ModificationKind::AddIfAbsent => false,
+        ModificationKind::Increment => return Err(violation()),
+    };
+    if modification.kind == ModificationKind::Replace || (is_delete && modification.values.is_empty()) {
+        *refused = Restrict::default();
+    }
+    for value in &modification.values {
+        let value = Restrictable::read(value)?;
+        match (value.is_refused(refused), is_delete) {
+            (true, false) => return Err(OperationError::code(ResultCode::ATTRIBUTE_OR_VALUE_EXISTS)),
+            (false, true) => return Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE)),
+            (true, true) => match value {
+                Restrictable::Operation(operation) => refused.operations = refused.operations.without(operation),
+                Restrictable::Extended(oid) => refused.extended.retain(|known| *known != oid),
+            },
+            (false, false) => match value {
+                Restrictable::Operation(operation) => refused.operations = refused.operations.with(operation),
+                Restrictable::Extended(oid) => refused.extended.push(oid),
+            },
+        }
+    }
+    Ok(())
 }

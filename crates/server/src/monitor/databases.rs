@@ -200,20 +200,26 @@ fn suffixes(node: &mut Node<'_>, context: &Context) {
     }
 }
 
+/// Operations that a database refuses.
+pub(super) fn restricted(context: &Context) -> Operations {
+    let operations = context.settings.restrict.operations;
+    if context.settings.read_only {
+        operations.with(Operations::WRITE)
+    } else {
+        operations
+    }
+}
+
 /// `readOnly`, and the single operations that are restricted.
 fn restrictions(node: &mut Node<'_>, context: &Context) {
-    let settings = &context.settings;
-    let mut restricted = settings.restrict.operations;
-    if settings.read_only {
-        restricted = restricted.with(Operations::WRITE);
-    }
+    let restricted = restricted(context);
     node.set("readOnly", boolean(restricted.contains(Operations::WRITE)));
     for (name, operation) in RESTRICTABLE {
         if restricted.contains(operation) {
             node.set("restrictedOperation", name);
         }
     }
-    for oid in &settings.restrict.extended {
+    for oid in &context.settings.restrict.extended {
         node.set("restrictedOperation", oid);
     }
 }
@@ -228,7 +234,8 @@ fn directory_of(context: &Context) -> String {
 /// The overlay that databases with `subordinate` ones below them have.
 const GLUE: &str = "glue";
 
-const RESTRICTABLE: [(&str, Operations); 8] = [
+/// Operations by their names in `restrictedOperation`.
+pub(super) const RESTRICTABLE: [(&str, Operations); 8] = [
     ("add", Operations::ADD),
     ("bind", Operations::BIND),
     ("compare", Operations::COMPARE),

@@ -134,9 +134,9 @@ impl VirtualContext for Monitor {
         };
         match change::read(by.configuration, self.log.levels(), dn, modifications)? {
             Change::Levels(levels) => self.log.set_levels(levels),
-            Change::ReadOnly(number, is_read_only) => by
+            Change::Restrict(number, refused) => by
                 .directory
-                .set_read_only(number, is_read_only)
+                .restrict(number, refused)
                 .map_err(|error| OperationError::new(ResultCode::OTHER, error.to_string()))?,
             Change::Nothing => {}
         }

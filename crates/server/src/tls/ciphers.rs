@@ -198,6 +198,10 @@ mod tests {
             ["ECDHE-RSA-AES128-GCM-SHA256"]
         );
         assert_eq!(names("NORMAL:-VERS-TLS1.3:-CHACHA20-POLY1305:-ECDHE-ECDSA").len(), 2);
+        // What the image osixia/openldap begins with.
+        let image = "SECURE256:+SECURE128:-VERS-TLS-ALL:+VERS-TLS1.2:-RSA:-DHE-DSS:-CAMELLIA-128-CBC:-CAMELLIA-256-CBC";
+        assert_eq!(names(image).len(), 6);
+        assert_eq!(names(image).last(), Some(&"ECDHE-RSA-AES128-GCM-SHA256"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use ironbark_model::{Dn, Entry, ResultCode, Schema};
 
 use super::{ChangeError, Stamps, check_schema, is_fixed, is_numbered, place, renumber};
 use crate::olc::{
-    attributes, index,
+    attributes, classes, index,
     tree::{Kind, Node, Tree, path_of},
 };
 
@@ -22,6 +22,7 @@ impl Tree {
         let mut tree = self.clone();
         let parent = tree.find_mut(above).ok_or_else(ChangeError::missing)?;
         let mut node = node_of(schema, entry, naming, name);
+        arrange(&mut node);
         let kind = check_place(parent, &node, above.is_empty())?;
         check_schema(schema, &mut node, true)?;
         number(parent, &mut node, kind, above.is_empty())?;
@@ -48,6 +49,7 @@ impl Tree {
             return Err(ChangeError::missing());
         }
         let mut root = node_of(schema, entry, "cn", "config");
+        arrange(&mut root);
         if root.kind() != Some(Kind::Global) {
             return Err(ChangeError::new(
                 ResultCode::OBJECT_CLASS_VIOLATION,
@@ -136,6 +138,20 @@ fn node_of(schema: &Schema, entry: &Entry, naming: &str, name: &str) -> Node {
         node.attributes.push((name, attribute.values.clone()));
     }
     node
+}
+
+/// Puts the attributes into the order of slapd: the classes' own, and then what else there is.
+fn arrange(node: &mut Node) {
+    let order = classes::order_of(node.texts("objectClass").collect::<Vec<_>>().into_iter());
+    let place = |name: &str| {
+        if name.eq_ignore_ascii_case("objectClass") {
+            return 0;
+        }
+        let names = attributes::find(name).map_or(&[][..], |row| row.names);
+        let found = order.iter().position(|known| *known == name || names.contains(known));
+        found.map_or(usize::MAX, |found| found + 1)
+    };
+    node.attributes.sort_by_key(|(name, _)| place(name));
 }
 
 /// What it is, if it may stand there.

@@ -55,14 +55,19 @@ fn apply(schema: &Schema, node: &mut Node, modification: &Modification) -> Resul
         ModificationKind::Delete => delete(schema, attribute, &mut held, values)?,
         ModificationKind::Replace => held.clone_from(values),
     }
+    let is_replaced = *kind == ModificationKind::Replace;
     if is_ordered {
-        if *kind == ModificationKind::Replace {
+        if is_replaced {
             index::arrange(&mut held);
         } else {
             index::number(&mut held);
         }
     }
-    node.set(attribute, held);
+    if is_replaced {
+        node.replace(attribute, held);
+    } else {
+        node.set(attribute, held);
+    }
     Ok(())
 }
 

@@ -121,6 +121,10 @@ impl Allowed {
             set_one(&mut self.exchanges, exchange, is_added);
         } else if let Some(version) = VERSIONS.iter().find(|known| **known == name) {
             set_one(&mut self.versions, version, is_added);
+        } else if KEYWORDS.contains(&name) {
+            let of_keyword = Self::by_keyword(name)?;
+            set_some(&mut self.ciphers, &of_keyword.ciphers, is_added);
+            set_some(&mut self.exchanges, &of_keyword.exchanges, is_added);
         } else if !is_known(name) {
             return Err(unknown(name));
         }
@@ -156,6 +160,16 @@ fn set_all(held: &mut Vec<&'static str>, all: &[&'static str], is_added: bool) {
     held.clear();
     if is_added {
         held.extend_from_slice(all);
+    }
+}
+
+/// What is there already stays where it is.
+fn set_some(held: &mut Vec<&'static str>, some: &[&'static str], is_added: bool) {
+    if is_added {
+        let missing: Vec<_> = some.iter().filter(|one| !held.contains(one)).collect();
+        held.extend(missing);
+    } else {
+        held.retain(|known| !some.contains(known));
     }
 }
 

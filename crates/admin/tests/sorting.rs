@@ -1,0 +1,150 @@
+//! Server-side sort: the control as ldap-utils and python-ldap send it beside slapd, and the limits of the overlay sssvlv.
+#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
+
+use ironbark_testkit::{Flavor, Server, assert_same_answers};
+
+const DATA: &str = include_str!("data/example.ldif");
+const BASE: &str = "dc=example,dc=com";
+
+/// A server with the overlay, which slapd needs for the control.
+fn with_overlay() -> String {
+    format!("moduleload sssvlv\n{}overlay sssvlv\n", Server::PEOPLE_CONFIG)
+}
+
+#[test]
+fn entries_are_sorted_by_the_keys() {
+    assert_same_answers(&with_overlay(), DATA, |transcript| {
+        for keys in [
+            "-uid:caseIgnoreOrderingMatch",
+            "uid:caseIgnoreOrderingMatch",
+            "sn:caseIgnoreOrderingMatch/-uid:caseIgnoreOrderingMatch",
+            "createTimestamp/-uid:caseIgnoreOrderingMatch",
+            "preferredLanguage:caseIgnoreOrderingMatch/uid:2.5.13.3",
+        ] {
+            for critical in ["", "!"] {
+                transcript.search(&[
+                    "-b",
+                    BASE,
+                    "-E",
+                    &format!("{critical}sss={keys}"),
+                    "(objectClass=inetOrgPerson)",
+                    "uid",
+                ])?;
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_sorted_search_is_paged_in_its_order() {
+    // Without slapd, which answers `busy` when the next page is asked for before it has put the last one away.
+    let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
+    server.ldapadd(DATA).unwrap().success().unwrap();
+    let names = |paging: &[&str]| {
+        let search = [&["-b", BASE, "-E", "sss=-cn:2.5.13.3"], paging, &["(cn=*)", "1.1"]].concat();
+        let stdout = server.search(&search).unwrap().success().unwrap().stdout;
+        assert!(stdout.contains("# sortResult: (0) Success"), "{stdout}");
+        let names = stdout.lines().filter(|line| line.starts_with("dn:"));
+        names.map(str::to_owned).collect::<Vec<_>>()
+    };
+    let whole = names(&[]);
+    assert!(whole.len() > 4, "{whole:?}");
+    assert_eq!(names(&["-E", "pr=2/noprompt"]), whole);
+}
+
+/// Opens sorted searches whose second page is not asked for, until the server refuses.
+const OPEN_SORTS: &str = "
+import ldap, os
+from ldap.controls import SimplePagedResultsControl
+from ldap.controls.sss import SSSRequestControl
+def connect():
+    conn = ldap.initialize(os.environ['LDAP_URL'])
+    conn.simple_bind_s(os.environ['ROOT_DN'], os.environ['ROOT_PASSWORD'])
+    return conn
+def first_page(conn, keys, cookie=b'', size=1):
+    try:
+        sort = SSSRequestControl(criticality=True, ordering_rules=keys)
+        page = SimplePagedResultsControl(True, size=size, cookie=cookie)
+        m = conn.search_ext('dc=example,dc=com', ldap.SCOPE_SUBTREE, '(objectClass=*)', ['1.1'], serverctrls=[sort, page])
+        t, data, i, controls = conn.result3(m)
+        print(len(data))
+        return [x.cookie for x in controls if x.controlType == SimplePagedResultsControl.controlType][0]
+    except ldap.LDAPError as e:
+        print(type(e).__name__, e.args[0].get('info'))
+uid = ['uid:2.5.13.3']
+";
+
+#[test]
+fn sorting_is_limited_as_the_overlay_says() {
+    let limited = format!(
+        "{}sssvlv-max 2\nsssvlv-maxkeys 2\nsssvlv-maxperconn 1\n",
+        with_overlay()
+    );
+    let script = format!(
+        "{OPEN_SORTS}
+c, two, three = connect(), connect(), connect()
+first_page(c, ['uid:2.5.13.3', 'sn:2.5.13.3', 'cn:2.5.13.3'])
+first_page(c, ['uid:2.5.13.3', '-sn:2.5.13.3'])
+first_page(c, uid)
+first_page(two, uid)
+first_page(three, uid)
+print(len(three.search_s('dc=example,dc=com', ldap.SCOPE_SUBTREE)))
+"
+    );
+    assert_same_answers(&limited, DATA, |transcript| transcript.python(&script));
+}
+
+#[test]
+fn a_sorted_search_counts_until_it_ends() {
+    let configuration = format!("{}overlay sssvlv\nsssvlv-max 1\n", Server::PEOPLE_CONFIG);
+    let server = Server::start(Flavor::Ironbark, &configuration).unwrap();
+    server.ldapadd(DATA).unwrap().success().unwrap();
+    let script = format!(
+        "{OPEN_SORTS}
+c, two = connect(), connect()
+first_page(c, uid, size=100)
+first_page(c, ['uid:2.5.13.3', 'nosuch:2.5.13.3'])
+cookie = first_page(c, uid)
+first_page(two, uid)
+first_page(c, uid, cookie, 0)
+cookie = first_page(two, uid)
+first_page(c, uid)
+first_page(two, uid, cookie, 100)
+first_page(c, uid)
+c.simple_bind_s(os.environ['ROOT_DN'], os.environ['ROOT_PASSWORD'])
+first_page(two, uid)
+"
+    );
+    let answer = server.python(&script).unwrap().success().unwrap().stdout;
+    let entries = answer.lines().next().unwrap().parse::<usize>().unwrap();
+    let busy = "BUSY Other sort requests already in progress";
+    let refused = "UNAVAILABLE_CRITICAL_EXTENSION serverSort control: No such attribute";
+    let rest = entries - 1;
+    assert_eq!(
+        answer,
+        format!("{entries}\n{refused}\n1\n{busy}\n0\n1\n{busy}\n{rest}\n1\n1\n")
+    );
+}
+
+#[test]
+fn a_sort_that_cannot_be_done_is_refused_when_it_is_critical() {
+    // RFC 2891 §2: otherwise the entries come unsorted. slapd refuses either, and sorts by no attribute without an ordering rule.
+    let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
+    server.ldapadd(DATA).unwrap().success().unwrap();
+    let search = |sort: &str| server.search(&["-b", BASE, "-E", sort, "(uid=*)", "1.1"]).unwrap();
+    let names = |stdout: &str| stdout.matches("uid=").count();
+    for bad in ["nosuch", "uid:nosuchrule", "jpegPhoto"] {
+        let unsorted = search(&format!("sss={bad}")).success().unwrap().stdout;
+        assert!(
+            names(&unsorted) == 3 && !unsorted.contains("sortResult: (0)"),
+            "{unsorted}"
+        );
+        assert_eq!(search(&format!("!sss={bad}")).code(), Some(12));
+    }
+    let sorted = search("!sss=-sn").success().unwrap().stdout;
+    assert!(
+        names(&sorted) == 3 && sorted.find("uid=bob") < sorted.find("uid=ann"),
+        "{sorted}"
+    );
+}

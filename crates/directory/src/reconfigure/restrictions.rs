@@ -1,0 +1,57 @@
+//! Restrictions of databases that are in force beside the configuration, until it says something else about them.
+
+use std::path::PathBuf;
+
+use ironbark_config::{Configuration, DatabaseConfig, DatabaseKind, Operations, Restrict};
+
+/// What one database refuses, whatever the configuration says.
+#[derive(Clone)]
+pub(super) struct Restricted {
+    /// Which database.
+    database: (DatabaseKind, PathBuf),
+    /// `readonly` and `restrict` of the configuration when this was put into force: it ends when they change.
+    configured: (bool, Restrict),
+    refused: Restrict,
+}
+
+impl Restricted {
+    /// For the database with this number; `None`: there is none.
+    pub(super) fn new(read: &Configuration, number: i32, refused: Restrict) -> Option<Self> {
+        let settings = match number {
+            0 => &read.config,
+            _ => read.databases.get(usize::try_from(number).ok()?.checked_sub(1)?)?,
+        };
+        Some(Self {
+            database: identity(settings),
+            configured: configured(settings),
+            refused,
+        })
+    }
+
+    /// Whether both are of one database.
+    pub(super) fn is_of_same(&self, other: &Self) -> bool {
+        self.database == other.database
+    }
+
+    /// Puts itself in the place of what the configuration says; false when that has changed.
+    pub(super) fn apply(&self, read: &mut Configuration) -> bool {
+        let mut databases = read.databases.iter_mut().chain([&mut read.config]);
+        let Some(settings) = databases.find(|settings| identity(settings) == self.database) else {
+            return false;
+        };
+        if configured(settings) != self.configured {
+            return false;
+        }
+        settings.read_only = self.refused.operations.contains(Operations::WRITE);
+        settings.restrict = self.refused.clone();
+        true
+    }
+}
+
+fn identity(settings: &DatabaseConfig) -> (DatabaseKind, PathBuf) {
+    (settings.kind, settings.mdb.directory.clone())
+}
+
+fn configured(settings: &DatabaseConfig) -> (bool, Restrict) {
+    (settings.read_only, settings.restrict.clone())
+}

@@ -1,0 +1,75 @@
+//! Limits of sorting: those of the overlay sssvlv of the database, or else of the frontend. Without it there are none.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+
+use ironbark_config::overlay::{OverlaySettings, SssvlvConfig};
+use ironbark_model::ResultCode;
+
+use crate::{Configuration, Context, OperationError, Session};
+
+/// The place of one sorted search among those of its overlay and of its connection, until it is dropped.
+#[derive(Debug)]
+pub(super) struct SortPlace {
+    counts: [Arc<AtomicU32>; 2],
+}
+
+impl Drop for SortPlace {
+    fn drop(&mut self) {
+        for count in &self.counts {
+            count.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Lets a search with so many sort keys in; `None`: there is no limit to it.
+///
+/// # Errors
+/// `unwillingToPerform` for too many keys, `busy` for too many sorted searches.
+pub(super) fn admit(
+    session: &mut Session,
+    configuration: &Configuration,
+    context: &Context,
+    keys: usize,
+) -> Result<Option<SortPlace>, OperationError> {
+    let limits = [context, &configuration.frontend]
+        .into_iter()
+        .find_map(|context| settings(context).map(|settings| (settings, &context.sorts)));
+    let Some((settings, sorts)) = limits else {
+        return Ok(None);
+    };
+    if u32::try_from(keys).map_or(true, |keys| keys > settings.max_keys) {
+        return Err(OperationError::new(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "Too many sort keys",
+        ));
+    }
+    let busy = || OperationError::new(ResultCode::BUSY, "Other sort requests already in progress");
+    let of_connection = session.sorts.get_or_insert_default();
+    if !take(sorts, settings.maximum(configuration.settings.threads)) {
+        return Err(busy());
+    }
+    if !take(of_connection, settings.max_per_connection) {
+        sorts.fetch_sub(1, Ordering::Relaxed);
+        return Err(busy());
+    }
+    Ok(Some(SortPlace {
+        counts: [Arc::clone(sorts), Arc::clone(of_connection)],
+    }))
+}
+
+fn settings(context: &Context) -> Option<&SssvlvConfig> {
+    let mut overlays = context.settings.overlays.iter();
+    overlays.find_map(|overlay| match &overlay.settings {
+        OverlaySettings::Sssvlv(settings) => Some(settings),
+        _ => None,
+    })
+}
+
+/// Counts one more unless that would be too many.
+fn take(count: &AtomicU32, max: u32) -> bool {
+    let next = |count| (count < max).then_some(count + 1);
+    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
+}
