@@ -54,6 +54,7 @@ pub(crate) struct Scratch {
     /// Working memory of normalization.
     pub(crate) normalized: Vec<u8>,
     dn: String,
+    name: Dn,
     pub(crate) base: LastBase,
     caches: FxHashMap<u64, Caches>,
     standings: Standings,
@@ -74,6 +75,8 @@ pub(crate) struct Parts<'s> {
     pub(crate) answers: &'s mut AnswerCache,
     /// Buffer for a DN.
     pub(crate) dn: &'s mut String,
+    /// The same in its normal form.
+    pub(crate) name: &'s mut Dn,
     /// Working memory of normalization.
     pub(crate) work: &'s mut Vec<u8>,
 }
@@ -175,6 +178,7 @@ impl Scratch {
             names,
             answers,
             dn: &mut self.dn,
+            name: &mut self.name,
             work: &mut self.normalized,
         }
     }
@@ -190,6 +194,7 @@ impl Worker {
                 ended_micros: None,
                 normalized: Vec::new(),
                 dn: String::new(),
+                name: Dn::default(),
                 base: LastBase::default(),
                 caches: FxHashMap::default(),
                 standings: Standings::default(),

@@ -34,7 +34,9 @@ pub(crate) struct Check<'a> {
     pub(super) rules: &'a Rules,
     pub(super) subject: Subject<'a>,
     pub(super) source: Source<'a>,
-    /// The entry's name, made when a rule asks for it.
+    /// The entry's name, if whoever asks knows it.
+    name: Option<&'a Dn>,
+    /// Else it is made when a rule asks for it.
     dn: OnceCell<Dn>,
     /// Which of the first 64 questions have been answered, and how.
     answered: Cell<(u64, u64)>,
@@ -83,6 +85,7 @@ impl<'a> Check<'a> {
             rules,
             subject,
             source,
+            name: None,
             dn: OnceCell::new(),
             answered: Cell::new((0, 0)),
             kind: None,
@@ -90,13 +93,8 @@ impl<'a> Check<'a> {
     }
 
     /// The entry's name is known.
-    pub(super) fn named(self, pretty: &str) -> Self {
-        if let Source::Record(..) = self.source
-            && self.rules.asks_for_names
-            && let Ok(dn) = Dn::parse(&self.configuration.schema, pretty.as_bytes())
-        {
-            let _ = self.dn.set(dn);
-        }
+    pub(super) fn named(mut self, name: &'a Dn) -> Self {
+        self.name = Some(name);
         self
     }
 
@@ -364,6 +362,9 @@ impl<'a> Check<'a> {
     }
 
     pub(super) fn dn(&self) -> &Dn {
+        if let Some(name) = self.name {
+            return name;
+        }
         self.dn.get_or_init(|| match self.source {
             Source::Record(record, view) => view.dn(record.id).unwrap_or_default(),
             Source::Memory(entry) => entry.dn.clone(),

@@ -17,7 +17,7 @@ mod who;
 use std::rc::Rc;
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{AttributeDescription, CompiledFilter, Entry, ResultCode};
+use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, ResultCode};
 use ironbark_store::{EntryId, Record, View};
 
 pub use self::subject::Subject;
@@ -111,11 +111,11 @@ pub(crate) fn check_remembered<'a>(
     configuration: &'a Configuration,
     context: &'a Context,
     subject: Subject<'a>,
-    (source, dn): (Source<'a>, &str),
+    (source, name): (Source<'a>, &'a Dn),
     standing: Option<&Rc<Standing>>,
 ) -> Option<Check<'a>> {
     let standing = standing?;
-    check(configuration, context, subject, source).map(|check| check.named(dn).remembered(standing))
+    check(configuration, context, subject, source).map(|check| check.named(name).remembered(standing))
 }
 
 /// An entry, if its `entry` pseudo-attribute may be read.

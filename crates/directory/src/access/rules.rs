@@ -22,8 +22,6 @@ pub(crate) struct Rules {
     pub(super) questions: Vec<Question>,
     /// Whether groups or sets are looked up: a decision is good until something is written.
     pub(super) uses_data: bool,
-    /// Whether entries' names are looked at.
-    pub(super) asks_for_names: bool,
     /// Whether addresses or URLs are looked at.
     pub(super) uses_peer: bool,
     /// Whether the operation or its controls are looked at.
@@ -122,7 +120,6 @@ impl Rules {
             rules: Vec::new(),
             questions: Vec::new(),
             uses_data: false,
-            asks_for_names: false,
             uses_peer: false,
             uses_request: false,
         };
@@ -191,7 +188,6 @@ impl Rules {
     }
 
     fn ask(&mut self, question: Question) -> QuestionNumber {
-        self.asks_for_names |= !matches!(question, Question::Filter(_));
         self.questions.push(question);
         self.questions.len() - 1
     }

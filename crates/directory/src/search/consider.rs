@@ -173,7 +173,11 @@ impl SearchRun {
             return Ok(None);
         }
         parts.names.write_dn(view, record, parts.dn)?;
-        let check = access::check_remembered(&configuration, context, subject, (source, parts.dn), standing.as_ref());
+        if standing.is_some() {
+            parts.name.parse_into(&configuration.schema, parts.dn.as_bytes()).map_err(|_| damaged_name())?;
+        }
+        let named = (source, &*parts.name);
+        let check = access::check_remembered(&configuration, context, subject, named, standing.as_ref());
         if check.is_some() && !self.matches(check.as_ref(), record, parts.work) {
             return Ok(None);
         }
@@ -313,6 +317,10 @@ impl SearchRun {
         encode_search_reference(out, id, &List::new(&urls), &[]);
         self.references += 1;
     }
+}
+
+pub(super) fn damaged_name() -> OperationError {
+    OperationError::new(ResultCode::OTHER, "the name of an entry is damaged")
 }
 
 fn evaluate_memory(run: &SearchRun, filter: &CompiledFilter, entry: &Entry, scratch: &mut Scratch) -> bool {

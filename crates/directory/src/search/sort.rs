@@ -301,13 +301,12 @@ fn emit_entry(
     let parts = scratch.parts(context);
     parts.names.write_dn(view, &record, parts.dn)?;
     let source = Source::Record(&record, view);
-    let check = access::check_remembered(
-        &run.configuration,
-        context,
-        subject,
-        (source, parts.dn),
-        standing.as_ref(),
-    );
+    if standing.is_some() {
+        let parsed = parts.name.parse_into(&run.configuration.schema, parts.dn.as_bytes());
+        parsed.map_err(|_| super::consider::damaged_name())?;
+    }
+    let named = (source, &*parts.name);
+    let check = access::check_remembered(&run.configuration, context, subject, named, standing.as_ref());
     let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
         return Ok(false);
     };
