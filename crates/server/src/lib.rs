@@ -19,7 +19,7 @@ mod round;
 mod seldom;
 mod serve;
 
-pub use configuration::{Loaded, load_configuration, new_stamps, usual_folder};
+pub use configuration::{Loaded, load_configuration, new_stamps, usual_file, usual_folder};
 pub use monitor::BACKENDS;
 pub use options::ServeOptions;
 pub use serve::{built_in_overlays, serve};

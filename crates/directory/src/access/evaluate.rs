@@ -83,8 +83,13 @@ impl<'a> Check<'a> {
     }
 
     fn granted(&self, target: Target<'_>) -> Privileges {
+        self.decide(target).0
+    }
+
+    /// What is granted, and the rule that decides.
+    pub(super) fn decide(&self, target: Target<'_>) -> (Privileges, Option<&'a AccessRule>) {
         if self.has_no_rules() {
-            return ironbark_config::access::AccessLevel::Read.privileges();
+            return (ironbark_config::access::AccessLevel::Read.privileges(), None);
         }
         let mut granted = Privileges::default();
         for rule in self.own_rules.iter().chain(self.frontend_rules) {
@@ -93,10 +98,10 @@ impl<'a> Check<'a> {
             }
             match self.apply(&rule.by, target, &mut granted) {
                 Control::Break => {}
-                Control::Stop | Control::Continue => return granted,
+                Control::Stop | Control::Continue => return (granted, Some(rule)),
             }
         }
-        Privileges::default()
+        (Privileges::default(), None)
     }
 
     /// Runs through the clauses of a rule that is about the target.

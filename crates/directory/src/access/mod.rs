@@ -3,6 +3,7 @@
 //! Invariant: [`visible_record`] and [`visible_entry`] are the only constructors of [`VisibleEntry`], and only a `VisibleEntry` can be
 //! encoded to a client.
 
+mod appraise;
 mod evaluate;
 
 use ironbark_config::access::Privileges;
@@ -10,6 +11,7 @@ use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, ResultCode
 use ironbark_store::{EntryId, Record, View};
 
 use crate::{Configuration, Context, OperationError, session::Identity};
+pub use appraise::{Appraisal, Granted};
 use evaluate::Check;
 
 /// Who acts on a database.

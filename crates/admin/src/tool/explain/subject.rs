@@ -1,0 +1,156 @@
+//! What is explained: a slapd.conf file or a configuration directory, read to its end.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
+
+use ironbark_config::{
+    Configuration, Disk, Notice, Survey, Surveyed, SurveyedSection,
+    olc::{self, Folder},
+};
+use ironbark_model::schema::Source;
+
+use super::finding::{Class, Finding, Findings, Place};
+
+/// A configuration, and where its parts stand.
+#[derive(Debug)]
+pub(super) struct Subject {
+    pub(super) configuration: Configuration,
+    pub(super) statements: Vec<Surveyed>,
+    /// Errors beside statements.
+    pub(super) errors: Vec<ironbark_config::ConfigError>,
+    /// What the log would say.
+    pub(super) notices: Vec<Notice>,
+    /// The main file, or the directory.
+    main: String,
+    /// The entries of cn=config by file and line, with their order.
+    entries: HashMap<(String, u32), (usize, String)>,
+}
+
+impl Subject {
+    /// A slapd.conf file.
+    pub(super) fn of_file(path: &Path) -> Result<Self, String> {
+        let name = path
+            .to_str()
+            .ok_or_else(|| format!("{}: the name is not UTF-8", path.display()))?;
+        Ok(Self::new(ironbark_config::survey(name, &Disk), name.to_owned()))
+    }
+
+    /// A configuration directory. What is wrong with single files goes to `findings`.
+    pub(super) fn of_folder(path: PathBuf, findings: &mut Findings) -> Self {
+        let main = path.display().to_string();
+        let folder = Folder::new(path);
+        let mut wrong = Vec::new();
+        let read = folder.read_on(&mut |error| {
+            wrong.push(error);
+            Ok(())
+        });
+        let mut tree = None;
+        let mut checksums = Vec::new();
+        match read {
+            Ok((read, notices)) => {
+                tree = Some(read);
+                checksums = notices;
+            }
+            Err(error) => wrong.push(error),
+        }
+        for error in wrong {
+            findings.add(Finding {
+                class: Class::Wrong,
+                place: whole(error.file.display().to_string()),
+                setting: "slapd.d".to_owned(),
+                reason: error.reason,
+                advice: String::new(),
+                blocks: true,
+            });
+        }
+        let Some(mut tree) = tree else {
+            return Self::new(ironbark_config::Survey::default(), main);
+        };
+        tree.complete();
+        let mut subject = Self::new(olc::survey(&tree), main);
+        subject.notices.splice(0..0, checksums);
+        for (order, (dn, node)) in (1..).zip(tree.walk()) {
+            let key = (node.location.file.to_string(), node.location.line);
+            subject.entries.entry(key).or_insert((order, dn));
+        }
+        subject
+    }
+
+    fn new(survey: Survey, main: String) -> Self {
+        Self {
+            notices: survey.configuration.notices.clone(),
+            configuration: survey.configuration,
+            statements: survey.statements,
+            errors: survey.errors,
+            main,
+            entries: HashMap::new(),
+        }
+    }
+
+    /// The place of a statement or an entry.
+    pub(super) fn place(&self, source: &Source) -> Place {
+        if source.line == 0 {
+            return self.whole();
+        }
+        // A schema definition of cn=config stands in `<file> <rdn> <attribute>`, and counts its values.
+        let file = source.file.split_once(".ldif ").map(|(file, _)| format!("{file}.ldif"));
+        let of_definition = file.and_then(|file| {
+            let mut held = self.entries.iter().filter(|((name, _), _)| *name == file);
+            let ((_, line), entry) = held.next()?;
+            Some((file, *line, entry))
+        });
+        let (file, line, entry) = match of_definition {
+            Some((file, line, entry)) => (file, line, Some(entry)),
+            None => {
+                let key = (source.file.to_string(), source.line);
+                let entry = self.entries.get(&key);
+                (key.0, key.1, entry)
+            }
+        };
+        Place {
+            order: entry.map_or(0, |(order, _)| *order),
+            dn: entry.map(|(_, dn)| dn.clone()),
+            file,
+            line,
+        }
+    }
+
+    /// The configuration as a whole.
+    pub(super) fn whole(&self) -> Place {
+        whole(self.main.clone())
+    }
+
+    /// The place of a database's declaration.
+    pub(super) fn database(&self, position: usize) -> Place {
+        let found = self.configuration.databases.get(position);
+        found.map_or_else(|| self.whole(), |database| self.place(&database.location))
+    }
+
+    /// The statements that mean the row with this name, as far as they were accepted.
+    pub(super) fn accepted<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Surveyed> {
+        self.statements.iter().filter(move |statement| {
+            statement.refusal.is_none()
+                && statement.section != SurveyedSection::Refused
+                && statement.row.is_some_and(|row| row.name() == name)
+        })
+    }
+
+    /// All statements of one database.
+    pub(super) fn of_database(&self, position: usize) -> impl Iterator<Item = &Surveyed> {
+        let section = SurveyedSection::Database(position);
+        self.statements
+            .iter()
+            .filter(move |statement| statement.section == section)
+    }
+}
+
+fn whole(file: String) -> Place {
+    Place {
+        order: 0,
+        file,
+        line: 0,
+        dn: None,
+    }
+}
