@@ -211,6 +211,8 @@ impl Loading {
     fn statement(&mut self, line: &Line) -> Result<(), ConfigError> {
         let row = match self.row(line) {
             Ok(row) => row,
+            // The settings of a database that nobody knows are not known either.
+            Err(_) if self.section == Section::Refused => return self.settle(None, line, Ok(())),
             Err(unknown) => return self.settle(None, line, Err(unknown)),
         };
         match self.check_place(row) {
@@ -269,7 +271,7 @@ impl Loading {
         let refused = |reason: String| ConfigError::refused(&line.location, format!("<{}> {reason}", line.keyword));
         let text = line.value(row);
         // What is so anyway may be said of what is not built too.
-        let is_default = !row.default.is_empty() && row.default.eq_ignore_ascii_case(&text);
+        let is_default = row.is_default(&text);
         match row.fate {
             Fate::Refused(_) if is_default => Ok(()),
             Fate::Refused(part) => Err(refused(format!("belongs to a part that is not built yet: {part}"))),

@@ -128,7 +128,7 @@ impl Surveyed {
         let Fate::Meaningless(reason) = row.fate else {
             return None;
         };
-        let is_default = !row.default.is_empty() && row.default.eq_ignore_ascii_case(&self.line.value(row));
+        let is_default = row.is_default(&self.line.value(row));
         (!is_default && self.refusal.is_none() && self.section != SurveyedSection::Refused).then_some(reason)
     }
 }

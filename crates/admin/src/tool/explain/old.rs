@@ -110,7 +110,7 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
 
 fn form(statement: &Surveyed) -> Option<(String, String)> {
     let line = &statement.line;
-    if let Some(instead) = of(RENAMED, &line.keyword) {
+    if let (Some(instead), None) = (of(RENAMED, &line.keyword), statement.why_meaningless()) {
         return Some(("an old name".to_owned(), format!("write {instead}")));
     }
     let argument = line.arguments.first().map(String::as_str).unwrap_or_default();

@@ -31,12 +31,13 @@ const PASSWORDS: &[&str] = &[
     "sambaClearTextPassword",
     "ipaNTHash",
     "unicodePwd",
-    "pwdHistory",
     "radiusTunnelPassword",
     "oathSecret",
-    "userPKCS12",
-    "olcRootPW",
 ];
+/// What overlay ppolicy remembers of old passwords; without it no entry has the attribute, which is always in the schema.
+const PASSWORD_HISTORY: &str = "pwdHistory";
+/// The one of cn=config.
+const ROOT_PASSWORD: &str = "olcRootPW";
 
 /// Who gets at something; the first is the worst.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -90,6 +91,7 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
             configuration,
             database,
             number,
+            has_policy: has_policy(subject),
         };
         for ((rule, deed, who), leak) in sampling.leaks() {
             let place = match rule {
@@ -103,6 +105,15 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
         }
         sampling.unlimited(subject, findings);
     }
+}
+
+/// Whether overlay ppolicy is asked for anywhere.
+fn has_policy(subject: &Subject) -> bool {
+    subject.statements.iter().any(|statement| {
+        let is_overlay = statement.row.is_some_and(|row| row.name() == "overlay");
+        let mut names = statement.line.arguments.iter();
+        is_overlay && names.any(|name| name.ends_with("ppolicy"))
+    })
 }
 
 fn without_rules(configuration: &Configuration, database: &DatabaseConfig, place: Place, findings: &mut Findings) {
@@ -154,12 +165,14 @@ struct Sampling<'a> {
     database: &'a DatabaseConfig,
     /// 0: cn=config.
     number: usize,
+    /// Whether overlay ppolicy is asked for.
+    has_policy: bool,
 }
 
 impl Sampling<'_> {
     fn leaks(&self) -> BTreeMap<LeakKey, Leak> {
         let schema = &*self.configuration.schema;
-        let attributes = password_attributes(schema);
+        let attributes = password_attributes(schema, &self.names());
         let mut leaks = BTreeMap::new();
         for dn in self.places() {
             let entry = sample(schema, dn, &attributes);
@@ -199,6 +212,18 @@ impl Sampling<'_> {
                 }
             }
         }
+    }
+
+    /// The password attributes that entries of this database may have.
+    fn names(&self) -> Vec<&'static str> {
+        if self.number == 0 {
+            return vec![ROOT_PASSWORD];
+        }
+        let mut names = PASSWORDS.to_vec();
+        if self.has_policy {
+            names.push(PASSWORD_HISTORY);
+        }
+        names
     }
 
     /// What a subject may do with a password in an entry that is not its own.
@@ -293,9 +318,9 @@ fn below(schema: &Schema, rdn: &str, parent: &Dn) -> Option<Dn> {
     Some(parent.child(&Dn::parse(schema, rdn.as_bytes()).ok()?))
 }
 
-/// The password attributes that the schema has, and their subtypes.
-fn password_attributes(schema: &Schema) -> Vec<AttributeDescription> {
-    let known: Vec<AttributeDescription> = PASSWORDS
+/// Those of the attributes that the schema has, and their subtypes.
+fn password_attributes(schema: &Schema, names: &[&str]) -> Vec<AttributeDescription> {
+    let known: Vec<AttributeDescription> = names
         .iter()
         .filter_map(|name| schema.attribute_description(name.as_bytes()).ok())
         .collect();

@@ -155,7 +155,7 @@ fn files(subject: &Subject, findings: &mut Findings) {
                 "every user of the machine may read {}, passwords included",
                 file.display()
             );
-            let advice = format!("chmod o-rwx {}", file.display());
+            let advice = format!("run chmod o-rwx {}", file.display());
             findings.note(Class::Unsafe, place_of("directory"), "directory", reason, advice);
         } else if database.mdb.mode & 0o004 != 0 && !file.exists() && is_enterable_by_others(directory) {
             let reason = format!(
@@ -167,7 +167,7 @@ fn files(subject: &Subject, findings: &mut Findings) {
         // slapd does not care; whoever may write here can put another database in place.
         if is_writable_by_others(directory) {
             let reason = format!("every user of the machine may put files into {}", directory.display());
-            let advice = format!("chmod o-w {}", directory.display());
+            let advice = format!("run chmod o-w {}", directory.display());
             findings.note(Class::Unsafe, place_of("directory"), "directory", reason, advice);
         }
     }

@@ -98,7 +98,7 @@ fn readable_files(subject: &Subject, findings: &mut Findings) {
             continue;
         }
         let reason = format!("every user of the machine may read {}, which holds it", place.file);
-        let advice = format!("chmod o-rwx {}", place.file);
+        let advice = format!("run chmod o-rwx {}", place.file);
         findings.note(
             Class::Unsafe,
             Place { ..place },

@@ -1,6 +1,6 @@
 //! What is wrong or unknown, and what has no meaning here: what the loader says of each statement.
 
-use ironbark_config::{Fate, Handler, NoticeKind, Surveyed};
+use ironbark_config::{Fate, Handler, NoticeKind, Surveyed, SurveyedSection};
 
 use super::{
     finding::{Class, Finding, Findings},
@@ -16,7 +16,10 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
             place: error
                 .location()
                 .map_or_else(|| subject.whole(), |location| subject.place(location)),
-            setting: setting_of(error.reason()),
+            setting: match error.location() {
+                Some(_) => setting_of(error.reason()),
+                None => "configuration".to_owned(),
+            },
             reason: without_keyword(error.reason()).to_owned(),
             advice: String::new(),
             blocks: true,
@@ -53,7 +56,11 @@ fn notices(subject: &Subject, findings: &mut Findings) {
         };
         let reason = without_keyword(&notice.text).to_owned();
         let place = subject.place(&notice.location);
-        findings.note(class, place, &setting_of(&notice.text), reason, advice);
+        let setting = match notice.kind {
+            NoticeKind::Checksum => "slapd.d".to_owned(),
+            _ => setting_of(&notice.text),
+        };
+        findings.note(class, place, &setting, reason, advice);
     }
 }
 
@@ -67,7 +74,8 @@ fn refused(subject: &Subject, statement: &Surveyed) -> Option<Finding> {
     });
     let Some(error) = &statement.refusal else {
         // slapd.d may hold what no directive is: it is passed over.
-        return statement.row.is_none().then(|| Finding {
+        let is_unknown = statement.row.is_none() && statement.section != SurveyedSection::Refused;
+        return is_unknown.then(|| Finding {
             class: Class::Unknown,
             place,
             setting: line.keyword.clone(),
@@ -119,7 +127,7 @@ fn refused(subject: &Subject, statement: &Surveyed) -> Option<Finding> {
 /// `sizelimit` of `<sizelimit> unable to ...`.
 fn setting_of(reason: &str) -> String {
     let named = reason.strip_prefix('<').and_then(|rest| rest.split_once('>'));
-    named.map_or_else(|| "configuration".to_owned(), |(name, _)| name.to_owned())
+    named.map_or_else(|| "schema".to_owned(), |(name, _)| name.to_owned())
 }
 
 fn without_keyword(reason: &str) -> &str {

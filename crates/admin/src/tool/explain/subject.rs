@@ -24,8 +24,16 @@ pub(super) struct Subject {
     pub(super) notices: Vec<Notice>,
     /// The main file, or the directory.
     main: String,
-    /// The entries of cn=config by file and line, with their order.
-    entries: HashMap<(String, u32), (usize, String)>,
+    /// The entries of cn=config by file.
+    entries: HashMap<String, Vec<Entry>>,
+}
+
+/// An entry of cn=config.
+#[derive(Debug)]
+struct Entry {
+    line: u32,
+    order: usize,
+    dn: String,
 }
 
 impl Subject {
@@ -72,8 +80,9 @@ impl Subject {
         let mut subject = Self::new(olc::survey(&tree), main);
         subject.notices.splice(0..0, checksums);
         for (order, (dn, node)) in (1..).zip(tree.walk()) {
-            let key = (node.location.file.to_string(), node.location.line);
-            subject.entries.entry(key).or_insert((order, dn));
+            let line = node.location.line;
+            let of_file = subject.entries.entry(node.location.file.to_string()).or_default();
+            of_file.push(Entry { line, order, dn });
         }
         subject
     }
@@ -95,25 +104,19 @@ impl Subject {
             return self.whole();
         }
         // A schema definition of cn=config stands in `<file> <rdn> <attribute>`, and counts its values.
-        let file = source.file.split_once(".ldif ").map(|(file, _)| format!("{file}.ldif"));
-        let of_definition = file.and_then(|file| {
-            let mut held = self.entries.iter().filter(|((name, _), _)| *name == file);
-            let ((_, line), entry) = held.next()?;
-            Some((file, *line, entry))
-        });
-        let (file, line, entry) = match of_definition {
-            Some((file, line, entry)) => (file, line, Some(entry)),
-            None => {
-                let key = (source.file.to_string(), source.line);
-                let entry = self.entries.get(&key);
-                (key.0, key.1, entry)
-            }
+        let file = match source.file.split_once(".ldif ") {
+            Some((file, _)) if !self.entries.is_empty() => format!("{file}.ldif"),
+            _ => source.file.to_string(),
         };
+        let entry = self.entries.get(&file).and_then(|of_file| match of_file.as_slice() {
+            [one] => Some(one),
+            all => all.iter().find(|entry| entry.line == source.line),
+        });
         Place {
-            order: entry.map_or(0, |(order, _)| *order),
-            dn: entry.map(|(_, dn)| dn.clone()),
+            order: entry.map_or(0, |entry| entry.order),
+            dn: entry.map(|entry| entry.dn.clone()),
             file,
-            line,
+            line: entry.map_or(source.line, |entry| entry.line),
         }
     }
 
