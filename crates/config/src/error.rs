@@ -39,9 +39,11 @@ impl ConfigError {
         }
     }
 
-    /// Whether a part is asked for that is not built yet, however it says so.
+    /// Whether a part is asked for that is not built yet or that nobody knows, rather than wrongly asked for.
     pub fn is_about_missing_part(&self) -> bool {
-        self.reason().contains("not built yet")
+        ["not built yet", "is not known"]
+            .iter()
+            .any(|text| self.reason().contains(text))
     }
 
     /// A refusal of the statement at `location`.

@@ -122,6 +122,11 @@ impl Survey {
 }
 
 impl Surveyed {
+    /// Whether it means the row with this name.
+    pub fn means(&self, name: &str) -> bool {
+        self.row.is_some_and(|row| row.name() == name)
+    }
+
     /// Why it has no meaning here, if it has none and says more than what is so anyway.
     pub fn why_meaningless(&self) -> Option<&'static str> {
         let row = self.row?;

@@ -44,8 +44,8 @@ fn findings_name_the_entry_and_the_attribute() {
     );
     found.assert_has("olcDatabase={1}mdb,cn=config: unsafe: olcRootPW: ", "clear text");
     found.assert_has(
-        "olcOverlay={0}refint,olcDatabase={1}mdb,cn=config: missing: index: ",
-        "manager",
+        "olcDatabase={1}mdb,cn=config: missing: olcDbIndex: ",
+        "overlay refint looks manager up with each write, and reads all entries without an eq index. Write olcDbIndex: manager eq"
     );
     assert_eq!(found.status, 2);
     let json = run(layout.path(), &["--explain=json", "-F", "slapd.d", "-h", LOCAL]);
@@ -53,6 +53,21 @@ fn findings_name_the_entry_and_the_attribute() {
     let finding = &value["findings"][0];
     assert_eq!(finding["dn"], "cn=config");
     assert!(finding["file"].as_str().unwrap().ends_with("slapd.d/cn=config.ldif"));
+}
+
+#[test]
+fn a_rule_is_named_by_its_number() {
+    let rules = super::RULES.replace(
+        "access to * by users read",
+        "access to attrs=entry by users read\naccess to attrs=userPassword,sn by * read\naccess to * by users read",
+    );
+    let layout = converted(&database("").replace(
+        super::RULES,
+        &rules.replace("attrs=userPassword by self", "attrs=cn by self"),
+    ));
+    let found = run(layout.path(), &["-F", "slapd.d", "-h", LOCAL]);
+    let words = "by {2}, every user may read userPassword of others, for one of cn=sample,dc=example,dc=com. Before this rule, write olcAccess: to attrs=userPassword by self";
+    found.assert_has("olcDatabase={1}mdb,cn=config: unsafe: olcAccess: ", words);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use super::{LOCAL, RULES, database, explain, private, run, schema};
 fn a_binary_file_is_wrong_line_by_line() {
     let layout = private();
     let bytes: Vec<u8> = (0..200_000_u32)
-        .map(|number| (number.wrapping_mul(2_654_435_761) >> 13) as u8)
+        .map(|number| number.wrapping_mul(2_654_435_761).to_be_bytes()[0])
         .collect();
     layout.write("slapd.conf", bytes).unwrap();
     let found = run(layout.path(), &["-f", "slapd.conf"]);
@@ -30,7 +30,9 @@ fn files_that_cannot_be_read_are_wrong() {
     found.assert_has("slapd.conf:1: wrong: include: ", "folder");
     found.assert_has("slapd.conf:2: wrong: include: ", "none");
     layout.write("good.conf", RULES).unwrap();
-    assert_eq!(run(layout.path(), &["-f", "good.conf", "--log", "folder"]).status, 1);
+    for log in ["folder", "/dev/zero"] {
+        assert_eq!(run(layout.path(), &["-f", "good.conf", "--log", log]).status, 1);
+    }
 }
 
 #[test]

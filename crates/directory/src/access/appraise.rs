@@ -1,7 +1,7 @@
 //! What the rules of a configuration grant, asked of the rules alone: no database is open, so that no group has members.
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{AttributeDescription, Dn, Entry, schema};
+use ironbark_model::{AttributeDescription, Dn, Entry};
 
 use super::{Source, Subject, Target, evaluate::Check};
 use crate::{Configuration, Context, OpenError, context::Backend, overlay::Pipeline, reconfigure};
@@ -19,8 +19,9 @@ pub struct Appraisal {
 pub struct Granted {
     /// All that is granted.
     pub privileges: Privileges,
-    /// Where the rule stands that decides; `None`: there are no rules, or none is about this.
-    pub rule: Option<schema::Source>,
+    /// The rule that decides, by its position among those of the database and, behind them, the frontend's; `None`: there are no rules, or
+    /// none is about this.
+    pub rule: Option<usize>,
 }
 
 impl Appraisal {
@@ -63,11 +64,16 @@ impl Appraisal {
             is_root: false,
         };
         let target = attribute.map_or(Target::Entry, |attribute| Target::Attribute(attribute, None));
+        let mut all = context
+            .settings
+            .access
+            .iter()
+            .chain(&self.configuration.frontend.settings.access);
         let (privileges, rule) =
             Check::new(context, &self.configuration, subject, Source::Memory(entry)).decide(target);
         Granted {
             privileges,
-            rule: rule.map(|rule| rule.location.clone()),
+            rule: rule.and_then(|rule| all.position(|other| std::ptr::eq(rule, other))),
         }
     }
 }

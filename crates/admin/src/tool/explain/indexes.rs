@@ -1,6 +1,6 @@
 //! Indexes that the configuration itself shows to be needed.
 
-use ironbark_config::{DatabaseKind, IndexKinds, overlay};
+use ironbark_config::{DatabaseKind, IndexKinds, Setting, overlay};
 
 use super::{
     finding::{Class, Findings},
@@ -22,8 +22,14 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
                 "overlay {} looks {attribute} up with each write, and reads all entries without an eq index",
                 overlay.kind().name()
             );
-            let place = subject.place(&overlay.location);
-            findings.note(Class::Missing, place, "index", reason, advice(&attribute));
+            let place = subject.database(position);
+            findings.note(
+                Class::Missing,
+                place,
+                subject.name("index"),
+                reason,
+                advice(subject, &attribute),
+            );
         }
         if !is_replicated(subject, position) {
             continue;
@@ -34,17 +40,17 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
                 findings.note(
                     Class::Missing,
                     subject.database(position),
-                    "index",
+                    subject.name("index"),
                     reason,
-                    advice(attribute),
+                    advice(subject, attribute),
                 );
             }
         }
     }
 }
 
-fn advice(attribute: &str) -> String {
-    format!("write index {attribute} eq")
+fn advice(subject: &Subject, attribute: &str) -> String {
+    format!("write {}", subject.line("index", &format!("{attribute} eq")))
 }
 
 /// Whether a database is a provider or a consumer, even if the server does not have that part yet.
@@ -52,7 +58,7 @@ fn is_replicated(subject: &Subject, position: usize) -> bool {
     subject.of_database(position).any(|statement| {
         let argument = statement.line.arguments.first().map(String::as_str).unwrap_or_default();
         let name = argument.rsplit('}').next().unwrap_or_default();
-        match statement.row.map(|row| row.name()) {
+        match statement.row.map(Setting::name) {
             Some("syncrepl") => true,
             Some("overlay") => name.eq_ignore_ascii_case("syncprov"),
             _ => false,

@@ -84,7 +84,7 @@ pub(super) fn instead_of_meaningless(keyword: &str) -> Option<&'static str> {
 
 /// What to write in place of a statement that is refused for its old form.
 pub(super) fn wrong_form(statement: &Surveyed) -> Option<&'static str> {
-    let is_access = statement.row.is_some_and(|row| row.name() == "access");
+    let is_access = statement.means("access");
     let has_old_pattern = || statement.line.arguments.iter().any(|word| is_old_pattern(word));
     (is_access && has_old_pattern()).then_some(
         "a dn= without a style is an exact name since OpenLDAP 2.2, and was a regular expression before: write * or users, dn.subtree= or dn.regex=",
@@ -110,8 +110,9 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
 
 fn form(statement: &Surveyed) -> Option<(String, String)> {
     let line = &statement.line;
-    if let (Some(instead), None) = (of(RENAMED, &line.keyword), statement.why_meaningless()) {
-        return Some(("an old name".to_owned(), format!("write {instead}")));
+    if let Some(instead) = of(RENAMED, &line.keyword) {
+        let stays = statement.why_meaningless().map_or("", |_| " if it is to stay");
+        return Some(("an old name".to_owned(), format!("write {instead}{stays}")));
     }
     let argument = line.arguments.first().map(String::as_str).unwrap_or_default();
     match statement.row?.name() {

@@ -6,14 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use ironbark_config::{
-    Allow, Configuration, DatabaseConfig, DatabaseKind, Operations, Require,
+    Allow, Configuration, DatabaseConfig, DatabaseKind, Operations, Require, SurveyedSection,
     access::{NameScope, Privileges},
 };
 use ironbark_directory::access::Appraisal;
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema};
 
 use super::{
-    finding::{Class, Findings, Place},
+    finding::{Class, Findings},
     subject::Subject,
 };
 
@@ -77,13 +77,13 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
         if database.disabled || !matches!(database.kind, DatabaseKind::Mdb | DatabaseKind::Config) {
             continue;
         }
-        let place = match number.checked_sub(1) {
-            Some(position) => subject.database(position),
-            None => subject.place(&database.location),
-        };
+        // Without all of its rules nobody can tell what they grant.
+        if !is_complete(subject, number) {
+            continue;
+        }
         let rules = [&database.access, &configuration.frontend.access];
         if rules.iter().all(|rules| rules.is_empty()) {
-            without_rules(configuration, database, place, findings);
+            without_rules(subject, database, findings);
             continue;
         }
         let sampling = Sampling {
@@ -94,14 +94,7 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
             has_policy: has_policy(subject),
         };
         for ((rule, deed, who), leak) in sampling.leaks() {
-            let place = match rule {
-                Some((file, line)) => subject.place(&ironbark_model::schema::Source {
-                    file: file.into(),
-                    line,
-                }),
-                None => place.clone(),
-            };
-            report(deed, &who, &leak, place, findings);
+            sampling.report(subject, rule, (deed, &who), &leak, findings);
         }
         sampling.unlimited(subject, findings);
     }
@@ -110,42 +103,39 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
 /// Whether overlay ppolicy is asked for anywhere.
 fn has_policy(subject: &Subject) -> bool {
     subject.statements.iter().any(|statement| {
-        let is_overlay = statement.row.is_some_and(|row| row.name() == "overlay");
+        let is_overlay = statement.means("overlay");
         let mut names = statement.line.arguments.iter();
         is_overlay && names.any(|name| name.ends_with("ppolicy"))
     })
 }
 
-fn without_rules(configuration: &Configuration, database: &DatabaseConfig, place: Place, findings: &mut Findings) {
-    let who = if is_closed_to_anonymous(configuration, database) {
+/// Whether all access rules that hold for a database were understood.
+fn is_complete(subject: &Subject, number: usize) -> bool {
+    let own = match number.checked_sub(1) {
+        Some(position) => SurveyedSection::Database(position),
+        None => SurveyedSection::Config,
+    };
+    let sections = [own, SurveyedSection::Global, SurveyedSection::Frontend];
+    !subject.statements.iter().any(|statement| {
+        statement.means("access") && statement.refusal.is_some() && sections.contains(&statement.section)
+    })
+}
+
+fn without_rules(subject: &Subject, database: &DatabaseConfig, findings: &mut Findings) {
+    let who = if is_closed_to_anonymous(&subject.configuration, database) {
         "every user"
     } else {
         "anybody, without a bind,"
     };
     let reason = format!("there is no access rule, so that {who} may read everything, passwords included");
-    let advice = "begin with: access to attrs=userPassword by self =xw by anonymous auth by * none";
-    findings.note(Class::Unsafe, place, "access", reason, advice);
+    let advice = format!("begin with: {}", subject.line("access", &rule_for("userPassword")));
+    let place = subject.place(&database.location);
+    findings.note(Class::Unsafe, place, subject.name("access"), reason, advice);
 }
 
-fn report(deed: Deed, who: &Who, leak: &Leak, place: Place, findings: &mut Findings) {
-    let names: Vec<&str> = leak.attributes.iter().map(String::as_str).collect();
-    let names = names.join(", ");
-    let who = match who {
-        Who::Anybody => "anybody, without a bind,".to_owned(),
-        Who::Users => "every user".to_owned(),
-        Who::UsersBelow(name) => format!("every user below {name}"),
-    };
-    let deed = match deed {
-        Deed::Change => "change",
-        Deed::Read => "read",
-        Deed::Search => "search by",
-    };
-    let reason = format!("{who} may {deed} {names} of others, for one of {}", leak.example);
-    let advice = format!(
-        "before this rule, write: access to attrs={} by self =xw by anonymous auth by * none",
-        names.replace(", ", ",")
-    );
-    findings.note(Class::Unsafe, place, "access", reason, advice);
+/// The rule that keeps passwords.
+fn rule_for(attributes: &str) -> String {
+    format!("to attrs={attributes} by self =xw by anonymous auth by * none")
 }
 
 /// Whether `require` keeps those who have not authenticated from everything.
@@ -155,8 +145,8 @@ fn is_closed_to_anonymous(configuration: &Configuration, database: &DatabaseConf
         .any(|require| require.contains(Require::AUTHENTICATION) || require.contains(Require::STRONG))
 }
 
-/// The rule (its file and line), what it lets do, and whom.
-type LeakKey = (Option<(String, u32)>, Deed, Who);
+/// The rule (its position, the frontend's behind the database's), what it lets do, and whom.
+type LeakKey = (Option<usize>, Deed, Who);
 
 /// One database whose rules are asked.
 struct Sampling<'a> {
@@ -203,8 +193,7 @@ impl Sampling<'_> {
                 }
                 known.push(deed);
                 let granted = self.appraisal.granted(self.number, subject, entry, Some(attribute));
-                let rule = granted.rule.map(|rule| (rule.file.to_string(), rule.line));
-                let leak = leaks.entry((rule, deed, who.clone())).or_default();
+                let leak = leaks.entry((granted.rule, deed, who.clone())).or_default();
                 leak.attributes
                     .insert(self.configuration.schema.description_text(attribute));
                 if leak.example.is_empty() {
@@ -212,6 +201,42 @@ impl Sampling<'_> {
                 }
             }
         }
+    }
+
+    fn report(
+        &self,
+        subject: &Subject,
+        rule: Option<usize>,
+        (deed, who): (Deed, &Who),
+        leak: &Leak,
+        findings: &mut Findings,
+    ) {
+        let names: Vec<&str> = leak.attributes.iter().map(String::as_str).collect();
+        let who = match who {
+            Who::Anybody => "anybody, without a bind,".to_owned(),
+            Who::Users => "every user".to_owned(),
+            Who::UsersBelow(name) => format!("every user below {name}"),
+        };
+        let deed = match deed {
+            Deed::Change => "change",
+            Deed::Read => "read",
+            Deed::Search => "search by",
+        };
+        let example = &leak.example;
+        let mut reason = format!("{who} may {deed} {} of others, for one of {example}", names.join(", "));
+        let own = self.database.access.len();
+        let all = self.database.access.iter().chain(&self.configuration.frontend.access);
+        let found = rule.and_then(|at| all.clone().nth(at));
+        let place = subject.place(found.map_or(&self.database.location, |rule| &rule.location));
+        if let (Some(_), Some(at)) = (&place.dn, rule) {
+            let number = at.checked_sub(own).unwrap_or(at);
+            reason = format!("by {{{number}}}, {reason}");
+        }
+        let advice = format!(
+            "before this rule, write {}",
+            subject.line("access", &rule_for(&names.join(",")))
+        );
+        findings.note(Class::Unsafe, place, subject.name("access"), reason, advice);
     }
 
     /// The password attributes that entries of this database may have.

@@ -83,7 +83,7 @@ fn flushing(subject: &Subject, findings: &mut Findings) {
             .of_database(position)
             .filter(|statement| statement.refusal.is_none())
         {
-            let is_row = |name| statement.row.is_some_and(|row| row.name() == name);
+            let is_row = |name| statement.means(name);
             let has = |word: &str| {
                 let mut words = statement.line.arguments.iter();
                 is_row("envflags") && words.any(|argument| argument.eq_ignore_ascii_case(word))
@@ -140,7 +140,7 @@ fn files(subject: &Subject, findings: &mut Findings) {
     for (position, database) in stored(subject) {
         let named = |name: &str| {
             let mut own = subject.of_database(position);
-            own.find(|statement| statement.row.is_some_and(|row| row.name() == name))
+            own.find(|statement| statement.means(name))
         };
         let place_of = |name: &str| {
             named(name).map_or_else(
@@ -156,19 +156,37 @@ fn files(subject: &Subject, findings: &mut Findings) {
                 file.display()
             );
             let advice = format!("run chmod o-rwx {}", file.display());
-            findings.note(Class::Unsafe, place_of("directory"), "directory", reason, advice);
+            findings.note(
+                Class::Unsafe,
+                place_of("directory"),
+                subject.name("directory"),
+                reason,
+                advice,
+            );
         } else if database.mdb.mode & 0o004 != 0 && !file.exists() && is_enterable_by_others(directory) {
             let reason = format!(
                 "every user of the machine will read the files that are made in {}",
                 directory.display()
             );
-            findings.note(Class::Unsafe, place_of("mode"), "mode", reason, "write mode 0600");
+            findings.note(
+                Class::Unsafe,
+                place_of("mode"),
+                subject.name("mode"),
+                reason,
+                "write 0600",
+            );
         }
         // slapd does not care; whoever may write here can put another database in place.
         if is_writable_by_others(directory) {
             let reason = format!("every user of the machine may put files into {}", directory.display());
             let advice = format!("run chmod o-w {}", directory.display());
-            findings.note(Class::Unsafe, place_of("directory"), "directory", reason, advice);
+            findings.note(
+                Class::Unsafe,
+                place_of("directory"),
+                subject.name("directory"),
+                reason,
+                advice,
+            );
         }
     }
 }
@@ -221,12 +239,9 @@ fn encryption(subject: &Subject, listeners: Option<&str>, findings: &mut Finding
     if demands || subject.configuration.global.disallow.contains(Disallow::BIND_SIMPLE) {
         return;
     }
-    let has_certificate = ["TLSCertificateFile", "TLSCertificate"].iter().any(|name| {
-        subject
-            .statements
-            .iter()
-            .any(|statement| statement.row.is_some_and(|row| row.name() == *name))
-    });
+    let has_certificate = ["TLSCertificateFile", "TLSCertificate"]
+        .iter()
+        .any(|name| subject.statements.iter().any(|statement| statement.means(name)));
     let is_built = with_keyword("TLSCertificateFile").all(|row| !matches!(row.fate, Fate::Refused(_)));
     let reason = "passwords of simple binds cross the network in clear".to_owned();
     match listeners {
@@ -240,7 +255,7 @@ fn encryption(subject: &Subject, listeners: Option<&str>, findings: &mut Finding
                     }
                 };
                 let reason = format!("{reason} to {url}");
-                findings.note(Class::Unsafe, subject.whole(), "security", reason, advice);
+                findings.note(Class::Unsafe, subject.whole(), subject.name("security"), reason, advice);
             }
         }
         None if !has_certificate => {
@@ -249,7 +264,7 @@ fn encryption(subject: &Subject, listeners: Option<&str>, findings: &mut Finding
             findings.note(
                 Class::Missing,
                 subject.whole(),
-                "TLSCertificateFile",
+                subject.name("TLSCertificateFile"),
                 reason,
                 "name the listeners with -h to have them looked at",
             );
@@ -291,7 +306,7 @@ pub(super) fn unlimited(subject: &Subject, position: usize, database: &DatabaseC
     let all = own
         .chain(&subject.statements)
         .filter(|statement| statement.refusal.is_none());
-    let mut named = all.filter(|statement| statement.row.is_some_and(|row| row.name() == name));
+    let mut named = all.filter(|statement| statement.means(name));
     let found = named.nth(special.unwrap_or_default());
     let place = found.map_or_else(
         || subject.database(position),
@@ -302,7 +317,7 @@ pub(super) fn unlimited(subject: &Subject, position: usize, database: &DatabaseC
     findings.note(
         Class::Unsafe,
         place,
-        found.map_or(name, |found| found.line.keyword.as_str()),
+        found.map_or(subject.name(name), |found| found.line.keyword.as_str()),
         reason,
         advice,
     );

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use ironbark_config::Surveyed;
+use ironbark_config::{Setting, Surveyed};
 use ironbark_directory::password::{self, Scheme};
 
 use super::{
@@ -115,7 +115,7 @@ fn holds_secret(statement: &Surveyed) -> bool {
         let mut words = statement.line.arguments.iter();
         words.any(|word| word.to_ascii_lowercase().starts_with("credentials="))
     };
-    match statement.row.map(|row| row.name()) {
+    match statement.row.map(Setting::name) {
         Some("rootpw" | "passphrase" | "cryptkey" | "TLSCertificateKey") => true,
         Some("syncrepl") => has_credentials(),
         _ => false,

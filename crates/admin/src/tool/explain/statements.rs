@@ -1,6 +1,6 @@
 //! What is wrong or unknown, and what has no meaning here: what the loader says of each statement.
 
-use ironbark_config::{Fate, Handler, NoticeKind, Surveyed, SurveyedSection};
+use ironbark_config::{ConfigError, Fate, Handler, NoticeKind, Surveyed, SurveyedSection, with_keyword};
 
 use super::{
     finding::{Class, Finding, Findings},
@@ -84,44 +84,53 @@ fn refused(subject: &Subject, statement: &Surveyed) -> Option<Finding> {
             blocks: false,
         });
     };
+    let (class, advice) = fault(statement, error);
     let mut reason = without_keyword(error.reason()).to_owned();
-    let mut advice = String::new();
-    let is_part = ["database", "backend", "overlay", "moduleload"].iter().any(|keyword| {
-        line.keyword.eq_ignore_ascii_case(keyword) || line.keyword.eq_ignore_ascii_case("olcModuleLoad")
-    });
-    let class = match statement.row.map(|row| row.fate) {
-        None => match old::removed(&line.keyword) {
-            Some(instead) => {
-                advice.push_str(instead);
-                "slapd has dropped it as well".clone_into(&mut reason);
-                Class::Old
-            }
-            None => {
-                reason.push_str(&hint);
-                Class::Unknown
-            }
-        },
-        Some(Fate::Refused(_)) => Class::Unknown,
-        Some(Fate::Obeyed(Handler::Structure)) => {
-            if !line.keyword.eq_ignore_ascii_case("overlay") {
-                "what stands in it was not looked at".clone_into(&mut advice);
-            }
-            Class::Unknown
-        }
-        Some(_) if is_part || error.is_about_missing_part() => Class::Unknown,
-        Some(_) => old::wrong_form(statement).map_or(Class::Wrong, |instead| {
-            advice.push_str(instead);
-            Class::Old
-        }),
-    };
+    match class {
+        Class::Unknown if statement.row.is_none() => reason.push_str(&hint),
+        Class::Old if statement.row.is_none() => "slapd has dropped it as well".clone_into(&mut reason),
+        _ => {}
+    }
     Some(Finding {
         class,
         place,
         setting: line.keyword.clone(),
         reason,
-        advice,
+        advice: advice.to_owned(),
         blocks: true,
     })
+}
+
+/// What kind of error it is that a statement is refused for, and what to do about it.
+fn fault(statement: &Surveyed, error: &ConfigError) -> (Class, &'static str) {
+    let keyword = &statement.line.keyword;
+    let Some(row) = statement.row else {
+        // A setting in the wrong place is known.
+        return match old::removed(keyword) {
+            Some(instead) => (Class::Old, instead),
+            None if with_keyword(keyword).next().is_some() => (Class::Wrong, ""),
+            None => (Class::Unknown, ""),
+        };
+    };
+    let begins_section =
+        matches!(row.fate, Fate::Obeyed(Handler::Structure)) && !keyword.eq_ignore_ascii_case("overlay");
+    if matches!(row.fate, Fate::Refused(_)) {
+        (Class::Unknown, "")
+    } else if let Some(instead) = old::wrong_form(statement) {
+        (Class::Old, instead)
+    } else {
+        let class = if error.is_about_missing_part() {
+            Class::Unknown
+        } else {
+            Class::Wrong
+        };
+        let advice = if begins_section {
+            "what stands in it was not looked at"
+        } else {
+            ""
+        };
+        (class, advice)
+    }
 }
 
 /// `sizelimit` of `<sizelimit> unable to ...`.

@@ -8,6 +8,7 @@ use std::{
 use ironbark_config::{
     Configuration, Disk, Notice, Survey, Surveyed, SurveyedSection,
     olc::{self, Folder},
+    with_keyword,
 };
 use ironbark_model::schema::Source;
 
@@ -24,6 +25,8 @@ pub(super) struct Subject {
     pub(super) notices: Vec<Notice>,
     /// The main file, or the directory.
     main: String,
+    /// Whether it is cn=config.
+    is_tree: bool,
     /// The entries of cn=config by file.
     entries: HashMap<String, Vec<Entry>>,
 }
@@ -42,7 +45,7 @@ impl Subject {
         let name = path
             .to_str()
             .ok_or_else(|| format!("{}: the name is not UTF-8", path.display()))?;
-        Ok(Self::new(ironbark_config::survey(name, &Disk), name.to_owned()))
+        Ok(Self::new(ironbark_config::survey(name, &Disk), name.to_owned(), false))
     }
 
     /// A configuration directory. What is wrong with single files goes to `findings`.
@@ -74,10 +77,10 @@ impl Subject {
             });
         }
         let Some(mut tree) = tree else {
-            return Self::new(ironbark_config::Survey::default(), main);
+            return Self::new(Survey::default(), main, true);
         };
         tree.complete();
-        let mut subject = Self::new(olc::survey(&tree), main);
+        let mut subject = Self::new(olc::survey(&tree), main, true);
         subject.notices.splice(0..0, checksums);
         for (order, (dn, node)) in (1..).zip(tree.walk()) {
             let line = node.location.line;
@@ -87,13 +90,14 @@ impl Subject {
         subject
     }
 
-    fn new(survey: Survey, main: String) -> Self {
+    fn new(survey: Survey, main: String, is_tree: bool) -> Self {
         Self {
             notices: survey.configuration.notices.clone(),
             configuration: survey.configuration,
             statements: survey.statements,
             errors: survey.errors,
             main,
+            is_tree,
             entries: HashMap::new(),
         }
     }
@@ -120,6 +124,20 @@ impl Subject {
         }
     }
 
+    /// What a directive is called where the configuration is written: by itself, or as an attribute of cn=config.
+    pub(super) fn name<'k>(&self, keyword: &'k str) -> &'k str {
+        let attribute = with_keyword(keyword).find_map(|row| row.attributes.first());
+        attribute
+            .filter(|_| self.is_tree)
+            .map_or(keyword, |attribute| attribute)
+    }
+
+    /// A statement as it is written there: `index sn eq`, or `olcDbIndex: sn eq`.
+    pub(super) fn line(&self, keyword: &str, value: &str) -> String {
+        let colon = if self.is_tree { ":" } else { "" };
+        format!("{}{colon} {value}", self.name(keyword))
+    }
+
     /// The configuration as a whole.
     pub(super) fn whole(&self) -> Place {
         whole(self.main.clone())
@@ -134,9 +152,7 @@ impl Subject {
     /// The statements that mean the row with this name, as far as they were accepted.
     pub(super) fn accepted<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Surveyed> {
         self.statements.iter().filter(move |statement| {
-            statement.refusal.is_none()
-                && statement.section != SurveyedSection::Refused
-                && statement.row.is_some_and(|row| row.name() == name)
+            statement.refusal.is_none() && statement.section != SurveyedSection::Refused && statement.means(name)
         })
     }
 

@@ -5,8 +5,10 @@ mod record;
 
 use std::{
     collections::BTreeSet,
+    fmt::Write as _,
     fs::File,
     io::{BufRead, BufReader, Read},
+    os::unix::fs::FileTypeExt as _,
     path::Path,
 };
 
@@ -14,7 +16,7 @@ use ironbark_config::{DatabaseConfig, IndexKinds};
 
 use self::record::Record;
 use super::{
-    finding::{Class, Findings, Place},
+    finding::{Class, Findings},
     subject::Subject,
 };
 use crate::index_advice::{self, Database, Index, IndexLine, Kind, Proposal, Term};
@@ -45,9 +47,8 @@ pub(super) fn find(subject: &Subject, logs: &[std::path::PathBuf], findings: &mu
             asked,
         };
         let proposals = index_advice::proposals(&database, index_advice::THRESHOLD);
-        let place = position.map_or_else(|| subject.whole(), |position| subject.database(position));
         for line in index_advice::lines(&database, &proposals) {
-            report(&line, &proposals, place.clone(), position.is_some(), findings);
+            report(subject, &line, &proposals, position, findings);
         }
     }
     Ok(())
@@ -55,8 +56,11 @@ pub(super) fn find(subject: &Subject, logs: &[std::path::PathBuf], findings: &mu
 
 fn read(path: &Path, record: &mut Record<'_>) -> std::io::Result<()> {
     let file = File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(std::io::ErrorKind::IsADirectory.into());
+    // A pipe is what a decompressor gives; a device may have no end.
+    let kind = file.metadata()?.file_type();
+    if !kind.is_file() && !kind.is_fifo() {
+        let text = "a file or a pipe is expected";
+        return Err(std::io::Error::new(std::io::ErrorKind::InvalidInput, text));
     }
     let mut reader = BufReader::new(file);
     let mut bytes = Vec::new();
@@ -120,7 +124,14 @@ fn kinds_of(kind: Kind) -> IndexKinds {
     }
 }
 
-fn report(line: &IndexLine, proposals: &[Proposal], place: Place, is_known: bool, findings: &mut Findings) {
+fn report(
+    subject: &Subject,
+    line: &IndexLine,
+    proposals: &[Proposal],
+    position: Option<usize>,
+    findings: &mut Findings,
+) {
+    let place = position.map_or_else(|| subject.whole(), |position| subject.database(position));
     let is_about = |proposal: &&Proposal| proposal.indexes.iter().any(|term| term.attribute == line.attribute);
     let of_it: Vec<&Proposal> = proposals.iter().filter(is_about).collect();
     let sum = |count: fn(&Proposal) -> u64| {
@@ -141,22 +152,18 @@ fn report(line: &IndexLine, proposals: &[Proposal], place: Place, is_known: bool
         "the log has {searches} search{plural} that found no index, such as {}",
         shown.join(", ")
     );
+    // Writing to a string cannot fail.
     if candidates > 0 {
         let returned = sum(|proposal| proposal.entries);
-        reason.push_str(&format!(
-            "; {candidates} entries were looked at and {returned} returned"
-        ));
+        let _ = write!(reason, "; {candidates} entries were looked at and {returned} returned");
     }
-    let mut advice = format!("write index {}", line.text());
+    let mut advice = format!("write {}", subject.line("index", &line.text()));
     if !line.before.is_empty() {
-        advice.push_str(&format!(
-            " in place of index {} {}",
-            line.attribute,
-            index_advice::words(&line.before)
-        ));
+        let before = format!("{} {}", line.attribute, index_advice::words(&line.before));
+        let _ = write!(advice, " in place of {}", subject.line("index", &before));
     }
-    if !is_known {
+    if position.is_none() {
         advice.push_str(" in the database that is meant, which the log does not tell");
     }
-    findings.note(Class::Missing, place, "index", reason, advice);
+    findings.note(Class::Missing, place, subject.name("index"), reason, advice);
 }

@@ -136,22 +136,21 @@ impl<'a> Record<'a> {
         let recent = self.order.iter().rev().take(MOST_RECENT);
         let asks = |open: &Open| asks_for(&open.filter, attribute);
         let found = recent.copied().find(|key| self.open.get(key).is_some_and(asks));
-        match found.and_then(|key| self.open.get_mut(&key)) {
-            Some(open) => open.is_unindexed = true,
-            None => {
-                let filter = match kind {
-                    Kind::Equality => format!("({attribute}=?)"),
-                    Kind::Substring => format!("({attribute}=*?*)"),
-                    Kind::Approximate => format!("({attribute}~=?)"),
-                    Kind::Presence => format!("({attribute}=*)"),
-                };
-                self.count(&Open {
-                    filter,
-                    is_unindexed: true,
-                    ..Open::default()
-                });
-            }
+        if let Some(open) = found.and_then(|key| self.open.get_mut(&key)) {
+            open.is_unindexed = true;
+            return;
         }
+        let filter = match kind {
+            Kind::Equality => format!("({attribute}=?)"),
+            Kind::Substring => format!("({attribute}=*?*)"),
+            Kind::Approximate => format!("({attribute}~=?)"),
+            Kind::Presence => format!("({attribute}=*)"),
+        };
+        self.count(&Open {
+            filter,
+            is_unindexed: true,
+            ..Open::default()
+        });
     }
 
     /// Adds a search to those with the same filter, if it was costly.
@@ -168,7 +167,9 @@ impl<'a> Record<'a> {
         let mut compiled = CompiledFilter::default();
         compiled.compile(schema, &filter);
         let filter = filter_without_values(schema, &compiled);
-        let database = self.database(open.base.as_deref());
+        let Ok(database) = self.database(open.base.as_deref()) else {
+            return;
+        };
         let shape = (database, filter, open.examined.is_some());
         if self.shapes.len() >= MOST_SHAPES && !self.shapes.contains_key(&shape) {
             return;
@@ -188,19 +189,22 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The stored database that a search is about: by its base, or the only one.
-    fn database(&self, base: Option<&str>) -> Option<usize> {
+    /// The stored database that a search is about: by its base, or the only one. `Ok(None)`: nobody knows.
+    fn database(&self, base: Option<&str>) -> Result<Option<usize>, Elsewhere> {
         let databases = &self.configuration.databases;
         let is_stored = |at: &usize| databases.get(*at).is_some_and(|one| one.kind == DatabaseKind::Mdb);
-        if let Some(base) = base
-            && let Ok(dn) = Dn::parse(&self.configuration.schema, base.as_bytes())
-        {
-            return database_of(self.configuration, &dn).filter(is_stored);
-        }
-        let mut stored = (0..databases.len()).filter(is_stored);
-        stored.next().filter(|_| stored.next().is_none())
+        let Some(base) = base else {
+            let mut stored = (0..databases.len()).filter(is_stored);
+            return Ok(stored.next().filter(|_| stored.next().is_none()));
+        };
+        let dn = Dn::parse(&self.configuration.schema, base.as_bytes()).map_err(|_| Elsewhere)?;
+        let found = database_of(self.configuration, &dn).filter(is_stored);
+        found.map(Some).ok_or(Elsewhere)
     }
 }
+
+/// A search is about no stored database of this configuration.
+struct Elsewhere;
 
 /// Whether an item of a filter, as text, is about an attribute.
 fn asks_for(filter: &str, attribute: &str) -> bool {
