@@ -285,7 +285,7 @@ fn is_open(url: &str) -> bool {
     };
     let is_loopback = host.eq_ignore_ascii_case("localhost")
         || host
-            .parse::<std::net::IpAddr>()
+            .parse::<core::net::IpAddr>()
             .is_ok_and(|address| address.is_loopback());
     scheme.eq_ignore_ascii_case("ldap") && !is_loopback
 }

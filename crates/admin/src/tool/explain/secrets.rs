@@ -97,7 +97,10 @@ fn readable_files(subject: &Subject, findings: &mut Findings) {
         if !seen.insert(place.file.clone()) || !is_readable_by_others(Path::new(&place.file)) {
             continue;
         }
-        let reason = format!("every user of the machine may read {}, which holds it", place.file);
+        let reason = format!(
+            "every user of the machine may read {}, and this secret with it",
+            place.file
+        );
         let advice = format!("run chmod o-rwx {}", place.file);
         findings.note(
             Class::Unsafe,
