@@ -29,7 +29,7 @@ pub struct Configuration {
     pub password_schemes: Vec<password::Scheme>,
     /// The root DSE; one entry.
     pub root_dse: Arc<[Entry]>,
-    /// The same as clients on ldapi:// see it, who may use SASL EXTERNAL.
+    /// The same as those clients see it who may use SASL EXTERNAL.
     pub local_root_dse: Arc<[Entry]>,
     /// The subschema subentry; one entry.
     pub subschema: Arc<[Entry]>,

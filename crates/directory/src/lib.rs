@@ -26,6 +26,7 @@ mod referral;
 mod respond;
 mod schema_use;
 mod search;
+mod security;
 mod session;
 pub mod stamp;
 mod statistics;
@@ -43,7 +44,7 @@ pub use directory::{
 pub use dse::RootDseAddition;
 pub use error::{OpenError, OperationError};
 pub use search::{Progress, SearchRun};
-pub use session::{Identity, Peer, Session};
+pub use session::{Identity, Peer, Session, Strength};
 pub use statistics::{
     FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics,
     filter_without_values,

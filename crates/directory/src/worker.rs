@@ -94,6 +94,8 @@ pub enum Started {
     Search(Box<SearchRun>),
     /// Under way elsewhere: await, then call [`Worker::finish`].
     Submitted(Submitted),
+    /// StartTLS was answered with success: write the output, then begin the handshake, and start nothing before (RFC 4511 §4.14).
+    StartTls,
     /// Write the output and close. The text is the reason for the log.
     Disconnect(&'static str),
 }
@@ -241,7 +243,8 @@ impl Worker {
             message_id: message.id.value(),
             identity: Arc::clone(&session.identity),
             peer: Arc::clone(&session.peer),
-            ssf: session.ssf,
+            strength: session.strength,
+            certificate_subject: session.certificate_subject.clone(),
             bound_version: session.bound_version,
             stop: StopFlag::default(),
             sequence: session.sequence.clone(),

@@ -6,12 +6,14 @@ mod general;
 mod index;
 mod mdb;
 mod replication;
+mod security;
 
 use ironbark_model::{Dn, Schema, schema::Source};
 
 pub use conditions::{Operations, Require, Restrict};
 pub use index::{IndexKinds, IndexSetting};
 pub use mdb::{Checkpoint, EnvironmentFlags, MdbConfig};
+pub use security::SecurityFactors;
 
 use crate::{
     access::AccessRule,
@@ -79,6 +81,8 @@ pub struct DatabaseConfig {
     pub restrict: Restrict,
     /// `require`.
     pub require: Require,
+    /// `security`.
+    pub security: SecurityFactors,
     /// `sizelimit`, `timelimit`.
     pub search_limits: SearchLimits,
     /// `limits`, in order.
@@ -134,6 +138,7 @@ impl DatabaseConfig {
             max_dereference_depth: 15,
             restrict: Restrict::default(),
             require: Require::default(),
+            security: SecurityFactors::default(),
             search_limits: SearchLimits::default(),
             limits: Vec::new(),
             access: Vec::new(),
@@ -159,6 +164,7 @@ impl DatabaseConfig {
             suffixes: suffix.into_iter().collect(),
             add_content_acl: kind == DatabaseKind::Config,
             require: frontend.require,
+            security: frontend.security,
             search_limits: frontend.search_limits.clone(),
             ..Self::frontend()
         }
@@ -177,6 +183,7 @@ impl DatabaseConfig {
 pub(crate) const ROWS: &[&[Setting]] = &[
     general::ROWS,
     conditions::ROWS,
+    security::ROWS,
     replication::ROWS,
     mdb::ROWS,
     index::ROWS,

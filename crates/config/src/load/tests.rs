@@ -270,13 +270,13 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         ("moduleload nonsense", "<moduleload> module \"nonsense\" is not known"),
         ("moduleload", "<moduleload> missing <file> [<argument> ...] argument"),
         (
-            "TLSCertificateFile x",
-            "<TLSCertificateFile> belongs to a part that is not built yet: TLS",
+            "TLSVerifyClient perhaps",
+            "<TLSVerifyClient> \"perhaps\" is none of never, allow, try, demand, hard, true",
         ),
-        (
-            "security ssf=128",
-            "<security> belongs to a part that is not built yet: TLS and SASL",
-        ),
+        ("TLSCertificate ?", "<TLSCertificate> not base64"),
+        ("TLSProtocolMin new", "<TLSProtocolMin> \"new\" is no <major>[.<minor>]"),
+        ("security strong=1", "<security> unknown factor \"strong=1\""),
+        ("security ssf=x", "<security> unable to parse factor \"ssf=x\""),
         (
             "sasl-secprops none",
             "<sasl-secprops> belongs to a part that is not built yet: SASL",

@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use ironbark_config::{Allow, Disallow, Operations, access::Privileges};
+use ironbark_config::{Allow, Disallow, access::Privileges};
 use ironbark_ldap_proto::{Authentication, BindRequest, Operation};
 use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Record, View};
@@ -46,7 +46,7 @@ pub(crate) fn start(
             if !mechanism.eq_ignore_ascii_case(external::MECHANISM.as_bytes()) {
                 return Err(external::unavailable());
             }
-            configuration.frontend.check_restrictions(Operations::BIND, origin)?;
+            configuration.frontend.check_bind(false, origin)?;
             let identity = external::identity(&configuration.schema, origin, credentials)?;
             crate::log::bound(origin, identity.dn.pretty(), external::MECHANISM);
             return Ok(succeed(scratch, session, origin, identity, out));
@@ -115,7 +115,7 @@ fn anonymous(configuration: &Configuration, origin: &Origin, dn: &Dn, password: 
             "anonymous bind disallowed",
         ));
     }
-    configuration.frontend.check_restrictions(Operations::BIND, origin)
+    configuration.frontend.check_bind(true, origin)
 }
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
@@ -133,7 +133,7 @@ fn check_name(
         ));
     }
     if let Some(context) = configuration.context_of(dn) {
-        context.check_restrictions(Operations::BIND, origin)?;
+        context.check_bind(true, origin)?;
     }
     let Some((name, root_password)) = root_password(configuration, dn) else {
         let (name, stored) = entry_passwords(scratch, configuration, dn)?;

@@ -14,7 +14,7 @@ use crate::{
     Configuration, Context, Directory, OperationError,
     access::{self, Subject, Target, WriteCheck},
     overlay::{Applied, Asked},
-    session::{Identity, Peer, Sequence, StopFlag},
+    session::{Identity, Peer, Sequence, StopFlag, Strength},
     stamp::Stamp,
 };
 
@@ -52,8 +52,10 @@ pub struct Origin {
     pub identity: Arc<Identity>,
     /// The peer.
     pub peer: Arc<Peer>,
-    /// Security strength factor of the connection.
-    pub ssf: u32,
+    /// How well the connection is protected.
+    pub strength: Strength,
+    /// DER of the subject of the client's certificate, if it has shown one that is trusted.
+    pub(crate) certificate_subject: Option<Arc<[u8]>>,
     /// Protocol version of the connection's last bind request; `None` before any.
     pub bound_version: Option<u8>,
     /// Given up by Abandon, Cancel or the end of the connection.

@@ -243,7 +243,7 @@ fn add_targets(
     match &context.backend {
         Backend::Frontend => {
             let is_root = base.is_root();
-            let entries = if is_root && run.origin.peer.credentials.is_some() {
+            let entries = if is_root && crate::operation::external::is_available(&run.origin) {
                 &configuration.local_root_dse
             } else if is_root {
                 &configuration.root_dse
