@@ -132,3 +132,24 @@ fn passwords_on_the_wire_are_unsafe_where_listeners_are_open() {
         ("nothing found; the configuration loads\n", 0)
     );
 }
+
+#[test]
+fn a_certificate_alone_does_not_keep_passwords_from_the_wire() {
+    let layout = private();
+    let certificate = "TLSCertificateFile /x/cert.pem\nTLSCertificateKeyFile /x/key.pem\n";
+    let explained = |settings: &str| {
+        layout
+            .write("slapd.conf", format!("{certificate}{settings}{}", database("")))
+            .unwrap();
+        run(layout.path(), &["-f", "slapd.conf", "-h", "ldap:/// ldaps:///"])
+    };
+    explained("").assert_has("slapd.conf: unsafe: security: ", "Write security simple_bind=128");
+    explained("TLSVerifyClient allow\n").assert_has("slapd.conf:3: unsafe: TLSVerifyClient: ", "is let in");
+    let demanded = explained("security simple_bind=128\nTLSVerifyClient try\n");
+    assert_eq!(
+        (demanded.found("unsafe", "security").len(), demanded.status),
+        (0, 0),
+        "{}",
+        demanded.text
+    );
+}
