@@ -3,6 +3,7 @@
 pub mod command;
 pub mod dispatch;
 pub mod getopt;
+mod index_advice;
 mod load;
 mod own;
 pub mod slapd;

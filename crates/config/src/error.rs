@@ -3,7 +3,7 @@
 use ironbark_model::schema::Source;
 
 /// Why a configuration was refused. The fault is always the configuration's (or its file's).
-#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ConfigError {
     /// The main file cannot be read.
     #[error("{path}: {reason}")]
@@ -24,6 +24,28 @@ pub enum ConfigError {
 }
 
 impl ConfigError {
+    /// Where it is, if it is about a statement.
+    pub fn location(&self) -> Option<&Source> {
+        match self {
+            Self::Unreadable { .. } => None,
+            Self::Refused { location, .. } => Some(location),
+        }
+    }
+
+    /// What is wrong, without the place.
+    pub fn reason(&self) -> &str {
+        match self {
+            Self::Unreadable { reason, .. } | Self::Refused { reason, .. } => reason,
+        }
+    }
+
+    /// Whether a part is asked for that is not built yet or that nobody knows, rather than wrongly asked for.
+    pub fn is_about_missing_part(&self) -> bool {
+        ["not built yet", "is not known"]
+            .iter()
+            .any(|text| self.reason().contains(text))
+    }
+
     /// A refusal of the statement at `location`.
     pub fn refused(location: &Source, reason: impl Into<String>) -> Self {
         Self::Refused {
@@ -33,6 +55,9 @@ impl ConfigError {
     }
 }
 
+/// What becomes of an error: `Err` ends the reading there, `Ok` lets it go on with what can be understood.
+pub(crate) type Complain<'a> = dyn FnMut(ConfigError) -> Result<(), ConfigError> + 'a;
+
 /// Something in an accepted configuration that the log must say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
@@ -40,6 +65,21 @@ pub struct Notice {
     pub location: Source,
     /// One line.
     pub text: String,
+    /// What it is about.
+    pub kind: NoticeKind,
+}
+
+/// What a notice is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoticeKind {
+    /// A setting without meaning here.
+    Meaningless,
+    /// An index that is needed.
+    Index,
+    /// A file that somebody changed.
+    Checksum,
+    /// Anything else about a statement.
+    Statement,
 }
 
 impl std::fmt::Display for Notice {

@@ -20,6 +20,7 @@ pub mod reader;
 mod reference;
 mod schema_statement;
 mod setting;
+mod survey;
 mod table;
 #[cfg(test)]
 mod test_schema;
@@ -30,7 +31,7 @@ pub use database::{
     Checkpoint, DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, Operations,
     Require, Restrict, Secret, SecurityFactors, Subordinate,
 };
-pub use error::{ConfigError, Notice};
+pub use error::{ConfigError, Notice, NoticeKind};
 pub use global::{
     Allow, CrlCheck, Disallow, GlobalConfig, LogFileFormat, LogRotation, MAX_FILTER_DEPTH, ProtocolVersion, ServerId,
     TlsConfig, VerifyClient,
@@ -42,4 +43,5 @@ pub use reader::{Disk, FileSource, Memory};
 pub use reference::{help, reference_markdown, statement_text};
 pub use schema_statement::{SchemaKind, SchemaStatement};
 pub use setting::{Fate, Handler, Level, Setting, Statement};
+pub use survey::{Survey, Surveyed, SurveyedSection, survey};
 pub use table::{settings, with_keyword};

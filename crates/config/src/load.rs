@@ -9,14 +9,16 @@ use ironbark_model::{
 };
 
 use crate::{
-    ConfigError, DatabaseConfig, DatabaseKind, FileSource, GlobalConfig, Notice, OverlayConfig,
+    ConfigError, DatabaseConfig, DatabaseKind, FileSource, GlobalConfig, Notice, NoticeKind, OverlayConfig,
     access::AccessRule,
+    error::Complain,
     olc::base_schema,
     overlay::{self, OverlayKind},
     parts::{self, PartKind},
     reader::{self, Line},
     schema_statement::{SchemaKind, SchemaStatement},
     setting::{Fate, Handler, Kept, Level, Setting, Statement},
+    survey::{SurveyRecord, Surveyed, SurveyedSection},
     table::{self, Place},
 };
 
@@ -51,14 +53,22 @@ pub fn load(path: &str, files: &dyn FileSource) -> Result<Configuration, ConfigE
     let lines = reader::read(path, files)?;
     let (definitions, statements) = schema_statements(lines);
     let schema = build_schema(&definitions)?;
-    let mut loading = Loading::new(Arc::clone(&schema));
-    for line in &statements {
-        loading.statement(line)?;
-    }
-    let mut configuration = loading.finish()?;
+    let (mut configuration, _) = load_statements(Loading::new(schema), &statements, &mut Err)?;
     configuration.schema_definitions = definitions;
     configuration.file = path.into();
     Ok(configuration)
+}
+
+/// The statements of a file, and the checks that need all of them.
+pub(crate) fn load_statements(
+    mut loading: Loading,
+    statements: &[Line],
+    complain: &mut Complain<'_>,
+) -> Result<(Configuration, Vec<Surveyed>), ConfigError> {
+    for line in statements {
+        loading.statement(line)?;
+    }
+    loading.finish(complain)
 }
 
 /// Schema definitions, and all else.
@@ -91,6 +101,14 @@ fn schema_kind(keyword: &str) -> Option<SchemaKind> {
 /// # Errors
 /// The first definition that is wrong.
 pub fn build_schema(definitions: &[SchemaStatement]) -> Result<Arc<Schema>, ConfigError> {
+    build_schema_on(definitions, &mut Err)
+}
+
+/// The same; `complain` says of each definition that is wrong whether building goes on without it.
+pub(crate) fn build_schema_on(
+    definitions: &[SchemaStatement],
+    complain: &mut Complain<'_>,
+) -> Result<Arc<Schema>, ConfigError> {
     let mut builder = SchemaBuilder::from_schema(base_schema());
     let mut options: Option<(&Source, Vec<&str>)> = None;
     for definition in definitions {
@@ -112,12 +130,17 @@ pub fn build_schema(definitions: &[SchemaStatement]) -> Result<Arc<Schema>, Conf
                 Ok(())
             }
         };
-        added.map_err(|error| schema_refusal(&error))?;
+        if let Err(error) = added {
+            complain(schema_refusal(&error))?;
+        }
     }
     if let Some((location, words)) = options {
-        let options = AttributeOptions::new(words)
-            .map_err(|error| ConfigError::refused(location, format!("<attributeoptions> {error}")))?;
-        builder.attribute_options(options);
+        match AttributeOptions::new(words) {
+            Ok(options) => {
+                builder.attribute_options(options);
+            }
+            Err(error) => complain(ConfigError::refused(location, format!("<attributeoptions> {error}")))?,
+        }
     }
     builder.build().map_err(|errors| match errors.0.first() {
         Some(error) => schema_refusal(error),
@@ -143,6 +166,8 @@ pub(crate) struct Loading {
     backends: Vec<(DatabaseKind, Kept)>,
     section: Section,
     notices: Vec<Notice>,
+    /// What became of each statement, if whatever is wrong is to be passed over.
+    survey: Option<SurveyRecord>,
 }
 
 /// Which struct the statements that come now are about.
@@ -156,6 +181,8 @@ enum Section {
     Config,
     /// The last database.
     Database,
+    /// A database or backend that was refused: only a survey goes on there.
+    Refused,
 }
 
 impl Loading {
@@ -169,31 +196,89 @@ impl Loading {
             backends: Vec::new(),
             section: Section::Global,
             notices: Vec::new(),
+            survey: None,
+        }
+    }
+
+    /// The same; what is wrong with a statement is recorded, and the statement passed over.
+    pub(crate) fn surveying(schema: Arc<Schema>) -> Self {
+        Self {
+            survey: Some(SurveyRecord::default()),
+            ..Self::new(schema)
         }
     }
 
     fn statement(&mut self, line: &Line) -> Result<(), ConfigError> {
-        let row = self.row(line)?;
-        self.check_place(row)
-            .map_err(|reason| ConfigError::refused(&line.location, format!("<{}> {reason}", line.keyword)))?;
-        self.apply(row, line)
+        let row = match self.row(line) {
+            Ok(row) => row,
+            // The settings of a database that nobody knows are not known either.
+            Err(_) if self.section == Section::Refused => return self.settle(None, line, Ok(())),
+            Err(unknown) => return self.settle(None, line, Err(unknown)),
+        };
+        match self.check_place(row) {
+            Ok(()) => self.apply(row, line),
+            Err(reason) => {
+                let refused = ConfigError::refused(&line.location, format!("<{}> {reason}", line.keyword));
+                self.settle(Some(row), line, Err(refused))
+            }
+        }
     }
 
     /// Does what a row says of a statement, wherever the statement stands.
     pub(crate) fn apply(&mut self, row: &'static Setting, line: &Line) -> Result<(), ConfigError> {
+        let is_structure = matches!(row.fate, Fate::Obeyed(Handler::Structure));
+        let is_global = matches!(row.level, Level::Global | Level::BeforeDatabases);
+        if self.section == Section::Refused && !is_structure && !is_global {
+            return self.settle(Some(row), line, Ok(()));
+        }
+        let outcome = self.act(row, line);
+        if outcome.is_err() && is_structure && self.survey.is_some() && !line.keyword.eq_ignore_ascii_case("overlay") {
+            self.section = Section::Refused;
+        }
+        self.settle(Some(row), line, outcome)
+    }
+
+    /// Ends with the first error, or records what became of a statement.
+    fn settle(
+        &mut self,
+        row: Option<&'static Setting>,
+        line: &Line,
+        outcome: Result<(), ConfigError>,
+    ) -> Result<(), ConfigError> {
+        let section = match self.section {
+            Section::Global => SurveyedSection::Global,
+            Section::Backend(_) => SurveyedSection::Backend,
+            Section::Frontend => SurveyedSection::Frontend,
+            Section::Config => SurveyedSection::Config,
+            Section::Database => SurveyedSection::Database(self.databases.len().saturating_sub(1)),
+            Section::Refused => SurveyedSection::Refused,
+        };
+        match &mut self.survey {
+            None => outcome,
+            Some(record) => {
+                record.add(row, line, section, outcome.err());
+                Ok(())
+            }
+        }
+    }
+
+    /// An attribute of cn=config that no row has: a server passes over it.
+    pub(crate) fn unknown_attribute(&mut self, line: &Line) -> Result<(), ConfigError> {
+        self.settle(None, line, Ok(()))
+    }
+
+    fn act(&mut self, row: &'static Setting, line: &Line) -> Result<(), ConfigError> {
         let refused = |reason: String| ConfigError::refused(&line.location, format!("<{}> {reason}", line.keyword));
         let text = line.value(row);
         // What is so anyway may be said of what is not built too.
-        let is_default = !row.default.is_empty() && row.default.eq_ignore_ascii_case(&text);
+        let is_default = row.is_default(&text);
         match row.fate {
             Fate::Refused(_) if is_default => Ok(()),
             Fate::Refused(part) => Err(refused(format!("belongs to a part that is not built yet: {part}"))),
             Fate::Meaningless(reason) => {
                 if !is_default {
-                    self.notice(
-                        &line.location,
-                        format!("<{}> has no meaning here: {reason}", line.keyword),
-                    );
+                    let text = format!("<{}> has no meaning here: {reason}", line.keyword);
+                    self.notice(&line.location, text, NoticeKind::Meaningless);
                 }
                 self.kept().push(row, text);
                 Ok(())
@@ -203,7 +288,8 @@ impl Loading {
                 let notices = RefCell::default();
                 self.obey(row, handler, line, &notices).map_err(refused)?;
                 for text in notices.into_inner() {
-                    self.notice(&line.location, format!("<{}> {text}", line.keyword));
+                    let text = format!("<{}> {text}", line.keyword);
+                    self.notice(&line.location, text, NoticeKind::Statement);
                 }
                 Ok(())
             }
@@ -229,10 +315,11 @@ impl Loading {
         }
     }
 
-    pub(crate) fn notice(&mut self, location: &Source, text: String) {
+    fn notice(&mut self, location: &Source, text: String, kind: NoticeKind) {
         self.notices.push(Notice {
             location: location.clone(),
             text,
+            kind,
         });
     }
 
@@ -345,7 +432,8 @@ impl Loading {
                 Ok(())
             }
             PartKind::BuiltIn(reason) => {
-                self.notice(&line.location, format!("<overlay> {name}: {reason}"));
+                let text = format!("<overlay> {name}: {reason}");
+                self.notice(&line.location, text, NoticeKind::Meaningless);
                 Ok(())
             }
             _ => Err(format!("\"{name}\" is not built yet")),
@@ -398,7 +486,8 @@ impl Loading {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Result<Configuration, ConfigError> {
+    /// The checks that need the whole; `complain` says of each whether it ends the reading.
+    pub(crate) fn finish(mut self, complain: &mut Complain<'_>) -> Result<(Configuration, Vec<Surveyed>), ConfigError> {
         let mut config = match self.config.take() {
             Some(config) => config,
             None => DatabaseConfig::new(
@@ -417,13 +506,19 @@ impl Loading {
         }
         for (position, database) in self.databases.iter().enumerate() {
             let before = self.databases.get(..position).unwrap_or_default();
-            check_database(database, before)?;
+            if let Err(error) = check_database(database, before) {
+                complain(error)?;
+            }
         }
         for database in self.databases.iter_mut().chain([&mut self.frontend, &mut config]) {
-            self.notices.extend(overlay::check(database, &self.schema)?);
+            match overlay::check(database, &self.schema) {
+                Ok(notices) => self.notices.extend(notices),
+                Err(error) => complain(error)?,
+            }
             database.overlays.retain(|overlay| !overlay.is_disabled);
         }
-        Ok(Configuration {
+        let statements = self.survey.map(SurveyRecord::into_statements).unwrap_or_default();
+        let configuration = Configuration {
             global: self.global,
             frontend: self.frontend,
             config,
@@ -433,7 +528,8 @@ impl Loading {
             file: "".into(),
             backends: self.backends,
             notices: self.notices,
-        })
+        };
+        Ok((configuration, statements))
     }
 }
 

@@ -8,6 +8,7 @@ use ironbark_model::{Schema, schema::Source};
 
 use crate::{
     DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, overlay::OverlayKind, schema_statement::SchemaKind,
+    value::parse_bool,
 };
 
 /// One setting.
@@ -257,6 +258,12 @@ impl Setting {
             .or(self.attributes.first())
             .copied()
             .unwrap_or_default()
+    }
+
+    /// Whether a value says what is so anyway.
+    pub(crate) fn is_default(&self, text: &str) -> bool {
+        let is_same_switch = || parse_bool(text).is_some_and(|value| parse_bool(self.default) == Some(value));
+        !self.default.is_empty() && (self.default.eq_ignore_ascii_case(text) || is_same_switch())
     }
 
     /// Whether `word` is one of the keywords.

@@ -45,7 +45,10 @@ pub use dse::RootDseAddition;
 pub use error::{OpenError, OperationError};
 pub use search::{Progress, SearchRun};
 pub use session::{Identity, Peer, Session, Strength};
-pub use statistics::{FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics};
+pub use statistics::{
+    FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics,
+    filter_without_values,
+};
 pub use tree::{ChangeAuthor, VirtualChange, VirtualContext, complete_entries};
 pub use well_known::WellKnown;
 pub use worker::{Batch, Completion, Started, Submitted, Worker};

@@ -25,7 +25,7 @@ use crate::{
     writer::{REMOVED, SHUTTING_DOWN, Served, WriterHandle},
 };
 
-pub(crate) use assemble::without_databases;
+pub(crate) use assemble::{with_contexts, without_databases};
 use restrictions::Restricted;
 
 /// What runs for the configuration in force.

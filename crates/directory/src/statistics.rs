@@ -14,8 +14,8 @@ use std::sync::{
 use ironbark_ldap_proto::Operation;
 use ironbark_model::ResultCode;
 
-pub use filters::{FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses};
-pub(crate) use filters::{Searched, text_of};
+pub(crate) use filters::Searched;
+pub use filters::{FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, filter_without_values};
 pub use latency::LatencySummary;
 
 use filters::FilterRecord;

@@ -139,6 +139,11 @@ impl Loaded {
     }
 }
 
+/// The usual configuration file.
+pub fn usual_file() -> PathBuf {
+    PathBuf::from(DEFAULT_CONFIG_FILE)
+}
+
 /// The usual configuration directory.
 pub fn usual_folder() -> PathBuf {
     PathBuf::from(DEFAULT_CONFIG_DIRECTORY)

@@ -20,7 +20,7 @@ mod seldom;
 mod serve;
 mod tls;
 
-pub use configuration::{Loaded, load_configuration, new_stamps, usual_folder};
+pub use configuration::{Loaded, load_configuration, new_stamps, usual_file, usual_folder};
 pub use monitor::BACKENDS;
 pub use options::ServeOptions;
 pub use serve::{built_in_overlays, serve};

@@ -3,6 +3,7 @@
 pub(crate) mod chosen;
 mod config_database;
 mod context_csn;
+mod explain;
 mod filter;
 mod load_options;
 pub(crate) mod options;

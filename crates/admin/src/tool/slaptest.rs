@@ -1,4 +1,4 @@
-//! slaptest: reads the configuration, opens the databases, and says whether that went well.
+//! slaptest: reads the configuration, opens the databases, and says whether that went well; with `--explain` what is to be said of it.
 
 use std::{ffi::OsString, process::ExitCode};
 
@@ -6,28 +6,47 @@ use ironbark_config::{DatabaseConfig, DatabaseKind};
 use ironbark_server::Loaded;
 use ironbark_store::Database;
 
+use crate::getopt::Opt;
+
 use super::{
     chosen::{Chosen, read_configuration},
+    explain::Explain,
     options::{Grammar, Options, Told},
     owner,
 };
 
 const GRAMMAR: Grammar = Grammar {
     program: "slaptest",
-    letters: "d:f:F:n:o:Quv",
-    usage: "slaptest [-v] [-d debuglevel] [-f configfile] [-F configdir] [-o <name>[=<value>]] [-n databasenumber] [-u] [-Q]",
+    letters: "d:f:F:h:n:o:Quv",
+    usage: "slaptest [-v] [-d debuglevel] [-f configfile] [-F configdir] [-o <name>[=<value>]] [-n databasenumber] [-u] [-Q]\n\
+            \x20      slaptest --explain[=json] [--log logfile]... [-h URLs] [-f configfile | -F configdir] [-Q]\n\
+            \x20        says what is wrong, unknown, ignored, unsafe, missing or old. Exit status: 0 nothing of it unsafe,\n\
+            \x20        1 the configuration does not load, 2 something is unsafe",
     generic: &[],
     operands: false,
 };
 
 /// Runs slaptest; `arguments` begin with the program's name.
-pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
+    let explain = match Explain::take(&mut arguments) {
+        Ok(explain) => explain,
+        Err(text) => {
+            eprintln!("slaptest: {text}\nusage: {}", GRAMMAR.usage);
+            return ExitCode::FAILURE;
+        }
+    };
     let options = match Options::read(&GRAMMAR, arguments) {
         Ok(options) => options,
         Err(Told(code)) => return code,
     };
     options.start_log();
     let quiet = options.own.iter().any(|opt| opt.letter == 'Q');
+    let listeners = options.own.iter().rev().find(|opt| opt.letter == 'h');
+    match (&explain, listeners) {
+        (Some(explain), _) => return explained(explain, &options, listeners, quiet),
+        (None, Some(_)) => return options.usage(&GRAMMAR, "-h is for --explain").0,
+        (None, None) => {}
+    }
     let say = |text: &str| {
         if !quiet {
             eprintln!("{text}");
@@ -43,6 +62,22 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// `--explain`.
+fn explained(explain: &Explain, options: &Options, listeners: Option<&Opt>, quiet: bool) -> ExitCode {
+    if options.number.is_some() {
+        return options
+            .usage(&GRAMMAR, "--explain is about all databases, without -n")
+            .0;
+    }
+    let (file, folder) = (options.config_file.as_deref(), options.config_directory.as_deref());
+    let listeners = listeners.map(Opt::text).transpose().map_err(|error| error.to_string());
+    let code = listeners.and_then(|listeners| explain.run(file, folder, listeners, quiet));
+    code.unwrap_or_else(|text| {
+        eprintln!("slaptest: {text}");
+        ExitCode::FAILURE
+    })
 }
 
 fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {

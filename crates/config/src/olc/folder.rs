@@ -19,7 +19,7 @@ use super::{
     schema::base_schema,
     tree::{Node, Tree, path_of},
 };
-use crate::Notice;
+use crate::{Notice, NoticeKind};
 
 /// Why a configuration directory cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,9 @@ pub struct FolderError {
     /// What is wrong, with the line where there is one.
     pub reason: String,
 }
+
+/// What becomes of an error: `Err` ends the reading there, `Ok` lets it go on.
+pub type FolderComplain<'a> = dyn FnMut(FolderError) -> Result<(), FolderError> + 'a;
 
 /// A configuration directory.
 #[derive(Clone, Debug)]
@@ -68,13 +71,21 @@ impl Folder {
     /// # Errors
     /// A file that cannot be read or is no entry of a configuration.
     pub fn read(&self) -> Result<(Tree, Vec<Notice>), FolderError> {
+        self.read_on(&mut Err)
+    }
+
+    /// The same; `complain` says of each file that is wrong whether reading goes on without it. The topmost one must be right.
+    ///
+    /// # Errors
+    /// As of [`Folder::read`].
+    pub fn read_on(&self, complain: &mut FolderComplain<'_>) -> Result<(Tree, Vec<Notice>), FolderError> {
         let mut notices = Vec::new();
         if let Some(tree) = self.journal()? {
             return Ok((tree, notices));
         }
         let file = self.path.join(format!("{ROOT}.ldif"));
         let read = read_node(&file, &mut notices).and_then(|mut root| {
-            read_children(&self.path.join(ROOT), &mut root, &mut notices, 0)?;
+            read_children(&self.path.join(ROOT), &mut root, &mut notices, complain, 0)?;
             Ok(Tree { root })
         });
         // What was read while a change began is of both.
@@ -304,17 +315,34 @@ fn names(folder: &Path, depth: usize) -> Result<Vec<String>, FolderError> {
     Ok(names)
 }
 
-fn read_children(folder: &Path, parent: &mut Node, notices: &mut Vec<Notice>, depth: usize) -> Result<(), FolderError> {
-    for name in names(folder, depth)? {
+fn read_children(
+    folder: &Path,
+    parent: &mut Node,
+    notices: &mut Vec<Notice>,
+    complain: &mut FolderComplain<'_>,
+    depth: usize,
+) -> Result<(), FolderError> {
+    let names = match names(folder, depth) {
+        Ok(names) => names,
+        Err(error) => return complain(error),
+    };
+    for name in names {
         let file = folder.join(format!("{name}.ldif"));
-        let mut child = read_node(&file, notices)?;
-        if child.kind().is_none() {
-            return Err(FolderError {
+        let read = read_node(&file, notices).and_then(|child| match child.kind() {
+            Some(_) => Ok(child),
+            None => Err(FolderError {
                 file,
                 reason: "no object class of cn=config".to_owned(),
-            });
-        }
-        read_children(&folder.join(&name), &mut child, notices, depth + 1)?;
+            }),
+        });
+        let mut child = match read {
+            Ok(child) => child,
+            Err(error) => {
+                complain(error)?;
+                continue;
+            }
+        };
+        read_children(&folder.join(&name), &mut child, notices, complain, depth + 1)?;
         parent.children.push(child);
     }
     parent
@@ -337,6 +365,7 @@ fn read_node(file: &Path, notices: &mut Vec<Notice>) -> Result<Node, FolderError
                 line: 2,
             },
             text: "checksum error: the file was changed by hand".to_owned(),
+            kind: NoticeKind::Checksum,
         });
     }
     let mut reader = Reader::new(text.as_slice(), NoFiles);

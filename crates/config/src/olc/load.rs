@@ -11,7 +11,8 @@ use super::{
     tree::{Kind, Node, Tree},
 };
 use crate::{
-    ConfigError, Configuration, Fate, Handler, Setting, build_schema,
+    ConfigError, Configuration, Fate, Handler, Setting, Survey, Surveyed, build_schema,
+    error::Complain,
     load::Loading,
     reader::Line,
     schema_statement::{SchemaKind, SchemaStatement},
@@ -33,7 +34,26 @@ const FIRST: [&str; 5] = [
 /// The first thing that is wrong; the location is that of the node.
 pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
     let (schema, definitions) = schema(tree)?;
-    let mut loading = Loading::new(Arc::clone(&schema));
+    let (mut configuration, _) = load_settings(tree, Loading::new(schema), &mut Err)?;
+    configuration.schema_definitions = definitions;
+    Ok(configuration)
+}
+
+/// Reads a tree to its end, whatever is wrong with it.
+pub fn survey(tree: &Tree) -> Survey {
+    Survey::of(|complain| {
+        let (schema, definitions) = schema_on(tree, complain)?;
+        let (mut configuration, statements) = load_settings(tree, Loading::surveying(schema), complain)?;
+        configuration.schema_definitions = definitions;
+        Ok((configuration, statements))
+    })
+}
+
+fn load_settings(
+    tree: &Tree,
+    mut loading: Loading,
+    complain: &mut Complain<'_>,
+) -> Result<(Configuration, Vec<Surveyed>), ConfigError> {
     settings(&mut loading, &tree.root)?;
     for node in &tree.root.children {
         match node.kind() {
@@ -51,13 +71,11 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
             // What an include named stands in entries of its own.
             Some(Kind::Schema | Kind::Include) => {}
             Some(Kind::Global | Kind::Overlay) | None => {
-                return Err(refused(node, &format!("{} is out of place", node.rdn())));
+                complain(refused(node, &format!("{} is out of place", node.rdn())))?;
             }
         }
     }
-    let mut configuration = loading.finish()?;
-    configuration.schema_definitions = definitions;
-    Ok(configuration)
+    loading.finish(complain)
 }
 
 fn refused(node: &Node, reason: &str) -> ConfigError {
@@ -88,8 +106,12 @@ fn settings(loading: &mut Loading, node: &Node) -> Result<(), ConfigError> {
     }
     // Another name of an attribute, and what stands where no class allows it: the entry's own check speaks of that.
     for (name, _) in &node.attributes {
-        if attributes::find(name).is_some_and(|row| !row.names.iter().any(|name| seen.contains(name))) {
-            attribute_values(loading, node, name)?;
+        match attributes::find(name) {
+            Some(row) if !row.names.iter().any(|name| seen.contains(name)) => attribute_values(loading, node, name)?,
+            None if base_schema().attribute_description(name.as_bytes()).is_err() => {
+                loading.unknown_attribute(&Line::of_unknown(name, &node.location))?;
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -144,6 +166,11 @@ fn is_elsewhere(row: &Setting, node: &Node) -> bool {
 
 /// The schema of a tree. What another server shows as its own in cn=schema, and cannot be understood here, is passed over.
 pub(super) fn schema(tree: &Tree) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
+    schema_on(tree, &mut Err)
+}
+
+/// The same; `complain` says of each definition that is wrong whether the rest is to be understood without it.
+fn schema_on(tree: &Tree, complain: &mut Complain<'_>) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
     let mut definitions = definitions(tree);
     let topmost = tree.root.children.iter().find(|node| node.kind() == Some(Kind::Schema));
     let topmost = topmost.map(|node| format!("{} {} ", node.location.file, node.rdn()));
@@ -157,10 +184,11 @@ pub(super) fn schema(tree: &Tree) -> Result<(Arc<Schema>, Vec<SchemaStatement>),
         };
         let is_foreign = topmost.as_ref().is_some_and(|file| location.file.starts_with(file));
         let at = definitions.iter().position(|one| one.location == *location);
-        match at.filter(|_| is_foreign) {
-            Some(at) => definitions.remove(at),
-            None => return Err(refusal),
-        };
+        let Some(at) = at else { return Err(refusal) };
+        if !is_foreign {
+            complain(refusal)?;
+        }
+        definitions.remove(at);
     }
 }
 

@@ -15,8 +15,8 @@ mod text;
 mod tree;
 
 pub use change::{ChangeError, Modification, ModificationKind, Stamps};
-pub use folder::{Folder, FolderError};
-pub use load::load;
+pub use folder::{Folder, FolderComplain, FolderError};
+pub use load::{load, survey};
 pub use render::render;
 pub use schema::base_schema;
 pub use text::slapd_conf;

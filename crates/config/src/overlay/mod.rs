@@ -14,7 +14,9 @@ pub use refint::RefintConfig;
 pub use sssvlv::SssvlvConfig;
 pub use unique::{UniqueConfig, UniqueDomain, UniqueUri};
 
-use crate::{ConfigError, DatabaseConfig, DatabaseKind, IndexKinds, IndexSetting, Notice, setting::Setting};
+use crate::{
+    ConfigError, DatabaseConfig, DatabaseKind, IndexKinds, IndexSetting, Notice, NoticeKind, setting::Setting,
+};
 
 /// An overlay that is built.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -110,6 +112,7 @@ impl OverlayConfig {
     /// The attributes that it looks up by equality when an entry is written.
     fn looked_up(&self) -> Vec<String> {
         match &self.settings {
+            OverlaySettings::Memberof(settings) if settings.check_added => vec![settings.member_attribute.clone()],
             OverlaySettings::Memberof(_) | OverlaySettings::Auditlog(_) | OverlaySettings::Sssvlv(_) => Vec::new(),
             OverlaySettings::Refint(settings) => settings.attributes.clone(),
             OverlaySettings::Unique(settings) => settings.unique_attributes(),
@@ -128,39 +131,44 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
             let checked = settings.check(database.suffixes.first());
             checked.map_err(|reason| ConfigError::refused(&overlay.location, reason))?;
         }
-        if overlay.is_disabled {
-            continue;
-        }
-        if overlay.kind() == OverlayKind::Sssvlv {
+        if overlay.kind() == OverlayKind::Sssvlv && !overlay.is_disabled {
             notices.push(Notice {
                 location: overlay.location.clone(),
                 text: "overlay sssvlv: the virtual list view control is not built yet".to_owned(),
+                kind: NoticeKind::Statement,
             });
         }
-        if database.kind != DatabaseKind::Mdb {
-            continue;
-        }
-        for name in overlay.looked_up() {
-            if !is_indexed(database, schema, &name) {
-                let kind = overlay.kind().name();
-                notices.push(Notice {
-                    location: overlay.location.clone(),
-                    text: format!("overlay {kind}: \"{name}\" has no eq index: many writes will read all entries"),
-                });
-            }
-        }
     }
+    let missing = missing_indexes(database, schema);
+    notices.extend(missing.into_iter().map(|(overlay, name)| {
+        let kind = overlay.kind().name();
+        Notice {
+            location: overlay.location.clone(),
+            text: format!("overlay {kind}: \"{name}\" has no eq index: many writes will read all entries"),
+            kind: NoticeKind::Index,
+        }
+    }));
     Ok(notices)
 }
 
-/// Whether an equality index answers for an attribute: its own, or that of a supertype.
-fn is_indexed(database: &DatabaseConfig, schema: &Schema, name: &str) -> bool {
+/// The attributes that overlays of a database look up by equality without an index, each with the overlay.
+pub fn missing_indexes<'a>(database: &'a DatabaseConfig, schema: &Schema) -> Vec<(&'a OverlayConfig, String)> {
+    let is_active = |overlay: &&OverlayConfig| database.kind == DatabaseKind::Mdb && !overlay.is_disabled;
+    let overlays = database.overlays.iter().filter(is_active);
+    let looked_up = overlays.flat_map(|overlay| overlay.looked_up().into_iter().map(move |name| (overlay, name)));
+    looked_up
+        .filter(|(_, name)| !is_indexed(database, schema, name, IndexKinds::EQUALITY))
+        .collect()
+}
+
+/// Whether an index of some of `kinds` answers for an attribute: its own, or that of a supertype.
+pub fn is_indexed(database: &DatabaseConfig, schema: &Schema, name: &str, kinds: IndexKinds) -> bool {
     let Ok(wanted) = schema.attribute_description(name.as_bytes()) else {
         return false;
     };
     let serves = |index: &IndexSetting| {
         let found = schema.attribute_description(index.attribute.as_bytes());
-        index.kinds.contains(IndexKinds::EQUALITY)
+        index.kinds.0 & kinds.0 != 0
             && found.is_ok_and(|indexed| {
                 if index.kinds.contains(IndexKinds::NO_SUBTYPES) {
                     indexed == wanted
@@ -170,7 +178,7 @@ fn is_indexed(database: &DatabaseConfig, schema: &Schema, name: &str) -> bool {
             })
     };
     let is_object_class = &*schema.attribute_type(wanted.attribute_type).oid == "2.5.4.0";
-    is_object_class || database.mdb.indexes.iter().any(serves)
+    (is_object_class && kinds.contains(IndexKinds::EQUALITY)) || database.mdb.indexes.iter().any(serves)
 }
 
 /// All rows of overlays.

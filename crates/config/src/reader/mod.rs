@@ -11,7 +11,7 @@ use ironbark_model::schema::Source;
 pub use files::{Disk, FileSource, Memory};
 pub use words::quote;
 
-use crate::{ConfigError, Setting, table};
+use crate::{ConfigError, Setting, error::Complain, table};
 
 /// One logical line of a configuration file, split into words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +32,16 @@ impl Line {
         match self.arguments.as_slice() {
             [one] if row.is_whole => one.clone(),
             words => words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    /// An attribute of cn=config without a setting; its values are nobody's business.
+    pub(crate) fn of_unknown(keyword: &str, location: &Source) -> Self {
+        Self {
+            location: location.clone(),
+            keyword: keyword.to_owned(),
+            arguments: Vec::new(),
+            raw: String::new(),
         }
     }
 
@@ -57,8 +67,18 @@ impl Line {
 /// A file that cannot be read, is no regular file, includes itself, or nests deeper than [`MAXIMUM_DEPTH`]; a line that is no
 /// UTF-8 or whose quotes do not close; more than [`MAXIMUM_BYTES`] in all.
 pub fn read(path: &str, files: &dyn FileSource) -> Result<Vec<Line>, ConfigError> {
+    read_on(path, files, &mut Err)
+}
+
+/// The same; `complain` says of each error whether reading goes on without the line or the file.
+pub(crate) fn read_on(
+    path: &str,
+    files: &dyn FileSource,
+    complain: &mut Complain<'_>,
+) -> Result<Vec<Line>, ConfigError> {
     let mut reading = Reading {
         files,
+        complain,
         stack: Vec::new(),
         bytes: 0,
         lines: Vec::new(),
@@ -75,6 +95,7 @@ pub const MAXIMUM_BYTES: usize = 64 << 20;
 
 struct Reading<'a> {
     files: &'a dyn FileSource,
+    complain: &'a mut Complain<'a>,
     /// Identities of the files being read, outermost first.
     stack: Vec<String>,
     bytes: usize,
@@ -92,16 +113,18 @@ impl Reading<'_> {
         };
         let identity = self.files.identity(path);
         if self.stack.contains(&identity) {
-            return Err(refused(format!("file \"{path}\" includes itself")));
+            return (self.complain)(refused(format!("file \"{path}\" includes itself")));
         }
         if self.stack.len() >= MAXIMUM_DEPTH {
-            return Err(refused(format!("nested deeper than {MAXIMUM_DEPTH} files")));
+            return (self.complain)(refused(format!("nested deeper than {MAXIMUM_DEPTH} files")));
         }
         let budget = MAXIMUM_BYTES - self.bytes;
-        let bytes = self
-            .files
-            .read(path, budget)
-            .map_err(|error| refused(format!("could not read config file \"{path}\": {error}")))?;
+        let bytes = match self.files.read(path, budget) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                return (self.complain)(refused(format!("could not read config file \"{path}\": {error}")));
+            }
+        };
         if bytes.len() > budget {
             return Err(refused(format!("configuration is larger than {MAXIMUM_BYTES} bytes")));
         }
@@ -113,12 +136,18 @@ impl Reading<'_> {
                 file: Arc::clone(&file),
                 line: number,
             };
-            let Some(line) = parse_line(&location, &text)? else {
-                continue;
+            let line = match parse_line(&location, &text) {
+                Ok(Some(line)) => line,
+                Ok(None) => continue,
+                Err(error) => {
+                    (self.complain)(error)?;
+                    continue;
+                }
             };
             if line.keyword.eq_ignore_ascii_case("include") {
                 let [included] = line.arguments.as_slice() else {
-                    return Err(ConfigError::refused(&location, "<include> takes one <file> argument"));
+                    (self.complain)(ConfigError::refused(&location, "<include> takes one <file> argument"))?;
+                    continue;
                 };
                 self.file(included, Some(&location))?;
             } else {

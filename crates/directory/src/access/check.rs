@@ -18,7 +18,7 @@ use ironbark_config::{
 use ironbark_model::{
     Attribute, AttributeDescription, Dn, Schema, Truth,
     entry::EntrySource,
-    schema::{ClassNumber, Source as Location, TypeNumber},
+    schema::{ClassNumber, TypeNumber},
 };
 
 use super::{
@@ -46,10 +46,10 @@ pub(crate) struct Check<'a> {
 
 /// What was decided, and by what.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Decision<'a> {
+pub(crate) struct Decision {
     pub(crate) privileges: Privileges,
-    /// The rule, where it stands, and the number of its clause from 1 on; 0 for the implicit one.
-    pub(crate) by: Option<(&'a Location, usize)>,
+    /// The rule, by its place among the compiled ones, and the number of its clause from 1 on; 0 for the implicit one.
+    pub(crate) by: Option<(usize, usize)>,
     /// Whether another value of the attribute, or another entry of the same kind, may be decided about differently.
     pub(super) is_single: bool,
 }
@@ -150,17 +150,17 @@ impl<'a> Check<'a> {
     }
 
     /// The decision and what it came from.
-    pub(crate) fn decide(&self, target: Target<'_>) -> Decision<'a> {
+    pub(crate) fn decide(&self, target: Target<'_>) -> Decision {
         let mut decision = Decision::default();
         if self.rules.is_empty() {
             decision.privileges = AccessLevel::Read.privileges();
             return decision;
         }
-        for rule in &self.rules.rules {
+        for (place, rule) in self.rules.rules.iter().enumerate() {
             let Some(matched) = self.is_about(rule, target, &mut decision.is_single) else {
                 continue;
             };
-            match self.apply(rule, &matched, target, &mut decision) {
+            match self.apply((place, rule), &matched, target, &mut decision) {
                 Control::Break => {}
                 Control::Stop | Control::Continue => return decision,
             }
@@ -173,21 +173,27 @@ impl<'a> Check<'a> {
     }
 
     /// Runs through the clauses of a rule that is about the target.
-    fn apply(&self, rule: &'a Rule, matched: &Matched, target: Target<'_>, decision: &mut Decision<'a>) -> Control {
+    fn apply(
+        &self,
+        (place, rule): (usize, &Rule),
+        matched: &Matched,
+        target: Target<'_>,
+        decision: &mut Decision,
+    ) -> Control {
         let value = target.value();
         for (number, clause) in rule.by.iter().enumerate() {
             if !self.is_meant(clause, matched, value, &mut decision.is_single) {
                 continue;
             }
             decision.privileges = clause.grant.kind.apply(decision.privileges);
-            decision.by = Some((&rule.location, number + 1));
+            decision.by = Some((place, number + 1));
             if clause.control != Control::Continue {
                 return clause.control;
             }
         }
         // The implicit `by * none stop`.
         decision.privileges = Privileges::default();
-        decision.by = Some((&rule.location, 0));
+        decision.by = Some((place, 0));
         Control::Stop
     }
 

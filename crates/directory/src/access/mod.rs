@@ -5,6 +5,7 @@
 //!
 //! Invariant: [`visible`] is the only constructor of [`VisibleEntry`], and only a `VisibleEntry` can be encoded to a client.
 
+mod appraise;
 mod check;
 mod decisions;
 mod lookup;
@@ -20,7 +21,10 @@ use ironbark_config::access::Privileges;
 use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, ResultCode};
 use ironbark_store::{EntryId, Record, View};
 
-pub use self::subject::Subject;
+pub use self::{
+    appraise::{Appraisal, Granted},
+    subject::Subject,
+};
 pub(crate) use self::{
     check::Check,
     decisions::{Standing, Standings},

@@ -10,7 +10,7 @@ use ironbark_config::{
     },
 };
 use ironbark_ldap_proto::controls::{ControlKind, REGISTRY};
-use ironbark_model::{CompiledFilter, Filter, Schema, matching::MatchingRule, schema::Source};
+use ironbark_model::{CompiledFilter, Filter, Schema, matching::MatchingRule};
 
 use super::set::Program;
 
@@ -52,7 +52,6 @@ pub(super) struct Rule {
     pub(super) operation: Option<(Operations, Option<String>)>,
     pub(super) control: Option<ControlKind>,
     pub(super) by: Vec<Clause>,
-    pub(super) location: Source,
 }
 
 /// `val=`.
@@ -182,7 +181,6 @@ impl Rules {
             operation,
             control: control.transpose()?,
             by,
-            location: rule.location.clone(),
         });
         Ok(())
     }

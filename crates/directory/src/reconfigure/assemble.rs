@@ -21,6 +21,14 @@ pub(crate) fn without_databases(read: &ironbark_config::Configuration) -> Result
     configuration(read.clone(), Vec::new(), &[], Arc::default())
 }
 
+/// The same with contexts that nobody serves.
+pub(crate) fn with_contexts(
+    read: &ironbark_config::Configuration,
+    contexts: Vec<Arc<Context>>,
+) -> Result<Configuration, OpenError> {
+    configuration(read.clone(), contexts, &[], Arc::default())
+}
+
 /// Keeps the schema when the definitions are the same: everything that was resolved against the new one means the same under the old.
 pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_config::Configuration) {
     fn content(statement: &SchemaStatement) -> (SchemaKind, &str, &[String]) {

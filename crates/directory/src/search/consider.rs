@@ -174,7 +174,10 @@ impl SearchRun {
         }
         parts.names.write_dn(view, record, parts.dn)?;
         if standing.is_some() {
-            parts.name.parse_into(&configuration.schema, parts.dn.as_bytes()).map_err(|_| damaged_name())?;
+            parts
+                .name
+                .parse_into(&configuration.schema, parts.dn.as_bytes())
+                .map_err(|_| damaged_name())?;
         }
         let named = (source, &*parts.name);
         let check = access::check_remembered(&configuration, context, subject, named, standing.as_ref());

@@ -9,7 +9,7 @@ use super::{
     target::{Target, Walk},
 };
 use crate::{
-    statistics::{FilterCost, Searched, text_of},
+    statistics::{FilterCost, Searched, filter_without_values},
     worker::Scratch,
 };
 
@@ -96,7 +96,7 @@ pub(super) struct SearchDetail<'a>(pub(super) &'a SearchRun);
 impl Display for SearchDetail<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
         let run = self.0;
-        let filter = text_of(&run.configuration.schema, &run.filter);
+        let filter = filter_without_values(&run.configuration.schema, &run.filter);
         write!(
             f,
             "nentries={} examined={} filter=\"{filter}\" plan=\"{}\"",

@@ -202,7 +202,7 @@ fn shape_of(searched: &Searched<'_>) -> FilterShape {
     });
     FilterShape {
         database: searched.suffix.into(),
-        filter: text_of(searched.schema, searched.filter).into(),
+        filter: filter_without_values(searched.schema, searched.filter).into(),
         indexed: searched.plan.indexed,
         terms: terms.collect(),
         cost: searched.cost,
@@ -260,7 +260,7 @@ fn end_of(node: &Node) -> Option<u32> {
 }
 
 /// The filter with `?` in place of values; cut off where it is long.
-pub(crate) fn text_of(schema: &Schema, filter: &CompiledFilter) -> String {
+pub fn filter_without_values(schema: &Schema, filter: &CompiledFilter) -> String {
     let mut text = String::new();
     let mut open: Vec<u32> = Vec::new();
     for (at, node) in (0_u32..).zip(&filter.nodes) {

@@ -1,6 +1,5 @@
 //! `ironbark advise`: reads from cn=Monitor what a server has been asked, and says which indexes would pay.
 
-mod analysis;
 mod report;
 
 use std::{path::PathBuf, time::Duration};
@@ -9,8 +8,8 @@ use clap::Args;
 use ironbark_client::{Client, Search, SearchEntry};
 use ironbark_ldap_proto::{Filter, Scope};
 
-use self::analysis::{Asked, Database, Index, Kind, Term};
 use super::connect::connect;
+use crate::index_advice::{self, Asked, Database, Index, Kind, Term};
 
 /// Options of `ironbark advise`.
 #[derive(Debug, Args)]
@@ -28,7 +27,7 @@ pub(crate) struct Advise {
     #[arg(short = 'y', long, requires = "bind_dn", value_name = "FILE")]
     password_file: Option<PathBuf>,
     /// Entries that a search must look at in vain, on average, to be worth an index
-    #[arg(long, default_value_t = 100, value_name = "ENTRIES")]
+    #[arg(long, default_value_t = index_advice::THRESHOLD, value_name = "ENTRIES")]
     threshold: u64,
     /// Seconds to wait for an answer at most
     #[arg(long, default_value_t = 10)]
@@ -56,7 +55,7 @@ impl Advise {
                 self.url
             ));
         }
-        let advice = analysis::advise(&databases, self.threshold);
+        let advice = index_advice::advise(&databases, self.threshold);
         print!("{}", report::text(&databases, &advice));
         Ok(())
     }
@@ -124,7 +123,7 @@ fn databases(entries: &[SearchEntry]) -> Vec<Database> {
                 .filter_map(|text| term(text))
                 .collect(),
             searches: number(entry, "ironbarkSearches"),
-            candidates: number(entry, "ironbarkCandidates"),
+            candidates: Some(number(entry, "ironbarkCandidates")),
             entries: number(entry, "ironbarkEntries"),
         };
         if let Some(database) = databases.iter_mut().find(|database| database.suffix == suffix) {

@@ -1,11 +1,8 @@
 //! Advice as text: what would pay and why, the lines to configure it in both forms, and what nobody uses.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write as _,
-};
+use std::fmt::Write as _;
 
-use super::analysis::{Database, Kind, Proposal};
+use crate::index_advice::{self, Database, Proposal, words};
 
 /// Filters that are named for one proposal.
 const MOST_FILTERS: usize = 3;
@@ -62,54 +59,38 @@ fn explain(text: &mut String, proposal: &Proposal) {
     }
 }
 
-/// The lines for slapd.conf and for ldapmodify. An attribute has one line, so that one that is there is replaced.
+/// The lines for slapd.conf and for ldapmodify.
 fn lines(text: &mut String, database: &Database, proposals: &[Proposal]) {
-    let mut wanted: BTreeMap<&str, BTreeSet<Kind>> = BTreeMap::new();
-    for term in proposals.iter().flat_map(|proposal| &proposal.indexes) {
-        wanted.entry(&term.attribute).or_default().insert(term.kind);
-    }
-    let present = |attribute: &str| -> BTreeSet<Kind> {
-        let of_it = database
-            .indexes
-            .iter()
-            .filter(|index| index.term.attribute.eq_ignore_ascii_case(attribute));
-        of_it.map(|index| index.term.kind).collect()
-    };
-    let words = |kinds: &BTreeSet<Kind>| kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(",");
+    let wanted = index_advice::lines(database, proposals);
     text.push_str("  in slapd.conf:\n");
-    for (attribute, kinds) in &wanted {
-        let before = present(attribute);
-        if !before.is_empty() {
-            let _ = writeln!(text, "    # in place of {attribute} {}", words(&before));
+    for line in &wanted {
+        if !line.before.is_empty() {
+            let _ = writeln!(text, "    # in place of {} {}", line.attribute, words(&line.before));
         }
-        let _ = writeln!(text, "    index {attribute} {}", words(&(&before | kinds)));
+        let _ = writeln!(text, "    index {}", line.text());
     }
     let _ = writeln!(
         text,
         "  for ldapmodify:\n    dn: olcDatabase={{{}}}mdb,cn=config\n    changetype: modify",
         database.number
     );
-    for (attribute, _) in wanted.iter().filter(|(attribute, _)| !present(attribute).is_empty()) {
-        let before = words(&present(attribute));
+    for line in wanted.iter().filter(|line| !line.before.is_empty()) {
+        let (attribute, before) = (&line.attribute, words(&line.before));
         let _ = writeln!(
             text,
             "    delete: olcDbIndex\n    olcDbIndex: {attribute} {before}\n    -"
         );
     }
     text.push_str("    add: olcDbIndex\n");
-    for (attribute, kinds) in &wanted {
-        let _ = writeln!(
-            text,
-            "    olcDbIndex: {attribute} {}",
-            words(&(&present(attribute) | kinds))
-        );
+    for line in &wanted {
+        let _ = writeln!(text, "    olcDbIndex: {}", line.text());
     }
 }
 
 /// Indexes that cost writes and serve nobody; objectClass is always indexed.
 fn unused(text: &mut String, database: &Database) {
     let is_unused =
-        |index: &&super::analysis::Index| index.uses == 0 && !index.term.attribute.eq_ignore_ascii_case("objectClass");
+        |index: &&index_advice::Index| index.uses == 0 && !index.term.attribute.eq_ignore_ascii_case("objectClass");
     let names: Vec<_> = database
         .indexes
         .iter()
@@ -124,7 +105,7 @@ fn unused(text: &mut String, database: &Database) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::own::advise::analysis::{Asked, Index, Term, advise};
+    use crate::index_advice::{Asked, Index, Kind, Term, advise};
 
     #[test]
     fn advice_has_both_forms_of_configuration() {
@@ -147,7 +128,7 @@ mod tests {
                     (term("mail", Kind::Substring), false),
                 ],
                 searches: 4,
-                candidates: 4_000,
+                candidates: Some(4_000),
                 entries: 8,
             }],
         };

@@ -7,9 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ironbark_ldap_proto::Filter;
 
+/// Entries that a search must look at in vain, on average, to be worth an index.
+pub(crate) const THRESHOLD: u64 = 100;
+
 /// A kind of index, in the order in which one is preferred for a conjunction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Equality,
     Substring,
     Approximate,
@@ -18,61 +21,62 @@ pub(super) enum Kind {
 
 /// An index that is there or not.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Term {
-    pub(super) attribute: String,
-    pub(super) kind: Kind,
+pub(crate) struct Term {
+    pub(crate) attribute: String,
+    pub(crate) kind: Kind,
 }
 
 /// An index that is configured, and how many searches have used it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Index {
-    pub(super) term: Term,
-    pub(super) uses: u64,
+pub(crate) struct Index {
+    pub(crate) term: Term,
+    pub(crate) uses: u64,
 }
 
 /// Searches with the same filter but for values.
 #[derive(Clone, Debug)]
-pub(super) struct Asked {
-    pub(super) filter: String,
+pub(crate) struct Asked {
+    pub(crate) filter: String,
     /// What the planner looked up, and whether an index had it.
-    pub(super) terms: Vec<(Term, bool)>,
-    pub(super) searches: u64,
-    pub(super) candidates: u64,
-    pub(super) entries: u64,
+    pub(crate) terms: Vec<(Term, bool)>,
+    pub(crate) searches: u64,
+    /// Entries that were looked at; `None`: nobody counted, and a search that is here was too slow.
+    pub(crate) candidates: Option<u64>,
+    pub(crate) entries: u64,
 }
 
 /// A database, and what was asked of it.
 #[derive(Clone, Debug)]
-pub(super) struct Database {
-    pub(super) suffix: String,
+pub(crate) struct Database {
+    pub(crate) suffix: String,
     /// As in `olcDatabase={1}mdb`.
-    pub(super) number: String,
-    pub(super) entries: u64,
-    pub(super) indexes: Vec<Index>,
-    pub(super) asked: Vec<Asked>,
+    pub(crate) number: String,
+    pub(crate) entries: u64,
+    pub(crate) indexes: Vec<Index>,
+    pub(crate) asked: Vec<Asked>,
 }
 
 /// Indexes that belong together, and what they would have spared.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(super) struct Proposal {
-    pub(super) indexes: BTreeSet<Term>,
-    pub(super) searches: u64,
-    /// Entries that were looked at, and those of them that were returned.
-    pub(super) candidates: u64,
-    pub(super) entries: u64,
-    pub(super) filters: Vec<String>,
+pub(crate) struct Proposal {
+    pub(crate) indexes: BTreeSet<Term>,
+    pub(crate) searches: u64,
+    /// Entries that were looked at as far as they were counted, and entries that were returned.
+    pub(crate) candidates: u64,
+    pub(crate) entries: u64,
+    pub(crate) filters: Vec<String>,
 }
 
 impl Proposal {
     /// Entries that were looked at in vain.
-    pub(super) fn gain(&self) -> u64 {
+    pub(crate) fn gain(&self) -> u64 {
         self.candidates.saturating_sub(self.entries)
     }
 }
 
 impl Kind {
     /// The kind that serves a kind of match, as the log names it.
-    pub(super) fn of_match(word: &str) -> Option<Self> {
+    pub(crate) fn of_match(word: &str) -> Option<Self> {
         Some(match word {
             // Keys in order serve both.
             "equality" | "inequality" => Self::Equality,
@@ -84,7 +88,7 @@ impl Kind {
     }
 
     /// The word of `index`.
-    pub(super) fn word(self) -> &'static str {
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Equality => "eq",
             Self::Substring => "sub",
@@ -102,7 +106,7 @@ impl Kind {
 
 impl Index {
     /// `uid eq 17`.
-    pub(super) fn parse(text: &str) -> Option<Self> {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let (attribute, kind, uses) = (words.next()?, words.next()?, words.next()?);
         let term = Term {
@@ -116,19 +120,111 @@ impl Index {
     }
 }
 
+/// The `index` line of an attribute.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct IndexLine {
+    pub(crate) attribute: String,
+    /// What is there; nothing: the line is new.
+    pub(crate) before: BTreeSet<Kind>,
+    /// What is there and what would pay.
+    pub(crate) after: BTreeSet<Kind>,
+}
+
+impl IndexLine {
+    /// `sn eq,pres`.
+    pub(crate) fn text(&self) -> String {
+        format!("{} {}", self.attribute, words(&self.after))
+    }
+}
+
+/// `eq,pres`.
+pub(crate) fn words(kinds: &BTreeSet<Kind>) -> String {
+    kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(",")
+}
+
+/// The lines that proposals make. An attribute has one, so that one that is there is replaced.
+pub(crate) fn lines(database: &Database, proposals: &[Proposal]) -> Vec<IndexLine> {
+    let mut wanted: BTreeMap<&str, BTreeSet<Kind>> = BTreeMap::new();
+    for term in proposals.iter().flat_map(|proposal| &proposal.indexes) {
+        wanted.entry(&term.attribute).or_default().insert(term.kind);
+    }
+    let line = |(attribute, kinds): (&str, BTreeSet<Kind>)| {
+        let present = database
+            .indexes
+            .iter()
+            .filter(|index| index.term.attribute.eq_ignore_ascii_case(attribute));
+        let before: BTreeSet<Kind> = present.map(|index| index.term.kind).collect();
+        IndexLine {
+            attribute: attribute.to_owned(),
+            after: &before | &kinds,
+            before,
+        }
+    };
+    wanted.into_iter().map(line).collect()
+}
+
+/// The items of a filter, as an index would serve them.
+pub(crate) fn terms(filter: &Filter<'_>) -> Vec<Term> {
+    let mut found = Vec::new();
+    collect_terms(filter, &mut found);
+    found
+}
+
+/// Filters nest as deep as their parser lets them.
+fn collect_terms(filter: &Filter<'_>, found: &mut Vec<Term>) {
+    match filter {
+        Filter::And(operands) | Filter::Or(operands) => {
+            for operand in operands {
+                collect_terms(operand, found);
+            }
+        }
+        Filter::Not(operand) => collect_terms(operand, found),
+        item => found.extend(term_of(item).map(|(attribute, kind)| Term {
+            attribute: String::from_utf8_lossy(type_of(attribute)).into_owned(),
+            kind,
+        })),
+    }
+}
+
+/// An attribute description without its options.
+fn type_of(attribute: &[u8]) -> &[u8] {
+    attribute.split(|&byte| byte == b';').next().unwrap_or_default()
+}
+
+/// What an item asks of an index.
+fn term_of<'f>(item: &'f Filter<'_>) -> Option<(&'f [u8], Kind)> {
+    Some(match item {
+        Filter::Equality(item) | Filter::GreaterOrEqual(item) | Filter::LessOrEqual(item) => {
+            (&*item.attribute, Kind::Equality)
+        }
+        Filter::Approx(item) => (&*item.attribute, Kind::Approximate),
+        Filter::Substrings { attribute, .. } => (&**attribute, Kind::Substring),
+        Filter::Present(attribute) => (&**attribute, Kind::Presence),
+        Filter::Extensible {
+            attribute: Some(attribute),
+            ..
+        } => (&**attribute, Kind::Equality),
+        Filter::And(_) | Filter::Or(_) | Filter::Not(_) | Filter::Extensible { attribute: None, .. } => return None,
+    })
+}
+
 /// Proposals for each database, those first that would have spared most.
-pub(super) fn advise(databases: &[Database], threshold: u64) -> Vec<Vec<Proposal>> {
+pub(crate) fn advise(databases: &[Database], threshold: u64) -> Vec<Vec<Proposal>> {
     databases
         .iter()
         .map(|database| proposals(database, threshold))
         .collect()
 }
 
-fn proposals(database: &Database, threshold: u64) -> Vec<Proposal> {
+pub(crate) fn proposals(database: &Database, threshold: u64) -> Vec<Proposal> {
     let mut found: BTreeMap<BTreeSet<Term>, Proposal> = BTreeMap::new();
     for asked in &database.asked {
-        let vain = asked.candidates.saturating_sub(asked.entries);
-        if asked.searches == 0 || vain / asked.searches < threshold.max(1) {
+        let is_cheap = |candidates: u64| {
+            let vain = candidates.saturating_sub(asked.entries);
+            vain.checked_div(asked.searches)
+                .is_none_or(|each| each < threshold.max(1))
+        };
+        if asked.searches == 0 || asked.candidates.is_some_and(is_cheap) {
             continue;
         }
         let Some(indexes) = wanted(asked) else { continue };
@@ -136,9 +232,9 @@ fn proposals(database: &Database, threshold: u64) -> Vec<Proposal> {
             indexes,
             ..Proposal::default()
         });
-        proposal.searches += asked.searches;
-        proposal.candidates += asked.candidates;
-        proposal.entries += asked.entries;
+        proposal.searches = proposal.searches.saturating_add(asked.searches);
+        proposal.candidates = proposal.candidates.saturating_add(asked.candidates.unwrap_or_default());
+        proposal.entries = proposal.entries.saturating_add(asked.entries);
         if !proposal.filters.contains(&asked.filter) {
             proposal.filters.push(asked.filter.clone());
         }
@@ -206,16 +302,10 @@ fn lack(filter: &Filter<'_>, terms: &[(Term, bool)], improves: bool) -> Lack {
             }
         }
         Filter::Not(_) => Lack::Hope,
-        Filter::Equality(item) => of_item(&item.attribute, Kind::Equality, terms),
-        Filter::GreaterOrEqual(item) | Filter::LessOrEqual(item) => of_item(&item.attribute, Kind::Equality, terms),
-        Filter::Approx(item) => of_item(&item.attribute, Kind::Approximate, terms),
-        Filter::Substrings { attribute, .. } => of_item(attribute, Kind::Substring, terms),
-        Filter::Present(attribute) => of_item(attribute, Kind::Presence, terms),
-        Filter::Extensible {
-            attribute: Some(attribute),
-            ..
-        } => of_item(attribute, Kind::Equality, terms),
-        Filter::Extensible { attribute: None, .. } => Lack::Hope,
+        item => match term_of(item) {
+            Some((attribute, kind)) => of_item(attribute, kind, terms),
+            None => Lack::Hope,
+        },
     }
 }
 
@@ -245,7 +335,7 @@ fn best(operands: impl Iterator<Item = Lack>, improves: bool) -> Lack {
 
 /// What was found for an item; one that the planner did not look up tells nothing.
 fn of_item(attribute: &[u8], kind: Kind, terms: &[(Term, bool)]) -> Lack {
-    let name = attribute.split(|&byte| byte == b';').next().unwrap_or_default();
+    let name = type_of(attribute);
     let same = |term: &Term| term.kind == kind && term.attribute.as_bytes().eq_ignore_ascii_case(name);
     match terms.iter().find(|(term, _)| same(term)) {
         Some((term, indexed)) => Lack::of_item(term, *indexed),
@@ -266,7 +356,7 @@ mod tests {
             filter: filter.to_owned(),
             terms: terms.iter().map(term).collect(),
             searches: 10,
-            candidates: 10_000,
+            candidates: Some(10_000),
             entries: 10,
         }
     }
@@ -316,9 +406,9 @@ mod tests {
     fn filters_that_want_the_same_index_are_added_up_and_the_greatest_gain_comes_first() {
         let (sn, mail) = (("sn", Kind::Equality, false), ("mail", Kind::Equality, false));
         let mut small = asked("(mail=?)", &[mail]);
-        small.candidates = 2_000;
+        small.candidates = Some(2_000);
         let mut cheap = asked("(mail=?)", &[("l", Kind::Equality, false)]);
-        cheap.candidates = 200;
+        cheap.candidates = Some(200);
         let database = Database {
             suffix: "dc=a".to_owned(),
             number: "1".to_owned(),

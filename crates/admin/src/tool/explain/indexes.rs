@@ -1,0 +1,67 @@
+//! Indexes that the configuration itself shows to be needed.
+
+use ironbark_config::{DatabaseKind, IndexKinds, Setting, overlay};
+
+use super::{
+    finding::{Class, Findings},
+    subject::Subject,
+};
+
+/// What replication looks up.
+const REPLICATED: &[&str] = &["entryUUID", "entryCSN"];
+
+/// Adds the indexes that overlays and replication look values up in, and that are not there.
+pub(super) fn find(subject: &Subject, findings: &mut Findings) {
+    let schema = &*subject.configuration.schema;
+    for (position, database) in subject.configuration.databases.iter().enumerate() {
+        if database.kind != DatabaseKind::Mdb || database.disabled {
+            continue;
+        }
+        for (overlay, attribute) in overlay::missing_indexes(database, schema) {
+            let reason = format!(
+                "overlay {} looks {attribute} up with each write, and reads all entries without an eq index",
+                overlay.kind().name()
+            );
+            let place = subject.database(position);
+            findings.note(
+                Class::Missing,
+                place,
+                subject.name("index"),
+                reason,
+                advice(subject, &attribute),
+            );
+        }
+        if !is_replicated(subject, position) {
+            continue;
+        }
+        for attribute in REPLICATED {
+            if !overlay::is_indexed(database, schema, attribute, IndexKinds::EQUALITY) {
+                let reason = format!("replication looks entries up by {attribute}");
+                findings.note(
+                    Class::Missing,
+                    subject.database(position),
+                    subject.name("index"),
+                    reason,
+                    advice(subject, attribute),
+                );
+            }
+        }
+    }
+}
+
+fn advice(subject: &Subject, attribute: &str) -> String {
+    format!("write {}", subject.line("index", &format!("{attribute} eq")))
+}
+
+/// Whether a database is a provider or a consumer, even if the server does not have that part yet.
+fn is_replicated(subject: &Subject, position: usize) -> bool {
+    subject.of_database(position).any(|statement| {
+        let argument = statement.line.arguments.first().map(String::as_str).unwrap_or_default();
+        let name = argument.rsplit('}').next().unwrap_or_default();
+        match statement.row.map(Setting::name) {
+            Some("syncrepl") => true,
+            Some("overlay") => name.eq_ignore_ascii_case("syncprov"),
+            _ => false,
+        }
+    })
+}

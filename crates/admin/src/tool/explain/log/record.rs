@@ -1,0 +1,269 @@
+//! What a log says, gathered: searches that found no index, added up by their filters.
+//!
+//! A line of what is not indexed does not name its search: it belongs to the latest one that asks for the attribute. What a search has
+//! cost is known when all its lines have been read, which is when others have pushed it out.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+
+use ironbark_config::{Configuration, DatabaseKind, overlay};
+use ironbark_directory::filter_without_values;
+use ironbark_model::{CompiledFilter, Dn, Filter};
+
+use super::{
+    kinds_of,
+    line::{self, Event, Key},
+};
+use crate::{
+    index_advice::{self, Asked, Kind, Term},
+    tool::chosen::database_of,
+};
+
+/// Searches whose lines may still come.
+const MOST_OPEN: usize = 4096;
+/// Latest searches that a line of what is not indexed may belong to.
+const MOST_RECENT: usize = 64;
+/// Different filters that are remembered.
+const MOST_SHAPES: usize = 4096;
+/// Nesting of filters.
+const MOST_DEPTH: usize = 64;
+/// A search that takes so long, and so long for each entry that it returns, has looked at many in vain.
+const SLOW_MICROS: u64 = 100_000;
+const SLOW_MICROS_EACH: u64 = 1_000;
+
+/// A search as far as it is known.
+#[derive(Default)]
+struct Open {
+    base: Option<String>,
+    filter: String,
+    is_unindexed: bool,
+    micros: u64,
+    entries: u64,
+    examined: Option<u64>,
+}
+
+/// What tells searches apart: the database by its position, the filter, and whether the entries examined are known.
+type Shape = (Option<usize>, String, bool);
+
+/// The record.
+pub(super) struct Record<'a> {
+    configuration: &'a Configuration,
+    open: HashMap<Key, Open>,
+    /// Keys of `open`, the oldest first.
+    order: VecDeque<Key>,
+    shapes: BTreeMap<Shape, Asked>,
+}
+
+impl<'a> Record<'a> {
+    pub(super) fn new(configuration: &'a Configuration) -> Self {
+        Self {
+            configuration,
+            open: HashMap::new(),
+            order: VecDeque::new(),
+            shapes: BTreeMap::new(),
+        }
+    }
+
+    pub(super) fn line(&mut self, text: &str) {
+        match line::parse(text) {
+            None => {}
+            Some(Event::Search { key, base, filter }) => {
+                self.begin(
+                    key,
+                    Open {
+                        base: Some(base),
+                        filter,
+                        ..Open::default()
+                    },
+                );
+            }
+            Some(Event::Result { key, micros, entries }) => {
+                if let Some(open) = self.open.get_mut(&key) {
+                    (open.micros, open.entries) = (micros, entries);
+                }
+            }
+            Some(Event::Slow {
+                key,
+                entries,
+                examined,
+                filter,
+            }) => match self.open.get_mut(&key) {
+                Some(open) => (open.entries, open.examined) = (entries, Some(examined)),
+                None => self.begin(
+                    key,
+                    Open {
+                        filter,
+                        entries,
+                        examined: Some(examined),
+                        ..Open::default()
+                    },
+                ),
+            },
+            Some(Event::NotIndexed { attribute, kind }) => self.not_indexed(&attribute, kind),
+        }
+    }
+
+    /// What is open has no more lines.
+    pub(super) fn end_of_log(&mut self) {
+        self.order.clear();
+        for (_, open) in std::mem::take(&mut self.open) {
+            self.count(&open);
+        }
+    }
+
+    /// What was asked of each database; `None`: nobody knows of which.
+    pub(super) fn into_asked(self) -> BTreeMap<Option<usize>, Vec<Asked>> {
+        let mut found: BTreeMap<Option<usize>, Vec<Asked>> = BTreeMap::new();
+        for ((database, _, _), asked) in self.shapes {
+            found.entry(database).or_default().push(asked);
+        }
+        found
+    }
+
+    fn begin(&mut self, key: Key, open: Open) {
+        match self.open.insert(key, open) {
+            // The server was started anew.
+            Some(earlier) => self.count(&earlier),
+            None => self.order.push_back(key),
+        }
+        while self.order.len() > MOST_OPEN {
+            if let Some(oldest) = self.order.pop_front().and_then(|key| self.open.remove(&key)) {
+                self.count(&oldest);
+            }
+        }
+    }
+
+    fn not_indexed(&mut self, attribute: &str, kind: Kind) {
+        let recent = self.order.iter().rev().take(MOST_RECENT);
+        let asks = |open: &Open| asks_for(&open.filter, attribute);
+        let found = recent.copied().find(|key| self.open.get(key).is_some_and(asks));
+        if let Some(open) = found.and_then(|key| self.open.get_mut(&key)) {
+            open.is_unindexed = true;
+            return;
+        }
+        let filter = match kind {
+            Kind::Equality => format!("({attribute}=?)"),
+            Kind::Substring => format!("({attribute}=*?*)"),
+            Kind::Approximate => format!("({attribute}~=?)"),
+            Kind::Presence => format!("({attribute}=*)"),
+        };
+        self.count(&Open {
+            filter,
+            is_unindexed: true,
+            ..Open::default()
+        });
+    }
+
+    /// Adds a search to those with the same filter, if it was costly.
+    fn count(&mut self, open: &Open) {
+        let each = open.micros / open.entries.saturating_add(1);
+        let is_slow = open.micros >= SLOW_MICROS && each >= SLOW_MICROS_EACH;
+        if !open.is_unindexed && !is_slow && open.examined.is_none() {
+            return;
+        }
+        let schema = &*self.configuration.schema;
+        let Ok(filter) = Filter::parse(open.filter.as_bytes(), MOST_DEPTH) else {
+            return;
+        };
+        let mut compiled = CompiledFilter::default();
+        compiled.compile(schema, &filter);
+        let filter = filter_without_values(schema, &compiled);
+        let Ok(database) = self.database(open.base.as_deref()) else {
+            return;
+        };
+        let shape = (database, filter, open.examined.is_some());
+        if self.shapes.len() >= MOST_SHAPES && !self.shapes.contains_key(&shape) {
+            return;
+        }
+        let (configuration, filter) = (self.configuration, shape.1.clone());
+        let asked = self.shapes.entry(shape).or_insert_with(|| Asked {
+            terms: terms(configuration, database, &filter),
+            filter,
+            searches: 0,
+            candidates: open.examined.map(|_| 0),
+            entries: 0,
+        });
+        asked.searches = asked.searches.saturating_add(1);
+        asked.entries = asked.entries.saturating_add(open.entries);
+        if let (Some(candidates), Some(examined)) = (&mut asked.candidates, open.examined) {
+            *candidates = candidates.saturating_add(examined);
+        }
+    }
+
+    /// The stored database that a search is about: by its base, or the only one. `Ok(None)`: nobody knows.
+    fn database(&self, base: Option<&str>) -> Result<Option<usize>, Elsewhere> {
+        let databases = &self.configuration.databases;
+        let is_stored = |at: &usize| databases.get(*at).is_some_and(|one| one.kind == DatabaseKind::Mdb);
+        let Some(base) = base else {
+            let mut stored = (0..databases.len()).filter(is_stored);
+            return Ok(stored.next().filter(|_| stored.next().is_none()));
+        };
+        let dn = Dn::parse(&self.configuration.schema, base.as_bytes()).map_err(|_| Elsewhere)?;
+        let found = database_of(self.configuration, &dn).filter(is_stored);
+        found.map(Some).ok_or(Elsewhere)
+    }
+}
+
+/// A search is about no stored database of this configuration.
+struct Elsewhere;
+
+/// Whether an item of a filter, as text, is about an attribute.
+fn asks_for(filter: &str, attribute: &str) -> bool {
+    filter.match_indices('(').any(|(at, _)| {
+        let rest = filter.get(at + 1..).unwrap_or_default();
+        let name = rest.get(..attribute.len());
+        let behind = rest.get(attribute.len()..).unwrap_or_default();
+        name.is_some_and(|name| name.eq_ignore_ascii_case(attribute))
+            && behind.starts_with(['=', '>', '<', '~', ':', ';'])
+    })
+}
+
+/// The items of a filter that an index could serve, and whether the configuration has it.
+fn terms(configuration: &Configuration, database: Option<usize>, filter: &str) -> Vec<(Term, bool)> {
+    let Ok(filter) = Filter::parse(filter.as_bytes(), MOST_DEPTH) else {
+        return Vec::new();
+    };
+    let settings = database.and_then(|at| configuration.databases.get(at));
+    let schema = &*configuration.schema;
+    let terms = index_advice::terms(&filter).into_iter();
+    let possible = terms.filter(|term| may_be_indexed(configuration, term));
+    possible
+        .map(|term| {
+            let is_there = settings
+                .is_some_and(|settings| overlay::is_indexed(settings, schema, &term.attribute, kinds_of(term.kind)));
+            (term, is_there)
+        })
+        .collect()
+}
+
+/// Whether the server takes such an index, and would ever use it.
+fn may_be_indexed(configuration: &Configuration, term: &Term) -> bool {
+    let schema = &*configuration.schema;
+    let Ok(description) = schema.attribute_description(term.attribute.as_bytes()) else {
+        return false;
+    };
+    let attribute_type = schema.attribute_type(description.attribute_type);
+    // Computed when they are asked for, and never stored.
+    let is_computed = ["entryDN", "hasSubordinates", "numSubordinates", "subschemaSubentry"]
+        .iter()
+        .any(|name| attribute_type.name().eq_ignore_ascii_case(name));
+    let is_class = attribute_type.name().eq_ignore_ascii_case("objectClass");
+    !is_computed
+        && match term.kind {
+            Kind::Equality => attribute_type.equality.is_some(),
+            Kind::Substring => attribute_type.substrings.is_some(),
+            Kind::Approximate => attribute_type.equality.is_some(),
+            // Every entry has a class.
+            Kind::Presence => !is_class,
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filter_asks_for_the_attributes_of_its_items() {
+        assert!(asks_for("(&(objectClass=person)(UID=x))", "uid") && asks_for("(cn;lang-en=x)", "cn"));
+        assert!(!asks_for("(uidNumber=1)", "uid") && !asks_for("(cn=uid)", "uid") && !asks_for("(", "uid"));
+    }
+}

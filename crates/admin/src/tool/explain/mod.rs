@@ -1,0 +1,157 @@
+//! `slaptest --explain`: what in a configuration is wrong, unknown, ignored, unsafe, missing or old.
+
+mod finding;
+mod indexes;
+mod log;
+mod old;
+mod passwords;
+mod protection;
+mod secrets;
+mod statements;
+mod subject;
+
+use std::{
+    ffi::OsString,
+    io::Write as _,
+    os::unix::ffi::OsStrExt as _,
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
+
+use ironbark_config::olc::Folder;
+
+use self::{finding::Findings, subject::Subject};
+
+/// The configuration loads, and something in it is unsafe. That it does not load is 1, as of slaptest without `--explain`.
+const UNSAFE: u8 = 2;
+
+/// How findings are shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Form {
+    Text,
+    Json,
+}
+
+/// The long options of slaptest.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Explain {
+    form: Form,
+    logs: Vec<PathBuf>,
+}
+
+impl Explain {
+    /// Takes `--explain`, `--explain=json` and `--log` out of a command line; `None`: it has no `--explain`.
+    ///
+    /// # Errors
+    /// A form that is not known, a log without its name, a log without `--explain`.
+    pub(super) fn take(arguments: &mut Vec<OsString>) -> Result<Option<Self>, String> {
+        let mut form = None;
+        let mut logs = Vec::new();
+        let mut kept = Vec::new();
+        let mut words = std::mem::take(arguments).into_iter();
+        while let Some(word) = words.next() {
+            match word.as_bytes() {
+                b"--" => {
+                    kept.push(word);
+                    kept.extend(words.by_ref());
+                }
+                b"--explain" | b"--explain=text" => form = Some(Form::Text),
+                b"--explain=json" => form = Some(Form::Json),
+                b"--log" => {
+                    let name = words.next().ok_or("option requires an argument -- '--log'")?;
+                    logs.push(name.into());
+                }
+                bytes => match (bytes.strip_prefix(b"--explain="), bytes.strip_prefix(b"--log=")) {
+                    (Some(form), _) => {
+                        return Err(format!(
+                            "--explain={}: text or json is expected",
+                            String::from_utf8_lossy(form)
+                        ));
+                    }
+                    (None, Some(name)) => logs.push(std::ffi::OsStr::from_bytes(name).into()),
+                    (None, None) => kept.push(word),
+                },
+            }
+        }
+        *arguments = kept;
+        match form {
+            Some(form) => Ok(Some(Self { form, logs })),
+            None if logs.is_empty() => Ok(None),
+            None => Err("--log is for --explain".to_owned()),
+        }
+    }
+
+    /// Explains the configuration that slaptest's options name. Nothing is written to it.
+    ///
+    /// # Errors
+    /// The message for the user.
+    pub(super) fn run(
+        &self,
+        file: Option<&Path>,
+        folder: Option<&Path>,
+        listeners: Option<&str>,
+        is_quiet: bool,
+    ) -> Result<ExitCode, String> {
+        let mut findings = Findings::default();
+        let subject = match (file, folder) {
+            (Some(_), Some(_)) => return Err("--explain takes -f or -F, not both".to_owned()),
+            (Some(file), None) => Subject::of_file(file)?,
+            (None, Some(folder)) => Subject::of_folder(folder.to_owned(), &mut findings),
+            (None, None) => {
+                let usual = ironbark_server::usual_folder();
+                if Folder::new(&usual).holds_configuration() {
+                    Subject::of_folder(usual, &mut findings)
+                } else {
+                    Subject::of_file(&ironbark_server::usual_file())?
+                }
+            }
+        };
+        statements::find(&subject, &mut findings);
+        old::find(&subject, &mut findings);
+        secrets::find(&subject, &mut findings);
+        passwords::find(&subject, &mut findings);
+        protection::find(&subject, listeners, &mut findings);
+        indexes::find(&subject, &mut findings);
+        log::find(&subject, &self.logs, &mut findings)?;
+        findings.sort();
+        if !is_quiet {
+            let text = match self.form {
+                Form::Text => findings.text(),
+                Form::Json => findings.json(),
+            };
+            // Whoever reads may have seen enough: `slaptest --explain | head`.
+            let _ = std::io::stdout().write_all(text.as_bytes());
+        }
+        Ok(if !findings.loads() {
+            ExitCode::FAILURE
+        } else if findings.is_unsafe() {
+            ExitCode::from(UNSAFE)
+        } else {
+            ExitCode::SUCCESS
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn take(line: &str) -> (Result<Option<Explain>, String>, String) {
+        let mut words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+        let taken = Explain::take(&mut words);
+        let rest: Vec<_> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
+        (taken, rest.join(" "))
+    }
+
+    #[test]
+    fn long_options_are_taken_out_of_the_command_line() {
+        let (taken, rest) = take("slaptest --explain -f x --log a --log=b -v");
+        assert_eq!(rest, "slaptest -f x -v");
+        let logs = vec![PathBuf::from("a"), PathBuf::from("b")];
+        assert_eq!(taken, Ok(Some(Explain { form: Form::Text, logs })));
+        let (taken, rest) = take("slaptest -u -- --explain");
+        assert_eq!((taken, rest.as_str()), (Ok(None), "slaptest -u -- --explain"));
+        assert!(take("slaptest --explain=xml").0.is_err() && take("slaptest --log a").0.is_err());
+        assert!(take("slaptest --explain --log").0.is_err());
+    }
+}

@@ -1,0 +1,396 @@
+//! Who may read, search or change the passwords of others: the access rules, asked by their own evaluator about sample entries.
+//!
+//! A sample stands below the suffix and below each name that a rule is about, but not at these names: the entry of a suffix or a
+//! container has no password, and `dn.base=` rules open exactly these.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ironbark_config::{
+    Allow, Configuration, DatabaseConfig, DatabaseKind, Operations, Require, SurveyedSection,
+    access::{DnPattern, NameScope, Privileges},
+};
+use ironbark_directory::access::Appraisal;
+use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema};
+
+use super::{
+    finding::{Class, Findings},
+    subject::Subject,
+};
+
+/// Attributes whose values are passwords, keys or their hashes.
+const PASSWORDS: &[&str] = &[
+    "userPassword",
+    "authPassword",
+    "krbPrincipalKey",
+    "krbMKey",
+    "krbPwdHistory",
+    "krb5Key",
+    "sambaNTPassword",
+    "sambaLMPassword",
+    "sambaPasswordHistory",
+    "sambaClearTextPassword",
+    "ipaNTHash",
+    "unicodePwd",
+    "radiusTunnelPassword",
+    "oathSecret",
+];
+/// What overlay ppolicy remembers of old passwords; without it no entry has the attribute, which is always in the schema.
+const PASSWORD_HISTORY: &str = "pwdHistory";
+/// The one of cn=config.
+const ROOT_PASSWORD: &str = "olcRootPW";
+
+/// Who gets at something; the first is the worst.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Who {
+    /// Without a bind.
+    Anybody,
+    /// With any bind.
+    Users,
+    /// With a bind as an entry below this name.
+    UsersBelow(String),
+}
+
+/// What somebody may do with a password of somebody else; the first is the worst.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Deed {
+    Change,
+    Read,
+    Search,
+}
+
+/// What one rule lets somebody do, and with which attributes.
+#[derive(Default)]
+struct Leak {
+    attributes: BTreeSet<String>,
+    example: String,
+}
+
+/// Adds what the access rules give away.
+pub(super) fn find(subject: &Subject, findings: &mut Findings) {
+    let configuration = &subject.configuration;
+    // Fails for a schema without what is built in, which no configuration has.
+    let Ok(appraisal) = Appraisal::new(configuration) else {
+        return;
+    };
+    let all = std::iter::once(&configuration.config).chain(&configuration.databases);
+    for (number, database) in all.enumerate() {
+        if database.disabled || !matches!(database.kind, DatabaseKind::Mdb | DatabaseKind::Config) {
+            continue;
+        }
+        // Without all of its rules nobody can tell what they grant.
+        if !is_complete(subject, number) {
+            continue;
+        }
+        let rules = [&database.access, &configuration.frontend.access];
+        if rules.iter().all(|rules| rules.is_empty()) {
+            without_rules(subject, database, findings);
+            continue;
+        }
+        let sampling = Sampling {
+            appraisal: &appraisal,
+            configuration,
+            database,
+            number,
+            has_policy: has_policy(subject),
+        };
+        for ((rule, deed, who), leak) in sampling.leaks() {
+            sampling.report(subject, rule, (deed, &who), &leak, findings);
+        }
+        sampling.unlimited(subject, findings);
+    }
+}
+
+/// Whether overlay ppolicy is asked for anywhere.
+fn has_policy(subject: &Subject) -> bool {
+    subject.statements.iter().any(|statement| {
+        let is_overlay = statement.means("overlay");
+        let mut names = statement.line.arguments.iter();
+        is_overlay && names.any(|name| name.ends_with("ppolicy"))
+    })
+}
+
+/// Whether all access rules that hold for a database were understood.
+fn is_complete(subject: &Subject, number: usize) -> bool {
+    let own = match number.checked_sub(1) {
+        Some(position) => SurveyedSection::Database(position),
+        None => SurveyedSection::Config,
+    };
+    let sections = [own, SurveyedSection::Global, SurveyedSection::Frontend];
+    !subject.statements.iter().any(|statement| {
+        statement.means("access") && statement.refusal.is_some() && sections.contains(&statement.section)
+    })
+}
+
+fn without_rules(subject: &Subject, database: &DatabaseConfig, findings: &mut Findings) {
+    let who = if is_closed_to_anonymous(&subject.configuration, database) {
+        "every user"
+    } else {
+        "anybody, without a bind,"
+    };
+    let reason = format!("there is no access rule, so that {who} may read everything, passwords included");
+    let advice = format!("begin with: {}", subject.line("access", &rule_for("userPassword")));
+    let place = subject.place(&database.location);
+    findings.note(Class::Unsafe, place, subject.name("access"), reason, advice);
+}
+
+/// The rule that keeps passwords.
+fn rule_for(attributes: &str) -> String {
+    format!("to attrs={attributes} by self =xw by anonymous auth by * none")
+}
+
+/// Whether `require` keeps those who have not authenticated from everything.
+fn is_closed_to_anonymous(configuration: &Configuration, database: &DatabaseConfig) -> bool {
+    [database.require, configuration.frontend.require]
+        .iter()
+        .any(|require| require.contains(Require::AUTHENTICATION) || require.contains(Require::STRONG))
+}
+
+/// The rule (its position, the frontend's behind the database's), what it lets do, and whom.
+type LeakKey = (Option<usize>, Deed, Who);
+
+/// One database whose rules are asked.
+struct Sampling<'a> {
+    appraisal: &'a Appraisal,
+    configuration: &'a Configuration,
+    database: &'a DatabaseConfig,
+    /// 0: cn=config.
+    number: usize,
+    /// Whether overlay ppolicy is asked for.
+    has_policy: bool,
+}
+
+impl Sampling<'_> {
+    fn leaks(&self) -> BTreeMap<LeakKey, Leak> {
+        let schema = &*self.configuration.schema;
+        let attributes = password_attributes(schema, &self.names());
+        let mut leaks = BTreeMap::new();
+        for dn in self.places() {
+            let entry = sample(schema, dn, &attributes);
+            let subjects = self.subjects(&entry.dn);
+            for attribute in &attributes {
+                self.leaks_of(&entry, attribute, &subjects, &mut leaks);
+            }
+        }
+        leaks
+    }
+
+    /// What anybody may do is not said of those once more who have authenticated.
+    fn leaks_of(
+        &self,
+        entry: &Entry,
+        attribute: &AttributeDescription,
+        subjects: &[(Who, Dn)],
+        leaks: &mut BTreeMap<LeakKey, Leak>,
+    ) {
+        let mut known: Vec<Deed> = Vec::new();
+        for (who, subject) in subjects {
+            for deed in self.deeds(subject, entry, attribute) {
+                if known
+                    .iter()
+                    .any(|known| *known == deed || (*known, deed) == (Deed::Read, Deed::Search))
+                {
+                    continue;
+                }
+                known.push(deed);
+                let granted = self.appraisal.granted(self.number, subject, entry, Some(attribute));
+                let leak = leaks.entry((granted.rule, deed, who.clone())).or_default();
+                leak.attributes
+                    .insert(self.configuration.schema.description_text(attribute));
+                if leak.example.is_empty() {
+                    entry.dn.pretty().clone_into(&mut leak.example);
+                }
+            }
+        }
+    }
+
+    fn report(
+        &self,
+        subject: &Subject,
+        rule: Option<usize>,
+        (deed, who): (Deed, &Who),
+        leak: &Leak,
+        findings: &mut Findings,
+    ) {
+        let names: Vec<&str> = leak.attributes.iter().map(String::as_str).collect();
+        let who = match who {
+            Who::Anybody => "anybody, without a bind,".to_owned(),
+            Who::Users => "every user".to_owned(),
+            Who::UsersBelow(name) => format!("every user below {name}"),
+        };
+        let deed = match deed {
+            Deed::Change => "change",
+            Deed::Read => "read",
+            Deed::Search => "search by",
+        };
+        let example = &leak.example;
+        let mut reason = format!("{who} may {deed} {} of others, for one of {example}", names.join(", "));
+        let own = self.database.access.len();
+        let all = self.database.access.iter().chain(&self.configuration.frontend.access);
+        let found = rule.and_then(|at| all.clone().nth(at));
+        let place = subject.place(found.map_or(&self.database.location, |rule| &rule.location));
+        if let (Some(_), Some(at)) = (&place.dn, rule) {
+            let number = at.checked_sub(own).unwrap_or(at);
+            reason = format!("by {{{number}}}, {reason}");
+        }
+        let advice = format!(
+            "before this rule, write {}",
+            subject.line("access", &rule_for(&names.join(",")))
+        );
+        findings.note(Class::Unsafe, place, subject.name("access"), reason, advice);
+    }
+
+    /// The password attributes that entries of this database may have.
+    fn names(&self) -> Vec<&'static str> {
+        if self.number == 0 {
+            return vec![ROOT_PASSWORD];
+        }
+        let mut names = PASSWORDS.to_vec();
+        if self.has_policy {
+            names.push(PASSWORD_HISTORY);
+        }
+        names
+    }
+
+    /// What a subject may do with a password in an entry that is not its own.
+    fn deeds(&self, subject: &Dn, entry: &Entry, attribute: &AttributeDescription) -> Vec<Deed> {
+        let granted = |attribute| {
+            self.appraisal
+                .granted(self.number, subject, entry, attribute)
+                .privileges
+        };
+        let (on_entry, on_password) = (granted(None), granted(Some(attribute)));
+        let is_anonymous = subject.is_root();
+        let mut deeds = Vec::new();
+        let may_write = !is_anonymous || self.configuration.global.allow.contains(Allow::UPDATE_ANON);
+        let is_writable = !self.database.read_only && !self.database.restrict.operations.contains(Operations::MODIFY);
+        if may_write && is_writable && on_password.contains(Privileges::ADD.with(Privileges::DELETE)) {
+            deeds.push(Deed::Change);
+        }
+        let is_searchable = !self.database.restrict.operations.contains(Operations::SEARCH);
+        if is_searchable && on_entry.contains(Privileges::READ) {
+            if on_password.contains(Privileges::READ) {
+                deeds.push(Deed::Read);
+            } else if on_password.contains(Privileges::SEARCH) {
+                deeds.push(Deed::Search);
+            }
+        }
+        deeds
+    }
+
+    /// Those who are not meant by name: nobody, anybody, and a neighbour of the entry.
+    fn subjects(&self, entry: &Dn) -> Vec<(Who, Dn)> {
+        let schema = &*self.configuration.schema;
+        let mut subjects = Vec::new();
+        if !is_closed_to_anonymous(self.configuration, self.database) {
+            subjects.push((Who::Anybody, Dn::root()));
+        }
+        subjects.extend(below(schema, OTHER, &Dn::root()).map(|dn| (Who::Users, dn)));
+        if let Some(parent) = entry.parent() {
+            let neighbour = below(schema, OTHER, &parent);
+            subjects.extend(neighbour.map(|dn| (Who::UsersBelow(parent.pretty().to_owned()), dn)));
+        }
+        subjects
+    }
+
+    /// Names of entries that may have a password.
+    fn places(&self) -> Vec<Dn> {
+        let schema = &*self.configuration.schema;
+        let mut parents: Vec<Dn> = self.database.suffixes.clone();
+        let rules = self.database.access.iter().chain(&self.configuration.frontend.access);
+        let names = rules.filter_map(|rule| match &rule.what.dn {
+            Some(DnPattern::Name(name)) => Some(name),
+            Some(DnPattern::Regex(_)) | None => None,
+        });
+        for name in names {
+            let is_inside = self.database.suffixes.iter().any(|suffix| name.dn.is_within(suffix));
+            if !is_inside || name.scope == NameScope::Base {
+                continue;
+            }
+            parents.push(name.dn.clone());
+            if name.scope != NameScope::OneLevel {
+                parents.extend(below(schema, SAMPLE, &name.dn));
+            }
+        }
+        let mut seen = BTreeSet::new();
+        let places = parents.iter().filter_map(|parent| below(schema, SAMPLE, parent));
+        places
+            .filter(|dn| seen.insert(dn.normalized().to_vec()))
+            .take(MOST_PLACES)
+            .collect()
+    }
+
+    /// Adds a size limit that lets those who may read take everything at once.
+    fn unlimited(&self, subject: &Subject, findings: &mut Findings) {
+        let Some(position) = self.number.checked_sub(1) else {
+            return;
+        };
+        let reads = |who: &Dn| {
+            self.places().iter().any(|dn| {
+                let entry = sample(&self.configuration.schema, dn.clone(), &[]);
+                let granted = self.appraisal.granted(self.number, who, &entry, None);
+                granted.privileges.contains(Privileges::READ)
+            })
+        };
+        let is_open = !is_closed_to_anonymous(self.configuration, self.database) && reads(&Dn::root());
+        if is_open {
+            super::protection::unlimited(subject, position, self.database, findings);
+        }
+    }
+}
+
+/// More places than rules that anybody wrote by hand are about.
+const MOST_PLACES: usize = 500;
+const SAMPLE: &str = "cn=sample";
+const OTHER: &str = "cn=somebody else";
+
+fn below(schema: &Schema, rdn: &str, parent: &Dn) -> Option<Dn> {
+    Some(parent.child(&Dn::parse(schema, rdn.as_bytes()).ok()?))
+}
+
+/// Those of the attributes that the schema has, and their subtypes.
+fn password_attributes(schema: &Schema, names: &[&str]) -> Vec<AttributeDescription> {
+    let known: Vec<AttributeDescription> = names
+        .iter()
+        .filter_map(|name| schema.attribute_description(name.as_bytes()).ok())
+        .collect();
+    let all = schema.attribute_types().iter();
+    let all = all.filter_map(|one| schema.attribute_description(one.name().as_bytes()).ok());
+    all.filter(|one| {
+        known
+            .iter()
+            .any(|password| schema.is_description_subtype(one, password))
+    })
+    .collect()
+}
+
+/// A person with a password.
+fn sample(schema: &Schema, dn: Dn, passwords: &[AttributeDescription]) -> Entry {
+    let classes = [
+        "top",
+        "person",
+        "organizationalPerson",
+        "inetOrgPerson",
+        "posixAccount",
+        "shadowAccount",
+    ];
+    let known = classes
+        .iter()
+        .filter(|class| schema.find_object_class(class.as_bytes()).is_some());
+    let classes: Vec<Vec<u8>> = known.map(|class| class.as_bytes().to_vec()).collect();
+    let texts = [("objectClass", classes)]
+        .into_iter()
+        .chain(["cn", "sn", "uid"].map(|name| (name, vec![b"sample".to_vec()])));
+    let mut attributes: Vec<Attribute> = texts
+        .filter_map(|(name, values)| {
+            Some(Attribute {
+                description: schema.attribute_description(name.as_bytes()).ok()?,
+                values,
+            })
+        })
+        .collect();
+    attributes.extend(passwords.iter().map(|description| Attribute {
+        description: description.clone(),
+        values: vec![b"{SSHA}sample".to_vec()],
+    }));
+    Entry { dn, attributes }
+}

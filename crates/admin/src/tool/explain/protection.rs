@@ -1,0 +1,360 @@
+//! What endangers data or service besides passwords: files, flushing, what clients may do unasked.
+
+use std::path::Path;
+
+use ironbark_config::{
+    Allow, DatabaseConfig, DatabaseKind, Disallow, EnvironmentFlags, Fate,
+    limits::{HardLimit, LimitsSelector, SearchLimits},
+    with_keyword,
+};
+
+use super::{
+    finding::{Class, Findings},
+    secrets::{is_enterable_by_others, is_readable_by_others},
+    subject::Subject,
+};
+
+/// Features of `allow` and why they are dangerous.
+const ALLOWED: &[(Allow, &str, &str)] = &[
+    (
+        Allow::BIND_V2,
+        "bind_v2",
+        "LDAPv2, historic since RFC 3494, has no StartTLS, so that passwords cross the network in clear",
+    ),
+    (
+        Allow::BIND_ANON_CRED,
+        "bind_anon_cred",
+        "a bind without a name succeeds whatever the password: programs that check passwords by a bind take it for success",
+    ),
+    (
+        Allow::BIND_ANON_DN,
+        "bind_anon_dn",
+        "a bind without a password succeeds for every name: programs that check passwords by a bind let everybody in",
+    ),
+    (
+        Allow::UPDATE_ANON,
+        "update_anon",
+        "clients that have not authenticated may write, as far as access rules let them",
+    ),
+    (
+        Allow::PROXY_AUTHZ_ANON,
+        "proxy_authz_anon",
+        "clients that have not authenticated may ask to act as somebody else",
+    ),
+];
+
+/// Adds what endangers data and service. `listeners`: the URLs that the server will have, if they are known.
+pub(super) fn find(subject: &Subject, listeners: Option<&str>, findings: &mut Findings) {
+    allowed(subject, findings);
+    flushing(subject, findings);
+    files(subject, findings);
+    client_certificates(subject, findings);
+    encryption(subject, listeners, findings);
+}
+
+fn allowed(subject: &Subject, findings: &mut Findings) {
+    for statement in subject.accepted("allow") {
+        for (_, word, reason) in ALLOWED {
+            if statement
+                .line
+                .arguments
+                .iter()
+                .any(|argument| argument.eq_ignore_ascii_case(word))
+            {
+                let place = subject.place(&statement.line.location);
+                let advice = format!("leave {word} out");
+                findings.note(
+                    Class::Unsafe,
+                    place,
+                    &statement.line.keyword,
+                    format!("{word}: {reason}"),
+                    advice,
+                );
+            }
+        }
+    }
+}
+
+/// Writes that a crash takes back, or that break the database with it.
+fn flushing(subject: &Subject, findings: &mut Findings) {
+    for (position, database) in stored(subject) {
+        let flags = database.mdb.flags;
+        for statement in subject
+            .of_database(position)
+            .filter(|statement| statement.refusal.is_none())
+        {
+            let is_row = |name| statement.means(name);
+            let has = |word: &str| {
+                let mut words = statement.line.arguments.iter();
+                is_row("envflags") && words.any(|argument| argument.eq_ignore_ascii_case(word))
+            };
+            let keyword = &statement.line.keyword;
+            let place = || subject.place(&statement.line.location);
+            if (is_row("dbnosync") && flags.contains(EnvironmentFlags::NO_SYNC)) || has("nosync") || has("mapasync") {
+                let reason = "commits are acknowledged before they are on disk: a crash of the machine may damage the database beyond repair";
+                findings.note(
+                    Class::Unsafe,
+                    place(),
+                    keyword,
+                    reason.to_owned(),
+                    "leave it out: writes that wait share one flush",
+                );
+            }
+            if has("nometasync") {
+                let reason = "a crash of the machine may take back the last writes that were acknowledged";
+                findings.note(
+                    Class::Unsafe,
+                    place(),
+                    keyword,
+                    reason.to_owned(),
+                    "leave nometasync out",
+                );
+            }
+            if has("writemap") {
+                let reason =
+                    "writemap: the file is never written through a map, where a full disk would end the server";
+                findings.note(
+                    Class::Ignored,
+                    place(),
+                    keyword,
+                    reason.to_owned(),
+                    "it may be left out",
+                );
+            }
+            if is_row("checkpoint") && !flags.contains(EnvironmentFlags::NO_SYNC) {
+                let reason = "without dbnosync every commit is flushed, and there is nothing to checkpoint";
+                findings.note(
+                    Class::Ignored,
+                    place(),
+                    keyword,
+                    reason.to_owned(),
+                    "it may be left out",
+                );
+            }
+        }
+    }
+}
+
+/// Databases that every user of the machine may read.
+fn files(subject: &Subject, findings: &mut Findings) {
+    for (position, database) in stored(subject) {
+        let named = |name: &str| {
+            let mut own = subject.of_database(position);
+            own.find(|statement| statement.means(name))
+        };
+        let place_of = |name: &str| {
+            named(name).map_or_else(
+                || subject.database(position),
+                |statement| subject.place(&statement.line.location),
+            )
+        };
+        let directory = &database.mdb.directory;
+        let file = directory.join("data.mdb");
+        if is_readable_by_others(&file) {
+            let reason = format!(
+                "every user of the machine may read {}, passwords included",
+                file.display()
+            );
+            let advice = format!("run chmod o-rwx {}", file.display());
+            findings.note(
+                Class::Unsafe,
+                place_of("directory"),
+                subject.name("directory"),
+                reason,
+                advice,
+            );
+        } else if database.mdb.mode & 0o004 != 0 && !file.exists() && is_enterable_by_others(directory) {
+            let reason = format!(
+                "every user of the machine will read the files that are made in {}",
+                directory.display()
+            );
+            findings.note(
+                Class::Unsafe,
+                place_of("mode"),
+                subject.name("mode"),
+                reason,
+                "write 0600",
+            );
+        }
+        // slapd does not care; whoever may write here can put another database in place.
+        if is_writable_by_others(directory) {
+            let reason = format!("every user of the machine may put files into {}", directory.display());
+            let advice = format!("run chmod o-w {}", directory.display());
+            findings.note(
+                Class::Unsafe,
+                place_of("directory"),
+                subject.name("directory"),
+                reason,
+                advice,
+            );
+        }
+    }
+}
+
+fn is_writable_by_others(folder: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = std::fs::metadata(folder).map(|metadata| metadata.permissions().mode());
+    mode.is_ok_and(|mode| mode & 0o002 != 0) && is_enterable_by_others(folder)
+}
+
+/// Databases in the store that are served.
+fn stored(subject: &Subject) -> impl Iterator<Item = (usize, &DatabaseConfig)> {
+    let all = subject.configuration.databases.iter().enumerate();
+    all.filter(|(_, database)| database.kind == DatabaseKind::Mdb && !database.disabled)
+}
+
+fn client_certificates(subject: &Subject, findings: &mut Findings) {
+    for statement in subject.accepted("TLSVerifyClient") {
+        if statement
+            .line
+            .arguments
+            .iter()
+            .any(|word| word.eq_ignore_ascii_case("allow"))
+        {
+            let place = subject.place(&statement.line.location);
+            let reason = "a client whose certificate is wrong is let in as one without".to_owned();
+            findings.note(
+                Class::Unsafe,
+                place,
+                &statement.line.keyword,
+                reason,
+                "write try or demand, or never if there are no certificates",
+            );
+        }
+    }
+}
+
+/// Passwords on the wire.
+fn encryption(subject: &Subject, listeners: Option<&str>, findings: &mut Findings) {
+    let demands = subject.accepted("security").any(|statement| {
+        let mut words = statement.line.arguments.iter();
+        words.any(|word| {
+            let (factor, strength) = word.split_once('=').unwrap_or((word, "0"));
+            ["ssf", "transport", "tls", "simple_bind"]
+                .iter()
+                .any(|known| known.eq_ignore_ascii_case(factor))
+                && strength.parse::<u32>().is_ok_and(|strength| strength > 1)
+        })
+    });
+    if demands || subject.configuration.global.disallow.contains(Disallow::BIND_SIMPLE) {
+        return;
+    }
+    let has_certificate = ["TLSCertificateFile", "TLSCertificate"]
+        .iter()
+        .any(|name| subject.statements.iter().any(|statement| statement.means(name)));
+    let is_built = with_keyword("TLSCertificateFile").all(|row| !matches!(row.fate, Fate::Refused(_)));
+    let reason = "passwords of simple binds cross the network in clear".to_owned();
+    match listeners {
+        Some(urls) => {
+            for url in urls.split_whitespace().filter(|url| is_open(url)) {
+                let advice = match (has_certificate, is_built) {
+                    (true, _) => "write security simple_bind=128, or listen on ldaps:// alone",
+                    (false, true) => "write TLSCertificateFile, TLSCertificateKeyFile and security simple_bind=128",
+                    (false, false) => {
+                        "listen on ldapi:// or 127.0.0.1 alone, behind a tunnel or a proxy that speaks TLS"
+                    }
+                };
+                let reason = format!("{reason} to {url}");
+                findings.note(Class::Unsafe, subject.whole(), subject.name("security"), reason, advice);
+            }
+        }
+        None if !has_certificate => {
+            let reason =
+                format!("there is no certificate: {reason}, unless the server listens on ldapi:// or loopback alone");
+            findings.note(
+                Class::Missing,
+                subject.whole(),
+                subject.name("TLSCertificateFile"),
+                reason,
+                "name the listeners with -h to have them looked at",
+            );
+        }
+        None => {}
+    }
+}
+
+/// Whether clients of other machines reach a listener without TLS.
+fn is_open(url: &str) -> bool {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return false;
+    };
+    let host = rest.split('/').next().unwrap_or_default();
+    let host = match host.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => host.rsplit_once(':').map_or(host, |(host, _)| host),
+    };
+    let is_loopback = host.eq_ignore_ascii_case("localhost")
+        || host
+            .parse::<core::net::IpAddr>()
+            .is_ok_and(|address| address.is_loopback());
+    scheme.eq_ignore_ascii_case("ldap") && !is_loopback
+}
+
+/// Adds a size limit that lets anybody take a whole database with one search.
+pub(super) fn unlimited(subject: &Subject, position: usize, database: &DatabaseConfig, findings: &mut Findings) {
+    let special = database
+        .limits
+        .iter()
+        .position(|rule| matches!(rule.selector, LimitsSelector::Any | LimitsSelector::Anonymous));
+    let rule = special.and_then(|at| database.limits.get(at));
+    let limits = rule.map_or(&database.search_limits, |rule| &rule.limits);
+    if !is_unlimited(limits) {
+        return;
+    }
+    let name = if rule.is_some() { "limits" } else { "sizelimit" };
+    let own = subject.of_database(position);
+    let all = own
+        .chain(&subject.statements)
+        .filter(|statement| statement.refusal.is_none());
+    let mut named = all.filter(|statement| statement.means(name));
+    let found = named.nth(special.unwrap_or_default());
+    let place = found.map_or_else(
+        || subject.database(position),
+        |statement| subject.place(&statement.line.location),
+    );
+    let reason = "anybody, without a bind, may take all entries with one search".to_owned();
+    let advice = "limit it, and write limits for those who need more";
+    findings.note(
+        Class::Unsafe,
+        place,
+        found.map_or(subject.name(name), |found| found.line.keyword.as_str()),
+        reason,
+        advice,
+    );
+}
+
+fn is_unlimited(limits: &SearchLimits) -> bool {
+    match limits.size_hard {
+        HardLimit::Soft => limits.size_soft.is_none(),
+        HardLimit::At(_) => false,
+        HardLimit::Unlimited => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listeners_that_other_machines_reach_are_open() {
+        for open in [
+            "ldap:///",
+            "ldap://0.0.0.0:389/",
+            "ldap://[::]:389",
+            "LDAP://ldap.example.com/",
+            "ldap://:389/",
+        ] {
+            assert!(is_open(open), "{open}");
+        }
+        for closed in [
+            "ldapi:///",
+            "ldaps:///",
+            "ldap://127.0.0.1:3890/",
+            "ldap://[::1]/",
+            "ldap://localhost",
+            "nothing",
+        ] {
+            assert!(!is_open(closed), "{closed}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! What is wrong or unknown, and what has no meaning here: what the loader says of each statement.
+
+use ironbark_config::{ConfigError, Fate, Handler, NoticeKind, Surveyed, SurveyedSection, with_keyword};
+
+use super::{
+    finding::{Class, Finding, Findings},
+    old,
+    subject::Subject,
+};
+
+/// Adds what the loader found.
+pub(super) fn find(subject: &Subject, findings: &mut Findings) {
+    for error in &subject.errors {
+        findings.add(Finding {
+            class: Class::Wrong,
+            place: error
+                .location()
+                .map_or_else(|| subject.whole(), |location| subject.place(location)),
+            setting: match error.location() {
+                Some(_) => setting_of(error.reason()),
+                None => "configuration".to_owned(),
+            },
+            reason: without_keyword(error.reason()).to_owned(),
+            advice: String::new(),
+            blocks: true,
+        });
+    }
+    for statement in &subject.statements {
+        if let Some(finding) = refused(subject, statement) {
+            findings.add(finding);
+        } else if let Some(reason) = statement.why_meaningless() {
+            let (class, advice) = match old::instead_of_meaningless(&statement.line.keyword) {
+                Some(advice) => (Class::Old, advice),
+                None => (Class::Ignored, "it may be left out"),
+            };
+            let place = subject.place(&statement.line.location);
+            findings.note(class, place, &statement.line.keyword, reason.to_owned(), advice);
+        }
+    }
+    notices(subject, findings);
+}
+
+/// What the log says of statements that are obeyed.
+fn notices(subject: &Subject, findings: &mut Findings) {
+    for notice in &subject.notices {
+        let is_of_row = notice.text.contains("has no meaning here");
+        let (class, advice) = match notice.kind {
+            // The settings without meaning have been found, and the indexes are looked for elsewhere.
+            NoticeKind::Index => continue,
+            NoticeKind::Meaningless if is_of_row => continue,
+            NoticeKind::Meaningless | NoticeKind::Statement if notice.text.contains("is an old name of") => {
+                (Class::Old, "write the new name")
+            }
+            NoticeKind::Meaningless | NoticeKind::Statement => (Class::Ignored, ""),
+            NoticeKind::Checksum => (Class::Ignored, "change cn=config with ldapmodify or slapmodify -n 0"),
+        };
+        let reason = without_keyword(&notice.text).to_owned();
+        let place = subject.place(&notice.location);
+        let setting = match notice.kind {
+            NoticeKind::Checksum => "slapd.d".to_owned(),
+            _ => setting_of(&notice.text),
+        };
+        findings.note(class, place, &setting, reason, advice);
+    }
+}
+
+/// A statement that the server refuses, or that nobody knows.
+fn refused(subject: &Subject, statement: &Surveyed) -> Option<Finding> {
+    let line = &statement.line;
+    let place = subject.place(&line.location);
+    let overlay = statement.refused_overlay.as_deref();
+    let hint = overlay.map_or_else(String::new, |name| {
+        format!("; it may belong to overlay {name}, which is not there either")
+    });
+    let Some(error) = &statement.refusal else {
+        // slapd.d may hold what no directive is: it is passed over.
+        let is_unknown = statement.row.is_none() && statement.section != SurveyedSection::Refused;
+        return is_unknown.then(|| Finding {
+            class: Class::Unknown,
+            place,
+            setting: line.keyword.clone(),
+            reason: format!("no attribute of cn=config has this name: it has no effect{hint}"),
+            advice: String::new(),
+            blocks: false,
+        });
+    };
+    let (class, advice) = fault(statement, error);
+    let mut reason = without_keyword(error.reason()).to_owned();
+    match class {
+        Class::Unknown if statement.row.is_none() => reason.push_str(&hint),
+        Class::Old if statement.row.is_none() => "slapd has dropped it as well".clone_into(&mut reason),
+        _ => {}
+    }
+    Some(Finding {
+        class,
+        place,
+        setting: line.keyword.clone(),
+        reason,
+        advice: advice.to_owned(),
+        blocks: true,
+    })
+}
+
+/// What kind of error it is that a statement is refused for, and what to do about it.
+fn fault(statement: &Surveyed, error: &ConfigError) -> (Class, &'static str) {
+    let keyword = &statement.line.keyword;
+    let Some(row) = statement.row else {
+        // A setting in the wrong place is known.
+        return match old::removed(keyword) {
+            Some(instead) => (Class::Old, instead),
+            None if with_keyword(keyword).next().is_some() => (Class::Wrong, ""),
+            None => (Class::Unknown, ""),
+        };
+    };
+    let begins_section =
+        matches!(row.fate, Fate::Obeyed(Handler::Structure)) && !keyword.eq_ignore_ascii_case("overlay");
+    if matches!(row.fate, Fate::Refused(_)) {
+        (Class::Unknown, "")
+    } else if let Some(instead) = old::wrong_form(statement) {
+        (Class::Old, instead)
+    } else {
+        let class = if error.is_about_missing_part() {
+            Class::Unknown
+        } else {
+            Class::Wrong
+        };
+        let advice = if begins_section {
+            "what stands in it was not looked at"
+        } else {
+            ""
+        };
+        (class, advice)
+    }
+}
+
+/// `sizelimit` of `<sizelimit> unable to ...`.
+fn setting_of(reason: &str) -> String {
+    let named = reason.strip_prefix('<').and_then(|rest| rest.split_once('>'));
+    named.map_or_else(|| "schema".to_owned(), |(name, _)| name.to_owned())
+}
+
+fn without_keyword(reason: &str) -> &str {
+    let rest = reason.strip_prefix('<').and_then(|rest| rest.split_once("> "));
+    rest.map_or(reason, |(_, rest)| rest)
+}

@@ -1,0 +1,175 @@
+//! What is explained: a slapd.conf file or a configuration directory, read to its end.
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+};
+
+use ironbark_config::{
+    Configuration, Disk, Notice, Survey, Surveyed, SurveyedSection,
+    olc::{self, Folder},
+    with_keyword,
+};
+use ironbark_model::schema::Source;
+
+use super::finding::{Class, Finding, Findings, Place};
+
+/// A configuration, and where its parts stand.
+#[derive(Debug)]
+pub(super) struct Subject {
+    pub(super) configuration: Configuration,
+    pub(super) statements: Vec<Surveyed>,
+    /// Errors beside statements.
+    pub(super) errors: Vec<ironbark_config::ConfigError>,
+    /// What the log would say.
+    pub(super) notices: Vec<Notice>,
+    /// The main file, or the directory.
+    main: String,
+    /// Whether it is cn=config.
+    is_tree: bool,
+    /// The entries of cn=config by file.
+    entries: HashMap<String, Vec<Entry>>,
+}
+
+/// An entry of cn=config.
+#[derive(Debug)]
+struct Entry {
+    line: u32,
+    order: usize,
+    dn: String,
+}
+
+impl Subject {
+    /// A slapd.conf file.
+    pub(super) fn of_file(path: &Path) -> Result<Self, String> {
+        let name = path
+            .to_str()
+            .ok_or_else(|| format!("{}: the name is not UTF-8", path.display()))?;
+        Ok(Self::new(ironbark_config::survey(name, &Disk), name.to_owned(), false))
+    }
+
+    /// A configuration directory. What is wrong with single files goes to `findings`.
+    pub(super) fn of_folder(path: PathBuf, findings: &mut Findings) -> Self {
+        let main = path.display().to_string();
+        let folder = Folder::new(path);
+        let mut wrong = Vec::new();
+        let read = folder.read_on(&mut |error| {
+            wrong.push(error);
+            Ok(())
+        });
+        let mut tree = None;
+        let mut checksums = Vec::new();
+        match read {
+            Ok((read, notices)) => {
+                tree = Some(read);
+                checksums = notices;
+            }
+            Err(error) => wrong.push(error),
+        }
+        for error in wrong {
+            findings.add(Finding {
+                class: Class::Wrong,
+                place: whole(error.file.display().to_string()),
+                setting: "slapd.d".to_owned(),
+                reason: error.reason,
+                advice: String::new(),
+                blocks: true,
+            });
+        }
+        let Some(mut tree) = tree else {
+            return Self::new(Survey::default(), main, true);
+        };
+        tree.complete();
+        let mut subject = Self::new(olc::survey(&tree), main, true);
+        subject.notices.splice(0..0, checksums);
+        for (order, (dn, node)) in (1..).zip(tree.walk()) {
+            let line = node.location.line;
+            let of_file = subject.entries.entry(node.location.file.to_string()).or_default();
+            of_file.push(Entry { line, order, dn });
+        }
+        subject
+    }
+
+    fn new(survey: Survey, main: String, is_tree: bool) -> Self {
+        Self {
+            notices: survey.configuration.notices.clone(),
+            configuration: survey.configuration,
+            statements: survey.statements,
+            errors: survey.errors,
+            main,
+            is_tree,
+            entries: HashMap::new(),
+        }
+    }
+
+    /// The place of a statement or an entry.
+    pub(super) fn place(&self, source: &Source) -> Place {
+        if source.line == 0 {
+            return self.whole();
+        }
+        // A schema definition of cn=config stands in `<file> <rdn> <attribute>`, and counts its values.
+        let file = match source.file.split_once(".ldif ") {
+            Some((file, _)) if !self.entries.is_empty() => format!("{file}.ldif"),
+            _ => source.file.to_string(),
+        };
+        let entry = self.entries.get(&file).and_then(|of_file| match of_file.as_slice() {
+            [one] => Some(one),
+            all => all.iter().find(|entry| entry.line == source.line),
+        });
+        Place {
+            order: entry.map_or(0, |entry| entry.order),
+            dn: entry.map(|entry| entry.dn.clone()),
+            file,
+            line: entry.map_or(source.line, |entry| entry.line),
+        }
+    }
+
+    /// What a directive is called where the configuration is written: by itself, or as an attribute of cn=config.
+    pub(super) fn name<'k>(&self, keyword: &'k str) -> &'k str {
+        let attribute = with_keyword(keyword).find_map(|row| row.attributes.first());
+        attribute
+            .filter(|_| self.is_tree)
+            .map_or(keyword, |attribute| attribute)
+    }
+
+    /// A statement as it is written there: `index sn eq`, or `olcDbIndex: sn eq`.
+    pub(super) fn line(&self, keyword: &str, value: &str) -> String {
+        let colon = if self.is_tree { ":" } else { "" };
+        format!("{}{colon} {value}", self.name(keyword))
+    }
+
+    /// The configuration as a whole.
+    pub(super) fn whole(&self) -> Place {
+        whole(self.main.clone())
+    }
+
+    /// The place of a database's declaration.
+    pub(super) fn database(&self, position: usize) -> Place {
+        let found = self.configuration.databases.get(position);
+        found.map_or_else(|| self.whole(), |database| self.place(&database.location))
+    }
+
+    /// The statements that mean the row with this name, as far as they were accepted.
+    pub(super) fn accepted<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Surveyed> {
+        self.statements.iter().filter(move |statement| {
+            statement.refusal.is_none() && statement.section != SurveyedSection::Refused && statement.means(name)
+        })
+    }
+
+    /// All statements of one database.
+    pub(super) fn of_database(&self, position: usize) -> impl Iterator<Item = &Surveyed> {
+        let section = SurveyedSection::Database(position);
+        self.statements
+            .iter()
+            .filter(move |statement| statement.section == section)
+    }
+}
+
+fn whole(file: String) -> Place {
+    Place {
+        order: 0,
+        file,
+        line: 0,
+        dn: None,
+    }
+}

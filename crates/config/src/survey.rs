@@ -1,0 +1,242 @@
+//! A configuration read to its end, whatever is wrong with it: for tools that say all of it at once.
+//!
+//! Statements that are wrong are passed over, and so is all that belongs to a database or a backend that is refused.
+
+use std::sync::Arc;
+
+use crate::{
+    ConfigError, Configuration, DatabaseConfig, DatabaseKind, Fate, FileSource, GlobalConfig, Setting,
+    error::Complain,
+    load::{self, Loading},
+    olc::base_schema,
+    reader::{self, Line},
+};
+
+/// What was read, and all that is wrong with it.
+#[derive(Debug)]
+pub struct Survey {
+    /// What could be understood. A server takes it only if nothing was refused.
+    pub configuration: Configuration,
+    /// Every statement but schema definitions, in the order in which they were read.
+    pub statements: Vec<Surveyed>,
+    /// What is wrong beside statements: files, schema definitions, databases as a whole.
+    pub errors: Vec<ConfigError>,
+}
+
+/// A statement, and what became of it.
+#[derive(Clone, Debug)]
+pub struct Surveyed {
+    /// The statement; of cn=config one value of an attribute.
+    pub line: Line,
+    /// The row that it means; `None`: nobody knows it.
+    pub row: Option<&'static Setting>,
+    /// Where it stands. What a `database` line begins, it stands in.
+    pub section: SurveyedSection,
+    /// Why it was refused.
+    pub refusal: Option<ConfigError>,
+    /// The overlay before it that was refused, and that an unknown statement may belong to.
+    pub refused_overlay: Option<Arc<str>>,
+}
+
+/// Where a statement stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SurveyedSection {
+    /// Before any other.
+    Global,
+    /// `backend`.
+    Backend,
+    /// `database frontend`.
+    Frontend,
+    /// `database config`.
+    Config,
+    /// A database, by its position in [`Configuration::databases`].
+    Database(usize),
+    /// A database or backend that was refused.
+    Refused,
+}
+
+/// The statements so far.
+#[derive(Debug, Default)]
+pub(crate) struct SurveyRecord {
+    statements: Vec<Surveyed>,
+    refused_overlay: Option<Arc<str>>,
+}
+
+/// Reads a slapd.conf file with all it includes.
+pub fn survey(path: &str, files: &dyn FileSource) -> Survey {
+    Survey::of(|complain| {
+        let lines = reader::read_on(path, files, complain)?;
+        let (definitions, statements) = load::schema_statements(lines);
+        let schema = load::build_schema_on(&definitions, complain)?;
+        let read = load::load_statements(Loading::surveying(schema), &statements, complain);
+        let (mut configuration, statements) = read?;
+        configuration.schema_definitions = definitions;
+        configuration.file = path.into();
+        Ok((configuration, statements))
+    })
+}
+
+/// Of no configuration at all.
+impl Default for Survey {
+    fn default() -> Self {
+        Self {
+            configuration: nothing(),
+            statements: Vec::new(),
+            errors: Vec::new(),
+        }
+    }
+}
+
+impl Survey {
+    /// What `read` makes of a configuration; it gives what collects errors to whatever may find some.
+    pub(crate) fn of(
+        read: impl FnOnce(&mut Complain<'_>) -> Result<(Configuration, Vec<Surveyed>), ConfigError>,
+    ) -> Self {
+        let mut errors = Vec::new();
+        let mut complain = |error: ConfigError| {
+            errors.push(error);
+            if errors.len() < MAXIMUM_ERRORS {
+                Ok(())
+            } else {
+                Err(ConfigError::Unreadable {
+                    path: "configuration".to_owned(),
+                    reason: format!("more than {MAXIMUM_ERRORS} errors: the rest was not read"),
+                })
+            }
+        };
+        match read(&mut complain) {
+            Ok((configuration, statements)) => Self {
+                configuration,
+                statements,
+                errors,
+            },
+            Err(error) => {
+                errors.push(error);
+                Self {
+                    errors,
+                    ..Self::default()
+                }
+            }
+        }
+    }
+}
+
+impl Surveyed {
+    /// Whether it means the row with this name.
+    pub fn means(&self, name: &str) -> bool {
+        self.row.is_some_and(|row| row.name() == name)
+    }
+
+    /// Why it has no meaning here, if it has none and says more than what is so anyway.
+    pub fn why_meaningless(&self) -> Option<&'static str> {
+        let row = self.row?;
+        let Fate::Meaningless(reason) = row.fate else {
+            return None;
+        };
+        let is_default = row.is_default(&self.line.value(row));
+        (!is_default && self.refusal.is_none() && self.section != SurveyedSection::Refused).then_some(reason)
+    }
+}
+
+impl SurveyRecord {
+    pub(crate) fn add(
+        &mut self,
+        row: Option<&'static Setting>,
+        line: &Line,
+        section: SurveyedSection,
+        refusal: Option<ConfigError>,
+    ) {
+        let begins_section = [
+            "database",
+            "backend",
+            "overlay",
+            "olcDatabase",
+            "olcBackend",
+            "olcOverlay",
+        ]
+        .iter()
+        .any(|keyword| line.keyword.eq_ignore_ascii_case(keyword));
+        if begins_section {
+            let is_overlay = line.keyword.to_ascii_lowercase().ends_with("overlay");
+            let name = line.arguments.first().filter(|_| is_overlay && refusal.is_some());
+            self.refused_overlay = name.map(|name| Arc::from(name.as_str()));
+        }
+        self.statements.push(Surveyed {
+            line: line.clone(),
+            row,
+            section,
+            refusal,
+            refused_overlay: self.refused_overlay.clone(),
+        });
+    }
+
+    pub(crate) fn into_statements(self) -> Vec<Surveyed> {
+        self.statements
+    }
+}
+
+/// Defaults alone: what is left of a configuration that cannot be read.
+fn nothing() -> Configuration {
+    let schema = Arc::clone(base_schema());
+    let frontend = DatabaseConfig::frontend();
+    let location = frontend.location.clone();
+    Configuration {
+        global: GlobalConfig::default(),
+        config: DatabaseConfig::new(DatabaseKind::Config, location, &frontend, &schema),
+        frontend,
+        databases: Vec::new(),
+        schema,
+        schema_definitions: Vec::new(),
+        file: "".into(),
+        backends: Vec::new(),
+        notices: Vec::new(),
+    }
+}
+
+/// More errors than anybody reads.
+const MAXIMUM_ERRORS: usize = 10_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Memory;
+
+    fn reasons(text: &str) -> Vec<(u32, String)> {
+        let survey = survey("slapd.conf", &Memory::file("slapd.conf", text));
+        let refused = survey.statements.iter().filter_map(|one| one.refusal.as_ref());
+        let all = survey.errors.iter().chain(refused);
+        let line = |error: &ConfigError| error.location().map_or(0, |location| location.line);
+        let mut found: Vec<_> = all.map(|error| (line(error), error.reason().to_owned())).collect();
+        found.sort();
+        found
+    }
+
+    #[test]
+    fn every_error_is_found_and_what_belongs_to_a_refused_part_is_passed_over() {
+        let found = reasons(
+            "nonsense 1\ninclude /none\nsizelimit many\n\"open\nattributetype ( 1.2.3 NAME 'x\ndatabase nosuch\nuri x\n\
+             index cn eq\nsuffix bad\ndatabase mdb\nindex nosuch eq\ndatabase mdb\nsuffix cn=b\noverlay nosuch\nits-own 1\ndirectory b\n",
+        );
+        let lines: Vec<_> = found.iter().map(|(line, _)| *line).collect();
+        assert_eq!(lines, [1, 2, 3, 4, 5, 6, 10, 11, 14, 15], "{found:?}");
+    }
+
+    #[test]
+    fn what_is_right_is_the_configuration_that_a_server_loads() {
+        let text = "sizelimit 7\ndatabase mdb\nsuffix cn=a\ndirectory a\nindex cn eq\n";
+        let files = Memory::file("slapd.conf", text);
+        let survey = survey("slapd.conf", &files);
+        let loaded = crate::load("slapd.conf", &files).unwrap();
+        assert_eq!(survey.configuration.databases, loaded.databases);
+        assert!(survey.errors.is_empty() && survey.statements.iter().all(|one| one.refusal.is_none()));
+        let sections: Vec<_> = survey.statements.iter().map(|one| one.section).collect();
+        assert_eq!(sections.first(), Some(&SurveyedSection::Global));
+        assert_eq!(sections.get(1..), Some(&[SurveyedSection::Database(0); 4][..]));
+    }
+
+    #[test]
+    fn a_file_that_includes_itself_is_an_error_among_others() {
+        let found = reasons("include slapd.conf\nnonsense 1\n");
+        assert_eq!(found.len(), 2, "{found:?}");
+    }
+}
