@@ -8,6 +8,7 @@
 
 pub mod access;
 mod database;
+pub mod entry_files;
 mod error;
 mod global;
 pub mod limits;
@@ -27,8 +28,8 @@ mod value;
 mod word_set;
 
 pub use database::{
-    Checkpoint, DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, Operations,
-    Require, Restrict, Secret, Subordinate,
+    Checkpoint, DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, NullConfig,
+    Operations, Require, Restrict, Secret, Subordinate,
 };
 pub use error::{ConfigError, Notice};
 pub use global::{Allow, Disallow, GlobalConfig, LogFileFormat, LogRotation, MAX_FILTER_DEPTH, ServerId};

@@ -46,6 +46,11 @@ pub enum Backend {
         /// The queue of the thread `config`.
         writer: WriterHandle,
     },
+    /// Nothing, and the queue of the thread that says so to writes, in their order.
+    Null {
+        /// The queue of the thread `config`.
+        writer: WriterHandle,
+    },
     /// The root DSE and the subschema subentry, which the configuration holds.
     Frontend,
 }
@@ -76,6 +81,7 @@ impl std::fmt::Debug for Backend {
         f.write_str(match self {
             Self::Stored { .. } => "stored",
             Self::Virtual { .. } => "virtual",
+            Self::Null { .. } => "null",
             Self::Frontend => "frontend",
         })
     }
@@ -86,7 +92,7 @@ impl Context {
     pub fn database(&self) -> Option<&Arc<Database>> {
         match &self.backend {
             Backend::Stored { database, .. } => Some(database),
-            Backend::Virtual { .. } | Backend::Frontend => None,
+            Backend::Virtual { .. } | Backend::Null { .. } | Backend::Frontend => None,
         }
     }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{DatabaseConfig, EnvironmentFlags, IndexKinds};
+use ironbark_config::{DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds};
 use ironbark_model::Schema;
 use ironbark_runtime::process::memory_limit;
-use ironbark_store::{Database, DatabaseOptions, IndexDefinition};
+use ironbark_store::{Database, DatabaseOptions, IndexDefinition, StoreError};
 
 use crate::OpenError;
 
@@ -26,13 +26,33 @@ pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Datab
         );
         options.no_read_ahead = true;
     }
-    Database::open(options, Arc::clone(schema)).map_err(|source| OpenError::Store {
-        suffix: settings
-            .suffixes
-            .first()
-            .map_or_else(String::new, |suffix| suffix.pretty().to_owned()),
+    Database::open(options, Arc::clone(schema)).map_err(|source| failed(settings, source))
+}
+
+/// Opens a database for a tool that only reads; `None`: there is nothing, or none has been made yet.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Option<Database>, OpenError> {
+    if settings.kind == DatabaseKind::Null {
+        return Ok(None);
+    }
+    let mut options = options(settings);
+    options.read_only = true;
+    let data = options.directory.join("data.mdb");
+    if std::fs::metadata(&data).is_ok_and(|found| found.len() == 0) {
+        return Ok(None);
+    }
+    let opened = Database::open(options, Arc::clone(schema));
+    opened.map(Some).map_err(|source| failed(settings, source))
+}
+
+pub(crate) fn failed(settings: &DatabaseConfig, source: StoreError) -> OpenError {
+    let suffix = settings.suffixes.first();
+    OpenError::Store {
+        suffix: suffix.map_or_else(String::new, |suffix| suffix.pretty().to_owned()),
         source,
-    })
+    }
 }
 
 /// Whether the file does not fit into memory with all else that is there. What is read beside what was asked for would drive out what is
@@ -46,7 +66,7 @@ fn exceeds_memory(options: &DatabaseOptions) -> bool {
 pub fn options(settings: &DatabaseConfig) -> DatabaseOptions {
     let mdb = &settings.mdb;
     DatabaseOptions {
-        directory: mdb.directory.clone(),
+        directory: settings.directory.clone(),
         suffixes: settings.suffixes.clone(),
         max_size: mdb.max_size,
         max_readers: mdb.max_readers,

@@ -11,7 +11,7 @@ use ironbark_directory::open;
 
 use super::{
     Target,
-    backup::{Staging, verify},
+    backup::{Staging, backed_up, verify},
 };
 use crate::tool::owner;
 
@@ -27,13 +27,13 @@ pub(crate) struct Restore {
 impl Restore {
     pub(super) fn run(&self) -> Result<(), String> {
         let chosen = self.target.choose()?;
-        let (_, settings) = chosen.databases().next().ok_or("no database")?;
+        let settings = backed_up(&chosen)?;
         let source = if self.source.is_dir() {
             self.source.join("data.mdb")
         } else {
             self.source.clone()
         };
-        let directory = &settings.mdb.directory;
+        let directory = &settings.directory;
         let file = directory.join("data.mdb");
         if file.symlink_metadata().is_ok() {
             return Err(format!(

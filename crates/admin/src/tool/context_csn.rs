@@ -41,7 +41,7 @@ pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String
     let Some((_, settings)) = chosen.databases().next() else {
         return Ok(());
     };
-    let Some(suffix) = settings.suffixes.first() else {
+    let Some(suffix) = settings.suffixes.first().filter(|_| settings.kind.is_stored()) else {
         return Ok(());
     };
     let database = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
@@ -86,10 +86,10 @@ fn add_known_csns(view: &View<'_>, suffix: &Dn, csns: &mut ContextCsns) -> Resul
 /// The message for the user.
 pub(crate) fn collect(chosen: &Chosen) -> Result<ContextCsns, String> {
     let mut csns = ContextCsns::default();
-    let mut collect = |settings| -> Result<(), StoreError> {
-        let mut options = open::options(settings);
-        options.read_only = true;
-        let database = ironbark_store::Database::open(options, chosen.schema().clone())?;
+    let mut collect = |settings| -> Result<(), Box<dyn std::error::Error>> {
+        let Some(database) = open::to_read(settings, chosen.schema())? else {
+            return Ok(());
+        };
         let snapshot = database.snapshot()?;
         let view = snapshot.view();
         let Ok(name) = view.schema().attribute_description(b"entryCSN") else {

@@ -63,7 +63,7 @@ fn a_plain_server_loads() {
     assert_eq!(mdb.suffixes[0].pretty(), "dc=example,dc=com");
     assert_eq!(mdb.root_password.as_ref().unwrap().0, b"secret");
     assert_eq!(format!("{:?}", mdb.root_password), "Some(Secret(***))");
-    assert_eq!(mdb.mdb.directory, PathBuf::from("./db.1.a"));
+    assert_eq!(mdb.directory, PathBuf::from("./db.1.a"));
     assert_eq!(mdb.mdb.max_size, Some(33_554_432));
     let names: Vec<&str> = mdb.mdb.indexes.iter().map(|index| &*index.attribute).collect();
     assert_eq!(names, ["objectClass", "cn", "sn", "uid", "shoeSize"]);

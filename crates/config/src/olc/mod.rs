@@ -15,7 +15,9 @@ mod text;
 mod tree;
 
 pub use change::{ChangeError, Modification, ModificationKind, Stamps};
-pub use folder::{Folder, FolderError};
+pub use folder::Folder;
+
+pub use crate::entry_files::FolderError;
 pub use load::load;
 pub use render::render;
 pub use schema::base_schema;

@@ -113,8 +113,17 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
             let checked = settings.check(database.suffixes.first());
             checked.map_err(|reason| ConfigError::refused(&overlay.location, reason))?;
         }
-        if database.kind != DatabaseKind::Mdb {
-            continue;
+        match (database.kind, overlay.kind()) {
+            (DatabaseKind::Null, OverlayKind::Memberof | OverlayKind::Refint | OverlayKind::Unique) => {
+                let kind = overlay.kind().name();
+                notices.push(Notice {
+                    location: overlay.location.clone(),
+                    text: format!("overlay {kind}: a null database has no entries that it could act on"),
+                });
+                continue;
+            }
+            (DatabaseKind::Mdb, _) => {}
+            _ => continue,
         }
         for name in overlay.looked_up() {
             if !is_indexed(database, schema, &name) {

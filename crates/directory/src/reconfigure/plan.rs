@@ -30,7 +30,7 @@ pub(super) fn plan(
     let numbered = std::iter::once(&read.config).chain(&read.databases).zip(0..);
     for (settings, number) in numbered.filter(|(settings, _)| !settings.disabled) {
         let source = match settings.kind {
-            DatabaseKind::Mdb => {
+            DatabaseKind::Mdb | DatabaseKind::Ldif => {
                 let source = stored(directory, live, read, settings, made)?;
                 let is_twice = planned.iter().any(|other| match (&other.source, &source) {
                     (Source::Kept(one), Source::Kept(other)) => one == other,
@@ -41,6 +41,7 @@ pub(super) fn plan(
                 }
                 source
             }
+            DatabaseKind::Null => Source::Null,
             DatabaseKind::Monitor | DatabaseKind::Config | DatabaseKind::Frontend => {
                 match tree(directory, current, settings) {
                     Some(tree) => Source::Tree(tree),
@@ -61,7 +62,7 @@ pub(super) fn plan(
 }
 
 fn serves_two(settings: &DatabaseConfig) -> OpenError {
-    let (place, directory) = (&settings.location, settings.mdb.directory.display());
+    let (place, directory) = (&settings.location, settings.directory.display());
     OpenError::Configuration(format!(
         "{}: line {}: directory \"{directory}\" is that of another database already",
         place.file, place.line
@@ -81,7 +82,7 @@ fn stored(
     settings: &DatabaseConfig,
     made: &mut Vec<Running>,
 ) -> Result<Source, OpenError> {
-    let path = canonical(&settings.mdb.directory);
+    let path = canonical(&settings.directory);
     if let Some(at) = live.running.iter().position(|running| running.directory == path) {
         return Ok(Source::Kept(at));
     }
@@ -130,7 +131,7 @@ fn tree(directory: &Directory, current: &Configuration, settings: &DatabaseConfi
         .find(same)
         .and_then(|context| match &context.backend {
             Backend::Virtual { tree, .. } => Some(Arc::clone(tree)),
-            Backend::Stored { .. } | Backend::Frontend => None,
+            Backend::Stored { .. } | Backend::Null { .. } | Backend::Frontend => None,
         });
     kept.or_else(|| (directory.factories().trees)(settings))
 }
@@ -148,6 +149,9 @@ fn former<'c>(
             .get(*at)
             .is_some_and(|running| running.cache == context.cache),
         Source::New(_) => false,
+        Source::Null => {
+            context.settings.kind == settings.kind && context.settings.suffixes.first() == settings.suffixes.first()
+        }
         Source::Tree(_) => context.settings.kind == settings.kind,
     })
 }
@@ -174,7 +178,7 @@ fn overlays(
     let mut overlays: Vec<Arc<dyn Overlay>> = Vec::new();
     // Those of the frontend stand before those of each database.
     let global = match settings.kind {
-        DatabaseKind::Mdb => read.frontend.overlays.as_slice(),
+        kind if kind.has_suffix() => read.frontend.overlays.as_slice(),
         _ => &[],
     };
     for overlay in settings.overlays.iter().chain(global) {

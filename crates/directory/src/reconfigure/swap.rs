@@ -146,6 +146,10 @@ fn contexts(
                 .get(at)
                 .map(|running| stored(running, others.get(at).and_then(Option::as_ref))),
             Source::New(at) => made.get(at).map(|running| stored(running, None)),
+            Source::Null => {
+                let writer = directory.trees().clone();
+                Some((Backend::Null { writer }, 0))
+            }
             Source::Tree(tree) => {
                 let writer = directory.trees().clone();
                 Some((Backend::Virtual { tree, writer }, 0))

@@ -17,6 +17,7 @@ use std::{
     sync::Arc,
 };
 
+use ironbark_config::DatabaseKind;
 use ironbark_directory::stamp::StampBlock;
 use ironbark_ldif::{FileResolver, Reader, Resolver as _};
 use ironbark_runtime::available_cores;
@@ -140,11 +141,11 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
     let mut opened = Vec::new();
     let mut preparers = Vec::new();
     for (_, database) in chosen.databases() {
-        let one = if options.dry_run {
+        let one = if options.dry_run || database.kind == DatabaseKind::Null {
             Opened::Nothing
         } else {
             let made = Opened::new(database, chosen.schema(), settings.memory_limit, options.quick);
-            adopt(database);
+            owner::adopt_database(database, "slapadd");
             made.map_err(|error| format!("slapadd: could not open database: {error}"))?
         };
         preparers.push(match &one {
@@ -185,7 +186,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         load.run(pipeline).and_then(|()| load.finish())
     };
     for (_, database) in plan.chosen.databases().filter(|_| !options.dry_run) {
-        adopt(database);
+        owner::adopt_database(database, "slapadd");
     }
     let (complete, csns) = result?;
     if settings.load.writes_context_csn && !options.dry_run {
@@ -233,16 +234,6 @@ fn open_input(options: &Options) -> Result<(Box<dyn Read + Send>, Option<u64>), 
                 .map(|found| found.len());
             Ok((Box::new(file), total))
         }
-    }
-}
-
-fn adopt(database: &ironbark_config::DatabaseConfig) {
-    let directory = &database.mdb.directory;
-    if let Err(error) = owner::adopt(directory) {
-        eprintln!(
-            "slapadd: {}: the files could not be given to the owner of the directory: {error}",
-            directory.display()
-        );
     }
 }
 
