@@ -62,7 +62,7 @@ fn section(level: Level) -> &'static str {
         Level::Global | Level::BeforeDatabases => "Server",
         Level::Inherited | Level::Database => "Databases",
         Level::DatabaseOf([DatabaseKind::Null]) => "Database null",
-        Level::DatabaseOf(_) | Level::Backend(_) => "Database mdb (also hdb, bdb)",
+        Level::DatabaseOf(_) | Level::Backend(_) => "Databases mdb (also hdb, bdb) and ldif",
         Level::Overlay(kind) => match kind {
             crate::overlay::OverlayKind::Memberof => "Overlay memberof",
             crate::overlay::OverlayKind::Auditlog => "Overlay auditlog",

@@ -10,7 +10,9 @@ use ironbark_ldap_proto::extended::Descriptor;
 use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Database, StoreError};
 
-use crate::{OperationError, operation::Origin, overlay::Pipeline, tree::VirtualContext, writer::WriterHandle};
+use crate::{
+    OperationError, ldif::LdifFiles, operation::Origin, overlay::Pipeline, tree::VirtualContext, writer::WriterHandle,
+};
 
 /// A database of the configuration and what serves it.
 #[derive(Debug)]
@@ -38,6 +40,8 @@ pub enum Backend {
         writer: WriterHandle,
         /// Whether there are referral entries.
         referrals: ReferralPresence,
+        /// Of an ldif database, whose working copy `database` is: the files that are written before it.
+        files: Option<Arc<LdifFiles>>,
     },
     /// Entries in memory, and the queue of the thread that alone changes them.
     Virtual {

@@ -7,10 +7,32 @@ use ironbark_model::Schema;
 use ironbark_runtime::process::memory_limit;
 use ironbark_store::{Database, DatabaseOptions, IndexDefinition, StoreError};
 
-use crate::OpenError;
+use crate::{
+    OpenError,
+    ldif::{self, LdifError, LdifFiles, LdifLock},
+};
+
+/// A database that may be written.
+#[derive(Debug)]
+pub struct OpenDatabase {
+    /// The store; of an ldif database its working copy.
+    pub database: Database,
+    /// The files of an ldif database, which are written before the store.
+    pub files: Option<LdifFiles>,
+    /// Keeps others from writing them.
+    pub lock: Option<LdifLock>,
+}
 
 /// Opens the store of a database. Tools use it too, so that a database is opened in one way only.
-pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, OpenError> {
+pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenDatabase, OpenError> {
+    if settings.kind == DatabaseKind::Ldif {
+        let opened = ldif::open(settings, schema).map_err(|error| of_ldif(settings, error))?;
+        return Ok(OpenDatabase {
+            database: opened.database,
+            files: Some(opened.files),
+            lock: Some(opened.lock),
+        });
+    }
     if settings.mdb.flags.contains(EnvironmentFlags::WRITE_MAP) {
         tracing::info!(
             target: "config",
@@ -26,7 +48,12 @@ pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Datab
         );
         options.no_read_ahead = true;
     }
-    Database::open(options, Arc::clone(schema)).map_err(|source| failed(settings, source))
+    let database = Database::open(options, Arc::clone(schema)).map_err(|source| failed(settings, source))?;
+    Ok(OpenDatabase {
+        database,
+        files: None,
+        lock: None,
+    })
 }
 
 /// Opens a database for a tool that only reads; `None`: there is nothing, or none has been made yet.
@@ -34,8 +61,13 @@ pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Datab
 /// # Errors
 /// It cannot be opened.
 pub fn to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Option<Database>, OpenError> {
-    if settings.kind == DatabaseKind::Null {
-        return Ok(None);
+    match settings.kind {
+        DatabaseKind::Null => return Ok(None),
+        DatabaseKind::Ldif => {
+            let opened = ldif::open_to_read(settings, schema);
+            return opened.map(Some).map_err(|error| of_ldif(settings, error));
+        }
+        _ => {}
     }
     let mut options = options(settings);
     options.read_only = true;
@@ -45,6 +77,16 @@ pub fn to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Option
     }
     let opened = Database::open(options, Arc::clone(schema));
     opened.map(Some).map_err(|source| failed(settings, source))
+}
+
+fn of_ldif(settings: &DatabaseConfig, error: LdifError) -> OpenError {
+    match error {
+        LdifError::Store(source) => failed(settings, source),
+        LdifError::Files(error) => {
+            let suffix = settings.suffixes.first().map_or("", |suffix| suffix.pretty());
+            OpenError::Configuration(format!("database {suffix}: {error}"))
+        }
+    }
 }
 
 pub(crate) fn failed(settings: &DatabaseConfig, source: StoreError) -> OpenError {

@@ -18,6 +18,7 @@ use ironbark_store::{ClosedDatabase, Database};
 
 use crate::{
     Configuration, Directory, OpenError,
+    ldif::{LdifFiles, LdifLock},
     open::failed,
     overlay::Pipeline,
     schema_use,
@@ -42,9 +43,12 @@ pub(crate) struct Live {
 
 /// A database and its writer.
 struct Running {
-    /// Without symbolic links.
-    directory: PathBuf,
+    /// What tells it from others: the directory, without symbolic links; of an ldif database the file of its topmost entry.
+    place: PathBuf,
     database: Arc<Database>,
+    /// See [`Backend::Stored`](crate::Backend).
+    files: Option<Arc<LdifFiles>>,
+    _lock: Option<LdifLock>,
     /// See [`Context::cache`].
     cache: u64,
     writer: WriterHandle,

@@ -52,9 +52,9 @@ impl Restore {
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
         println!("{}: {entries} entries, verified", file.display());
         // The indexes of this configuration may be others than those of the backup.
-        let database = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
+        let opened = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-        let missing = database.inactive_indexes();
+        let missing = opened.database.inactive_indexes();
         if !missing.is_empty() {
             println!(
                 "Not built in the backup: {}. The server builds them while it serves; slapindex builds them at once.",

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 
 use ironbark_directory::open;
 use ironbark_model::Dn;
-use ironbark_store::{Effect, Location, StoreError, ValueChange, View};
+use ironbark_store::{ChangeKind, ChangeRecord, Effect, Location, StoreError, ValueChange, View};
 
 use super::chosen::Chosen;
 
@@ -44,8 +44,8 @@ pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String
     let Some(suffix) = settings.suffixes.first().filter(|_| settings.kind.is_stored()) else {
         return Ok(());
     };
-    let database = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
-    let mut transaction = database.write().map_err(|error| error.to_string())?;
+    let opened = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
+    let mut transaction = opened.database.write().map_err(|error| error.to_string())?;
     add_known_csns(&transaction.view(), suffix, &mut csns).map_err(|error| error.to_string())?;
     let values = csns.values();
     if values.is_empty() {
@@ -60,6 +60,17 @@ pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String
         changes: vec![change],
     };
     transaction.apply_effect(&effect).map_err(|error| error.to_string())?;
+    if let Some(files) = &opened.files {
+        let record = ChangeRecord {
+            csn: "".into(),
+            author: "".into(),
+            kind: ChangeKind::Modify,
+            effects: vec![effect],
+        };
+        files
+            .write(&transaction.view(), &record)
+            .map_err(|error| error.to_string())?;
+    }
     transaction.commit().map_err(|error| error.to_string())
 }
 

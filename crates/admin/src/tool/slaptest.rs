@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
-use ironbark_config::DatabaseConfig;
+use ironbark_config::{DatabaseConfig, DatabaseKind};
 use ironbark_server::Loaded;
 use ironbark_store::Database;
 
@@ -83,6 +83,10 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
 
 /// Opens a database for reading. Nothing is made: one that has not been made yet fails, as with slapd.
 fn open(settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
+    if settings.kind == DatabaseKind::Ldif {
+        let opened = ironbark_directory::open::to_read(settings, chosen.schema());
+        return opened.map(drop).map_err(|error| error.to_string());
+    }
     let directory = &settings.directory;
     std::fs::read_dir(directory).map_err(|error| format!("directory {}: {error}", directory.display()))?;
     if !directory.join("data.mdb").exists() {

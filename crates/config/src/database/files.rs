@@ -7,7 +7,7 @@ use crate::{
 };
 
 pub(super) const ROWS: &[Setting] = &[Setting::new(
-    DatabaseOf(&[DatabaseKind::Mdb]),
+    DatabaseOf(&[DatabaseKind::Mdb, DatabaseKind::Ldif]),
     &["directory"],
     &["olcDbDirectory"],
 )

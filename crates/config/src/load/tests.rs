@@ -245,7 +245,7 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         ),
         (
             "directory /x",
-            "<directory> only allowed within mdb database declaration",
+            "<directory> only allowed within mdb or ldif database declaration",
         ),
         ("idlexp 18", "<idlexp> only allowed within mdb backend declaration"),
         ("memberof-dn cn=x", "<memberof-dn> only allowed after overlay memberof"),
@@ -427,7 +427,7 @@ fn what_only_the_whole_shows_is_refused_at_the_database() {
         ),
         (
             "database monitor\ndirectory x\n",
-            "slapd.conf: line 2: <directory> only allowed within mdb database declaration",
+            "slapd.conf: line 2: <directory> only allowed within mdb or ldif database declaration",
         ),
         (
             "database monitor\ndatabase monitor\n",

@@ -1,18 +1,20 @@
 //! Before the swap: everything that the new configuration has and the current one has not.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, mpsc::channel},
 };
 
 use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_model::Schema;
 use ironbark_runtime::spawn_named;
 
 use super::{Live, Planned, Running, Source, failed};
 use crate::{
     Configuration, Context, Directory, OpenError,
     context::Backend,
-    open,
+    ldif::LdifFiles,
+    open::{self, OpenDatabase},
     overlay::{Overlay, Pipeline},
     tree::VirtualContext,
     writer,
@@ -69,9 +71,14 @@ fn serves_two(settings: &DatabaseConfig) -> OpenError {
     ))
 }
 
-/// The directory without symbolic links, as far as it exists.
-fn canonical(directory: &Path) -> PathBuf {
-    directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
+/// See [`Running`].
+fn place(settings: &DatabaseConfig, schema: &Schema) -> PathBuf {
+    let directory = &settings.directory;
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.clone());
+    match settings.kind {
+        DatabaseKind::Ldif => directory.join(LdifFiles::new(settings, schema).top(schema)),
+        _ => directory,
+    }
 }
 
 /// The database that runs already, one that is still open for operations that began before it was removed, or a new one.
@@ -82,23 +89,29 @@ fn stored(
     settings: &DatabaseConfig,
     made: &mut Vec<Running>,
 ) -> Result<Source, OpenError> {
-    let path = canonical(&settings.directory);
-    if let Some(at) = live.running.iter().position(|running| running.directory == path) {
+    let path = place(settings, &read.schema);
+    if let Some(at) = live.running.iter().position(|running| running.place == path) {
         return Ok(Source::Kept(at));
     }
-    if made.iter().any(|new| new.directory == path) {
+    if made.iter().any(|new| new.place == path) {
         return Err(serves_two(settings));
     }
-    let former = live.closed.iter().find(|(closed, _)| *closed == path);
+    // Of ldif, the files may have changed since.
+    let is_ldif = settings.kind == DatabaseKind::Ldif;
+    let former = live.closed.iter().find(|(closed, _)| !is_ldif && *closed == path);
     let taken_up = former.and_then(|(_, closed)| closed.take_up(&read.schema, &settings.suffixes));
-    let database = match taken_up {
+    let opened = match taken_up {
         Some(database) => {
             let database = database.map_err(|source| failed(settings, source))?;
             let indexes = open::options(settings).indexes;
             database
                 .define_indexes(&indexes)
                 .map_err(|source| failed(settings, source))?;
-            database
+            OpenDatabase {
+                database,
+                files: None,
+                lock: None,
+            }
         }
         None => open::database(settings, &read.schema)?,
     };
@@ -110,8 +123,10 @@ fn stored(
     let thread = spawn_named(&name, move || writer::run_stored(&for_writer, &its_first, &orders))
         .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
     made.push(Running {
-        directory: path,
-        database: Arc::new(database),
+        place: path,
+        database: Arc::new(opened.database),
+        files: opened.files.map(Arc::new),
+        _lock: opened.lock,
         cache,
         writer,
         thread,

@@ -54,7 +54,7 @@ pub(super) fn go_over(
     }
     for running in gone {
         running.writer.close(REMOVED);
-        live.closed.push((running.directory.clone(), running.database.closed()));
+        live.closed.push((running.place.clone(), running.database.closed()));
         running.end();
     }
     Ok(())
@@ -137,6 +137,7 @@ fn contexts(
                 database: Arc::clone(database),
                 writer: running.writer.clone(),
                 referrals: ReferralPresence::default(),
+                files: running.files.clone(),
             };
             (backend, cache)
         };

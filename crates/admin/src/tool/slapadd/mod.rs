@@ -17,8 +17,7 @@ use std::{
     sync::Arc,
 };
 
-use ironbark_config::DatabaseKind;
-use ironbark_directory::stamp::StampBlock;
+use ironbark_directory::{open::OpenDatabase, stamp::StampBlock};
 use ironbark_ldif::{FileResolver, Reader, Resolver as _};
 use ironbark_runtime::available_cores;
 use ironbark_store::{Database, StoreError};
@@ -141,7 +140,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
     let mut opened = Vec::new();
     let mut preparers = Vec::new();
     for (_, database) in chosen.databases() {
-        let one = if options.dry_run || database.kind == DatabaseKind::Null {
+        let one = if options.dry_run {
             Opened::Nothing
         } else {
             let made = Opened::new(database, chosen.schema(), settings.memory_limit, options.quick);
@@ -150,7 +149,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         };
         preparers.push(match &one {
             Opened::Bulk(builder) => Some(builder.preparers()),
-            Opened::Database(_) | Opened::Nothing => None,
+            Opened::Database(_) | Opened::Files(_) | Opened::Nothing => None,
         });
         opened.push(one);
     }
@@ -173,7 +172,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         let sinks = builders
             .into_iter()
             .zip(databases.iter())
-            .map(|(builder, database)| sink(builder, database.as_deref()));
+            .map(|(builder, written)| sink(builder, written));
         let mut load = Load {
             options,
             plan: Arc::clone(&plan),
@@ -197,27 +196,40 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
 }
 
 type Builders = Vec<Option<Box<ironbark_store::BulkBuilder>>>;
-type Databases = Vec<Option<Box<Database>>>;
+type Databases = Vec<Written>;
+
+/// What is written in transactions.
+enum Written {
+    Store(Box<Database>),
+    Files(Box<OpenDatabase>),
+    Nothing,
+}
 
 /// Builders move, databases are borrowed.
 fn sinks(opened: Vec<Opened>) -> (Builders, Databases) {
     let split = opened.into_iter().map(|one| match one {
-        Opened::Bulk(builder) => (Some(builder), None),
-        Opened::Database(database) => (None, Some(database)),
-        Opened::Nothing => (None, None),
+        Opened::Bulk(builder) => (Some(builder), Written::Nothing),
+        Opened::Database(database) => (None, Written::Store(database)),
+        Opened::Files(opened) => (None, Written::Files(opened)),
+        Opened::Nothing => (None, Written::Nothing),
     });
     split.unzip()
 }
 
-fn sink(bulk: Option<Box<ironbark_store::BulkBuilder>>, database: Option<&Database>) -> Sink<'_> {
-    match (bulk, database) {
+fn sink(bulk: Option<Box<ironbark_store::BulkBuilder>>, written: &Written) -> Sink<'_> {
+    match (bulk, written) {
         (Some(builder), _) => Sink::Bulk(builder),
-        (None, Some(database)) => Sink::Transaction {
+        (None, Written::Store(database)) => Sink::Transaction {
             database,
             open: None,
             pending: 0,
         },
-        (None, None) => Sink::Nothing,
+        (None, Written::Files(opened)) => Sink::Files {
+            opened,
+            open: None,
+            loaded: Vec::new(),
+        },
+        (None, Written::Nothing) => Sink::Nothing,
     }
 }
 
@@ -374,13 +386,13 @@ impl Load<'_> {
                 text.push_str("\n  entry: ");
                 text.push_str(name);
             }
-            if self.options.keep_going == 0 {
+            if self.options.keep_going == 0 || !self.sinks.iter().all(Sink::keeps_places) {
                 return Err(format!("{text}\nslapadd: nothing has been added"));
             }
             self.progress.line(&text);
         }
         for sink in std::mem::take(&mut self.sinks) {
-            sink.finish().map_err(failed)?;
+            sink.finish().map_err(|error| format!("slapadd: {error}"))?;
         }
         Ok((missing.is_empty(), std::mem::take(&mut self.csns)))
     }

@@ -3,6 +3,9 @@
 //!
 //! Invariant: a file is put in place by one rename, so that whoever reads sees the old entry or the new one.
 
+mod journal;
+mod list;
+
 use std::{
     borrow::Cow,
     ffi::OsString,
@@ -16,6 +19,9 @@ use std::{
 };
 
 use ironbark_ldif::{NoFiles, Reader, RecordKind, Writer};
+
+pub use journal::{Draft, Journal, Step};
+pub use list::{Found, applied, list};
 
 /// Why a file or folder of entries cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -244,3 +250,6 @@ fn checksum_holds(text: &[u8]) -> bool {
     let sum = std::str::from_utf8(sum).ok().map(str::trim);
     sum.and_then(|sum| u32::from_str_radix(sum, 16).ok()) == Some(crc32fast::hash(body))
 }
+
+#[cfg(test)]
+mod tests;
