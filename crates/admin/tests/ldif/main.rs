@@ -6,6 +6,7 @@
 )]
 
 mod configuration;
+mod crash;
 mod files;
 mod operations;
 mod tools;

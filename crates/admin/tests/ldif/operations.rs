@@ -148,6 +148,13 @@ fn overlays_act_and_their_effects_are_in_the_files() {
     for change in [group, rename] {
         server.ldapmodify(change).unwrap().success().unwrap();
     }
+    // One that could not be finished would be in the way of all others.
+    let long = "x".repeat(250);
+    let group = format!(
+        "dn: cn={long},dc=example,dc=com\nchangetype: add\nobjectClass: groupOfNames\n\
+         member: uid=ann,ou=people,dc=example,dc=com\n"
+    );
+    server.ldapmodify(&group).unwrap().expect_code(80).unwrap();
     let mail = |dn: &str| {
         let change = format!("dn: {dn}\nchangetype: modify\nreplace: mail\nmail: same@example.com\n");
         server.ldapmodify(&change).unwrap().code()

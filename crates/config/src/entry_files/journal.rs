@@ -4,7 +4,7 @@
 //! write takes them, and whoever only reads sees the files as they would be.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     fs::{self, File},
     io::{self, BufReader, BufWriter, Write as _},
     os::unix::{
@@ -16,7 +16,7 @@ use std::{
 
 use ironbark_ldif::{Limits, NoFiles, Reader, RecordKind, Wrap, Writer};
 
-use super::{Durability, FolderError, put, remove, sync_folder};
+use super::{Durability, FolderError, list, put, remove, sync_folder};
 
 /// One change of the files. Paths are relative to the directory.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -141,6 +141,35 @@ impl Journal {
         }
     }
 
+    /// Refuses a step that would fail whenever it is taken.
+    fn check(&self, step: &Step) -> Result<(), FolderError> {
+        match step {
+            Step::Put { file, .. } => self.check_length(file),
+            Step::Remove { .. } => Ok(()),
+            Step::Move { from, to } => {
+                let whole = self.directory.join(to);
+                if fs::read_dir(&whole).is_ok_and(|mut entries| entries.next().is_some()) {
+                    return Err(FolderError::new(&whole, "is in the way, and not empty"));
+                }
+                for found in list(&self.directory, from)? {
+                    if let Ok(rest) = found.file.strip_prefix(from) {
+                        self.check_length(&to.join(rest))?;
+                    }
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn check_length(&self, file: &Path) -> Result<(), FolderError> {
+        let whole = self.directory.join(file);
+        let is_long = |name: &OsStr| name.len() > NAME_LENGTH;
+        if whole.as_os_str().len() > PATH_LENGTH || file.iter().any(is_long) {
+            return Err(FolderError::new(&whole, "the name is too long for a file"));
+        }
+        Ok(())
+    }
+
     pub(super) fn take(&self, step: &Step, durability: Durability) -> Result<(), FolderError> {
         match step {
             Step::Put { file, text } => put(&self.directory.join(file), text, durability),
@@ -163,8 +192,9 @@ impl Draft<'_> {
     /// Adds a step.
     ///
     /// # Errors
-    /// It cannot be written down.
+    /// It cannot be written down, or could never be taken: a name is too long for the file system, a folder is in the way.
     pub fn add(&mut self, step: Step) -> Result<(), FolderError> {
+        self.journal.check(&step)?;
         if self.first.is_none() && self.file.is_none() {
             self.first = Some(step);
             return Ok(());
@@ -263,6 +293,11 @@ fn step(file: Vec<u8>, kind: RecordKind) -> Option<Step> {
         _ => None,
     }
 }
+
+/// Bytes of a file's name, and of a path, that Linux takes.
+const NAME_LENGTH: usize = 255;
+/// Room is left for the name that a file has until it is put in place.
+const PATH_LENGTH: usize = 4095 - 4;
 
 const PUT: &[u8] = b"put";
 const REMOVE: &[u8] = b"remove";

@@ -134,6 +134,32 @@ fn what_cannot_be_finished_is_told_and_tried_again_before_the_next_change() {
 }
 
 #[test]
+fn what_could_never_be_finished_is_refused_before() {
+    let place = tempfile::tempdir().unwrap();
+    let journal = begin(place.path());
+    let before = seen(&journal, place.path());
+    let long = "x".repeat(251);
+    let deep = vec!["x".repeat(200); 21].join("/");
+    fs::create_dir_all(place.path().join("top/b/someone's")).unwrap();
+    let moved = |to: &str| Step::Move {
+        from: path("top/a"),
+        to: path(to),
+    };
+    for step in [
+        put_step(&format!("top/{long}.ldif"), ""),
+        put_step(&format!("top/{deep}.ldif"), ""),
+        moved(&format!("top/{}/{}", &deep[..4000], "x".repeat(200))),
+        moved("top/b"),
+    ] {
+        let mut draft = journal.begin().unwrap();
+        draft.add(put_step("top/new.ldif", "new")).unwrap();
+        draft.add(step).unwrap_err();
+        drop(draft);
+        assert_eq!(seen(&journal, place.path()), before);
+    }
+}
+
+#[test]
 fn a_journal_that_is_none_is_refused() {
     let place = tempfile::tempdir().unwrap();
     let journal = begin(place.path());

@@ -70,7 +70,10 @@ fn finish(served: &Served, database: &Database) {
         .context
         .overlays
         .close_except(&crate::overlay::Pipeline::default());
-    if let Err(error) = database.sync() {
+    // A working copy is gone with the process.
+    if !has_files(served)
+        && let Err(error) = database.sync()
+    {
         tracing::error!(target: "any", "flushing a database: {error}");
     }
 }
@@ -91,10 +94,11 @@ fn receive(orders: &Receiver<Order>, patience: Duration) -> Result<Order, RecvTi
 
 /// A change of files is a change on its own.
 fn group_limit(served: &Served) -> usize {
-    match &served.context.backend {
-        Backend::Stored { files: Some(_), .. } => 1,
-        _ => GROUP_LIMIT,
-    }
+    if has_files(served) { 1 } else { GROUP_LIMIT }
+}
+
+fn has_files(served: &Served) -> bool {
+    matches!(&served.context.backend, Backend::Stored { files: Some(_), .. })
 }
 
 /// Gathers what waits into a group; another kind of order ends it and is given back.
