@@ -26,12 +26,7 @@ pub struct OpenDatabase {
 /// Opens the store of a database. Tools use it too, so that a database is opened in one way only.
 pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenDatabase, OpenError> {
     if settings.kind == DatabaseKind::Ldif {
-        let opened = ldif::open(settings, schema).map_err(|error| of_ldif(settings, error))?;
-        return Ok(OpenDatabase {
-            database: opened.database,
-            files: Some(opened.files),
-            lock: Some(opened.lock),
-        });
+        return ldif::open(settings, schema).map_err(|error| of_ldif(settings, error));
     }
     if settings.mdb.flags.contains(EnvironmentFlags::WRITE_MAP) {
         tracing::info!(

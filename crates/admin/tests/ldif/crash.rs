@@ -46,10 +46,11 @@ async fn a_moved_subtree_and_what_refers_to_it_is_whole_after_kill_9() {
         .to_owned();
     for number in 0..CHILDREN {
         let person = format!("cn=p{number},ou=o0,dc=example,dc=com");
-        ldif.push_str(&format!(
+        let entries = format!(
             "\ndn: {person}\nobjectClass: person\ncn: p{number}\nsn: x\n\n\
              dn: cn=g{number},dc=example,dc=com\nobjectClass: groupOfNames\ncn: g{number}\nmember: {person}\n"
-        ));
+        );
+        ldif.push_str(&entries);
     }
     server.slapadd(&ldif).unwrap();
     server.launch().unwrap();

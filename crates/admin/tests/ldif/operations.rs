@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, TestkitError, assert_same};
+use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, TestkitError, Tool, assert_same};
 
 use super::{TREE, comparable, config, files};
 
@@ -96,6 +96,33 @@ fn results_entries_and_files_are_those_of_slapd() {
             writeln!(text, "{:?} {}", bound.code(), bound.stdout).unwrap();
         }
         text += &comparable(&files(&server));
+        Ok(text)
+    });
+}
+
+#[test]
+fn glued_databases_are_searched_and_written_as_one() {
+    let sub = "database ldif\nsuffix ou=people,dc=example,dc=com\nrootdn cn=Manager,dc=example,dc=com\ndirectory {dir}/sub\nsubordinate\n\
+        database ldif";
+    let template = config("").replace("database ldif", sub);
+    assert_same(|flavor| -> Result<String, TestkitError> {
+        let mut server = Server::prepare(flavor, &template)?;
+        server.layout().make_dir("sub")?;
+        server.tool(Tool::Add, &["-b", "dc=example,dc=com"], TREE)?.success()?;
+        server.launch()?;
+        let mut text = String::new();
+        for change in [CHANGES[0], CHANGES[3], CHANGES[5]] {
+            writeln!(text, "{:?}", server.ldapmodify(change)?.code()).unwrap();
+        }
+        // With the scope of all subordinates slapd leaves the glued database out.
+        for scope in ["one", "sub"] {
+            let found = server
+                .search(&["-b", "dc=example,dc=com", "-s", scope, "uid", "mail"])?
+                .success()?;
+            text += &NormalizedLdif::new(&found.stdout).sorted().to_string();
+        }
+        let below = server.layout().read("sub/ou=people,dc=example,dc=com/uid=cay.ldif")?;
+        assert!(below.contains("\ndn: uid=cay\n"), "{below}");
         Ok(text)
     });
 }

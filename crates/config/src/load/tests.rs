@@ -434,6 +434,26 @@ fn what_only_the_whole_shows_is_refused_at_the_database() {
             "slapd.conf: line 2: <database> only one monitor database is allowed",
         ),
         (
+            "database ldif\nsuffix dc=a\n",
+            "slapd.conf: line 1: <database> needs a directory",
+        ),
+        (
+            "database ldif\nsuffix dc=a\nsuffix dc=b\n",
+            "slapd.conf: line 3: <suffix> Only one suffix is allowed on this ldif backend",
+        ),
+        (
+            "database ldif\nsuffix dc=a\ndirectory x\ndatabase ldif\nhidden on\nsuffix dc=a\ndirectory x\n",
+            "slapd.conf: line 4: <database> directory \"x\" is that of another database already (line 1)",
+        ),
+        (
+            "database null\nsuffix dc=a\ndosearch on\nsubordinate\n",
+            "slapd.conf: line 1: <database> dosearch cannot be had in a subordinate database",
+        ),
+        (
+            "database mdb\nsuffix dc=a\nbind on\n",
+            "slapd.conf: line 3: <bind> only allowed within null database declaration",
+        ),
+        (
             "serverID 1\nserverID 2\n",
             "slapd.conf: line 2: <serverID> only one server ID may be without URL, and then there is no other",
         ),
@@ -441,6 +461,24 @@ fn what_only_the_whole_shows_is_refused_at_the_database() {
     for (text, expected) in cases {
         assert_eq!(refusal(text), expected, "{text}");
     }
+}
+
+#[test]
+fn databases_without_a_store_load() {
+    let read = loaded(
+        "database null\nsuffix dc=a\nsuffix dc=b\nbind on\noverlay refint\nrefint_attributes member\n\
+         database ldif\nsuffix dc=c\ndirectory x\ndatabase ldif\nsuffix dc=d\ndirectory x\n",
+    );
+    let kinds: Vec<_> = read.databases.iter().map(|database| database.kind).collect();
+    assert_eq!(kinds, [DatabaseKind::Null, DatabaseKind::Ldif, DatabaseKind::Ldif]);
+    assert_eq!(read.databases[0].suffixes.len(), 2);
+    assert!(read.databases[0].null.bind && !read.databases[0].null.do_search);
+    assert_eq!(read.databases[2].directory, PathBuf::from("x"));
+    let notices: Vec<_> = read.notices.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notices,
+        ["slapd.conf: line 5: overlay refint: a null database has no entries that it could act on"]
+    );
 }
 
 #[test]

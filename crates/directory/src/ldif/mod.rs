@@ -23,6 +23,8 @@ use ironbark_config::{
 use ironbark_model::{Dn, Entry, Schema};
 use ironbark_store::{ChangeRecord, Database, Effect, EntryId, Location, StoreError, View};
 
+use crate::open::OpenDatabase;
+
 /// Why the files of an ldif database cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LdifError {
@@ -84,7 +86,7 @@ impl LdifFiles {
         }
     }
 
-    /// Makes the files say what a write did; `view` is the state with it.
+    /// Makes the files say what a write did; `view` is the state with it. Of the effects only the names are looked at.
     ///
     /// # Errors
     /// The files say what they said.
@@ -119,6 +121,37 @@ impl LdifFiles {
         }
         tell_of_unfinished(draft.commit()?);
         Ok(())
+    }
+
+    /// Takes back what [`LdifFiles::write`] did; `view` is the state without it.
+    ///
+    /// # Errors
+    /// The files say what the write did.
+    pub(crate) fn write_back(&self, view: &View<'_>, record: &ChangeRecord) -> Result<(), LdifError> {
+        let inverse = |effect: &Effect| match effect {
+            Effect::Add { dn, .. } => Effect::Delete {
+                dn: dn.clone(),
+                entry_uuid: "".into(),
+            },
+            Effect::Delete { dn, .. } => Effect::Add {
+                dn: dn.clone(),
+                attributes: Vec::new(),
+            },
+            Effect::Modify { dn, .. } => Effect::Modify {
+                dn: dn.clone(),
+                changes: Vec::new(),
+            },
+            Effect::Rename { dn, new_dn, .. } => Effect::Rename {
+                dn: new_dn.clone(),
+                new_dn: dn.clone(),
+                changes: Vec::new(),
+            },
+        };
+        let taken_back = ChangeRecord {
+            effects: record.effects.iter().rev().map(inverse).collect(),
+            ..record.clone()
+        };
+        self.write(view, &taken_back)
     }
 
     /// Makes files of entries that were loaded, all or none.
@@ -199,28 +232,21 @@ fn tell_of_unfinished(error: Option<FolderError>) {
     }
 }
 
-/// A database that was opened to be written.
-#[derive(Debug)]
-pub struct OpenLdif {
-    /// The working copy.
-    pub database: Database,
-    /// The files.
-    pub files: LdifFiles,
-    /// Keeps others from writing them.
-    pub lock: LdifLock,
-}
-
 /// Opens an ldif database to write it: finishes what a crash interrupted, and makes the working copy.
 ///
 /// # Errors
 /// The files are in use, or a file is no entry of this database.
-pub(crate) fn open(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenLdif, LdifError> {
+pub(crate) fn open(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenDatabase, LdifError> {
     let files = LdifFiles::new(settings, schema);
     let lock = files.lock(schema)?;
     files.journal.finish()?;
     let database = load::working_copy(settings, schema, &[&settings.directory])?;
     load::fill(&files, &database, schema)?;
-    Ok(OpenLdif { database, files, lock })
+    Ok(OpenDatabase {
+        database,
+        files: Some(files),
+        lock: Some(lock),
+    })
 }
 
 /// Opens an ldif database to read it, beside a server that writes it perhaps.
@@ -230,3 +256,6 @@ pub(crate) fn open(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Op
 pub(crate) fn open_to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, LdifError> {
     load::consistent_copy(settings, schema)
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,7 +14,7 @@ use ironbark_model::ResultCode;
 use ironbark_store::{Database, WriteTransaction};
 
 use super::{Job, Order, Outcome, Queued, Served, begin, conclude, end_sequence, flusher::Flusher, indexing::Indexing};
-use crate::{Directory, OperationError, context::Backend, operation::Executed, respond::Success};
+use crate::{Directory, OperationError, context::Backend, ldif::LdifError, operation::Executed, respond::Success};
 
 /// Operations that share one commit at most, so that the first is not kept waiting for ever.
 const GROUP_LIMIT: usize = 1_024;
@@ -188,9 +188,12 @@ fn attempt(
     if !changed {
         return Attempt::Committed(outcomes);
     }
-    let written = write_files(served, &transaction, &outcomes);
-    if let Err(error) = written.and_then(|()| Ok(transaction.commit()?)) {
+    if let Err(error) = write_files(served, &transaction, &outcomes) {
         return refuse_all(error, settled);
+    }
+    if let Err(error) = transaction.commit() {
+        write_files_back(served, database, &outcomes);
+        return refuse_all(error.into(), settled);
     }
     Attempt::Committed(outcomes)
 }
@@ -216,6 +219,22 @@ fn write_files(
         }
     }
     Ok(())
+}
+
+/// The working copy could not follow: a full disk.
+fn write_files_back(served: &Served, database: &Database, outcomes: &[Outcome]) {
+    let Backend::Stored { files: Some(files), .. } = &served.context.backend else {
+        return;
+    };
+    for outcome in outcomes {
+        if let Outcome::Done(_, executed) = outcome {
+            let snapshot = database.snapshot().map_err(LdifError::from);
+            let taken_back = snapshot.and_then(|snapshot| files.write_back(&snapshot.view(), &executed.record));
+            if let Err(error) = taken_back {
+                tracing::error!(target: "any", "files of a database say what was refused, until it is started again: {error}");
+            }
+        }
+    }
 }
 
 /// An operation was refused; `dirty` if the transaction holds some of its effects.
