@@ -29,10 +29,13 @@ mod word_set;
 
 pub use database::{
     Checkpoint, DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, NullConfig,
-    Operations, Require, Restrict, Secret, Subordinate,
+    Operations, Require, Restrict, Secret, SecurityFactors, Subordinate,
 };
 pub use error::{ConfigError, Notice};
-pub use global::{Allow, Disallow, GlobalConfig, LogFileFormat, LogRotation, MAX_FILTER_DEPTH, ServerId};
+pub use global::{
+    Allow, CrlCheck, Disallow, GlobalConfig, LogFileFormat, LogRotation, MAX_FILTER_DEPTH, ProtocolVersion, ServerId,
+    TlsConfig, VerifyClient,
+};
 pub use load::{Configuration, build_schema, load};
 pub use log_level::LogLevel;
 pub use overlay::OverlayConfig;

@@ -4,7 +4,7 @@
 macro_rules! word_set {
     ($(#[$meta:meta])* $name:ident { $($(#[$doc:meta])* $constant:ident = $bits:literal, $word:literal;)+ }) => {
         $(#[$meta])*
-        #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
         pub struct $name(pub u32);
 
         impl $name {

@@ -10,9 +10,8 @@ use ironbark_store::EntryId;
 
 use crate::{
     Configuration, Context, OperationError,
-    access::{Subject, visible_record},
+    access::{self, Source, Subject},
     search::{Selection, entry_value},
-    session::Identity,
     worker::Scratch,
 };
 
@@ -27,7 +26,6 @@ pub(crate) struct BareAnswer {
 impl BareAnswer {
     /// With the entry that was added last to the first database in which anonymous may read that entry.
     pub(crate) fn new(configuration: &Configuration) -> Result<Option<Self>, OperationError> {
-        let anonymous = Identity::default();
         let mut selection = Selection::default();
         selection.resolve(&configuration.schema, std::iter::empty());
         for context in &configuration.contexts {
@@ -36,8 +34,10 @@ impl BareAnswer {
             let view = snapshot.view();
             let id = view.last_entry()?;
             let Some(record) = view.record(id)? else { continue };
-            let (subject, dn) = (Subject::of(&anonymous, context), view.dn(id)?);
-            let Some(visible) = visible_record(context, configuration, subject, view, &record, dn.pretty()) else {
+            let (subject, dn) = (Subject::nobody(Operation::Search), view.dn(id)?);
+            let source = Source::Record(&record, view);
+            let check = access::check(configuration, context, subject, source);
+            let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
                 continue;
             };
             let mut entry = Vec::new();

@@ -6,7 +6,7 @@ use ironbark_config::{GlobalConfig, SchemaStatement};
 use ironbark_ldap_proto::DecodeLimits;
 use ironbark_model::{Dn, Entry, Schema};
 
-use crate::{Context, password, well_known::WellKnown};
+use crate::{Context, access::Rules, password, well_known::WellKnown};
 
 /// What operations need to know of the configuration.
 #[derive(Debug)]
@@ -25,17 +25,29 @@ pub struct Configuration {
     pub contexts: Vec<Arc<Context>>,
     /// The frontend: root DSE, subschema subentry, and the access rules that end every database's.
     pub frontend: Arc<Context>,
+    /// Access rules of the frontend and of `contexts`, by [`Context::number`] plus one.
+    pub(crate) rules: Vec<Arc<Rules>>,
     /// `password-hash`, resolved.
     pub password_schemes: Vec<password::Scheme>,
     /// The root DSE; one entry.
     pub root_dse: Arc<[Entry]>,
-    /// The same as clients on ldapi:// see it, who may use SASL EXTERNAL.
+    /// The same as those clients see it who may use SASL EXTERNAL.
     pub local_root_dse: Arc<[Entry]>,
     /// The subschema subentry; one entry.
     pub subschema: Arc<[Entry]>,
 }
 
 impl Configuration {
+    /// The access rules that decide about entries of a naming context.
+    pub(crate) fn rules_of(&self, context: &Context) -> &Rules {
+        let place = usize::try_from(context.number + 1).unwrap_or_default();
+        // Each context of a configuration has its place.
+        self.rules
+            .get(place)
+            .or(self.rules.first())
+            .map_or(Rules::none(), |rules| rules)
+    }
+
     /// The naming context that holds `dn`: the one with the longest suffix; of equals the one that was configured first.
     pub fn context_of(&self, dn: &Dn) -> Option<&Arc<Context>> {
         let mut best: Option<(usize, &Arc<Context>)> = None;

@@ -6,12 +6,18 @@ use std::sync::{
 };
 
 use ironbark_config::{DatabaseConfig, Operations, Require};
-use ironbark_ldap_proto::extended::Descriptor;
+use ironbark_ldap_proto::extended::{Descriptor, ExtendedOperation};
 use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Database, StoreError};
 
 use crate::{
-    OperationError, ldif::LdifFiles, operation::Origin, overlay::Pipeline, tree::VirtualContext, writer::WriterHandle,
+    OperationError,
+    ldif::LdifFiles,
+    operation::Origin,
+    overlay::Pipeline,
+    security::{self, Purpose},
+    tree::VirtualContext,
+    writer::WriterHandle,
 };
 
 /// A database of the configuration and what serves it.
@@ -126,14 +132,36 @@ impl Context {
         self.suffixes().contains(dn)
     }
 
-    /// Refuses what `require`, `restrict` and `readonly` forbid.
+    /// Refuses what `security`, `require`, `restrict` and `readonly` forbid, but for binds.
     ///
     /// # Errors
-    /// `unwillingToPerform`; `operationsError` or `strongerAuthRequired` for what the connection lacks.
+    /// `unwillingToPerform`; `confidentialityRequired`, `operationsError` or `strongerAuthRequired` for what the connection lacks.
     pub(crate) fn check_restrictions(&self, operation: Operations, origin: &Origin) -> Result<(), OperationError> {
-        if operation != Operations::BIND {
-            self.check_requirements(origin)?;
-        }
+        let is_update = Operations::WRITE.contains(operation);
+        security::check(
+            &self.settings.security,
+            Purpose::Operation { is_update },
+            origin.strength,
+        )?;
+        self.check_requirements(origin)?;
+        self.check_operation(operation)
+    }
+
+    /// The same for a bind, which need not meet `require`.
+    ///
+    /// # Errors
+    /// `confidentialityRequired`, `unwillingToPerform`.
+    pub(crate) fn check_bind(&self, is_simple: bool, origin: &Origin) -> Result<(), OperationError> {
+        let purpose = if is_simple {
+            Purpose::SimpleBind
+        } else {
+            Purpose::SaslBind
+        };
+        security::check(&self.settings.security, purpose, origin.strength)?;
+        self.check_operation(Operations::BIND)
+    }
+
+    fn check_operation(&self, operation: Operations) -> Result<(), OperationError> {
         let read_only = self.settings.read_only && Operations::WRITE.contains(operation);
         let restricted = self.settings.restrict.operations;
         if restricted.contains(operation) || read_only {
@@ -153,7 +181,17 @@ impl Context {
     /// # Errors
     /// As of [`Context::check_restrictions`].
     pub(crate) fn check_extended(&self, row: &Descriptor, origin: &Origin) -> Result<(), OperationError> {
-        self.check_restrictions(Operations::EXTENDED, origin)?;
+        let is_update = row.writes;
+        // StartTLS is how a connection becomes stronger, and comes before everything else.
+        if row.operation != ExtendedOperation::StartTls {
+            security::check(
+                &self.settings.security,
+                Purpose::Operation { is_update },
+                origin.strength,
+            )?;
+            self.check_requirements(origin)?;
+        }
+        self.check_operation(Operations::EXTENDED)?;
         let text = if self.settings.restrict.extended.iter().any(|oid| oid == row.oid) {
             "extended operation restricted"
         } else if self.settings.read_only && row.writes {

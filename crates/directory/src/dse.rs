@@ -111,7 +111,7 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
     })
 }
 
-/// The root DSE with the SASL mechanisms that a client on ldapi:// may use.
+/// The root DSE with the SASL mechanism that a client may use whom the connection tells who it is.
 pub(crate) fn with_mechanisms(schema: &Schema, mut entry: Entry) -> Entry {
     if let Ok(description) = schema.attribute_description(b"supportedSASLMechanisms") {
         entry.attributes.push(Attribute {

@@ -27,6 +27,7 @@ mod referral;
 mod respond;
 mod schema_use;
 mod search;
+mod security;
 mod session;
 pub mod stamp;
 mod statistics;
@@ -44,7 +45,7 @@ pub use directory::{
 pub use dse::RootDseAddition;
 pub use error::{OpenError, OperationError};
 pub use search::{Progress, SearchRun};
-pub use session::{Identity, Peer, Session};
+pub use session::{Identity, Peer, Session, Strength};
 pub use statistics::{FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics};
 pub use tree::{ChangeAuthor, VirtualChange, VirtualContext, complete_entries};
 pub use well_known::WellKnown;

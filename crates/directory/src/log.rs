@@ -118,7 +118,7 @@ pub(crate) fn bound(origin: &Origin, dn: &str, mechanism: &str) {
     stats!(
         origin,
         "BIND dn=\"{dn}\" mech={mechanism} bind_ssf=0 ssf={}",
-        origin.ssf
+        origin.strength.ssf
     );
 }
 

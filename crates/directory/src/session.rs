@@ -24,6 +24,30 @@ pub struct Peer {
     pub credentials: Option<(u32, u32)>,
 }
 
+/// Security strength factors, as `security` and access rules use them: about the length of keys in bits, 1 for integrity alone.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Strength {
+    /// The highest of the others.
+    pub ssf: u32,
+    /// Of the socket: `localSSF` for ldapi://.
+    pub transport: u32,
+    /// Of TLS.
+    pub tls: u32,
+    /// Of a SASL security layer.
+    pub sasl: u32,
+}
+
+impl Strength {
+    /// Of a connection that its socket alone protects.
+    pub fn of_transport(transport: u32) -> Self {
+        Self {
+            ssf: transport,
+            transport,
+            ..Self::default()
+        }
+    }
+}
+
 /// The authorization identity of a connection (RFC 4513 §4). Immutable: a bind replaces it.
 #[derive(Clone, Debug, Default)]
 pub struct Identity {
@@ -158,8 +182,12 @@ pub struct Session {
     pub identity: Arc<Identity>,
     /// Protocol version of the last bind request, whether or not it succeeded; `None` before any.
     pub bound_version: Option<u8>,
-    /// Security strength factors: transport (TLS or local socket), as `security` and access rules use them.
-    pub ssf: u32,
+    /// How well the connection is protected.
+    pub strength: Strength,
+    /// Whether TLS is spoken, or the handshake for it is under way.
+    pub is_tls: bool,
+    /// DER of the subject of the client's certificate, if it has shown one that is trusted.
+    pub(crate) certificate_subject: Option<Arc<[u8]>>,
     /// Operations under way by message ID, for Abandon and Cancel.
     pub in_flight: FxHashMap<i32, StopFlag>,
     pub(crate) sequence: Sequence,
@@ -176,11 +204,21 @@ impl Session {
             peer,
             identity: Arc::default(),
             bound_version: None,
-            ssf: 0,
+            strength: Strength::default(),
+            is_tls: false,
+            certificate_subject: None,
             in_flight: FxHashMap::default(),
             sequence: Sequence::default(),
             paged: Vec::new(),
         }
+    }
+
+    /// A TLS handshake has ended: its strength, and the DER of the subject of the client's certificate, if that is trusted.
+    pub fn secured(&mut self, strength: u32, certificate_subject: Option<Vec<u8>>) {
+        self.is_tls = true;
+        self.strength.tls = strength;
+        self.strength.ssf = self.strength.ssf.max(strength);
+        self.certificate_subject = certificate_subject.map(Into::into);
     }
 
     /// From here on no write of this session is executed behind one that was refused: it is answered with `canceled`. For writes of one

@@ -15,6 +15,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     Configuration, Context, Directory, OperationError, Session,
+    access::{RequestKind, Standing, Standings},
     dn_cache::DnCache,
     ended::{Outcome, ended},
     operation::{Origin, abandon, bind, compare, extended},
@@ -55,6 +56,7 @@ pub(crate) struct Scratch {
     dn: String,
     pub(crate) base: LastBase,
     caches: FxHashMap<u64, Caches>,
+    standings: Standings,
     /// The last snapshot, for whoever comes next while nothing is committed. [`Worker::rest`] drops it: none outlives a wait.
     snapshot: Option<HeldSnapshot>,
 }
@@ -94,6 +96,8 @@ pub enum Started {
     Search(Box<SearchRun>),
     /// Under way elsewhere: await, then call [`Worker::finish`].
     Submitted(Submitted),
+    /// StartTLS was answered with success: write the output, then begin the handshake, and start nothing before (RFC 4511 §4.14).
+    StartTls,
     /// Write the output and close. The text is the reason for the log.
     Disconnect(&'static str),
 }
@@ -154,6 +158,16 @@ impl Scratch {
         self.snapshot = Some(snapshot);
     }
 
+    /// What is remembered of the subject of a request on a database; `None` if it may do everything there.
+    pub(crate) fn standing(
+        &mut self,
+        configuration: &Arc<Configuration>,
+        context: &Context,
+        origin: &Origin,
+    ) -> Option<Rc<Standing>> {
+        self.standings.of(configuration, context, origin)
+    }
+
     /// What is remembered of a database, and working memory, borrowed apart.
     pub(crate) fn parts(&mut self, context: &Context) -> Parts<'_> {
         let Caches { names, answers } = self.caches.entry(context.cache).or_default();
@@ -178,6 +192,7 @@ impl Worker {
                 dn: String::new(),
                 base: LastBase::default(),
                 caches: FxHashMap::default(),
+                standings: Standings::default(),
                 snapshot: None,
             },
             configuration: Rc::new(directory.configuration()),
@@ -241,7 +256,9 @@ impl Worker {
             message_id: message.id.value(),
             identity: Arc::clone(&session.identity),
             peer: Arc::clone(&session.peer),
-            ssf: session.ssf,
+            strength: session.strength,
+            request: RequestKind::of(kind),
+            certificate_subject: session.certificate_subject.clone(),
             bound_version: session.bound_version,
             stop: StopFlag::default(),
             sequence: session.sequence.clone(),
@@ -297,6 +314,10 @@ impl Worker {
             }
         };
         crate::log::request(configuration, &origin, &message.operation);
+        origin.request.controls = controls.present;
+        if let Request::Extended(request) = &message.operation {
+            origin.request.extended = ironbark_ldap_proto::extended::lookup(request.name).map(|row| row.oid);
+        }
         if let Err(error) = crate::proxied::authorize(configuration, &mut origin, &controls) {
             return self.answer(&origin, kind, &error, out);
         }

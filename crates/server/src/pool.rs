@@ -12,7 +12,6 @@ use std::{
     time::Duration,
 };
 
-use ironbark_directory::Directory;
 use ironbark_runtime::Clock;
 use socket2::Socket;
 use tokio::{
@@ -25,7 +24,7 @@ use crate::{
     connection::Status,
     held::HeldMemory,
     listener::Listener,
-    reactor::{Accepted, ReactorThread},
+    reactor::{Accepted, ReactorThread, World},
     seldom::Seldom,
 };
 
@@ -35,6 +34,13 @@ pub(crate) struct Counters {
     pub(crate) current: AtomicUsize,
     /// A connection has ended somewhere.
     pub(crate) changed: Arc<Notify>,
+}
+
+/// A listener, as its connections know it.
+struct Side {
+    name: Arc<str>,
+    url: Arc<str>,
+    is_tls: bool,
 }
 
 /// All reactors.
@@ -55,12 +61,7 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// Starts `count` reactors. The process may have `max_descriptors` open.
-    pub(crate) fn start(
-        count: usize,
-        directory: &Arc<Directory>,
-        clock: &Clock,
-        max_descriptors: u64,
-    ) -> io::Result<Self> {
+    pub(crate) fn start(count: usize, world: &World, max_descriptors: u64) -> io::Result<Self> {
         let (stop, stopped) = watch::channel(false);
         let (changed, held) = (Arc::<Notify>::default(), Arc::<HeldMemory>::default());
         let (mut reactors, mut threads) = (Vec::new(), Vec::new());
@@ -69,8 +70,8 @@ impl Pool {
                 current: AtomicUsize::new(0),
                 changed: Arc::clone(&changed),
             });
-            let world = (Arc::clone(directory), clock.clone());
-            let (reactor, thread) = ReactorThread::start(index, world, counters, Arc::clone(&held), stopped.clone())?;
+            let (reactor, thread) =
+                ReactorThread::start(index, world.clone(), counters, Arc::clone(&held), stopped.clone())?;
             reactors.push(reactor);
             threads.push(thread);
         }
@@ -80,7 +81,7 @@ impl Pool {
             stop,
             changed,
             total: AtomicU64::new(0),
-            clock: clock.clone(),
+            clock: world.clock.clone(),
             max_descriptors,
             told: Seldom::default(),
         })
@@ -100,38 +101,36 @@ impl Pool {
         )));
         let mut tasks = JoinSet::new();
         for (socket, listener) in acceptors {
-            let (name, url) = (Arc::clone(&listener.name), Arc::clone(&listener.url));
-            tasks.spawn(Arc::clone(self).accept_from(socket, Arc::clone(&places), name, url));
+            let side = Side {
+                name: Arc::clone(&listener.name),
+                url: Arc::clone(&listener.url),
+                is_tls: listener.is_tls,
+            };
+            tasks.spawn(Arc::clone(self).accept_from(socket, Arc::clone(&places), side));
         }
         Ok(tasks)
     }
 
-    async fn accept_from(
-        self: Arc<Self>,
-        socket: Acceptor,
-        places: Arc<Semaphore>,
-        socket_name: Arc<str>,
-        listener_url: Arc<str>,
-    ) {
+    async fn accept_from(self: Arc<Self>, socket: Acceptor, places: Arc<Semaphore>, side: Side) {
         while let Some(place) = self.place(&places).await {
             match socket.accept().await {
                 Ok((accepted, address)) => {
                     let number = FIRST_NUMBER + self.total.fetch_add(1, Ordering::Relaxed);
-                    let (socket_name, listener_url) = (Arc::clone(&socket_name), Arc::clone(&listener_url));
                     self.hand_over(Accepted {
                         socket: accepted,
                         place,
                         address,
                         number,
-                        socket_name,
-                        listener_url,
+                        socket_name: Arc::clone(&side.name),
+                        listener_url: Arc::clone(&side.url),
+                        is_tls: side.is_tls,
                     })
                     .await;
                 }
                 Err(error) if is_of_the_client(&error) => {}
                 Err(error) => {
                     if self.told.is_due(&self.clock) {
-                        tracing::warn!(target: "any", "daemon: accept({listener_url}) failed: {error}");
+                        tracing::warn!(target: "any", "daemon: accept({}) failed: {error}", side.url);
                     }
                     // Out of descriptors or memory: until a connection ends there is no use in trying again at once.
                     let _ = tokio::time::timeout(ACCEPT_PAUSE, self.changed.notified()).await;

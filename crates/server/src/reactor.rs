@@ -13,7 +13,7 @@ use std::{
 use ironbark_directory::{Directory, Peer, Statistics, Worker};
 use ironbark_runtime::{Clock, spawn_named};
 use rustc_hash::FxHashMap;
-use socket2::{Socket, TcpKeepalive};
+use socket2::{Socket as AnySocket, TcpKeepalive};
 use tokio::{
     net::{TcpStream, UnixStream},
     sync::{Notify, OwnedSemaphorePermit, mpsc, watch},
@@ -21,18 +21,19 @@ use tokio::{
 };
 
 use crate::{
-    connection::{CloseRequest, Connection, Handle, Registry, SpareBuffers, Status, Stream},
+    connection::{CloseRequest, Connection, Handle, Registry, Socket, SpareBuffers, Status, Stream},
     held::{self, HeldMemory},
     limits::Limits,
     listener::address_name,
     pool::Counters,
     round::Round,
+    tls::Tls,
 };
 
 /// A connection on its way from the acceptor.
 #[derive(Debug)]
 pub(crate) struct Accepted {
-    pub(crate) socket: Socket,
+    pub(crate) socket: AnySocket,
     /// Its share of the descriptors that connections may take.
     pub(crate) place: OwnedSemaphorePermit,
     /// `None` for a local socket.
@@ -42,6 +43,8 @@ pub(crate) struct Accepted {
     /// The listener's name and URL.
     pub(crate) socket_name: Arc<str>,
     pub(crate) listener_url: Arc<str>,
+    /// Whether it begins with a TLS handshake (ldaps://).
+    pub(crate) is_tls: bool,
 }
 
 /// What the pool keeps of a reactor.
@@ -52,10 +55,19 @@ pub(crate) struct ReactorThread {
     pub(crate) registry: Arc<Registry>,
 }
 
+/// What all reactors serve, and by what.
+#[derive(Clone)]
+pub(crate) struct World {
+    pub(crate) directory: Arc<Directory>,
+    pub(crate) clock: Clock,
+    pub(crate) tls: Arc<Tls>,
+}
+
 /// The state of a reactor that its connections share. All on one thread.
 pub(crate) struct Reactor {
     directory: Arc<Directory>,
     clock: Clock,
+    tls: Arc<Tls>,
     work: RefCell<Work>,
     round: Round,
     limits: Cell<Limits>,
@@ -85,7 +97,7 @@ impl ReactorThread {
     /// Starts a reactor, which ends when `stop` says true.
     pub(crate) fn start(
         index: usize,
-        (directory, clock): (Arc<Directory>, Clock),
+        world: World,
         counters: Arc<Counters>,
         held: Arc<HeldMemory>,
         stop: watch::Receiver<bool>,
@@ -99,7 +111,7 @@ impl ReactorThread {
             .build()?;
         let (shared, its_registry) = (Arc::clone(&counters), Arc::clone(&registry));
         let thread = spawn_named(&format!("reactor {index}"), move || {
-            let reactor = Rc::new(Reactor::new(directory, clock, shared, held, its_registry));
+            let reactor = Rc::new(Reactor::new(world, shared, held, its_registry));
             REACTOR.set(Rc::downgrade(&reactor));
             let local = LocalSet::new();
             local.block_on(&runtime, reactor.run(incoming, stop));
@@ -118,13 +130,8 @@ impl ReactorThread {
 }
 
 impl Reactor {
-    fn new(
-        directory: Arc<Directory>,
-        clock: Clock,
-        counters: Arc<Counters>,
-        held: Arc<HeldMemory>,
-        registry: Arc<Registry>,
-    ) -> Self {
+    fn new(world: World, counters: Arc<Counters>, held: Arc<HeldMemory>, registry: Arc<Registry>) -> Self {
+        let World { directory, clock, tls } = world;
         let limits = Limits::of(&directory.configuration());
         Self {
             work: RefCell::new(Work {
@@ -134,6 +141,7 @@ impl Reactor {
             }),
             directory,
             clock,
+            tls,
             round: Round::default(),
             limits: Cell::new(limits),
             connections: RefCell::default(),
@@ -189,12 +197,20 @@ impl Reactor {
 
     /// Serves a new connection.
     fn admit(self: &Rc<Self>, accepted: Accepted) {
-        let number = accepted.number;
+        let (number, is_tls) = (accepted.number, accepted.is_tls);
         match register(accepted) {
-            Ok((stream, place, peer)) => {
+            Ok((mut stream, place, peer)) => {
                 let descriptor = stream.descriptor();
                 let Peer { name, socket_name, .. } = &peer;
                 tracing::info!(target: "stats", "conn={number} fd={descriptor} ACCEPT from {name} ({socket_name})");
+                if is_tls {
+                    let Some(context) = self.tls.context() else {
+                        tracing::info!(target: "stats", "conn={number} fd={descriptor} closed (TLS negotiation failure)");
+                        self.counters.ended();
+                        return;
+                    };
+                    stream.start_tls(context);
+                }
                 let status = Arc::new(Status::new(number, Arc::new(peer), self.clock.now().unix_seconds()));
                 let handle = Rc::new(Handle::new(self.clock.coarse_monotonic()));
                 self.registry.insert(Arc::clone(&status));
@@ -308,6 +324,10 @@ impl Reactor {
         &self.clock
     }
 
+    pub(crate) fn tls(&self) -> &Tls {
+        &self.tls
+    }
+
     pub(crate) fn statistics(&self) -> &Statistics {
         self.directory.statistics()
     }
@@ -346,18 +366,18 @@ fn register(accepted: Accepted) -> io::Result<(Stream, OwnedSemaphorePermit, Pee
         address: address.map(|address| address.ip()),
         credentials: None,
     };
-    let stream = if let Some(address) = address {
+    let socket = if let Some(address) = address {
         socket.set_tcp_nodelay(true)?;
         socket.set_tcp_keepalive(&TcpKeepalive::new())?;
         peer.name = address_name(address).into_boxed_str();
-        Stream::Tcp(TcpStream::from_std(socket.into())?)
+        Socket::Tcp(TcpStream::from_std(socket.into())?)
     } else {
         let stream = UnixStream::from_std(socket.into())?;
         // A kernel that does not tell leaves SASL EXTERNAL without an identity.
         peer.credentials = stream.peer_cred().ok().map(|who| (who.uid(), who.gid()));
-        Stream::Local(stream)
+        Socket::Local(stream)
     };
-    Ok((stream, place, peer))
+    Ok((Stream::new(socket), place, peer))
 }
 
 impl Counters {

@@ -1,10 +1,12 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
 use std::{
+    convert::Infallible,
     error::Error,
     io,
     process::ExitCode,
     sync::{Arc, OnceLock},
+    time::Duration,
 };
 
 use ironbark_config::{
@@ -28,7 +30,9 @@ use crate::{
     monitor::{Attached, Facts, Monitor},
     options::ServeOptions,
     pool::Pool,
+    reactor::World,
     root_dse,
+    tls::Tls,
 };
 
 /// Serves until a signal ends the server. The order is slapd's:
@@ -116,6 +120,7 @@ struct Running {
     pool: Arc<Pool>,
     directory: Arc<Directory>,
     metrics: Arc<OnceLock<Metrics>>,
+    tls: Arc<Tls>,
     /// Removed when the server has ended.
     _state_files: Vec<StateFile>,
 }
@@ -127,15 +132,12 @@ impl Running {
             identity,
             max_descriptors,
         } = prepared;
-        if let Some(directory) = &options.chroot {
-            process::enter_chroot(directory)
-                .map_err(|error| format!("cannot change root to {}: {error}", directory.display()))?;
-        }
-        identity.assume()?;
+        give_up_privileges(&identity, options)?;
         let mut loaded = load_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
         loaded.keep()?;
         let global = &loaded.configuration.global;
-        obey(log, None, global)?;
+        let tls = Arc::<Tls>::default();
+        obey(log, None, &tls, global)?;
         for notice in &loaded.configuration.notices {
             tracing::warn!(target: "any", "{notice}");
         }
@@ -164,13 +166,18 @@ impl Running {
         }
         let urls = listeners.listeners.iter().map(|one| Arc::clone(&one.url)).collect();
         let metrics = Arc::<OnceLock<Metrics>>::default();
-        let (its_log, its_metrics) = (log.clone(), Arc::clone(&metrics));
-        let obey = Box::new(move |global: &GlobalConfig| obey(&its_log, its_metrics.get(), global));
+        let (its_log, its_metrics, its_tls) = (log.clone(), Arc::clone(&metrics), Arc::clone(&tls));
+        let obey = Box::new(move |global: &GlobalConfig| obey(&its_log, its_metrics.get(), &its_tls, global));
         let config_tree = Arc::new(ConfigTree::new(&loaded, obey));
         let (directory, attached) =
             open_directory(loaded.configuration, config_tree, urls, options.bare, facts, log, clock)?;
         let reactors = reactor_count(threads, directory.waits_for_disk());
-        let pool = Arc::new(Pool::start(reactors, &directory, clock, max_descriptors)?);
+        let world = World {
+            directory: Arc::clone(&directory),
+            clock: clock.clone(),
+            tls: Arc::clone(&tls),
+        };
+        let pool = Arc::new(Pool::start(reactors, &world, max_descriptors)?);
         // Nobody else sets it.
         let _ = attached.set((Arc::downgrade(&directory), Arc::clone(&pool)));
         let (shown, its_pool) = (Arc::clone(&directory), Arc::clone(&pool));
@@ -186,6 +193,7 @@ impl Running {
             pool,
             directory,
             metrics,
+            tls,
             _state_files: state_files,
         })
     }
@@ -199,10 +207,17 @@ impl Running {
             pool,
             directory,
             metrics,
+            tls,
             _state_files,
         } = self;
         let metrics = metrics.get();
-        if let Err(error) = runtime.block_on(accept_until_stopped(&pool, listeners, &directory, metrics, signals)) {
+        let serving = async {
+            tokio::select! {
+                ended = accept_until_stopped(&pool, listeners, &directory, metrics, signals) => ended,
+                never = renew_certificates(&tls) => match never {},
+            }
+        };
+        if let Err(error) = runtime.block_on(serving) {
             tracing::error!(target: "any", "daemon: {error}");
         }
         tracing::info!(target: "any", "slapd shutdown: waiting for {} operations/tasks to finish", pool.under_way());
@@ -212,6 +227,17 @@ impl Running {
         let _ = metrics.map(|metrics| metrics.configure(None));
     }
 }
+
+/// Looks every few seconds if certificates or keys have been replaced.
+async fn renew_certificates(tls: &Tls) -> Infallible {
+    loop {
+        tokio::time::sleep(RENEWAL_PERIOD).await;
+        tls.renew();
+    }
+}
+
+/// How soon a replaced certificate is noticed.
+const RENEWAL_PERIOD: Duration = Duration::from_secs(2);
 
 /// Accepts connections until a signal ends the server; `listeners` are closed on return.
 async fn accept_until_stopped(
@@ -308,7 +334,8 @@ fn log_options(options: &ServeOptions) -> LogOptions {
 ///
 /// # Errors
 /// Why not, for whoever has changed them.
-fn obey(log: &Log, metrics: Option<&Metrics>, global: &GlobalConfig) -> Result<(), String> {
+fn obey(log: &Log, metrics: Option<&Metrics>, tls: &Tls, global: &GlobalConfig) -> Result<(), String> {
+    tls.configure(&global.tls)?;
     log.configure(global)
         .map_err(|error| format!("cannot open the log file: {error}"))?;
     let configured = metrics.map_or(Ok(()), |metrics| metrics.configure(global.metrics_listener));
@@ -328,6 +355,16 @@ fn server_id(global: &GlobalConfig, listener_urls: &[Arc<str>]) -> u16 {
 fn same_url(one: &str, other: &str) -> bool {
     one.trim_end_matches('/')
         .eq_ignore_ascii_case(other.trim_end_matches('/'))
+}
+
+/// Obeys `-r`, `-u` and `-g`.
+fn give_up_privileges(identity: &Identity, options: &ServeOptions) -> Result<(), Failure> {
+    if let Some(directory) = &options.chroot {
+        process::enter_chroot(directory)
+            .map_err(|error| format!("cannot change root to {}: {error}", directory.display()))?;
+    }
+    identity.assume()?;
+    Ok(())
 }
 
 /// Writes `pidfile` and `argsfile`.

@@ -52,6 +52,27 @@ impl Server {
         command::run(command.args(arguments), input.as_bytes())
     }
 
+    /// Runs a program of ldap-utils with these arguments and settings (`LDAPTLS_CACERT`, ...) alone. ldapsearch gets `-LLL`.
+    pub fn client_with(
+        &self,
+        program: &str,
+        environment: &[(&str, &str)],
+        arguments: &[&str],
+        input: &str,
+    ) -> Result<Outcome, TestkitError> {
+        let mut command = Command::new(installed(&format!("/usr/bin/{program}"))?);
+        command
+            .env_clear()
+            .env("LC_ALL", "C")
+            .env("LDAPCONF", "/dev/null")
+            .env("LDAPRC", "none");
+        command.envs(environment.iter().copied());
+        if program == "ldapsearch" {
+            command.args(["-LLL", "-o", "ldif-wrap=no"]);
+        }
+        command::run(command.args(arguments), input.as_bytes())
+    }
+
     /// Runs a Python script that may `import ldap`. It finds `LDAP_URL`, `LDAPI_URL`, `ROOT_DN` and `ROOT_PASSWORD` in its
     /// environment.
     pub fn python(&self, script: &str) -> Result<Outcome, TestkitError> {

@@ -17,6 +17,7 @@
 //! on a socket in the test's own directory, and a value that is dropped ends its own server and no other process.
 
 mod binary;
+mod certificates;
 mod clients;
 mod command;
 mod error;
@@ -31,6 +32,7 @@ pub mod fuzz;
 pub mod wait;
 
 pub use binary::{Flavor, repository_root};
+pub use certificates::{Authority, Identity};
 pub use clients::Credentials;
 pub use command::Outcome;
 pub use error::TestkitError;

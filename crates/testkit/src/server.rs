@@ -24,6 +24,8 @@ pub enum Listen {
     Tcp,
     /// On a socket in the server's directory (`ldapi://`).
     Socket,
+    /// As [`Listen::Both`], and on a further loopback port with TLS (`ldaps://`).
+    Tls,
 }
 
 /// A server of either flavor: its directory, its configuration, and its process while it runs.
@@ -39,6 +41,7 @@ pub struct Server {
     extra_arguments: Vec<String>,
     directory: Option<PathBuf>,
     port: u16,
+    tls_port: u16,
     child: Option<Child>,
 }
 
@@ -71,6 +74,7 @@ index objectClass,cn,uid eq
             extra_arguments: Vec::new(),
             directory: None,
             port: free_port()?,
+            tls_port: free_port()?,
             child: None,
         };
         server.write_configuration()?;
@@ -120,6 +124,7 @@ index objectClass,cn,uid eq
             match self.try_launch() {
                 Err(TestkitError::EndedEarly { log, .. }) if attempt < 5 && log.contains("Address already in use") => {
                     self.port = free_port()?;
+                    self.tls_port = free_port()?;
                     self.write_configuration()?;
                 }
                 result => return result,
@@ -208,9 +213,14 @@ index objectClass,cn,uid eq
     /// The URL for clients: `ldap://127.0.0.1:port/` if it listens there.
     pub fn url(&self) -> String {
         match self.listen {
-            Listen::Both | Listen::Tcp => format!("ldap://127.0.0.1:{}/", self.port),
+            Listen::Both | Listen::Tcp | Listen::Tls => format!("ldap://127.0.0.1:{}/", self.port),
             Listen::Socket => self.ldapi_url(),
         }
+    }
+
+    /// The URL of the port with TLS: `ldaps://127.0.0.1:port/`.
+    pub fn tls_url(&self) -> String {
+        format!("ldaps://127.0.0.1:{}/", self.tls_port)
     }
 
     /// The URL of the socket.
@@ -267,6 +277,7 @@ index objectClass,cn,uid eq
         let log = log.map_err(TestkitError::io("cannot open the log"))?;
         let urls = match self.listen {
             Listen::Both => format!("{} {}", self.url(), self.ldapi_url()),
+            Listen::Tls => format!("{} {} {}", self.url(), self.ldapi_url(), self.tls_url()),
             Listen::Tcp | Listen::Socket => self.url(),
         };
         let file = self.config_path();
@@ -328,7 +339,7 @@ index objectClass,cn,uid eq
             })
         };
         match self.listen {
-            Listen::Both => socket() && tcp(),
+            Listen::Both | Listen::Tls => socket() && tcp(),
             Listen::Tcp => tcp(),
             Listen::Socket => socket(),
         }

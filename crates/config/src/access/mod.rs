@@ -2,16 +2,23 @@
 //! after each rule, `to * by * none` after the last) are its job.
 
 mod parse;
+mod peer;
 mod privileges;
+mod template;
 mod text;
+mod what;
 mod who;
 
 use ironbark_model::{
-    AttributeDescription, Dn,
+    AttributeDescription, Dn, PosixRegex,
     schema::{ClassNumber, Source},
 };
 
+pub use peer::{AddressPattern, PeerPattern, TextPattern};
 pub use privileges::{AccessLevel, Grant, GrantKind, Privileges};
+pub use template::{RegexTemplate, Submatches, Template};
+
+use crate::Operations;
 
 /// One `access to` line.
 #[derive(Clone, PartialEq, Debug)]
@@ -28,13 +35,16 @@ impl AccessRule {
     /// `to * by * none`: what protects cn=config unless it has rules.
     pub(crate) fn nothing_to_anybody(location: &Source) -> Self {
         let grant = Grant {
-            self_only: false,
+            self_only: SelfOnly::No,
             kind: GrantKind::Level(AccessLevel::None),
         };
         Self {
             what: What::default(),
             by: vec![By {
-                who: vec![Who::Anyone],
+                who: vec![Who::Name {
+                    is_real: false,
+                    is: NameCondition::Anyone,
+                }],
                 grant,
                 control: Control::Stop,
             }],
@@ -47,11 +57,53 @@ impl AccessRule {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct What {
     /// `dn...=`; `None`: any entry.
-    pub dn: Option<NameMatch>,
+    pub dn: Option<DnPattern>,
     /// `filter=`, as text (RFC 4515).
     pub filter: Option<String>,
     /// `attrs=`; empty: every attribute, `entry` and `children`.
     pub attributes: Vec<AttributeTarget>,
+    /// `val...=`: only for such values of the one attribute.
+    pub value: Option<ValuePattern>,
+    /// `op=`.
+    pub operation: Option<OperationPattern>,
+    /// `control=`: an OID or a macro, as written, and the OID.
+    pub control: Option<(String, String)>,
+}
+
+/// Which entries a rule is about.
+#[derive(Clone, PartialEq, Debug)]
+pub enum DnPattern {
+    /// By their place.
+    Name(NameMatch),
+    /// Whose normal form matches.
+    Regex(PosixRegex),
+}
+
+/// Which values a rule is about.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ValuePattern {
+    /// Equal by the matching rule of this name, or the attribute's own.
+    Exact {
+        /// As written behind `val/`.
+        rule: Option<String>,
+        /// The value.
+        value: String,
+    },
+    /// The normal form matches.
+    Regex(PosixRegex),
+    /// A name in this scope.
+    Name(NameMatch),
+}
+
+/// For which operations a rule is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct OperationPattern {
+    /// As written.
+    pub text: String,
+    /// Operations.
+    pub operations: Operations,
+    /// Of extended operations only that of this OID.
+    pub extended: Option<String>,
 }
 
 /// A name and how it is compared.
@@ -74,6 +126,8 @@ pub enum NameScope {
     Subtree,
     /// Below.
     Children,
+    /// As many levels below; for requesters only.
+    Level(u32),
 }
 
 impl NameScope {
@@ -96,11 +150,12 @@ impl NameScope {
             .map(|&(_, scope)| scope)
     }
 
-    fn word(self) -> &'static str {
-        Self::STYLES
-            .iter()
-            .find(|(_, scope)| *scope == self)
-            .map_or("base", |(word, _)| word)
+    fn word(self) -> String {
+        if let Self::Level(level) = self {
+            return format!("level{{{level}}}");
+        }
+        let known = Self::STYLES.iter().find(|(_, scope)| *scope == self);
+        known.map_or("base", |(word, _)| *word).to_owned()
     }
 
     /// Whether `name` is in this scope of `base`.
@@ -110,6 +165,9 @@ impl NameScope {
             Self::OneLevel => name.depth() == base.depth() + 1 && name.is_within(base),
             Self::Subtree => name.is_within(base),
             Self::Children => name.depth() > base.depth() && name.is_within(base),
+            Self::Level(level) => {
+                name.depth().checked_sub(base.depth()) == usize::try_from(level).ok() && name.is_within(base)
+            }
         }
     }
 }
@@ -143,37 +201,119 @@ pub struct By {
 /// A condition on the requester.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Who {
+    /// Its name.
+    Name {
+        /// That of who authenticated, whoever it acts as (`real...`).
+        is_real: bool,
+        /// The condition.
+        is: NameCondition,
+    },
+    /// A value of this attribute of the entry is the requester.
+    DnAttribute {
+        /// As for names.
+        is_real: bool,
+        /// The attribute.
+        attribute: AttributeDescription,
+    },
+    /// Member of a group.
+    Group {
+        /// Class of the group, groupOfNames by default.
+        class: ClassNumber,
+        /// Attribute that names members, member by default, or holds URLs that find them.
+        attribute: AttributeDescription,
+        /// The group.
+        group: GroupName,
+    },
+    /// Address or path of the client.
+    Peer(PeerPattern),
+    /// Our side of the connection.
+    SocketName(TextPattern),
+    /// Host name of the client.
+    Domain {
+        /// The name, or what it matches.
+        pattern: TextPattern,
+        /// Or the name is below it.
+        is_subtree: bool,
+    },
+    /// URL of the listener.
+    SocketUrl(TextPattern),
+    /// A set is not empty.
+    Set {
+        /// The expression.
+        template: Template,
+        /// Whether submatches are filled in.
+        is_expanded: bool,
+    },
+    /// The connection is protected at least so well.
+    Strength {
+        /// By what.
+        factor: StrengthFactor,
+        /// Never 0.
+        least: u32,
+    },
+}
+
+/// A condition on a requester's name.
+#[derive(Clone, PartialEq, Debug)]
+pub enum NameCondition {
     /// `*`.
     Anyone,
     /// Not authenticated.
     Anonymous,
     /// Authenticated.
     Users,
-    /// The entry itself is the requester.
-    SelfEntry,
-    /// The requester's name.
+    /// The entry itself is the requester; with a positive level, the entry is that ancestor of the requester, with a negative one the
+    /// other way round.
+    SelfEntry(i32),
+    /// By its place.
     Dn(NameMatch),
-    /// A value of this attribute of the entry is the requester.
-    DnAttribute(AttributeDescription),
-    /// Member of a group.
-    Group {
-        /// Class of the group, groupOfNames by default.
-        class: ClassNumber,
-        /// Attribute that names members, member by default.
-        attribute: AttributeDescription,
-        /// The group.
-        dn: Dn,
-    },
+    /// By its place under a name into which submatches are filled.
+    Expanded(NameScope, Template),
+    /// By its normal form.
+    Regex(RegexTemplate),
 }
 
-impl Who {
-    /// Whether it is about the requester's name alone.
-    fn is_name(&self) -> bool {
-        matches!(
-            self,
-            Self::Anyone | Self::Anonymous | Self::Users | Self::SelfEntry | Self::Dn(_)
-        )
-    }
+/// Which group.
+#[derive(Clone, PartialEq, Debug)]
+pub enum GroupName {
+    /// This.
+    Exact(Dn),
+    /// That of the name into which submatches are filled.
+    Expanded(Template),
+}
+
+/// What a security strength factor is about.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum StrengthFactor {
+    /// Whatever protects the connection.
+    Any,
+    /// The socket.
+    Transport,
+    /// TLS.
+    Tls,
+    /// A SASL layer.
+    Sasl,
+}
+
+impl StrengthFactor {
+    const WORDS: [(&str, Self); 4] = [
+        ("ssf", Self::Any),
+        ("transport_ssf", Self::Transport),
+        ("tls_ssf", Self::Tls),
+        ("sasl_ssf", Self::Sasl),
+    ];
+}
+
+/// Whether a clause is only for values that are the requester's own name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SelfOnly {
+    /// It is for all.
+    #[default]
+    No,
+    /// `self`: the name that it acts as.
+    Own,
+    /// `realself`: the name that it authenticated as. (slapd, against its manual, looks at no name then.)
+    Real,
 }
 
 /// How evaluation goes on after a clause that holds.

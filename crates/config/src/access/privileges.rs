@@ -1,5 +1,6 @@
 //! The `<access>` field: levels and privileges.
 
+use super::SelfOnly;
 use crate::word_set::word_set;
 
 word_set! {
@@ -106,8 +107,8 @@ impl AccessLevel {
 /// What a clause grants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Grant {
-    /// `self`: only for values that are the requester's own name.
-    pub self_only: bool,
+    /// Only for values that are the requester's own name.
+    pub self_only: SelfOnly,
     /// What.
     pub kind: GrantKind,
 }
@@ -140,17 +141,21 @@ impl GrantKind {
 impl Grant {
     /// What a clause without `<access>` grants: nothing more.
     pub(super) const NOTHING: Self = Self {
-        self_only: false,
+        self_only: SelfOnly::No,
         kind: GrantKind::Add(Privileges(0)),
     };
 
     /// `read`, `selfwrite`, `=rscxd`, `self+w`.
     pub(super) fn parse(word: &str) -> Option<Self> {
-        let own = word
-            .get(..4)
-            .filter(|start| start.eq_ignore_ascii_case("self"))
-            .and_then(|_| word.get(4..));
-        let (self_only, word) = own.map_or((false, word), |rest| (true, rest));
+        let own = |prefix: &str| {
+            let start = word.get(..prefix.len())?;
+            start.eq_ignore_ascii_case(prefix).then_some(word.get(prefix.len()..)?)
+        };
+        let (self_only, word) = match (own("self"), own("realself")) {
+            (Some(rest), _) => (SelfOnly::Own, rest),
+            (None, Some(rest)) => (SelfOnly::Real, rest),
+            (None, None) => (SelfOnly::No, word),
+        };
         let kind = match AccessLevel::parse(word) {
             Some(level) => GrantKind::Level(level),
             None => match (word.get(..1)?, letters(word.get(1..)?)?) {
@@ -165,7 +170,11 @@ impl Grant {
 
     /// As it is written.
     pub(super) fn text(self) -> String {
-        let own = if self.self_only { "self" } else { "" };
+        let own = match self.self_only {
+            SelfOnly::No => "",
+            SelfOnly::Own => "self",
+            SelfOnly::Real => "realself",
+        };
         let letters = |privileges: Privileges| match privileges.words().concat() {
             nothing if nothing.is_empty() => "0".to_owned(),
             letters => letters,

@@ -2,7 +2,10 @@
 
 use ironbark_model::{Schema, schema::ClassNumber};
 
-use super::{AccessRule, AttributeTarget, By, Control, What, Who};
+use super::{
+    AccessRule, AttributeTarget, By, Control, DnPattern, GroupName, NameCondition, StrengthFactor, TextPattern,
+    ValuePattern, What, Who,
+};
 use crate::limits::quote_always;
 
 impl AccessRule {
@@ -21,8 +24,12 @@ impl AccessRule {
 
 fn what_words(schema: &Schema, what: &What) -> Vec<String> {
     let mut words = Vec::new();
-    if let Some(name) = &what.dn {
-        words.push(format!("dn.{}={}", name.scope.word(), quote_always(name.dn.pretty())));
+    match &what.dn {
+        None => {}
+        Some(DnPattern::Name(name)) => {
+            words.push(format!("dn.{}={}", name.scope.word(), quote_always(name.dn.pretty())));
+        }
+        Some(DnPattern::Regex(regex)) => words.push(format!("dn.regex={}", quote_always(regex.as_str()))),
     }
     if let Some(filter) = &what.filter {
         words.push(format!("filter={}", quote_always(filter)));
@@ -35,6 +42,20 @@ fn what_words(schema: &Schema, what: &What) -> Vec<String> {
             .collect();
         words.push(format!("attrs={}", names.join(",")));
     }
+    match &what.value {
+        None => {}
+        Some(ValuePattern::Exact { rule: None, value }) => words.push(format!("val.exact={}", quote_always(value))),
+        Some(ValuePattern::Exact {
+            rule: Some(rule),
+            value,
+        }) => words.push(format!("val/{rule}.exact={}", quote_always(value))),
+        Some(ValuePattern::Regex(regex)) => words.push(format!("val.regex={}", quote_always(regex.as_str()))),
+        Some(ValuePattern::Name(name)) => {
+            words.push(format!("val.{}={}", name.scope.word(), quote_always(name.dn.pretty())));
+        }
+    }
+    words.extend(what.operation.iter().map(|operation| format!("op={}", operation.text)));
+    words.extend(what.control.iter().map(|(text, _)| format!("control={text}")));
     if words.is_empty() {
         words.push("*".to_owned());
     }
@@ -73,20 +94,64 @@ fn by_words(schema: &Schema, by: &By) -> Vec<String> {
 }
 
 fn who_text(schema: &Schema, who: &Who) -> String {
+    let real = |is_real: &bool| if *is_real { "real" } else { "" };
+    let styled = |name: &str, (style, text): (&str, &str)| format!("{name}.{style}={}", quote_always(text));
     match who {
-        Who::Anyone => "*".to_owned(),
-        Who::Anonymous => "anonymous".to_owned(),
-        Who::Users => "users".to_owned(),
-        Who::SelfEntry => "self".to_owned(),
-        Who::Dn(name) => format!("dn.{}={}", name.scope.word(), quote_always(name.dn.pretty())),
-        Who::DnAttribute(attribute) => format!("dnattr={}", schema.description_text(attribute)),
-        Who::Group { class, attribute, dn } => {
-            let attribute = schema.description_text(attribute);
-            format!(
-                "group/{}/{attribute}.exact={}",
-                class_name(schema, *class),
-                quote_always(dn.pretty())
-            )
+        Who::Name { is_real, is } => format!("{}{}", real(is_real), name_text(is)),
+        Who::DnAttribute { is_real, attribute } => {
+            format!("{}dnattr={}", real(is_real), schema.description_text(attribute))
         }
+        Who::Group {
+            class,
+            attribute,
+            group,
+        } => {
+            let attribute = schema.description_text(attribute);
+            let words = match group {
+                GroupName::Exact(dn) => ("exact", dn.pretty()),
+                GroupName::Expanded(template) => ("expand", template.as_str()),
+            };
+            styled(&format!("group/{}/{attribute}", class_name(schema, *class)), words)
+        }
+        Who::Peer(pattern) => styled("peername", pattern.words()),
+        Who::SocketName(pattern) => styled("sockname", pattern.words()),
+        Who::Domain { pattern, is_subtree } => {
+            let (_, text) = pattern.words();
+            let style = match pattern {
+                _ if *is_subtree => "subtree",
+                TextPattern::Regex(_) => "regex",
+                _ => "exact",
+            };
+            let expand = if matches!(pattern, TextPattern::Expanded(_)) {
+                ",expand"
+            } else {
+                ""
+            };
+            format!("domain.{style}{expand}={text}")
+        }
+        Who::SocketUrl(pattern) => styled("sockurl", pattern.words()),
+        Who::Set { template, is_expanded } => styled(
+            "set",
+            (if *is_expanded { "expand" } else { "exact" }, template.as_str()),
+        ),
+        Who::Strength { factor, least } => {
+            let word = StrengthFactor::WORDS.iter().find(|(_, known)| known == factor);
+            format!("{}={least}", word.map_or("", |(word, _)| *word))
+        }
+    }
+}
+
+fn name_text(is: &NameCondition) -> String {
+    match is {
+        NameCondition::Anyone => "*".to_owned(),
+        NameCondition::Anonymous => "anonymous".to_owned(),
+        NameCondition::Users => "users".to_owned(),
+        NameCondition::SelfEntry(0) => "self".to_owned(),
+        NameCondition::SelfEntry(level) => format!("self.level{{{level}}}"),
+        NameCondition::Dn(name) => format!("dn.{}={}", name.scope.word(), quote_always(name.dn.pretty())),
+        NameCondition::Expanded(scope, template) => {
+            format!("dn.{},expand={}", scope.word(), quote_always(template.as_str()))
+        }
+        NameCondition::Regex(regex) => format!("dn.regex={}", quote_always(regex.as_str())),
     }
 }

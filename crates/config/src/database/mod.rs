@@ -8,6 +8,7 @@ mod index;
 mod mdb;
 mod null;
 mod replication;
+mod security;
 
 use std::path::PathBuf;
 
@@ -17,6 +18,7 @@ pub use conditions::{Operations, Require, Restrict};
 pub use index::{IndexKinds, IndexSetting};
 pub use mdb::{Checkpoint, EnvironmentFlags, MdbConfig};
 pub use null::NullConfig;
+pub use security::SecurityFactors;
 
 use crate::{
     access::AccessRule,
@@ -100,6 +102,8 @@ pub struct DatabaseConfig {
     pub restrict: Restrict,
     /// `require`.
     pub require: Require,
+    /// `security`.
+    pub security: SecurityFactors,
     /// `sizelimit`, `timelimit`.
     pub search_limits: SearchLimits,
     /// `limits`, in order.
@@ -159,6 +163,7 @@ impl DatabaseConfig {
             max_dereference_depth: 15,
             restrict: Restrict::default(),
             require: Require::default(),
+            security: SecurityFactors::default(),
             search_limits: SearchLimits::default(),
             limits: Vec::new(),
             access: Vec::new(),
@@ -186,6 +191,7 @@ impl DatabaseConfig {
             suffixes: suffix.into_iter().collect(),
             add_content_acl: kind == DatabaseKind::Config,
             require: frontend.require,
+            security: frontend.security,
             search_limits: frontend.search_limits.clone(),
             directory: match kind {
                 // slapd has no default for it.
@@ -209,6 +215,7 @@ impl DatabaseConfig {
 pub(crate) const ROWS: &[&[Setting]] = &[
     general::ROWS,
     conditions::ROWS,
+    security::ROWS,
     replication::ROWS,
     files::ROWS,
     mdb::ROWS,

@@ -19,6 +19,7 @@ use ironbark_model::Dn;
 pub use features::{Allow, Disallow, MAX_FILTER_DEPTH};
 pub use log::{LogFileFormat, LogRotation};
 pub use server_id::ServerId;
+pub use tls::{CrlCheck, ProtocolVersion, TlsConfig, VerifyClient};
 
 use crate::{
     log_level::LogLevel,
@@ -83,6 +84,8 @@ pub struct GlobalConfig {
     pub max_incoming: u64,
     /// `sockbuf_max_incoming_auth`: on an authenticated one.
     pub max_incoming_authenticated: u64,
+    /// The `TLS*` settings.
+    pub tls: TlsConfig,
     /// `threads`; `None`: as many as the machine has cores.
     pub threads: Option<u32>,
     /// `tool-threads`; `None`: as many as the machine has cores.
@@ -121,6 +124,7 @@ impl Default for GlobalConfig {
             server_ids: Vec::new(),
             max_incoming: 262_143,
             max_incoming_authenticated: 16_777_215,
+            tls: TlsConfig::default(),
             threads: None,
             tool_threads: None,
             kept: Kept::default(),

@@ -1,9 +1,6 @@
 //! SASL and authorization mapping: no SASL mechanism is built, so what only tunes one has no effect.
 
-use crate::setting::{
-    Level::{Global, Inherited},
-    Setting,
-};
+use crate::setting::{Level::Global, Setting};
 
 const NO_MECHANISM: &str = "no SASL mechanism is offered yet, so that it can have no effect";
 
@@ -61,8 +58,4 @@ pub(super) const ROWS: &[Setting] = &[
         .takes("<property>[,...]", "noplain,noanonymous")
         .does("Sets what SASL mechanisms must provide.")
         .refused("SASL"),
-    Setting::new(Inherited, &["security"], &["olcSecurity"])
-        .takes("<factor>=<n> ...", "")
-        .does("Demands security strength factors of connections and operations.")
-        .refused("TLS and SASL"),
 ];

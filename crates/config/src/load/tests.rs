@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{Configuration, load};
 use crate::{
     Allow, DatabaseKind, EnvironmentFlags, IndexKinds, LogLevel, Memory, Require, ServerId, Subordinate,
-    access::{AccessLevel, GrantKind, Who},
+    access::{AccessLevel, GrantKind, NameCondition, Who},
     limits::{HardLimit, LimitsSelector, UncheckedLimit},
     overlay::{Dangling, OverlaySettings},
     test_schema::with_schema,
@@ -155,7 +155,13 @@ fn settings_of_both_levels_go_where_they_stand() {
     assert_eq!(a.require, Require::BIND.with(Require::AUTHENTICATION));
     assert_eq!(b.require, Require::default());
     assert_eq!(a.restrict.operations.words(), ["rename", "compare"]);
-    assert_eq!(a.access[0].by[0].who, [Who::Users]);
+    assert!(matches!(
+        a.access[0].by[0].who[..],
+        [Who::Name {
+            is_real: false,
+            is: NameCondition::Users
+        }]
+    ));
     assert_eq!(a.access[0].by[0].grant.kind, GrantKind::Level(AccessLevel::Write));
     assert!(b.access.is_empty());
     let ids = &configuration.global.server_ids;
@@ -270,13 +276,13 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         ("moduleload nonsense", "<moduleload> module \"nonsense\" is not known"),
         ("moduleload", "<moduleload> missing <file> [<argument> ...] argument"),
         (
-            "TLSCertificateFile x",
-            "<TLSCertificateFile> belongs to a part that is not built yet: TLS",
+            "TLSVerifyClient perhaps",
+            "<TLSVerifyClient> \"perhaps\" is none of never, allow, try, demand, hard, true",
         ),
-        (
-            "security ssf=128",
-            "<security> belongs to a part that is not built yet: TLS and SASL",
-        ),
+        ("TLSCertificate ?", "<TLSCertificate> not base64"),
+        ("TLSProtocolMin new", "<TLSProtocolMin> \"new\" is no <major>[.<minor>]"),
+        ("security strong=1", "<security> unknown factor \"strong=1\""),
+        ("security ssf=x", "<security> unable to parse factor \"ssf=x\""),
         (
             "sasl-secprops none",
             "<sasl-secprops> belongs to a part that is not built yet: SASL",

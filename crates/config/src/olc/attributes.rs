@@ -132,6 +132,11 @@ impl Form {
         }
     }
 
+    /// Whether values are no text: they travel with `;binary`, and a settings row says them in base64.
+    pub(super) const fn is_binary(self) -> bool {
+        matches!(self, Self::Certificate | Self::PrivateKey)
+    }
+
     /// Whether values carry `{n}`.
     pub(super) const fn is_ordered(self) -> bool {
         matches!(
@@ -157,8 +162,21 @@ const fn row(names: &'static [&'static str], oid: &'static str, form: Form) -> A
     }
 }
 
+/// An attribute description without `;binary`.
+pub(super) fn base(name: &str) -> &str {
+    let (start, end) = name
+        .split_at_checked(name.len().saturating_sub(7))
+        .unwrap_or((name, ""));
+    if end.eq_ignore_ascii_case(";binary") {
+        start
+    } else {
+        name
+    }
+}
+
 /// The row of an attribute, by any of its names.
 pub(super) fn find(name: &str) -> Option<&'static AttributeRow> {
+    let name = base(name);
     ROWS.iter()
         .find(|row| row.names.iter().any(|known| known.eq_ignore_ascii_case(name)))
 }

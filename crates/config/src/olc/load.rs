@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ironbark_model::{Schema, schema::Source};
 
 use super::{
@@ -123,9 +124,13 @@ fn attribute_values(loading: &mut Loading, node: &Node, attribute: &str) -> Resu
         } else {
             value
         };
-        let text =
-            std::str::from_utf8(value).map_err(|_| refused(node, &format!("<{name}> value is not UTF-8 text")))?;
-        loading.apply(row, &Line::of_value(row, name, text, &node.location))?;
+        let text = if form.form.is_binary() {
+            STANDARD.encode(value)
+        } else {
+            let not_text = |_| refused(node, &format!("<{name}> value is not UTF-8 text"));
+            String::from_utf8(value.to_vec()).map_err(not_text)?
+        };
+        loading.apply(row, &Line::of_value(row, name, &text, &node.location))?;
     }
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ironbark_model::{
     Schema,
     schema::{
@@ -59,11 +60,20 @@ fn fill(node: &mut Node, class: &str, values: &dyn Fn(&'static Setting) -> Vec<S
         if !form.is_always_shown && found.iter().map(String::as_str).eq([row.default]) {
             continue;
         }
-        let mut found: Vec<Vec<u8>> = found.into_iter().map(String::into_bytes).collect();
+        let mut found: Vec<Vec<u8>> = if form.form.is_binary() {
+            // The settings say it in base64.
+            found.iter().filter_map(|text| STANDARD.decode(text).ok()).collect()
+        } else {
+            found.into_iter().map(String::into_bytes).collect()
+        };
         if form.form.is_ordered() {
             index::number(&mut found);
         }
-        node.set(attribute, found);
+        if form.form.is_binary() {
+            node.set(&format!("{attribute};binary"), found);
+        } else {
+            node.set(attribute, found);
+        }
     }
 }
 

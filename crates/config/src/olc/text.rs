@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
 use super::{
     attributes, index,
     load::{in_order, schema},
@@ -65,7 +67,11 @@ fn settings(text: &mut String, node: &Node) {
             } else {
                 value
             };
-            let value = String::from_utf8_lossy(value);
+            let value = if form.form.is_binary() {
+                STANDARD.encode(value).into()
+            } else {
+                String::from_utf8_lossy(value)
+            };
             if form.is_always_shown && value.eq_ignore_ascii_case(row.default) {
                 continue;
             }

@@ -2,7 +2,7 @@
 
 use ironbark_model::{Attribute, Dn, Entry, Schema, schema::Source};
 
-use super::index;
+use super::{attributes, index};
 
 /// The whole of cn=config.
 #[derive(Clone, PartialEq, Debug)]
@@ -81,6 +81,11 @@ impl Kind {
     }
 }
 
+/// Whether two descriptions are of one attribute: certificates and keys may be written with `;binary` or without.
+fn is_same(one: &str, other: &str) -> bool {
+    attributes::base(one).eq_ignore_ascii_case(attributes::base(other))
+}
+
 impl Node {
     /// An entry with its class.
     pub(super) fn new(naming: &str, name: impl Into<String>, classes: &[&str], location: Source) -> Self {
@@ -101,10 +106,7 @@ impl Node {
 
     /// Values of an attribute.
     pub fn values(&self, attribute: &str) -> &[Vec<u8>] {
-        let found = self
-            .attributes
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(attribute));
+        let found = self.attributes.iter().find(|(name, _)| is_same(name, attribute));
         found.map_or(&[], |(_, values)| values)
     }
 
@@ -117,10 +119,7 @@ impl Node {
 
     /// Adds a value behind the others.
     pub(super) fn add(&mut self, attribute: &str, value: Vec<u8>) {
-        let known = self
-            .attributes
-            .iter_mut()
-            .find(|(name, _)| name.eq_ignore_ascii_case(attribute));
+        let known = self.attributes.iter_mut().find(|(name, _)| is_same(name, attribute));
         match known {
             Some((_, values)) => values.push(value),
             None => self.attributes.push((attribute.to_owned(), vec![value])),
@@ -132,7 +131,7 @@ impl Node {
         let known = self
             .attributes
             .iter_mut()
-            .position(|(name, _)| name.eq_ignore_ascii_case(attribute));
+            .position(|(name, _)| is_same(name, attribute));
         match known {
             Some(at) if values.is_empty() => {
                 self.attributes.remove(at);

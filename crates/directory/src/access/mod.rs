@@ -1,42 +1,40 @@
 //! Access control: the one seam between stored entries and clients.
 //!
-//! Invariant: [`visible_record`] and [`visible_entry`] are the only constructors of [`VisibleEntry`], and only a `VisibleEntry` can be
-//! encoded to a client.
+//! Rules are compiled once (`rules.rs`) and evaluated by [`Check`], one for an entry and a subject; searches remember decisions
+//! (`decisions.rs`).
+//!
+//! Invariant: [`visible`] is the only constructor of [`VisibleEntry`], and only a `VisibleEntry` can be encoded to a client.
 
-mod evaluate;
+mod check;
+mod decisions;
+mod lookup;
+mod rules;
+mod searchable;
+mod set;
+mod subject;
+mod who;
+
+use std::rc::Rc;
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, ResultCode};
+use ironbark_model::{AttributeDescription, CompiledFilter, Entry, ResultCode};
 use ironbark_store::{EntryId, Record, View};
 
-use crate::{Configuration, Context, OperationError, session::Identity};
-use evaluate::Check;
-
-/// Who acts on a database.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
-    /// Authorization DN; the root DN for anonymous.
-    pub dn: &'a Dn,
-    /// The rootdn of the database: no rule binds it.
-    pub is_root: bool,
-}
-
-impl<'a> Subject<'a> {
-    /// The identity's standing on a database.
-    pub fn of(identity: &'a Identity, context: &Context) -> Self {
-        Self {
-            dn: &identity.dn,
-            is_root: context.is_root(&identity.dn),
-        }
-    }
-}
+pub use self::subject::Subject;
+pub(crate) use self::{
+    check::Check,
+    decisions::{Standing, Standings},
+    rules::Rules,
+    subject::RequestKind,
+};
+use crate::{Configuration, Context, OperationError};
 
 /// An entry of which the subject may know, and of which it may see what [`VisibleEntry::may_read`] grants.
 pub struct VisibleEntry<'a> {
     source: Source<'a>,
     dn: &'a str,
     /// `None`: everything is readable.
-    check: Option<Check<'a>>,
+    check: Option<&'a Check<'a>>,
 }
 
 /// Where the entry is.
@@ -55,6 +53,18 @@ pub(crate) enum Target<'a> {
     Children,
     /// An attribute, or one value of it.
     Attribute(&'a AttributeDescription, Option<&'a [u8]>),
+    /// An attribute and what its equality rule makes of a value that a filter asserts.
+    Asserted(&'a AttributeDescription, &'a [u8]),
+}
+
+impl<'a> Target<'a> {
+    fn value(self) -> check::Value<'a> {
+        match self {
+            Self::Attribute(description, Some(value)) => check::Value::Plain(description, value),
+            Self::Asserted(description, value) => check::Value::Normalized(description, value),
+            Self::Entry | Self::Children | Self::Attribute(_, None) => check::Value::None,
+        }
+    }
 }
 
 impl<'a> VisibleEntry<'a> {
@@ -75,68 +85,54 @@ impl<'a> VisibleEntry<'a> {
     /// Whether an attribute (with `None`: as a whole), or one value of it, is readable.
     pub(crate) fn may_read(&self, attribute: &AttributeDescription, value: Option<&[u8]>) -> bool {
         self.check
-            .as_ref()
             .is_none_or(|check| check.permits(Target::Attribute(attribute, value), Privileges::READ))
+    }
+
+    /// Whether all values of an attribute are readable, none is, or each has to be asked about.
+    pub(crate) fn may_read_all(&self, attribute: &AttributeDescription) -> Option<bool> {
+        self.check
+            .map_or(Some(true), |check| check.permits_all(attribute, Privileges::READ))
     }
 }
 
-/// A stored entry, if the subject may read its `entry` pseudo-attribute.
-pub(crate) fn visible_record<'a>(
-    context: &'a Context,
+/// Who looks at an entry: the rules for it, or `None` if it may read everything there.
+pub(crate) fn check<'a>(
     configuration: &'a Configuration,
-    subject: Subject<'a>,
-    view: View<'a>,
-    record: &'a Record<'a>,
-    dn: &'a str,
-) -> Option<VisibleEntry<'a>> {
-    visible(context, configuration, subject, Source::Record(record, view), dn)
-}
-
-/// An entry in memory, if the subject may read its `entry` pseudo-attribute.
-pub(crate) fn visible_entry<'a>(
     context: &'a Context,
-    configuration: &'a Configuration,
-    subject: Subject<'a>,
-    entry: &'a Entry,
-) -> Option<VisibleEntry<'a>> {
-    visible(
-        context,
-        configuration,
-        subject,
-        Source::Memory(entry),
-        entry.dn.pretty(),
-    )
-}
-
-fn visible<'a>(
-    context: &'a Context,
-    configuration: &'a Configuration,
     subject: Subject<'a>,
     source: Source<'a>,
-    dn: &'a str,
-) -> Option<VisibleEntry<'a>> {
-    let check = Check::for_reading(context, configuration, subject, source);
+) -> Option<Check<'a>> {
+    let rules = configuration.rules_of(context);
+    (!subject.is_root && !rules.is_empty()).then(|| Check::new(configuration, rules, subject, source))
+}
+
+/// The same for a subject whose standing is known, and an entry whose name is.
+pub(crate) fn check_remembered<'a>(
+    configuration: &'a Configuration,
+    context: &'a Context,
+    subject: Subject<'a>,
+    (source, dn): (Source<'a>, &str),
+    standing: Option<&Rc<Standing>>,
+) -> Option<Check<'a>> {
+    let standing = standing?;
+    check(configuration, context, subject, source).map(|check| check.named(dn).remembered(standing))
+}
+
+/// An entry, if its `entry` pseudo-attribute may be read.
+pub(crate) fn visible<'a>(check: Option<&'a Check<'a>>, source: Source<'a>, dn: &'a str) -> Option<VisibleEntry<'a>> {
     check
-        .as_ref()
         .is_none_or(|check| check.permits(Target::Entry, Privileges::READ))
         .then_some(VisibleEntry { source, dn, check })
 }
 
 /// Whether a subject may read everything in a naming context: the rootdn, or nobody wrote a rule.
 pub(crate) fn reads_everything(context: &Context, configuration: &Configuration, subject: Subject<'_>) -> bool {
-    subject.is_root || evaluate::has_no_rules(context, configuration)
+    subject.is_root || configuration.rules_of(context).is_empty()
 }
 
 /// The filter with what the subject may not search on this entry made Undefined; `None` if nothing is hidden.
-pub(crate) fn searchable_filter(
-    context: &Context,
-    configuration: &Configuration,
-    subject: Subject<'_>,
-    source: Source<'_>,
-    filter: &CompiledFilter,
-) -> Option<CompiledFilter> {
-    let check = Check::for_reading(context, configuration, subject, source)?;
-    evaluate::hide_unsearchable(&check, filter)
+pub(crate) fn searchable_filter(check: Option<&Check<'_>>, filter: &CompiledFilter) -> Option<CompiledFilter> {
+    searchable::hide(check?, filter)
 }
 
 /// Whether a subject has privileges on an entry in memory; for write operations, bind and compare.
@@ -148,7 +144,8 @@ pub(crate) fn permits(
     target: Target<'_>,
     privileges: Privileges,
 ) -> bool {
-    subject.is_root || Check::new(context, configuration, subject, Source::Memory(entry)).permits(target, privileges)
+    let rules = configuration.rules_of(context);
+    subject.is_root || Check::new(configuration, rules, subject, Source::Memory(entry)).permits(target, privileges)
 }
 
 /// The error for a missing name without its matched DN and referrals, if the deepest ancestor may not be disclosed to the subject.
@@ -199,7 +196,8 @@ impl<'a> WriteCheck<'a> {
     }
 
     fn new(context: &'a Context, configuration: &'a Configuration, subject: Subject<'a>, source: Source<'a>) -> Self {
-        Self((!subject.is_root).then(|| Check::new(context, configuration, subject, source)))
+        let rules = configuration.rules_of(context);
+        Self((!subject.is_root).then(|| Check::new(configuration, rules, subject, source)))
     }
 
     /// Whether all of `privileges` are granted.

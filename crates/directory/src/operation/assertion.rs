@@ -20,7 +20,8 @@ pub(crate) fn check_assertion(
     filter: &Filter<'_>,
 ) -> Result<(), OperationError> {
     let compiled = compile(configuration, filter);
-    let visible = access::searchable_filter(context, configuration, subject, Source::Memory(entry), &compiled);
+    let check = access::check(configuration, context, subject, Source::Memory(entry));
+    let visible = access::searchable_filter(check.as_ref(), &compiled);
     let filter = visible.as_ref().unwrap_or(&compiled);
     let schema = &*configuration.schema;
     let source = EntrySource { schema, filter, entry };
@@ -36,7 +37,8 @@ pub(crate) fn check_assertion_on_record(
     filter: &Filter<'_>,
 ) -> Result<(), OperationError> {
     let compiled = compile(configuration, filter);
-    let visible = access::searchable_filter(context, configuration, subject, Source::Record(record, view), &compiled);
+    let check = access::check(configuration, context, subject, Source::Record(record, view));
+    let visible = access::searchable_filter(check.as_ref(), &compiled);
     verdict(record.evaluate(visible.as_ref().unwrap_or(&compiled), &mut Vec::new()))
 }
 

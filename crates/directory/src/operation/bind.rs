@@ -2,7 +2,7 @@
 
 use std::{ops::ControlFlow, sync::Arc};
 
-use ironbark_config::{Allow, Disallow, Operations, access::Privileges};
+use ironbark_config::{Allow, Disallow, access::Privileges};
 use ironbark_ldap_proto::{Authentication, BindRequest, Operation};
 use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Record, View};
@@ -46,7 +46,7 @@ pub(crate) fn start(
             if !mechanism.eq_ignore_ascii_case(external::MECHANISM.as_bytes()) {
                 return Err(external::unavailable());
             }
-            configuration.frontend.check_restrictions(Operations::BIND, origin)?;
+            configuration.frontend.check_bind(false, origin)?;
             let identity = external::identity(&configuration.schema, origin, credentials)?;
             crate::log::bound(origin, identity.dn.pretty(), external::MECHANISM);
             return Ok(succeed(scratch, session, origin, identity, out));
@@ -115,7 +115,7 @@ fn anonymous(configuration: &Configuration, origin: &Origin, dn: &Dn, password: 
             "anonymous bind disallowed",
         ));
     }
-    configuration.frontend.check_restrictions(Operations::BIND, origin)
+    configuration.frontend.check_bind(true, origin)
 }
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
@@ -133,7 +133,7 @@ fn check_name(
         ));
     }
     if let Some(context) = configuration.context_of(dn) {
-        context.check_restrictions(Operations::BIND, origin)?;
+        context.check_bind(true, origin)?;
         if context.settings.null.bind {
             return Ok(Verdict::Accepted(Identity {
                 dn: dn.clone(),
@@ -142,14 +142,14 @@ fn check_name(
         }
     }
     let Some((name, root_password)) = root_password(configuration, dn) else {
-        let (name, stored) = entry_passwords(scratch, configuration, dn)?;
+        let (name, stored) = entry_passwords(scratch, configuration, origin, dn)?;
         return decide(name, stored, password);
     };
     if password::cost(&root_password) == Cost::Cheap && password::verify(&root_password, password) {
         return decide(name, vec![root_password], password);
     }
     // The rootdn may have an entry, whose password serves as well.
-    match entry_passwords(scratch, configuration, dn) {
+    match entry_passwords(scratch, configuration, origin, dn) {
         Ok((name, mut stored)) => {
             stored.push(root_password);
             decide(name, stored, password)
@@ -162,20 +162,26 @@ fn check_name(
 fn entry_passwords(
     scratch: &mut Scratch,
     configuration: &Configuration,
+    origin: &Origin,
     dn: &Dn,
 ) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
     let context = configuration.context_of(dn).ok_or_else(invalid)?;
     let snapshot = scratch.take_snapshot(context)?.ok_or_else(invalid)?;
     let parts = scratch.parts(context);
-    let found = passwords_of(configuration, context, (snapshot.view(), parts.names, parts.dn), dn);
+    let found = passwords_of(
+        configuration,
+        (context, origin),
+        (snapshot.view(), parts.names, parts.dn),
+        dn,
+    );
     scratch.keep_snapshot(snapshot);
     found
 }
 
 fn passwords_of(
     configuration: &Configuration,
-    context: &Context,
+    (context, origin): (&Context, &Origin),
     (view, names, text): (View<'_>, &mut DnCache, &mut String),
     dn: &Dn,
 ) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
@@ -186,7 +192,7 @@ fn passwords_of(
     if record.is_alias() || record.is_subentry() || record.is_referral() {
         return Err(invalid());
     }
-    let stored = usable_passwords(configuration, context, view, &record)?;
+    let stored = usable_passwords(configuration, context, origin, view, &record)?;
     names.write_dn(view, &record, text)?;
     let is_as_stored = text.as_str() == dn.pretty();
     Ok((if is_as_stored { dn.clone() } else { view.dn(record.id)? }, stored))
@@ -227,13 +233,12 @@ fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, Oper
 fn usable_passwords(
     configuration: &Configuration,
     context: &Context,
+    origin: &Origin,
     view: View<'_>,
     record: &Record<'_>,
 ) -> Result<Vec<Vec<u8>>, OperationError> {
     let known = &configuration.well_known.user_password;
-    let anonymous = Identity::default();
-    let subject = Subject::of(&anonymous, context);
-    let check = WriteCheck::on_record(context, configuration, subject, record, view);
+    let check = WriteCheck::on_record(context, configuration, Subject::anonymous(origin), record, view);
     let mut values = Vec::new();
     for attribute in record.answering(known) {
         let description = attribute.description();

@@ -132,7 +132,7 @@ impl Comparison<'_> {
         controls: &RequestControls<'_>,
     ) -> Result<bool, OperationError> {
         let Self { configuration, dn, .. } = self;
-        let subject = Subject::of(&self.origin.identity, context);
+        let subject = Subject::of(self.origin, context);
         let record = match names.find(view, dn)? {
             Found::Entry(record) => record,
             Found::Missing(ancestor) => {
@@ -215,7 +215,7 @@ impl Comparison<'_> {
             ..
         } = self;
         let schema = &*configuration.schema;
-        let subject = Subject::of(&origin.identity, context);
+        let subject = Subject::of(origin, context);
         let target = Target::Attribute(description, Some(*value));
         let disclose = Privileges::DISCLOSE;
         // Without disclose the entry does not exist for this subject.

@@ -1,7 +1,8 @@
-//! Extended operations (RFC 4511 §4.12): dispatch, Who am I (RFC 4532), Cancel (RFC 3909), StartTLS's refusal.
+//! Extended operations (RFC 4511 §4.12): dispatch, Who am I (RFC 4532), Cancel (RFC 3909), StartTLS (RFC 4511 §4.14).
 
 use std::sync::Arc;
 
+use ironbark_config::Disallow;
 use ironbark_ldap_proto::{
     ExtendedRequest, ExtendedResponse, LdapResult, MessageId, Operation,
     controls::RequestControls,
@@ -39,12 +40,54 @@ pub(crate) fn start(
             is_permitted()?;
             cancel(directory, session, origin, request, out)
         }
-        // Debian's slapd calls it unknown where TLS is not configured; this says that it is known and cannot be had (RFC 4511 §4.14.1).
-        ExtendedOperation::StartTls => Err(OperationError::new(ResultCode::UNAVAILABLE, "Could not initialize TLS")),
+        ExtendedOperation::StartTls => {
+            is_permitted()?;
+            start_tls(directory, session, configuration, origin, request, out)
+        }
         ExtendedOperation::PasswordModify => {
             password_modify::start(directory, configuration, origin, (row, request.value), controls)
         }
     }
+}
+
+/// Says yes to a handshake. The identity becomes anonymous before, unless `disallow tls_2_anon`, with which `disallow tls_authc` refuses
+/// whoever has bound.
+fn start_tls(
+    directory: &Directory,
+    session: &mut Session,
+    configuration: &Configuration,
+    origin: &Origin,
+    request: &ExtendedRequest<'_>,
+    out: &mut Vec<u8>,
+) -> Result<Started, OperationError> {
+    let refuse = |code, text| Err(OperationError::new(code, text));
+    let disallow = configuration.settings.disallow;
+    if request.value.is_some() {
+        return refuse(ResultCode::PROTOCOL_ERROR, "no request data expected");
+    }
+    if session.is_tls {
+        return refuse(ResultCode::OPERATIONS_ERROR, "TLS already started");
+    }
+    if session.in_flight.keys().any(|id| *id != origin.message_id) {
+        return refuse(
+            ResultCode::OPERATIONS_ERROR,
+            "cannot start TLS when operations are outstanding",
+        );
+    }
+    if !disallow.contains(Disallow::TLS_2_ANON) && !session.identity.is_anonymous() {
+        session.identity = Arc::default();
+        session.paged.clear();
+    }
+    if disallow.contains(Disallow::TLS_AUTHC) && !session.identity.is_anonymous() {
+        return refuse(ResultCode::OPERATIONS_ERROR, "cannot start TLS after authentication");
+    }
+    // Debian's slapd calls it unknown where TLS is not configured; this says that it is known and cannot be had.
+    if !configuration.settings.tls.is_configured() {
+        return refuse(ResultCode::UNAVAILABLE, "Could not initialize TLS");
+    }
+    session.is_tls = true;
+    succeed(directory, origin, None, out);
+    Ok(Started::StartTls)
 }
 
 fn who_am_i(

@@ -1,4 +1,4 @@
-//! SASL EXTERNAL (RFC 4422 appendix A) on ldapi:// connections: who the process on the other side is, as the kernel says.
+//! SASL EXTERNAL (RFC 4422 appendix A): who the client is by its certificate, or on ldapi:// by what the kernel says of its process.
 
 use ironbark_model::{Dn, ResultCode, Schema};
 
@@ -8,21 +8,34 @@ use crate::{OperationError, session::Identity};
 /// The only SASL mechanism there is.
 pub(crate) const MECHANISM: &str = "EXTERNAL";
 
+/// Whether the connection tells who the client is.
+pub(crate) fn is_available(origin: &Origin) -> bool {
+    origin.certificate_subject.is_some() || origin.peer.credentials.is_some()
+}
+
 /// The identity of the peer, in slapd's form. `authorization` is whom it wants to act as, if that is said: itself.
 ///
 /// # Errors
-/// `authMethodNotSupported` where the kernel tells nothing; `invalidCredentials` for anybody else.
+/// `authMethodNotSupported` where nothing is known; `invalidCredentials` for anybody else.
 pub(crate) fn identity(
     schema: &Schema,
     origin: &Origin,
     authorization: Option<&[u8]>,
 ) -> Result<Identity, OperationError> {
-    let Some((user, group)) = origin.peer.credentials else {
-        return Err(unavailable());
+    let dn = match (&origin.certificate_subject, origin.peer.credentials) {
+        // slapd knows such clients by the normal form alone.
+        (Some(subject), _) => Dn::from_rdn_sequence(schema, subject)
+            .and_then(|dn| Dn::parse(schema, dn.normalized()))
+            .map_err(|_| {
+                OperationError::new(ResultCode::INVALID_CREDENTIALS, "the certificate's subject is no name")
+            })?,
+        (None, Some((user, group))) => {
+            let name = format!("gidNumber={group}+uidNumber={user},cn=peercred,cn=external,cn=auth");
+            Dn::parse(schema, name.as_bytes())
+                .map_err(|_| OperationError::new(ResultCode::OTHER, "the schema lacks uidNumber or gidNumber"))?
+        }
+        (None, None) => return Err(unavailable()),
     };
-    let name = format!("gidNumber={group}+uidNumber={user},cn=peercred,cn=external,cn=auth");
-    let dn = Dn::parse(schema, name.as_bytes())
-        .map_err(|_| OperationError::new(ResultCode::OTHER, "the schema lacks uidNumber or gidNumber"))?;
     if let Some(wanted) = authorization.filter(|wanted| !wanted.is_empty()) {
         let wanted = wanted
             .strip_prefix(b"dn:")

@@ -232,7 +232,7 @@ impl Execution<'_> {
     }
 
     fn subject(&self) -> Subject<'_> {
-        Subject::of(&self.origin.identity, self.context)
+        Subject::of(self.origin, self.context)
     }
 
     fn check<'e>(&'e self, entry: &'e Entry) -> WriteCheck<'e> {
@@ -290,7 +290,7 @@ impl Execution<'_> {
         let Some(entry) = entries.iter().find(|entry| entry.dn == *dn) else {
             return Ok(None);
         };
-        let subject = Subject::of(&self.origin.identity, context);
+        let subject = Subject::of(self.origin, context);
         read_entry::read_in_memory(context, &configuration, subject, entry, (false, control.value.0))
     }
 }

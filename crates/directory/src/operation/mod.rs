@@ -12,9 +12,9 @@ use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, 
 
 use crate::{
     Configuration, Context, Directory, OperationError,
-    access::{self, Subject, Target, WriteCheck},
+    access::{self, RequestKind, Subject, Target, WriteCheck},
     overlay::{Applied, Asked},
-    session::{Identity, Peer, Sequence, StopFlag},
+    session::{Identity, Peer, Sequence, StopFlag, Strength},
     stamp::Stamp,
 };
 
@@ -53,8 +53,12 @@ pub struct Origin {
     pub identity: Arc<Identity>,
     /// The peer.
     pub peer: Arc<Peer>,
-    /// Security strength factor of the connection.
-    pub ssf: u32,
+    /// How well the connection is protected.
+    pub strength: Strength,
+    /// What is asked.
+    pub request: RequestKind,
+    /// DER of the subject of the client's certificate, if it has shown one that is trusted.
+    pub(crate) certificate_subject: Option<Arc<[u8]>>,
     /// Protocol version of the connection's last bind request; `None` before any.
     pub bound_version: Option<u8>,
     /// Given up by Abandon, Cancel or the end of the connection.
@@ -144,7 +148,7 @@ impl<'w, 'd> Execution<'w, 'd> {
 
     /// Who acts, for access rules.
     pub fn subject(&self) -> Subject<'w> {
-        Subject::of(&self.origin.identity, self.context)
+        Subject::of(self.origin, self.context)
     }
 
     /// Whether an effect was applied: a refusal now must undo it.

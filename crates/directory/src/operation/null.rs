@@ -119,7 +119,7 @@ fn read_nothing(
     controls: &RequestControls<'_>,
 ) -> Result<Success, OperationError> {
     let entry = Entry::new(dn.clone());
-    let subject = Subject::of(&origin.identity, context);
+    let subject = Subject::of(origin, context);
     let read = |wanted| read_entry::read_in_memory(context, configuration, subject, &entry, wanted);
     let mut success = Success::default();
     if let Some(control) = controls.pre_read.as_ref().filter(|_| kind != ChangeKind::Add) {

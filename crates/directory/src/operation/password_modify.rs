@@ -189,7 +189,7 @@ fn old_values(
     let record = view.record(id)?.ok_or_else(unverified)?;
     let entry = record.to_entry(view.dn(id)?)?;
     let description = &configuration.well_known.user_password;
-    let subject = Subject::of(&origin.identity, context);
+    let subject = Subject::of(origin, context);
     let attribute = entry.attribute(description).ok_or_else(unverified)?;
     let values = attribute.values.iter().filter(|value| {
         let target = Target::Attribute(description, Some(value));

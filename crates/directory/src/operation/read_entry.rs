@@ -7,7 +7,7 @@ use ironbark_store::{EntryId, Record, View};
 use super::{Execution, write_checks};
 use crate::{
     Configuration, Context, OperationError,
-    access::{self, Subject, VisibleEntry},
+    access::{self, Source, Subject, VisibleEntry},
     search::{Selection, entry_value},
 };
 
@@ -48,15 +48,9 @@ fn read(
 ) -> Result<Option<Vec<u8>>, OperationError> {
     let configuration = execution.configuration;
     let dn = view.dn(record.id)?;
-    let visible = access::visible_record(
-        execution.context,
-        configuration,
-        execution.subject(),
-        view,
-        record,
-        dn.pretty(),
-    );
-    let Some(visible) = visible else {
+    let source = Source::Record(record, view);
+    let check = access::check(configuration, execution.context, execution.subject(), source);
+    let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
         return if critical {
             Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
         } else {
@@ -75,7 +69,9 @@ pub(crate) fn read_in_memory(
     entry: &Entry,
     (critical, names): (bool, AttributeSelection<'_>),
 ) -> Result<Option<Vec<u8>>, OperationError> {
-    let Some(visible) = access::visible_entry(context, configuration, subject, entry) else {
+    let source = Source::Memory(entry);
+    let check = access::check(configuration, context, subject, source);
+    let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) else {
         return if critical {
             Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
         } else {

@@ -8,6 +8,7 @@ use ironbark_model::Dn;
 
 use crate::{
     Configuration, Context, OpenError,
+    access::Rules,
     context::Backend,
     dse::{self, RootDseAddition},
     overlay::Pipeline,
@@ -67,15 +68,42 @@ pub(super) fn configuration(
         schema_definitions: read.schema_definitions,
         contexts,
         frontend: Arc::new(frontend),
+        rules: Vec::new(),
         password_schemes,
         root_dse: Arc::default(),
         local_root_dse: Arc::default(),
         subschema: Arc::default(),
         schema,
     };
+    configuration.rules = rules(&configuration)?;
     configuration.subschema = Arc::new([dse::subschema(&configuration, schema_dn)]);
     let root = dse::root(&configuration, root_dse)?;
     configuration.local_root_dse = Arc::new([dse::with_mechanisms(&configuration.schema, root.clone())]);
     configuration.root_dse = Arc::new([root]);
     Ok(configuration)
+}
+
+/// The access rules of all naming contexts, those of the frontend behind each one's own.
+fn rules(configuration: &Configuration) -> Result<Vec<Arc<Rules>>, OpenError> {
+    let frontend = &configuration.frontend;
+    let schema = &configuration.schema;
+    let mut rules = Vec::new();
+    for context in std::iter::once(frontend).chain(&configuration.contexts) {
+        let place = usize::try_from(context.number + 1).unwrap_or_default();
+        let own = if Arc::ptr_eq(context, frontend) {
+            &[][..]
+        } else {
+            &context.settings.access
+        };
+        let all = own.iter().chain(&frontend.settings.access);
+        let compiled = Rules::compile(schema, all).map_err(OpenError::Configuration)?;
+        if rules.len() <= place {
+            // Numbers of disabled databases have none.
+            rules.resize_with(place + 1, Arc::<Rules>::default);
+        }
+        if let Some(slot) = rules.get_mut(place) {
+            *slot = compiled;
+        }
+    }
+    Ok(rules)
 }

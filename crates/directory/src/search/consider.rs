@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Backend, Context, OperationError,
-    access::{self, Source, Subject},
+    access::{self, Check, Source, Subject},
     log, referral,
     worker::Scratch,
 };
@@ -163,15 +163,21 @@ impl SearchRun {
         if base.earlier_bases > 0 && self.was_covered(view, id, base.earlier_bases)? {
             return Ok(None);
         }
-        let identity = Arc::clone(&self.origin.identity);
+        let standing = scratch.standing(&self.configuration, context, &self.origin);
+        let (identity, peer) = (Arc::clone(&self.origin.identity), Arc::clone(&self.origin.peer));
         let configuration = Arc::clone(&self.configuration);
-        let subject = Subject::of(&identity, context);
-        if !self.matches(context, view, record, subject, scratch) {
+        let subject = Subject::new((&identity, &peer), (self.origin.strength, self.origin.request), context);
+        let source = Source::Record(record, view);
+        let parts = scratch.parts(context);
+        if standing.is_none() && record.evaluate(&self.filter, parts.work) != Truth::True {
             return Ok(None);
         }
-        let parts = scratch.parts(context);
         parts.names.write_dn(view, record, parts.dn)?;
-        let Some(entry) = access::visible_record(context, &configuration, subject, view, record, parts.dn) else {
+        let check = access::check_remembered(&configuration, context, subject, (source, parts.dn), standing.as_ref());
+        if check.is_some() && !self.matches(check.as_ref(), record, parts.work) {
+            return Ok(None);
+        }
+        let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
             return Ok(None);
         };
         if self.page_is_full() {
@@ -224,23 +230,10 @@ impl SearchRun {
     }
 
     /// Whether the filter is True, with what the subject may not search being Undefined.
-    fn matches(
-        &self,
-        context: &Context,
-        view: View<'_>,
-        record: &Record<'_>,
-        subject: Subject<'_>,
-        scratch: &mut Scratch,
-    ) -> bool {
-        let permitted: Option<CompiledFilter> = access::searchable_filter(
-            context,
-            &self.configuration,
-            subject,
-            Source::Record(record, view),
-            &self.filter,
-        );
+    fn matches(&self, check: Option<&Check<'_>>, record: &Record<'_>, work: &mut Vec<u8>) -> bool {
+        let permitted: Option<CompiledFilter> = access::searchable_filter(check, &self.filter);
         let filter = permitted.as_ref().unwrap_or(&self.filter);
-        record.evaluate(filter, &mut scratch.normalized) == Truth::True
+        record.evaluate(filter, work) == Truth::True
     }
 
     fn consider_memory(
@@ -250,14 +243,14 @@ impl SearchRun {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
-        let identity = Arc::clone(&self.origin.identity);
+        let (identity, peer) = (Arc::clone(&self.origin.identity), Arc::clone(&self.origin.peer));
         let configuration = Arc::clone(&self.configuration);
-        let subject = Subject::of(&identity, context);
+        let subject = Subject::new((&identity, &peer), (self.origin.strength, self.origin.request), context);
         if self.options.subentries == Some(true) {
             return Ok(None);
         }
-        let permitted =
-            access::searchable_filter(context, &configuration, subject, Source::Memory(entry), &self.filter);
+        let check = access::check(&configuration, context, subject, Source::Memory(entry));
+        let permitted = access::searchable_filter(check.as_ref(), &self.filter);
         if !evaluate_memory(self, permitted.as_ref().unwrap_or(&self.filter), entry, scratch) {
             return Ok(None);
         }
@@ -266,7 +259,9 @@ impl SearchRun {
             Backend::Stored { .. } | Backend::Null { .. } | Backend::Frontend => None,
         };
         let entry = refreshed.as_ref().unwrap_or(entry);
-        let Some(visible) = access::visible_entry(context, &configuration, subject, entry) else {
+        let source = Source::Memory(entry);
+        let check = access::check(&configuration, context, subject, source);
+        let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) else {
             return Ok(None);
         };
         if self.page_is_full() {

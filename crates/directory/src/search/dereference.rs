@@ -147,8 +147,10 @@ fn dereference(
     let Some(record) = view.record(id)? else {
         return Ok(Some(result));
     };
-    let subject = Subject::of(&run.origin.identity, context);
-    let Some(visible) = access::visible_record(context, configuration, subject, view, &record, dn.pretty()) else {
+    let subject = Subject::of(&run.origin, context);
+    let source = Source::Record(&record, view);
+    let check = access::check(configuration, context, subject, source);
+    let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
         return Ok(Some(result));
     };
     for attribute in record.attributes() {

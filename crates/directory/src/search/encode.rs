@@ -1,10 +1,10 @@
 //! From a visible entry to a search result entry in the output buffer.
 
-use std::ops::ControlFlow;
+use std::{cell::Cell, ops::ControlFlow};
 
 use ironbark_ldap_proto::{EncodeControl, MessageId, SearchEntryWriter};
 use ironbark_model::{Attribute, AttributeDescription, CompiledFilter, Schema};
-use ironbark_store::{AnswerCache, RecordAttribute};
+use ironbark_store::{AnswerCache, Record, RecordAttribute};
 
 use super::{SearchRun, Selection};
 use crate::{
@@ -117,11 +117,8 @@ impl Body<'_> {
     ) -> Result<(), OperationError> {
         match entry.source() {
             Source::Record(record, _) => {
-                if entry.is_unrestricted() && self.matched_values.is_empty() && !self.types_only {
-                    record.append_attributes(writer.attributes(), self.answers, selection.kinds(), |description| {
-                        selection.lists(self.schema, description)
-                    })?;
-                    return Ok(());
+                if self.matched_values.is_empty() && !self.types_only {
+                    return self.whole_attributes(entry, record, selection, writer);
                 }
                 for attribute in record.attributes() {
                     if selection.selects(self.schema, attribute.description()) {
@@ -134,6 +131,38 @@ impl Body<'_> {
                     if selection.selects(self.schema, &attribute.description) {
                         self.memory_attribute(entry, attribute, writer);
                     }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Attributes as they lie in the record; value by value only where access rules tell values apart.
+    fn whole_attributes(
+        &mut self,
+        entry: &VisibleEntry<'_>,
+        record: &Record<'_>,
+        selection: &Selection,
+        writer: &mut SearchEntryWriter<'_>,
+    ) -> Result<(), OperationError> {
+        let schema = self.schema;
+        let lists = |description: &AttributeDescription| selection.lists(schema, description);
+        if entry.is_unrestricted() {
+            record.append_attributes(writer.attributes(), self.answers, selection.kinds(), lists, |_| true)?;
+            return Ok(());
+        }
+        let has_others = Cell::new(false);
+        let shows = |description: &AttributeDescription| {
+            let may = entry.may_read_all(description);
+            has_others.set(has_others.get() || may.is_none());
+            may == Some(true)
+        };
+        record.append_attributes(writer.attributes(), self.answers, selection.kinds(), lists, shows)?;
+        if has_others.get() {
+            for attribute in record.attributes() {
+                let description = attribute.description();
+                if selection.selects(schema, description) && entry.may_read_all(description).is_none() {
+                    self.record_attribute(entry, &attribute, writer)?;
                 }
             }
         }

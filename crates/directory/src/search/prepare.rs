@@ -245,7 +245,7 @@ fn add_targets(
     match &context.backend {
         Backend::Frontend => {
             let is_root = base.is_root();
-            let entries = if is_root && run.origin.peer.credentials.is_some() {
+            let entries = if is_root && crate::operation::external::is_available(&run.origin) {
                 &configuration.local_root_dse
             } else if is_root {
                 &configuration.root_dse
@@ -299,7 +299,7 @@ fn memory_target(
     base: &Dn,
     scope: Scope,
 ) -> Result<Target, OperationError> {
-    let subject = Subject::of(&run.origin.identity, context);
+    let subject = Subject::of(&run.origin, context);
     let check = |entry| WriteCheck::on_entry(context, configuration, subject, entry);
     if let Some(entry) = entries.iter().find(|entry| entry.dn == *base) {
         if !access::reads_everything(context, configuration, subject) {
@@ -349,7 +349,7 @@ fn add_stored_targets(
             if run.options.domain_scope && error.result_code == ResultCode::REFERRAL {
                 error = OperationError::no_such_object(error.matched_dn);
             }
-            let subject = Subject::of(&run.origin.identity, context);
+            let subject = Subject::of(&run.origin, context);
             let base = (view, ancestor);
             return Err(access::undisclosed(context, configuration, subject, base, error));
         }
@@ -384,7 +384,7 @@ fn check_base_access(
     view: View<'_>,
     id: EntryId,
 ) -> Result<(), OperationError> {
-    let subject = Subject::of(&run.origin.identity, context);
+    let subject = Subject::of(&run.origin, context);
     if access::reads_everything(context, configuration, subject) {
         return Ok(());
     }
@@ -412,7 +412,7 @@ fn check_base(run: &SearchRun, configuration: &Configuration, filter: &Filter<'_
     let Some(Target { context, walk }) = run.targets.front() else {
         return Ok(());
     };
-    let subject = Subject::of(&run.origin.identity, context);
+    let subject = Subject::of(&run.origin, context);
     match walk {
         Walk::Stored { base, .. } => {
             let Some(database) = context.database() else {

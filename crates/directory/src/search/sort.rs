@@ -12,7 +12,7 @@ use ironbark_store::{EntryId, Record, View};
 use super::{Progress, SearchRun, Slice, Walked, encode};
 use crate::{
     Context, OperationError,
-    access::{self, Subject},
+    access::{self, Source, Subject},
     worker::Scratch,
 };
 
@@ -269,10 +269,19 @@ fn emit_entry(
     let Some(record) = view.record(id)? else {
         return Ok(false);
     };
-    let subject = Subject::of(&run.origin.identity, context);
+    let subject = Subject::of(&run.origin, context);
+    let standing = scratch.standing(&run.configuration, context, &run.origin);
     let parts = scratch.parts(context);
     parts.names.write_dn(view, &record, parts.dn)?;
-    let Some(entry) = access::visible_record(context, &run.configuration, subject, view, &record, parts.dn) else {
+    let source = Source::Record(&record, view);
+    let check = access::check_remembered(
+        &run.configuration,
+        context,
+        subject,
+        (source, parts.dn),
+        standing.as_ref(),
+    );
+    let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
         return Ok(false);
     };
     encode::entry(run, &entry, (parts.answers, parts.work), out)?;

@@ -52,7 +52,7 @@ pub enum ControlKind {
 }
 
 /// A set of controls.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct ControlSet(u32);
 
 impl ControlSet {

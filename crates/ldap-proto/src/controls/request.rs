@@ -31,6 +31,8 @@ impl Default for ControlPolicy {
 /// The recognized controls of a request.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RequestControls<'a> {
+    /// Which of those below are there.
+    pub present: ControlSet,
     /// RFC 4528.
     pub assertion: Option<Control<AssertionControl<'a>>>,
     /// RFC 4527.
@@ -102,6 +104,7 @@ impl<'a> RequestControls<'a> {
                 Some(row) if row.applies_to(request.operation(), extended) => {
                     check_criticality(row, control.critical, *policy)?;
                     decoded.put(row.kind, control, limits)?;
+                    decoded.present = decoded.present.with(row.kind);
                 }
                 Some(_) if control.critical => return Err(unavailable("critical extension is unavailable")),
                 None if control.critical => return Err(unavailable("critical extension is not recognized")),

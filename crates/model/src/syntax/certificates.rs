@@ -56,12 +56,15 @@ pub(super) static ROWS: &[Syntax] = &[
     .hidden(),
 ];
 
-/// What `certificateExactMatch` compares.
-pub(crate) struct Certificate<'a> {
+/// What names a certificate.
+#[derive(Clone, Copy, Debug)]
+pub struct Certificate<'a> {
     /// Content of the INTEGER.
-    pub(crate) serial: &'a [u8],
+    pub serial: &'a [u8],
     /// DER of the Name.
-    pub(crate) issuer: &'a [u8],
+    pub issuer: &'a [u8],
+    /// DER of the Name.
+    pub subject: &'a [u8],
 }
 
 /// What `certificateListExactMatch` compares.
@@ -85,7 +88,11 @@ fn certificate(_: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
 }
 
 impl<'a> Certificate<'a> {
-    pub(crate) fn parse(value: &'a [u8]) -> Result<Self, InvalidValue> {
+    /// Reads the DER of a certificate (RFC 5280 §4.1).
+    ///
+    /// # Errors
+    /// It is none.
+    pub fn parse(value: &'a [u8]) -> Result<Self, InvalidValue> {
         let mut outer = der::whole(value, tags::SEQUENCE)?;
         let mut inner = outer.sequence()?;
         signature(outer)?;
@@ -103,7 +110,7 @@ impl<'a> Certificate<'a> {
         time(&mut validity)?;
         time(&mut validity)?;
         validity.finish()?;
-        inner.element(tags::SEQUENCE)?;
+        let subject = der::raw(&mut inner, tags::SEQUENCE)?;
         let mut key = inner.sequence()?;
         algorithm(key.sequence()?)?;
         key.element(tags::BIT_STRING)?;
@@ -113,7 +120,11 @@ impl<'a> Certificate<'a> {
         require(extensions.is_none() || version == 2)?;
         inner.finish()?;
         require(!serial.is_empty())?;
-        Ok(Self { serial, issuer })
+        Ok(Self {
+            serial,
+            issuer,
+            subject,
+        })
     }
 }
 

@@ -27,7 +27,8 @@ pub(crate) mod uuid;
 mod tests;
 
 pub(crate) use binary::OCTET_STRING;
-pub(crate) use certificates::{AttributeCertificate, Certificate, CertificateList};
+pub use certificates::Certificate;
+pub(crate) use certificates::{AttributeCertificate, CertificateList};
 pub(crate) use numbers::integer_parts;
 
 /// One attribute syntax.

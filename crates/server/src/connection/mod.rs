@@ -12,6 +12,7 @@
 mod handle;
 mod input;
 mod output;
+mod secure;
 mod status;
 mod stream;
 
@@ -24,7 +25,7 @@ use std::{
 };
 
 use futures_util::stream::{FuturesUnordered, Stream as _};
-use ironbark_directory::{Batch, Completion, Progress, SearchRun, Session, Shard, Started, Submitted};
+use ironbark_directory::{Batch, Completion, Progress, SearchRun, Session, Shard, Started, Strength, Submitted};
 use ironbark_ldap_proto::{FrameError, encode_notice_of_disconnection};
 use ironbark_model::ResultCode;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -33,7 +34,7 @@ pub(crate) use self::output::SpareBuffers;
 pub(crate) use self::{
     handle::{CloseRequest, Handle},
     status::{Registry, Status, increment},
-    stream::Stream,
+    stream::{Socket, Stream},
 };
 use self::{input::Input, output::Output};
 use crate::reactor::{Reactor, Work};
@@ -61,6 +62,8 @@ pub(crate) struct Connection {
     submitted: FuturesUnordered<Waiting>,
     /// A bind is under way: nothing else is started.
     is_blocked: bool,
+    /// StartTLS has been answered: the handshake begins when the answer has left, and nothing is started before.
+    starts_tls: bool,
     /// Messages have been received that a limit keeps from being started.
     is_held: bool,
     /// When what is produced is sent.
@@ -93,9 +96,10 @@ impl Connection {
         status: Arc<Status>,
     ) -> Self {
         let mut session = Session::new(status.number, Arc::clone(&status.peer));
-        if matches!(stream, Stream::Local(_)) {
-            session.ssf = reactor.local_ssf();
+        if status.peer.address.is_none() {
+            session.strength = Strength::of_transport(reactor.local_ssf());
         }
+        session.is_tls = stream.is_shaking_hands();
         Self {
             reactor,
             stream,
@@ -107,6 +111,7 @@ impl Connection {
             searches: VecDeque::new(),
             submitted: FuturesUnordered::new(),
             is_blocked: false,
+            starts_tls: false,
             is_held: false,
             sending: Sending::Now,
             state: State::Open,
@@ -158,7 +163,8 @@ impl Connection {
                 self.flush(cx);
                 Sending::Now
             };
-            if self.has_ended(work) {
+            self.begin_tls();
+            if self.has_ended(work, cx) {
                 return Poll::Ready(Turn::Closed);
             }
             // What was held may be started once the client has taken what was in the way: nothing else would wake the task for it.
@@ -175,7 +181,10 @@ impl Connection {
                 return rest;
             }
             let limit = self.message_limit();
-            match self.input.poll_read(&mut self.stream, &mut work.input, limit, cx) {
+            let was_shaking_hands = self.stream.is_shaking_hands();
+            let read = self.input.poll_read(&mut self.stream, &mut work.input, limit, cx);
+            self.secure();
+            match read {
                 Poll::Pending => return rest,
                 Poll::Ready(Ok(1..)) => {
                     has_read = true;
@@ -183,17 +192,18 @@ impl Connection {
                     self.touch();
                     goes_on = self.start_received(work);
                 }
+                Poll::Ready(Err(error)) if was_shaking_hands => self.lose_handshake(&error),
                 Poll::Ready(Ok(0) | Err(_)) => self.lose("connection lost"),
             }
         }
     }
 
     /// Whether everything that has to be sent is sent, or cannot be.
-    fn has_ended(&mut self, work: &mut Work) -> bool {
+    fn has_ended(&mut self, work: &mut Work, cx: &mut Context<'_>) -> bool {
         if let State::Closing(reason) = self.state
             && self.output.is_empty()
         {
-            self.stream.finish(&mut work.input);
+            self.stream.finish(cx, &mut work.input);
             self.state = State::Closed(reason);
         }
         matches!(self.state, State::Closed(_))
@@ -336,6 +346,10 @@ impl Connection {
                     blocks: blocks_connection,
                 });
             }
+            Started::StartTls => {
+                self.results += 1;
+                self.starts_tls = true;
+            }
             Started::Disconnect(reason) => {
                 self.results += u64::from(has_produced);
                 self.close(reason);
@@ -421,6 +435,7 @@ impl Connection {
     fn may_start(&self) -> bool {
         self.state == State::Open
             && !self.is_blocked
+            && !self.starts_tls
             && self.output.waiting() < START_BELOW_BYTES
             && self.under_way()
                 < self
@@ -436,6 +451,7 @@ impl Connection {
             && !self.output.is_empty()
             && self.output.waiting() < HOLD_BACK_BELOW_BYTES
             && self.searches.is_empty()
+            && !self.starts_tls
             && !self.is_held
     }
 

@@ -17,6 +17,8 @@ pub(super) struct Output {
     bytes: Vec<u8>,
     sent: usize,
     has_progressed: bool,
+    /// Bytes that the stream has taken have not left it (TLS).
+    is_unflushed: bool,
     /// Bytes taken by the client since [`Output::take_counted`].
     counted: u64,
 }
@@ -31,7 +33,7 @@ impl Output {
 
     /// Gives the buffer to the reactor when everything has been taken. One that has grown big is freed.
     pub(super) fn give_back(&mut self, spare: &mut SpareBuffers) {
-        if self.is_empty() {
+        if self.waiting() == 0 {
             self.sent = 0;
             let mut bytes = std::mem::take(&mut self.bytes);
             bytes.clear();
@@ -57,7 +59,7 @@ impl Output {
 
     /// Whether the client has taken everything.
     pub(super) fn is_empty(&self) -> bool {
-        self.waiting() == 0
+        self.waiting() == 0 && !self.is_unflushed
     }
 
     /// Bytes that the client has not taken.
@@ -94,7 +96,8 @@ impl Output {
                 Poll::Pending => return Ok(false),
             }
         }
-        Ok(true)
+        self.is_unflushed = stream.poll_flush(cx)?.is_pending();
+        Ok(!self.is_unflushed)
     }
 }
 

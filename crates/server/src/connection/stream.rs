@@ -1,11 +1,12 @@
-//! The two kinds of sockets under a connection.
+//! What a connection is read from and written to: a socket, or TLS on one.
 
 use std::{
     io,
     net::Shutdown,
     os::fd::{AsRawFd, RawFd},
     pin::Pin,
-    task::{Context, Poll},
+    sync::Arc,
+    task::{Context, Poll, ready},
 };
 
 use socket2::SockRef;
@@ -13,41 +14,145 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpStream, UnixStream},
 };
+use tokio_rustls::{Accept, server::TlsStream};
+
+use crate::tls::{Established, TlsContext};
 
 /// A connected socket, registered with its reactor's runtime.
 #[derive(Debug)]
-pub(crate) enum Stream {
+pub(crate) enum Socket {
     /// ldap://
     Tcp(TcpStream),
     /// ldapi://
     Local(UnixStream),
 }
 
+/// A connection's stream of octets.
+pub(crate) struct Stream {
+    descriptor: RawFd,
+    state: State,
+}
+
+enum State {
+    Plain(Socket),
+    /// A TLS handshake is under way.
+    Handshake(Box<Accept<Socket>>, Arc<TlsContext>),
+    /// What has been established, until somebody has been told of it.
+    Tls(Box<TlsStream<Socket>>, Option<Established>),
+    /// A handshake has failed.
+    Lost,
+}
+
 impl Stream {
+    /// Octets as they are.
+    pub(crate) fn new(socket: Socket) -> Self {
+        Self {
+            descriptor: socket.descriptor(),
+            state: State::Plain(socket),
+        }
+    }
+
+    /// From here on TLS is spoken, beginning with the handshake, in which we are the server.
+    pub(crate) fn start_tls(&mut self, context: Arc<TlsContext>) {
+        self.state = match std::mem::replace(&mut self.state, State::Lost) {
+            State::Plain(socket) => State::Handshake(Box::new(context.acceptor().accept(socket)), context),
+            other => other,
+        };
+    }
+
+    /// Whether a handshake is under way.
+    pub(crate) fn is_shaking_hands(&self) -> bool {
+        matches!(self.state, State::Handshake(..))
+    }
+
+    /// What a handshake has established, once.
+    pub(crate) fn take_established(&mut self) -> Option<Established> {
+        match &mut self.state {
+            State::Tls(_, established) => established.take(),
+            _ => None,
+        }
+    }
+
+    /// Goes on with a handshake, if one is under way.
+    ///
+    /// # Errors
+    /// The peer does not speak TLS, or not as we must.
+    pub(crate) fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let State::Handshake(accept, context) = &mut self.state else {
+            return Poll::Ready(Ok(()));
+        };
+        let done = ready!(Pin::new(&mut **accept).poll(cx));
+        let context = Arc::clone(context);
+        self.state = State::Lost;
+        let stream = done?;
+        let established = context.established(stream.get_ref().1);
+        self.state = State::Tls(Box::new(stream), Some(established));
+        Poll::Ready(Ok(()))
+    }
+
     /// Reads what there is, up to the length of `buffer`. Zero is the end of the stream.
     pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        ready!(self.poll_handshake(cx))?;
         let mut buffer = ReadBuf::new(buffer);
-        match self {
-            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, &mut buffer),
-            Self::Local(stream) => Pin::new(stream).poll_read(cx, &mut buffer),
+        match &mut self.state {
+            State::Plain(socket) => Pin::new(socket).poll_read(cx, &mut buffer),
+            State::Tls(stream, _) => Pin::new(&mut **stream).poll_read(cx, &mut buffer),
+            State::Handshake(..) | State::Lost => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
         }
         .map_ok(|()| buffer.filled().len())
     }
 
-    /// Writes as much as the socket takes.
+    /// Writes as much as is taken. It may not have left before [`Stream::poll_flush`].
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        match self {
-            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
-            Self::Local(stream) => Pin::new(stream).poll_write(cx, bytes),
+        ready!(self.poll_handshake(cx))?;
+        match &mut self.state {
+            State::Plain(socket) => Pin::new(socket).poll_write(cx, bytes),
+            State::Tls(stream, _) => Pin::new(&mut **stream).poll_write(cx, bytes),
+            State::Handshake(..) | State::Lost => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
+    }
+
+    /// Has everything leave that was written.
+    pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match &mut self.state {
+            State::Tls(stream, _) => Pin::new(&mut **stream).poll_flush(cx),
+            State::Plain(_) | State::Handshake(..) | State::Lost => Poll::Ready(Ok(())),
         }
     }
 
     /// Ends the sending direction and throws away what has been received, so that closing sends no reset that would overtake the
     /// last message.
-    pub(crate) fn finish(&mut self, scratch: &mut [u8]) {
+    pub(crate) fn finish(&mut self, cx: &mut Context<'_>, scratch: &mut [u8]) {
+        let socket = match &mut self.state {
+            State::Plain(socket) => &*socket,
+            State::Tls(stream, _) => {
+                // Says good-bye as far as the socket takes it at once, and ends the direction.
+                let _ = Pin::new(&mut **stream).poll_shutdown(cx);
+                stream.get_ref().0
+            }
+            State::Handshake(..) | State::Lost => return,
+        };
+        socket.finish(scratch);
+    }
+
+    /// The `fd=` of the log.
+    pub(crate) fn descriptor(&self) -> RawFd {
+        self.descriptor
+    }
+}
+
+impl Socket {
+    fn descriptor(&self) -> RawFd {
+        match self {
+            Self::Tcp(stream) => stream.as_raw_fd(),
+            Self::Local(stream) => stream.as_raw_fd(),
+        }
+    }
+
+    fn finish(&self, scratch: &mut [u8]) {
         let _ = match self {
-            Self::Tcp(stream) => SockRef::from(&*stream).shutdown(Shutdown::Write),
-            Self::Local(stream) => SockRef::from(&*stream).shutdown(Shutdown::Write),
+            Self::Tcp(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
+            Self::Local(stream) => SockRef::from(stream).shutdown(Shutdown::Write),
         };
         for _ in 0..MAX_DISCARDED_READS {
             let read = match self {
@@ -59,12 +164,33 @@ impl Stream {
             }
         }
     }
+}
 
-    /// The `fd=` of the log.
-    pub(crate) fn descriptor(&self) -> RawFd {
-        match self {
-            Self::Tcp(stream) => stream.as_raw_fd(),
-            Self::Local(stream) => stream.as_raw_fd(),
+impl AsyncRead for Socket {
+    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_read(cx, buffer),
+            Self::Local(stream) => Pin::new(stream).poll_read(cx, buffer),
+        }
+    }
+}
+
+impl AsyncWrite for Socket {
+    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_write(cx, bytes),
+            Self::Local(stream) => Pin::new(stream).poll_write(cx, bytes),
+        }
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self.get_mut() {
+            Self::Tcp(stream) => Pin::new(stream).poll_shutdown(cx),
+            Self::Local(stream) => Pin::new(stream).poll_shutdown(cx),
         }
     }
 }

@@ -37,6 +37,8 @@ pub struct Listener {
     pub socket: Socket,
     /// Path of a local socket, to be removed at the end.
     pub path: Option<PathBuf>,
+    /// Whether connections begin with a TLS handshake.
+    pub is_tls: bool,
 }
 
 /// Why the server cannot listen.
@@ -96,6 +98,7 @@ impl Listeners {
                         name: format!("PATH={}", path.display()).into(),
                         socket,
                         path: Some(path.clone()),
+                        is_tls: false,
                     });
                 }
             }
@@ -127,6 +130,7 @@ impl Listeners {
                         name,
                         socket,
                         path: None,
+                        is_tls: url.is_tls,
                     });
                 }
                 Err(source) => {

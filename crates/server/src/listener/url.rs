@@ -28,17 +28,16 @@ pub struct ListenerUrl {
     pub endpoint: Endpoint,
     /// `x-mod`: file permissions of a local socket. slapd's default is 0777.
     pub permissions: u32,
+    /// `ldaps://`: connections begin with a TLS handshake.
+    pub is_tls: bool,
 }
 
 /// Why a URL of `-h` is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UrlError {
     /// Not `scheme://...` with a scheme of LDAP.
-    #[error("listen URL \"{0}\" parse error: the scheme must be ldap:// or ldapi://")]
+    #[error("listen URL \"{0}\" parse error: the scheme must be ldap://, ldaps:// or ldapi://")]
     Scheme(String),
-    /// TLS is a part of the server that is not built yet.
-    #[error("listen URL \"{0}\": TLS listeners (ldaps://, pldaps://) are not built yet")]
-    Tls(String),
     /// The PROXY protocol is a part of the server that is not built yet.
     #[error("listen URL \"{0}\": listeners behind a proxy (pldap://) are not built yet")]
     Proxied(String),
@@ -54,11 +53,11 @@ impl ListenerUrl {
         let (scheme, rest) = text
             .split_once("://")
             .ok_or_else(|| UrlError::Scheme(text.to_owned()))?;
-        let local = match scheme.to_ascii_lowercase().as_str() {
-            "ldap" => false,
-            "ldapi" => true,
-            "ldaps" | "pldaps" => return Err(UrlError::Tls(text.to_owned())),
-            "pldap" => return Err(UrlError::Proxied(text.to_owned())),
+        let (local, is_tls) = match scheme.to_ascii_lowercase().as_str() {
+            "ldap" => (false, false),
+            "ldaps" => (false, true),
+            "ldapi" => (true, false),
+            "pldap" | "pldaps" => return Err(UrlError::Proxied(text.to_owned())),
             _ => return Err(UrlError::Scheme(text.to_owned())),
         };
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -75,13 +74,14 @@ impl ListenerUrl {
         let endpoint = if local {
             local_endpoint(authority)
         } else {
-            tcp_endpoint(authority)
+            tcp_endpoint(authority, if is_tls { DEFAULT_TLS_PORT } else { DEFAULT_PORT })
         }
         .map_err(malformed)?;
         Ok(Self {
             text: text.to_owned(),
             endpoint,
             permissions,
+            is_tls,
         })
     }
 
@@ -99,6 +99,7 @@ pub const DEFAULT_LOCAL_PATH: &str = "/var/run/slapd/ldapi";
 
 const DEFAULT_PERMISSIONS: u32 = 0o777;
 const DEFAULT_PORT: u16 = 389;
+const DEFAULT_TLS_PORT: u16 = 636;
 
 fn local_endpoint(authority: &str) -> Result<Endpoint, &'static str> {
     let path = percent_decode(authority)?;
@@ -116,7 +117,7 @@ fn local_endpoint(authority: &str) -> Result<Endpoint, &'static str> {
     })
 }
 
-fn tcp_endpoint(authority: &str) -> Result<Endpoint, &'static str> {
+fn tcp_endpoint(authority: &str, default_port: u16) -> Result<Endpoint, &'static str> {
     let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
         let (host, after) = rest.split_once(']').ok_or("an IPv6 address ends with a bracket")?;
         (host.to_owned(), after)
@@ -126,12 +127,12 @@ fn tcp_endpoint(authority: &str) -> Result<Endpoint, &'static str> {
         (percent_decode(host)?, after)
     };
     let port = match port.strip_prefix(':') {
-        Some("") => DEFAULT_PORT,
+        Some("") => default_port,
         Some(digits) if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
             digits.parse().map_err(|_| "port out of range")?
         }
         Some(_) => return Err("the port must be a number"),
-        None if port.is_empty() => DEFAULT_PORT,
+        None if port.is_empty() => default_port,
         None => return Err("characters after the host"),
     };
     let host = (!host.is_empty() && host != "*").then_some(host);
@@ -219,6 +220,14 @@ mod tests {
     }
 
     #[test]
+    fn tls_has_a_port_of_its_own() {
+        assert_eq!(tcp("ldaps:///"), (None, 636));
+        assert_eq!(tcp("ldaps://[::1]:1636/"), (Some("::1".to_owned()), 1636));
+        assert!(ListenerUrl::parse("LDAPS://").unwrap().is_tls);
+        assert!(!ListenerUrl::parse("ldap://").unwrap().is_tls);
+    }
+
+    #[test]
     fn local_urls_have_paths_and_permissions() {
         let url = ListenerUrl::parse("ldapi://%2Ftmp%2Fa%20b/????x-mod=0770").unwrap();
         assert_eq!(
@@ -249,7 +258,6 @@ mod tests {
         let refused = |text| ListenerUrl::parse(text).unwrap_err();
         assert!(matches!(refused("foo://x"), UrlError::Scheme(_)));
         assert!(matches!(refused("localhost:389"), UrlError::Scheme(_)));
-        assert!(matches!(refused("ldaps:///"), UrlError::Tls(_)));
         assert!(matches!(refused("pldap:///"), UrlError::Proxied(_)));
         for text in [
             "ldap://h:x/",

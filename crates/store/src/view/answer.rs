@@ -101,7 +101,7 @@ impl AnswerCache {
 
 impl Record<'_> {
     /// Appends the attributes of the kinds that are wanted, and those that `lists` is true for, with all their values, each as a
-    /// `PartialAttribute` (RFC 4511 §4.1.7).
+    /// `PartialAttribute` (RFC 4511 §4.1.7); none that `shows` is false for.
     ///
     /// # Errors
     /// The record is damaged; `out` has then got a part.
@@ -112,6 +112,7 @@ impl Record<'_> {
         cache: &mut AnswerCache,
         kinds: Kinds,
         lists: impl Fn(&AttributeDescription) -> bool,
+        shows: impl Fn(&AttributeDescription) -> bool,
     ) -> Result<(), StoreError> {
         let catalog = self.view.catalog;
         let mut blocks = self.blocks;
@@ -124,7 +125,10 @@ impl Record<'_> {
             } else {
                 kinds.user
             };
-            if !is_wanted && !catalog.attribute(number).is_some_and(|info| lists(&info.description)) {
+            let test = |test: &dyn Fn(&AttributeDescription) -> bool| {
+                catalog.attribute(number).is_some_and(|info| test(&info.description))
+            };
+            if (!is_wanted && !test(&lists)) || !test(&shows) {
                 continue;
             }
             match form {

@@ -1,0 +1,484 @@
+//! Evaluation of access rules, as slapd.access(5) describes it: the first rule whose `what` holds decides, through its `by` clauses.
+//!
+//! Implicit endings: a rule whose clauses all pass by grants nothing; after the last rule nothing is granted; without any rule everybody
+//! reads. The frontend's rules follow the database's own.
+
+use std::{
+    cell::{Cell, OnceCell},
+    rc::Rc,
+};
+
+use ironbark_config::{
+    Operations,
+    access::{
+        AccessLevel, AttributeTarget, Control, DnPattern, NameMatch, NameScope, Privileges, SelfOnly, Submatches,
+        ValuePattern,
+    },
+};
+use ironbark_model::{
+    Attribute, AttributeDescription, Dn, Schema, Truth,
+    entry::EntrySource,
+    schema::{ClassNumber, Source as Location, TypeNumber},
+};
+
+use super::{
+    Source, Subject, Target,
+    decisions::{Kind, Standing},
+    rules::{Clause, CompiledValue, Condition, Dependence, Question, QuestionNumber, Rule, Rules},
+};
+use crate::Configuration;
+
+/// Access rules applied to one subject and one entry.
+pub(crate) struct Check<'a> {
+    pub(super) configuration: &'a Configuration,
+    pub(super) rules: &'a Rules,
+    pub(super) subject: Subject<'a>,
+    pub(super) source: Source<'a>,
+    /// The entry's name, made when a rule asks for it.
+    dn: OnceCell<Dn>,
+    /// Which of the first 64 questions have been answered, and how.
+    answered: Cell<(u64, u64)>,
+    /// What is known about entries of which the same is true, for the same subject.
+    kind: Option<Rc<Kind>>,
+}
+
+/// What was decided, and by what.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Decision<'a> {
+    pub(crate) privileges: Privileges,
+    /// The rule, where it stands, and the number of its clause from 1 on; 0 for the implicit one.
+    pub(crate) by: Option<(&'a Location, usize)>,
+    /// Whether another value of the attribute, or another entry of the same kind, may be decided about differently.
+    pub(super) is_single: bool,
+}
+
+/// A value that access is asked to, in the form in which patterns see it.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Value<'v> {
+    None,
+    /// As stored or sent.
+    Plain(&'v AttributeDescription, &'v [u8]),
+    /// What the attribute's own rule makes of an assertion.
+    Normalized(&'v AttributeDescription, &'v [u8]),
+}
+
+/// The submatches of a rule that is about the target.
+pub(super) struct Matched {
+    name: Vec<Option<(usize, usize)>>,
+    name_limit: usize,
+    value_text: Option<Vec<u8>>,
+    value: Vec<Option<(usize, usize)>>,
+}
+
+impl<'a> Check<'a> {
+    /// Everything that applies to an entry of a naming context. The caller has let the rootdn pass.
+    pub(super) fn new(
+        configuration: &'a Configuration,
+        rules: &'a Rules,
+        subject: Subject<'a>,
+        source: Source<'a>,
+    ) -> Self {
+        Self {
+            configuration,
+            rules,
+            subject,
+            source,
+            dn: OnceCell::new(),
+            answered: Cell::new((0, 0)),
+            kind: None,
+        }
+    }
+
+    /// The entry's name is known.
+    pub(super) fn named(self, pretty: &str) -> Self {
+        if let Source::Record(..) = self.source
+            && self.rules.asks_for_names
+            && let Ok(dn) = Dn::parse(&self.configuration.schema, pretty.as_bytes())
+        {
+            let _ = self.dn.set(dn);
+        }
+        self
+    }
+
+    /// From here on decisions are remembered for entries of the same kind.
+    pub(super) fn remembered(mut self, standing: &Standing) -> Self {
+        if self.rules.questions.len() <= MAX_QUESTIONS {
+            for number in 0..self.rules.questions.len() {
+                self.answer(number);
+            }
+            self.kind = Some(standing.kind(self.answered.get().1));
+        }
+        self
+    }
+
+    /// Whether all of `privileges` are granted.
+    pub(crate) fn permits(&self, target: Target<'_>, privileges: Privileges) -> bool {
+        self.granted(target).contains(privileges)
+    }
+
+    pub(super) fn granted(&self, target: Target<'_>) -> Privileges {
+        let Some(kind) = &self.kind else {
+            return self.decide(target).privileges;
+        };
+        let Some(place) = kind.place(target) else {
+            return self.decide(target).privileges;
+        };
+        if let Some(known) = kind.known(place) {
+            return known.unwrap_or_else(|| self.decide(target).privileges);
+        }
+        let decision = self.decide(target);
+        kind.remember(place, (!decision.is_single).then_some(decision.privileges));
+        decision.privileges
+    }
+
+    /// Whether all values of an attribute have the privileges, none has, or each has to be asked about.
+    pub(crate) fn permits_all(&self, attribute: &AttributeDescription, privileges: Privileges) -> Option<bool> {
+        let target = Target::Attribute(attribute, None);
+        let granted = self.granted(target).contains(privileges);
+        if granted && self.is_decided_by_value(attribute) {
+            None
+        } else {
+            Some(granted)
+        }
+    }
+
+    /// Whether the privileges on an attribute depend on which value it is about.
+    pub(super) fn is_decided_by_value(&self, attribute: &AttributeDescription) -> bool {
+        let target = Target::Attribute(attribute, None);
+        match self.kind.as_ref().and_then(|kind| kind.known(kind.place(target)?)) {
+            Some(known) => known.is_none(),
+            None => self.decide(target).is_single,
+        }
+    }
+
+    /// The decision and what it came from.
+    pub(crate) fn decide(&self, target: Target<'_>) -> Decision<'a> {
+        let mut decision = Decision::default();
+        if self.rules.is_empty() {
+            decision.privileges = AccessLevel::Read.privileges();
+            return decision;
+        }
+        for rule in &self.rules.rules {
+            let Some(matched) = self.is_about(rule, target, &mut decision.is_single) else {
+                continue;
+            };
+            match self.apply(rule, &matched, target, &mut decision) {
+                Control::Break => {}
+                Control::Stop | Control::Continue => return decision,
+            }
+        }
+        Decision {
+            privileges: Privileges::default(),
+            by: None,
+            is_single: decision.is_single,
+        }
+    }
+
+    /// Runs through the clauses of a rule that is about the target.
+    fn apply(&self, rule: &'a Rule, matched: &Matched, target: Target<'_>, decision: &mut Decision<'a>) -> Control {
+        let value = target.value();
+        for (number, clause) in rule.by.iter().enumerate() {
+            if !self.is_meant(clause, matched, value, &mut decision.is_single) {
+                continue;
+            }
+            decision.privileges = clause.grant.kind.apply(decision.privileges);
+            decision.by = Some((&rule.location, number + 1));
+            if clause.control != Control::Continue {
+                return clause.control;
+            }
+        }
+        // The implicit `by * none stop`.
+        decision.privileges = Privileges::default();
+        decision.by = Some((&rule.location, 0));
+        Control::Stop
+    }
+
+    fn is_meant(&self, clause: &Clause, matched: &Matched, value: Value<'_>, is_single: &mut bool) -> bool {
+        let own = match clause.grant.self_only {
+            SelfOnly::No => None,
+            SelfOnly::Own => Some(self.subject.dn),
+            SelfOnly::Real => Some(self.subject.real_dn),
+        };
+        if let Some(own) = own {
+            *is_single = true;
+            if !self.is_name(value, own) {
+                return false;
+            }
+        }
+        clause.who.iter().all(|condition| {
+            // A value that is the requester's own name need not be listed yet.
+            (own.is_some() && self.is_dn_attribute_of(condition, clause.grant.self_only))
+                || self.holds(condition, matched, value, is_single)
+        })
+    }
+
+    fn holds(&self, condition: &Condition, matched: &Matched, value: Value<'_>, is_single: &mut bool) -> bool {
+        match condition.dependence {
+            Dependence::Nothing => {}
+            Dependence::Question(number) if number < MAX_QUESTIONS => return self.answer(number),
+            Dependence::Question(_) | Dependence::Each => *is_single = true,
+        }
+        self.is(condition, matched, value)
+    }
+
+    /// The answer to a question, found out once.
+    fn answer(&self, number: QuestionNumber) -> bool {
+        let (known, yes) = self.answered.get();
+        let bit = 1_u64
+            .checked_shl(u32::try_from(number).unwrap_or(u32::MAX))
+            .unwrap_or_default();
+        if known & bit != 0 {
+            return yes & bit != 0;
+        }
+        let rule = |at: usize| self.rules.rules.get(at);
+        let answer = match self.rules.questions.get(number) {
+            None => false,
+            Some(Question::Name(at)) => {
+                rule(*at)
+                    .and_then(|rule| rule.dn.as_ref())
+                    .is_none_or(|(pattern, _)| match pattern {
+                        DnPattern::Name(name) => name.scope.holds(&name.dn, self.dn()),
+                        DnPattern::Regex(regex) => regex.is_match(self.dn().normalized()),
+                    })
+            }
+            Some(Question::Filter(at)) => rule(*at)
+                .and_then(|rule| rule.filter.as_ref())
+                .is_none_or(|(filter, _)| self.matches(filter)),
+            Some(Question::Who(at, clause, place)) => {
+                let condition = rule(*at).and_then(|rule| rule.by.get(*clause)?.who.get(*place));
+                condition.is_some_and(|condition| self.is(condition, &Matched::NOTHING, Value::None))
+            }
+        };
+        self.answered.set((known | bit, if answer { yes | bit } else { yes }));
+        answer
+    }
+
+    /// Whether a rule is about the target, and the submatches.
+    fn is_about(&self, rule: &Rule, target: Target<'_>, is_single: &mut bool) -> Option<Matched> {
+        let request = self.subject.request;
+        if let Some((operations, oid)) = &rule.operation
+            && (!operations.contains(request.operation)
+                || request.operation == Operations::default()
+                || oid.as_deref().is_some_and(|oid| request.extended != Some(oid)))
+        {
+            return None;
+        }
+        if rule.control.is_some_and(|control| !request.controls.contains(control)) {
+            return None;
+        }
+        if !rule.attributes.is_empty() && !rule.attributes.iter().any(|attribute| self.names(attribute, target)) {
+            return None;
+        }
+        let ask = |number: QuestionNumber| self.answer(number);
+        if rule.dn.as_ref().is_some_and(|(_, number)| !ask(*number)) {
+            return None;
+        }
+        let mut matched = Matched::NOTHING;
+        if let Some(pattern) = &rule.value {
+            *is_single = true;
+            matched = self.matched_value(pattern, target.value())?;
+        }
+        if rule.filter.as_ref().is_some_and(|(_, number)| !ask(*number)) {
+            return None;
+        }
+        if rule
+            .by
+            .iter()
+            .any(|clause| clause.who.iter().any(|who| who.dependence == Dependence::Each))
+        {
+            self.match_name(rule, &mut matched);
+        }
+        Some(matched)
+    }
+
+    /// What a name pattern gives to those that fill something in.
+    fn match_name(&self, rule: &Rule, matched: &mut Matched) {
+        let length = self.dn().normalized().len();
+        let is_value_regex = matched.value_text.is_some() && !matched.value.is_empty();
+        matched.name_limit = Submatches::MAX;
+        match &rule.dn {
+            Some((DnPattern::Regex(regex), _)) => {
+                matched.name = regex.find(self.dn().normalized()).unwrap_or_default();
+            }
+            _ if is_value_regex => {}
+            None
+            | Some((
+                DnPattern::Name(NameMatch {
+                    scope: NameScope::Base, ..
+                }),
+                _,
+            )) => {
+                matched.name = vec![Some((0, length))];
+                matched.name_limit = 1;
+            }
+            Some((DnPattern::Name(name), _)) => {
+                let start = length.saturating_sub(name.dn.normalized().len());
+                matched.name = vec![Some((0, length)), Some((start, length))];
+                matched.name_limit = 2;
+            }
+        }
+    }
+
+    /// Whether a value is one of a pattern's, and where it matched.
+    fn matched_value(&self, pattern: &CompiledValue, value: Value<'_>) -> Option<Matched> {
+        let schema = &*self.configuration.schema;
+        let text = value.normalized(schema)?;
+        let mut matched = Matched::NOTHING;
+        match pattern {
+            CompiledValue::Exact {
+                rule,
+                assertion,
+                normalized,
+            } => {
+                let is_equal = match value {
+                    Value::Plain(_, plain) => rule.matches(schema, plain, assertion),
+                    _ => text == *normalized,
+                };
+                is_equal.then_some(())?;
+            }
+            CompiledValue::Pattern(ValuePattern::Regex(regex)) => matched.value = regex.find(&text)?,
+            CompiledValue::Pattern(ValuePattern::Name(name)) => {
+                let held = Dn::parse(schema, &text).ok()?;
+                name.scope.holds(&name.dn, &held).then_some(())?;
+            }
+            CompiledValue::Pattern(ValuePattern::Exact { .. }) => return None,
+        }
+        matched.value_text = Some(text);
+        Some(matched)
+    }
+
+    fn names(&self, attribute: &AttributeTarget, target: Target<'_>) -> bool {
+        let schema = &*self.configuration.schema;
+        match (attribute, target) {
+            // A class does not allow the pseudo-attributes: what is not in it includes them.
+            (AttributeTarget::Entry | AttributeTarget::NotClass(_), Target::Entry)
+            | (AttributeTarget::Children | AttributeTarget::NotClass(_), Target::Children) => true,
+            (_, Target::Entry | Target::Children) => false,
+            (named, Target::Attribute(description, _) | Target::Asserted(description, _)) => match named {
+                AttributeTarget::Attribute(named) => schema.is_description_subtype(description, named),
+                AttributeTarget::Class(class) => is_of_class(schema, *class, description.attribute_type),
+                AttributeTarget::NotClass(class) => !is_of_class(schema, *class, description.attribute_type),
+                AttributeTarget::Entry | AttributeTarget::Children => false,
+            },
+        }
+    }
+
+    pub(super) fn dn(&self) -> &Dn {
+        self.dn.get_or_init(|| match self.source {
+            Source::Record(record, view) => view.dn(record.id).unwrap_or_default(),
+            Source::Memory(entry) => entry.dn.clone(),
+        })
+    }
+
+    /// Whether the entry matches a rule's `filter=`.
+    fn matches(&self, filter: &ironbark_model::CompiledFilter) -> bool {
+        let schema = &*self.configuration.schema;
+        let mut scratch = Vec::new();
+        let truth = match self.source {
+            Source::Record(record, _) => record.evaluate(filter, &mut scratch),
+            Source::Memory(entry) => filter.evaluate(schema, &EntrySource { schema, filter, entry }, &mut scratch),
+        };
+        truth == Truth::True
+    }
+
+    /// Whether a value is somebody's name.
+    fn is_name(&self, value: Value<'_>, own: &Dn) -> bool {
+        let schema = &*self.configuration.schema;
+        let Some(description) = value.description().filter(|_| !own.is_root()) else {
+            return false;
+        };
+        super::who::holds_names(schema, description)
+            && value
+                .normalized(schema)
+                .is_some_and(|text| Dn::parse(schema, &text).is_ok_and(|name| name == *own))
+    }
+
+    /// Visits the attributes that a description asks for, subtypes and options included, until one says yes.
+    pub(super) fn any_attribute(&self, asked: &AttributeDescription, mut test: impl FnMut(Held<'_>) -> bool) -> bool {
+        let schema = &*self.configuration.schema;
+        match self.source {
+            Source::Record(record, _) => record
+                .attributes()
+                .any(|held| schema.is_description_subtype(held.description(), asked) && test(Held::Stored(&held))),
+            Source::Memory(entry) => entry
+                .attributes
+                .iter()
+                .any(|held| schema.is_description_subtype(&held.description, asked) && test(Held::Memory(held))),
+        }
+    }
+}
+
+/// An attribute of an entry.
+pub(super) enum Held<'h> {
+    Stored(&'h ironbark_store::RecordAttribute<'h>),
+    Memory(&'h Attribute),
+}
+
+impl Matched {
+    pub(super) const NOTHING: Self = Self {
+        name: Vec::new(),
+        name_limit: Submatches::MAX,
+        value_text: None,
+        value: Vec::new(),
+    };
+
+    /// What `$1` and `${v1}` stand for in the name of an entry and in the value.
+    pub(super) fn submatches<'m>(&'m self, dn: &'m Dn, value: Option<&'m [u8]>) -> (Submatches<'m>, Submatches<'m>) {
+        let name = Submatches {
+            text: Some(dn.normalized()),
+            spans: &self.name,
+            limit: self.name_limit,
+        };
+        let value = Submatches {
+            text: self.value_text.as_deref().or(value),
+            spans: &self.value,
+            limit: Submatches::MAX,
+        };
+        (name, value)
+    }
+
+    /// The same for connections' properties, which see the submatches of regular expressions alone.
+    pub(super) fn of_expressions<'m>(&'m self, rule_dn: &'m Dn) -> (Submatches<'m>, Submatches<'m>) {
+        let (mut name, value) = self.submatches(rule_dn, None);
+        if self.name_limit != Submatches::MAX {
+            name.spans = &[];
+            name.limit = Submatches::MAX;
+        }
+        (name, value)
+    }
+}
+
+impl<'v> Value<'v> {
+    fn description(self) -> Option<&'v AttributeDescription> {
+        match self {
+            Self::None => None,
+            Self::Plain(description, _) | Self::Normalized(description, _) => Some(description),
+        }
+    }
+
+    /// Normal form by the attribute's own rule; as it is where there is none.
+    pub(super) fn normalized(self, schema: &Schema) -> Option<Vec<u8>> {
+        match self {
+            Self::None => None,
+            Self::Normalized(_, text) => Some(text.to_vec()),
+            Self::Plain(description, plain) => {
+                let mut text = Vec::new();
+                let rule = schema.attribute_type(description.attribute_type).equality;
+                let is_made = rule.is_some_and(|rule| (rule.normalize_value)(schema, plain, &mut text).is_ok());
+                Some(if is_made { text } else { plain.to_vec() })
+            }
+        }
+    }
+}
+
+/// Questions whose answers are remembered.
+const MAX_QUESTIONS: usize = 64;
+
+fn is_of_class(schema: &Schema, class: ClassNumber, attribute_type: TypeNumber) -> bool {
+    schema.superclasses(class).iter().any(|number| {
+        schema
+            .object_classes()
+            .get(number.0 as usize)
+            .is_some_and(|class| class.must.contains(&attribute_type) || class.may.contains(&attribute_type))
+    })
+}

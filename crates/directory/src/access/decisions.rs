@@ -1,0 +1,226 @@
+//! Decisions that are remembered: on one thread, for one subject under one configuration, by the answers to the rules' questions about an
+//! entry, and by attribute.
+
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+    sync::Arc,
+};
+
+use ironbark_config::access::Privileges;
+use ironbark_model::Dn;
+use rustc_hash::FxHashMap;
+
+use super::{RequestKind, Subject, Target, rules::Rules};
+use crate::{
+    Configuration, Context,
+    session::{Identity, Peer, Strength},
+};
+
+/// A subject with all that is known of it.
+#[derive(Debug)]
+pub(crate) struct Standing {
+    /// Entries by the answers to the questions.
+    kinds: RefCell<FxHashMap<u64, Rc<Kind>>>,
+    types: usize,
+    /// Sum of the databases' commit versions, where groups or sets are looked up.
+    data: u64,
+}
+
+/// Entries of which the same is true.
+#[derive(Debug)]
+pub(crate) struct Kind {
+    /// By attribute type; behind them `entry` and `children`.
+    places: Box<[Cell<u16>]>,
+}
+
+/// Nothing is known.
+const UNKNOWN: u16 = 0;
+/// It is known that each value, or each entry, has to be looked at.
+const SINGLE: u16 = 1;
+/// Privileges follow.
+const KNOWN: u16 = 2;
+const SHIFT: u32 = 2;
+
+impl Standing {
+    fn new(types: usize, data: u64) -> Self {
+        Self {
+            kinds: RefCell::default(),
+            types,
+            data,
+        }
+    }
+
+    /// What is known of entries with these answers.
+    pub(super) fn kind(&self, answers: u64) -> Rc<Kind> {
+        let mut kinds = self.kinds.borrow_mut();
+        if kinds.len() >= MAX_KINDS && !kinds.contains_key(&answers) {
+            kinds.clear();
+        }
+        let new = || {
+            let places = std::iter::repeat_with(|| Cell::new(UNKNOWN)).take(self.types + 2);
+            Rc::new(Kind {
+                places: places.collect(),
+            })
+        };
+        Rc::clone(kinds.entry(answers).or_insert_with(new))
+    }
+}
+
+impl Kind {
+    /// Where a decision about a target is kept; `None` for attributes with options.
+    pub(super) fn place(&self, target: Target<'_>) -> Option<usize> {
+        let types = self.places.len().saturating_sub(2);
+        match target {
+            Target::Entry => Some(types),
+            Target::Children => Some(types + 1),
+            Target::Attribute(description, _) | Target::Asserted(description, _) => description
+                .options
+                .is_empty()
+                .then_some(description.attribute_type.0 as usize)
+                .filter(|number| *number < types),
+        }
+    }
+
+    /// `None`: nothing is known; `Some(None)`: each value has to be looked at.
+    pub(super) fn known(&self, place: usize) -> Option<Option<Privileges>> {
+        let held = self.places.get(place)?.get();
+        match held {
+            UNKNOWN => None,
+            SINGLE => Some(None),
+            held => Some(Some(Privileges(u32::from(held >> SHIFT)))),
+        }
+    }
+
+    pub(super) fn remember(&self, place: usize, decision: Option<Privileges>) {
+        if let Some(cell) = self.places.get(place) {
+            let known =
+                |privileges: Privileges| u16::try_from(privileges.0 << SHIFT).map_or(SINGLE, |bits| bits | KNOWN);
+            cell.set(decision.map_or(SINGLE, known));
+        }
+    }
+}
+
+/// What tells subjects apart.
+#[derive(PartialEq, Eq, Hash, Debug)]
+struct Key {
+    context: i32,
+    dn: Vec<u8>,
+    real_dn: Option<Vec<u8>>,
+    strength: Strength,
+    /// Name, our side and URL, where rules look at them.
+    peer: Option<[Box<str>; 3]>,
+    request: Option<RequestKind>,
+}
+
+/// The subjects of one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Standings {
+    /// Under which configuration all of this was decided.
+    configuration: Option<Arc<Configuration>>,
+    known: FxHashMap<Key, Rc<Standing>>,
+    last: Option<Last>,
+}
+
+/// The subject of the last question: the next one is usually by the same.
+#[derive(Debug)]
+struct Last {
+    context: i32,
+    identity: Arc<Identity>,
+    peer: Arc<Peer>,
+    strength: Strength,
+    request: RequestKind,
+    standing: Rc<Standing>,
+}
+
+impl Standings {
+    /// The standing of a request's subject; `None` if it may do everything, or nobody wrote a rule.
+    pub(crate) fn of(
+        &mut self,
+        configuration: &Arc<Configuration>,
+        context: &Context,
+        origin: &crate::operation::Origin,
+    ) -> Option<Rc<Standing>> {
+        let subject = Subject::of(origin, context);
+        let rules = configuration.rules_of(context);
+        if subject.is_root || rules.is_empty() {
+            return None;
+        }
+        if !self
+            .configuration
+            .as_ref()
+            .is_some_and(|known| Arc::ptr_eq(known, configuration))
+        {
+            self.known.clear();
+            self.last = None;
+            self.configuration = Some(Arc::clone(configuration));
+        }
+        let data = if rules.uses_data {
+            data_version(configuration)
+        } else {
+            0
+        };
+        if let Some(last) = &self.last
+            && last.context == context.number
+            && Arc::ptr_eq(&last.identity, &origin.identity)
+            && Arc::ptr_eq(&last.peer, &origin.peer)
+            && last.strength == origin.strength
+            && last.request == origin.request
+            && last.standing.data == data
+        {
+            return Some(Rc::clone(&last.standing));
+        }
+        let standing = self.look_up(configuration, rules, context, subject, data);
+        self.last = Some(Last {
+            context: context.number,
+            identity: Arc::clone(&origin.identity),
+            peer: Arc::clone(&origin.peer),
+            strength: origin.strength,
+            request: origin.request,
+            standing: Rc::clone(&standing),
+        });
+        Some(standing)
+    }
+
+    fn look_up(
+        &mut self,
+        configuration: &Configuration,
+        rules: &Rules,
+        context: &Context,
+        subject: Subject<'_>,
+        data: u64,
+    ) -> Rc<Standing> {
+        let peer = subject.peer.filter(|_| rules.uses_peer);
+        let is_other = |real: &&Dn| *real != subject.dn;
+        let key = Key {
+            context: context.number,
+            dn: subject.dn.normalized().to_vec(),
+            real_dn: Some(subject.real_dn)
+                .filter(is_other)
+                .map(|dn| dn.normalized().to_vec()),
+            strength: subject.strength,
+            peer: peer.map(|peer| [peer.name.clone(), peer.socket_name.clone(), peer.listener_url.clone()]),
+            request: rules.uses_request.then_some(subject.request),
+        };
+        if let Some(standing) = self.known.get(&key).filter(|standing| standing.data == data) {
+            return Rc::clone(standing);
+        }
+        if self.known.len() >= MAX_STANDINGS {
+            self.known.clear();
+        }
+        let standing = Rc::new(Standing::new(configuration.schema.attribute_types().len(), data));
+        self.known.insert(key, Rc::clone(&standing));
+        standing
+    }
+}
+
+/// Changes with every commit of any database: what groups say may have changed.
+fn data_version(configuration: &Configuration) -> u64 {
+    let databases = configuration.contexts.iter().filter_map(|context| context.database());
+    databases.fold(0, |sum: u64, database| sum.wrapping_add(database.commit_version()))
+}
+
+/// Subjects of which each thread remembers decisions; then it starts over.
+const MAX_STANDINGS: usize = 256;
+/// Kinds of entries of one subject; each takes two octets for each attribute type of the schema.
+const MAX_KINDS: usize = 64;

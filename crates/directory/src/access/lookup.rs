@@ -1,0 +1,254 @@
+//! What rules look up in other entries: groups, and the values that sets follow. No rule binds these look-ups.
+
+use ironbark_config::access::NameScope;
+use ironbark_model::{
+    AttributeDescription, CompiledFilter, Dn, Filter, Schema, Truth,
+    entry::EntrySource,
+    ldap_url::{LdapUrl, UrlScope},
+    schema::ClassNumber,
+};
+use ironbark_store::{EntryId, Location, Record, Scope, View};
+
+use super::{
+    Source,
+    check::{Check, Held},
+    set::World,
+    who::{holds_names, normal_values},
+};
+
+/// Entries that one URL of a set may find.
+const MAX_FOUND: usize = 10_000;
+/// Nesting of filters in URLs.
+const FILTER_DEPTH: usize = 100;
+
+impl Check<'_> {
+    /// Gives an entry to `read`: the one at hand, or one that is stored.
+    fn with_entry<R>(&self, name: &Dn, read: impl FnOnce(Source<'_>) -> R) -> Option<R> {
+        if let Source::Memory(entry) = self.source
+            && entry.dn == *name
+        {
+            return Some(read(self.source));
+        }
+        let database = self.configuration.context_of(name)?.database()?;
+        let snapshot = database.snapshot().ok()?;
+        let view = snapshot.view();
+        let Location::Entry(id) = view.locate(name).ok()? else {
+            return None;
+        };
+        let record = view.record(id).ok()??;
+        Some(read(Source::Record(&record, view)))
+    }
+
+    /// Whether the group entry, of the class, names the subject in the attribute.
+    pub(super) fn is_member(&self, class: ClassNumber, attribute: &AttributeDescription, group: &Dn) -> bool {
+        let schema = &*self.configuration.schema;
+        let is_static = holds_names(schema, attribute);
+        let found = self.with_entry(group, |source| {
+            let classes = values_of(schema, source, &self.configuration.well_known.object_class);
+            let is_of_class = classes.iter().any(|value| {
+                let held = schema.find_object_class(value);
+                held.is_some_and(|held| schema.is_subclass(held.number, class))
+            });
+            if !is_of_class {
+                return (false, Vec::new());
+            }
+            if is_static {
+                let name = self.subject.dn.normalized();
+                let is_named = match source {
+                    Source::Record(record, _) => record
+                        .values(attribute)
+                        .is_some_and(|members| members.holds_normalized(name).unwrap_or_default()),
+                    Source::Memory(_) => normalized_values(schema, source, attribute)
+                        .iter()
+                        .any(|held| held == name),
+                };
+                return (is_named, Vec::new());
+            }
+            (false, values_of(schema, source, attribute))
+        });
+        let Some((is_named, urls)) = found else { return false };
+        is_named || urls.iter().any(|url| self.is_found_by(url))
+    }
+
+    /// Whether a URL of a dynamic group finds the subject.
+    fn is_found_by(&self, url: &[u8]) -> bool {
+        let schema = &*self.configuration.schema;
+        let Some(url) = local_url(url) else { return false };
+        let Ok(base) = Dn::parse(schema, url.dn.as_bytes()) else {
+            return false;
+        };
+        let scope = match url.scope {
+            None | Some(UrlScope::Base) => NameScope::Base,
+            Some(UrlScope::OneLevel) => NameScope::OneLevel,
+            Some(UrlScope::Subtree) => NameScope::Subtree,
+            Some(UrlScope::Children) => NameScope::Children,
+        };
+        if !scope.holds(&base, self.subject.dn) {
+            return false;
+        }
+        let Some(filter) = compiled(schema, url.filter.as_deref()) else {
+            return false;
+        };
+        let is_found = self.with_entry(self.subject.dn, |source| evaluate(schema, &filter, source));
+        is_found.unwrap_or_default()
+    }
+
+    /// Values of an attribute of the entries that a URL finds, and of the attributes that it names.
+    fn values_by_url(&self, url: &[u8], attribute: &AttributeDescription) -> Option<Vec<Vec<u8>>> {
+        let schema = &*self.configuration.schema;
+        let url = local_url(url)?;
+        let base = Dn::parse(schema, url.dn.as_bytes()).ok()?;
+        let filter = compiled(schema, url.filter.as_deref())?;
+        let scope = match url.scope {
+            None | Some(UrlScope::Base) => Scope::Base,
+            Some(UrlScope::OneLevel) => Scope::OneLevel,
+            Some(UrlScope::Subtree) => Scope::Subtree,
+            Some(UrlScope::Children) => Scope::Children,
+        };
+        let named = url.attributes.iter();
+        let mut attributes: Vec<_> = named
+            .filter_map(|name| schema.attribute_description(name.as_bytes()).ok())
+            .collect();
+        attributes.push(attribute.clone());
+        let database = self.configuration.context_of(&base)?.database()?;
+        let snapshot = database.snapshot().ok()?;
+        let view = snapshot.view();
+        let Location::Entry(id) = view.locate(&base).ok()? else {
+            return None;
+        };
+        found_values(schema, view, (id, scope), &filter, &attributes)
+    }
+}
+
+fn found_values(
+    schema: &Schema,
+    view: View<'_>,
+    (base, scope): (EntryId, Scope),
+    filter: &CompiledFilter,
+    attributes: &[AttributeDescription],
+) -> Option<Vec<Vec<u8>>> {
+    let plan = view.plan(base, scope, filter).ok()?;
+    let mut candidates = view.candidates(&plan, 0).ok()?;
+    let (mut values, mut found) = (Vec::new(), 0);
+    while let Some(record) = candidates.next_record().ok()? {
+        if !record.is_in_scope(base, scope).ok()? || record.evaluate(filter, &mut Vec::new()) != Truth::True {
+            continue;
+        }
+        found += 1;
+        if found > MAX_FOUND {
+            return None;
+        }
+        for attribute in attributes {
+            values.extend(of_record(schema, &record, view, attribute));
+        }
+    }
+    Some(values)
+}
+
+/// An LDAP URL of this server.
+fn local_url(text: &[u8]) -> Option<LdapUrl> {
+    let url = LdapUrl::parse(std::str::from_utf8(text).ok()?).ok()?;
+    (url.host.is_empty() && url.extensions.is_empty()).then_some(url)
+}
+
+fn compiled(schema: &Schema, text: Option<&str>) -> Option<CompiledFilter> {
+    let text = text.unwrap_or("(objectClass=*)");
+    let filter = Filter::parse(text.as_bytes(), FILTER_DEPTH).ok()?;
+    let mut compiled = CompiledFilter::default();
+    compiled.compile(schema, &filter);
+    Some(compiled)
+}
+
+fn evaluate(schema: &Schema, filter: &CompiledFilter, source: Source<'_>) -> bool {
+    let mut scratch = Vec::new();
+    let truth = match source {
+        Source::Record(record, _) => record.evaluate(filter, &mut scratch),
+        Source::Memory(entry) => filter.evaluate(schema, &EntrySource { schema, filter, entry }, &mut scratch),
+    };
+    truth == Truth::True
+}
+
+/// Values of exactly this attribute, as they are.
+fn values_of(_: &Schema, source: Source<'_>, attribute: &AttributeDescription) -> Vec<Vec<u8>> {
+    match source {
+        Source::Record(record, _) => {
+            let held = record.values(attribute).and_then(|held| held.to_attribute().ok());
+            held.map(|held| held.values).unwrap_or_default()
+        }
+        Source::Memory(entry) => {
+            let held = entry.attributes.iter().find(|held| held.description == *attribute);
+            held.map(|held| held.values.clone()).unwrap_or_default()
+        }
+    }
+}
+
+/// The same in their normal forms.
+fn normalized_values(schema: &Schema, source: Source<'_>, attribute: &AttributeDescription) -> Vec<Vec<u8>> {
+    match source {
+        Source::Record(record, view) => of_record(schema, record, view, attribute),
+        Source::Memory(entry) => {
+            let held = entry.attributes.iter().find(|held| held.description == *attribute);
+            held.map(|held| normal_values(schema, &Held::Memory(held)))
+                .unwrap_or_default()
+        }
+    }
+}
+
+/// Normal forms of the values of an attribute of a record; its name for `entryDN`.
+fn of_record(schema: &Schema, record: &Record<'_>, view: View<'_>, attribute: &AttributeDescription) -> Vec<Vec<u8>> {
+    if is_entry_dn(schema, attribute) {
+        return view
+            .dn(record.id)
+            .map(|dn| dn.normalized().to_vec())
+            .into_iter()
+            .collect();
+    }
+    let held = record.values(attribute);
+    held.map(|held| normal_values(schema, &Held::Stored(&held)))
+        .unwrap_or_default()
+}
+
+fn is_entry_dn(schema: &Schema, attribute: &AttributeDescription) -> bool {
+    schema
+        .attribute_type(attribute.attribute_type)
+        .name()
+        .eq_ignore_ascii_case("entryDN")
+}
+
+impl World for Check<'_> {
+    fn this(&self) -> Vec<u8> {
+        self.dn().normalized().to_vec()
+    }
+
+    fn user(&self) -> Vec<u8> {
+        self.subject.dn.normalized().to_vec()
+    }
+
+    fn values(&self, name: &[u8], attribute: &str) -> Option<Vec<Vec<u8>>> {
+        let schema = &*self.configuration.schema;
+        let attribute = schema.attribute_description(attribute.as_bytes()).ok()?;
+        if name
+            .get(..8)
+            .is_some_and(|start| start.eq_ignore_ascii_case(b"ldap:///"))
+        {
+            return self.values_by_url(name, &attribute);
+        }
+        let dn = Dn::parse(schema, name).ok()?;
+        if is_entry_dn(schema, &attribute) {
+            return Some(vec![dn.normalized().to_vec()]);
+        }
+        self.with_entry(&dn, |source| normalized_values(schema, source, &attribute))
+    }
+
+    fn ancestor(&self, name: &[u8], levels: usize) -> Vec<u8> {
+        let dn = Dn::parse(&self.configuration.schema, name).unwrap_or_default();
+        dn.ancestor_forms(dn.depth().saturating_sub(levels)).1.to_vec()
+    }
+
+    fn is_attribute(&self, attribute: &str) -> bool {
+        self.configuration
+            .schema
+            .attribute_description(attribute.as_bytes())
+            .is_ok()
+    }
+}

@@ -1,0 +1,276 @@
+//! The access rules of one naming context, compiled: its own, then those of the frontend.
+
+use std::sync::Arc;
+
+use ironbark_config::{
+    Operations,
+    access::{
+        AccessRule, AttributeTarget, Control, DnPattern, Grant, GroupName, NameCondition, PeerPattern, RegexTemplate,
+        TextPattern, ValuePattern, Who,
+    },
+};
+use ironbark_ldap_proto::controls::{ControlKind, REGISTRY};
+use ironbark_model::{CompiledFilter, Filter, Schema, matching::MatchingRule, schema::Source};
+
+use super::set::Program;
+
+/// All rules that decide about entries of a naming context, in order.
+#[derive(Debug, Default)]
+pub(crate) struct Rules {
+    pub(super) rules: Vec<Rule>,
+    /// Questions about an entry whose answers, together, decide. Each has a number.
+    pub(super) questions: Vec<Question>,
+    /// Whether groups or sets are looked up: a decision is good until something is written.
+    pub(super) uses_data: bool,
+    /// Whether entries' names are looked at.
+    pub(super) asks_for_names: bool,
+    /// Whether addresses or URLs are looked at.
+    pub(super) uses_peer: bool,
+    /// Whether the operation or its controls are looked at.
+    pub(super) uses_request: bool,
+}
+
+/// A question about an entry and a requester that is cheap to answer.
+#[derive(Debug)]
+pub(super) enum Question {
+    /// `dn...=` of a rule.
+    Name(usize),
+    /// `filter=` of a rule.
+    Filter(usize),
+    /// `self` or `dnattr` of a clause of a rule, by its place there.
+    Who(usize, usize, usize),
+}
+
+/// Number of a question.
+pub(super) type QuestionNumber = usize;
+
+/// One rule.
+#[derive(Debug)]
+pub(super) struct Rule {
+    pub(super) dn: Option<(DnPattern, QuestionNumber)>,
+    pub(super) filter: Option<(CompiledFilter, QuestionNumber)>,
+    pub(super) attributes: Vec<AttributeTarget>,
+    pub(super) value: Option<CompiledValue>,
+    pub(super) operation: Option<(Operations, Option<String>)>,
+    pub(super) control: Option<ControlKind>,
+    pub(super) by: Vec<Clause>,
+    pub(super) location: Source,
+}
+
+/// `val=`.
+#[derive(Debug)]
+pub(super) enum CompiledValue {
+    /// A rule, and what it makes of the value.
+    Exact {
+        rule: &'static MatchingRule,
+        assertion: Vec<u8>,
+        normalized: Vec<u8>,
+    },
+    Pattern(ValuePattern),
+}
+
+/// One `by` clause.
+#[derive(Debug)]
+pub(super) struct Clause {
+    pub(super) who: Vec<Condition>,
+    pub(super) grant: Grant,
+    pub(super) control: Control,
+}
+
+/// One condition of a clause.
+#[derive(Debug)]
+pub(super) struct Condition {
+    pub(super) who: Who,
+    pub(super) dependence: Dependence,
+    /// Of a set into which nothing is filled.
+    pub(super) program: Option<Program>,
+}
+
+/// What a condition depends on besides requester, connection and operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Dependence {
+    /// Nothing.
+    Nothing,
+    /// The entry, in a way that is cheap to find out.
+    Question(QuestionNumber),
+    /// The entry or the value, in a way that is found out each time.
+    Each,
+}
+
+/// Nesting of `filter=` in rules.
+const FILTER_DEPTH: usize = 100;
+
+impl Rules {
+    /// Compiles rules.
+    ///
+    /// # Errors
+    /// A control that is not known.
+    pub(crate) fn compile<'a>(
+        schema: &Schema,
+        rules: impl Iterator<Item = &'a AccessRule>,
+    ) -> Result<Arc<Self>, String> {
+        let mut compiled = Self::default();
+        for rule in rules {
+            compiled.add(schema, rule)?;
+        }
+        Ok(Arc::new(compiled))
+    }
+
+    /// No rule at all.
+    pub(crate) fn none() -> &'static Self {
+        static NONE: Rules = Rules {
+            rules: Vec::new(),
+            questions: Vec::new(),
+            uses_data: false,
+            asks_for_names: false,
+            uses_peer: false,
+            uses_request: false,
+        };
+        &NONE
+    }
+
+    /// Whether nobody wrote a rule.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+
+    fn add(&mut self, schema: &Schema, rule: &AccessRule) -> Result<(), String> {
+        let number = self.rules.len();
+        let what = &rule.what;
+        let dn = what
+            .dn
+            .clone()
+            .map(|pattern| (pattern, self.ask(Question::Name(number))));
+        let filter = what.filter.as_deref().map(|text| {
+            let mut compiled = CompiledFilter::default();
+            // The text was checked when the configuration was read.
+            if let Ok(filter) = Filter::parse(text.as_bytes(), FILTER_DEPTH) {
+                compiled.compile(schema, &filter);
+            }
+            (compiled, self.ask(Question::Filter(number)))
+        });
+        let control = what.control.as_ref().map(|(text, oid)| {
+            let known = REGISTRY.iter().find(|row| row.oid == oid);
+            known.map(|row| row.kind).ok_or_else(|| {
+                format!(
+                    "{}: line {}: unknown control \"{text}\" in to clause",
+                    rule.location.file, rule.location.line
+                )
+            })
+        });
+        self.uses_request |= what.operation.is_some() || what.control.is_some();
+        let operation = what
+            .operation
+            .as_ref()
+            .map(|pattern| (pattern.operations, pattern.extended.clone()));
+        let mut by = Vec::new();
+        for (at, clause) in rule.by.iter().enumerate() {
+            let who = clause.who.iter().enumerate();
+            by.push(Clause {
+                who: who
+                    .map(|(place, who)| self.condition(who, (number, at, place)))
+                    .collect(),
+                grant: clause.grant,
+                control: clause.control,
+            });
+        }
+        self.rules.push(Rule {
+            dn,
+            filter,
+            attributes: what.attributes.clone(),
+            value: what
+                .value
+                .as_ref()
+                .and_then(|value| compile_value(schema, value, &what.attributes)),
+            operation,
+            control: control.transpose()?,
+            by,
+            location: rule.location.clone(),
+        });
+        Ok(())
+    }
+
+    fn ask(&mut self, question: Question) -> QuestionNumber {
+        self.asks_for_names |= !matches!(question, Question::Filter(_));
+        self.questions.push(question);
+        self.questions.len() - 1
+    }
+
+    fn condition(&mut self, who: &Who, (rule, clause, place): (usize, usize, usize)) -> Condition {
+        let question = Question::Who(rule, clause, place);
+        let dependence = match who {
+            Who::Name { is, .. } => match is {
+                NameCondition::Anyone | NameCondition::Anonymous | NameCondition::Users | NameCondition::Dn(_) => {
+                    Dependence::Nothing
+                }
+                NameCondition::SelfEntry(_) => Dependence::Question(self.ask(question)),
+                NameCondition::Regex(RegexTemplate::Fixed { .. }) => Dependence::Nothing,
+                NameCondition::Expanded(..) | NameCondition::Regex(RegexTemplate::Filled(_)) => Dependence::Each,
+            },
+            Who::DnAttribute { .. } => Dependence::Question(self.ask(question)),
+            Who::Group { group, .. } => {
+                self.uses_data = true;
+                match group {
+                    // The entry at hand may be the group, as it is being changed.
+                    GroupName::Exact(_) => Dependence::Nothing,
+                    GroupName::Expanded(_) => Dependence::Each,
+                }
+            }
+            Who::Set { .. } => {
+                self.uses_data = true;
+                Dependence::Each
+            }
+            Who::Peer(PeerPattern::Text(pattern)) | Who::SocketName(pattern) | Who::SocketUrl(pattern) => {
+                self.uses_peer = true;
+                of_text(pattern)
+            }
+            Who::Domain { pattern, .. } => of_text(pattern),
+            Who::Peer(_) => {
+                self.uses_peer = true;
+                Dependence::Nothing
+            }
+            Who::Strength { .. } => Dependence::Nothing,
+        };
+        let program = match who {
+            Who::Set {
+                template,
+                is_expanded: false,
+            } => Some(Program::parse(template.as_str().as_bytes())),
+            _ => None,
+        };
+        Condition {
+            who: who.clone(),
+            dependence,
+            program,
+        }
+    }
+}
+
+fn of_text(pattern: &TextPattern) -> Dependence {
+    match pattern {
+        TextPattern::Expanded(_) | TextPattern::Regex(RegexTemplate::Filled(_)) => Dependence::Each,
+        TextPattern::Anything | TextPattern::Exact(_) | TextPattern::Regex(RegexTemplate::Fixed { .. }) => {
+            Dependence::Nothing
+        }
+    }
+}
+
+fn compile_value(schema: &Schema, value: &ValuePattern, attributes: &[AttributeTarget]) -> Option<CompiledValue> {
+    let ValuePattern::Exact { rule, value: text } = value else {
+        return Some(CompiledValue::Pattern(value.clone()));
+    };
+    let [AttributeTarget::Attribute(description)] = attributes else {
+        return None;
+    };
+    let rule = match rule {
+        Some(name) => ironbark_model::matching::find(name.as_bytes())?,
+        None => schema.attribute_type(description.attribute_type).equality?,
+    };
+    let mut normalized = Vec::new();
+    (rule.normalize_assertion)(schema, text.as_bytes(), &mut normalized).ok()?;
+    Some(CompiledValue::Exact {
+        rule,
+        assertion: text.as_bytes().to_vec(),
+        normalized,
+    })
+}

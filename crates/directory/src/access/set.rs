@@ -1,0 +1,342 @@
+//! Sets: an algebra on names and values, as slapd has it (`set=`; undocumented there but for an FAQ).
+//!
+//! `this` is the name of the entry, `user` that of the requester, `[text]` a value; `set/attribute` are the values of an attribute of the
+//! entries that a set names, `set/attribute*` those of theirs, and so on; `set/-1` are the superiors, `set/-*` the names and all their
+//! superiors; `|`, `&` and `+` join two sets, from left to right: union, intersection, all concatenations. A clause holds if its set is
+//! not empty.
+
+/// A parsed expression: steps for a machine with a stack. One that is malformed holds for nobody.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Program(Option<Vec<Step>>);
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Step {
+    Literal(Vec<u8>),
+    This,
+    User,
+    /// Values of an attribute; whether to go on with what has been found.
+    Attribute(String, bool),
+    Ancestor(usize),
+    Ancestors,
+    Union,
+    Intersection,
+    Concatenation,
+}
+
+/// What a set is evaluated on.
+pub(super) trait World {
+    /// Name of the entry, normal form.
+    fn this(&self) -> Vec<u8>;
+    /// Name of the requester, normal form.
+    fn user(&self) -> Vec<u8>;
+    /// Normal forms of the values of an attribute of the entry of this name, or of the entries that a URL finds.
+    fn values(&self, name: &[u8], attribute: &str) -> Option<Vec<Vec<u8>>>;
+    /// A name without its `levels` first RDNs.
+    fn ancestor(&self, name: &[u8], levels: usize) -> Vec<u8>;
+    /// Whether there is such an attribute.
+    fn is_attribute(&self, attribute: &str) -> bool;
+}
+
+/// More elements than this make a set hold for nobody.
+const MAX_ELEMENTS: usize = 100_000;
+const MAX_DEPTH: usize = 32;
+
+impl Program {
+    pub(super) fn parse(text: &[u8]) -> Self {
+        let mut parser = Parser {
+            rest: text,
+            steps: Vec::new(),
+        };
+        let is_whole = parser.expression(0).is_some() && parser.rest.is_empty();
+        Self(is_whole.then_some(parser.steps))
+    }
+
+    /// Whether the set is not empty.
+    pub(super) fn holds(&self, world: &impl World) -> bool {
+        self.0
+            .as_deref()
+            .and_then(|steps| evaluate(steps, world))
+            .is_some_and(|set| !set.is_empty())
+    }
+}
+
+/// Recursive descent; operators have no precedence and bind to the left.
+struct Parser<'a> {
+    rest: &'a [u8],
+    steps: Vec<Step>,
+}
+
+impl Parser<'_> {
+    fn blanks(&mut self) {
+        self.rest = self.rest.trim_ascii_start();
+    }
+
+    fn take(&mut self, octet: u8) -> bool {
+        self.blanks();
+        let found = self.rest.first() == Some(&octet);
+        if found {
+            self.rest = self.rest.get(1..).unwrap_or_default();
+        }
+        found
+    }
+
+    fn expression(&mut self, depth: usize) -> Option<()> {
+        self.term(depth)?;
+        loop {
+            let step = if self.take(b'|') {
+                Step::Union
+            } else if self.take(b'&') {
+                Step::Intersection
+            } else if self.take(b'+') {
+                Step::Concatenation
+            } else {
+                return Some(());
+            };
+            self.term(depth)?;
+            self.steps.push(step);
+        }
+    }
+
+    fn term(&mut self, depth: usize) -> Option<()> {
+        if depth > MAX_DEPTH {
+            return None;
+        }
+        if self.take(b'(') {
+            self.expression(depth + 1)?;
+            self.take(b')').then_some(())?;
+        } else if self.take(b'[') {
+            let end = self.rest.iter().position(|octet| *octet == b']')?;
+            let (text, rest) = self.rest.split_at_checked(end)?;
+            self.steps.push(Step::Literal(text.to_vec()));
+            self.rest = rest.get(1..)?;
+        } else {
+            match self.word()? {
+                "this" => self.steps.push(Step::This),
+                "user" => self.steps.push(Step::User),
+                _ => return None,
+            }
+        }
+        self.selectors()
+    }
+
+    /// `/attribute`, `->attribute`, `/-1`, `/-*`.
+    fn selectors(&mut self) -> Option<()> {
+        loop {
+            self.blanks();
+            if let Some(rest) = self.rest.strip_prefix(b"->") {
+                self.rest = rest;
+            } else if !self.take(b'/') {
+                return Some(());
+            }
+            self.blanks();
+            if let Some(rest) = self.rest.strip_prefix(b"-*") {
+                self.rest = rest;
+                self.steps.push(Step::Ancestors);
+            } else if let Some(rest) = self.rest.strip_prefix(b"-") {
+                let end = rest
+                    .iter()
+                    .position(|octet| !octet.is_ascii_digit())
+                    .unwrap_or(rest.len());
+                let (digits, rest) = rest.split_at_checked(end)?;
+                self.steps
+                    .push(Step::Ancestor(std::str::from_utf8(digits).ok()?.parse().ok()?));
+                self.rest = rest;
+            } else {
+                let name = self.word()?.to_owned();
+                let is_closure = self.rest.first() == Some(&b'*');
+                if is_closure {
+                    self.rest = self.rest.get(1..)?;
+                }
+                self.steps.push(Step::Attribute(name, is_closure));
+            }
+        }
+    }
+
+    /// Letters, digits, hyphens and options; a hyphen before `>` belongs to an arrow.
+    fn word(&mut self) -> Option<&str> {
+        self.blanks();
+        let is_name = |octet: &u8| octet.is_ascii_alphanumeric() || matches!(octet, b'-' | b'.' | b';' | b'_');
+        let mut end = self
+            .rest
+            .iter()
+            .position(|octet| !is_name(octet))
+            .unwrap_or(self.rest.len());
+        if self.rest.get(end) == Some(&b'>') && self.rest.get(end.wrapping_sub(1)) == Some(&b'-') {
+            end -= 1;
+        }
+        let (word, rest) = self.rest.split_at_checked(end).filter(|(word, _)| !word.is_empty())?;
+        self.rest = rest;
+        std::str::from_utf8(word).ok()
+    }
+}
+
+type Set = Vec<Vec<u8>>;
+
+/// Adds what is new.
+fn join(set: &mut Set, more: impl IntoIterator<Item = Vec<u8>>) -> Option<()> {
+    let mut known: rustc_hash::FxHashSet<Vec<u8>> = set.iter().cloned().collect();
+    for element in more {
+        if known.insert(element.clone()) {
+            set.push(element);
+        }
+        if set.len() > MAX_ELEMENTS {
+            return None;
+        }
+    }
+    Some(())
+}
+
+fn evaluate(steps: &[Step], world: &impl World) -> Option<Set> {
+    let mut stack: Vec<Set> = Vec::new();
+    for step in steps {
+        let set = match step {
+            Step::Literal(text) => vec![text.clone()],
+            Step::This => vec![world.this()],
+            Step::User => vec![world.user()],
+            Step::Attribute(name, is_closure) => {
+                if !world.is_attribute(name) {
+                    return None;
+                }
+                follow(&stack.pop()?, name, *is_closure, world)?
+            }
+            Step::Ancestor(levels) => {
+                let mut above = Set::new();
+                join(
+                    &mut above,
+                    stack.pop()?.iter().map(|name| world.ancestor(name, *levels)),
+                )?;
+                above
+            }
+            Step::Ancestors => {
+                let mut above = Set::new();
+                for name in stack.pop()? {
+                    let mut line = vec![name];
+                    while let Some(last) = line.last().filter(|last| !last.is_empty()) {
+                        line.push(world.ancestor(last, 1));
+                    }
+                    join(&mut above, line)?;
+                }
+                above
+            }
+            Step::Union | Step::Intersection | Step::Concatenation => {
+                let (right, left) = (stack.pop()?, stack.pop()?);
+                combine(step, left, &right)?
+            }
+        };
+        stack.push(set);
+    }
+    stack.pop()
+}
+
+fn combine(step: &Step, mut left: Set, right: &Set) -> Option<Set> {
+    match step {
+        Step::Union => {
+            join(&mut left, right.iter().cloned())?;
+            Some(left)
+        }
+        Step::Intersection => {
+            let known: rustc_hash::FxHashSet<&Vec<u8>> = right.iter().collect();
+            left.retain(|element| known.contains(element));
+            Some(left)
+        }
+        _ => {
+            if left.len().saturating_mul(right.len()) > MAX_ELEMENTS {
+                return None;
+            }
+            let mut all = Set::new();
+            let pairs = left
+                .iter()
+                .flat_map(|one| right.iter().map(move |other| [&one[..], other].concat()));
+            join(&mut all, pairs)?;
+            Some(all)
+        }
+    }
+}
+
+fn follow(names: &Set, attribute: &str, is_closure: bool, world: &impl World) -> Option<Set> {
+    let mut found = Set::new();
+    for name in names {
+        join(&mut found, world.values(name, attribute).unwrap_or_default())?;
+    }
+    let mut at = 0;
+    while is_closure && at < found.len() {
+        let values = found.get(at).and_then(|name| world.values(name, attribute));
+        join(&mut found, values.unwrap_or_default())?;
+        at += 1;
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `g1` has members a and g2, `g2` has members b and g1.
+    struct Groups;
+
+    impl World for Groups {
+        fn this(&self) -> Vec<u8> {
+            b"cn=g1,o=x".to_vec()
+        }
+        fn user(&self) -> Vec<u8> {
+            b"cn=b,o=x".to_vec()
+        }
+        fn values(&self, name: &[u8], attribute: &str) -> Option<Vec<Vec<u8>>> {
+            let members: &[&[u8]] = match (name, attribute) {
+                (b"cn=g1,o=x", "member") => &[b"cn=a,o=x", b"cn=g2,o=x"],
+                (b"cn=g2,o=x", "member") => &[b"cn=b,o=x", b"cn=g1,o=x"],
+                (b"cn=b,o=x", "uid") => &[b"bob"],
+                _ => return None,
+            };
+            Some(members.iter().map(|member| member.to_vec()).collect())
+        }
+        fn ancestor(&self, name: &[u8], levels: usize) -> Vec<u8> {
+            let text = std::str::from_utf8(name).unwrap();
+            text.splitn(levels + 1, ',')
+                .nth(levels)
+                .unwrap_or_default()
+                .as_bytes()
+                .to_vec()
+        }
+        fn is_attribute(&self, attribute: &str) -> bool {
+            ["member", "uid"].contains(&attribute)
+        }
+    }
+
+    #[test]
+    fn sets_are_what_slapd_makes_of_them() {
+        for (text, holds) in [
+            ("this", true),
+            ("this/member & user", false),
+            ("this/member* & user", true),
+            ("this->member* & user", true),
+            ("( this/member* ) & user", true),
+            ("[cn=g2,o=x]/member & user", true),
+            ("user/uid & [bob]", true),
+            ("user/uid + [,] & [bob,]", true),
+            ("[cn=b,o=x] & user | this/uid", true),
+            ("this/uid | this/uid", false),
+            ("this/-1 & user/-1", true),
+            ("this/-2", true),
+            ("[o=x] & user/-*", true),
+            ("[o=y] & user/-*", false),
+            ("this/nothing | user", false),
+            ("this member", false),
+            ("member", false),
+            ("(this", false),
+            ("[this", false),
+            ("", false),
+            ("this &", false),
+        ] {
+            assert_eq!(Program::parse(text.as_bytes()).holds(&Groups), holds, "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_grows_without_a_bound() {
+        let text = format!("{}user{}", "(".repeat(10_000), ")".repeat(10_000));
+        assert_eq!(Program::parse(text.as_bytes()), Program(None));
+        let many = ["this/-*"; 200].join(" + ");
+        assert!(!Program::parse(many.as_bytes()).holds(&Groups));
+    }
+}

@@ -1,0 +1,119 @@
+//! Who asks, over which connection, with what operation: all of a request that access rules may look at.
+
+use std::sync::LazyLock;
+
+use ironbark_config::Operations;
+use ironbark_ldap_proto::{Operation, controls::ControlSet};
+use ironbark_model::Dn;
+
+use crate::{
+    Context,
+    operation::Origin,
+    session::{Identity, Peer, Strength},
+};
+
+/// Who acts on a database.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// Authorization DN; the root DN for anonymous.
+    pub dn: &'a Dn,
+    /// Who authenticated.
+    pub(crate) real_dn: &'a Dn,
+    /// The rootdn of the database: no rule binds it.
+    pub is_root: bool,
+    /// The other side; `None` for the server itself.
+    pub(crate) peer: Option<&'a Peer>,
+    /// How well the connection is protected.
+    pub(crate) strength: Strength,
+    /// What is asked.
+    pub(crate) request: RequestKind,
+}
+
+/// Which operation is asked for, with which controls.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RequestKind {
+    /// The operation.
+    pub operation: Operations,
+    /// OID of an extended operation, if it is known.
+    pub extended: Option<&'static str>,
+    /// Controls that came along and are obeyed.
+    pub controls: ControlSet,
+}
+
+impl RequestKind {
+    /// An operation without controls.
+    pub(crate) fn of(operation: Operation) -> Self {
+        let operation = match operation {
+            Operation::Bind => Operations::BIND,
+            Operation::Search => Operations::SEARCH,
+            Operation::Modify => Operations::MODIFY,
+            Operation::Add => Operations::ADD,
+            Operation::Delete => Operations::DELETE,
+            Operation::ModifyDn => Operations::RENAME,
+            Operation::Compare => Operations::COMPARE,
+            Operation::Extended => Operations::EXTENDED,
+            Operation::Unbind | Operation::Abandon => Operations::default(),
+        };
+        Self {
+            operation,
+            extended: None,
+            controls: ControlSet::NONE,
+        }
+    }
+}
+
+static NOBODY: LazyLock<Dn> = LazyLock::new(Dn::root);
+
+impl<'a> Subject<'a> {
+    /// Whoever a request speaks for.
+    pub fn of(origin: &'a Origin, context: &Context) -> Self {
+        Self::new(
+            (&origin.identity, &origin.peer),
+            (origin.strength, origin.request),
+            context,
+        )
+    }
+
+    /// The same of the parts of a request.
+    pub(crate) fn new(
+        (identity, peer): (&'a Identity, &'a Peer),
+        (strength, request): (Strength, RequestKind),
+        context: &Context,
+    ) -> Self {
+        let Identity { dn, authentication_dn } = identity;
+        Self {
+            dn,
+            real_dn: authentication_dn.as_ref().unwrap_or(dn),
+            is_root: context.is_root(dn),
+            peer: Some(peer),
+            strength,
+            request,
+        }
+    }
+
+    /// The same request by nobody in particular: a bind, before it has succeeded.
+    pub(crate) fn anonymous(origin: &'a Origin) -> Self {
+        Self {
+            peer: Some(&origin.peer),
+            strength: origin.strength,
+            request: origin.request,
+            ..Self::nobody(Operation::Bind)
+        }
+    }
+
+    /// An anonymous request that no client has sent.
+    pub(crate) fn nobody(operation: Operation) -> Self {
+        Self {
+            dn: &NOBODY,
+            real_dn: &NOBODY,
+            is_root: false,
+            peer: None,
+            strength: Strength::default(),
+            request: RequestKind::of(operation),
+        }
+    }
+
+    pub(super) fn is_anonymous(&self) -> bool {
+        self.dn.is_root()
+    }
+}

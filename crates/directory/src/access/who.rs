@@ -1,0 +1,218 @@
+//! The conditions of `by` clauses.
+
+use core::net::IpAddr;
+use std::ops::ControlFlow;
+
+use ironbark_config::access::{
+    GroupName, NameCondition, PeerPattern, RegexTemplate, SelfOnly, StrengthFactor, Submatches, Template, TextPattern,
+    Who,
+};
+use ironbark_model::{AttributeDescription, Dn, PosixRegex, Schema, syntax};
+
+use super::{
+    check::{Check, Held, Matched, Value},
+    rules::Condition,
+    set::Program,
+};
+
+impl Check<'_> {
+    /// Whether a condition holds.
+    pub(super) fn is(&self, condition: &Condition, matched: &Matched, value: Value<'_>) -> bool {
+        let schema = &*self.configuration.schema;
+        // Of a value a template needs the normal form, whether or not the rule is about values.
+        let text = || value.normalized(schema);
+        match &condition.who {
+            Who::Name { is_real, is } => {
+                let name = if *is_real {
+                    self.subject.real_dn
+                } else {
+                    self.subject.dn
+                };
+                match is {
+                    NameCondition::Anyone => true,
+                    NameCondition::Anonymous => name.is_root(),
+                    NameCondition::Users => !name.is_root(),
+                    NameCondition::SelfEntry(level) => self.is_self(name, *level),
+                    NameCondition::Dn(wanted) => !name.is_root() && wanted.scope.holds(&wanted.dn, name),
+                    NameCondition::Expanded(scope, template) => {
+                        let wanted = self.expanded(template, matched, text().as_deref());
+                        let wanted = wanted.and_then(|text| Dn::parse(schema, &text).ok());
+                        wanted.is_some_and(|dn| scope.holds(&dn, name))
+                    }
+                    NameCondition::Regex(regex) => {
+                        let (names, values) = matched.submatches(self.dn(), None);
+                        regex_holds(regex, (names, values), name.normalized())
+                    }
+                }
+            }
+            Who::DnAttribute { is_real, attribute } => {
+                let name = if *is_real {
+                    self.subject.real_dn
+                } else {
+                    self.subject.dn
+                };
+                !name.is_root() && self.is_named_in(attribute, name)
+            }
+            Who::Group {
+                class,
+                attribute,
+                group,
+            } => {
+                !self.subject.is_anonymous()
+                    && match group {
+                        GroupName::Exact(dn) => self.is_member(*class, attribute, dn),
+                        GroupName::Expanded(template) => {
+                            let name = self.expanded(template, matched, text().as_deref());
+                            let name = name.and_then(|text| Dn::parse(schema, &text).ok());
+                            name.is_some_and(|dn| self.is_member(*class, attribute, &dn))
+                        }
+                    }
+            }
+            Who::Peer(pattern) => self.is_peer(pattern, matched),
+            Who::SocketName(pattern) => self.connection(|peer| &peer.socket_name, pattern, matched),
+            Who::SocketUrl(pattern) => self.connection(|peer| &peer.listener_url, pattern, matched),
+            // Host names are not looked up.
+            Who::Domain { pattern, .. } => self.text_holds(pattern, matched, UNKNOWN_HOST),
+            Who::Set { template, .. } => match &condition.program {
+                Some(program) => program.holds(self),
+                None => {
+                    let expression = self.expanded(template, matched, text().as_deref());
+                    expression.is_some_and(|text| Program::parse(&text).holds(self))
+                }
+            },
+            Who::Strength { factor, least } => {
+                let strength = self.subject.strength;
+                let held = match factor {
+                    StrengthFactor::Any => strength.ssf,
+                    StrengthFactor::Transport => strength.transport,
+                    StrengthFactor::Tls => strength.tls,
+                    StrengthFactor::Sasl => strength.sasl,
+                };
+                held >= *least
+            }
+        }
+    }
+
+    /// Whether a clause that is for the requester's own name needs no list of names.
+    pub(super) fn is_dn_attribute_of(&self, condition: &Condition, self_only: SelfOnly) -> bool {
+        matches!(condition.who, Who::DnAttribute { is_real, .. } if is_real == (self_only == SelfOnly::Real))
+    }
+
+    fn expanded(&self, template: &Template, matched: &Matched, value: Option<&[u8]>) -> Option<Vec<u8>> {
+        let (names, values) = matched.submatches(self.dn(), value);
+        template.expand(names, values)
+    }
+
+    /// The entry is the requester, or so many levels above it (a negative level: below).
+    fn is_self(&self, name: &Dn, level: i32) -> bool {
+        if name.is_root() {
+            return false;
+        }
+        let levels = usize::try_from(level.unsigned_abs()).unwrap_or(usize::MAX);
+        let (lower, upper) = if level < 0 {
+            (self.dn(), name)
+        } else {
+            (name, self.dn())
+        };
+        match lower.depth().checked_sub(levels) {
+            Some(depth) if depth > 0 => lower.ancestor_forms(depth).1 == upper.normalized(),
+            _ => false,
+        }
+    }
+
+    /// Whether a value of an attribute of the entry is a name.
+    fn is_named_in(&self, attribute: &AttributeDescription, name: &Dn) -> bool {
+        let schema = &*self.configuration.schema;
+        self.any_attribute(attribute, |held| match held {
+            Held::Stored(held) => held.holds_normalized(name.normalized()).unwrap_or_default(),
+            Held::Memory(held) => held
+                .values
+                .iter()
+                .any(|value| Dn::parse(schema, value).is_ok_and(|dn| dn == *name)),
+        })
+    }
+
+    fn is_peer(&self, pattern: &PeerPattern, matched: &Matched) -> bool {
+        let Some(peer) = self.subject.peer else { return false };
+        match pattern {
+            PeerPattern::Text(pattern) => self.text_holds(pattern, matched, &peer.name),
+            PeerPattern::Path(path) => peer.name.strip_prefix("PATH=") == Some(path),
+            PeerPattern::Address(pattern) => {
+                // An IPv4 client of a socket for both kinds is one of IPv4.
+                let address = peer.address.map(|address| match address {
+                    IpAddr::V6(v6) => v6.to_ipv4_mapped().map_or(address, IpAddr::V4),
+                    IpAddr::V4(_) => address,
+                });
+                let port = peer.name.rsplit(':').next().and_then(|digits| digits.parse().ok());
+                address.is_some_and(|address| pattern.holds(address, port.unwrap_or_default()))
+            }
+        }
+    }
+
+    fn connection(
+        &self,
+        property: impl FnOnce(&crate::Peer) -> &str,
+        pattern: &TextPattern,
+        matched: &Matched,
+    ) -> bool {
+        let peer = self.subject.peer;
+        peer.is_some_and(|peer| self.text_holds(pattern, matched, property(peer)))
+    }
+
+    fn text_holds(&self, pattern: &TextPattern, matched: &Matched, text: &str) -> bool {
+        match pattern {
+            TextPattern::Anything => true,
+            TextPattern::Exact(wanted) => wanted.eq_ignore_ascii_case(text),
+            TextPattern::Expanded(template) => {
+                let (names, values) = matched.of_expressions(self.dn());
+                let wanted = template.expand(names, values);
+                wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(text.as_bytes()))
+            }
+            TextPattern::Regex(regex) => regex_holds(regex, matched.of_expressions(self.dn()), text.as_bytes()),
+        }
+    }
+}
+
+fn regex_holds(regex: &RegexTemplate, (names, values): (Submatches<'_>, Submatches<'_>), text: &[u8]) -> bool {
+    match regex {
+        RegexTemplate::Fixed { regex, .. } => regex.is_match(text),
+        RegexTemplate::Filled(template) => {
+            let filled = template.expand(names, values);
+            let filled = filled.and_then(|filled| String::from_utf8(filled).ok());
+            filled
+                .and_then(|filled| PosixRegex::new(&filled).ok())
+                .is_some_and(|regex| regex.is_match(text))
+        }
+    }
+}
+
+/// Whether values of an attribute are names, with or without a UID.
+pub(super) fn holds_names(schema: &Schema, attribute: &AttributeDescription) -> bool {
+    let held = schema.attribute_type(attribute.attribute_type);
+    [syntax::oid::DN, syntax::oid::NAME_AND_OPTIONAL_UID].contains(&held.syntax.oid)
+}
+
+/// The values of an attribute in their normal forms.
+pub(super) fn normal_values(schema: &Schema, held: &Held<'_>) -> Vec<Vec<u8>> {
+    let mut values = Vec::new();
+    match held {
+        Held::Stored(held) => {
+            // What cannot be read is not there.
+            let _ = held.for_each(&mut |value| {
+                values.extend(Value::Plain(held.description(), value).normalized(schema));
+                ControlFlow::Continue(())
+            });
+        }
+        Held::Memory(held) => {
+            let normal = held
+                .values
+                .iter()
+                .filter_map(|value| Value::Plain(&held.description, value).normalized(schema));
+            values.extend(normal);
+        }
+    }
+    values
+}
+
+/// As slapd calls a client whose host name it has not looked up.
+const UNKNOWN_HOST: &str = "unknown";

@@ -1,0 +1,344 @@
+//! POSIX extended regular expressions (IEEE 1003.1 §9.4) as slapd's settings use them: without regard to ASCII case, on octets.
+//!
+//! An expression is translated for the `regex` crate, whose matching takes linear time. What an expression matches is what POSIX says; of
+//! several ways to match, alternatives are tried from left to right, where POSIX prefers the longest: submatches of an alternation whose
+//! alternatives begin alike may differ. Back-references, which no linear time suffices for, are refused.
+
+use std::fmt::{self, Write as _};
+
+use regex::bytes::{Captures, Regex, RegexBuilder};
+
+/// A compiled expression.
+#[derive(Clone)]
+pub struct PosixRegex {
+    text: String,
+    regex: Regex,
+}
+
+/// Why an expression is refused.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RegexError {
+    /// `\1`.
+    #[error("back-references are not supported")]
+    BackReference,
+    /// It ends where it must go on, or an interval is none.
+    #[error("{0}")]
+    Malformed(String),
+    /// It would take more memory than [`MAX_COMPILED_BYTES`].
+    #[error("it is too big")]
+    TooBig,
+}
+
+/// Memory that one compiled expression may take.
+pub const MAX_COMPILED_BYTES: usize = 1 << 20;
+
+impl PosixRegex {
+    /// Compiles an expression.
+    ///
+    /// # Errors
+    /// It is malformed, has back-references, or is too big.
+    pub fn new(text: &str) -> Result<Self, RegexError> {
+        let translated = Translation::of(text)?;
+        let regex = RegexBuilder::new(&translated)
+            .unicode(false)
+            .case_insensitive(true)
+            .dot_matches_new_line(true)
+            .size_limit(MAX_COMPILED_BYTES)
+            .build();
+        let regex = regex.map_err(|error| match error {
+            regex::Error::CompiledTooBig(_) => RegexError::TooBig,
+            error => RegexError::Malformed(last_line(&error.to_string())),
+        })?;
+        Ok(Self {
+            text: text.to_owned(),
+            regex,
+        })
+    }
+
+    /// As it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Whether it matches anywhere in `text`.
+    pub fn is_match(&self, text: &[u8]) -> bool {
+        self.regex.is_match(text)
+    }
+
+    /// Where its first match in `text` is: of the whole, and of each group; `None` for a group that has no part in the match.
+    pub fn find(&self, text: &[u8]) -> Option<Vec<Option<(usize, usize)>>> {
+        let found: Captures<'_> = self.regex.captures(text)?;
+        let spans = found
+            .iter()
+            .map(|group| group.map(|group| (group.start(), group.end())));
+        Some(spans.collect())
+    }
+}
+
+/// The crate draws a picture of the place above the reason.
+fn last_line(text: &str) -> String {
+    let reason = text.lines().last().unwrap_or_default();
+    reason.strip_prefix("error: ").unwrap_or(reason).to_owned()
+}
+
+impl PartialEq for PosixRegex {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
+
+impl fmt::Debug for PosixRegex {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}/", self.text)
+    }
+}
+
+/// The rest of the text holds the colon that opens it.
+const CLASSES: [&str; 12] = [
+    ":alnum", ":alpha", ":blank", ":cntrl", ":digit", ":graph", ":lower", ":print", ":punct", ":space", ":upper",
+    ":xdigit",
+];
+
+/// Rewrites an expression.
+struct Translation<'a> {
+    rest: std::str::Chars<'a>,
+    out: String,
+    /// Where the last thing that a repetition can be about begins in `out`.
+    atom: Option<usize>,
+    /// Whether it is repeated already.
+    is_repeated: bool,
+    /// Where the open groups begin.
+    open: Vec<usize>,
+}
+
+impl<'a> Translation<'a> {
+    fn of(text: &'a str) -> Result<String, RegexError> {
+        let mut translation = Self {
+            rest: text.chars(),
+            out: String::with_capacity(text.len() + 8),
+            atom: None,
+            is_repeated: false,
+            open: Vec::new(),
+        };
+        while let Some(next) = translation.rest.next() {
+            translation.one(next)?;
+        }
+        if !translation.open.is_empty() {
+            return Err(RegexError::Malformed("unmatched ( or \\(".to_owned()));
+        }
+        Ok(translation.out)
+    }
+
+    fn one(&mut self, next: char) -> Result<(), RegexError> {
+        match next {
+            '\\' => self.escape()?,
+            '[' => self.bracket()?,
+            '(' => {
+                self.open.push(self.out.len());
+                self.out.push('(');
+                self.atom = None;
+            }
+            ')' => match self.open.pop() {
+                Some(start) => {
+                    self.out.push(')');
+                    self.begin_atom(start);
+                }
+                // Alone it is itself.
+                None => self.literal(')'),
+            },
+            '|' | '^' => {
+                self.out.push(next);
+                self.atom = None;
+            }
+            // glibc takes a repetition of nothing for the character.
+            '*' | '+' | '?' if self.atom.is_none() => self.literal(next),
+            '*' | '+' | '?' => self.repeat(&next.to_string()),
+            '{' => self.interval(),
+            '.' | '$' => {
+                self.begin_atom(self.out.len());
+                self.out.push(next);
+            }
+            other => self.literal(other),
+        }
+        Ok(())
+    }
+
+    fn begin_atom(&mut self, start: usize) {
+        self.atom = Some(start);
+        self.is_repeated = false;
+    }
+
+    fn literal(&mut self, character: char) {
+        self.begin_atom(self.out.len());
+        let mut buffer = [0; 4];
+        self.out.push_str(&regex::escape(character.encode_utf8(&mut buffer)));
+    }
+
+    /// `a*?` would be another thing to the crate: what is repeated again becomes a group first.
+    fn repeat(&mut self, how: &str) {
+        if self.is_repeated
+            && let Some(start) = self.atom
+        {
+            self.out.insert_str(start, "(?:");
+            self.out.push(')');
+        }
+        self.out.push_str(how);
+        self.is_repeated = true;
+    }
+
+    fn escape(&mut self) -> Result<(), RegexError> {
+        let Some(next) = self.rest.next() else {
+            return Err(RegexError::Malformed("trailing backslash".to_owned()));
+        };
+        let start = self.out.len();
+        self.begin_atom(start);
+        match next {
+            '1'..='9' => return Err(RegexError::BackReference),
+            // glibc's own.
+            'w' | 'W' | 's' | 'S' | 'b' | 'B' => {
+                self.out.push('\\');
+                self.out.push(next);
+            }
+            '<' => self.out.push_str("\\b{start}"),
+            '>' => self.out.push_str("\\b{end}"),
+            '`' => self.out.push_str("\\A"),
+            '\'' => self.out.push_str("\\z"),
+            other => self.literal(other),
+        }
+        Ok(())
+    }
+
+    /// A bracket expression: backslashes are themselves, and so is `]` at the beginning.
+    fn bracket(&mut self) -> Result<(), RegexError> {
+        let unfinished = || RegexError::Malformed("unmatched [, [^, [:, [., or [=".to_owned());
+        self.begin_atom(self.out.len());
+        self.out.push('[');
+        let mut next = self.rest.next().ok_or_else(unfinished)?;
+        if next == '^' {
+            self.out.push('^');
+            next = self.rest.next().ok_or_else(unfinished)?;
+        }
+        let mut is_first = true;
+        loop {
+            match next {
+                ']' if !is_first => break,
+                '[' if self.rest.as_str().starts_with(':') => {
+                    let (class, rest) = self.rest.as_str().split_once(":]").ok_or_else(unfinished)?;
+                    if !CLASSES.contains(&class) {
+                        return Err(RegexError::Malformed("invalid character class name".to_owned()));
+                    }
+                    self.out.push('[');
+                    self.out.push_str(class);
+                    self.out.push_str(":]");
+                    self.rest = rest.chars();
+                }
+                '[' if self.rest.as_str().starts_with(['.', '=']) => {
+                    return Err(RegexError::Malformed("collating elements are not supported".to_owned()));
+                }
+                '-' if is_first || self.rest.as_str().starts_with(']') => self.out.push_str("\\-"),
+                '-' => self.out.push('-'),
+                other => self.member(other),
+            }
+            is_first = false;
+            next = self.rest.next().ok_or_else(unfinished)?;
+        }
+        self.out.push(']');
+        Ok(())
+    }
+
+    fn member(&mut self, character: char) {
+        if character.is_ascii() {
+            if character.is_ascii_punctuation() {
+                self.out.push('\\');
+            }
+            self.out.push(character);
+            return;
+        }
+        // Octets, as in a program that knows of no other characters.
+        let mut buffer = [0; 4];
+        for octet in character.encode_utf8(&mut buffer).bytes() {
+            let _ = write!(self.out, "\\x{octet:02x}");
+        }
+    }
+
+    /// `{1}`, `{1,}`, `{1,3}`, `{,3}`; anything else is the character.
+    fn interval(&mut self) {
+        let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let inner = self.rest.as_str().split_once('}').filter(|(inner, _)| {
+            let (low, high) = inner.split_once(',').unwrap_or((inner, ""));
+            is_digits(low) && is_digits(high) && !(low.is_empty() && high.is_empty())
+        });
+        let Some((inner, rest)) = inner.filter(|_| self.atom.is_some()) else {
+            return self.literal('{');
+        };
+        let zero = if inner.starts_with(',') { "0" } else { "" };
+        self.repeat(&format!("{{{zero}{inner}}}"));
+        self.rest = rest.chars();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spans(pattern: &str, text: &str) -> Option<Vec<Option<(usize, usize)>>> {
+        PosixRegex::new(pattern).unwrap().find(text.as_bytes())
+    }
+
+    fn is_match(pattern: &str, text: &str) -> bool {
+        PosixRegex::new(pattern).unwrap().is_match(text.as_bytes())
+    }
+
+    #[test]
+    fn names_are_matched_with_their_submatches() {
+        let pattern = "^(.+,)?uid=([^,]+),dc=[^,]+,dc=com$";
+        let found = spans(pattern, "ou=Mail,UID=ann,dc=example,dc=com").unwrap();
+        assert_eq!(found, [Some((0, 33)), Some((0, 8)), Some((12, 15))]);
+        let found = spans(pattern, "uid=ann,dc=example,dc=com").unwrap();
+        assert_eq!(found, [Some((0, 25)), None, Some((4, 7))]);
+        assert_eq!(spans(pattern, "uid=ann,dc=example,dc=org"), None);
+    }
+
+    #[test]
+    fn what_perl_means_otherwise_is_meant_as_posix_says() {
+        // Backslashes and brackets in brackets are themselves.
+        assert!(is_match("^[\\w]+$", "w\\"));
+        assert!(!is_match("^[\\w]$", "a"));
+        assert!(is_match("^[]a]+$", "a]"));
+        assert!(is_match("^[^]a]$", "b"));
+        assert!(is_match("^[a&&b~~-]+$", "a&b~-"));
+        assert!(is_match("^[[a]+$", "[a"));
+        assert!(is_match("^[[:digit:]x]+$", "1x2"));
+        // Escapes are of the character, but for those of glibc.
+        assert!(is_match("^\\d$", "d"));
+        assert!(is_match("^a\\.b$", "a.b") && !is_match("^a\\.b$", "axb"));
+        assert!(is_match("\\<ann\\>", "uid=ann,dc=x"));
+        // Braces that are no interval, and repetitions of nothing.
+        assert!(is_match("^a{x}$", "a{x}"));
+        assert!(is_match("^a{2}$", "aa") && is_match("^a{,2}$", "aa"));
+        assert!(is_match("^(*a)$", "*a"));
+        assert!(is_match("^a*?$", "aaa"));
+        assert!(is_match("^(ab+){2}+$", "abbabababb") && !is_match("^(ab+){2}+$", "abbabab"));
+        assert!(is_match("^ab*+$", "abb") && !is_match("^ab*+$", "abab"));
+        assert!(is_match("a)b", "a)b"));
+        // Case, and line ends.
+        assert!(is_match("^UID=.*$", "uid=a\nb"));
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let refused = |pattern| PosixRegex::new(pattern).unwrap_err();
+        assert_eq!(refused("(a)\\1"), RegexError::BackReference);
+        for pattern in ["(a", "[a", "a\\", "[[:nonsense:]]", "[[.a.]]", "a{3,2}"] {
+            assert!(matches!(refused(pattern), RegexError::Malformed(_)), "{pattern}");
+        }
+        assert_eq!(refused("((((a{100}){100}){100}){100})"), RegexError::TooBig);
+    }
+
+    #[test]
+    fn anything_compiles_or_is_refused() {
+        proptest::proptest!(|(text in "[\\\\(){}\\[\\]*+?|^$.,:=a-c0-9é-]{0,12}")| {
+            let _ = PosixRegex::new(&text).map(|regex| regex.is_match(b"abc"));
+        });
+    }
+}

@@ -1,0 +1,47 @@
+//! TLS on a connection: when the handshake begins, and what follows from it.
+
+use std::io;
+
+use super::{Connection, State};
+
+impl Connection {
+    /// Begins the handshake once the answer to StartTLS has left.
+    pub(super) fn begin_tls(&mut self) {
+        if !self.starts_tls || !self.output.is_empty() || self.state != State::Open {
+            return;
+        }
+        self.starts_tls = false;
+        if !self.input.is_empty() {
+            // Whoever does not wait for the answer, or has put words into the client's mouth: none of it may count as protected.
+            self.lose("TLS negotiation failure");
+            return;
+        }
+        match self.reactor.tls().context() {
+            Some(context) => self.stream.start_tls(context),
+            None => self.lose("TLS negotiation failure"),
+        }
+    }
+
+    /// Takes note of a handshake that has ended.
+    pub(super) fn secure(&mut self) {
+        let Some(established) = self.stream.take_established() else {
+            return;
+        };
+        self.session.secured(established.strength, established.subject);
+        let (number, descriptor) = (self.status.number, self.stream.descriptor());
+        tracing::info!(
+            target: "stats",
+            "conn={number} fd={descriptor} TLS established tls_ssf={} ssf={} tls_proto={} tls_cipher={}",
+            established.strength,
+            self.session.strength.ssf,
+            established.protocol,
+            established.cipher,
+        );
+    }
+
+    pub(super) fn lose_handshake(&mut self, error: &io::Error) {
+        let (number, descriptor) = (self.status.number, self.stream.descriptor());
+        tracing::debug!(target: "trace", "conn={number} fd={descriptor} TLS accept failure: {error}");
+        self.lose("TLS negotiation failure");
+    }
+}

@@ -1,0 +1,150 @@
+//! `TLSVerifyClient`: what is done about a client's certificate.
+
+use std::{fmt, sync::Arc};
+
+use ironbark_config::{CrlCheck, TlsConfig, VerifyClient};
+use rustls::{
+    DigitallySignedStruct, DistinguishedName, Error, RootCertStore, SignatureScheme,
+    client::danger::HandshakeSignatureValid,
+    crypto::CryptoProvider,
+    pki_types::{CertificateDer, UnixTime},
+    server::{
+        WebPkiClientVerifier,
+        danger::{ClientCertVerified, ClientCertVerifier},
+    },
+};
+
+use super::files::Material;
+
+/// Who verifies clients' certificates, and whether one that fails ends the connection.
+pub(super) enum Clients {
+    /// Certificates are not asked for.
+    NotAsked,
+    /// One that arrives has been verified.
+    Verified(Arc<dyn ClientCertVerifier>),
+    /// One that arrives has still to be verified: `allow`.
+    Unverified(Arc<dyn ClientCertVerifier>),
+}
+
+impl Clients {
+    /// By the settings.
+    ///
+    /// # Errors
+    /// No authorities to verify by; a revocation list that cannot be read.
+    pub(super) fn new(
+        settings: &TlsConfig,
+        material: &Material,
+        provider: &Arc<CryptoProvider>,
+    ) -> Result<Self, String> {
+        if settings.verify_client == VerifyClient::Never {
+            return Ok(Self::NotAsked);
+        }
+        let mut roots = RootCertStore::empty();
+        let (used, _) = roots.add_parsable_certificates(material.authorities.iter().cloned());
+        if used == 0 {
+            return Err(
+                "TLSVerifyClient needs authorities to verify by: TLSCACertificateFile, TLSCACertificatePath".to_owned(),
+            );
+        }
+        let mut builder = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(provider));
+        if settings.verify_client != VerifyClient::Demand {
+            builder = builder.allow_unauthenticated();
+        }
+        if settings.crl_check == CrlCheck::None {
+            // Of GnuTLS's lists: who is not on them may come in.
+            builder = builder
+                .with_crls(material.revocations.clone())
+                .allow_unknown_revocation_status();
+        } else {
+            if material.revocations.is_empty() {
+                return Err("TLSCRLCheck needs revocation lists: TLSCRLFile, TLSCACertificatePath".to_owned());
+            }
+            builder = builder
+                .with_crls(material.revocations.clone())
+                .enforce_revocation_expiration();
+        }
+        if settings.crl_check == CrlCheck::Peer {
+            builder = builder.only_check_end_entity_revocation();
+        }
+        let verifier = builder.build().map_err(|error| format!("TLSVerifyClient: {error}"))?;
+        Ok(if settings.verify_client == VerifyClient::Allow {
+            Self::Unverified(verifier)
+        } else {
+            Self::Verified(verifier)
+        })
+    }
+
+    /// What the handshake asks.
+    pub(super) fn verifier(&self) -> Arc<dyn ClientCertVerifier> {
+        match self {
+            Self::NotAsked => WebPkiClientVerifier::no_client_auth(),
+            Self::Verified(verifier) => Arc::clone(verifier),
+            Self::Unverified(verifier) => Arc::new(Lenient(Arc::clone(verifier))),
+        }
+    }
+
+    /// Whether the certificates that a client has shown say who it is.
+    pub(super) fn accept(&self, chain: &[CertificateDer<'_>], now: Option<UnixTime>) -> bool {
+        match (self, chain) {
+            (Self::Verified(_), [_, ..]) => true,
+            (Self::Unverified(verifier), [own, issuers @ ..]) => {
+                now.is_some_and(|now| verifier.verify_client_cert(own, issuers, now).is_ok())
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Lets any certificate pass whose key the client holds: what it is worth is found out afterwards.
+struct Lenient(Arc<dyn ClientCertVerifier>);
+
+impl fmt::Debug for Lenient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Lenient")
+    }
+}
+
+impl ClientCertVerifier for Lenient {
+    fn offer_client_auth(&self) -> bool {
+        true
+    }
+
+    fn client_auth_mandatory(&self) -> bool {
+        false
+    }
+
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        self.0.root_hint_subjects()
+    }
+
+    fn verify_client_cert(
+        &self,
+        _own: &CertificateDer<'_>,
+        _issuers: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        Ok(ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls12_signature(message, certificate, signed)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.0.verify_tls13_signature(message, certificate, signed)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}

@@ -1,0 +1,205 @@
+//! TLS: what ldaps:// listeners and StartTLS use, made of the `TLS*` settings and replaced while connections live on.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwapOption;
+use ironbark_config::{ProtocolVersion, TlsConfig};
+use ironbark_model::syntax::Certificate;
+use rustls::{
+    ServerConfig, ServerConnection, SupportedProtocolVersion,
+    crypto::{
+        CryptoProvider, SupportedKxGroup,
+        aws_lc_rs::{Ticketer, default_provider, kx_group},
+    },
+    version::{TLS12, TLS13},
+};
+use tokio_rustls::TlsAcceptor;
+
+use self::{
+    clients::Clients,
+    files::{Material, Seen},
+};
+
+mod ciphers;
+mod clients;
+mod files;
+
+/// The server's TLS.
+#[derive(Default)]
+pub(crate) struct Tls {
+    current: ArcSwapOption<TlsContext>,
+    source: Mutex<Source>,
+}
+
+/// What the current context was made of.
+#[derive(Default)]
+struct Source {
+    settings: TlsConfig,
+    seen: Option<Seen>,
+}
+
+/// What new connections use.
+pub(crate) struct TlsContext {
+    config: Arc<ServerConfig>,
+    clients: Clients,
+}
+
+/// What a handshake has established.
+#[derive(Clone, Debug)]
+pub(crate) struct Established {
+    /// `TLSv1.3`.
+    pub(crate) protocol: &'static str,
+    /// OpenSSL's name of the cipher suite.
+    pub(crate) cipher: &'static str,
+    /// Length of its keys in bits.
+    pub(crate) strength: u32,
+    /// DER of the subject of the client's certificate, if there is one that is trusted.
+    pub(crate) subject: Option<Vec<u8>>,
+}
+
+impl Tls {
+    /// Puts settings into force for new connections. Nothing is done when they, and the files that they name, are as they were.
+    ///
+    /// # Errors
+    /// The setting or file, and what is wrong with it; what was in force stays so.
+    pub(crate) fn configure(&self, settings: &TlsConfig) -> Result<(), String> {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = Seen::now(settings);
+        if source.settings == *settings && source.seen.as_ref() == Some(&seen) {
+            return Ok(());
+        }
+        let context = settings
+            .is_configured()
+            .then(|| TlsContext::new(settings).map_err(|error| format!("TLS: {error}")));
+        self.current.store(context.transpose()?.map(Arc::new));
+        *source = Source {
+            settings: settings.clone(),
+            seen: Some(seen),
+        };
+        Ok(())
+    }
+
+    /// Reads the files again if they have changed.
+    pub(crate) fn renew(&self) {
+        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        let Source { settings, seen } = &mut *source;
+        if !settings.is_configured() {
+            return;
+        }
+        let now = Seen::now(settings);
+        if seen.as_ref() == Some(&now) {
+            return;
+        }
+        match TlsContext::new(settings) {
+            Ok(context) => {
+                self.current.store(Some(Arc::new(context)));
+                tracing::info!(target: "any", "TLS: certificates and keys have been read again");
+            }
+            Err(error) => {
+                tracing::error!(target: "any", "TLS: {error}; what was read before stays in use");
+            }
+        }
+        *seen = Some(now);
+    }
+
+    /// What a new connection uses; `None` where TLS is not configured.
+    pub(crate) fn context(&self) -> Option<Arc<TlsContext>> {
+        self.current.load_full()
+    }
+}
+
+impl TlsContext {
+    fn new(settings: &TlsConfig) -> Result<Self, String> {
+        let material = files::read(settings)?;
+        let mut provider = default_provider();
+        provider.cipher_suites = ciphers::select(settings.cipher_suite.as_deref())?;
+        if let Some(curves) = &settings.curves {
+            provider.kx_groups = groups(curves)?;
+        }
+        let versions = versions(settings.protocol_min, &provider)?;
+        let provider = Arc::new(provider);
+        let clients = Clients::new(settings, &material, &provider)?;
+        let Material { chain, key, .. } = material;
+        let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_protocol_versions(&versions)
+            .map_err(|error| error.to_string())?
+            .with_client_cert_verifier(clients.verifier())
+            .with_single_cert(chain, key)
+            .map_err(|error| format!("certificate and private key: {error}"))?;
+        config.ticketer = Ticketer::new().map_err(|error| error.to_string())?;
+        Ok(Self {
+            config: Arc::new(config),
+            clients,
+        })
+    }
+
+    /// Begins a handshake as the server.
+    pub(crate) fn acceptor(&self) -> TlsAcceptor {
+        TlsAcceptor::from(Arc::clone(&self.config))
+    }
+
+    /// What a handshake that has ended has established.
+    pub(crate) fn established(&self, connection: &ServerConnection) -> Established {
+        let suite = connection.negotiated_cipher_suite();
+        let (cipher, strength) = suite.map_or(("unknown", 1), |suite| ciphers::describe(suite.suite()));
+        let chain = connection.peer_certificates().unwrap_or_default();
+        let own = chain
+            .first()
+            .filter(|_| self.clients.accept(chain, self.config.time_provider.current_time()));
+        let subject = own.and_then(|own| Certificate::parse(own).ok().map(|own| own.subject.to_vec()));
+        let is_tls13 = connection.protocol_version() == Some(rustls::ProtocolVersion::TLSv1_3);
+        Established {
+            protocol: if is_tls13 { "TLSv1.3" } else { "TLSv1.2" },
+            cipher,
+            strength,
+            subject,
+        }
+    }
+}
+
+/// The protocol versions that `TLSProtocolMin` and the ciphers leave.
+fn versions(
+    oldest: ProtocolVersion,
+    provider: &CryptoProvider,
+) -> Result<Vec<&'static SupportedProtocolVersion>, String> {
+    let is_tls13_only = oldest > ProtocolVersion { major: 3, minor: 3 };
+    let has = |version: rustls::ProtocolVersion| {
+        let of_version = |suite: &rustls::SupportedCipherSuite| suite.version().version == version;
+        provider.cipher_suites.iter().any(of_version)
+    };
+    let mut versions = Vec::new();
+    if has(TLS13.version) {
+        versions.push(&TLS13);
+    }
+    if !is_tls13_only && has(TLS12.version) {
+        versions.push(&TLS12);
+    }
+    if versions.is_empty() {
+        return Err("TLSProtocolMin and TLSCipherSuite together leave nothing".to_owned());
+    }
+    Ok(versions)
+}
+
+/// `TLSECName`: curves by OpenSSL's names.
+fn groups(names: &str) -> Result<Vec<&'static dyn SupportedKxGroup>, String> {
+    let mut groups: Vec<&'static dyn SupportedKxGroup> = Vec::new();
+    for name in names.split(':').filter(|name| !name.is_empty()) {
+        groups.push(match name.to_ascii_lowercase().as_str() {
+            "x25519" => kx_group::X25519,
+            "prime256v1" | "p-256" | "secp256r1" => kx_group::SECP256R1,
+            "secp384r1" | "p-384" => kx_group::SECP384R1,
+            "x25519mlkem768" => kx_group::X25519MLKEM768,
+            // Known to OpenSSL, and one of several.
+            "secp521r1" | "p-521" | "x448" if names.contains(':') => continue,
+            _ => {
+                return Err(format!(
+                    "TLSECName: no curve \"{name}\"; there are X25519, prime256v1, secp384r1, X25519MLKEM768"
+                ));
+            }
+        });
+    }
+    if groups.is_empty() {
+        return Err("TLSECName names no curve".to_owned());
+    }
+    Ok(groups)
+}
