@@ -467,7 +467,7 @@ fn a_change_that_cannot_be_written_is_refused_and_taken_back() {
     server.launch().unwrap();
     let change = "dn: cn=config\nchangetype: modify\nreplace: olcIdleTimeout\nolcIdleTimeout: 9\n";
     // What the new file would be called.
-    let in_the_way = folder.join("cn=config.ldif.new");
+    let in_the_way = folder.join("cn=config.new");
     std::fs::create_dir(&in_the_way).unwrap();
     let outcome = modify(&server, change);
     assert_eq!(outcome.code(), Some(80), "{}", outcome.stderr);

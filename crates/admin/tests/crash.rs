@@ -187,7 +187,19 @@ async fn no_acknowledged_write_is_lost_by_kill_9() {
         "{}limits * size=unlimited\nindex description eq\n",
         Server::PEOPLE_CONFIG
     );
-    let mut server = Server::start(Flavor::Ironbark, &config).unwrap();
+    write_and_kill(&config, ROUNDS).await;
+}
+
+#[tokio::test]
+async fn no_acknowledged_write_to_files_is_lost_by_kill_9() {
+    let config = Server::PEOPLE_CONFIG.replace("database mdb", "database ldif");
+    let config = config.replace("index objectClass,cn,uid eq\n", "limits * size=unlimited\n");
+    // Each write is flushed on its own.
+    write_and_kill(&config, ROUNDS / 3).await;
+}
+
+async fn write_and_kill(config: &str, rounds: usize) {
+    let mut server = Server::start(Flavor::Ironbark, config).unwrap();
     server
         .ldapadd(&format!("dn: {BASE}\nobjectClass: domain\ndc: example\n"))
         .unwrap()
@@ -195,7 +207,7 @@ async fn no_acknowledged_write_is_lost_by_kill_9() {
         .unwrap();
     let known = Arc::new(Mutex::new(Known::default()));
     let mut seed = SEED;
-    for round in 0..ROUNDS {
+    for round in 0..rounds {
         let mut tasks = Vec::new();
         for writer in 0..WRITERS {
             let client = connect(&server).await;

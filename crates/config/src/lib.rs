@@ -8,6 +8,7 @@
 
 pub mod access;
 mod database;
+pub mod entry_files;
 mod error;
 mod global;
 pub mod limits;
@@ -28,8 +29,8 @@ mod value;
 mod word_set;
 
 pub use database::{
-    Checkpoint, DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, Operations,
-    Require, Restrict, Secret, SecurityFactors, Subordinate,
+    Checkpoint, DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, NullConfig,
+    Operations, Require, Restrict, Secret, SecurityFactors, Subordinate,
 };
 pub use error::{ConfigError, Notice, NoticeKind};
 pub use global::{

@@ -550,7 +550,13 @@ fn database_kind(name: &str) -> Result<DatabaseKind, String> {
 fn unknown(line: &Line, place: Place<'_>) -> ConfigError {
     let keyword = &line.keyword;
     let elsewhere = table::with_keyword(keyword).next().map(|row| match row.level {
-        Level::DatabaseOf(kind) => format!("<{keyword}> only allowed within {} database declaration", kind.name()),
+        Level::DatabaseOf(kinds) => {
+            let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+            format!(
+                "<{keyword}> only allowed within {} database declaration",
+                kinds.join(" or ")
+            )
+        }
         Level::Backend(kind) => format!("<{keyword}> only allowed within {} backend declaration", kind.name()),
         Level::Overlay(kind) => format!("<{keyword}> only allowed after overlay {}", kind.name()),
         _ => format!("<{keyword}> is not allowed here"),
@@ -571,15 +577,21 @@ fn unknown(line: &Line, place: Place<'_>) -> ConfigError {
 
 fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Result<(), ConfigError> {
     let refused = |reason: String| Err(ConfigError::refused(&database.location, format!("<database> {reason}")));
-    if database.kind != DatabaseKind::Mdb || database.disabled {
+    if !database.kind.has_suffix() || database.disabled {
         return Ok(());
     }
     if database.suffixes.is_empty() {
         return refused("needs a suffix".to_owned());
     }
+    if database.kind == DatabaseKind::Ldif && database.directory.as_os_str().is_empty() {
+        return refused("needs a directory".to_owned());
+    }
+    if database.null.do_search && database.subordinate.is_some() {
+        return refused("dosearch cannot be had in a subordinate database".to_owned());
+    }
     for other in before.iter().filter(|other| !other.disabled) {
-        if other.kind == DatabaseKind::Mdb && other.mdb.directory == database.mdb.directory {
-            let directory = database.mdb.directory.display();
+        if shares_files(database, other) {
+            let directory = database.directory.display();
             return refused(format!(
                 "directory \"{directory}\" is that of another database already (line {})",
                 other.location.line
@@ -599,6 +611,14 @@ fn check_database(database: &DatabaseConfig, before: &[DatabaseConfig]) -> Resul
         }
     }
     Ok(())
+}
+
+/// Whether two databases would write the same files: those of ldif lie below the name of the suffix.
+fn shares_files(one: &DatabaseConfig, other: &DatabaseConfig) -> bool {
+    one.kind == other.kind
+        && one.kind.is_stored()
+        && one.directory == other.directory
+        && (one.kind == DatabaseKind::Mdb || one.suffixes == other.suffixes)
 }
 
 #[cfg(test)]

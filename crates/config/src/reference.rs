@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
+    DatabaseKind,
     setting::{Fate, Level, OWN, Setting},
     table,
 };
@@ -60,7 +61,8 @@ fn section(level: Level) -> &'static str {
     match level {
         Level::Global | Level::BeforeDatabases => "Server",
         Level::Inherited | Level::Database => "Databases",
-        Level::DatabaseOf(_) | Level::Backend(_) => "Database mdb (also hdb, bdb)",
+        Level::DatabaseOf([DatabaseKind::Null]) => "Database null",
+        Level::DatabaseOf(_) | Level::Backend(_) => "Databases mdb (also hdb, bdb) and ldif",
         Level::Overlay(kind) => match kind {
             crate::overlay::OverlayKind::Memberof => "Overlay memberof",
             crate::overlay::OverlayKind::Auditlog => "Overlay auditlog",
@@ -130,7 +132,10 @@ fn place(level: Level) -> String {
         Level::BeforeDatabases => "before the first database".to_owned(),
         Level::Inherited => "in the global section or in a database".to_owned(),
         Level::Database => "in a database".to_owned(),
-        Level::DatabaseOf(kind) => format!("in a database of type {}", kind.name()),
+        Level::DatabaseOf(kinds) => {
+            let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+            format!("in a database of type {}", kinds.join(" or "))
+        }
         Level::Backend(kind) => format!("after `backend {}`", kind.name()),
         Level::Overlay(kind) => format!("after `overlay {}`", kind.name()),
     }

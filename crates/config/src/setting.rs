@@ -53,8 +53,8 @@ pub enum Level {
     Inherited,
     /// In any database.
     Database,
-    /// In databases of one kind.
-    DatabaseOf(DatabaseKind),
+    /// In databases of these kinds.
+    DatabaseOf(&'static [DatabaseKind]),
     /// In a `backend` section.
     Backend(DatabaseKind),
     /// After `overlay`.

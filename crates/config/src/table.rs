@@ -38,7 +38,10 @@ pub(crate) fn find(keyword: &str, place: Place<'_>, global_overlays: &[OverlayKi
     let own = || match place {
         Place::Global => None,
         Place::Backend(kind) => named(Level::Backend(kind)),
-        Place::Database(kind, overlays) => named(Level::DatabaseOf(kind))
+        Place::Database(kind, overlays) => settings()
+            .find(|row| {
+                matches!(row.level, Level::DatabaseOf(kinds) if kinds.contains(&kind)) && row.has_keyword(keyword)
+            })
             .or_else(|| overlays.iter().find_map(|&overlay| named(Level::Overlay(overlay)))),
     };
     let frontend = || {

@@ -97,7 +97,7 @@ impl Configuration {
                 let settings = &context.settings;
                 !settings.hidden
                     && settings.subordinate.is_none_or(|subordinate| subordinate.advertise)
-                    && context.database().is_some()
+                    && settings.kind.has_suffix()
             })
             .flat_map(|context| context.suffixes())
     }

@@ -12,6 +12,7 @@ use ironbark_store::{Database, StoreError};
 
 use crate::{
     OperationError,
+    ldif::LdifFiles,
     operation::Origin,
     overlay::Pipeline,
     security::{self, Purpose},
@@ -47,11 +48,18 @@ pub enum Backend {
         writer: WriterHandle,
         /// Whether there are referral entries.
         referrals: ReferralPresence,
+        /// Of an ldif database, whose working copy `database` is: the files that are written before it.
+        files: Option<Arc<LdifFiles>>,
     },
     /// Entries in memory, and the queue of the thread that alone changes them.
     Virtual {
         /// The entries.
         tree: Arc<dyn VirtualContext>,
+        /// The queue of the thread `config`.
+        writer: WriterHandle,
+    },
+    /// Nothing, and the queue of the thread that says so to writes, in their order.
+    Null {
         /// The queue of the thread `config`.
         writer: WriterHandle,
     },
@@ -85,6 +93,7 @@ impl std::fmt::Debug for Backend {
         f.write_str(match self {
             Self::Stored { .. } => "stored",
             Self::Virtual { .. } => "virtual",
+            Self::Null { .. } => "null",
             Self::Frontend => "frontend",
         })
     }
@@ -95,7 +104,7 @@ impl Context {
     pub fn database(&self) -> Option<&Arc<Database>> {
         match &self.backend {
             Backend::Stored { database, .. } => Some(database),
-            Backend::Virtual { .. } | Backend::Frontend => None,
+            Backend::Virtual { .. } | Backend::Null { .. } | Backend::Frontend => None,
         }
     }
 

@@ -15,6 +15,7 @@ mod dse;
 mod ended;
 mod error;
 mod hashing_pool;
+pub mod ldif;
 mod log;
 pub mod open;
 pub mod operation;

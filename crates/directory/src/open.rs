@@ -2,15 +2,32 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{DatabaseConfig, EnvironmentFlags, IndexKinds};
+use ironbark_config::{DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds};
 use ironbark_model::Schema;
 use ironbark_runtime::process::memory_limit;
-use ironbark_store::{Database, DatabaseOptions, IndexDefinition};
+use ironbark_store::{Database, DatabaseOptions, IndexDefinition, StoreError};
 
-use crate::OpenError;
+use crate::{
+    OpenError,
+    ldif::{self, LdifError, LdifFiles, LdifLock},
+};
+
+/// A database that may be written.
+#[derive(Debug)]
+pub struct OpenDatabase {
+    /// The store; of an ldif database its working copy.
+    pub database: Database,
+    /// The files of an ldif database, which are written before the store.
+    pub files: Option<LdifFiles>,
+    /// Keeps others from writing them.
+    pub lock: Option<LdifLock>,
+}
 
 /// Opens the store of a database. Tools use it too, so that a database is opened in one way only.
-pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, OpenError> {
+pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenDatabase, OpenError> {
+    if settings.kind == DatabaseKind::Ldif {
+        return ldif::open(settings, schema).map_err(|error| of_ldif(settings, error));
+    }
     if settings.mdb.flags.contains(EnvironmentFlags::WRITE_MAP) {
         tracing::info!(
             target: "config",
@@ -26,13 +43,53 @@ pub fn database(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Datab
         );
         options.no_read_ahead = true;
     }
-    Database::open(options, Arc::clone(schema)).map_err(|source| OpenError::Store {
-        suffix: settings
-            .suffixes
-            .first()
-            .map_or_else(String::new, |suffix| suffix.pretty().to_owned()),
-        source,
+    let database = Database::open(options, Arc::clone(schema)).map_err(|source| failed(settings, source))?;
+    Ok(OpenDatabase {
+        database,
+        files: None,
+        lock: None,
     })
+}
+
+/// Opens a database for a tool that only reads; `None`: there is nothing, or none has been made yet.
+///
+/// # Errors
+/// It cannot be opened.
+pub fn to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Option<Database>, OpenError> {
+    match settings.kind {
+        DatabaseKind::Null => return Ok(None),
+        DatabaseKind::Ldif => {
+            let opened = ldif::open_to_read(settings, schema);
+            return opened.map(Some).map_err(|error| of_ldif(settings, error));
+        }
+        _ => {}
+    }
+    let mut options = options(settings);
+    options.read_only = true;
+    let data = options.directory.join("data.mdb");
+    if std::fs::metadata(&data).is_ok_and(|found| found.len() == 0) {
+        return Ok(None);
+    }
+    let opened = Database::open(options, Arc::clone(schema));
+    opened.map(Some).map_err(|source| failed(settings, source))
+}
+
+fn of_ldif(settings: &DatabaseConfig, error: LdifError) -> OpenError {
+    match error {
+        LdifError::Store(source) => failed(settings, source),
+        LdifError::Files(error) => {
+            let suffix = settings.suffixes.first().map_or("", |suffix| suffix.pretty());
+            OpenError::Configuration(format!("database {suffix}: {error}"))
+        }
+    }
+}
+
+pub(crate) fn failed(settings: &DatabaseConfig, source: StoreError) -> OpenError {
+    let suffix = settings.suffixes.first();
+    OpenError::Store {
+        suffix: suffix.map_or_else(String::new, |suffix| suffix.pretty().to_owned()),
+        source,
+    }
 }
 
 /// Whether the file does not fit into memory with all else that is there. What is read beside what was asked for would drive out what is
@@ -46,7 +103,7 @@ fn exceeds_memory(options: &DatabaseOptions) -> bool {
 pub fn options(settings: &DatabaseConfig) -> DatabaseOptions {
     let mdb = &settings.mdb;
     DatabaseOptions {
-        directory: mdb.directory.clone(),
+        directory: settings.directory.clone(),
         suffixes: settings.suffixes.clone(),
         max_size: mdb.max_size,
         max_readers: mdb.max_readers,

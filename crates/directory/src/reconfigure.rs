@@ -15,10 +15,12 @@ use std::{
 };
 
 use ironbark_config::{DatabaseConfig, Restrict};
-use ironbark_store::{ClosedDatabase, Database, StoreError};
+use ironbark_store::{ClosedDatabase, Database};
 
 use crate::{
     Configuration, Directory, OpenError,
+    ldif::{LdifFiles, LdifLock},
+    open::failed,
     overlay::Pipeline,
     schema_use,
     tree::VirtualContext,
@@ -45,9 +47,12 @@ pub(crate) struct Live {
 
 /// A database and its writer.
 struct Running {
-    /// Without symbolic links.
-    directory: PathBuf,
+    /// What tells it from others: the directory, without symbolic links; of an ldif database the file of its topmost entry.
+    place: PathBuf,
     database: Arc<Database>,
+    /// See [`Backend::Stored`](crate::Backend).
+    files: Option<Arc<LdifFiles>>,
+    _lock: Option<LdifLock>,
     /// See [`Context::cache`].
     cache: u64,
     writer: WriterHandle,
@@ -63,6 +68,8 @@ enum Source {
     /// Position among the new databases.
     New(usize),
     Tree(Arc<dyn VirtualContext>),
+    /// Nothing has to be made.
+    Null,
 }
 
 /// A context of the new configuration before its database is known under the new schema.
@@ -182,16 +189,6 @@ fn attempt(
     swap::go_over(directory, live, current, (read, &root_dse), planned, made)
 }
 
-fn failed(settings: &DatabaseConfig, source: StoreError) -> OpenError {
-    OpenError::Store {
-        suffix: settings
-            .suffixes
-            .first()
-            .map_or_else(String::new, |suffix| suffix.pretty().to_owned()),
-        source,
-    }
-}
-
 /// Refuses a schema that lacks what entries of databases that go on use. Writes go on meanwhile, so that this is asked once more when
 /// they wait.
 fn check_schema_use(
@@ -206,7 +203,7 @@ fn check_schema_use(
     for Planned { settings, source, .. } in planned {
         let running = match source {
             Source::Kept(at) => live.running.get(*at),
-            Source::New(_) | Source::Tree(_) => None,
+            Source::New(_) | Source::Tree(_) | Source::Null => None,
         };
         let Some(Running { database, .. }) = running else {
             continue;

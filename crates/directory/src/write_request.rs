@@ -12,7 +12,7 @@ use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
     context::Backend,
     operation::{
-        Executed, Execution, Modification, Origin, add, delete, in_memory, modification, modify, modify_dn,
+        Executed, Execution, Modification, Origin, add, delete, in_memory, modification, modify, modify_dn, null,
         password_modify, write_checks,
     },
     referral,
@@ -70,7 +70,7 @@ impl Change {
         })
     }
 
-    fn dn(&self) -> &Dn {
+    pub(crate) fn dn(&self) -> &Dn {
         match self {
             Self::Add(dn, _) | Self::Delete(dn) | Self::Modify(dn, _) => dn,
             Self::ModifyDn(rename) => rename.dn(),
@@ -197,7 +197,7 @@ pub(crate) fn queue(
     reply: oneshot::Sender<Completion>,
 ) -> Result<(), Unqueued> {
     let writer = match &context.backend {
-        Backend::Stored { writer, .. } => writer,
+        Backend::Stored { writer, .. } | Backend::Null { writer } => writer,
         Backend::Virtual { tree, writer } if tree.writes().contains(request.kind()) => writer,
         Backend::Virtual { .. } | Backend::Frontend => return Err((unsupported(), Some(reply))),
     };
@@ -295,11 +295,17 @@ impl WriteRequest {
         served: &Served,
         origin: &Origin,
     ) -> Result<(Success, Executed), OperationError> {
-        let Self::Message { change, pdu } = self else {
-            return Err(unsupported());
+        let is_null = matches!(served.context.backend, Backend::Null { .. });
+        let (change, pdu) = match self {
+            Self::Message { change, pdu } => (change, pdu),
+            Self::SetPassword(request) if is_null => return Ok(null::set_password(directory, origin, request)),
+            Self::SetPassword(_) => return Err(unsupported()),
         };
         let message = decode(&served.configuration, pdu)?;
         let controls = decode_controls(&served.configuration, &message)?;
+        if is_null {
+            return null::execute(directory, served, origin, change, &controls);
+        }
         in_memory::execute(directory, served, origin, change, &controls)
     }
 

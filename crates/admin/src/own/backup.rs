@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use ironbark_config::DatabaseConfig;
+use ironbark_config::{DatabaseConfig, DatabaseKind};
 use ironbark_directory::open;
 use ironbark_store::{Database, StoreError};
 
@@ -29,7 +29,7 @@ pub(crate) struct Backup {
 impl Backup {
     pub(super) fn run(&self) -> Result<(), String> {
         let chosen = self.target.choose()?;
-        let (_, settings) = chosen.databases().next().ok_or("no database")?;
+        let settings = backed_up(&chosen)?;
         let Some(database) = open_to_read(settings, &chosen, "ironbark")? else {
             return Err("the database is empty".to_owned());
         };
@@ -50,6 +50,16 @@ impl Backup {
         staging.publish(&file)?;
         println!("{}: {entries} entries, verified", file.display());
         Ok(())
+    }
+}
+
+/// The database that has a file to back up.
+pub(super) fn backed_up(chosen: &Chosen) -> Result<&DatabaseConfig, String> {
+    let (_, settings) = chosen.databases().next().ok_or("no database")?;
+    match settings.kind {
+        DatabaseKind::Mdb => Ok(settings),
+        DatabaseKind::Ldif => Err("the files of an ldif database are their own backup: copy the directory".to_owned()),
+        kind => Err(format!("database {} has no files", kind.name())),
     }
 }
 

@@ -11,7 +11,7 @@ use ironbark_directory::open;
 
 use super::{
     Target,
-    backup::{Staging, verify},
+    backup::{Staging, backed_up, verify},
 };
 use crate::tool::owner;
 
@@ -27,13 +27,13 @@ pub(crate) struct Restore {
 impl Restore {
     pub(super) fn run(&self) -> Result<(), String> {
         let chosen = self.target.choose()?;
-        let (_, settings) = chosen.databases().next().ok_or("no database")?;
+        let settings = backed_up(&chosen)?;
         let source = if self.source.is_dir() {
             self.source.join("data.mdb")
         } else {
             self.source.clone()
         };
-        let directory = &settings.mdb.directory;
+        let directory = &settings.directory;
         let file = directory.join("data.mdb");
         if file.symlink_metadata().is_ok() {
             return Err(format!(
@@ -52,9 +52,9 @@ impl Restore {
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
         println!("{}: {entries} entries, verified", file.display());
         // The indexes of this configuration may be others than those of the backup.
-        let database = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
+        let opened = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
-        let missing = database.inactive_indexes();
+        let missing = opened.database.inactive_indexes();
         if !missing.is_empty() {
             println!(
                 "Not built in the backup: {}. The server builds them while it serves; slapindex builds them at once.",

@@ -101,14 +101,19 @@ pub(crate) fn glue_root(configuration: &Configuration, position: usize) -> Optio
         .map(|(_, at)| at)
 }
 
+/// Whether a tool has something to do with such a database, which may be to find nothing there.
+fn is_for(program: &str, kind: DatabaseKind) -> bool {
+    match program {
+        // Only the store has indexes.
+        "slapindex" => kind == DatabaseKind::Mdb,
+        _ => kind.has_suffix(),
+    }
+}
+
 fn choose(configuration: &Configuration, options: &Options) -> Result<Vec<usize>, String> {
     let program = options.program;
     let databases = &configuration.databases;
-    let stored = |at: usize| {
-        databases
-            .get(at)
-            .is_some_and(|database| database.kind == DatabaseKind::Mdb)
-    };
+    let stored = |at: usize| databases.get(at).is_some_and(|database| is_for(program, database.kind));
     // Those that can do something with it have done so by now.
     let no_config = || format!("{program}: database doesn't support necessary operations.");
     let chosen = match (options.number, &options.suffix) {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ops::ControlFlow};
 
 use ironbark_directory::open;
 use ironbark_model::Dn;
-use ironbark_store::{Effect, Location, StoreError, ValueChange, View};
+use ironbark_store::{ChangeKind, ChangeRecord, Effect, Location, StoreError, ValueChange, View};
 
 use super::chosen::Chosen;
 
@@ -41,11 +41,11 @@ pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String
     let Some((_, settings)) = chosen.databases().next() else {
         return Ok(());
     };
-    let Some(suffix) = settings.suffixes.first() else {
+    let Some(suffix) = settings.suffixes.first().filter(|_| settings.kind.is_stored()) else {
         return Ok(());
     };
-    let database = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
-    let mut transaction = database.write().map_err(|error| error.to_string())?;
+    let opened = open::database(settings, chosen.schema()).map_err(|error| error.to_string())?;
+    let mut transaction = opened.database.write().map_err(|error| error.to_string())?;
     add_known_csns(&transaction.view(), suffix, &mut csns).map_err(|error| error.to_string())?;
     let values = csns.values();
     if values.is_empty() {
@@ -60,6 +60,17 @@ pub(crate) fn write(chosen: &Chosen, mut csns: ContextCsns) -> Result<(), String
         changes: vec![change],
     };
     transaction.apply_effect(&effect).map_err(|error| error.to_string())?;
+    if let Some(files) = &opened.files {
+        let record = ChangeRecord {
+            csn: "".into(),
+            author: "".into(),
+            kind: ChangeKind::Modify,
+            effects: vec![effect],
+        };
+        files
+            .write(&transaction.view(), &record)
+            .map_err(|error| error.to_string())?;
+    }
     transaction.commit().map_err(|error| error.to_string())
 }
 
@@ -86,10 +97,10 @@ fn add_known_csns(view: &View<'_>, suffix: &Dn, csns: &mut ContextCsns) -> Resul
 /// The message for the user.
 pub(crate) fn collect(chosen: &Chosen) -> Result<ContextCsns, String> {
     let mut csns = ContextCsns::default();
-    let mut collect = |settings| -> Result<(), StoreError> {
-        let mut options = open::options(settings);
-        options.read_only = true;
-        let database = ironbark_store::Database::open(options, chosen.schema().clone())?;
+    let mut collect = |settings| -> Result<(), Box<dyn std::error::Error>> {
+        let Some(database) = open::to_read(settings, chosen.schema())? else {
+            return Ok(());
+        };
         let snapshot = database.snapshot()?;
         let view = snapshot.view();
         let Ok(name) = view.schema().attribute_description(b"entryCSN") else {

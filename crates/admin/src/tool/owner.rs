@@ -8,6 +8,8 @@ use std::{
     path::Path,
 };
 
+use ironbark_config::{DatabaseConfig, DatabaseKind};
+
 /// Gives the database files in `directory` to its owner and group. Does nothing unless root runs the tool.
 ///
 /// Links are not followed, and a file with further names is left alone: the owner of the directory, who may be anyone, must not be
@@ -29,6 +31,20 @@ pub(crate) fn adopt(directory: &Path) -> io::Result<()> {
         give(&directory.join(name), &owner)?;
     }
     Ok(())
+}
+
+/// Does so for the files of a database, in folders or not. Whoever runs `program` is told when that fails.
+pub(crate) fn adopt_database(settings: &DatabaseConfig, program: &str) {
+    let directory = &settings.directory;
+    let adopted = match settings.kind {
+        DatabaseKind::Mdb => adopt(directory),
+        DatabaseKind::Ldif => adopt_folder(directory),
+        _ => Ok(()),
+    };
+    if let Err(error) = adopted {
+        let directory = directory.display();
+        eprintln!("{program}: {directory}: the files could not be given to the owner of the directory: {error}");
+    }
 }
 
 /// The same for a configuration directory: all that is below it.

@@ -59,7 +59,7 @@ fn index_all(options: &Options) -> Result<(), String> {
 /// before it is built (`-t`), and its steps are transactions even with `-q`.
 fn index(options: &Options, chosen: &Chosen, settings: &DatabaseConfig) -> Result<(), String> {
     let failed = |error: &dyn std::fmt::Display| format!("slapindex: {error}");
-    let directory = &settings.mdb.directory;
+    let directory = &settings.directory;
     let mut database_options = open::options(settings);
     database_options.no_sync |= options.quick;
     let defined: Vec<String> = database_options

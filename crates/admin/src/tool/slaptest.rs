@@ -101,10 +101,7 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
         configuration,
         positions,
     };
-    for (at, settings) in chosen
-        .databases()
-        .filter(|(_, settings)| settings.kind == DatabaseKind::Mdb)
-    {
+    for (at, settings) in chosen.databases().filter(|(_, settings)| settings.kind.is_stored()) {
         match open(settings, &chosen) {
             Ok(()) => {}
             Err(error) if options.dry_run => say(&format!("slaptest: database #{}: {error}", at + 1)),
@@ -121,7 +118,11 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
 
 /// Opens a database for reading. Nothing is made: one that has not been made yet fails, as with slapd.
 fn open(settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
-    let directory = &settings.mdb.directory;
+    if settings.kind == DatabaseKind::Ldif {
+        let opened = ironbark_directory::open::to_read(settings, chosen.schema());
+        return opened.map(drop).map_err(|error| error.to_string());
+    }
+    let directory = &settings.directory;
     std::fs::read_dir(directory).map_err(|error| format!("directory {}: {error}", directory.display()))?;
     if !directory.join("data.mdb").exists() {
         return Err(format!(

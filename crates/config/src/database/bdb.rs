@@ -5,7 +5,7 @@ use crate::{
     setting::{Level, Setting},
 };
 
-const MDB: Level = Level::DatabaseOf(DatabaseKind::Mdb);
+const MDB: Level = Level::DatabaseOf(&[DatabaseKind::Mdb]);
 const NO_CACHE: &str = "there is no cache to tune: the kernel's page cache is the only one";
 const NO_BERKELEY_DB: &str = "there is no Berkeley DB environment";
 

@@ -17,7 +17,8 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(Database, &["suffix"], &["olcSuffix"])
         .takes("<dn>", "")
         .does(
-            "Is a naming context of the database: entries with this name and below are in it. Each database has exactly one. A database \
+            "Is a naming context of the database: entries with this name and below are in it. Each database has exactly one, a null \
+             database as many as it likes. A database \
              whose suffix lies inside another's must come before it.",
         )
         .like(&["dc=example,dc=com", "ou=\"Sales, Europe\",dc=example,dc=com"])
@@ -25,7 +26,7 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(Handler::Database {
             set: set_suffix,
             get: |config, _| match config.kind {
-                DatabaseKind::Mdb => config.suffixes.iter().map(|dn| dn.pretty().to_owned()).collect(),
+                kind if kind.has_suffix() => config.suffixes.iter().map(|dn| dn.pretty().to_owned()).collect(),
                 _ => Vec::new(),
             },
         }),
@@ -192,15 +193,18 @@ pub(super) const ROWS: &[Setting] = &[
 ];
 
 fn set_suffix(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
-    if config.kind != DatabaseKind::Mdb {
+    if !config.kind.has_suffix() {
         return Err(format!("not allowed in {} database", config.kind.name()));
     }
     let dn = parse_dn(statement, statement.optional()?.unwrap_or_default())?;
     if dn.normalized() == b"cn=monitor" {
         return Err("DN is reserved for monitoring slapd".to_owned());
     }
-    if !config.suffixes.is_empty() {
-        return Err("Only one suffix is allowed on this mdb backend".to_owned());
+    if !config.suffixes.is_empty() && config.kind != DatabaseKind::Null {
+        return Err(format!(
+            "Only one suffix is allowed on this {} backend",
+            config.kind.name()
+        ));
     }
     config.suffixes.push(dn);
     Ok(())
@@ -220,7 +224,7 @@ fn set_root_password(config: &mut DatabaseConfig, statement: &Statement<'_>) -> 
 }
 
 fn set_subordinate(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
-    if config.kind != DatabaseKind::Mdb {
+    if !config.kind.has_suffix() {
         return Err(format!("not allowed in {} database", config.kind.name()));
     }
     config.subordinate = match statement.optional()? {

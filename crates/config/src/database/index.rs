@@ -45,7 +45,7 @@ word_set! {
 /// Another spelling that slapd takes.
 const SUBSTR: &str = "substr";
 
-pub(super) const ROWS: &[Setting] = &[Setting::new(DatabaseOf(DatabaseKind::Mdb), &["index"], &["olcDbIndex"])
+pub(super) const ROWS: &[Setting] = &[Setting::new(DatabaseOf(&[DatabaseKind::Mdb]), &["index"], &["olcDbIndex"])
     .takes("<attribute>[,...]|default [pres,eq,approx,sub,subinitial,subany,subfinal,nolang,nosubtypes]", "")
     .does(
         "Indexes attributes. Without kinds, those of `index default` are taken. An index that is new or changed is built \

@@ -1,7 +1,5 @@
 //! Rows of the store (slapd-mdb(5)).
 
-use std::path::PathBuf;
-
 use crate::{
     DatabaseConfig,
     database::{DatabaseKind, IndexKinds, IndexSetting},
@@ -17,8 +15,6 @@ use crate::{
 /// How the files of a database are used.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct MdbConfig {
-    /// `directory`.
-    pub directory: PathBuf,
     /// `maxsize` in bytes; `None`: the disk is the limit.
     pub max_size: Option<u64>,
     /// `maxreaders`.
@@ -49,7 +45,6 @@ pub struct Checkpoint {
 impl Default for MdbConfig {
     fn default() -> Self {
         Self {
-            directory: PathBuf::from("/var/lib/ldap"),
             max_size: None,
             max_readers: 126,
             max_entry_size: 0,
@@ -78,15 +73,9 @@ word_set! {
     }
 }
 
-const MDB: crate::setting::Level = DatabaseOf(DatabaseKind::Mdb);
+const MDB: crate::setting::Level = DatabaseOf(&[DatabaseKind::Mdb]);
 
 pub(super) const ROWS: &[Setting] = &[
-    Setting::new(MDB, &["directory"], &["olcDbDirectory"])
-        .takes("<directory>", "/var/lib/ldap")
-        .does("Is where the database's files are. Each database needs its own.")
-        .like(&["/var/lib/ldap/example"])
-        .whole()
-        .obeyed(database_field!(mdb.directory)),
     Setting::new(MDB, &["maxsize"], &["olcDbMaxSize"])
         .takes("<bytes>", "")
         .at_next_start()

@@ -2,17 +2,22 @@
 
 mod bdb;
 mod conditions;
+mod files;
 mod general;
 mod index;
 mod mdb;
+mod null;
 mod replication;
 mod security;
+
+use std::path::PathBuf;
 
 use ironbark_model::{Dn, Schema, schema::Source};
 
 pub use conditions::{Operations, Require, Restrict};
 pub use index::{IndexKinds, IndexSetting};
 pub use mdb::{Checkpoint, EnvironmentFlags, MdbConfig};
+pub use null::NullConfig;
 pub use security::SecurityFactors;
 
 use crate::{
@@ -27,6 +32,10 @@ use crate::{
 pub enum DatabaseKind {
     /// The store; `hdb` and `bdb` too.
     Mdb,
+    /// A file for each entry.
+    Ldif,
+    /// Nothing: whatever is written is gone.
+    Null,
     /// cn=Monitor.
     Monitor,
     /// cn=config.
@@ -40,10 +49,22 @@ impl DatabaseKind {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Mdb => "mdb",
+            Self::Ldif => "ldif",
+            Self::Null => "null",
             Self::Monitor => "monitor",
             Self::Config => "config",
             Self::Frontend => "frontend",
         }
+    }
+
+    /// Whether it keeps entries that clients and tools write.
+    pub const fn is_stored(self) -> bool {
+        matches!(self, Self::Mdb | Self::Ldif)
+    }
+
+    /// Whether its naming contexts are configured.
+    pub const fn has_suffix(self) -> bool {
+        matches!(self, Self::Mdb | Self::Ldif | Self::Null)
     }
 }
 
@@ -91,8 +112,12 @@ pub struct DatabaseConfig {
     pub access: Vec<AccessRule>,
     /// `schemadn`; `None`: cn=Subschema, or the frontend's.
     pub schema_dn: Option<Dn>,
+    /// `directory` of mdb and ldif: where the files are. Empty for ldif when it was not set.
+    pub directory: PathBuf,
     /// What only the store has.
     pub mdb: MdbConfig,
+    /// What only null has.
+    pub null: NullConfig,
     /// `overlay`, in order; the last one sees a request first.
     pub overlays: Vec<OverlayConfig>,
     /// What has no meaning here.
@@ -143,7 +168,9 @@ impl DatabaseConfig {
             limits: Vec::new(),
             access: Vec::new(),
             schema_dn: None,
+            directory: PathBuf::from("/var/lib/ldap"),
             mdb: MdbConfig::default(),
+            null: NullConfig::default(),
             overlays: Vec::new(),
             kept: Kept::default(),
         }
@@ -154,7 +181,7 @@ impl DatabaseConfig {
         let fixed = match kind {
             DatabaseKind::Monitor => Some("cn=Monitor"),
             DatabaseKind::Config => Some("cn=config"),
-            DatabaseKind::Mdb | DatabaseKind::Frontend => None,
+            DatabaseKind::Mdb | DatabaseKind::Ldif | DatabaseKind::Null | DatabaseKind::Frontend => None,
         };
         let suffix = fixed.and_then(|name| Dn::parse(schema, name.as_bytes()).ok());
         Self {
@@ -166,6 +193,11 @@ impl DatabaseConfig {
             require: frontend.require,
             security: frontend.security,
             search_limits: frontend.search_limits.clone(),
+            directory: match kind {
+                // slapd has no default for it.
+                DatabaseKind::Ldif => PathBuf::new(),
+                _ => Self::frontend().directory,
+            },
             ..Self::frontend()
         }
     }
@@ -185,7 +217,9 @@ pub(crate) const ROWS: &[&[Setting]] = &[
     conditions::ROWS,
     security::ROWS,
     replication::ROWS,
+    files::ROWS,
     mdb::ROWS,
     index::ROWS,
     bdb::ROWS,
+    null::ROWS,
 ];

@@ -63,7 +63,7 @@ fn a_plain_server_loads() {
     assert_eq!(mdb.suffixes[0].pretty(), "dc=example,dc=com");
     assert_eq!(mdb.root_password.as_ref().unwrap().0, b"secret");
     assert_eq!(format!("{:?}", mdb.root_password), "Some(Secret(***))");
-    assert_eq!(mdb.mdb.directory, PathBuf::from("./db.1.a"));
+    assert_eq!(mdb.directory, PathBuf::from("./db.1.a"));
     assert_eq!(mdb.mdb.max_size, Some(33_554_432));
     let names: Vec<&str> = mdb.mdb.indexes.iter().map(|index| &*index.attribute).collect();
     assert_eq!(names, ["objectClass", "cn", "sn", "uid", "shoeSize"]);
@@ -259,7 +259,7 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         ),
         (
             "directory /x",
-            "<directory> only allowed within mdb database declaration",
+            "<directory> only allowed within mdb or ldif database declaration",
         ),
         ("idlexp 18", "<idlexp> only allowed within mdb backend declaration"),
         ("memberof-dn cn=x", "<memberof-dn> only allowed after overlay memberof"),
@@ -441,11 +441,31 @@ fn what_only_the_whole_shows_is_refused_at_the_database() {
         ),
         (
             "database monitor\ndirectory x\n",
-            "slapd.conf: line 2: <directory> only allowed within mdb database declaration",
+            "slapd.conf: line 2: <directory> only allowed within mdb or ldif database declaration",
         ),
         (
             "database monitor\ndatabase monitor\n",
             "slapd.conf: line 2: <database> only one monitor database is allowed",
+        ),
+        (
+            "database ldif\nsuffix dc=a\n",
+            "slapd.conf: line 1: <database> needs a directory",
+        ),
+        (
+            "database ldif\nsuffix dc=a\nsuffix dc=b\n",
+            "slapd.conf: line 3: <suffix> Only one suffix is allowed on this ldif backend",
+        ),
+        (
+            "database ldif\nsuffix dc=a\ndirectory x\ndatabase ldif\nhidden on\nsuffix dc=a\ndirectory x\n",
+            "slapd.conf: line 4: <database> directory \"x\" is that of another database already (line 1)",
+        ),
+        (
+            "database null\nsuffix dc=a\ndosearch on\nsubordinate\n",
+            "slapd.conf: line 1: <database> dosearch cannot be had in a subordinate database",
+        ),
+        (
+            "database mdb\nsuffix dc=a\nbind on\n",
+            "slapd.conf: line 3: <bind> only allowed within null database declaration",
         ),
         (
             "serverID 1\nserverID 2\n",
@@ -455,6 +475,24 @@ fn what_only_the_whole_shows_is_refused_at_the_database() {
     for (text, expected) in cases {
         assert_eq!(refusal(text), expected, "{text}");
     }
+}
+
+#[test]
+fn databases_without_a_store_load() {
+    let read = loaded(
+        "database null\nsuffix dc=a\nsuffix dc=b\nbind on\noverlay refint\nrefint_attributes member\n\
+         database ldif\nsuffix dc=c\ndirectory x\ndatabase ldif\nsuffix dc=d\ndirectory x\n",
+    );
+    let kinds: Vec<_> = read.databases.iter().map(|database| database.kind).collect();
+    assert_eq!(kinds, [DatabaseKind::Null, DatabaseKind::Ldif, DatabaseKind::Ldif]);
+    assert_eq!(read.databases[0].suffixes.len(), 2);
+    assert!(read.databases[0].null.bind && !read.databases[0].null.do_search);
+    assert_eq!(read.databases[2].directory, PathBuf::from("x"));
+    let notices: Vec<_> = read.notices.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        notices,
+        ["slapd.conf: line 5: overlay refint: a null database has no entries that it could act on"]
+    );
 }
 
 #[test]

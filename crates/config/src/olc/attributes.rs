@@ -326,6 +326,8 @@ pub(super) const ROWS: &[AttributeRow] = &[
     row(&["olcDbMultival"], "2.12.6", Form::Texts),
     row(&["olcDbCryptoModule"], "2.12.7", Form::ExactText),
     row(&["olcDbPassphrase"], "2.12.8", Form::ExactText),
+    shown(&["olcDbBindAllowed"], "2.8.1", Form::Boolean),
+    shown(&["olcDbDoSearch"], "2.8.2", Form::Boolean),
     row(&["olcUniqueBase"], "3.10.1", Form::Name),
     row(&["olcUniqueIgnore"], "3.10.2", Form::Attributes),
     row(&["olcUniqueAttribute"], "3.10.3", Form::Attributes),

@@ -274,7 +274,15 @@ pub(super) const ROWS: &[ClassRow] = &[
     ),
     class(&["olcBdbConfig"], "2.1.1", DATABASE, &["olcDbDirectory"], BERKELEY),
     class(&["olcHdbConfig"], "2.1.2", DATABASE, &["olcDbDirectory"], BERKELEY),
+    class(&["olcLdifConfig"], "2.2.1", DATABASE, &["olcDbDirectory"], &[]),
     class(&["olcMonitorConfig"], "2.4.1", DATABASE, &[], &[]),
+    class(
+        &["olcNullConfig"],
+        "2.8.1",
+        DATABASE,
+        &[],
+        &["olcDbBindAllowed", "olcDbDoSearch"],
+    ),
     class(
         &["olcMdbConfig"],
         "2.12.1",

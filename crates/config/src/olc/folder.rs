@@ -4,10 +4,9 @@
 //! reads sees all of the change or nothing, and what a crash interrupted can be finished.
 
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     fs, io,
-    io::Write as _,
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -19,17 +18,10 @@ use super::{
     schema::base_schema,
     tree::{Node, Tree, path_of},
 };
-use crate::{Notice, NoticeKind};
-
-/// Why a configuration directory cannot be used.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {reason}", file.display())]
-pub struct FolderError {
-    /// The file or folder.
-    pub file: PathBuf,
-    /// What is wrong, with the line where there is one.
-    pub reason: String,
-}
+use crate::{
+    Notice, NoticeKind,
+    entry_files::{self, Durability, FolderError},
+};
 
 /// What becomes of an error: `Err` ends the reading there, `Ok` lets it go on.
 pub type FolderComplain<'a> = dyn FnMut(FolderError) -> Result<(), FolderError> + 'a;
@@ -42,9 +34,6 @@ pub struct Folder {
 
 /// The topmost entry, without `.ldif`.
 const ROOT: &str = "cn=config";
-/// What slapd warns those who open a file with.
-const WARNING: &str = "# AUTO-GENERATED FILE - DO NOT EDIT!! Use ldapmodify.\n";
-const CHECKSUM: &str = "# CRC32 ";
 const JOURNAL: &str = "ironbark-journal.ldif";
 
 impl Folder {
@@ -139,36 +128,9 @@ impl Folder {
         }
         let journal = self.path.join(JOURNAL);
         match fs::remove_file(&journal) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(failed(&journal, &error)),
-            _ => sync_folder(&self.path),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FolderError::of(&journal, &error)),
+            _ => entry_files::sync_folder(&self.path),
         }
-    }
-
-    /// Puts one file in place, at once and for good.
-    fn put(&self, path: &Path, text: &[u8]) -> Result<(), FolderError> {
-        let whole = self.path.join(path);
-        let folder = whole.parent().unwrap_or(&self.path);
-        let mut builder = fs::DirBuilder::new();
-        let made = builder.recursive(true).mode(0o750).create(folder);
-        made.map_err(|error| failed(folder, &error))?;
-        let mut name = whole.file_name().unwrap_or_default().to_owned();
-        name.push(".new");
-        let fresh = folder.join(name);
-        let written = write_file(&fresh, text).and_then(|()| fs::rename(&fresh, &whole));
-        written.map_err(|error| failed(&whole, &error))?;
-        sync_folder(folder)
-    }
-
-    /// Removes an entry's file and its folder, which is empty by then.
-    fn remove(&self, path: &Path) -> Result<(), FolderError> {
-        let whole = self.path.join(path);
-        match fs::remove_file(&whole) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(&whole, &error)),
-            _ => {}
-        }
-        // A folder that is not there, or holds something of another's, stays as it is.
-        let _ = fs::remove_dir(whole.with_extension(""));
-        sync_folder(whole.parent().unwrap_or(&self.path))
     }
 
     fn write_journal(&self, tree: &Tree) -> Result<(), FolderError> {
@@ -180,18 +142,23 @@ impl Folder {
         self.put(Path::new(JOURNAL), &text)
     }
 
+    fn put(&self, path: &Path, text: &[u8]) -> Result<(), FolderError> {
+        entry_files::put(&self.path.join(path), text, Durability::Synced)
+    }
+
+    fn remove(&self, path: &Path) -> Result<(), FolderError> {
+        entry_files::remove(&self.path.join(path), Durability::Synced)
+    }
+
     /// The tree that a crash kept from being written.
     fn journal(&self) -> Result<Option<Tree>, FolderError> {
         let file = self.path.join(JOURNAL);
         let text = match fs::read(&file) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(failed(&file, &error)),
+            Err(error) => return Err(FolderError::of(&file, &error)),
         };
-        let wrong = |reason: String| FolderError {
-            file: file.clone(),
-            reason,
-        };
+        let wrong = |reason: String| FolderError::new(&file, reason);
         let mut tree: Option<Tree> = None;
         let mut reader = Reader::new(text.as_slice(), NoFiles);
         while let Some(record) = reader.read().map_err(|error| wrong(error.to_string()))? {
@@ -222,25 +189,6 @@ impl Folder {
     }
 }
 
-fn failed(file: &Path, error: &io::Error) -> FolderError {
-    FolderError {
-        file: file.to_owned(),
-        reason: error.to_string(),
-    }
-}
-
-fn write_file(path: &Path, text: &[u8]) -> io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(path)?;
-    file.write_all(text)?;
-    file.sync_all()
-}
-
-fn sync_folder(path: &Path) -> Result<(), FolderError> {
-    let synced = fs::File::open(path).and_then(|folder| folder.sync_all());
-    synced.map_err(|error| failed(path, &error))
-}
-
 /// Every file of a tree, by its place below the directory.
 fn files_of(tree: &Tree) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
@@ -249,24 +197,17 @@ fn files_of(tree: &Tree) -> BTreeMap<PathBuf, Vec<u8>> {
 }
 
 fn collect(node: &Node, folder: &Path, files: &mut BTreeMap<PathBuf, Vec<u8>>) {
-    let name = file_name(node);
-    files.insert(folder.join(format!("{name}.ldif")), file_text(node));
+    let name = entry_files::file_name(node.rdn().as_bytes());
+    files.insert(entry_files::file_of(&folder.join(&name)), file_text(node));
     for child in &node.children {
         collect(child, &folder.join(&name), files);
     }
 }
 
-/// The RDN; what cannot stand in a file name is escaped.
-fn file_name(node: &Node) -> String {
-    node.rdn().replace('/', "\\2F")
-}
-
 fn file_text(node: &Node) -> Vec<u8> {
-    let mut record = Vec::new();
-    write_record(&mut record, &node.rdn(), node);
-    let mut text = format!("{WARNING}{CHECKSUM}{:08x}\n", crc32fast::hash(&record)).into_bytes();
-    text.append(&mut record);
-    text
+    let attributes = node.attributes.iter();
+    let attributes = attributes.map(|(name, values)| (Cow::Borrowed(name.as_str()), values.as_slice()));
+    entry_files::text(node.rdn().as_bytes(), attributes)
 }
 
 fn write_record(out: &mut Vec<u8>, dn: &str, node: &Node) {
@@ -293,26 +234,11 @@ const DEPTH: usize = 16;
 
 /// Names of the entries of a folder, without `.ldif`. A folder that is not there has none.
 fn names(folder: &Path, depth: usize) -> Result<Vec<String>, FolderError> {
-    let entries = match fs::read_dir(folder) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(error) => return Err(failed(folder, &error)),
-    };
     if depth > DEPTH {
-        return Err(FolderError {
-            file: folder.to_owned(),
-            reason: "nested too deep".to_owned(),
-        });
+        return Err(FolderError::new(folder, "nested too deep"));
     }
-    let mut names = Vec::new();
-    for entry in entries {
-        let entry = entry.map_err(|error| failed(folder, &error))?;
-        let name = entry.file_name();
-        if let Some(name) = name.to_str().and_then(|name| name.strip_suffix(".ldif")) {
-            names.push(name.to_owned());
-        }
-    }
-    Ok(names)
+    let names = entry_files::names(folder)?.into_iter();
+    Ok(names.filter_map(|name| name.into_string().ok()).collect())
 }
 
 fn read_children(
@@ -330,10 +256,7 @@ fn read_children(
         let file = folder.join(format!("{name}.ldif"));
         let read = read_node(&file, notices).and_then(|child| match child.kind() {
             Some(_) => Ok(child),
-            None => Err(FolderError {
-                file,
-                reason: "no object class of cn=config".to_owned(),
-            }),
+            None => Err(FolderError::new(&file, "no object class of cn=config")),
         });
         let mut child = match read {
             Ok(child) => child,
@@ -352,13 +275,10 @@ fn read_children(
 }
 
 fn read_node(file: &Path, notices: &mut Vec<Notice>) -> Result<Node, FolderError> {
-    let text = fs::read(file).map_err(|error| failed(file, &error))?;
     let named: Arc<str> = file.display().to_string().into();
-    let wrong = |reason: String| FolderError {
-        file: file.to_owned(),
-        reason,
-    };
-    if !checksum_holds(&text) {
+    let found = entry_files::read(file)?;
+    let wrong = |reason: String| FolderError::new(file, reason);
+    if !found.is_as_written {
         notices.push(Notice {
             location: Source {
                 file: Arc::clone(&named),
@@ -368,24 +288,19 @@ fn read_node(file: &Path, notices: &mut Vec<Notice>) -> Result<Node, FolderError
             kind: NoticeKind::Checksum,
         });
     }
-    let mut reader = Reader::new(text.as_slice(), NoFiles);
-    let record = reader.read().map_err(|error| wrong(error.to_string()))?;
-    let record = record.ok_or_else(|| wrong("holds no entry".to_owned()))?;
-    let RecordKind::Content(attributes) = record.kind else {
-        return Err(wrong("holds a change instead of an entry".to_owned()));
-    };
-    let dn = Dn::parse(base_schema(), &record.dn).map_err(|_| wrong(format!("line {}: invalid DN", record.line)))?;
+    let line = found.line;
+    let dn = Dn::parse(base_schema(), &found.rdn).map_err(|_| wrong(format!("line {line}: invalid DN")))?;
     let mut assertions = dn.leaf_assertions(base_schema());
     let (Some((description, value)), true) = (assertions.pop(), assertions.is_empty()) else {
-        return Err(wrong(format!("line {}: an RDN of one attribute expected", record.line)));
+        return Err(wrong(format!("line {line}: an RDN of one attribute expected")));
     };
-    let name = String::from_utf8(value).map_err(|_| wrong(format!("line {}: the RDN is not UTF-8", record.line)))?;
+    let name = String::from_utf8(value).map_err(|_| wrong(format!("line {line}: the RDN is not UTF-8")))?;
     let location = Source {
         file: named,
-        line: u32::try_from(record.line).unwrap_or(u32::MAX),
+        line: u32::try_from(line).unwrap_or(u32::MAX),
     };
     let naming = base_schema().description_text(&description);
-    Ok(node_of(&naming, &name, attributes, location))
+    Ok(node_of(&naming, &name, found.attributes, location))
 }
 
 fn node_of(naming: &str, name: &str, attributes: Vec<(Vec<u8>, Vec<u8>)>, location: Source) -> Node {
@@ -400,25 +315,4 @@ fn node_of(naming: &str, name: &str, attributes: Vec<(Vec<u8>, Vec<u8>)>, locati
         node.add(&String::from_utf8_lossy(&attribute), value);
     }
     node
-}
-
-/// Whether a file has no checksum, or the right one: that of all behind its line.
-fn checksum_holds(text: &[u8]) -> bool {
-    let Some(at) = text
-        .windows(CHECKSUM.len())
-        .take(256)
-        .position(|window| window == CHECKSUM.as_bytes())
-    else {
-        return true;
-    };
-    let rest = text.get(at + CHECKSUM.len()..).unwrap_or_default();
-    let (sum, body) = match rest.iter().position(|&byte| byte == b'\n') {
-        Some(end) => (
-            rest.get(..end).unwrap_or_default(),
-            rest.get(end + 1..).unwrap_or_default(),
-        ),
-        None => (rest, &[][..]),
-    };
-    let sum = std::str::from_utf8(sum).ok().map(str::trim);
-    sum.and_then(|sum| u32::from_str_radix(sum, 16).ok()) == Some(crc32fast::hash(body))
 }

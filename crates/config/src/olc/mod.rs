@@ -15,8 +15,10 @@ mod text;
 mod tree;
 
 pub use change::{ChangeError, Modification, ModificationKind, Stamps};
-pub use folder::{Folder, FolderComplain, FolderError};
+pub use folder::{Folder, FolderComplain};
 pub use load::{load, survey};
+
+pub use crate::entry_files::FolderError;
 pub use render::render;
 pub use schema::base_schema;
 pub use text::slapd_conf;

@@ -209,6 +209,8 @@ fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configurati
     let name = format!("{{{number}}}{}", settings.kind.name());
     let own: &[&str] = match settings.kind {
         DatabaseKind::Mdb => &["olcMdbConfig"],
+        DatabaseKind::Ldif => &["olcLdifConfig"],
+        DatabaseKind::Null => &["olcNullConfig"],
         DatabaseKind::Frontend => &["olcFrontendConfig"],
         DatabaseKind::Monitor | DatabaseKind::Config => &[],
     };

@@ -6,7 +6,9 @@ use ironbark_model::{Dn, Entry, ResultCode, Schema};
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Configuration, Fate, Handler, Level, Memory, load as load_file, settings, test_schema::with_schema};
+use crate::{
+    Configuration, DatabaseKind, Fate, Handler, Level, Memory, load as load_file, settings, test_schema::with_schema,
+};
 
 fn stamps() -> Stamps {
     Stamps {
@@ -179,7 +181,15 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
         if matches!(row.fate, Fate::Refused(_) | Fate::Obeyed(Handler::Structure)) || row.keywords.is_empty() {
             continue;
         }
-        for example in row.examples {
+        let kinds = match row.level {
+            Level::DatabaseOf(kinds) => kinds,
+            _ => &[DatabaseKind::Mdb],
+        };
+        for (example, kind) in row
+            .examples
+            .iter()
+            .flat_map(|example| kinds.iter().map(move |kind| (example, kind)))
+        {
             let value = if row.is_whole {
                 crate::reader::quote(example)
             } else {
@@ -190,9 +200,11 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
                 Level::Global | Level::BeforeDatabases | Level::Inherited => line,
                 Level::Backend(_) => format!("backend mdb\n{line}"),
                 Level::Overlay(kind) => format!("{DATABASE}overlay {}\n{line}", kind.name()),
-                Level::Database | Level::DatabaseOf(_) => match row.name() {
-                    "suffix" => format!("database mdb\n{line}directory /srv/d\n"),
-                    "directory" => format!("database mdb\nsuffix dc=example,dc=com\n{line}"),
+                Level::Database | Level::DatabaseOf(_) => match (row.name(), *kind) {
+                    ("suffix", _) => format!("database mdb\n{line}directory /srv/d\n"),
+                    ("directory", _) | (_, DatabaseKind::Null) => {
+                        format!("database {}\nsuffix dc=example,dc=com\n{line}", kind.name())
+                    }
                     _ => format!("{DATABASE}{line}"),
                 },
             };

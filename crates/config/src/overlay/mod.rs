@@ -131,12 +131,25 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
             let checked = settings.check(database.suffixes.first());
             checked.map_err(|reason| ConfigError::refused(&overlay.location, reason))?;
         }
-        if overlay.kind() == OverlayKind::Sssvlv && !overlay.is_disabled {
-            notices.push(Notice {
-                location: overlay.location.clone(),
-                text: "overlay sssvlv: the virtual list view control is not built yet".to_owned(),
-                kind: NoticeKind::Statement,
-            });
+        let notice = |text: String| Notice {
+            location: overlay.location.clone(),
+            text,
+            kind: NoticeKind::Statement,
+        };
+        match (database.kind, overlay.kind()) {
+            _ if overlay.is_disabled => {}
+            (_, OverlayKind::Sssvlv) => {
+                notices.push(notice(
+                    "overlay sssvlv: the virtual list view control is not built yet".to_owned(),
+                ));
+            }
+            (DatabaseKind::Null, OverlayKind::Memberof | OverlayKind::Refint | OverlayKind::Unique) => {
+                let kind = overlay.kind().name();
+                notices.push(notice(format!(
+                    "overlay {kind}: a null database has no entries that it could act on"
+                )));
+            }
+            _ => {}
         }
     }
     let missing = missing_indexes(database, schema);

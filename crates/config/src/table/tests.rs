@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The directives of slapd.conf(5), slapd-mdb(5), slapd-bdb(5), slapo-memberof(5), slapo-auditlog(5), slapo-refint(5),
-/// slapo-unique(5) and slapo-sssvlv(5) of 2.4 to 2.7.
+/// slapo-unique(5), slapo-sssvlv(5), slapd-null(5) and slapd-ldif(5) of 2.4 to 2.7.
 const DIRECTIVES: &str = "access add_content_acl allow argsfile attributeoptions attributetype authid-rewriteengine \
     authid-rewritecontext authid-rewriterule authid-rewritemap authz-policy authz-regexp backend concurrency conn_max_pending \
     conn_max_pending_auth database defaultsearchbase disallow ditcontentrule extra_attrs gentlehup hidden idletimeout include \
@@ -32,7 +32,7 @@ const DIRECTIVES: &str = "access add_content_acl allow argsfile attributeoptions
     idlcachesize linearindex lockdetect shm_key memberof-addcheck memberof-dangling memberof-dangling-error memberof-dn \
     memberof-group-oc memberof-member-ad memberof-memberof-ad memberof-refint auditlog auditlognonblocking refint_attributes \
     refint_nothing refint_modifiersname unique_uri unique_base unique_ignore unique_attributes unique_strict sssvlv-max \
-    sssvlv-maxkeys sssvlv-maxperconn";
+    sssvlv-maxkeys sssvlv-maxperconn bind dosearch";
 
 /// The attributes of cn=config for them.
 const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAttributeOptions olcAttributeTypes \
@@ -58,7 +58,7 @@ const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAt
     olcMemberOfDangling olcMemberOfDanglingError olcMemberOfGroupOC olcMemberOfMemberAD olcMemberOfMemberOfAD \
     olcMemberOfRefInt olcMemberOfReverse olcAuditlogFile olcAuditlogNonBlocking olcRefintAttribute olcRefintNothing \
     olcRefintModifiersName olcUniqueURI olcUniqueBase olcUniqueIgnore olcUniqueAttribute olcUniqueStrict \
-    olcSssVlvMax olcSssVlvMaxKeys olcSssVlvMaxPerConn";
+    olcSssVlvMax olcSssVlvMaxKeys olcSssVlvMaxPerConn olcDbBindAllowed olcDbDoSearch";
 
 #[test]
 fn every_directive_and_attribute_has_a_row() {
@@ -248,7 +248,7 @@ fn a_general_row_comes_before_a_database_row_and_the_last_overlay_before_the_fir
     assert_eq!(find("SIZELIMIT", place, &[]).unwrap().level, Level::Inherited);
     assert_eq!(
         find("maxsize", place, &[]).unwrap().level,
-        Level::DatabaseOf(DatabaseKind::Mdb)
+        Level::DatabaseOf(&[DatabaseKind::Mdb])
     );
     assert_eq!(
         find("auditlog", place, &[]).unwrap().level,

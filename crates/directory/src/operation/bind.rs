@@ -135,6 +135,12 @@ fn check_name(
     }
     if let Some(context) = configuration.context_of(dn) {
         context.check_bind(true, origin)?;
+        if context.settings.null.bind {
+            return Ok(Verdict::Accepted(Identity {
+                dn: dn.clone(),
+                authentication_dn: None,
+            }));
+        }
     }
     let Some((name, root_password)) = root_password(configuration, dn) else {
         let (name, stored) = entry_passwords(scratch, configuration, origin, dn)?;

@@ -83,6 +83,7 @@ fn outcome(
                 .ok_or_else(|| OperationError::no_such_object(String::new()))?;
             comparison.with(context, entry)
         }
+        Backend::Null { .. } => super::null::refuse_assertion(controls).map(|()| false),
         Backend::Stored { .. } => {
             let Some(snapshot) = scratch.take_snapshot(context)? else {
                 return Err(OperationError::code(ResultCode::NO_SUCH_OBJECT));

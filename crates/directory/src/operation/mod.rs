@@ -31,6 +31,7 @@ pub(crate) mod in_memory;
 pub mod modification;
 pub mod modify;
 pub mod modify_dn;
+pub(crate) mod null;
 pub mod password_modify;
 pub mod pretty;
 mod read_entry;

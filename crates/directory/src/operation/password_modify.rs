@@ -40,6 +40,11 @@ impl SetPassword {
         &self.dn
     }
 
+    /// The password that the server made.
+    pub(crate) fn generated(&self) -> Option<&[u8]> {
+        self.generated.as_deref()
+    }
+
     /// The same under another schema.
     pub(crate) fn under(&self, schema: &Schema) -> Result<Self, OperationError> {
         Ok(Self {
@@ -141,11 +146,15 @@ fn refuse_referral(
     dn: &Dn,
     controls: &RequestControls<'_>,
 ) -> Result<(), OperationError> {
-    let Backend::Stored { database, .. } = &context.backend else {
-        return Err(OperationError::new(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "operation not supported for current user",
-        ));
+    let database = match &context.backend {
+        Backend::Stored { database, .. } => database,
+        Backend::Null { .. } => return Ok(()),
+        Backend::Virtual { .. } | Backend::Frontend => {
+            return Err(OperationError::new(
+                ResultCode::UNWILLING_TO_PERFORM,
+                "operation not supported for current user",
+            ));
+        }
     };
     if controls.manage_dsa_it.is_some() {
         return Ok(());

@@ -1,18 +1,20 @@
 //! Before the swap: everything that the new configuration has and the current one has not.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, mpsc::channel},
 };
 
 use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_model::Schema;
 use ironbark_runtime::spawn_named;
 
 use super::{Live, Planned, Running, Source, failed};
 use crate::{
     Configuration, Context, Directory, OpenError,
     context::Backend,
-    open,
+    ldif::LdifFiles,
+    open::{self, OpenDatabase},
     overlay::{Overlay, Pipeline},
     tree::VirtualContext,
     writer,
@@ -30,7 +32,7 @@ pub(super) fn plan(
     let numbered = std::iter::once(&read.config).chain(&read.databases).zip(0..);
     for (settings, number) in numbered.filter(|(settings, _)| !settings.disabled) {
         let source = match settings.kind {
-            DatabaseKind::Mdb => {
+            DatabaseKind::Mdb | DatabaseKind::Ldif => {
                 let source = stored(directory, live, read, settings, made)?;
                 let is_twice = planned.iter().any(|other| match (&other.source, &source) {
                     (Source::Kept(one), Source::Kept(other)) => one == other,
@@ -41,6 +43,7 @@ pub(super) fn plan(
                 }
                 source
             }
+            DatabaseKind::Null => Source::Null,
             DatabaseKind::Monitor | DatabaseKind::Config | DatabaseKind::Frontend => {
                 match tree(directory, current, settings) {
                     Some(tree) => Source::Tree(tree),
@@ -62,16 +65,21 @@ pub(super) fn plan(
 }
 
 fn serves_two(settings: &DatabaseConfig) -> OpenError {
-    let (place, directory) = (&settings.location, settings.mdb.directory.display());
+    let (place, directory) = (&settings.location, settings.directory.display());
     OpenError::Configuration(format!(
         "{}: line {}: directory \"{directory}\" is that of another database already",
         place.file, place.line
     ))
 }
 
-/// The directory without symbolic links, as far as it exists.
-fn canonical(directory: &Path) -> PathBuf {
-    directory.canonicalize().unwrap_or_else(|_| directory.to_owned())
+/// See [`Running`].
+fn place(settings: &DatabaseConfig, schema: &Schema) -> PathBuf {
+    let directory = &settings.directory;
+    let directory = directory.canonicalize().unwrap_or_else(|_| directory.clone());
+    match settings.kind {
+        DatabaseKind::Ldif => directory.join(LdifFiles::new(settings, schema).top(schema)),
+        _ => directory,
+    }
 }
 
 /// The database that runs already, one that is still open for operations that began before it was removed, or a new one.
@@ -82,23 +90,29 @@ fn stored(
     settings: &DatabaseConfig,
     made: &mut Vec<Running>,
 ) -> Result<Source, OpenError> {
-    let path = canonical(&settings.mdb.directory);
-    if let Some(at) = live.running.iter().position(|running| running.directory == path) {
+    let path = place(settings, &read.schema);
+    if let Some(at) = live.running.iter().position(|running| running.place == path) {
         return Ok(Source::Kept(at));
     }
-    if made.iter().any(|new| new.directory == path) {
+    if made.iter().any(|new| new.place == path) {
         return Err(serves_two(settings));
     }
-    let former = live.closed.iter().find(|(closed, _)| *closed == path);
+    // Of ldif, the files may have changed since.
+    let is_ldif = settings.kind == DatabaseKind::Ldif;
+    let former = live.closed.iter().find(|(closed, _)| !is_ldif && *closed == path);
     let taken_up = former.and_then(|(_, closed)| closed.take_up(&read.schema, &settings.suffixes));
-    let database = match taken_up {
+    let opened = match taken_up {
         Some(database) => {
             let database = database.map_err(|source| failed(settings, source))?;
             let indexes = open::options(settings).indexes;
             database
                 .define_indexes(&indexes)
                 .map_err(|source| failed(settings, source))?;
-            database
+            OpenDatabase {
+                database,
+                files: None,
+                lock: None,
+            }
         }
         None => open::database(settings, &read.schema)?,
     };
@@ -110,8 +124,10 @@ fn stored(
     let thread = spawn_named(&name, move || writer::run_stored(&for_writer, &its_first, &orders))
         .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
     made.push(Running {
-        directory: path,
-        database: Arc::new(database),
+        place: path,
+        database: Arc::new(opened.database),
+        files: opened.files.map(Arc::new),
+        _lock: opened.lock,
         cache,
         writer,
         thread,
@@ -131,7 +147,7 @@ fn tree(directory: &Directory, current: &Configuration, settings: &DatabaseConfi
         .find(same)
         .and_then(|context| match &context.backend {
             Backend::Virtual { tree, .. } => Some(Arc::clone(tree)),
-            Backend::Stored { .. } | Backend::Frontend => None,
+            Backend::Stored { .. } | Backend::Null { .. } | Backend::Frontend => None,
         });
     kept.or_else(|| (directory.factories().trees)(settings))
 }
@@ -149,6 +165,9 @@ fn former<'c>(
             .get(*at)
             .is_some_and(|running| running.cache == context.cache),
         Source::New(_) => false,
+        Source::Null => {
+            context.settings.kind == settings.kind && context.settings.suffixes.first() == settings.suffixes.first()
+        }
         Source::Tree(_) => context.settings.kind == settings.kind,
     })
 }
@@ -175,7 +194,7 @@ fn overlays(
     let mut overlays: Vec<Arc<dyn Overlay>> = Vec::new();
     // Those of the frontend stand before those of each database.
     let global = match settings.kind {
-        DatabaseKind::Mdb => read.frontend.overlays.as_slice(),
+        kind if kind.has_suffix() => read.frontend.overlays.as_slice(),
         _ => &[],
     };
     for overlay in settings.overlays.iter().chain(global) {

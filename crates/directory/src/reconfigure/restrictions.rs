@@ -49,7 +49,7 @@ impl Restricted {
 }
 
 fn identity(settings: &DatabaseConfig) -> (DatabaseKind, PathBuf) {
-    (settings.kind, settings.mdb.directory.clone())
+    (settings.kind, settings.directory.clone())
 }
 
 fn configured(settings: &DatabaseConfig) -> (bool, Restrict) {

@@ -58,7 +58,7 @@ pub(super) fn go_over(
     }
     for running in gone {
         running.writer.close(REMOVED);
-        live.closed.push((running.directory.clone(), running.database.closed()));
+        live.closed.push((running.place.clone(), running.database.closed()));
         running.end();
     }
     Ok(())
@@ -142,6 +142,7 @@ fn contexts(
                 database: Arc::clone(database),
                 writer: running.writer.clone(),
                 referrals: ReferralPresence::default(),
+                files: running.files.clone(),
             };
             (backend, cache)
         };
@@ -151,6 +152,10 @@ fn contexts(
                 .get(at)
                 .map(|running| stored(running, others.get(at).and_then(Option::as_ref))),
             Source::New(at) => made.get(at).map(|running| stored(running, None)),
+            Source::Null => {
+                let writer = directory.trees().clone();
+                Some((Backend::Null { writer }, 0))
+            }
             Source::Tree(tree) => {
                 let writer = directory.trees().clone();
                 Some((Backend::Virtual { tree, writer }, 0))

@@ -263,7 +263,7 @@ impl SearchRun {
         }
         let refreshed = match &context.backend {
             Backend::Virtual { tree, .. } => tree.refreshed(&configuration, entry, self.sent_now()),
-            Backend::Stored { .. } | Backend::Frontend => None,
+            Backend::Stored { .. } | Backend::Null { .. } | Backend::Frontend => None,
         };
         let entry = refreshed.as_ref().unwrap_or(entry);
         let source = Source::Memory(entry);

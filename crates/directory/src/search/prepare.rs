@@ -22,7 +22,7 @@ use crate::{
     access::{self, Subject, WriteCheck},
     context::Backend,
     dn_cache::DnCache,
-    operation::{check_assertion, check_assertion_on_record},
+    operation::{check_assertion, check_assertion_on_record, null},
     referral,
     worker::{LastBase, Scratch},
 };
@@ -107,7 +107,9 @@ fn prepare_below(
         DerefAliases::FindingBaseObject | DerefAliases::Always
     );
     add_targets(scratch, run, configuration, context, base, scope, deref_base)?;
-    if let Some(control) = &controls.assertion {
+    if matches!(context.backend, Backend::Null { .. }) {
+        null::refuse_assertion(controls)?;
+    } else if let Some(control) = &controls.assertion {
         check_base(run, configuration, &control.value.0)?;
     }
     if scope != Scope::Base && !run.options.manage_dsa_it && run.has_referral_entries()? {
@@ -261,6 +263,15 @@ fn add_targets(
             let entries = tree.entries(configuration);
             let target = memory_target(run, configuration, context, &entries, base, scope)?;
             run.targets.push_back(target);
+            Ok(())
+        }
+        Backend::Null { .. } => {
+            if let Some(suffix) = context.suffixes().first().filter(|_| context.settings.null.do_search) {
+                let entries = null::entry_of_search(configuration, suffix);
+                run.filter.compile(&configuration.schema, &Filter::And(Vec::new()));
+                let target = Target::memory(Arc::clone(context), entries, suffix.clone(), Scope::Base);
+                run.targets.push_back(target);
+            }
             Ok(())
         }
         Backend::Stored { .. } => {

@@ -10,10 +10,11 @@ use std::{
     time::Duration,
 };
 
-use ironbark_store::{Database, StoreError, WriteTransaction};
+use ironbark_model::ResultCode;
+use ironbark_store::{Database, WriteTransaction};
 
 use super::{Job, Order, Outcome, Queued, Served, begin, conclude, end_sequence, flusher::Flusher, indexing::Indexing};
-use crate::{Directory, OperationError, operation::Executed, respond::Success};
+use crate::{Directory, OperationError, context::Backend, ldif::LdifError, operation::Executed, respond::Success};
 
 /// Operations that share one commit at most, so that the first is not kept waiting for ever.
 const GROUP_LIMIT: usize = 1_024;
@@ -32,7 +33,7 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
         let (mut end, mut is_busy) = (None, false);
         match receive(orders, patience) {
             Ok(first) => {
-                end = gather(first, orders, &mut group);
+                end = gather(first, orders, &mut group, group_limit(&served));
                 let octets: usize = group.iter().map(|queued| queued.job.request.size()).sum();
                 is_busy = !group.is_empty();
                 if is_busy {
@@ -69,7 +70,10 @@ fn finish(served: &Served, database: &Database) {
         .context
         .overlays
         .close_except(&crate::overlay::Pipeline::default());
-    if let Err(error) = database.sync() {
+    // A working copy is gone with the process.
+    if !has_files(served)
+        && let Err(error) = database.sync()
+    {
         tracing::error!(target: "any", "flushing a database: {error}");
     }
 }
@@ -88,15 +92,24 @@ fn receive(orders: &Receiver<Order>, patience: Duration) -> Result<Order, RecvTi
     orders.recv_timeout(patience)
 }
 
+/// A change of files is a change on its own.
+fn group_limit(served: &Served) -> usize {
+    if has_files(served) { 1 } else { GROUP_LIMIT }
+}
+
+fn has_files(served: &Served) -> bool {
+    matches!(&served.context.backend, Backend::Stored { files: Some(_), .. })
+}
+
 /// Gathers what waits into a group; another kind of order ends it and is given back.
-fn gather(first: Order, orders: &Receiver<Order>, group: &mut Vec<Queued>) -> Option<Order> {
+fn gather(first: Order, orders: &Receiver<Order>, group: &mut Vec<Queued>, limit: usize) -> Option<Order> {
     let mut next = first;
     loop {
         match next {
             Order::Job(queued) => group.push(*queued),
             other => return Some(other),
         }
-        if group.len() >= GROUP_LIMIT {
+        if group.len() >= limit {
             return None;
         }
         next = orders
@@ -141,14 +154,13 @@ fn attempt(
     group: &[Queued],
     settled: &mut [Option<OperationError>],
 ) -> Attempt {
-    let refuse_all = |error: &StoreError, settled: &[Option<OperationError>]| {
-        let error = OperationError::of_store(error);
+    let refuse_all = |error: OperationError, settled: &[Option<OperationError>]| {
         let outcome = |own: &Option<OperationError>| Outcome::Refused(own.clone().unwrap_or_else(|| error.clone()));
         Attempt::Committed(settled.iter().map(outcome).collect())
     };
     let mut transaction = match database.write() {
         Ok(transaction) => transaction,
-        Err(error) => return refuse_all(&error, settled),
+        Err(error) => return refuse_all(error.into(), settled),
     };
     let mut outcomes = Vec::with_capacity(group.len());
     let mut changed = false;
@@ -173,10 +185,56 @@ fn attempt(
             }
         }
     }
-    if changed && let Err(error) = transaction.commit() {
-        return refuse_all(&error, settled);
+    if !changed {
+        return Attempt::Committed(outcomes);
+    }
+    if let Err(error) = write_files(served, &transaction, &outcomes) {
+        return refuse_all(error, settled);
+    }
+    if let Err(error) = transaction.commit() {
+        write_files_back(served, database, &outcomes);
+        return refuse_all(error.into(), settled);
     }
     Attempt::Committed(outcomes)
+}
+
+/// Writes the files of an ldif database.
+fn write_files(
+    served: &Served,
+    transaction: &WriteTransaction<'_>,
+    outcomes: &[Outcome],
+) -> Result<(), OperationError> {
+    let Backend::Stored { files: Some(files), .. } = &served.context.backend else {
+        return Ok(());
+    };
+    for outcome in outcomes {
+        if let Outcome::Done(_, executed) = outcome {
+            files.write(&transaction.view(), &executed.record).map_err(|error| {
+                tracing::error!(target: "any", "writing the files of a database: {error}");
+                OperationError::new(
+                    ResultCode::OTHER,
+                    "internal error (the file of an entry cannot be written)",
+                )
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The working copy could not follow: a full disk.
+fn write_files_back(served: &Served, database: &Database, outcomes: &[Outcome]) {
+    let Backend::Stored { files: Some(files), .. } = &served.context.backend else {
+        return;
+    };
+    for outcome in outcomes {
+        if let Outcome::Done(_, executed) = outcome {
+            let snapshot = database.snapshot().map_err(LdifError::from);
+            let taken_back = snapshot.and_then(|snapshot| files.write_back(&snapshot.view(), &executed.record));
+            if let Err(error) = taken_back {
+                tracing::error!(target: "any", "files of a database say what was refused, until it is started again: {error}");
+            }
+        }
+    }
 }
 
 /// An operation was refused; `dirty` if the transaction holds some of its effects.

@@ -1,4 +1,4 @@
-//! The thread `config`: executes the changes of all trees in memory, one after the other.
+//! The thread `config`: executes the changes of all trees in memory, and those of null databases, one after the other.
 
 use std::sync::{Arc, mpsc::Receiver};
 
@@ -18,7 +18,10 @@ pub(crate) fn run(directory: &Arc<Directory>, orders: &Receiver<Order>) {
         let now = directory.configuration();
         if !Arc::ptr_eq(&now, &last) {
             for former in trees(&last) {
-                let next = trees(&now).find(|next| next.settings.kind == former.settings.kind);
+                let next = trees(&now).find(|next| {
+                    let (next, former) = (&next.settings, &former.settings);
+                    next.kind == former.kind && next.suffixes.first() == former.suffixes.first()
+                });
                 let none = Pipeline::default();
                 former.overlays.close_except(next.map_or(&none, |next| &next.overlays));
             }
@@ -35,7 +38,7 @@ fn trees(configuration: &Configuration) -> impl Iterator<Item = &Arc<Context>> {
     configuration
         .contexts
         .iter()
-        .filter(|context| matches!(context.backend, Backend::Virtual { .. }))
+        .filter(|context| matches!(context.backend, Backend::Virtual { .. } | Backend::Null { .. }))
 }
 
 fn serve(directory: &Arc<Directory>, queued: Queued) {

@@ -110,7 +110,7 @@ fn add_database(tree: &mut Tree<'_>, configuration: &Configuration, context: &Co
     tree.add(&[&name, "Databases"], class, |node| {
         let stat = context
             .database()
-            .filter(|_| context.settings.monitoring)
+            .filter(|_| context.settings.monitoring && context.settings.kind == DatabaseKind::Mdb)
             .and_then(|database| database.stat().ok());
         if stat.is_some() {
             node.set("objectClass", "olmMDBDatabase");
@@ -226,7 +226,7 @@ fn restrictions(node: &mut Node<'_>, context: &Context) {
 
 /// The directory as slapd names it: absolute, with a separator at its end.
 fn directory_of(context: &Context) -> String {
-    let directory = &context.settings.mdb.directory;
+    let directory = &context.settings.directory;
     let path = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
     format!("{}/", path.display().to_string().trim_end_matches('/'))
 }

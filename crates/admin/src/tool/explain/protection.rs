@@ -148,7 +148,7 @@ fn files(subject: &Subject, findings: &mut Findings) {
                 |statement| subject.place(&statement.line.location),
             )
         };
-        let directory = &database.mdb.directory;
+        let directory = &database.directory;
         let file = directory.join("data.mdb");
         if is_readable_by_others(&file) {
             let reason = format!(

@@ -17,7 +17,7 @@ use std::{
     sync::Arc,
 };
 
-use ironbark_directory::stamp::StampBlock;
+use ironbark_directory::{open::OpenDatabase, stamp::StampBlock};
 use ironbark_ldif::{FileResolver, Reader, Resolver as _};
 use ironbark_runtime::available_cores;
 use ironbark_store::{Database, StoreError};
@@ -144,12 +144,12 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
             Opened::Nothing
         } else {
             let made = Opened::new(database, chosen.schema(), settings.memory_limit, options.quick);
-            adopt(database);
+            owner::adopt_database(database, "slapadd");
             made.map_err(|error| format!("slapadd: could not open database: {error}"))?
         };
         preparers.push(match &one {
             Opened::Bulk(builder) => Some(builder.preparers()),
-            Opened::Database(_) | Opened::Nothing => None,
+            Opened::Database(_) | Opened::Files(_) | Opened::Nothing => None,
         });
         opened.push(one);
     }
@@ -172,7 +172,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         let sinks = builders
             .into_iter()
             .zip(databases.iter())
-            .map(|(builder, database)| sink(builder, database.as_deref()));
+            .map(|(builder, written)| sink(builder, written));
         let mut load = Load {
             options,
             plan: Arc::clone(&plan),
@@ -185,7 +185,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
         load.run(pipeline).and_then(|()| load.finish())
     };
     for (_, database) in plan.chosen.databases().filter(|_| !options.dry_run) {
-        adopt(database);
+        owner::adopt_database(database, "slapadd");
     }
     let (complete, csns) = result?;
     if settings.load.writes_context_csn && !options.dry_run {
@@ -196,27 +196,40 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
 }
 
 type Builders = Vec<Option<Box<ironbark_store::BulkBuilder>>>;
-type Databases = Vec<Option<Box<Database>>>;
+type Databases = Vec<Written>;
+
+/// What is written in transactions.
+enum Written {
+    Store(Box<Database>),
+    Files(Box<OpenDatabase>),
+    Nothing,
+}
 
 /// Builders move, databases are borrowed.
 fn sinks(opened: Vec<Opened>) -> (Builders, Databases) {
     let split = opened.into_iter().map(|one| match one {
-        Opened::Bulk(builder) => (Some(builder), None),
-        Opened::Database(database) => (None, Some(database)),
-        Opened::Nothing => (None, None),
+        Opened::Bulk(builder) => (Some(builder), Written::Nothing),
+        Opened::Database(database) => (None, Written::Store(database)),
+        Opened::Files(opened) => (None, Written::Files(opened)),
+        Opened::Nothing => (None, Written::Nothing),
     });
     split.unzip()
 }
 
-fn sink(bulk: Option<Box<ironbark_store::BulkBuilder>>, database: Option<&Database>) -> Sink<'_> {
-    match (bulk, database) {
+fn sink(bulk: Option<Box<ironbark_store::BulkBuilder>>, written: &Written) -> Sink<'_> {
+    match (bulk, written) {
         (Some(builder), _) => Sink::Bulk(builder),
-        (None, Some(database)) => Sink::Transaction {
+        (None, Written::Store(database)) => Sink::Transaction {
             database,
             open: None,
             pending: 0,
         },
-        (None, None) => Sink::Nothing,
+        (None, Written::Files(opened)) => Sink::Files {
+            opened,
+            open: None,
+            loaded: Vec::new(),
+        },
+        (None, Written::Nothing) => Sink::Nothing,
     }
 }
 
@@ -233,16 +246,6 @@ fn open_input(options: &Options) -> Result<(Box<dyn Read + Send>, Option<u64>), 
                 .map(|found| found.len());
             Ok((Box::new(file), total))
         }
-    }
-}
-
-fn adopt(database: &ironbark_config::DatabaseConfig) {
-    let directory = &database.mdb.directory;
-    if let Err(error) = owner::adopt(directory) {
-        eprintln!(
-            "slapadd: {}: the files could not be given to the owner of the directory: {error}",
-            directory.display()
-        );
     }
 }
 
@@ -383,13 +386,13 @@ impl Load<'_> {
                 text.push_str("\n  entry: ");
                 text.push_str(name);
             }
-            if self.options.keep_going == 0 {
+            if self.options.keep_going == 0 || !self.sinks.iter().all(Sink::keeps_places) {
                 return Err(format!("{text}\nslapadd: nothing has been added"));
             }
             self.progress.line(&text);
         }
         for sink in std::mem::take(&mut self.sinks) {
-            sink.finish().map_err(failed)?;
+            sink.finish().map_err(|error| format!("slapadd: {error}"))?;
         }
         Ok((missing.is_empty(), std::mem::take(&mut self.csns)))
     }

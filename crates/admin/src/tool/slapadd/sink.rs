@@ -1,11 +1,11 @@
 //! Where entries go: a bulk build of an empty database, transactions on one that has entries, or nowhere.
 
-use std::sync::Arc;
+use std::{error::Error, sync::Arc};
 
-use ironbark_config::DatabaseConfig;
-use ironbark_directory::open;
+use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_directory::open::{self, OpenDatabase};
 use ironbark_model::Schema;
-use ironbark_store::{BulkBuilder, Database, StoreError, WriteTransaction};
+use ironbark_store::{BulkBuilder, Database, EntryId, StoreError, WriteTransaction};
 
 use super::record::{Content, Ready};
 
@@ -15,7 +15,9 @@ pub(super) enum Opened {
     Bulk(Box<BulkBuilder>),
     /// It has entries, or is in use.
     Database(Box<Database>),
-    /// `-u`.
+    /// Its entries are in files.
+    Files(Box<OpenDatabase>),
+    /// `-u`, or a database that keeps nothing.
     Nothing,
 }
 
@@ -26,6 +28,12 @@ pub(super) enum Sink<'d> {
         database: &'d Database,
         open: Option<Box<WriteTransaction<'d>>>,
         pending: usize,
+    },
+    /// One transaction, so that the files are made of all or of none.
+    Files {
+        opened: &'d OpenDatabase,
+        open: Option<Box<WriteTransaction<'d>>>,
+        loaded: Vec<EntryId>,
     },
     Nothing,
 }
@@ -43,14 +51,20 @@ impl Opened {
         schema: &Arc<Schema>,
         memory: usize,
         quick: bool,
-    ) -> Result<Self, StoreError> {
+    ) -> Result<Self, Box<dyn Error>> {
+        if settings.kind == DatabaseKind::Null {
+            return Ok(Self::Nothing);
+        }
+        if settings.kind == DatabaseKind::Ldif {
+            return Ok(Self::Files(Box::new(open::database(settings, schema)?)));
+        }
         let mut options = open::options(settings);
         options.no_sync |= quick;
         match BulkBuilder::new(options.clone(), Arc::clone(schema), memory) {
             Ok(builder) => Ok(Self::Bulk(Box::new(builder))),
             // It has entries or is in use; what else may be wrong is told by the usual way of opening.
             Err(StoreError::Format(_)) => Ok(Self::Database(Box::new(Database::open(options, Arc::clone(schema))?))),
-            Err(error) => Err(error),
+            Err(error) => Err(error.into()),
         }
     }
 }
@@ -86,7 +100,19 @@ impl Sink<'_> {
                 }
                 result.map(Some)
             }
-            (Self::Transaction { .. }, Content::Prepared(_)) | (Self::Nothing, _) => Ok(None),
+            (Self::Files { opened, open, loaded }, Content::Plain(entry)) => {
+                let mut transaction = match open.take() {
+                    Some(transaction) => transaction,
+                    None => Box::new(opened.database.write()?),
+                };
+                let result = transaction.load(entry);
+                if matches!(result, Ok(_) | Err(StoreError::Inapplicable(_))) {
+                    *open = Some(transaction);
+                }
+                loaded.extend(result.as_ref().ok());
+                result.map(Some)
+            }
+            (Self::Transaction { .. } | Self::Files { .. }, Content::Prepared(_)) | (Self::Nothing, _) => Ok(None),
         }
     }
 
@@ -101,7 +127,12 @@ impl Sink<'_> {
             Self::Transaction {
                 open: Some(transaction),
                 ..
+            }
+            | Self::Files {
+                open: Some(transaction),
+                ..
             } => transaction.missing_superiors(limit),
+            Self::Files { open: None, .. } => Ok(Vec::new()),
             Self::Transaction {
                 database, open: None, ..
             } => database.write()?.missing_superiors(limit),
@@ -109,15 +140,31 @@ impl Sink<'_> {
         }
     }
 
+    /// Whether an entry can be there before its superior.
+    pub(super) fn keeps_places(&self) -> bool {
+        !matches!(self, Self::Files { .. })
+    }
+
     /// Makes what was loaded durable and visible. Places of missing superiors are kept.
-    pub(super) fn finish(self) -> Result<(), StoreError> {
+    pub(super) fn finish(self) -> Result<(), Box<dyn Error>> {
         match self {
-            Self::Bulk(builder) => builder.finish_with_places(),
+            Self::Bulk(builder) => Ok(builder.finish_with_places()?),
+            Self::Files {
+                opened,
+                open: Some(transaction),
+                loaded,
+            } => {
+                if let Some(files) = &opened.files {
+                    files.store(&transaction.view(), loaded.into_iter())?;
+                }
+                Ok(transaction.commit()?)
+            }
+            Self::Files { open: None, .. } => Ok(()),
             Self::Transaction { database, open, .. } => {
                 if let Some(transaction) = open {
                     transaction.commit()?;
                 }
-                database.sync()
+                Ok(database.sync()?)
             }
             Self::Nothing => Ok(()),
         }

@@ -158,21 +158,10 @@ pub(crate) fn open_to_read(
     chosen: &Chosen,
     program: &str,
 ) -> Result<Option<Database>, String> {
-    let mut options = open::options(settings);
-    options.read_only = true;
-    let data = options.directory.join("data.mdb");
-    if std::fs::metadata(&data).is_ok_and(|found| found.len() == 0) {
-        return Ok(None);
-    }
-    let database = Database::open(options, chosen.schema().clone());
+    let database = open::to_read(settings, chosen.schema());
     // A reader makes the lock file when there is none.
-    if let Err(error) = owner::adopt(&settings.mdb.directory) {
-        let directory = settings.mdb.directory.display();
-        eprintln!("{program}: {directory}: the files could not be given to the owner of the directory: {error}");
-    }
-    database
-        .map(Some)
-        .map_err(|error| format!("{program}: could not open database: {error}"))
+    owner::adopt_database(settings, program);
+    database.map_err(|error| format!("{program}: could not open database: {error}"))
 }
 
 /// A dump under way.

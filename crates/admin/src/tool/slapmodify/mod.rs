@@ -103,13 +103,7 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
         },
     });
     for (_, database) in chosen.databases() {
-        let path = &database.mdb.directory;
-        if let Err(error) = owner::adopt(path) {
-            eprintln!(
-                "slapmodify: {}: the files could not be given to the owner of the directory: {error}",
-                path.display()
-            );
-        }
+        owner::adopt_database(database, "slapmodify");
     }
     let directory = directory.map_err(|error| format!("slapmodify: {error}"))?;
     let mut session = Session::new(0, Arc::new(peer()));

@@ -1,0 +1,282 @@
+//! `database null`: everything succeeds and nothing is kept, as with Debian's slapd.
+#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
+
+use std::fmt::Write as _;
+
+use ironbark_testkit::{
+    Credentials, Flavor, NormalizedLdif, Server, TestkitError, Tool, assert_same, assert_same_answers,
+};
+
+/// A database that keeps nothing, with these settings, before one that does.
+fn config(settings: &str) -> String {
+    let null = format!(
+        "modulepath /usr/lib/ldap\nmoduleload back_null\ndatabase null\nsuffix \"cn=Nothing, o=Void\"\nsuffix o=second\n\
+         rootdn cn=root,cn=Nothing,o=Void\nrootpw nil\n{settings}\n"
+    );
+    Server::PEOPLE_CONFIG.replace("database mdb", &format!("{null}database mdb"))
+}
+
+const SUFFIX: &str = "dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n";
+
+const ROOT: Credentials<'static> = Credentials::Simple {
+    dn: "cn=root,cn=Nothing,o=Void",
+    password: "nil",
+};
+
+const ANYBODY: Credentials<'static> = Credentials::Simple {
+    dn: "uid=anybody,ou=anywhere,cn=nothing,o=void",
+    password: "anything",
+};
+
+const CHANGES: [&str; 9] = [
+    "dn: cn=x,ou=missing,cn=nothing,o=void\nchangetype: add\nobjectClass: person\ncn: y\n",
+    "dn: cn=x,o=second\nchangetype: add\nobjectClass: person\ncn: x\nsn: x\n",
+    "dn: cn=x,cn=nothing,o=void\nchangetype: add\nobjectClass: person\nnothing: x\n",
+    "dn: cn=x,cn=nothing,o=void\nchangetype: modify\nreplace: sn\nsn: y\n-\ndelete: description\n",
+    "dn: cn=x,cn=nothing,o=void\nchangetype: modify\nreplace: createTimestamp\ncreateTimestamp: 20200101000000Z\n",
+    "dn: cn=x,cn=nothing,o=void\nchangetype: modrdn\nnewrdn: cn=z\ndeleteoldrdn: 1\nnewsuperior: ou=missing,cn=nothing,o=void\n",
+    "dn: cn=x,cn=nothing,o=void\nchangetype: modrdn\nnewrdn: cn=z\ndeleteoldrdn: 1\nnewsuperior: dc=example,dc=com\n",
+    "dn: cn=nothing,o=void\nchangetype: delete\n",
+    "dn: rubbish\nchangetype: delete\n",
+];
+
+#[test]
+fn everything_succeeds_and_nothing_is_found() {
+    assert_same_answers(&config(""), "", |transcript| {
+        transcript.search(&["-s", "base", "-b", "", "namingContexts"])?;
+        for scope in ["base", "one", "sub", "children"] {
+            transcript.search(&["-s", scope, "-b", "cn=x,cn=nothing,o=void"])?;
+        }
+        transcript.search(&["-b", "o=second", "-E", "pr=5/noprompt", "(cn=*)"])?;
+        transcript.search(&["-b", "cn=nothing,o=void", "-e", "!assert=(cn=*)"])?;
+        for change in CHANGES {
+            transcript.client("ldapmodify", &ROOT, &[], change)?;
+            // Who may write at all is not the database's matter.
+            transcript.client("ldapmodify", &Credentials::Anonymous, &[], change)?;
+            transcript.client("ldapmodify", &Credentials::ROOT, &[], change)?;
+        }
+        for extension in ["!preread=*", "postread=cn", "!assert=(cn=x)", "!noop"] {
+            for change in [CHANGES[1], CHANGES[3], CHANGES[5], CHANGES[7]] {
+                transcript.client("ldapmodify", &ROOT, &["-e", extension], change)?;
+            }
+        }
+        for assertion in ["cn:x", "nothing:x", "userPassword:secret"] {
+            transcript.client("ldapcompare", &ROOT, &["cn=x,cn=nothing,o=void", assertion], "")?;
+        }
+        transcript.client(
+            "ldapcompare",
+            &ROOT,
+            &["-e", "!assert=(cn=x)", "cn=x,o=second", "cn:x"],
+            "",
+        )?;
+        transcript.client("ldappasswd", &ROOT, &["-s", "new", "cn=x,cn=nothing,o=void"], "")?;
+        transcript.client(
+            "ldappasswd",
+            &ROOT,
+            &["-a", "old", "-s", "new", "cn=x,cn=nothing,o=void"],
+            "",
+        )?;
+        for program in ["ldapwhoami", "ldapsearch"] {
+            transcript.client(program, &ROOT, &[], "")?;
+            transcript.client(program, &ANYBODY, &[], "")?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn bind_lets_anybody_in_and_dosearch_finds_the_suffix() {
+    assert_same_answers(&config("bind on\ndosearch on"), "", |transcript| {
+        transcript.client("ldapwhoami", &ROOT, &[], "")?;
+        transcript.client("ldapwhoami", &ANYBODY, &[], "")?;
+        transcript.client("ldapmodify", &ANYBODY, &[], CHANGES[0])?;
+        let elsewhere = Credentials::Simple {
+            dn: "uid=anybody,dc=example,dc=com",
+            password: "anything",
+        };
+        transcript.client("ldapwhoami", &elsewhere, &[], "")?;
+        for scope in ["base", "one", "sub", "children"] {
+            for filter in ["(objectClass=*)", "(sn=never)"] {
+                transcript.search(&["-s", scope, "-b", "cn=x,cn=nothing,o=void", filter])?;
+            }
+        }
+        transcript.search(&["-b", "o=second", "(cn=*)", "cn"])?;
+        transcript.search(&["-b", "cn=nothing,o=void", "-A"])?;
+        Ok(())
+    });
+    let rules = "dosearch on\naccess to dn.base=cn=nothing,o=void by anonymous none by * read";
+    assert_same_answers(&config(rules), "", |transcript| {
+        transcript.search(&["-b", "cn=nothing,o=void"])?;
+        transcript.root_search(&["-b", "cn=nothing,o=void"])
+    });
+}
+
+#[test]
+fn read_only_and_restrictions_hold() {
+    assert_same_answers(&config("readonly on\nrestrict search"), "", |transcript| {
+        transcript.client("ldapmodify", &ROOT, &[], CHANGES[0])?;
+        transcript.client("ldapmodify", &ROOT, &[], CHANGES[7])?;
+        transcript.search(&["-b", "cn=nothing,o=void"])
+    });
+}
+
+#[test]
+fn tools_find_nothing_and_load_into_nothing() {
+    assert_same(|flavor| -> Result<String, TestkitError> {
+        let server = Server::prepare(flavor, &config(""))?;
+        server.tool(Tool::Add, &["-n", "2"], SUFFIX)?.success()?;
+        let mut text = String::new();
+        let entry = "dn: cn=nothing,o=void\nobjectClass: applicationProcess\ncn: nothing\n";
+        for (tool, arguments, input) in [
+            (Tool::Add, &["-n", "1"][..], entry),
+            (Tool::Cat, &["-n", "1"], ""),
+            (Tool::Cat, &["-b", "o=second"], ""),
+            (Tool::Index, &["-n", "1"], ""),
+            (Tool::Schema, &["-n", "1"], ""),
+        ] {
+            let outcome = server.tool(tool, arguments, input)?;
+            writeln!(
+                text,
+                "{tool:?} {arguments:?} = {:?}\n{}",
+                outcome.code(),
+                outcome.stdout
+            )
+            .unwrap();
+        }
+        server.tool(Tool::Test, &[], "")?.success()?;
+        Ok(text)
+    });
+}
+
+#[test]
+fn an_overlay_hears_of_what_is_not_kept() {
+    for flavor in Flavor::ALL {
+        let text = config("moduleload auditlog\noverlay auditlog\nauditlog {dir}/audit.ldif")
+            .replace("moduleload auditlog\n", "");
+        let text = text.replace("moduleload back_null\n", "moduleload back_null\nmoduleload auditlog\n");
+        let server = Server::start(flavor, &text).unwrap();
+        let outcome = server.client("ldapmodify", &ROOT, &[], CHANGES[3]).unwrap();
+        outcome.success().unwrap();
+        let log = server.layout().read("audit.ldif").unwrap();
+        assert!(
+            log.contains("dn: cn=x,cn=nothing,o=void\nchangetype: modify\nreplace: sn\nsn: y\n-\n"),
+            "{log}"
+        );
+    }
+}
+
+#[test]
+fn overlays_that_need_entries_are_told_to_have_none() {
+    let server = Server::prepare(Flavor::Ironbark, &config("overlay memberof")).unwrap();
+    let outcome = server.tool(Tool::Test, &["-u", "-v"], "").unwrap();
+    assert!(
+        outcome
+            .stderr
+            .contains("overlay memberof: a null database has no entries"),
+        "{outcome:?}"
+    );
+    let refused = config("subordinate\ndosearch on");
+    let server = Server::prepare(Flavor::Ironbark, &refused).unwrap();
+    let outcome = server.tool(Tool::Test, &["-u"], "").unwrap().expect_code(1).unwrap();
+    assert!(
+        outcome
+            .stderr
+            .contains("dosearch cannot be had in a subordinate database"),
+        "{outcome:?}"
+    );
+}
+
+const ADMINISTRATOR: Credentials<'static> = Credentials::Simple {
+    dn: "cn=config",
+    password: "secret",
+};
+
+#[test]
+fn it_comes_changes_and_goes_over_ldap_and_is_shown() {
+    let add = "dn: olcDatabase=null,cn=config\nchangetype: add\nobjectClass: olcDatabaseConfig\nobjectClass: olcNullConfig\n\
+        olcDatabase: null\nolcSuffix: cn=nothing\nolcDbBindAllowed: TRUE\n";
+    let change = "dn: olcDatabase={2}null,cn=config\nchangetype: modify\nreplace: olcDbBindAllowed\nolcDbBindAllowed: FALSE\n-\n\
+        add: olcDbDoSearch\nolcDbDoSearch: TRUE\n";
+    let delete = "dn: olcDatabase={2}null,cn=config\nchangetype: delete\n";
+    let template = Server::PEOPLE_CONFIG.replace(
+        "database mdb",
+        "modulepath /usr/lib/ldap\nmoduleload back_null\nmoduleload back_monitor\ndatabase config\nrootpw secret\ndatabase mdb",
+    );
+    assert_same(|flavor| -> Result<String, TestkitError> {
+        let mut server = Server::prepare(flavor, &template)?;
+        server.slapadd(SUFFIX)?;
+        server.launch()?;
+        let mut text = String::new();
+        let nobody = Credentials::Simple {
+            dn: "cn=anybody,cn=nothing",
+            password: "x",
+        };
+        for change in [add, change] {
+            let changed = server.client("ldapmodify", &ADMINISTRATOR, &[], change)?;
+            let bound = server.client("ldapwhoami", &nobody, &[], "")?;
+            writeln!(text, "{:?} {:?}", changed.code(), bound.code()).unwrap();
+            let arguments = ["-b", "olcDatabase={2}null,cn=config", "*", "structuralObjectClass"];
+            let shown = server.client("ldapsearch", &ADMINISTRATOR, &arguments, "")?.success()?;
+            let mut lines: Vec<&str> = shown.stdout.lines().collect();
+            lines.sort_unstable();
+            text += &lines.join("\n");
+            let names = server.search(&["-s", "base", "-b", "", "namingContexts"])?.success()?;
+            text += &NormalizedLdif::new(&names.stdout).to_string();
+        }
+        if flavor == Flavor::Ironbark {
+            // slapd makes the entry when it starts.
+            let found = server.search(&["-LLL", "-b", "cn=x,cn=nothing"])?.success()?;
+            assert!(found.stdout.starts_with("dn: cn=nothing\n"), "{found:?}");
+            let outcome = server.client("ldapmodify", &ADMINISTRATOR, &[], delete)?;
+            outcome.success()?;
+            server.search(&["-b", "cn=x,cn=nothing"])?.expect_code(32)?;
+        }
+        Ok(text)
+    });
+}
+
+#[test]
+fn both_forms_of_the_configuration_say_the_same_as_slapds() {
+    let theirs = Server::prepare(Flavor::OpenLdap, &config("bind on\ndosearch on")).unwrap();
+    theirs.tool(Tool::Add, &["-n", "2"], SUFFIX).unwrap().success().unwrap();
+    let file = theirs.config_path().display().to_string();
+    let mut shown = Vec::new();
+    for flavor in Flavor::ALL {
+        let folder = theirs
+            .layout()
+            .make_dir(&format!("{flavor:?}.d"))
+            .unwrap()
+            .display()
+            .to_string();
+        Tool::Test.run(flavor, &["-f", &file, "-F", &folder], "").unwrap();
+        for reader in Flavor::ALL {
+            let arguments = [
+                "-F",
+                &folder,
+                "-n",
+                "0",
+                "-a",
+                "(olcDatabase={1}null)",
+                "-o",
+                "ldif-wrap=no",
+            ];
+            let outcome = Tool::Cat.run(reader, &arguments, "").unwrap().success().unwrap();
+            let ldif = NormalizedLdif::new(&outcome.stdout).without(&[
+                "entryUUID",
+                "entryCSN",
+                "createTimestamp",
+                "modifyTimestamp",
+                "olcMaxDerefDepth",
+            ]);
+            shown.push(ldif.to_string());
+        }
+    }
+    assert!(
+        shown[0].contains("olcDbBindAllowed: TRUE") && shown[0].contains("olcDbDoSearch: TRUE"),
+        "{}",
+        shown[0]
+    );
+    for other in &shown[1..] {
+        assert_eq!(&shown[0], other);
+    }
+}

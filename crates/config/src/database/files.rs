@@ -1,0 +1,21 @@
+//! Where the files of a database are (slapd-mdb(5), slapd-ldif(5)).
+
+use crate::{
+    database::DatabaseKind,
+    setting::{Level::DatabaseOf, Setting},
+    value::database_field,
+};
+
+pub(super) const ROWS: &[Setting] = &[Setting::new(
+    DatabaseOf(&[DatabaseKind::Mdb, DatabaseKind::Ldif]),
+    &["directory"],
+    &["olcDbDirectory"],
+)
+.takes("<directory>", "/var/lib/ldap")
+.does(
+    "Is where the database's files are. Each mdb database needs its own. An ldif database must say where its files are, which are an \
+     entry each, in folders as the tree: ldif databases with different suffixes may share a directory.",
+)
+.like(&["/var/lib/ldap/example"])
+.whole()
+.obeyed(database_field!(directory))];

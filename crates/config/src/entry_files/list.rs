@@ -1,0 +1,74 @@
+//! Which files of entries there are.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use super::{FolderError, Step, file_of, names};
+
+/// The files as they are when the steps of a journal have been taken.
+pub fn applied(files: Vec<Found>, steps: Vec<Step>) -> Vec<Found> {
+    let mut files: BTreeMap<PathBuf, Found> = files.into_iter().map(|found| (found.file.clone(), found)).collect();
+    for step in steps {
+        match step {
+            Step::Put { file, text } => {
+                let found = Found {
+                    place: file.clone(),
+                    file: file.clone(),
+                    text: Some(text),
+                };
+                files.insert(file, found);
+            }
+            Step::Remove { file } => {
+                files.remove(&file);
+            }
+            Step::Move { from, to } => {
+                let moved = std::mem::take(&mut files).into_values().map(|mut found| {
+                    if let Ok(rest) = found.file.strip_prefix(&from) {
+                        found.file = to.join(rest);
+                    }
+                    (found.file.clone(), found)
+                });
+                files = moved.collect();
+            }
+        }
+    }
+    files.into_values().collect()
+}
+
+/// A file of an entry, or what will be in it.
+#[derive(Debug)]
+pub struct Found {
+    /// Where it belongs, relative to the directory.
+    pub file: PathBuf,
+    /// Where it still is.
+    pub place: PathBuf,
+    /// Its content, if it is not to be read from there.
+    pub text: Option<Vec<u8>>,
+}
+
+/// Every file of the tree below a folder, and of the folder's own entry; all of a directory for an empty path. In no order.
+///
+/// # Errors
+/// Of the file system.
+pub fn list(directory: &Path, top: &Path) -> Result<Vec<Found>, FolderError> {
+    let mut open = Vec::new();
+    if top.as_os_str().is_empty() {
+        open.extend(names(directory)?.into_iter().map(PathBuf::from));
+    } else if directory.join(file_of(top)).exists() {
+        open.push(top.to_owned());
+    }
+    let mut found = Vec::new();
+    while let Some(folder) = open.pop() {
+        let below = names(&directory.join(&folder))?;
+        open.extend(below.into_iter().map(|name| folder.join(name)));
+        let file = file_of(&folder);
+        found.push(Found {
+            place: file.clone(),
+            file,
+            text: None,
+        });
+    }
+    Ok(found)
+}
