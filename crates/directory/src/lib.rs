@@ -4,6 +4,7 @@
 //! `VisibleEntry` is ever encoded to a client.
 
 pub mod access;
+mod authorization;
 mod bare;
 mod change;
 mod computed;
@@ -25,6 +26,7 @@ mod proxied;
 mod reconfigure;
 mod referral;
 mod respond;
+mod sasl;
 mod schema_use;
 mod search;
 mod security;
@@ -45,7 +47,7 @@ pub use directory::{
 pub use dse::RootDseAddition;
 pub use error::{OpenError, OperationError};
 pub use search::{Progress, SearchRun};
-pub use session::{Identity, Peer, Session, Strength};
+pub use session::{Identity, Peer, Session, Strength, TlsChannel};
 pub use statistics::{
     FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics,
     filter_without_values,

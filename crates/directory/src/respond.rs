@@ -67,6 +67,7 @@ pub(crate) fn write_completion(
         stop: origin.stop.clone(),
         response,
         identity: None,
+        negotiation: None,
     }
 }
 

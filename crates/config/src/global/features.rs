@@ -5,7 +5,7 @@ use crate::{
     setting::{
         Handler,
         Level::{BeforeDatabases, Global},
-        Setting, Statement,
+        OWN, Setting, Statement,
     },
     value::{Value, global_field},
     word_set::word_set,
@@ -64,6 +64,9 @@ const PASSWORD_SCHEMES: &[&str] = &[
     "{PBKDF2-SHA256}",
     "{PBKDF2-SHA512}",
     "{ARGON2}",
+    "{SCRAM-SHA-1}",
+    "{SCRAM-SHA-256}",
+    "{SCRAM-SHA-512}",
 ];
 
 pub(super) const ROWS: &[Setting] = &[
@@ -118,10 +121,19 @@ pub(super) const ROWS: &[Setting] = &[
         .does(
             "Names the schemes in which the password modify operation stores a new password: `{SSHA}`, `{SHA}`, `{SMD5}`, \
              `{MD5}`, `{CRYPT}`, `{CLEARTEXT}`, `{SSHA256}`, `{SSHA384}`, `{SSHA512}` and those without salt, `{PBKDF2}` with \
-             its variants, `{ARGON2}`. Passwords in add and modify requests are stored as they come.",
+             its variants, `{ARGON2}`, `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}`, `{SCRAM-SHA-512}`. Passwords in add and modify requests are stored as they come.",
         )
         .like(&["{SSHA512} {CRYPT}"])
         .obeyed(Handler::Global { set: set_password_hash, get: |config, _| vec![config.password_hash.join(" ")] }),
+    Setting::new(Global, &["password-rehash"], &["olcPasswordRehash"])
+        .takes("on|off", "FALSE")
+        .does(
+            "Stores a password anew, in the first scheme of `password-hash`, when it has served for a simple bind or for SASL PLAIN or LOGIN and was stored in another one (a weaker \
+             one of an old directory, say). It takes the place of the value that it matched; the entry's other values, time stamps and modifier stay as they are.",
+        )
+        .since(OWN)
+        .like(&["TRUE"])
+        .obeyed(global_field!(password_rehash)),
     Setting::new(Global, &["password-crypt-salt-format"], &["olcPasswordCryptSaltFormat"])
         .takes("<format>", "%s")
         .does(

@@ -18,6 +18,7 @@ use ironbark_model::Dn;
 
 pub use features::{Allow, Disallow, MAX_FILTER_DEPTH};
 pub use log::{LogFileFormat, LogRotation};
+pub use sasl::{AuthzPolicy, AuthzRegexp, ChannelBinding, SaslConfig, SecurityFlags, SecurityProperties};
 pub use server_id::ServerId;
 pub use tls::{CrlCheck, ProtocolVersion, TlsConfig, VerifyClient};
 
@@ -72,12 +73,16 @@ pub struct GlobalConfig {
     pub modules: Vec<String>,
     /// `password-hash`: schemes with their braces, as written; each new password is stored once per scheme.
     pub password_hash: Vec<String>,
+    /// `password-rehash`: whether a password is stored anew at a bind when its scheme is none of `password-hash`.
+    pub password_rehash: bool,
     /// `password-crypt-salt-format`: holds exactly one `%s` or `%.<n>s`.
     pub crypt_salt_format: String,
     /// `referral`: LDAP URLs.
     pub referrals: Vec<String>,
     /// `rootDSE`: LDIF files.
     pub root_dse_files: Vec<PathBuf>,
+    /// The `sasl-*` and `authz-*` settings.
+    pub sasl: SaslConfig,
     /// `serverID`.
     pub server_ids: Vec<ServerId>,
     /// `sockbuf_max_incoming`: bytes of a message on an anonymous connection.
@@ -118,9 +123,11 @@ impl Default for GlobalConfig {
             max_filter_depth: 1000,
             modules: Vec::new(),
             password_hash: vec!["{SSHA}".to_owned()],
+            password_rehash: false,
             crypt_salt_format: "%s".to_owned(),
             referrals: Vec::new(),
             root_dse_files: Vec::new(),
+            sasl: SaslConfig::default(),
             server_ids: Vec::new(),
             max_incoming: 262_143,
             max_incoming_authenticated: 16_777_215,

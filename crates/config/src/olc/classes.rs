@@ -135,6 +135,7 @@ pub(super) const ROWS: &[ClassRow] = &[
             "olcMetricsListener",
             "olcPasswordCryptSaltFormat",
             "olcPasswordHash",
+            "olcPasswordRehash",
             "olcPidFile",
             "olcPluginLogFile",
             "olcReadOnly",

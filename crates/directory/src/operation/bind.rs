@@ -1,4 +1,4 @@
-//! Bind (RFC 4511 §4.2): anonymous, simple with name and password, and SASL EXTERNAL.
+//! Bind (RFC 4511 §4.2): anonymous, and simple with name and password; `sasl` has the rest.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -8,14 +8,14 @@ use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Record, View};
 use tokio::sync::oneshot;
 
-use super::{Origin, external, write_checks};
+use super::{Origin, write_checks};
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
     access::{Subject, Target, WriteCheck},
     dn_cache::{DnCache, Found},
     ended::{Outcome, ended, ended_elsewhere},
     password::{self, Cost},
-    respond,
+    respond, sasl,
     session::Identity,
     worker::Scratch,
 };
@@ -24,32 +24,25 @@ use crate::{
 pub(crate) fn start(
     scratch: &mut Scratch,
     session: &mut Session,
-    configuration: &Configuration,
+    configuration: &Arc<Configuration>,
     origin: &Origin,
     request: &BindRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Started, OperationError> {
     session.stop_all();
+    let negotiation = session.negotiation.take();
     session.identity = Arc::default();
     let version = checked_version(configuration, request.version)?;
     let dn = write_checks::parse_dn(&configuration.schema, request.name)?;
     session.bound_version = Some(version);
     let password = match request.authentication {
         Authentication::Simple(password) => password,
-        Authentication::Sasl { mechanism: b"", .. } => {
-            return Err(OperationError::new(
-                ResultCode::AUTH_METHOD_NOT_SUPPORTED,
-                "no SASL mechanism requested",
-            ));
+        Authentication::Sasl { .. } if version < 3 => {
+            return Err(OperationError::new(ResultCode::PROTOCOL_ERROR, "SASL bind requires LDAPv3"));
         }
         Authentication::Sasl { mechanism, credentials } => {
-            if !mechanism.eq_ignore_ascii_case(external::MECHANISM.as_bytes()) {
-                return Err(external::unavailable());
-            }
-            configuration.frontend.check_bind(false, origin)?;
-            let identity = external::identity(&configuration.schema, origin, credentials)?;
-            crate::log::bound(origin, identity.dn.pretty(), external::MECHANISM);
-            return Ok(succeed(scratch, session, origin, identity, out));
+            let message = (mechanism, credentials);
+            return sasl::bind::start(scratch, session, configuration, origin, negotiation, message, out);
         }
         Authentication::Other { .. } => {
             return Err(OperationError::new(
@@ -138,7 +131,7 @@ fn check_name(
         if context.settings.null.bind {
             return Ok(Verdict::Accepted(Identity {
                 dn: dn.clone(),
-                authentication_dn: None,
+                ..Identity::default()
             }));
         }
     }
@@ -217,7 +210,7 @@ fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, Oper
     if cheap.iter().any(|value| password::verify(value, password)) {
         return Ok(Verdict::Accepted(Identity {
             dn,
-            authentication_dn: None,
+            ..Identity::default()
         }));
     }
     if slow.is_empty() {
@@ -291,7 +284,7 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Resu
         let identity = accepted.then(|| {
             Arc::new(Identity {
                 dn: check.dn,
-                authentication_dn: None,
+                ..Identity::default()
             })
         });
         if let Some(identity) = &identity {
@@ -311,6 +304,7 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Resu
             stop: origin.stop.clone(),
             response,
             identity,
+            negotiation: None,
         });
     });
     if !accepted {
