@@ -139,7 +139,10 @@ pub(crate) fn for_all(configuration: &Configuration, entry: &Entry) -> Vec<RootD
             let values = mechanisms.iter().map(|name| name.as_bytes().to_vec()).collect();
             entry.attributes.push(Attribute { description, values });
         }
-        all.push(RootDse { mechanisms, entry: Arc::new([entry]) });
+        all.push(RootDse {
+            mechanisms,
+            entry: Arc::new([entry]),
+        });
     }
     all
 }
@@ -147,7 +150,10 @@ pub(crate) fn for_all(configuration: &Configuration, entry: &Entry) -> Vec<RootD
 /// The root DSE as the sender of a request sees it.
 pub(crate) fn seen_by<'c>(configuration: &'c Configuration, origin: &Origin) -> &'c Arc<[Entry]> {
     let situation = Situation::of(configuration, origin);
-    let seen = configuration.root_dses.iter().find(|one| one.mechanisms.iter().copied().eq(offered(configuration, situation)));
+    let seen = configuration
+        .root_dses
+        .iter()
+        .find(|one| one.mechanisms.iter().copied().eq(offered(configuration, situation)));
     seen.map_or(&configuration.root_dse, |seen| &seen.entry)
 }
 

@@ -44,7 +44,11 @@ pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &
                 Authentication::Other { identifier } => u32::from(identifier),
             };
             if !origin.identity.is_anonymous() {
-                stats!(origin, "BIND anonymous mech=implicit bind_ssf=0 ssf={}", origin.strength.ssf);
+                stats!(
+                    origin,
+                    "BIND anonymous mech=implicit bind_ssf=0 ssf={}",
+                    origin.strength.ssf
+                );
             }
             stats!(origin, "BIND dn=\"{}\" method={method}", Text(request.name));
         }
@@ -127,7 +131,9 @@ pub(crate) fn bound(origin: &Origin, dn: &str, mechanism: &str) {
 
 /// The names by which a client has authenticated and wants to act, as slapd prints them: with the realm, if there is one.
 pub(crate) fn sasl_names(origin: &Origin, (name, realm): (&str, Option<&str>), wanted: Option<&str>) {
-    let realm = realm.filter(|_| !name.contains(['@', '='])).map_or_else(String::new, |realm| format!("@{realm}"));
+    let realm = realm
+        .filter(|_| !name.contains(['@', '=']))
+        .map_or_else(String::new, |realm| format!("@{realm}"));
     match wanted {
         Some(wanted) => stats!(origin, "BIND authcid=\"{name}{realm}\" authzid=\"{wanted}\""),
         None => stats!(origin, "BIND authcid=\"{name}{realm}\" authzid=\"{name}{realm}\""),

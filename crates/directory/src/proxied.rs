@@ -30,7 +30,11 @@ pub(crate) fn authorize(
     if own.is_anonymous() && !configuration.settings.allow.contains(Allow::PROXY_AUTHZ_ANON) {
         return Err(refuse("anonymous proxied authorization not allowed"));
     }
-    let asking = Asking { configuration, origin, identity: &own };
+    let asking = Asking {
+        configuration,
+        origin,
+        identity: &own,
+    };
     let text = std::str::from_utf8(control.value.0).map_err(|_| refuse("authzId mapping failed"))?;
     let dn = if text.is_empty() {
         Dn::root()

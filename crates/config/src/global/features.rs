@@ -5,7 +5,7 @@ use crate::{
     setting::{
         Handler,
         Level::{BeforeDatabases, Global},
-        OWN, Setting, Statement,
+        Setting, Statement,
     },
     value::{Value, global_field},
     word_set::word_set,
@@ -125,15 +125,6 @@ pub(super) const ROWS: &[Setting] = &[
         )
         .like(&["{SSHA512} {CRYPT}"])
         .obeyed(Handler::Global { set: set_password_hash, get: |config, _| vec![config.password_hash.join(" ")] }),
-    Setting::new(Global, &["password-rehash"], &["olcPasswordRehash"])
-        .takes("on|off", "FALSE")
-        .does(
-            "Stores a password anew, in the first scheme of `password-hash`, when it has served for a simple bind or for SASL PLAIN or LOGIN and was stored in another one (a weaker \
-             one of an old directory, say). It takes the place of the value that it matched; the entry's other values, time stamps and modifier stay as they are.",
-        )
-        .since(OWN)
-        .like(&["TRUE"])
-        .obeyed(global_field!(password_rehash)),
     Setting::new(Global, &["password-crypt-salt-format"], &["olcPasswordCryptSaltFormat"])
         .takes("<format>", "%s")
         .does(

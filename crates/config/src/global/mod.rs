@@ -73,8 +73,6 @@ pub struct GlobalConfig {
     pub modules: Vec<String>,
     /// `password-hash`: schemes with their braces, as written; each new password is stored once per scheme.
     pub password_hash: Vec<String>,
-    /// `password-rehash`: whether a password is stored anew at a bind when its scheme is none of `password-hash`.
-    pub password_rehash: bool,
     /// `password-crypt-salt-format`: holds exactly one `%s` or `%.<n>s`.
     pub crypt_salt_format: String,
     /// `referral`: LDAP URLs.
@@ -123,7 +121,6 @@ impl Default for GlobalConfig {
             max_filter_depth: 1000,
             modules: Vec::new(),
             password_hash: vec!["{SSHA}".to_owned()],
-            password_rehash: false,
             crypt_salt_format: "%s".to_owned(),
             referrals: Vec::new(),
             root_dse_files: Vec::new(),

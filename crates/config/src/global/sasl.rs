@@ -287,7 +287,11 @@ fn set_properties(config: &mut GlobalConfig, statement: &Statement<'_>) -> Resul
 
 fn properties_text(properties: &SecurityProperties) -> String {
     let words = properties.flags.words();
-    let mut text = if words.is_empty() { "none".to_owned() } else { words.join(",") };
+    let mut text = if words.is_empty() {
+        "none".to_owned()
+    } else {
+        words.join(",")
+    };
     let numbers = [
         ("minssf", properties.min_ssf, 0),
         ("maxssf", properties.max_ssf, MAX_SSF),

@@ -291,10 +291,7 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         ("TLSProtocolMin new", "<TLSProtocolMin> \"new\" is no <major>[.<minor>]"),
         ("security strong=1", "<security> unknown factor \"strong=1\""),
         ("security ssf=x", "<security> unable to parse factor \"ssf=x\""),
-        (
-            "sasl-secprops nonsense",
-            "<sasl-secprops> Invalid security properties",
-        ),
+        ("sasl-secprops nonsense", "<sasl-secprops> Invalid security properties"),
         ("idletimeout", "<idletimeout> missing <seconds> argument"),
         ("idletimeout 1 2", "<idletimeout> extra cruft after <seconds>"),
         (
@@ -314,10 +311,19 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         ("allow everything", "<allow> unknown feature \"everything\""),
         ("disallow nothing", "<disallow> unknown feature \"nothing\""),
         ("require bind none", "<require> \"none\" must be listed first"),
-        ("authz-policy sometimes", "<authz-policy> unable to parse value \"sometimes\""),
+        (
+            "authz-policy sometimes",
+            "<authz-policy> unable to parse value \"sometimes\"",
+        ),
         ("authz-regexp a(b c", "<authz-regexp> \"a(b\": unmatched ( or \\("),
-        ("sasl-cbinding tls-unique", "<sasl-cbinding> tls-unique cannot be had, tls-endpoint can"),
-        ("sasl-auxprops sasldb", "<sasl-auxprops> secrets are looked up in the directory alone: slapd"),
+        (
+            "sasl-cbinding tls-unique",
+            "<sasl-cbinding> tls-unique cannot be had, tls-endpoint can",
+        ),
+        (
+            "sasl-auxprops sasldb",
+            "<sasl-auxprops> secrets are looked up in the directory alone: slapd",
+        ),
         (
             "maxfilterdepth 4097",
             "<maxfilterdepth> 4097 is too deep, 4096 is the most",

@@ -278,7 +278,6 @@ pub(super) const ROWS: &[AttributeRow] = &[
     row(&["olcRestrictOp"], "0.105", Form::Ordered),
     row(&["olcSlowLog"], "+1", Form::Integer),
     row(&["olcMetricsListener"], "+2", Form::Text),
-    row(&["olcPasswordRehash"], "+3", Form::Boolean),
     row(&["olcBkMdbIdlExp"], "1.12.1", Form::Integer),
     shown(&["olcDbDirectory"], "2.0.1", Form::Text),
     row(&["olcDbIndex"], "2.0.2", Form::Texts),

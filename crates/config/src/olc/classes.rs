@@ -135,7 +135,6 @@ pub(super) const ROWS: &[ClassRow] = &[
             "olcMetricsListener",
             "olcPasswordCryptSaltFormat",
             "olcPasswordHash",
-            "olcPasswordRehash",
             "olcPidFile",
             "olcPluginLogFile",
             "olcReadOnly",

@@ -67,13 +67,20 @@ impl Question {
 /// The one entry that a URL finds; `None` if it finds none or several, or is malformed.
 pub(super) fn the_one(asking: Asking<'_>, url: &str) -> Result<Option<Dn>, OperationError> {
     let configuration = asking.configuration;
-    let Some(question) = Question::parse(asking, url) else { return Ok(None) };
-    let Some(context) = configuration.context_of(&question.base) else { return Ok(None) };
+    let Some(question) = Question::parse(asking, url) else {
+        return Ok(None);
+    };
+    let Some(context) = configuration.context_of(&question.base) else {
+        return Ok(None);
+    };
     let mut found = Vec::new();
     search(asking, context, &question, &question.base, &mut found)?;
     if question.scope != Scope::Base {
         for glued in configuration.subordinates_of(context) {
-            let suffix = glued.suffixes().first().filter(|suffix| suffix.is_within(&question.base));
+            let suffix = glued
+                .suffixes()
+                .first()
+                .filter(|suffix| suffix.is_within(&question.base));
             if let Some(suffix) = suffix.filter(|suffix| **suffix != question.base) {
                 search(asking, glued, &question, suffix, &mut found)?;
             }
@@ -94,10 +101,14 @@ fn search(
     base: &Dn,
     found: &mut Vec<Dn>,
 ) -> Result<(), OperationError> {
-    let Some(database) = context.database() else { return Ok(()) };
+    let Some(database) = context.database() else {
+        return Ok(());
+    };
     let snapshot = database.snapshot()?;
     let view = snapshot.view();
-    let Location::Entry(id) = view.locate(base)? else { return Ok(()) };
+    let Location::Entry(id) = view.locate(base)? else {
+        return Ok(());
+    };
     let Some(record) = view.record(id)? else { return Ok(()) };
     if !may_authenticate(asking, context, (&record, view), Target::Entry) {
         return Ok(());
@@ -127,14 +138,19 @@ fn search(
 
 /// Whether a URL finds an entry.
 pub(super) fn finds(asking: Asking<'_>, url: &str, wanted: &Dn) -> Result<bool, OperationError> {
-    let Some(question) = Question::parse(asking, url) else { return Ok(false) };
+    let Some(question) = Question::parse(asking, url) else {
+        return Ok(false);
+    };
     if !question.is_in_scope(wanted) {
         return Ok(false);
     }
     let base_is_there = with_record(asking, &question.base, |context, entry| {
         may_authenticate(asking, context, entry, Target::Entry)
     })?;
-    Ok(base_is_there && with_record(asking, wanted, |context, entry| answers(asking, context, entry, &question.filter))?)
+    Ok(base_is_there
+        && with_record(asking, wanted, |context, entry| {
+            answers(asking, context, entry, &question.filter)
+        })?)
 }
 
 /// Whether an entry of a class names somebody in an attribute.
@@ -194,11 +210,17 @@ fn with_record(
     dn: &Dn,
     ask: impl FnOnce(&Arc<Context>, Entry<'_>) -> bool,
 ) -> Result<bool, OperationError> {
-    let Some(context) = asking.configuration.context_of(dn) else { return Ok(false) };
-    let Some(database) = context.database() else { return Ok(false) };
+    let Some(context) = asking.configuration.context_of(dn) else {
+        return Ok(false);
+    };
+    let Some(database) = context.database() else {
+        return Ok(false);
+    };
     let snapshot = database.snapshot()?;
     let view = snapshot.view();
-    let Location::Entry(id) = view.locate(dn)? else { return Ok(false) };
+    let Location::Entry(id) = view.locate(dn)? else {
+        return Ok(false);
+    };
     let record = view.record(id)?;
     Ok(record.is_some_and(|record| ask(context, (&record, view))))
 }
@@ -211,7 +233,11 @@ fn may_authenticate(asking: Asking<'_>, context: &Context, (record, view): Entry
 
 fn subject<'a>(asking: Asking<'a>, context: &Context) -> Subject<'a> {
     let origin = asking.origin;
-    Subject::new((asking.identity, &origin.peer), (origin.strength, origin.request), context)
+    Subject::new(
+        (asking.identity, &origin.peer),
+        (origin.strength, origin.request),
+        context,
+    )
 }
 
 /// Whether an entry answers a filter, of which what may not be authenticated with is Undefined.

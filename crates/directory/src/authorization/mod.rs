@@ -11,11 +11,7 @@ pub(crate) use self::{
     name::{dn_of_authorization, dn_of_user, mapped},
     policy::is_authorized,
 };
-use crate::{
-    Configuration,
-    operation::Origin,
-    session::Identity,
-};
+use crate::{Configuration, operation::Origin, session::Identity};
 
 /// A request that needs to know of other entries who somebody is.
 #[derive(Clone, Copy)]

@@ -9,7 +9,10 @@ use crate::OperationError;
 pub(crate) fn dn_of_user(schema: &Schema, user: &str, realm: Option<&str>, mechanism: Option<&str>) -> Option<Dn> {
     let mut text = String::from("uid=");
     push_value(&mut text, user);
-    for part in [realm.filter(|realm| !realm.is_empty()), mechanism].into_iter().flatten() {
+    for part in [realm.filter(|realm| !realm.is_empty()), mechanism]
+        .into_iter()
+        .flatten()
+    {
         text.push_str(",cn=");
         push_value(&mut text, part);
     }
@@ -46,7 +49,9 @@ pub(crate) fn dn_of_authorization(
         return Ok(Some(Dn::root()));
     }
     let after = |prefix: &str| {
-        let has_prefix = text.get(..prefix.len()).is_some_and(|start| start.eq_ignore_ascii_case(prefix));
+        let has_prefix = text
+            .get(..prefix.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(prefix));
         text.get(prefix.len()..).filter(|_| has_prefix)
     };
     let dn = match (after("u:"), after("dn:")) {
@@ -64,10 +69,18 @@ pub(crate) fn dn_of_authorization(
 pub(crate) fn mapped(asking: Asking<'_>, dn: Dn) -> Result<Dn, OperationError> {
     let schema = &asking.configuration.schema;
     for row in &asking.configuration.settings.sasl.authz_regexps {
-        let Some(spans) = row.pattern.find(dn.normalized()) else { continue };
+        let Some(spans) = row.pattern.find(dn.normalized()) else {
+            continue;
+        };
         let is_url = find::is_url(&row.replacement);
-        let Some(text) = filled(&row.replacement, dn.normalized(), &spans, is_url) else { return Ok(dn) };
-        let found = if is_url { find::the_one(asking, &text)? } else { normal(schema, without_prefix(&text).as_bytes()) };
+        let Some(text) = filled(&row.replacement, dn.normalized(), &spans, is_url) else {
+            return Ok(dn);
+        };
+        let found = if is_url {
+            find::the_one(asking, &text)?
+        } else {
+            normal(schema, without_prefix(&text).as_bytes())
+        };
         return Ok(found.unwrap_or(dn));
     }
     Ok(dn)
@@ -75,7 +88,10 @@ pub(crate) fn mapped(asking: Asking<'_>, dn: Dn) -> Result<Dn, OperationError> {
 
 /// A replacement may say of a name that it is one.
 fn without_prefix(text: &str) -> &str {
-    ["dn:", "dn.exact:"].iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text)
+    ["dn:", "dn.exact:"]
+        .iter()
+        .find_map(|prefix| text.strip_prefix(prefix))
+        .unwrap_or(text)
 }
 
 /// The replacement with submatches in the places of `$0` to `$9`. Within a URL they are encoded, and in its filter they stand for
@@ -87,14 +103,18 @@ fn filled(template: &str, name: &[u8], spans: &[Option<(usize, usize)>], is_url:
         if character == '?' {
             parts += 1;
         }
-        let number = characters.peek().and_then(|next| next.to_digit(10)).filter(|_| character == '$');
+        let number = characters
+            .peek()
+            .and_then(|next| next.to_digit(10))
+            .filter(|_| character == '$');
         let Some(number) = number else {
             text.push(character);
             continue;
         };
         characters.next();
         let span = spans.get(usize::try_from(number).ok()?).copied().flatten();
-        let submatch = std::str::from_utf8(span.map_or(&[][..], |(start, end)| name.get(start..end).unwrap_or_default())).ok()?;
+        let submatch =
+            std::str::from_utf8(span.map_or(&[][..], |(start, end)| name.get(start..end).unwrap_or_default())).ok()?;
         match (is_url, parts >= FILTER_PART) {
             (false, _) => text.push_str(submatch),
             (true, false) => push_encoded(&mut text, submatch),
@@ -148,7 +168,10 @@ mod tests {
         let pattern = "^uid=([^,]+)(,cn=[^,]+)?,cn=plain,cn=auth$";
         let name = "uid=ann,cn=plain,cn=auth";
         assert_eq!(replaced(pattern, "uid=$1,dc=x$2$9", name).unwrap(), "uid=ann,dc=x");
-        assert_eq!(replaced(pattern, "cost=5$,$0", name).unwrap(), format!("cost=5$,{name}"));
+        assert_eq!(
+            replaced(pattern, "cost=5$,$0", name).unwrap(),
+            format!("cost=5$,{name}")
+        );
         assert_eq!(replaced(pattern, "uid=$1", "uid=ann,cn=login,cn=auth"), None);
     }
 

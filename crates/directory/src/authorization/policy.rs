@@ -3,11 +3,7 @@
 use ironbark_config::AuthzPolicy;
 use ironbark_model::{AttributeDescription, Dn};
 
-use super::{
-    Asking,
-    find::stored_values,
-    rule,
-};
+use super::{Asking, find::stored_values, rule};
 use crate::{OperationError, session::Identity};
 
 /// Whether `own` may act for `other`: everybody for nobody and for himself, the rootdn for all of its database, others by the rules that
@@ -22,7 +18,12 @@ pub(crate) fn is_authorized(asking: Asking<'_>, own: &Dn, other: &Dn) -> Result<
     if own.is_root() {
         return Ok(false);
     }
-    let manages = || asking.configuration.context_of(other).is_some_and(|context| context.is_root(own));
+    let manages = || {
+        asking
+            .configuration
+            .context_of(other)
+            .is_some_and(|context| context.is_root(own))
+    };
     if own == other || manages() {
         return Ok(true);
     }
@@ -46,7 +47,10 @@ fn has_rule(
     named: &Dn,
 ) -> Result<bool, OperationError> {
     let rules = stored_values(asking, holder, attribute)?;
-    let identity = &Identity { dn: own.clone(), ..Identity::default() };
+    let identity = &Identity {
+        dn: own.clone(),
+        ..Identity::default()
+    };
     for text in rules.iter().filter_map(|value| std::str::from_utf8(value).ok()) {
         if rule::names(Asking { identity, ..asking }, text, named)? {
             return Ok(true);

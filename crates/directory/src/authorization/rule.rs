@@ -45,7 +45,11 @@ pub(super) fn names(asking: Asking<'_>, text: &str, wanted: &Dn) -> Result<bool,
             Some(dn) => mapped(asking, dn)? == *wanted,
             None => false,
         },
-        Some(Rule::Group { class, attribute, group }) => match parsed(group) {
+        Some(Rule::Group {
+            class,
+            attribute,
+            group,
+        }) => match parsed(group) {
             Some(group) => find::is_member(asking, (&group, class, attribute), wanted)?,
             None => false,
         },
@@ -75,12 +79,22 @@ fn parse(text: &str) -> Option<Rule<'_>> {
             let (mechanism, realm) = match qualifier.strip_prefix('.') {
                 None if qualifier.is_empty() => ("authz", None),
                 None => return None,
-                Some(names) => names.split_once('/').map_or((names, None), |(mechanism, realm)| (mechanism, Some(realm))),
+                Some(names) => names
+                    .split_once('/')
+                    .map_or((names, None), |(mechanism, realm)| (mechanism, Some(realm))),
             };
-            Some(Rule::User { mechanism, realm, user: value })
+            Some(Rule::User {
+                mechanism,
+                realm,
+                user: value,
+            })
         }
         "group" => {
-            let mut names = qualifier.strip_prefix('/').unwrap_or_default().split('/').filter(|name| !name.is_empty());
+            let mut names = qualifier
+                .strip_prefix('/')
+                .unwrap_or_default()
+                .split('/')
+                .filter(|name| !name.is_empty());
             Some(Rule::Group {
                 class: names.next().unwrap_or("groupOfNames"),
                 attribute: names.next().unwrap_or("member"),
@@ -100,7 +114,11 @@ fn by_name<'a>(style: &str, value: &'a str) -> Option<Rule<'a>> {
         ".children" => NameScope::Children,
         _ => return None,
     };
-    Some(if value == "*" { Rule::Anybody } else { Rule::Name(scope, value) })
+    Some(if value == "*" {
+        Rule::Anybody
+    } else {
+        Rule::Name(scope, value)
+    })
 }
 
 #[cfg(test)]
@@ -119,10 +137,22 @@ mod tests {
             ("dn.onelevel:dc=x", "Some(Name(OneLevel, \"dc=x\"))"),
             ("dn.subtree:dc=x", "Some(Name(Subtree, \"dc=x\"))"),
             ("dn.regex:^uid=.*", "Some(Regex(\"^uid=.*\"))"),
-            ("u:ann", "Some(User { mechanism: \"authz\", realm: None, user: \"ann\" })"),
-            ("u.plain/X:a:b", "Some(User { mechanism: \"plain\", realm: Some(\"X\"), user: \"a:b\" })"),
-            ("group:cn=g", "Some(Group { class: \"groupOfNames\", attribute: \"member\", group: \"cn=g\" })"),
-            ("group/a/b:cn=g", "Some(Group { class: \"a\", attribute: \"b\", group: \"cn=g\" })"),
+            (
+                "u:ann",
+                "Some(User { mechanism: \"authz\", realm: None, user: \"ann\" })",
+            ),
+            (
+                "u.plain/X:a:b",
+                "Some(User { mechanism: \"plain\", realm: Some(\"X\"), user: \"a:b\" })",
+            ),
+            (
+                "group:cn=g",
+                "Some(Group { class: \"groupOfNames\", attribute: \"member\", group: \"cn=g\" })",
+            ),
+            (
+                "group/a/b:cn=g",
+                "Some(Group { class: \"a\", attribute: \"b\", group: \"cn=g\" })",
+            ),
             ("ldap:///dc=x??sub?(a=b)", "Some(Url(\"ldap:///dc=x??sub?(a=b)\"))"),
             ("dn.nonsense:dc=x", "None"),
             ("u/x:ann", "None"),

@@ -38,7 +38,10 @@ pub(crate) fn start(
     let password = match request.authentication {
         Authentication::Simple(password) => password,
         Authentication::Sasl { .. } if version < 3 => {
-            return Err(OperationError::new(ResultCode::PROTOCOL_ERROR, "SASL bind requires LDAPv3"));
+            return Err(OperationError::new(
+                ResultCode::PROTOCOL_ERROR,
+                "SASL bind requires LDAPv3",
+            ));
         }
         Authentication::Sasl { mechanism, credentials } => {
             let message = (mechanism, credentials);

@@ -14,8 +14,7 @@ use crate::{
     computed,
     context::Backend,
     dn_cache::{DnCache, Found},
-    dse,
-    referral,
+    dse, referral,
     worker::Scratch,
 };
 

@@ -47,7 +47,10 @@ impl Hash {
     pub(crate) fn mac(self, key: &[u8], text: &[u8]) -> Vec<u8> {
         fn run<M: Mac + KeyInit>(key: &[u8], text: &[u8]) -> Vec<u8> {
             // HMAC takes keys of every length.
-            M::new_from_slice(key).map_or_else(|_| Vec::new(), |mac| mac.chain_update(text).finalize().into_bytes().to_vec())
+            M::new_from_slice(key).map_or_else(
+                |_| Vec::new(),
+                |mac| mac.chain_update(text).finalize().into_bytes().to_vec(),
+            )
         }
         match self {
             Self::Sha1 => run::<Hmac<sha1::Sha1>>(key, text),
@@ -100,7 +103,12 @@ impl Keys {
             && (1..=MAX_SALT_LENGTH).contains(&salt.len())
             && stored_key.len() == hash.length()
             && server_key.len() == hash.length();
-        fits.then_some(Self { rounds, salt, stored_key, server_key })
+        fits.then_some(Self {
+            rounds,
+            salt,
+            stored_key,
+            server_key,
+        })
     }
 
     fn text(&self) -> String {
@@ -111,7 +119,9 @@ impl Keys {
 }
 
 pub(super) fn verify(hash: Hash, text: &[u8], presented: &[u8]) -> bool {
-    let Some(stored) = Keys::parse(hash, text) else { return false };
+    let Some(stored) = Keys::parse(hash, text) else {
+        return false;
+    };
     let keys = Keys::derive(hash, presented, &stored.salt, stored.rounds);
     keys.stored_key.ct_eq(&stored.stored_key).into()
 }

@@ -75,7 +75,11 @@ fn submit(turn: Turn) -> Result<Started, OperationError> {
         let (directory, origin) = (Arc::clone(&turn.directory), turn.origin.clone());
         let mut response = Vec::new();
         let answer = Answer::new(&origin, turn.run(), &mut response);
-        ended_elsewhere(&directory, &origin, Outcome::new(Operation::Bind, answer.code, &answer.text));
+        ended_elsewhere(
+            &directory,
+            &origin,
+            Outcome::new(Operation::Bind, answer.code, &answer.text),
+        );
         // The connection may be gone.
         let _ = reply.send(Completion {
             message_id: origin.message_id,
@@ -109,21 +113,39 @@ impl Answer {
     /// Appends the response.
     fn new(origin: &Origin, ended: Result<Ended, OperationError>, out: &mut Vec<u8>) -> Self {
         let (code, data, identity, negotiation) = match ended {
-            Ok(Ended::Challenge(challenge, negotiation)) => {
-                (ResultCode::SASL_BIND_IN_PROGRESS, Some(challenge), None, Some(Box::new(negotiation)))
-            }
+            Ok(Ended::Challenge(challenge, negotiation)) => (
+                ResultCode::SASL_BIND_IN_PROGRESS,
+                Some(challenge),
+                None,
+                Some(Box::new(negotiation)),
+            ),
             Ok(Ended::Accepted(identity, data)) => (ResultCode::SUCCESS, data, Some(Arc::new(identity)), None),
             Err(error) => {
                 respond::result(out, origin.message_id, Operation::Bind, &error);
                 let text = error.diagnostic_message.into_owned();
-                return Self { code: error.result_code, text, identity: None, negotiation: None };
+                return Self {
+                    code: error.result_code,
+                    text,
+                    identity: None,
+                    negotiation: None,
+                };
             }
         };
         let response = BindResponse {
             result: LdapResult::new(code),
             server_sasl_credentials: data.as_deref(),
         };
-        encode_bind_response(out, MessageId::new(origin.message_id).unwrap_or_default(), &response, &[]);
-        Self { code, text: String::new(), identity, negotiation }
+        encode_bind_response(
+            out,
+            MessageId::new(origin.message_id).unwrap_or_default(),
+            &response,
+            &[],
+        );
+        Self {
+            code,
+            text: String::new(),
+            identity,
+            negotiation,
+        }
     }
 }

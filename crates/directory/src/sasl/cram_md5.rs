@@ -20,32 +20,45 @@ pub(super) fn begin(message: Option<&[u8]>, nonce: &str, host: &str) -> StepResu
         return Err(failure::malformed("CRAM-MD5 does not accept initial data"));
     }
     let challenge = format!("<{nonce}@{host}>");
-    Ok(Step::Challenge(challenge.clone().into_bytes(), super::Exchange::CramMd5(Exchange(challenge))))
+    Ok(Step::Challenge(
+        challenge.clone().into_bytes(),
+        super::Exchange::CramMd5(Exchange(challenge)),
+    ))
 }
 
 pub(super) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult {
     let text = message.and_then(|message| std::str::from_utf8(message).ok());
     // A name may have blanks.
-    let (user, response) = text.and_then(|text| text.rsplit_once(' ')).ok_or_else(|| failure::malformed("a name and a digest expected"))?;
+    let (user, response) = text
+        .and_then(|text| text.rsplit_once(' '))
+        .ok_or_else(|| failure::malformed("a name and a digest expected"))?;
     if user.is_empty() || user.contains('\0') {
         return Err(failure::unauthenticated());
     }
     Ok(Step::Claim(Claim {
         user: User::Name(user.to_owned()),
         authorization: None,
-        proof: super::Proof::CramMd5(Proof { challenge: exchange.0, response: response.to_owned() }),
+        proof: super::Proof::CramMd5(Proof {
+            challenge: exchange.0,
+            response: response.to_owned(),
+        }),
     }))
 }
 
 impl Proof {
     /// Whether it was made with this password.
     pub(super) fn is_of(&self, password: &[u8]) -> bool {
-        digest(password, self.challenge.as_bytes()).as_bytes().ct_eq(self.response.as_bytes()).into()
+        digest(password, self.challenge.as_bytes())
+            .as_bytes()
+            .ct_eq(self.response.as_bytes())
+            .into()
     }
 }
 
 fn digest(password: &[u8], challenge: &[u8]) -> String {
-    let Ok(mac) = <Hmac<md5::Md5> as KeyInit>::new_from_slice(password) else { return String::new() };
+    let Ok(mac) = <Hmac<md5::Md5> as KeyInit>::new_from_slice(password) else {
+        return String::new();
+    };
     super::digest_md5::hex(&mac.chain_update(challenge).finalize().into_bytes())
 }
 
@@ -60,7 +73,9 @@ mod tests {
         let Ok(Step::Claim(claim)) = step(exchange, Some(b"tim b913a602c7eda7a495b4e6e7334d3890")) else {
             panic!("no claim")
         };
-        let (User::Name(user), super::super::Proof::CramMd5(proof)) = (claim.user, claim.proof) else { panic!("another claim") };
+        let (User::Name(user), super::super::Proof::CramMd5(proof)) = (claim.user, claim.proof) else {
+            panic!("another claim")
+        };
         assert_eq!(user, "tim");
         assert!(proof.is_of(b"tanstaaftanstaaf"));
         assert!(!proof.is_of(b"tanstaaftanstaag"));
@@ -68,7 +83,14 @@ mod tests {
 
     #[test]
     fn other_messages_are_refused() {
-        for message in [None, Some(&b""[..]), Some(b"tim"), Some(b" 00"), Some(b"\xff 00"), Some(b"a\0b 00")] {
+        for message in [
+            None,
+            Some(&b""[..]),
+            Some(b"tim"),
+            Some(b" 00"),
+            Some(b"\xff 00"),
+            Some(b"a\0b 00"),
+        ] {
             assert!(step(Exchange("<1@a>".to_owned()), message).is_err(), "{message:?}");
         }
         assert!(begin(Some(b"tim"), "1", "a").is_err());

@@ -40,8 +40,14 @@ pub(super) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> StepR
         "nonce=\"{nonce}\",realm=\"{}\",qop=\"auth\",charset=utf-8,algorithm=md5-sess",
         realm.replace('\\', "\\\\").replace('"', "\\\"")
     );
-    let exchange = Exchange { nonce, realm: realm.to_owned() };
-    Ok(Step::Challenge(challenge.into_bytes(), super::Exchange::DigestMd5(exchange)))
+    let exchange = Exchange {
+        nonce,
+        realm: realm.to_owned(),
+    };
+    Ok(Step::Challenge(
+        challenge.into_bytes(),
+        super::Exchange::DigestMd5(exchange),
+    ))
 }
 
 pub(super) fn step(exchange: &Exchange, message: Option<&[u8]>) -> StepResult {
@@ -52,7 +58,10 @@ pub(super) fn step(exchange: &Exchange, message: Option<&[u8]>) -> StepResult {
         return Err(failure::malformed("a directive is missing"));
     }
     let is_ours = proof.nonce == exchange.nonce && (proof.realm.is_empty() || proof.realm == exchange.realm);
-    let is_for_ldap = proof.uri.get(..5).is_some_and(|service| service.eq_ignore_ascii_case("ldap/"));
+    let is_for_ldap = proof
+        .uri
+        .get(..5)
+        .is_some_and(|service| service.eq_ignore_ascii_case("ldap/"));
     if !is_ours || !is_for_ldap {
         return Err(failure::unauthenticated());
     }
@@ -134,16 +143,26 @@ impl Proof {
     /// Whether it was made with this password; the server's own proof, if so.
     pub(super) fn answer(&self, password: &[u8]) -> Option<Vec<u8>> {
         let secret = self.secret(password);
-        let is_made_with_it: bool = self.digest(&secret, "AUTHENTICATE").as_bytes().ct_eq(self.response.as_bytes()).into();
+        let is_made_with_it: bool = self
+            .digest(&secret, "AUTHENTICATE")
+            .as_bytes()
+            .ct_eq(self.response.as_bytes())
+            .into();
         is_made_with_it.then(|| format!("rspauth={}", self.digest(&secret, "")).into_bytes())
     }
 
     /// `A1` (RFC 2831 §2.1.2.1), hashed.
     fn secret(&self, password: &[u8]) -> String {
         let encoded = |text: &str| -> Vec<u8> {
-            let narrow = || text.chars().map(|character| u8::try_from(character).ok()).collect::<Option<Vec<u8>>>();
+            let narrow = || {
+                text.chars()
+                    .map(|character| u8::try_from(character).ok())
+                    .collect::<Option<Vec<u8>>>()
+            };
             // What fits into ISO 8859-1 is hashed in that.
-            narrow().filter(|_| self.is_utf8).unwrap_or_else(|| text.as_bytes().to_vec())
+            narrow()
+                .filter(|_| self.is_utf8)
+                .unwrap_or_else(|| text.as_bytes().to_vec())
         };
         let password = match std::str::from_utf8(password) {
             Ok(text) => encoded(text),
@@ -153,7 +172,9 @@ impl Proof {
             .chain_update([&encoded(&self.user), &b":"[..], &encoded(&self.realm), b":"].concat())
             .chain_update(password)
             .finalize();
-        let mut a1 = Md5::new().chain_update(user).chain_update(format!(":{}:{}", self.nonce, self.cnonce));
+        let mut a1 = Md5::new()
+            .chain_update(user)
+            .chain_update(format!(":{}:{}", self.nonce, self.cnonce));
         if let Some(authorization) = &self.authorization {
             a1.update(format!(":{authorization}"));
         }
@@ -162,7 +183,10 @@ impl Proof {
 
     fn digest(&self, secret: &str, method: &str) -> String {
         let a2 = hex(&Md5::digest(format!("{method}:{}", self.uri)));
-        hex(&Md5::digest(format!("{secret}:{}:{COUNT}:{}:auth:{a2}", self.nonce, self.cnonce)))
+        hex(&Md5::digest(format!(
+            "{secret}:{}:{COUNT}:{}:auth:{a2}",
+            self.nonce, self.cnonce
+        )))
     }
 }
 
@@ -187,13 +211,19 @@ mod tests {
     #[test]
     fn the_rfcs_example() {
         let proof = read(EXAMPLE).unwrap();
-        assert_eq!(proof.answer(b"secret").unwrap(), b"rspauth=ea40f60335c427b5527b84dbabcdfffe");
+        assert_eq!(
+            proof.answer(b"secret").unwrap(),
+            b"rspauth=ea40f60335c427b5527b84dbabcdfffe"
+        );
         assert_eq!(proof.answer(b"Secret"), None);
     }
 
     #[test]
     fn a_response_must_be_to_this_challenge_and_for_ldap() {
-        let exchange = |nonce: &str, realm: &str| Exchange { nonce: nonce.to_owned(), realm: realm.to_owned() };
+        let exchange = |nonce: &str, realm: &str| Exchange {
+            nonce: nonce.to_owned(),
+            realm: realm.to_owned(),
+        };
         let ours = exchange("OA6MG9tEQGm2hh", "elwood.innosoft.com");
         let ldap = EXAMPLE.replace("imap/", "ldap/");
         assert!(step(&ours, Some(ldap.as_bytes())).is_ok());
@@ -204,12 +234,24 @@ mod tests {
 
     #[test]
     fn malformed_responses_are_refused() {
-        let exchange = Exchange { nonce: "n".to_owned(), realm: "r".to_owned() };
+        let exchange = Exchange {
+            nonce: "n".to_owned(),
+            realm: "r".to_owned(),
+        };
         let long = format!("username=\"{}\"", "a".repeat(MAX_RESPONSE));
         for text in [
-            "", ",,,", "=", "username", "username=\"a", "username=\"a\\", "username=\"a\"x", &long,
-            "username=a,username=b,nc=00000001", "username=a,cnonce=c,nonce=n,digest-uri=ldap/x,nc=00000002",
-            "username=a,cnonce=c,nonce=n,digest-uri=ldap/x,qop=auth-conf,nc=00000001", "username=a,cnonce=c,nonce=n,digest-uri=ldap/x",
+            "",
+            ",,,",
+            "=",
+            "username",
+            "username=\"a",
+            "username=\"a\\",
+            "username=\"a\"x",
+            &long,
+            "username=a,username=b,nc=00000001",
+            "username=a,cnonce=c,nonce=n,digest-uri=ldap/x,nc=00000002",
+            "username=a,cnonce=c,nonce=n,digest-uri=ldap/x,qop=auth-conf,nc=00000001",
+            "username=a,cnonce=c,nonce=n,digest-uri=ldap/x",
         ] {
             assert!(step(&exchange, Some(text.as_bytes())).is_err(), "{text}");
         }
@@ -221,7 +263,10 @@ mod tests {
     fn names_and_passwords_of_iso_8859_1_are_hashed_in_that() {
         let mut proof = read(&EXAMPLE.replace("chris", "j\u{fc}rg")).unwrap();
         let narrow = proof.secret("p\u{e4}ss".as_bytes());
-        assert_eq!(narrow, { proof.user = "j\u{fc}rg".to_owned(); proof.secret(b"p\xe4ss") });
+        assert_eq!(narrow, {
+            proof.user = "j\u{fc}rg".to_owned();
+            proof.secret(b"p\xe4ss")
+        });
         proof.is_utf8 = false;
         assert_ne!(narrow, proof.secret("p\u{e4}ss".as_bytes()));
     }

@@ -20,7 +20,9 @@ pub(super) fn step(schema: &Schema, origin: &Origin, message: Option<&[u8]>) -> 
         // slapd knows such clients by the normal form alone.
         (Some(subject), _) => Dn::from_rdn_sequence(schema, subject)
             .and_then(|dn| Dn::parse(schema, dn.normalized()))
-            .map_err(|_| OperationError::new(ResultCode::INVALID_CREDENTIALS, "the certificate's subject is no name"))?,
+            .map_err(|_| {
+                OperationError::new(ResultCode::INVALID_CREDENTIALS, "the certificate's subject is no name")
+            })?,
         (None, Some((user, group))) => {
             let name = format!("gidNumber={group}+uidNumber={user},cn=peercred,cn=external,cn=auth");
             Dn::parse(schema, name.as_bytes())

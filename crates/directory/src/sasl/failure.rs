@@ -8,7 +8,10 @@ use crate::OperationError;
 
 /// The mechanism does not exist, or is not offered on this connection.
 pub(super) fn no_mechanism() -> OperationError {
-    OperationError::new(ResultCode::AUTH_METHOD_NOT_SUPPORTED, "SASL(-4): no mechanism available: ")
+    OperationError::new(
+        ResultCode::AUTH_METHOD_NOT_SUPPORTED,
+        "SASL(-4): no mechanism available: ",
+    )
 }
 
 /// A message that the mechanism does not have.

@@ -20,11 +20,16 @@ pub(super) fn begin(message: Option<&[u8]>) -> StepResult {
 }
 
 pub(super) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult {
-    let message = message.filter(|message| !message.is_empty()).ok_or_else(failure::unauthenticated)?;
+    let message = message
+        .filter(|message| !message.is_empty())
+        .ok_or_else(failure::unauthenticated)?;
     match exchange {
         Exchange::Name => {
             let name = String::from_utf8(message.to_vec()).map_err(|_| failure::malformed("not UTF-8"))?;
-            Ok(Step::Challenge(PASSWORD.to_vec(), super::Exchange::Login(Exchange::Password(name))))
+            Ok(Step::Challenge(
+                PASSWORD.to_vec(),
+                super::Exchange::Login(Exchange::Password(name)),
+            ))
         }
         Exchange::Password(name) => Ok(Step::Claim(Claim {
             user: User::Name(name),

@@ -55,13 +55,19 @@ static MECHANISMS: [Mechanism; 12] = [
     row("CRAM-MD5", Kind::CramMd5, HASHED),
     row("PLAIN", Kind::Plain, CLEAR),
     row("LOGIN", Kind::Login, CLEAR),
-    row("ANONYMOUS", Kind::Anonymous, SecurityFlags::NO_PLAIN.with(SecurityFlags::NO_DICTIONARY)),
+    row(
+        "ANONYMOUS",
+        Kind::Anonymous,
+        SecurityFlags::NO_PLAIN.with(SecurityFlags::NO_DICTIONARY),
+    ),
 ];
 
 impl Mechanism {
     /// By its name, in any case.
     pub(super) fn find(name: &[u8]) -> Option<&'static Self> {
-        MECHANISMS.iter().find(|row| row.name.as_bytes().eq_ignore_ascii_case(name))
+        MECHANISMS
+            .iter()
+            .find(|row| row.name.as_bytes().eq_ignore_ascii_case(name))
     }
 
     /// Whether a connection may use it: `sasl-secprops` against what it provides and what protects the connection.
@@ -105,13 +111,21 @@ impl Situation {
     /// One of each kind that makes a difference.
     pub(crate) fn all(configuration: &Configuration) -> impl Iterator<Item = Self> {
         let strengths = [0, 2, configuration.settings.sasl.properties.min_ssf, u32::MAX];
-        let of_strength = |ssf| [(false, false), (false, true), (true, false), (true, true)].map(move |(tells_client, has_binding)| Self { tells_client, has_binding, ssf });
+        let of_strength = |ssf| {
+            [(false, false), (false, true), (true, false), (true, true)].map(move |(tells_client, has_binding)| Self {
+                tells_client,
+                has_binding,
+                ssf,
+            })
+        };
         strengths.into_iter().flat_map(of_strength)
     }
 }
 
 /// The names of the mechanisms that a connection is offered.
 pub(crate) fn offered(configuration: &Configuration, situation: Situation) -> impl Iterator<Item = &'static str> + '_ {
-    let offered = MECHANISMS.iter().filter(move |row| row.is_offered(configuration, situation));
+    let offered = MECHANISMS
+        .iter()
+        .filter(move |row| row.is_offered(configuration, situation));
     offered.map(|row| row.name)
 }

@@ -80,6 +80,8 @@ type StepResult = Result<Step, OperationError>;
 
 impl std::fmt::Debug for Negotiation {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Negotiation").field("mechanism", &self.mechanism.name).finish_non_exhaustive()
+        f.debug_struct("Negotiation")
+            .field("mechanism", &self.mechanism.name)
+            .finish_non_exhaustive()
     }
 }

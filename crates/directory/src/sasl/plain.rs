@@ -30,9 +30,11 @@ mod tests {
 
     fn claim(message: &[u8]) -> Option<(String, Option<String>, Vec<u8>)> {
         match step(Some(message)) {
-            Ok(Step::Claim(Claim { user: User::Name(user), authorization, proof: Proof::Password(password) })) => {
-                Some((user, authorization, password))
-            }
+            Ok(Step::Claim(Claim {
+                user: User::Name(user),
+                authorization,
+                proof: Proof::Password(password),
+            })) => Some((user, authorization, password)),
             _ => None,
         }
     }
@@ -41,14 +43,29 @@ mod tests {
     #[test]
     fn names_and_password_are_read() {
         let (user, authorization, password) = claim(b"\0tim\0tanstaaftanstaaf").unwrap();
-        assert_eq!((&*user, authorization, &*password), ("tim", None, &b"tanstaaftanstaaf"[..]));
+        assert_eq!(
+            (&*user, authorization, &*password),
+            ("tim", None, &b"tanstaaftanstaaf"[..])
+        );
         let (user, authorization, password) = claim(b"Ursel\0Kurt\0xipj3plmq").unwrap();
-        assert_eq!((&*user, authorization.as_deref(), &*password), ("Kurt", Some("Ursel"), &b"xipj3plmq"[..]));
+        assert_eq!(
+            (&*user, authorization.as_deref(), &*password),
+            ("Kurt", Some("Ursel"), &b"xipj3plmq"[..])
+        );
     }
 
     #[test]
     fn other_messages_are_refused() {
-        for message in [&b""[..], b"tim", b"\0tim", b"\0tim\0", b"\0\0secret", b"\0tim\0a\0b", b"\0\xff\0secret", b"\xff\0tim\0secret"] {
+        for message in [
+            &b""[..],
+            b"tim",
+            b"\0tim",
+            b"\0tim\0",
+            b"\0\0secret",
+            b"\0tim\0a\0b",
+            b"\0\xff\0secret",
+            b"\xff\0tim\0secret",
+        ] {
             assert!(claim(message).is_none(), "{message:?}");
         }
         assert!(matches!(step(None), Ok(Step::Challenge(..))));

@@ -24,7 +24,10 @@ pub(super) fn passwords(asking: Asking<'_>, dn: &Dn) -> Result<Vec<Vec<u8>>, Ope
 
 /// Those of them that are stored in the clear.
 pub(super) fn cleartext(asking: Asking<'_>, dn: &Dn) -> Result<Vec<Vec<u8>>, OperationError> {
-    Ok(passwords(asking, dn)?.iter().filter_map(|value| in_the_clear(value)).collect())
+    Ok(passwords(asking, dn)?
+        .iter()
+        .filter_map(|value| in_the_clear(value))
+        .collect())
 }
 
 fn in_the_clear(value: &[u8]) -> Option<Vec<u8>> {
@@ -50,8 +53,16 @@ pub(super) fn scram(asking: Asking<'_>, dn: &Dn, hash: Hash) -> Result<scram::Se
             return Ok(scram::Secret::Keys(keys));
         }
     }
-    let clear: Vec<_> = passwords.iter().filter_map(|value| in_the_clear(value)).take(MAX_CLEARTEXT).collect();
-    Ok(if clear.is_empty() { scram::Secret::Nothing } else { scram::Secret::Cleartext(clear) })
+    let clear: Vec<_> = passwords
+        .iter()
+        .filter_map(|value| in_the_clear(value))
+        .take(MAX_CLEARTEXT)
+        .collect();
+    Ok(if clear.is_empty() {
+        scram::Secret::Nothing
+    } else {
+        scram::Secret::Cleartext(clear)
+    })
 }
 
 /// Each costs milliseconds.

@@ -42,7 +42,14 @@ pub(super) enum Ended {
 impl Turn {
     /// Whether it may compute for milliseconds, or search for long.
     pub(super) fn takes_long(&self) -> bool {
-        let searches = || self.configuration.settings.sasl.authz_regexps.iter().any(|row| row.replacement.contains("://"));
+        let searches = || {
+            self.configuration
+                .settings
+                .sasl
+                .authz_regexps
+                .iter()
+                .any(|row| row.replacement.contains("://"))
+        };
         match (self.mechanism.kind, &self.exchange) {
             (Kind::Plain | Kind::Login, _) | (Kind::Scram(..), Exchange::Scram(_)) => true,
             _ => searches(),
@@ -68,7 +75,11 @@ impl Turn {
 
     /// Until the client is known, entries are looked up for nobody.
     fn asking<'a>(&'a self, identity: &'a Identity) -> Asking<'a> {
-        Asking { configuration: &self.configuration, origin: &self.origin, identity }
+        Asking {
+            configuration: &self.configuration,
+            origin: &self.origin,
+            identity,
+        }
     }
 
     fn step(&self, exchange: Exchange) -> StepResult {
@@ -95,7 +106,12 @@ impl Turn {
             }
             Kind::Scram(hash, binding) => {
                 let offers_binding = Situation::of(&self.configuration, &self.origin).has_binding;
-                let terms = Terms { hash, binding, offers_binding, origin: &self.origin };
+                let terms = Terms {
+                    hash,
+                    binding,
+                    offers_binding,
+                    origin: &self.origin,
+                };
                 scram::begin(terms, message, &self.nonce()?, |user| self.scram_secret(user, terms))
             }
         }
@@ -104,7 +120,12 @@ impl Turn {
     fn scram_secret(&self, user: &str, terms: Terms<'_>) -> Result<(Secret, Vec<u8>), OperationError> {
         let identity = Identity::default();
         let asking = self.asking(&identity);
-        let secret = match dn_of_user(&self.configuration.schema, user, self.realm(), Some(self.mechanism.name)) {
+        let secret = match dn_of_user(
+            &self.configuration.schema,
+            user,
+            self.realm(),
+            Some(self.mechanism.name),
+        ) {
             Some(dn) => secrets::scram(asking, &mapped(asking, dn)?, terms.hash)?,
             None => Secret::Nothing,
         };
@@ -115,7 +136,12 @@ impl Turn {
     /// alone knows.
     fn salt(&self, user: &str, terms: Terms<'_>) -> Result<Vec<u8>, StoreError> {
         let mut seed = Sha256::new();
-        if let Some(database) = self.configuration.contexts.iter().find_map(|context| context.database()) {
+        if let Some(database) = self
+            .configuration
+            .contexts
+            .iter()
+            .find_map(|context| context.database())
+        {
             seed.update(database.snapshot()?.view().identifier()?);
         }
         let mut salt = terms.hash.mac(&seed.finalize(), user.as_bytes());

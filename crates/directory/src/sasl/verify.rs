@@ -20,7 +20,11 @@ pub(super) fn accept(
     mechanism: &Mechanism,
     claim: Claim,
 ) -> Result<(Identity, Option<Vec<u8>>), OperationError> {
-    let Claim { user, authorization, proof } = claim;
+    let Claim {
+        user,
+        authorization,
+        proof,
+    } = claim;
     let sasl = &asking.configuration.settings.sasl;
     let realm = sasl.realm.as_deref();
     let (name, own) = match user {
@@ -52,8 +56,16 @@ pub(super) fn accept(
     log::bound(asking.origin, own.pretty(), mechanism.name);
     let mechanism = Some(mechanism.name);
     let identity = match other.filter(|other| *other != own) {
-        None => Identity { dn: own, authentication_dn: None, mechanism },
-        Some(dn) => Identity { dn, authentication_dn: Some(own), mechanism },
+        None => Identity {
+            dn: own,
+            authentication_dn: None,
+            mechanism,
+        },
+        Some(dn) => Identity {
+            dn,
+            authentication_dn: Some(own),
+            mechanism,
+        },
     };
     Ok((identity, data))
 }
@@ -75,7 +87,10 @@ impl Proof {
             Self::Given => Some(None),
             Self::Password(presented) => {
                 let stored = secrets::passwords(asking, dn)?;
-                stored.iter().any(|value| password::verify(value, presented)).then_some(None)
+                stored
+                    .iter()
+                    .any(|value| password::verify(value, presented))
+                    .then_some(None)
             }
             Self::CramMd5(proof) => {
                 let stored = secrets::cleartext(asking, dn)?;

@@ -50,7 +50,11 @@ impl<'m> First<'m> {
         let flag = match flag {
             "n" => Flag::Unable,
             "y" => Flag::Unbound,
-            bound => Flag::Bound(bound.strip_prefix("p=").ok_or_else(|| malformed("channel binding flag"))?),
+            bound => Flag::Bound(
+                bound
+                    .strip_prefix("p=")
+                    .ok_or_else(|| malformed("channel binding flag"))?,
+            ),
         };
         let (authorization, bare) = rest.split_once(',').ok_or_else(|| malformed("GS2 header"))?;
         let authorization = match authorization.strip_prefix("a=") {
@@ -68,7 +72,14 @@ impl<'m> First<'m> {
         if nonce.is_empty() || nonce.len() > MAX_NONCE || !is_printable {
             return Err(malformed("nonce"));
         }
-        Ok(Self { flag, authorization, gs2_header, bare, user: sasl_name(user)?, nonce })
+        Ok(Self {
+            flag,
+            authorization,
+            gs2_header,
+            bare,
+            user: sasl_name(user)?,
+            nonce,
+        })
     }
 }
 
@@ -82,7 +93,12 @@ impl<'m> Final<'m> {
         let binding = part("c=").ok_or_else(|| malformed("channel binding"))?;
         let nonce = part("r=").ok_or_else(|| malformed("nonce"))?;
         let decoded = |text: &str| STANDARD.decode(text).map_err(|_| malformed("base64"));
-        Ok(Self { binding: decoded(binding)?, nonce, without_proof, proof: decoded(proof)? })
+        Ok(Self {
+            binding: decoded(binding)?,
+            nonce,
+            without_proof,
+            proof: decoded(proof)?,
+        })
     }
 }
 
@@ -100,7 +116,11 @@ fn sasl_name(text: &str) -> Result<String, OperationError> {
         name.push(character);
         name.push_str(rest);
     }
-    if name.is_empty() || name.contains('\0') { Err(malformed("name")) } else { Ok(name) }
+    if name.is_empty() || name.contains('\0') {
+        Err(malformed("name"))
+    } else {
+        Ok(name)
+    }
 }
 
 #[cfg(test)]
@@ -112,20 +132,47 @@ mod tests {
         let first = First::parse("p=tls-exporter,a=u:bob=2Cjr,n=a=3Db,r=abc,x=y").unwrap();
         assert_eq!(first.flag, Flag::Bound("tls-exporter"));
         assert_eq!(first.authorization.as_deref(), Some("u:bob,jr"));
-        assert_eq!((first.gs2_header, first.bare), ("p=tls-exporter,a=u:bob=2Cjr,", "n=a=3Db,r=abc,x=y"));
+        assert_eq!(
+            (first.gs2_header, first.bare),
+            ("p=tls-exporter,a=u:bob=2Cjr,", "n=a=3Db,r=abc,x=y")
+        );
         assert_eq!((&*first.user, first.nonce), ("a=b", "abc"));
     }
 
     #[test]
     fn malformed_messages_are_refused() {
         for text in [
-            "", "n", "n,", "n,,", "n,,n=a", "n,,n=a,", "n,,n=a,r=", "n,,n=,r=x", "n,,n=a=,r=x", "n,,n=a=2c,r=x", "n,,m=1,n=a,r=x",
-            "x,,n=a,r=x", "p,,n=a,r=x", "n,b=c,n=a,r=x", "n,a=,n=a,r=x", "n,,r=x,n=a", "n,,n=a,r=\u{e9}", "n,,n=a\0,r=x",
+            "",
+            "n",
+            "n,",
+            "n,,",
+            "n,,n=a",
+            "n,,n=a,",
+            "n,,n=a,r=",
+            "n,,n=,r=x",
+            "n,,n=a=,r=x",
+            "n,,n=a=2c,r=x",
+            "n,,m=1,n=a,r=x",
+            "x,,n=a,r=x",
+            "p,,n=a,r=x",
+            "n,b=c,n=a,r=x",
+            "n,a=,n=a,r=x",
+            "n,,r=x,n=a",
+            "n,,n=a,r=\u{e9}",
+            "n,,n=a\0,r=x",
         ] {
             assert!(First::parse(text).is_err(), "{text}");
         }
         assert!(First::parse(&format!("n,,n=a,r={}", "x".repeat(MAX_NONCE + 1))).is_err());
-        for text in ["", "c=biws", "c=biws,r=x", "c=biws,p=AA==", "c=?,r=x,p=AA==", "c=biws,r=x,p=?", "r=x,c=biws,p=AA=="] {
+        for text in [
+            "",
+            "c=biws",
+            "c=biws,r=x",
+            "c=biws,p=AA==",
+            "c=?,r=x,p=AA==",
+            "c=biws,r=x,p=?",
+            "r=x,c=biws,p=AA==",
+        ] {
             assert!(Final::parse(text).is_err(), "{text}");
         }
     }

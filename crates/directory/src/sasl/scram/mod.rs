@@ -8,10 +8,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use subtle::ConstantTimeEq as _;
 
 use self::message::{Final, First, Flag};
-use super::{
-    Claim, Step, StepResult, User, failure,
-    mechanism::Binding,
-};
+use super::{Claim, Step, StepResult, User, failure, mechanism::Binding};
 use crate::{
     OperationError,
     operation::Origin,
@@ -91,7 +88,10 @@ pub(super) fn begin(
         salt,
         secret,
     };
-    Ok(Step::Challenge(answer.into_bytes(), super::Exchange::Scram(Box::new(exchange))))
+    Ok(Step::Challenge(
+        answer.into_bytes(),
+        super::Exchange::Scram(Box::new(exchange)),
+    ))
 }
 
 /// The channel binding data that follow the GS2 header.
@@ -106,7 +106,9 @@ fn binding_data<'a>(terms: Terms<'a>, flag: Flag<'_>) -> Result<Cow<'a, [u8]>, O
         _ => return Err(failure::malformed("channel binding")),
     };
     let channel = terms.origin.channel.as_deref();
-    let (endpoint, exporter) = channel.map_or((None, None), |channel| (channel.endpoint.as_deref(), channel.exporter.as_ref()));
+    let (endpoint, exporter) = channel.map_or((None, None), |channel| {
+        (channel.endpoint.as_deref(), channel.exporter.as_ref())
+    });
     let data = match kind {
         "tls-server-end-point" => endpoint.map(Cow::Borrowed),
         "tls-exporter" => exporter.map(|octets| Cow::Borrowed(&octets[..])),
@@ -132,7 +134,11 @@ impl Exchange {
         Ok(Step::Claim(Claim {
             user: User::Name(self.user.clone()),
             authorization: self.authorization.clone(),
-            proof: super::Proof::Scram(Box::new(Proof { exchange: self, message, proof })),
+            proof: super::Proof::Scram(Box::new(Proof {
+                exchange: self,
+                message,
+                proof,
+            })),
         }))
     }
 }
@@ -166,7 +172,11 @@ impl Proof {
         if signature.len() != self.proof.len() {
             return false;
         }
-        let client_key: Vec<u8> = signature.iter().zip(&self.proof).map(|(one, other)| one ^ other).collect();
+        let client_key: Vec<u8> = signature
+            .iter()
+            .zip(&self.proof)
+            .map(|(one, other)| one ^ other)
+            .collect();
         hash.digest(&client_key).ct_eq(&keys.stored_key).into()
     }
 }

@@ -32,18 +32,31 @@ fn origin(channel: Option<TlsChannel>) -> Origin {
 
 fn terms(hash: Hash, origin: &Origin) -> Terms<'_> {
     let offers_binding = origin.channel.is_some();
-    Terms { hash, binding: Binding::Unbound, offers_binding, origin }
+    Terms {
+        hash,
+        binding: Binding::Unbound,
+        offers_binding,
+        origin,
+    }
 }
 
 fn cleartext(salt: &str) -> (Secret, Vec<u8>) {
-    (Secret::Cleartext(vec![b"wrong".to_vec(), b"pencil".to_vec()]), STANDARD.decode(salt).unwrap())
+    (
+        Secret::Cleartext(vec![b"wrong".to_vec(), b"pencil".to_vec()]),
+        STANDARD.decode(salt).unwrap(),
+    )
 }
 
 /// The server's first message, and its final one if the client's is right.
 fn negotiate(begun: StepResult, last: &str) -> (String, Option<String>) {
-    let Ok(Step::Challenge(challenge, super::super::Exchange::Scram(exchange))) = begun else { panic!("no challenge") };
+    let Ok(Step::Challenge(challenge, super::super::Exchange::Scram(exchange))) = begun else {
+        panic!("no challenge")
+    };
     let answer = match exchange.step(Some(last.as_bytes())) {
-        Ok(Step::Claim(Claim { proof: super::super::Proof::Scram(proof), .. })) => proof.answer(),
+        Ok(Step::Claim(Claim {
+            proof: super::super::Proof::Scram(proof),
+            ..
+        })) => proof.answer(),
         _ => None,
     };
     let text = |octets: Vec<u8>| String::from_utf8(octets).unwrap();
@@ -65,7 +78,10 @@ fn the_example_of_scram_sha_1() {
     );
     let last = "c=biws,r=fyko+d2lbbFgONRv9qkxdawL3rfcNHYJY1ZVvWVs7j,p=v0X8v3Bz2T0CJGbJQyF0X+HI4Ts=";
     let (challenge, answer) = negotiate(begun, last);
-    assert_eq!(challenge, "r=fyko+d2lbbFgONRv9qkxdawL3rfcNHYJY1ZVvWVs7j,s=QSXCR+Q6sek8bf92,i=4096");
+    assert_eq!(
+        challenge,
+        "r=fyko+d2lbbFgONRv9qkxdawL3rfcNHYJY1ZVvWVs7j,s=QSXCR+Q6sek8bf92,i=4096"
+    );
     assert_eq!(answer.unwrap(), "v=rmF9pqV8S7suAoZWja4dJRkFsKQ=");
 }
 
@@ -83,9 +99,14 @@ fn the_example_of_scram_sha_256() {
     let salt = STANDARD.decode(SHA256_SALT).unwrap();
     let keys = Keys::derive(Hash::Sha256, b"pencil", &salt, 4096);
     for secret in [cleartext(SHA256_SALT), (Secret::Keys(keys), b"another".to_vec())] {
-        let begun = begin(terms(Hash::Sha256, &origin), Some(SHA256_FIRST), SHA256_NONCE, |_| Ok(secret));
+        let begun = begin(terms(Hash::Sha256, &origin), Some(SHA256_FIRST), SHA256_NONCE, |_| {
+            Ok(secret)
+        });
         let (challenge, answer) = negotiate(begun, SHA256_LAST);
-        assert_eq!(challenge, format!("r=rOprNGfwEbeRWgbNEkqO{SHA256_NONCE},s={SHA256_SALT},i=4096"));
+        assert_eq!(
+            challenge,
+            format!("r=rOprNGfwEbeRWgbNEkqO{SHA256_NONCE},s={SHA256_SALT},i=4096")
+        );
         assert_eq!(answer.unwrap(), SHA256_ANSWER);
     }
 }
@@ -94,10 +115,15 @@ fn the_example_of_scram_sha_256() {
 fn what_is_not_proven_is_not_answered() {
     let origin = origin(None);
     let refused = |secret: (Secret, Vec<u8>), last: &str| {
-        let begun = begin(terms(Hash::Sha256, &origin), Some(SHA256_FIRST), SHA256_NONCE, |_| Ok(secret));
+        let begun = begin(terms(Hash::Sha256, &origin), Some(SHA256_FIRST), SHA256_NONCE, |_| {
+            Ok(secret)
+        });
         negotiate(begun, last).1.is_none()
     };
-    assert!(refused((Secret::Nothing, STANDARD.decode(SHA256_SALT).unwrap()), SHA256_LAST));
+    assert!(refused(
+        (Secret::Nothing, STANDARD.decode(SHA256_SALT).unwrap()),
+        SHA256_LAST
+    ));
     let other = Secret::Cleartext(vec![b"pen".to_vec()]);
     assert!(refused((other, STANDARD.decode(SHA256_SALT).unwrap()), SHA256_LAST));
     for last in [
@@ -114,17 +140,30 @@ fn what_is_not_proven_is_not_answered() {
 
 #[test]
 fn the_binding_must_be_that_of_the_channel() {
-    let channel = TlsChannel { subject: None, endpoint: Some(b"hash".to_vec()), exporter: Some([7; 32]) };
+    let channel = TlsChannel {
+        subject: None,
+        endpoint: Some(b"hash".to_vec()),
+        exporter: Some([7; 32]),
+    };
     let (bound, unbound) = (origin(Some(channel)), origin(None));
     let data = |binding, origin: &'static str, flag| {
         let origin = if origin == "bound" { &bound } else { &unbound };
-        let terms = Terms { binding, ..terms(Hash::Sha1, origin) };
+        let terms = Terms {
+            binding,
+            ..terms(Hash::Sha1, origin)
+        };
         binding_data(terms, flag).map(|data| data.into_owned()).ok()
     };
     let endpoint = Flag::Bound("tls-server-end-point");
     assert_eq!(data(Binding::Bound, "bound", endpoint).unwrap(), b"hash");
-    assert_eq!(data(Binding::Bound, "bound", Flag::Bound("tls-exporter")).unwrap(), [7; 32]);
-    assert_eq!(data(Binding::Bound, "bound", Flag::Bound("ldap")).unwrap(), b"tls-server-end-point:hash");
+    assert_eq!(
+        data(Binding::Bound, "bound", Flag::Bound("tls-exporter")).unwrap(),
+        [7; 32]
+    );
+    assert_eq!(
+        data(Binding::Bound, "bound", Flag::Bound("ldap")).unwrap(),
+        b"tls-server-end-point:hash"
+    );
     assert_eq!(data(Binding::Unbound, "bound", Flag::Unable).unwrap(), b"");
     assert_eq!(data(Binding::Unbound, "unbound", Flag::Unbound).unwrap(), b"");
     for (binding, origin, flag) in [
