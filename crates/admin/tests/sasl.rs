@@ -6,6 +6,11 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpStream,
+};
+
 use ironbark_testkit::{Authority, Flavor, Listen, Server};
 
 /// Names become people; `mapped-<user>` is searched for.
@@ -168,4 +173,221 @@ fn the_log_names_who_has_authenticated_and_never_how() {
         assert!(log.contains(line), "{line}\n{log}");
     }
     assert!(!log.contains("pencil"), "{log}");
+}
+
+/// A connection that sends what no client does.
+struct Raw(TcpStream);
+
+fn tlv(tag: u8, content: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(content.len()).unwrap().to_be_bytes();
+    [&[tag, 0x84][..], &length, content].concat()
+}
+
+/// The next element: its tag, its content, what follows.
+fn element(octets: &[u8]) -> (u8, &[u8], &[u8]) {
+    let (header, length) = match octets[1] {
+        short @ 0..=127 => (2, usize::from(short)),
+        long => {
+            let digits = usize::from(long & 127);
+            (
+                2 + digits,
+                octets[2..2 + digits]
+                    .iter()
+                    .fold(0, |sum, octet| sum * 256 + usize::from(*octet)),
+            )
+        }
+    };
+    (octets[0], &octets[header..header + length], &octets[header + length..])
+}
+
+impl Raw {
+    fn open(server: &Server) -> Self {
+        let url = server.url();
+        let address = url.trim_start_matches("ldap://").trim_end_matches('/');
+        Self(TcpStream::connect(address).unwrap())
+    }
+
+    fn send(&mut self, operation: &[u8]) {
+        let message = tlv(0x30, &[&[2, 1, 1][..], operation].concat());
+        self.0.write_all(&message).unwrap();
+    }
+
+    /// The result code and the server's credentials.
+    fn receive(&mut self) -> (u8, Vec<u8>) {
+        let mut octets = vec![0; 2];
+        self.0.read_exact(&mut octets).unwrap();
+        let mut rest = vec![0; usize::from(octets[1] & 127)];
+        self.0.read_exact(&mut rest).unwrap();
+        if octets[1] > 127 {
+            let length = rest.iter().fold(0, |sum, octet| sum * 256 + usize::from(*octet));
+            rest = vec![0; length];
+            self.0.read_exact(&mut rest).unwrap();
+        }
+        let (_, _, operation) = element(&rest);
+        let (_, mut content, _) = element(operation);
+        let code = element(content).1[0];
+        let mut credentials = Vec::new();
+        while !content.is_empty() {
+            let (tag, value, after) = element(content);
+            if tag == 0x87 {
+                credentials = value.to_vec();
+            }
+            content = after;
+        }
+        (code, credentials)
+    }
+
+    fn bind(&mut self, mechanism: &str, message: Option<&[u8]>) -> (u8, Vec<u8>) {
+        let mut sasl = tlv(4, mechanism.as_bytes());
+        if let Some(message) = message {
+            sasl.extend(tlv(4, message));
+        }
+        let content = [&[2, 1, 3, 4, 0][..], &tlv(0xa3, &sasl)].concat();
+        self.send(&tlv(0x60, &content));
+        self.receive()
+    }
+
+    /// A base search of the root DSE.
+    fn search(&mut self) -> u8 {
+        let filter = tlv(0x87, b"objectClass");
+        let content = [
+            &[4, 0, 10, 1, 0, 10, 1, 0, 2, 1, 0, 2, 1, 0, 1, 1, 0][..],
+            &filter,
+            &tlv(0x30, &tlv(4, b"1.1")),
+        ]
+        .concat();
+        self.send(&tlv(0x63, &content));
+        self.receive().0
+    }
+}
+
+const SUCCESS: u8 = 0;
+const OPERATIONS_ERROR: u8 = 1;
+const NOT_SUPPORTED: u8 = 7;
+const IN_PROGRESS: u8 = 14;
+const INVALID: u8 = 49;
+const OTHER: u8 = 80;
+
+#[test]
+fn malformed_messages_fail_and_the_server_lives() {
+    let server = started(Flavor::Ironbark, "sasl-secprops none\n");
+    let mut raw = Raw::open(&server);
+    let long = vec![b'a'; 70_000];
+    let names = [
+        "SCRAM-SHA-1",
+        "SCRAM-SHA-256",
+        "DIGEST-MD5",
+        "CRAM-MD5",
+        "PLAIN",
+        "LOGIN",
+        "ANONYMOUS",
+    ];
+    let messages: [&[u8]; 12] = [
+        b"",
+        b"\0",
+        b"\0\0",
+        b"\0\0\0\0",
+        b",",
+        b"n,,",
+        b"n,,n==,r=x",
+        b"p=,,n=a,r=b",
+        b"username=\"",
+        b"a 00",
+        b"\xff\xfe",
+        &long,
+    ];
+    for name in names {
+        for first in messages {
+            for second in messages {
+                let (code, _) = raw.bind(name, Some(first));
+                assert!(
+                    [SUCCESS, IN_PROGRESS, INVALID, OTHER].contains(&code),
+                    "{name} {first:?}: {code}"
+                );
+                assert!(code != SUCCESS || name == "ANONYMOUS", "{name} {first:?}");
+                if code == IN_PROGRESS {
+                    let (code, _) = raw.bind(name, Some(second));
+                    assert!(
+                        [IN_PROGRESS, INVALID, OTHER].contains(&code),
+                        "{name} {first:?} {second:?}: {code}"
+                    );
+                }
+            }
+        }
+    }
+    assert_eq!(raw.bind("", None).0, NOT_SUPPORTED);
+    assert_eq!(raw.bind("GSSAPI", None).0, NOT_SUPPORTED);
+    assert_eq!(raw.bind("EXTERNAL", None).0, NOT_SUPPORTED);
+    assert_eq!(raw.bind("PLAIN", Some(b"\0ann\0pencil")).0, SUCCESS);
+}
+
+#[test]
+fn a_negotiation_is_ended_by_another_bind_and_by_nothing_else() {
+    let server = started(Flavor::Ironbark, "sasl-secprops none\n");
+    let mut raw = Raw::open(&server);
+    // While it is under way, nothing but binds.
+    assert_eq!(raw.bind("LOGIN", None), (IN_PROGRESS, b"Username:".to_vec()));
+    assert_eq!(raw.search(), OPERATIONS_ERROR);
+    assert_eq!(raw.bind("LOGIN", Some(b"ann")), (IN_PROGRESS, b"Password:".to_vec()));
+    // Another mechanism begins anew, and so does this one then.
+    assert_eq!(raw.bind("CRAM-MD5", None).0, IN_PROGRESS);
+    assert_eq!(raw.bind("LOGIN", Some(b"ann")), (IN_PROGRESS, b"Password:".to_vec()));
+    assert_eq!(raw.bind("", None).0, NOT_SUPPORTED);
+    assert_eq!(raw.bind("LOGIN", None), (IN_PROGRESS, b"Username:".to_vec()));
+    // A simple bind.
+    raw.send(&tlv(0x60, &[2, 1, 3, 4, 0, 0x80, 0]));
+    assert_eq!(raw.receive().0, SUCCESS);
+    assert_eq!(raw.bind("LOGIN", None), (IN_PROGRESS, b"Username:".to_vec()));
+    // An end in the middle leaves others alone.
+    raw.send(&[0x42, 0]);
+    drop(raw);
+    let mut raw = Raw::open(&server);
+    assert_eq!(raw.bind("PLAIN", None).0, IN_PROGRESS);
+    assert_eq!(raw.bind("PLAIN", Some(b"\0ann\0pencil")).0, SUCCESS);
+}
+
+#[test]
+fn nobody_learns_which_users_there_are() {
+    let server = started(Flavor::Ironbark, "");
+    let mut raw = Raw::open(&server);
+    let mut begin = |user: &str| {
+        let (code, challenge) = raw.bind("SCRAM-SHA-256", Some(format!("n,,n={user},r=abc").as_bytes()));
+        let text = String::from_utf8(challenge).unwrap();
+        let (_, salt) = text.split_once(",s=").unwrap();
+        (code, salt.to_owned())
+    };
+    let (known, unknown) = (begin("ann"), begin("nobody"));
+    assert_eq!(known.0, unknown.0);
+    assert_eq!(known.1.len(), unknown.1.len());
+    assert_ne!(known.1, unknown.1);
+    assert_eq!((known, unknown), (begin("ann"), begin("nobody")), "each time the same");
+    let last = |user: &str| {
+        let mut raw = Raw::open(&server);
+        let (_, challenge) = raw.bind("SCRAM-SHA-256", Some(format!("n,,n={user},r=abc").as_bytes()));
+        let challenge = String::from_utf8(challenge).unwrap();
+        let nonce = challenge.split(',').next().unwrap();
+        raw.bind("SCRAM-SHA-256", Some(format!("c=biws,{nonce},p=AAAA").as_bytes()))
+    };
+    assert_eq!(last("ann"), last("nobody"));
+}
+
+#[test]
+fn conditions_are_met_by_those_who_have_used_sasl() {
+    let server = started(Flavor::Ironbark, "require SASL\n");
+    let url = server.url();
+    let simple = [
+        "-x",
+        "-H",
+        &url,
+        "-D",
+        "uid=ann,ou=people,dc=example,dc=com",
+        "-w",
+        "pencil",
+    ];
+    assert_eq!(
+        server.client_with("ldapwhoami", &[], &simple, "").unwrap().code(),
+        Some(1)
+    );
+    let how = ["-Y", "SCRAM-SHA-256", "-U", "ann", "-w", "pencil"];
+    assert_eq!(whoami(&server, &url, &how), (Some(0), ANN.to_owned()));
 }
