@@ -1,5 +1,7 @@
 //! From names to DNs: `uid=<user>[,cn=<realm>][,cn=<mechanism>],cn=auth`, then `authz-regexp`.
 
+use std::fmt::Write as _;
+
 use ironbark_model::{Dn, Schema};
 
 use super::{Asking, find};
@@ -29,7 +31,7 @@ pub(crate) fn normal(schema: &Schema, text: &[u8]) -> Option<Dn> {
 fn push_value(text: &mut String, value: &str) {
     for character in value.chars() {
         match u8::try_from(character) {
-            Ok(octet) if octet.is_ascii() && !octet.is_ascii_alphanumeric() => text.push_str(&format!("\\{octet:02x}")),
+            Ok(octet) if octet.is_ascii() && !octet.is_ascii_alphanumeric() => push_hex(text, "\\", u32::from(octet)),
             _ => text.push(character),
         }
     }
@@ -124,13 +126,18 @@ fn filled(template: &str, name: &[u8], spans: &[Option<(usize, usize)>], is_url:
     Some(text)
 }
 
+fn push_hex(text: &mut String, prefix: &str, octet: u32) {
+    // Writing to a string cannot fail.
+    let _ = write!(text, "{prefix}{octet:02x}");
+}
+
 /// The filter of a URL follows its third question mark.
 const FILTER_PART: usize = 3;
 
 fn push_encoded(text: &mut String, part: &str) {
     for character in part.chars() {
         match character {
-            '%' | '?' | ' ' | '<' | '>' => text.push_str(&format!("%{:02x}", u32::from(character))),
+            '%' | '?' | ' ' | '<' | '>' => push_hex(text, "%", u32::from(character)),
             other => text.push(other),
         }
     }
@@ -145,7 +152,7 @@ fn in_filter(submatch: &str) -> String {
         match character {
             '\\' if rest.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2 => text.push('\\'),
             '\\' if !rest.is_empty() => {}
-            '\\' | '*' | '(' | ')' | '\0' => text.push_str(&format!("\\{:02x}", u32::from(character))),
+            '\\' | '*' | '(' | ')' | '\0' => push_hex(&mut text, "\\", u32::from(character)),
             other => text.push(other),
         }
     }

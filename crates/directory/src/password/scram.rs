@@ -6,7 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Digest;
 use subtle::ConstantTimeEq as _;
 
-use super::{HashError, decode_base64};
+use super::decode_base64;
 
 /// The hash function of a SCRAM mechanism.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -126,16 +126,10 @@ pub(super) fn verify(hash: Hash, text: &[u8], presented: &[u8]) -> bool {
     keys.stored_key.ct_eq(&stored.stored_key).into()
 }
 
-pub(super) fn hash(
-    hash: Hash,
-    presented: &[u8],
-    random: &mut dyn FnMut(&mut [u8]),
-    out: &mut Vec<u8>,
-) -> Result<(), HashError> {
+pub(super) fn hash(hash: Hash, presented: &[u8], random: &mut dyn FnMut(&mut [u8]), out: &mut Vec<u8>) {
     let mut salt = [0; NEW_SALT_LENGTH];
     random(&mut salt);
     out.extend_from_slice(Keys::derive(hash, presented, &salt, ROUNDS).text().as_bytes());
-    Ok(())
 }
 
 #[cfg(test)]
