@@ -23,7 +23,7 @@ use ironbark_model::{
 
 use super::{
     Source, Subject, Target,
-    decisions::{Kind, Standing},
+    decisions::{Kind, Known, Standing},
     rules::{Clause, CompiledValue, Condition, Dependence, Question, QuestionNumber, Rule, Rules},
 };
 use crate::Configuration;
@@ -121,11 +121,18 @@ impl<'a> Check<'a> {
         let Some(place) = kind.place(target) else {
             return self.decide(target).privileges;
         };
-        if let Some(known) = kind.known(place) {
-            return known.unwrap_or_else(|| self.decide(target).privileges);
+        match kind.known(place) {
+            Known::All(privileges) => return privileges,
+            Known::Single => return self.decide(target).privileges,
+            Known::Nothing => {}
         }
         let decision = self.decide(target);
-        kind.remember(place, (!decision.is_single).then_some(decision.privileges));
+        let known = if decision.is_single {
+            Known::Single
+        } else {
+            Known::All(decision.privileges)
+        };
+        kind.remember(place, known);
         decision.privileges
     }
 
@@ -143,9 +150,14 @@ impl<'a> Check<'a> {
     /// Whether the privileges on an attribute depend on which value it is about.
     pub(super) fn is_decided_by_value(&self, attribute: &AttributeDescription) -> bool {
         let target = Target::Attribute(attribute, None);
-        match self.kind.as_ref().and_then(|kind| kind.known(kind.place(target)?)) {
-            Some(known) => known.is_none(),
-            None => self.decide(target).is_single,
+        let known = self
+            .kind
+            .as_ref()
+            .and_then(|kind| Some(kind.known(kind.place(target)?)));
+        match known {
+            Some(Known::All(_)) => false,
+            Some(Known::Single) => true,
+            Some(Known::Nothing) | None => self.decide(target).is_single,
         }
     }
 
@@ -156,7 +168,7 @@ impl<'a> Check<'a> {
             decision.privileges = AccessLevel::Read.privileges();
             return decision;
         }
-        for (place, rule) in self.rules.rules.iter().enumerate() {
+        for (place, rule) in self.rules.all.iter().enumerate() {
             let Some(matched) = self.is_about(rule, target, &mut decision.is_single) else {
                 continue;
             };
@@ -211,7 +223,7 @@ impl<'a> Check<'a> {
         }
         clause.who.iter().all(|condition| {
             // A value that is the requester's own name need not be listed yet.
-            (own.is_some() && self.is_dn_attribute_of(condition, clause.grant.self_only))
+            (own.is_some() && super::who::is_dn_attribute_of(condition, clause.grant.self_only))
                 || self.holds(condition, matched, value, is_single)
         })
     }
@@ -234,7 +246,7 @@ impl<'a> Check<'a> {
         if known & bit != 0 {
             return yes & bit != 0;
         }
-        let rule = |at: usize| self.rules.rules.get(at);
+        let rule = |at: usize| self.rules.all.get(at);
         let answer = match self.rules.questions.get(number) {
             None => false,
             Some(Question::Name(at)) => {

@@ -17,7 +17,7 @@ use super::set::Program;
 /// All rules that decide about entries of a naming context, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
-    pub(super) rules: Vec<Rule>,
+    pub(super) all: Vec<Rule>,
     /// Questions about an entry whose answers, together, decide. Each has a number.
     pub(super) questions: Vec<Question>,
     /// Whether groups or sets are looked up: a decision is good until something is written.
@@ -116,7 +116,7 @@ impl Rules {
     /// No rule at all.
     pub(crate) fn none() -> &'static Self {
         static NONE: Rules = Rules {
-            rules: Vec::new(),
+            all: Vec::new(),
             questions: Vec::new(),
             uses_data: false,
             uses_peer: false,
@@ -127,11 +127,11 @@ impl Rules {
 
     /// Whether nobody wrote a rule.
     pub(crate) fn is_empty(&self) -> bool {
-        self.rules.is_empty()
+        self.all.is_empty()
     }
 
     fn add(&mut self, schema: &Schema, rule: &AccessRule) -> Result<(), String> {
-        let number = self.rules.len();
+        let number = self.all.len();
         let what = &rule.what;
         let dn = what
             .dn
@@ -170,7 +170,7 @@ impl Rules {
                 control: clause.control,
             });
         }
-        self.rules.push(Rule {
+        self.all.push(Rule {
             dn,
             filter,
             attributes: what.attributes.clone(),

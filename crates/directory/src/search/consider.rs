@@ -179,8 +179,8 @@ impl SearchRun {
                 .parse_into(&configuration.schema, parts.dn.as_bytes())
                 .map_err(|_| damaged_name())?;
         }
-        let named = (source, &*parts.name);
-        let check = access::check_remembered(&configuration, context, subject, named, standing.as_ref());
+        let entry = (source, &*parts.name);
+        let check = access::check_remembered(&configuration, context, subject, entry, standing.as_ref());
         if check.is_some() && !self.matches(check.as_ref(), record, parts.work) {
             return Ok(None);
         }
