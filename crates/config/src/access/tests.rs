@@ -76,6 +76,7 @@ const FORMS: &[(&str, &str)] = &[
         "to * by group/groupOfUniqueNames/uniqueMember.exact=\"cn=g\" =rscxd",
     ),
     ("to * by * =0", "to * by * =0"),
+    ("to * by * =", "to * by * =0"),
     ("to * by * -azi", "to * by * -w"),
     ("to dn.regex=.* by dn.regex=.+ read", "to * by users read"),
     ("to dn.regex=^.*$ by dn.regex=.*$$ read", "to * by * read"),
@@ -197,7 +198,6 @@ fn malformed_rules_are_refused() {
         ),
         ("to * by * reed", "expecting <access> got \"reed\""),
         ("to * by * =q", "expecting <access> got \"=q\""),
-        ("to * by * +", "expecting <access> got \"+\""),
         ("to * by * read halt", "expecting <control> got \"halt\""),
         ("to * by * read stop stop", "expecting \"by\" got \"stop\""),
         (

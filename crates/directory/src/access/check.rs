@@ -48,6 +48,8 @@ pub(crate) struct Check<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decision {
     pub(crate) privileges: Privileges,
+    /// What had been gathered when the rules ended: nothing of it is granted.
+    left: Privileges,
     /// The rule, by its place among the compiled ones, and the number of its clause from 1 on; 0 for the implicit one.
     pub(crate) by: Option<(usize, usize)>,
     /// Whether another value of the attribute, or another entry of the same kind, may be decided about differently.
@@ -140,11 +142,7 @@ impl<'a> Check<'a> {
     pub(crate) fn permits_all(&self, attribute: &AttributeDescription, privileges: Privileges) -> Option<bool> {
         let target = Target::Attribute(attribute, None);
         let granted = self.granted(target).contains(privileges);
-        if granted && self.is_decided_by_value(attribute) {
-            None
-        } else {
-            Some(granted)
-        }
+        (!self.is_decided_by_value(attribute)).then_some(granted)
     }
 
     /// Whether the privileges on an attribute depend on which value it is about.
@@ -179,9 +177,16 @@ impl<'a> Check<'a> {
         }
         Decision {
             privileges: Privileges::default(),
+            left: decision.privileges,
             by: None,
             is_single: decision.is_single,
         }
+    }
+
+    /// Whether privileges are granted, or were when the last rule said `break`: slapd asks so if it may tell that a base object exists.
+    pub(super) fn permits_or_left(&self, target: Target<'_>, privileges: Privileges) -> bool {
+        let decision = self.decide(target);
+        decision.privileges.with(decision.left).contains(privileges)
     }
 
     /// Runs through the clauses of a rule that is about the target.
@@ -339,6 +344,9 @@ impl<'a> Check<'a> {
     fn matched_value(&self, pattern: &CompiledValue, value: Value<'_>) -> Option<Matched> {
         let schema = &*self.configuration.schema;
         let text = value.normalized(schema)?;
+        let own = value
+            .description()
+            .and_then(|description| schema.attribute_type(description.attribute_type).equality);
         let mut matched = Matched::NOTHING;
         match pattern {
             CompiledValue::Exact {
@@ -346,8 +354,9 @@ impl<'a> Check<'a> {
                 assertion,
                 normalized,
             } => {
-                let is_equal = match value {
-                    Value::Plain(_, plain) => rule.matches(schema, plain, assertion),
+                let is_equal = match (value, rule) {
+                    (Value::Plain(_, plain), None) => own.is_some_and(|own| own.matches(schema, plain, assertion)),
+                    // As in slapd, by another rule than the attribute's own the normal forms are compared as they are.
                     _ => text == *normalized,
                 };
                 is_equal.then_some(())?;

@@ -220,8 +220,8 @@ impl World for Check<'_> {
         self.dn().normalized().to_vec()
     }
 
-    fn user(&self) -> Vec<u8> {
-        self.subject.dn.normalized().to_vec()
+    fn user(&self) -> Option<Vec<u8>> {
+        (!self.subject.is_anonymous()).then(|| self.subject.dn.normalized().to_vec())
     }
 
     fn values(&self, name: &[u8], attribute: &str) -> Option<Vec<Vec<u8>>> {

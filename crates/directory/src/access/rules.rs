@@ -57,9 +57,9 @@ pub(super) struct Rule {
 /// `val=`.
 #[derive(Debug)]
 pub(super) enum CompiledValue {
-    /// A rule, and what it makes of the value.
+    /// A rule other than the attribute's own, and what it, or that one, makes of the value.
     Exact {
-        rule: &'static MatchingRule,
+        rule: Option<&'static MatchingRule>,
         assertion: Vec<u8>,
         normalized: Vec<u8>,
     },
@@ -256,14 +256,17 @@ fn compile_value(schema: &Schema, value: &ValuePattern, attributes: &[AttributeT
     let [AttributeTarget::Attribute(description)] = attributes else {
         return None;
     };
-    let rule = match rule {
-        Some(name) => ironbark_model::matching::find(name.as_bytes())?,
-        None => schema.attribute_type(description.attribute_type).equality?,
-    };
+    let own = schema.attribute_type(description.attribute_type).equality;
+    let other = rule
+        .as_ref()
+        .map(|name| ironbark_model::matching::find(name.as_bytes()));
     let mut normalized = Vec::new();
-    (rule.normalize_assertion)(schema, text.as_bytes(), &mut normalized).ok()?;
+    let used = other.unwrap_or(own)?;
+    (used.normalize_assertion)(schema, text.as_bytes(), &mut normalized).ok()?;
     Some(CompiledValue::Exact {
-        rule,
+        rule: other
+            .flatten()
+            .filter(|other| own.is_none_or(|own| !std::ptr::eq(*other, own))),
         assertion: text.as_bytes().to_vec(),
         normalized,
     })

@@ -92,8 +92,9 @@ impl Check<'_> {
                 wanted.is_some_and(|dn| scope.holds(&dn, name))
             }
             NameCondition::Regex(regex) => {
-                let (names, values) = matched.submatches(self.dn(), None);
-                regex_holds(regex, (names, values), name.normalized())
+                let (names, _) = matched.submatches(self.dn(), None);
+                // As in slapd, against its manual, nothing of the value can be had here: such a clause holds for nobody.
+                regex_holds(regex, (names, Submatches::default()), name.normalized())
             }
         }
     }

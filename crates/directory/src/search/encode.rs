@@ -176,11 +176,11 @@ impl Body<'_> {
         writer: &mut SearchEntryWriter<'_>,
     ) -> Result<(), OperationError> {
         let description = attribute.description();
-        if !entry.is_unrestricted() && !entry.may_read(description, None) {
-            return Ok(());
-        }
+        // Values are asked about one by one; an attribute none of whose values is readable is not there.
         if self.types_only {
-            writer.attribute_type(attribute.name());
+            if entry.may_read(description, None) {
+                writer.attribute_type(attribute.name());
+            }
             return Ok(());
         }
         let mark = writer.begin_attribute(attribute.name());
@@ -201,12 +201,11 @@ impl Body<'_> {
         writer: &mut SearchEntryWriter<'_>,
     ) {
         let description = &attribute.description;
-        if !entry.is_unrestricted() && !entry.may_read(description, None) {
-            return;
-        }
         let name = self.schema.description_text(description);
         if self.types_only {
-            writer.attribute_type(name.as_bytes());
+            if entry.may_read(description, None) {
+                writer.attribute_type(name.as_bytes());
+            }
             return;
         }
         let mark = writer.begin_attribute(name.as_bytes());

@@ -401,13 +401,11 @@ fn require_search(check: &WriteCheck<'_>) -> Result<(), OperationError> {
     if check.permits(access::Target::Entry, Privileges::SEARCH) {
         return Ok(());
     }
-    Err(OperationError::code(
-        if check.permits(access::Target::Entry, Privileges::DISCLOSE) {
-            ResultCode::INSUFFICIENT_ACCESS_RIGHTS
-        } else {
-            ResultCode::NO_SUCH_OBJECT
-        },
-    ))
+    Err(OperationError::code(if check.discloses_base() {
+        ResultCode::INSUFFICIENT_ACCESS_RIGHTS
+    } else {
+        ResultCode::NO_SUCH_OBJECT
+    }))
 }
 
 /// Checks the filter of an assertion control on the base object (RFC 4528 §4).

@@ -147,6 +147,16 @@ impl Pausing {
 }
 
 impl WriterHandle {
+    /// Of a database that nobody writes to.
+    pub(crate) fn nowhere() -> Self {
+        let (queue, _) = sync_channel(0);
+        Self {
+            queue,
+            waiting: Arc::default(),
+            closed: Arc::new(RwLock::new(Some(SHUTTING_DOWN))),
+        }
+    }
+
     /// Queues a write.
     ///
     /// # Errors
