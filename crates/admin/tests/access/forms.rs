@@ -27,6 +27,7 @@ to attrs=description by * read ; to attrs=entry by * read ; to * by users read
 to attrs=mail val="ann@example.com" by * none ; to * by * read
 to attrs=mail val.regex=".*@example.org" by users read ; to attrs=mail by * none ; to * by * read
 to attrs=mail val.regex="^(.*)@example.com$" by dn.regex="^uid=${v1},.*$$" read by * none ; to * by * read
+to attrs=title val="boss" by anonymous none by users search ; to * by * read
 to attrs=title val/caseExactMatch="Boss" by * read ; to attrs=title by * search ; to * by * read
 to attrs=member val.children="ou=Staff,ou=People,dc=example,dc=com" by * read ; to attrs=member by users search ; to * by * read
 to attrs=member val.base="uid=ann,ou=People,dc=example,dc=com" by dnattr=owner write ; to * by * read

@@ -349,16 +349,10 @@ impl<'a> Check<'a> {
             .and_then(|description| schema.attribute_type(description.attribute_type).equality);
         let mut matched = Matched::NOTHING;
         match pattern {
-            CompiledValue::Exact {
-                rule,
-                assertion,
-                normalized,
-            } => {
-                let is_equal = match (value, rule) {
-                    (Value::Plain(_, plain), None) => own.is_some_and(|own| own.matches(schema, plain, assertion)),
-                    // As in slapd, by another rule than the attribute's own the normal forms are compared as they are.
-                    _ => text == *normalized,
-                };
+            CompiledValue::Exact { rule, normalized } => {
+                // As in slapd, by another rule than the attribute's own the normal forms are compared as they are.
+                let own = own.filter(|_| rule.is_none());
+                let is_equal = own.map_or(text == *normalized, |own| own.matches(schema, &text, normalized));
                 is_equal.then_some(())?;
             }
             CompiledValue::Pattern(ValuePattern::Regex(regex)) => matched.value = regex.find(&text)?,

@@ -60,7 +60,6 @@ pub(super) enum CompiledValue {
     /// A rule other than the attribute's own, and what it, or that one, makes of the value.
     Exact {
         rule: Option<&'static MatchingRule>,
-        assertion: Vec<u8>,
         normalized: Vec<u8>,
     },
     Pattern(ValuePattern),
@@ -267,7 +266,6 @@ fn compile_value(schema: &Schema, value: &ValuePattern, attributes: &[AttributeT
         rule: other
             .flatten()
             .filter(|other| own.is_none_or(|own| !std::ptr::eq(*other, own))),
-        assertion: text.as_bytes().to_vec(),
         normalized,
     })
 }
