@@ -319,7 +319,9 @@ impl Worker {
             }
         };
         crate::log::request(configuration, &origin, &message.operation);
-        origin.request.controls = controls.present;
+        if !message.controls.is_empty() {
+            origin.request.controls = controls.present();
+        }
         if let Request::Extended(request) = &message.operation {
             origin.request.extended = ironbark_ldap_proto::extended::lookup(request.name).map(|row| row.oid);
         }

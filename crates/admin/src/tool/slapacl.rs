@@ -146,7 +146,7 @@ fn asker(options: &Options, schema: &Schema) -> Result<Asker, String> {
     let peer_name = generic("peername").unwrap_or_default();
     let address = peer_name
         .strip_prefix("IP=")
-        .and_then(|text| text.parse::<std::net::SocketAddr>().ok());
+        .and_then(|text| text.parse::<core::net::SocketAddr>().ok());
     let dn = authorized.clone().or(authenticated.clone()).unwrap_or_default();
     Ok(Asker {
         real_dn: authenticated.unwrap_or_else(|| dn.clone()),

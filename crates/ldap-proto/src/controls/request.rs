@@ -31,8 +31,6 @@ impl Default for ControlPolicy {
 /// The recognized controls of a request.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RequestControls<'a> {
-    /// Which of those below are there.
-    pub present: ControlSet,
     /// RFC 4528.
     pub assertion: Option<Control<AssertionControl<'a>>>,
     /// RFC 4527.
@@ -104,7 +102,6 @@ impl<'a> RequestControls<'a> {
                 Some(row) if row.applies_to(request.operation(), extended) => {
                     check_criticality(row, control.critical, *policy)?;
                     decoded.put(row.kind, control, limits)?;
-                    decoded.present = decoded.present.with(row.kind);
                 }
                 Some(_) if control.critical => return Err(unavailable("critical extension is unavailable")),
                 None if control.critical => return Err(unavailable("critical extension is not recognized")),
@@ -113,6 +110,34 @@ impl<'a> RequestControls<'a> {
         }
         search_options_and_domain_scope(&decoded)?;
         Ok(decoded)
+    }
+
+    /// Which controls came along.
+    pub fn present(&self) -> ControlSet {
+        use ControlKind as Kind;
+        let all = [
+            (self.assertion.is_some(), Kind::Assertion),
+            (self.pre_read.is_some(), Kind::PreRead),
+            (self.post_read.is_some(), Kind::PostRead),
+            (self.matched_values.is_some(), Kind::MatchedValues),
+            (self.paged_results.is_some(), Kind::PagedResults),
+            (self.server_side_sort.is_some(), Kind::ServerSideSort),
+            (self.domain_scope.is_some(), Kind::DomainScope),
+            (self.dont_use_copy.is_some(), Kind::DontUseCopy),
+            (self.permissive_modify.is_some(), Kind::PermissiveModify),
+            (self.tree_delete.is_some(), Kind::TreeDelete),
+            (self.search_options.is_some(), Kind::SearchOptions),
+            (self.subentries.is_some(), Kind::Subentries),
+            (self.no_op.is_some(), Kind::NoOp),
+            (self.relax_rules.is_some(), Kind::RelaxRules),
+            (self.manage_dsa_it.is_some(), Kind::ManageDsaIt),
+            (self.proxied_authorization.is_some(), Kind::ProxiedAuthorization),
+            (self.session_tracking.is_some(), Kind::SessionTracking),
+            (self.lazy_commit.is_some(), Kind::LazyCommit),
+            (self.dereference.is_some(), Kind::Dereference),
+        ];
+        let present = all.into_iter().filter(|(is_present, _)| *is_present);
+        present.fold(ControlSet::NONE, |set, (_, kind)| set.with(kind))
     }
 
     fn put(&mut self, kind: ControlKind, control: RawControl<'a>, limits: &DecodeLimits) -> Result<(), Fault> {
