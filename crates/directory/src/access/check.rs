@@ -140,23 +140,35 @@ impl<'a> Check<'a> {
 
     /// Whether all values of an attribute have the privileges, none has, or each has to be asked about.
     pub(crate) fn permits_all(&self, attribute: &AttributeDescription, privileges: Privileges) -> Option<bool> {
+        match self.known_of(attribute) {
+            Known::All(granted) => Some(granted.contains(privileges)),
+            Known::Single | Known::Nothing => None,
+        }
+    }
+
+    /// What holds for an attribute whatever the value; found out, and remembered, if need be.
+    fn known_of(&self, attribute: &AttributeDescription) -> Known {
         let target = Target::Attribute(attribute, None);
-        let granted = self.granted(target).contains(privileges);
-        (!self.is_decided_by_value(attribute)).then_some(granted)
+        let place = self.kind.as_ref().and_then(|kind| Some((kind, kind.place(target)?)));
+        let known = place.map_or(Known::Nothing, |(kind, place)| kind.known(place));
+        if known != Known::Nothing {
+            return known;
+        }
+        let decision = self.decide(target);
+        let known = if decision.is_single {
+            Known::Single
+        } else {
+            Known::All(decision.privileges)
+        };
+        if let Some((kind, place)) = place {
+            kind.remember(place, known);
+        }
+        known
     }
 
     /// Whether the privileges on an attribute depend on which value it is about.
     pub(super) fn is_decided_by_value(&self, attribute: &AttributeDescription) -> bool {
-        let target = Target::Attribute(attribute, None);
-        let known = self
-            .kind
-            .as_ref()
-            .and_then(|kind| Some(kind.known(kind.place(target)?)));
-        match known {
-            Some(Known::All(_)) => false,
-            Some(Known::Single) => true,
-            Some(Known::Nothing) | None => self.decide(target).is_single,
-        }
+        self.known_of(attribute) == Known::Single
     }
 
     /// The decision and what it came from.

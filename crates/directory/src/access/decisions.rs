@@ -150,9 +150,12 @@ impl Standings {
         context: &Context,
         origin: &crate::operation::Origin,
     ) -> Option<Rc<Standing>> {
-        let subject = Subject::of(origin, context);
         let rules = configuration.rules_of(context);
-        if subject.is_root || rules.is_empty() {
+        if rules.is_empty() {
+            return None;
+        }
+        let subject = Subject::of(origin, context);
+        if subject.is_root {
             return None;
         }
         if !self

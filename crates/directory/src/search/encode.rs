@@ -148,7 +148,7 @@ impl Body<'_> {
         let schema = self.schema;
         let lists = |description: &AttributeDescription| selection.lists(schema, description);
         if entry.is_unrestricted() {
-            record.append_attributes(writer.attributes(), self.answers, selection.kinds(), lists, |_| true)?;
+            record.append_attributes(writer.attributes(), self.answers, selection.kinds(), lists)?;
             return Ok(());
         }
         let has_others = Cell::new(false);
@@ -157,7 +157,7 @@ impl Body<'_> {
             has_others.set(has_others.get() || may.is_none());
             may == Some(true)
         };
-        record.append_attributes(writer.attributes(), self.answers, selection.kinds(), lists, shows)?;
+        record.append_some_attributes(writer.attributes(), self.answers, selection.kinds(), lists, shows)?;
         if has_others.get() {
             for attribute in record.attributes() {
                 let description = attribute.description();
