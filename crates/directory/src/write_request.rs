@@ -169,7 +169,7 @@ pub(crate) fn writable_context<'a>(
             error
         });
     };
-    configuration.governing(context).check_restrictions(kind, origin)?;
+    context.check_restrictions(kind, origin)?;
     Ok(context)
 }
 
@@ -281,10 +281,9 @@ impl WriteRequest {
             let text = "naming contexts have changed; try again";
             return Err(OperationError::new(ResultCode::BUSY, text));
         }
-        let governing = configuration.governing(context);
         match request {
-            Self::Message { change, .. } => governing.check_restrictions(change.kind(), origin)?,
-            Self::SetPassword(_) => password_modify::check_restrictions(governing, origin)?,
+            Self::Message { change, .. } => context.check_restrictions(change.kind(), origin)?,
+            Self::SetPassword(_) => password_modify::check_restrictions(context, origin)?,
         }
         Ok(read_again)
     }

@@ -209,6 +209,7 @@ impl DatabaseConfig {
     /// What the frontend forbids is forbidden in every database, wherever in the file it was said; a database cannot take it back.
     pub(crate) fn restrict_as(&mut self, frontend: &Self) {
         self.read_only |= frontend.read_only;
+        self.require = self.require.with(frontend.require);
         let Restrict { operations, extended } = &frontend.restrict;
         self.restrict.operations = self.restrict.operations.with(*operations);
         self.restrict.extended.extend_from_slice(extended);

@@ -36,10 +36,8 @@ pub(crate) fn start(
             is_permitted()?;
             who_am_i(directory, origin, request, out)
         }
-        ExtendedOperation::Cancel => {
-            is_permitted()?;
-            cancel(directory, session, origin, request, out)
-        }
+        // As in slapd, nothing keeps a client from giving up what it has begun.
+        ExtendedOperation::Cancel => cancel(directory, session, origin, request, out),
         ExtendedOperation::StartTls => {
             is_permitted()?;
             start_tls(directory, session, configuration, origin, request, out)

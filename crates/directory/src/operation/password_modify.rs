@@ -89,7 +89,7 @@ pub(crate) fn start(
         PasswordModifyRequest::decode(value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
     let dn = target(configuration, origin, request.user_identity)?;
     let context = context_of(configuration, &dn, request.old_password.is_some())?;
-    configuration.governing(&context).check_extended(row, origin)?;
+    context.check_extended(row, origin)?;
     refuse_referral(configuration, &context, &dn, controls)?;
     let stored = if request.old_password.is_some() {
         old_values(configuration, &context, origin, &dn)?
