@@ -216,7 +216,9 @@ fn parse_dn_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSele
     let Some(style) = style.strip_prefix('.') else {
         return unknown();
     };
-    let styles = ["exact", "base", "one", "onelevel", "sub", "subtree", "children", "regex"];
+    let styles = [
+        "exact", "base", "one", "onelevel", "sub", "subtree", "children", "regex",
+    ];
     if !styles.contains(&style) {
         return unknown();
     }

@@ -67,7 +67,9 @@ impl BindFailures {
         let source = SourceAddress::from(address);
         let failures = self.with_row(source, |row| {
             let place = row.iter().find(|place| place.source == Some(source));
-            place.filter(|place| !place.is_over(limit, now_micros)).map_or(0, |place| place.failures)
+            place
+                .filter(|place| !place.is_over(limit, now_micros))
+                .map_or(0, |place| place.failures)
         });
         if failures >= limit.count {
             Patience::None
@@ -85,7 +87,11 @@ impl BindFailures {
         self.with_row(source, |row| {
             let known = row.iter().position(|place| place.source == Some(source));
             let least = |(_, place): &(usize, &Place)| {
-                let failures = if place.is_over(limit, now_micros) { 0 } else { place.failures };
+                let failures = if place.is_over(limit, now_micros) {
+                    0
+                } else {
+                    place.failures
+                };
                 (failures, place.since_micros)
             };
             let chosen = known.or_else(|| row.iter().enumerate().min_by_key(least).map(|(number, _)| number));

@@ -241,7 +241,9 @@ impl Reactor {
         drop(configuration);
         let via = &arrival.peer.name;
         let read = if is_trusted {
-            proxy::read(&mut arrival.socket).await.map_err(|error| error.to_string())
+            proxy::read(&mut arrival.socket)
+                .await
+                .map_err(|error| error.to_string())
         } else {
             Err(format!("{via} is not trusted"))
         };

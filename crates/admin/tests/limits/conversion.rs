@@ -42,7 +42,10 @@ limits group=\"cn=G,dc=b\" size.unchecked=9
 limits dn.anonymous size=7 time=3601
 limits users size.soft=-1 size.hard=5 size.pr=noEstimate size.prtotal=disabled time.soft=5 time.hard=soft
 limits dn.regex=\".*\" size=none nonsense";
-    for global in ["", "sizelimit size.soft=99 size.hard=200 size.unchecked=5000\ntimelimit 60\n"] {
+    for global in [
+        "",
+        "sizelimit size.soft=99 size.hard=200 size.unchecked=5000\ntimelimit 60\n",
+    ] {
         let text = format!("{global}{}", config(limits));
         let [theirs, ours] = [Flavor::OpenLdap, Flavor::Ironbark].map(|flavor| converted(flavor, &text, "olcLimits"));
         if global.is_empty() {

@@ -22,7 +22,10 @@ pub(crate) fn config(lines: &str) -> String {
 pub(crate) fn data(roles: usize) -> String {
     let mut data = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n\n");
     for unit in ["people", "staff", "groups"] {
-        let _ = write!(data, "dn: ou={unit},{BASE}\nobjectClass: organizationalUnit\nou: {unit}\n\n");
+        let _ = write!(
+            data,
+            "dn: ou={unit},{BASE}\nobjectClass: organizationalUnit\nou: {unit}\n\n"
+        );
     }
     for (name, unit) in [("ann", "people"), ("bob", "people"), ("eve", "staff"), ("max", "staff")] {
         let _ = write!(

@@ -50,7 +50,9 @@ fn pages(transcript: &mut Transcript<'_>) -> Result<(), TestkitError> {
                 script.push_str(&format!("pages({who:?}, {size}, {limit})\n"));
             }
         }
-        script.push_str(&format!("pages({who:?}, 0, 0, [4, 7, 1])\npages({who:?}, 0, 0, [4, 0])\n"));
+        script.push_str(&format!(
+            "pages({who:?}, 0, 0, [4, 7, 1])\npages({who:?}, 0, 0, [4, 0])\n"
+        ));
     }
     transcript.python(&script)
 }
@@ -83,7 +85,16 @@ fn a_single_page_that_holds_all_that_is_asked_for_is_no_paged_search() {
             transcript.client(
                 "ldapsearch",
                 &user(ANN),
-                &["-b", BASE, "-z", limit, "-E", &page, "(objectClass=organizationalUnit)", "1.1"],
+                &[
+                    "-b",
+                    BASE,
+                    "-z",
+                    limit,
+                    "-E",
+                    &page,
+                    "(objectClass=organizationalUnit)",
+                    "1.1",
+                ],
                 "",
             )?;
         }

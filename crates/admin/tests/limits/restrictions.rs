@@ -6,7 +6,10 @@ use crate::{ANN, BASE, BOB, config, data, user};
 
 /// One of each operation, as nobody, as a user and as the rootdn.
 fn every_operation(transcript: &mut Transcript<'_>) -> Result<(), TestkitError> {
-    let wrong = Credentials::Simple { dn: BOB, password: "wrong" };
+    let wrong = Credentials::Simple {
+        dn: BOB,
+        password: "wrong",
+    };
     transcript.client("ldapwhoami", &wrong, &[], "")?;
     transcript.client("ldapwhoami", &user("cn=nobody,dc=example,dc=com"), &[], "")?;
     for who in [Credentials::Anonymous, user(ANN), Credentials::ROOT] {

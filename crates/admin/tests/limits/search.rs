@@ -103,7 +103,10 @@ fn glued_databases_are_searched_under_the_limits_of_the_one_that_holds_the_base(
         ("limits users size=2", "limits users size=22"),
         ("limits users size=22", "limits users size=3"),
         ("sizelimit size.unchecked=2", "sizelimit size.unchecked=30"),
-        ("", "limits users size.unchecked=3\nlimits anonymous size.soft=22 size.hard=25"),
+        (
+            "",
+            "limits users size.unchecked=3\nlimits anonymous size.soft=22 size.hard=25",
+        ),
     ] {
         ironbark_testkit::assert_same(|flavor| {
             let mut server = ironbark_testkit::Server::prepare(flavor, &glued(below, above))?;

@@ -59,7 +59,18 @@ fn clients_of_haproxy_are_served_under_their_own_address_with_and_without_tls() 
     for (name, scheme, listener) in [("plain", "ldap", plain), ("tls", "ldaps", tls)] {
         let (_proxy, port) = haproxy(&server, name, listener);
         let url = format!("{scheme}://127.0.0.1:{port}/");
-        let arguments = ["-x", "-LLL", "-H", &url, "-D", "cn=ann,dc=example,dc=com", "-w", "secret", "-b", BASE];
+        let arguments = [
+            "-x",
+            "-LLL",
+            "-H",
+            &url,
+            "-D",
+            "cn=ann,dc=example,dc=com",
+            "-w",
+            "secret",
+            "-b",
+            BASE,
+        ];
         let found = server.client_with("ldapsearch", &environment, &arguments, "").unwrap();
         let found = found.success().unwrap().stdout;
         assert!(found.contains("dn: cn=ann,dc=example,dc=com"), "{found}");
@@ -67,8 +78,15 @@ fn clients_of_haproxy_are_served_under_their_own_address_with_and_without_tls() 
         let log = server.log();
         let line = log.lines().find(accepted).unwrap_or_else(|| panic!("{log}"));
         // The port is that of the client, not that of haproxy's connection, which `via` tells.
-        let peer = line.split("ACCEPT from ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
-        assert!(peer.starts_with("IP=127.0.0.1:") && !log.contains(&format!("via {peer}\n")), "{line}");
+        let peer = line
+            .split("ACCEPT from ")
+            .nth(1)
+            .and_then(|rest| rest.split(' ').next())
+            .unwrap();
+        assert!(
+            peer.starts_with("IP=127.0.0.1:") && !log.contains(&format!("via {peer}\n")),
+            "{line}"
+        );
     }
     assert!(server.log().contains("TLS established"), "{}", server.log());
 }

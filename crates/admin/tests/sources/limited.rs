@@ -15,7 +15,9 @@ fn an_address_has_no_more_connections_than_it_may() {
     let mut held: Vec<_> = (0..3).map(|_| wait::until(open).unwrap()).collect();
     let refused = counter(&server, "Refused Connections");
     assert!(open().is_none());
-    server.wait_for_log("closed (too many connections from this address)").unwrap();
+    server
+        .wait_for_log("closed (too many connections from this address)")
+        .unwrap();
     // The counter has been read over a local socket, which has no address.
     assert_eq!(counter(&server, "Refused Connections"), refused + 1);
     held.pop();
@@ -54,11 +56,26 @@ fn who_guesses_passwords_waits_and_is_refused_then() {
     // Right or wrong, on a new connection or an old one.
     for password in ["secret", "wrong"] {
         let refused = bind(&server, password).expect_code(51).unwrap();
-        assert!(refused.stderr.contains("too many binds from this address have failed"), "{}", refused.stderr);
+        assert!(
+            refused.stderr.contains("too many binds from this address have failed"),
+            "{}",
+            refused.stderr
+        );
     }
-    assert_eq!(["Failed Binds", "Refused Binds"].map(|name| counter(&server, name)), [4, 2]);
+    assert_eq!(
+        ["Failed Binds", "Refused Binds"].map(|name| counter(&server, name)),
+        [4, 2]
+    );
     // Others are not concerned: local sockets, and those who do not bind.
-    let arguments = ["-x", "-H", &server.ldapi_url(), "-D", "cn=ann,dc=example,dc=com", "-w", "secret"];
+    let arguments = [
+        "-x",
+        "-H",
+        &server.ldapi_url(),
+        "-D",
+        "cn=ann,dc=example,dc=com",
+        "-w",
+        "secret",
+    ];
     let local = server.client_with("ldapwhoami", &[], &arguments, "").unwrap();
     local.success().unwrap();
     assert!(!server.log().contains("panicked"), "{}", server.log());
@@ -78,5 +95,9 @@ fn a_bind_that_is_right_is_answered_after_its_delay() {
     let mut rest = [0; 27];
     std::io::Read::read_exact(&mut stream, &mut rest).unwrap();
     assert_eq!(counter(&server, "Delayed Binds"), 3);
-    server.search(&["-b", BASE, "-s", "base"]).unwrap().expect_code(0).unwrap();
+    server
+        .search(&["-b", BASE, "-s", "base"])
+        .unwrap()
+        .expect_code(0)
+        .unwrap();
 }

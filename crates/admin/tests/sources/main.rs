@@ -59,7 +59,16 @@ pub(crate) fn is_served(stream: &mut TcpStream, octets: &[u8]) -> bool {
 /// A counter of cn=Sources,cn=Ironbark,cn=Monitor.
 pub(crate) fn counter(server: &Server, name: &str) -> u64 {
     let base = format!("cn={name},cn=Sources,cn=Ironbark,cn=Monitor");
-    let arguments = ["-x", "-H", &server.ldapi_url(), "-s", "base", "-b", &base, "monitorCounter"];
+    let arguments = [
+        "-x",
+        "-H",
+        &server.ldapi_url(),
+        "-s",
+        "base",
+        "-b",
+        &base,
+        "monitorCounter",
+    ];
     let shown = server.client_with("ldapsearch", &[], &arguments, "").unwrap();
     let shown = shown.success().unwrap().stdout;
     let value = shown.lines().find_map(|line| line.strip_prefix("monitorCounter: "));

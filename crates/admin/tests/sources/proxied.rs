@@ -18,7 +18,11 @@ fn header(command: u8, family: u8, rest: &[u8]) -> Vec<u8> {
 
 /// The header of a client of 192.0.2.7, port 4660, with an option that nobody knows.
 fn of_client() -> Vec<u8> {
-    header(0x21, 0x11, &[192, 0, 2, 7, 10, 0, 0, 1, 0x12, 0x34, 1, 0x85, 0xe0, 0, 1, 0x99])
+    header(
+        0x21,
+        0x11,
+        &[192, 0, 2, 7, 10, 0, 0, 1, 0x12, 0x34, 1, 0x85, 0xe0, 0, 1, 0x99],
+    )
 }
 
 /// A proxy for one connection: passes on what it gets behind a header; its port.
@@ -38,7 +42,19 @@ fn proxy(to: u16, header: Vec<u8>) -> u16 {
 
 fn search(server: &ironbark_testkit::Server, port: u16, base: &str) -> Outcome {
     let url = format!("ldap://127.0.0.1:{port}/");
-    let arguments = ["-x", "-LLL", "-H", &url, "-b", base, "-s", "sub", "(objectClass=*)", "+", "*"];
+    let arguments = [
+        "-x",
+        "-LLL",
+        "-H",
+        &url,
+        "-b",
+        base,
+        "-s",
+        "sub",
+        "(objectClass=*)",
+        "+",
+        "*",
+    ];
     server.client_with("ldapsearch", &[], &arguments, "").unwrap()
 }
 
@@ -46,21 +62,39 @@ fn search(server: &ironbark_testkit::Server, port: u16, base: &str) -> Outcome {
 fn the_address_of_the_header_is_the_peers() {
     let rule = "access to * by peername.ip=192.0.2.7 read by * none";
     let (server, port) = started("pldap", "", rule);
-    let shown = search(&server, proxy(port, of_client()), BASE).success().unwrap().stdout;
+    let shown = search(&server, proxy(port, of_client()), BASE)
+        .success()
+        .unwrap()
+        .stdout;
     assert!(shown.contains("dn: cn=ann,dc=example,dc=com"), "{shown}");
     // Without a header's address it is that of the proxy, whom the rule gives nothing.
-    for own in [header(0x20, 0, &[]), header(0x21, 0, &[1, 2, 3]), header(0x21, 0x31, &[0; 216])] {
+    for own in [
+        header(0x20, 0, &[]),
+        header(0x21, 0, &[1, 2, 3]),
+        header(0x21, 0x31, &[0; 216]),
+    ] {
         search(&server, proxy(port, own), BASE).expect_code(32).unwrap();
     }
     server.search(&["-b", BASE]).unwrap().expect_code(32).unwrap();
     let log = server.log();
-    assert!(log.contains(&format!("ACCEPT from IP=192.0.2.7:4660 (IP=127.0.0.1:{port})")), "{log}");
+    assert!(
+        log.contains(&format!("ACCEPT from IP=192.0.2.7:4660 (IP=127.0.0.1:{port})")),
+        "{log}"
+    );
     assert!(log.contains("proxyp(") && log.contains("): via IP=127.0.0.1:"), "{log}");
-    let monitored = search(&server, proxy(port, of_client()), "cn=Connections,cn=Monitor").success().unwrap().stdout;
-    assert!(monitored.contains("monitorConnectionPeerAddress: IP=192.0.2.7:4660"), "{monitored}");
+    let monitored = search(&server, proxy(port, of_client()), "cn=Connections,cn=Monitor")
+        .success()
+        .unwrap()
+        .stdout;
+    assert!(
+        monitored.contains("monitorConnectionPeerAddress: IP=192.0.2.7:4660"),
+        "{monitored}"
+    );
     let mut six = [0; 36];
     (six[0], six[15], six[33]) = (0x20, 9, 7);
-    search(&server, proxy(port, header(0x21, 0x21, &six)), BASE).expect_code(32).unwrap();
+    search(&server, proxy(port, header(0x21, 0x21, &six)), BASE)
+        .expect_code(32)
+        .unwrap();
     server.wait_for_log("ACCEPT from IP=[2000::9]:7 (").unwrap();
 }
 
@@ -83,11 +117,17 @@ fn what_is_no_header_ends_the_connection_with_a_line_in_the_log() {
     let (server, port) = started("pldap", "", "");
     let cases = [
         ([&BIND[..], &BIND].concat(), "invalid header signature"),
-        (b"PROXY TCP4 192.0.2.7 10.0.0.1 1 2\r\n".to_vec(), "invalid header signature"),
+        (
+            b"PROXY TCP4 192.0.2.7 10.0.0.1 1 2\r\n".to_vec(),
+            "invalid header signature",
+        ),
         (header(0x31, 0x11, &[0; 12]), "invalid header version 30"),
         (header(0x23, 0x11, &[0; 12]), "invalid command 3"),
         (header(0x21, 0x22, &[0; 36]), "unsupported protocol 22"),
-        (header(0x21, 0x21, &[0; 35]), "address length 35 too small, expecting 36"),
+        (
+            header(0x21, 0x21, &[0; 35]),
+            "address length 35 too small, expecting 36",
+        ),
         (header(0x21, 0x11, &[0; 533]), "options size 521 too big"),
     ];
     for (octets, reason) in &cases {

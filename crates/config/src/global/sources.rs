@@ -35,11 +35,17 @@ impl FromStr for Network {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("\"{text}\" is neither an address nor a network");
-        let (address, prefix) = text.split_once('/').map_or((text, None), |(address, prefix)| (address, Some(prefix)));
+        let (address, prefix) = text
+            .split_once('/')
+            .map_or((text, None), |(address, prefix)| (address, Some(prefix)));
         let address: IpAddr = address.parse().map_err(|_| wrong())?;
         let length = if address.is_ipv4() { 32 } else { 128 };
         let prefix = match prefix {
-            Some(digits) => digits.parse().ok().filter(|&prefix| prefix <= length).ok_or_else(wrong)?,
+            Some(digits) => digits
+                .parse()
+                .ok()
+                .filter(|&prefix| prefix <= length)
+                .ok_or_else(wrong)?,
             None => length,
         };
         Ok(Self { address, prefix })
@@ -134,9 +140,17 @@ mod tests {
         let holds = |text: &str, address: &str| network(text).holds(address.parse().unwrap());
         assert!(holds("10.1.0.0/16", "10.1.255.9") && !holds("10.1.0.0/16", "10.2.0.0"));
         assert!(holds("0.0.0.0/0", "192.0.2.1") && !holds("0.0.0.0/0", "::1"));
-        assert!(holds("::/0", "2001:db8::1") && holds("2001:db8::/33", "2001:db8:7fff::") && !holds("2001:db8::/33", "2001:db8:8000::"));
+        assert!(
+            holds("::/0", "2001:db8::1")
+                && holds("2001:db8::/33", "2001:db8:7fff::")
+                && !holds("2001:db8::/33", "2001:db8:8000::")
+        );
         assert!(holds("192.0.2.1", "192.0.2.1") && !holds("192.0.2.1", "192.0.2.2"));
-        for (text, printed) in [("10.0.0.0/8", "10.0.0.0/8"), ("10.0.0.1/32", "10.0.0.1"), ("::1", "::1")] {
+        for (text, printed) in [
+            ("10.0.0.0/8", "10.0.0.0/8"),
+            ("10.0.0.1/32", "10.0.0.1"),
+            ("::1", "::1"),
+        ] {
             assert_eq!(network(text).to_string(), printed);
         }
         for text in ["", "10.0.0.0/33", "::/129", "10.0.0.0/", "host", "10.0.0.0/-1"] {

@@ -129,7 +129,10 @@ fn malformed_lines_are_refused_with_the_word() {
             "invalid regular expression \"(\": unmatched ( or \\(",
         ),
         (&["dn.users=x", "size=1"], "unknown DN modifier \"users\""),
-        (&["dn.this.anonymous", "size=1"], "unknown DN modifier \"this.anonymous\""),
+        (
+            &["dn.this.anonymous", "size=1"],
+            "unknown DN modifier \"this.anonymous\"",
+        ),
         (&["dn.base", "size=1"], "missing '='"),
         (&["users", "size=0x10"], "unknown limit values \"size=0x10\""),
         (
@@ -168,9 +171,12 @@ fn what_a_line_takes_from_its_database_is_said_where_it_would_be_lost() {
         ..inherited.clone()
     };
     assert_eq!(text(soft.clone()), "users size=100  size.unchecked=unlimited");
-    assert_eq!(soft.size_text(&inherited), "size=100 size.unchecked=unlimited");
+    assert_eq!(soft.size_text(&inherited), "100 size.unchecked=unlimited");
     let default = SearchLimits::default();
     assert_eq!(default.size_text(&inherited), "size=500 size.unchecked=unlimited");
     assert_eq!(default.size_text(&default), "500");
-    assert_eq!(inherited.size_text(&default), "size.soft=100 size.hard=200 size.unchecked=50");
+    assert_eq!(
+        inherited.size_text(&default),
+        "size.soft=100 size.hard=200 size.unchecked=50"
+    );
 }

@@ -168,23 +168,27 @@ impl SearchLimits {
 
     /// The value of `sizelimit` of a database that inherits `inherited`.
     pub(crate) fn size_text(&self, inherited: &Self) -> String {
-        let first = limit_text("size", (self.size_soft, self.size_hard), inherited.size_soft != Self::default().size_soft);
+        let slapd = Self::default().size_soft;
+        let is_hidden = self.size_soft == slapd && inherited.size_soft != slapd;
+        let first = limit_text("size", (self.size_soft, self.size_hard), is_hidden);
         let further = self.further_size_words(inherited);
         std::iter::once(first).chain(further).collect::<Vec<_>>().join(" ")
     }
 
     /// The value of `timelimit`.
     pub(crate) fn time_text(&self, inherited: &Self) -> String {
-        let is_changed = inherited.time_soft_s != Self::default().time_soft_s;
-        limit_text("time", (self.time_soft_s, self.time_hard_s), is_changed)
+        let slapd = Self::default().time_soft_s;
+        let is_hidden = self.time_soft_s == slapd && inherited.time_soft_s != slapd;
+        limit_text("time", (self.time_soft_s, self.time_hard_s), is_hidden)
     }
 }
 
-/// A plain number where that says everything. slapd's default is not worth a plain number, unless what is inherited is another.
-fn limit_text(kind: &str, (soft, hard): (Option<u32>, HardLimit), is_inherited_changed: bool) -> String {
+/// A plain number where that says everything. `is_hidden`: as a plain number it would not be shown, because it is slapd's default, although
+/// another one is inherited.
+fn limit_text(kind: &str, (soft, hard): (Option<u32>, HardLimit), is_hidden: bool) -> String {
     let soft = soft_text(soft);
     match hard {
-        HardLimit::Soft if is_inherited_changed => format!("{kind}={soft}"),
+        HardLimit::Soft if is_hidden => format!("{kind}={soft}"),
         HardLimit::Soft => soft,
         hard => format!("{kind}.soft={soft} {kind}.hard={}", hard_text(hard)),
     }

@@ -268,7 +268,8 @@ impl World for Check<'_> {
         if is_entry_dn(schema, &attribute) {
             return Some(vec![dn.normalized().to_vec()]);
         }
-        self.lookup().with_entry(&dn, |source| normalized_values(schema, source, &attribute))
+        self.lookup()
+            .with_entry(&dn, |source| normalized_values(schema, source, &attribute))
     }
 
     fn ancestor(&self, name: &[u8], levels: usize) -> Vec<u8> {

@@ -155,8 +155,7 @@ fn run_limits(
     let unchecked = limits::unchecked(bounds)?;
     Ok(RunLimits {
         size: match page {
-            Some(page) => limits::page(bounds, page, request.size_limit)?
-                .map(|most| most.saturating_add(page.before)),
+            Some(page) => limits::page(bounds, page, request.size_limit)?.map(|most| most.saturating_add(page.before)),
             None => limits::size(bounds, request.size_limit),
         },
         // As in slapd, a limit of no time leaves the second that has begun.

@@ -73,7 +73,9 @@ mod tests {
     #[test]
     fn binds_are_told_by_their_tag() {
         assert!(is_bind(&[0x30, 12, 2, 1, 1, 0x60, 7, 2, 1, 3, 4, 0, 0x80, 0]));
-        assert!(is_bind(&[0x30, 0x84, 0, 0, 0, 14, 2, 3, 1, 0, 0, 0x60, 7, 2, 1, 3, 4, 0, 0x80, 0]));
+        assert!(is_bind(&[
+            0x30, 0x84, 0, 0, 0, 14, 2, 3, 1, 0, 0, 0x60, 7, 2, 1, 3, 4, 0, 0x80, 0
+        ]));
         assert!(!is_bind(&[0x30, 5, 2, 1, 0x60, 0x42, 0]));
         assert!(!is_bind(&[0x30]) && !is_bind(&[]) && !is_bind(&[0x30, 0xff]));
     }

@@ -63,7 +63,9 @@ async fn read_header(socket: &mut (impl AsyncRead + Unpin)) -> Result<Source, Pr
     fill(socket, &mut start).await?;
     let header = Header::parse(start)?;
     let mut rest = [0; MAX_ADDRESSES + MAX_OPTIONS];
-    let rest = rest.get_mut(..header.length).ok_or(ProxyError::Options(header.length))?;
+    let rest = rest
+        .get_mut(..header.length)
+        .ok_or(ProxyError::Options(header.length))?;
     fill(socket, rest).await?;
     header.source(rest)
 }
@@ -175,7 +177,10 @@ mod tests {
     }
 
     fn read_all(octets: &[u8]) -> (Result<Source, String>, usize) {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
         let mut input = octets;
         let read = runtime.block_on(read(&mut input)).map_err(|error| error.to_string());
         (read, input.len())
@@ -213,15 +218,27 @@ mod tests {
     #[test]
     fn what_is_malformed_is_refused() {
         let refused = |octets: &[u8]| read_all(octets).0.unwrap_err();
-        assert_eq!(refused(b"0\x0c\x02\x01\x01`\x07\x02\x01\x03\x04\0\x80\0aaa"), "invalid header signature");
-        assert_eq!(refused(b"PROXY TCP4 192.0.2.7 10.0.0.1 1 2\r\n"), "invalid header signature");
+        assert_eq!(
+            refused(b"0\x0c\x02\x01\x01`\x07\x02\x01\x03\x04\0\x80\0aaa"),
+            "invalid header signature"
+        );
+        assert_eq!(
+            refused(b"PROXY TCP4 192.0.2.7 10.0.0.1 1 2\r\n"),
+            "invalid header signature"
+        );
         assert_eq!(refused(&header(0x11, 0x11, &[0; 12])), "invalid header version 10");
         assert_eq!(refused(&header(0x22, 0x11, &[0; 12])), "invalid command 2");
         assert_eq!(refused(&header(0x21, 0x12, &[0; 12])), "unsupported protocol 12");
-        assert_eq!(refused(&header(0x21, 0x11, &[0; 11])), "address length 11 too small, expecting 12");
+        assert_eq!(
+            refused(&header(0x21, 0x11, &[0; 11])),
+            "address length 11 too small, expecting 12"
+        );
         assert_eq!(refused(&header(0x21, 0x11, &[0; 12 + 521])), "options size 521 too big");
         assert_eq!(refused(&header(0x20, 0, &[0; 60_000])), "options size 60000 too big");
-        assert_eq!(refused(&header(0x21, 0x11, &[0; 12])[..20]), "header read insufficient data");
+        assert_eq!(
+            refused(&header(0x21, 0x11, &[0; 12])[..20]),
+            "header read insufficient data"
+        );
         assert_eq!(refused(&[]), "header read insufficient data");
     }
 
