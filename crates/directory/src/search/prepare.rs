@@ -178,17 +178,14 @@ fn resume(
         before: paged::sent_before(session, page.cookie),
     };
     let limits = run_limits(bounds, run.origin.received_micros, request, Some(asked))?;
-    match paged::resume(session, page.cookie, page.size)? {
-        Some(resumed) => {
-            let origin = run.origin.clone();
-            *run = SearchRun {
-                origin,
-                limits,
-                ..*resumed
-            };
-        }
-        // The client gives up: there is nothing to return, nor to say.
-        None => {}
+    // A client that gives up is returned nothing, and told nothing.
+    if let Some(resumed) = paged::resume(session, page.cookie, page.size)? {
+        let origin = run.origin.clone();
+        *run = SearchRun {
+            origin,
+            limits,
+            ..*resumed
+        };
     }
     Ok(())
 }
