@@ -34,8 +34,8 @@ pub use database::{
 };
 pub use error::{ConfigError, Notice, NoticeKind};
 pub use global::{
-    Allow, CrlCheck, Disallow, GlobalConfig, LogFileFormat, LogRotation, MAX_FILTER_DEPTH, ProtocolVersion, ServerId,
-    TlsConfig, VerifyClient,
+    Allow, BindFailureLimit, CrlCheck, Disallow, GlobalConfig, LogFileFormat, LogRotation, MAX_FILTER_DEPTH, Network,
+    ProtocolVersion, ServerId, TlsConfig, VerifyClient,
 };
 pub use load::{Configuration, build_schema, load};
 pub use log_level::LogLevel;

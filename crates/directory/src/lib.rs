@@ -5,6 +5,7 @@
 
 pub mod access;
 mod bare;
+mod bind_failures;
 mod change;
 mod computed;
 mod configuration;
@@ -37,6 +38,7 @@ mod worker;
 mod write_request;
 mod writer;
 
+pub use bind_failures::{BindFailures, Patience, SourceAddress};
 pub use configuration::Configuration;
 pub use context::{Backend, Context};
 pub use directory::{

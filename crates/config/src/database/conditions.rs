@@ -64,7 +64,7 @@ pub(super) const ROWS: &[Setting] = &[
         .takes("[none] <condition> ...", "")
         .does(
             "Demands conditions before a request is served: `bind` (successful or not), `LDAPv3`, `authc`, `strong` (met by any authentication, as in slapd). `SASL` is \
-             refused until it is built. Databases inherit the global conditions; `none`, which must come first, forgets them.",
+             refused until it is built. What is demanded globally is demanded by every database; `none`, which must come first, forgets what has been said in the same section.",
         )
         .like(&["bind authc"])
         .obeyed(Handler::Database {

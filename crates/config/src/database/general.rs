@@ -4,7 +4,7 @@ use crate::{
     DatabaseConfig,
     access::AccessRule,
     database::{DatabaseKind, Secret, Subordinate},
-    limits::{LimitsRule, SearchLimits},
+    limits::LimitsRule,
     setting::{
         Handler,
         Level::{Database, Inherited},
@@ -73,7 +73,7 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["1000", "unlimited", "size.soft=100 size.hard=1000 size.unchecked=5000"])
         .obeyed(Handler::Database {
             set: |config, statement| config.search_limits.set_size(statement),
-            get: |config, _| vec![config.search_limits.size_text()],
+            get: |config, _| vec![config.search_limits.size_text(&config.inherited_limits)],
         }),
     Setting::new(Inherited, &["timelimit"], &["olcTimeLimit"])
         .takes("<seconds>|unlimited|time[.soft|.hard]=<seconds> ...", "3600")
@@ -81,15 +81,17 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["60", "unlimited", "time.soft=10 time.hard=60"])
         .obeyed(Handler::Database {
             set: |config, statement| config.search_limits.set_time(statement),
-            get: |config, _| vec![config.search_limits.time_text()],
+            get: |config, _| vec![config.search_limits.time_text(&config.inherited_limits)],
         }),
     Setting::new(Database, &["limits"], &["olcLimits"])
         .takes("<selector> <limit> ...", "")
         .does(
             "Sets other limits for some requesters; the first line whose selector holds decides. Selectors: `*`, `anonymous`, \
-             `users`, `dn[.self|.this][.exact|.base|.onelevel|.subtree|.children|.regex]=<pattern>`, \
-             `group[/<class>[/<attribute>]]=<dn>`. Limits: `size=`, `size.soft=`, `size.hard=`, `size.unchecked=`, `size.pr=`, \
-             `size.prtotal=`, `time=`, `time.soft=`, `time.hard=`.",
+             `users`, `dn[.self|.this][.exact|.base|.onelevel|.subtree|.children|.regex]=<pattern>` (`self`: the bound name, `this`: \
+             the base of the search), `dn.anonymous`, `group[/<class>[/<attribute>]]=<dn>`. Limits: `size=`, `size.soft=`, `size.hard=` \
+             (what a client asks for beyond it is cut), `size.unchecked=` (candidates), `size.pr=` (entries of a page, or `noEstimate`), \
+             `size.prtotal=` (entries of all pages; `disabled` refuses paging, `hard` is the hard limit), `time=`, `time.soft=`, \
+             `time.hard=`, each a number, `unlimited` or `none`; hard limits also `soft`.",
         )
         .like(&[
             "users size.soft=50 size.hard=200",
@@ -98,12 +100,17 @@ pub(super) const ROWS: &[Setting] = &[
         ])
         .obeyed(Handler::Database {
             set: |config, statement| {
-                config.limits.push(LimitsRule::parse(statement, &config.search_limits)?);
+                let rule = LimitsRule::parse(statement, &config.search_limits)?;
+                if rule.is_repeated(&config.limits) {
+                    return Err("unable to add limit: an earlier line has the same selector".to_owned());
+                }
+                config.limits.push(rule);
                 Ok(())
             },
             get: |config, schema| {
-                let base: &SearchLimits = &config.search_limits;
-                config.limits.iter().map(|rule| rule.text(schema, base)).collect()
+                let (base, inherited) = (&config.search_limits, &config.inherited_limits);
+                let rules = config.limits.iter();
+                rules.map(|rule| rule.text(schema, base, inherited)).collect()
             },
         }),
     Setting::new(Inherited, &["schemadn"], &["olcSchemaDN"])

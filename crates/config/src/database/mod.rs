@@ -106,6 +106,8 @@ pub struct DatabaseConfig {
     pub security: SecurityFactors,
     /// `sizelimit`, `timelimit`.
     pub search_limits: SearchLimits,
+    /// What the frontend had for [`DatabaseConfig::search_limits`] when the database began.
+    pub(crate) inherited_limits: SearchLimits,
     /// `limits`, in order.
     pub limits: Vec<LimitsRule>,
     /// `access`, in order. The frontend's rules follow a database's own.
@@ -165,6 +167,7 @@ impl DatabaseConfig {
             require: Require::default(),
             security: SecurityFactors::default(),
             search_limits: SearchLimits::default(),
+            inherited_limits: SearchLimits::default(),
             limits: Vec::new(),
             access: Vec::new(),
             schema_dn: None,
@@ -193,6 +196,7 @@ impl DatabaseConfig {
             require: frontend.require,
             security: frontend.security,
             search_limits: frontend.search_limits.clone(),
+            inherited_limits: frontend.search_limits.clone(),
             directory: match kind {
                 // slapd has no default for it.
                 DatabaseKind::Ldif => PathBuf::new(),
@@ -205,6 +209,7 @@ impl DatabaseConfig {
     /// What the frontend forbids is forbidden in every database, wherever in the file it was said; a database cannot take it back.
     pub(crate) fn restrict_as(&mut self, frontend: &Self) {
         self.read_only |= frontend.read_only;
+        self.require = self.require.with(frontend.require);
         let Restrict { operations, extended } = &frontend.restrict;
         self.restrict.operations = self.restrict.operations.with(*operations);
         self.restrict.extended.extend_from_slice(extended);

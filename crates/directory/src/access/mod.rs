@@ -28,6 +28,7 @@ pub use self::{
 pub(crate) use self::{
     check::Check,
     decisions::{Standing, Standings},
+    lookup::Lookup,
     rules::Rules,
     subject::RequestKind,
 };

@@ -45,11 +45,11 @@ impl Check<'_> {
             } => {
                 !self.subject.is_anonymous()
                     && match group {
-                        GroupName::Exact(dn) => self.is_member(*class, attribute, dn),
+                        GroupName::Exact(dn) => self.lookup().is_member(*class, attribute, dn),
                         GroupName::Expanded(template) => {
                             let name = self.expanded(template, matched, text().as_deref());
                             let name = name.and_then(|text| Dn::parse(schema, &text).ok());
-                            name.is_some_and(|dn| self.is_member(*class, attribute, &dn))
+                            name.is_some_and(|dn| self.lookup().is_member(*class, attribute, &dn))
                         }
                     }
             }

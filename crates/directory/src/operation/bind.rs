@@ -12,6 +12,7 @@ use super::{Origin, external, write_checks};
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
     access::{Subject, Target, WriteCheck},
+    bind_failures::Patience,
     dn_cache::{DnCache, Found},
     ended::{Outcome, ended, ended_elsewhere},
     password::{self, Cost},
@@ -31,6 +32,7 @@ pub(crate) fn start(
 ) -> Result<Started, OperationError> {
     session.stop_all();
     session.identity = Arc::default();
+    refuse_impatiently(scratch.directory(), configuration, origin)?;
     let version = checked_version(configuration, request.version)?;
     let dn = write_checks::parse_dn(&configuration.schema, request.name)?;
     session.bound_version = Some(version);
@@ -69,6 +71,23 @@ pub(crate) fn start(
         }
         Verdict::Slow(check) => submit(scratch.directory(), origin, check),
     }
+}
+
+/// Refuses binds from where too many have failed (`bind-failure-limit`), before anything is looked at.
+fn refuse_impatiently(
+    directory: &Directory,
+    configuration: &Configuration,
+    origin: &Origin,
+) -> Result<(), OperationError> {
+    let limit = configuration.settings.bind_failure_limit.zip(origin.peer.address);
+    let Some((limit, address)) = limit else { return Ok(()) };
+    let failures = directory.bind_failures();
+    if failures.patience(limit, address, directory.monotonic_micros()) != Patience::None {
+        return Ok(());
+    }
+    failures.record_refused();
+    let text = "too many binds from this address have failed";
+    Err(OperationError::new(ResultCode::BUSY, text))
 }
 
 /// What the log calls a bind that is none of SASL's.

@@ -125,6 +125,12 @@ impl SearchRun {
     }
 }
 
+/// Entries of the pages before the one that a cookie stands for.
+pub(crate) fn sent_before(session: &Session, cookie: &[u8]) -> u32 {
+    let known = |cursor: &&PagedCursor| cursor.cookie.to_be_bytes() == cookie;
+    session.paged.iter().find(known).map_or(0, |cursor| cursor.run.sent)
+}
+
 /// Takes up a paged search where its last page ended.
 ///
 /// # Errors
