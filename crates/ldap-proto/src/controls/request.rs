@@ -3,8 +3,8 @@
 use ironbark_model::ResultCode;
 
 use super::{
-    AssertionControl, Control, ControlKind, ControlSet, Criticality, DereferenceRequest, Descriptor, DomainScope,
-    DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults, PermissiveModify, PostRead, PreRead,
+    AccountUsabilityRequest, AssertionControl, Control, ControlKind, ControlSet, Criticality, DereferenceRequest, Descriptor, DomainScope,
+    DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults, PasswordPolicyRequest, PermissiveModify, PostRead, PreRead,
     ProxiedAuthorization, RelaxRules, RequestControl, SearchOptions, SessionTracking, SortKeys, Subentries, TreeDelete,
     registry,
 };
@@ -71,6 +71,10 @@ pub struct RequestControls<'a> {
     pub lazy_commit: Option<Control<LazyCommit>>,
     /// draft-masarati-ldap-deref.
     pub dereference: Option<Control<DereferenceRequest<'a>>>,
+    /// draft-behera-ldap-password-policy.
+    pub password_policy: Option<Control<PasswordPolicyRequest>>,
+    /// Sun's account usability.
+    pub account_usability: Option<Control<AccountUsabilityRequest>>,
 }
 
 impl<'a> RequestControls<'a> {
@@ -136,6 +140,8 @@ impl<'a> RequestControls<'a> {
             ControlKind::SessionTracking => put(&mut self.session_tracking, control, limits),
             ControlKind::LazyCommit => put(&mut self.lazy_commit, control, limits),
             ControlKind::Dereference => put(&mut self.dereference, control, limits),
+            ControlKind::PasswordPolicy => put(&mut self.password_policy, control, limits),
+            ControlKind::AccountUsability => put(&mut self.account_usability, control, limits),
         }
     }
 }
