@@ -267,6 +267,7 @@ impl Worker {
             bound_version: session.bound_version,
             stop: StopFlag::default(),
             sequence: session.sequence.clone(),
+            restriction: session.restriction.clone(),
             received_micros,
         };
         session.next_operation += 1;
@@ -475,8 +476,14 @@ pub(crate) fn policy(configuration: &Configuration) -> ControlPolicy {
     if disallow.contains(Disallow::DONTUSECOPY_NON_CRITICAL) {
         must_be_critical = must_be_critical.with(ControlKind::DontUseCopy);
     }
+    let mut available = ControlSet::ALL;
+    if !configuration.contexts.iter().any(|context| context.overlays.judges_binds()) {
+        available = available
+            .without(ControlKind::PasswordPolicy)
+            .without(ControlKind::AccountUsability);
+    }
     ControlPolicy {
         must_be_critical,
-        ..ControlPolicy::default()
+        available,
     }
 }

@@ -12,7 +12,9 @@ use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
     context::Backend,
     operation::{
-        Executed, Execution, Modification, Origin, add, delete, in_memory, modification, modify, modify_dn, null,
+        Executed, Execution, Modification, Origin, add,
+        bind_policy::{self, Judgement},
+        delete, in_memory, modification, modify, modify_dn, null,
         password_modify, write_checks,
     },
     referral,
@@ -33,6 +35,8 @@ pub(crate) enum WriteRequest {
     },
     /// A password modify operation whose new password is hashed already.
     SetPassword(Box<password_modify::SetPassword>),
+    /// A bind whose password has been verified, or not, for overlays and `lastbind`.
+    Bind(Box<Judgement>),
 }
 
 /// A write operation, read on the connection's reactor: what its syntax forbids is refused before anything else is looked at, as
@@ -214,7 +218,7 @@ impl WriteRequest {
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Message { pdu, .. } => pdu.len(),
-            Self::SetPassword(_) => 0,
+            Self::SetPassword(_) | Self::Bind(_) => 0,
         }
     }
 
@@ -223,6 +227,7 @@ impl WriteRequest {
         match self {
             Self::Message { change, .. } => change.kind(),
             Self::SetPassword(_) => Operations::EXTENDED,
+            Self::Bind(_) => Operations::BIND,
         }
     }
 
@@ -230,6 +235,7 @@ impl WriteRequest {
         match self {
             Self::Message { change, .. } => change.dn(),
             Self::SetPassword(request) => request.dn(),
+            Self::Bind(judgement) => judgement.dn(),
         }
     }
 
@@ -274,6 +280,7 @@ impl WriteRequest {
                 })
             }
             Self::SetPassword(request) => Some(Self::SetPassword(Box::new(request.under(&configuration.schema)?))),
+            Self::Bind(judgement) => Some(Self::Bind(Box::new(judgement.under(&configuration.schema)?))),
         };
         let request = read_again.as_ref().unwrap_or(self);
         let holder = configuration.context_of(request.dn());
@@ -284,6 +291,7 @@ impl WriteRequest {
         match request {
             Self::Message { change, .. } => context.check_restrictions(change.kind(), origin)?,
             Self::SetPassword(_) => password_modify::check_restrictions(context, origin)?,
+            Self::Bind(_) => {}
         }
         Ok(read_again)
     }
@@ -299,7 +307,7 @@ impl WriteRequest {
         let (change, pdu) = match self {
             Self::Message { change, pdu } => (change, pdu),
             Self::SetPassword(request) if is_null => return Ok(null::set_password(directory, origin, request)),
-            Self::SetPassword(_) => return Err(unsupported()),
+            Self::SetPassword(_) | Self::Bind(_) => return Err(unsupported()),
         };
         let message = decode(&served.configuration, pdu)?;
         let controls = decode_controls(&served.configuration, &message)?;
@@ -314,6 +322,7 @@ impl WriteRequest {
         match self {
             Self::Message { change, .. } => change.operation(),
             Self::SetPassword(_) => Operation::Extended,
+            Self::Bind(_) => Operation::Bind,
         }
     }
 
@@ -343,6 +352,14 @@ impl WriteRequest {
                 let controls = RequestControls::default();
                 let execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
                 run(execution, |execution| password_modify::execute(execution, request))
+            }
+            Self::Bind(judgement) => {
+                let controls = RequestControls::default();
+                let mut execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
+                match bind_policy::execute(&mut execution, judgement) {
+                    Ok(success) => execution.finish().map(|executed| (success, executed)).map_err(|error| (error, true)),
+                    Err(error) => Err((error, execution.is_dirty())),
+                }
             }
         }
     }

@@ -102,6 +102,9 @@ fn prepare_below(
     let bounds = limits::of(configuration, context, &run.origin.identity, base);
     run.limits = run_limits(bounds, run.origin.received_micros, request, controls)?;
     run.extras = extras(session, configuration, context, controls)?;
+    if controls.account_usability.is_some() {
+        run.extras.get_or_insert_default().usability = Some(scratch.directory().clock().now());
+    }
     let deref_base = matches!(
         request.deref_aliases,
         DerefAliases::FindingBaseObject | DerefAliases::Always
