@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, encode_result};
+use ironbark_ldap_proto::{
+    BindResponse, EncodeControl, LdapResult, List, MessageId, Operation, encode_bind_response, encode_result,
+};
 use ironbark_model::ResultCode;
 
 use crate::{
@@ -32,6 +34,10 @@ pub(crate) struct BindEnd {
     pub(crate) result: OperationError,
     /// Who the connection speaks for from here on.
     pub(crate) identity: Option<Arc<Identity>>,
+    /// As the log calls it.
+    pub(crate) mechanism: &'static str,
+    /// What the mechanism has for the client, with a success.
+    pub(crate) server_credentials: Option<Vec<u8>>,
 }
 
 /// Appends the response of an operation that ended with this result.
@@ -52,6 +58,24 @@ pub(crate) fn result(out: &mut Vec<u8>, message_id: i32, operation: Operation, e
     encode_result(out, id, operation, &result, &controls);
 }
 
+/// The response of a bind, with what the mechanism has for the client.
+fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
+    let result = LdapResult {
+        code: end.result.result_code,
+        matched_dn: &[],
+        diagnostic_message: end.result.diagnostic_message.as_bytes(),
+        referrals: List::default(),
+    };
+    let credentials = end.server_credentials.as_deref();
+    let response = BindResponse {
+        result,
+        server_sasl_credentials: credentials.filter(|_| end.result.result_code == ResultCode::SUCCESS),
+    };
+    let controls = end.result.controls.iter();
+    let controls: Vec<&dyn EncodeControl> = controls.map(|control| control as &dyn EncodeControl).collect();
+    encode_bind_response(out, MessageId::new(message_id).unwrap_or_default(), &response, &controls);
+}
+
 /// The end of a write: encoded response, log line, counters. One that was abandoned is answered with nothing (RFC 4511 §4.11).
 pub(crate) fn write_completion(
     directory: &Directory,
@@ -66,10 +90,10 @@ pub(crate) fn write_completion(
     } else {
         let (code, text) = match outcome {
             Ok(Success { bind: Some(end), .. }) => {
-                result(&mut response, origin.message_id, operation, &end.result);
+                bind_result(&mut response, origin.message_id, &end);
                 identity = end.identity;
                 if let Some(identity) = &identity {
-                    crate::log::bound(origin, identity.dn.pretty(), "SIMPLE");
+                    crate::log::bound(origin, identity.dn.pretty(), end.mechanism);
                 }
                 (end.result.result_code, end.result.diagnostic_message.into_owned())
             }

@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use super::{
     Origin,
-    bind_policy::{self, Judgement},
+    bind_policy::{self, Exchange, Judgement},
     external, write_checks,
 };
 use crate::{
@@ -71,11 +71,11 @@ pub(crate) fn start(
     let judging = bind_policy::judging(configuration, &dn);
     match (checked, judging) {
         (Ok(Verdict::Accepted(identity)), Some(context)) => {
-            let judgement = Judgement::new(session, identity.dn, true, Some(password));
+            let judgement = Judgement::new(session, identity.dn, true, simple(Some(password)));
             judgement.submit(configuration, origin, context)
         }
         (Err(error), Some(context)) if error.result_code == ResultCode::INVALID_CREDENTIALS => {
-            Judgement::new(session, dn, false, None).submit(configuration, origin, context)
+            Judgement::new(session, dn, false, simple(None)).submit(configuration, origin, context)
         }
         (Ok(Verdict::Accepted(identity)), None) => {
             crate::log::bound(origin, identity.dn.pretty(), SIMPLE);
@@ -83,7 +83,7 @@ pub(crate) fn start(
         }
         (Ok(Verdict::Slow(check)), judging) => {
             let judged = judging.map(|context| {
-                let judgement = Judgement::new(session, check.dn.clone(), false, Some(password));
+                let judgement = Judgement::new(session, check.dn.clone(), false, simple(Some(password)));
                 (judgement, Arc::clone(configuration), Arc::clone(context))
             });
             submit(scratch.directory(), origin, check, judged)
@@ -94,6 +94,14 @@ pub(crate) fn start(
 
 /// What the log calls a bind that is none of SASL's.
 const SIMPLE: &str = "SIMPLE";
+
+fn simple(password: Option<&[u8]>) -> Exchange {
+    Exchange {
+        mechanism: SIMPLE,
+        password: password.map(<[u8]>::to_vec),
+        server_credentials: None,
+    }
+}
 
 /// What is known of a name and password without long computation.
 enum Verdict {

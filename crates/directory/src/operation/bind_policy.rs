@@ -29,9 +29,19 @@ pub(crate) struct Judgement {
     dn: Dn,
     /// Whether it was the right one.
     is_verified: bool,
-    /// As presented, if the mechanism sends it.
-    password: Option<Vec<u8>>,
+    exchange: Exchange,
     restriction: Restriction,
+}
+
+/// How the password was verified.
+#[derive(Clone)]
+pub(crate) struct Exchange {
+    /// As the log calls it.
+    pub(crate) mechanism: &'static str,
+    /// The password as it was presented, if the mechanism sends it.
+    pub(crate) password: Option<Vec<u8>>,
+    /// What the mechanism has for the client when the bind succeeds.
+    pub(crate) server_credentials: Option<Vec<u8>>,
 }
 
 /// The database whose overlays, or `lastbind`, have a say in binds of this name.
@@ -59,12 +69,12 @@ pub fn restricted(origin: &Origin) -> OperationError {
 
 impl Judgement {
     /// A bind of the session, which may be restricted by it.
-    pub(crate) fn new(session: &mut Session, dn: Dn, is_verified: bool, password: Option<&[u8]>) -> Self {
+    pub(crate) fn new(session: &mut Session, dn: Dn, is_verified: bool, exchange: Exchange) -> Self {
         session.restriction = Restriction::new();
         Self {
             dn,
             is_verified,
-            password: password.map(<[u8]>::to_vec),
+            exchange,
             restriction: session.restriction.clone(),
         }
     }
@@ -119,7 +129,7 @@ impl Judgement {
         Ok(Self {
             dn: write_checks::parse_dn(schema, self.dn.pretty().as_bytes())?,
             is_verified: self.is_verified,
-            password: self.password.clone(),
+            exchange: self.exchange.clone(),
             restriction: self.restriction.clone(),
         })
     }
@@ -143,7 +153,7 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, judgement: &Judgement) 
     let entry = execution.entry(id)?;
     let mut attempt = BindAttempt {
         entry: &entry,
-        password: judgement.password.as_deref(),
+        password: judgement.exchange.password.as_deref(),
         result: OperationError::code(verdict),
         modifications: Vec::new(),
         must_change_password: false,
@@ -180,7 +190,12 @@ fn end(judgement: &Judgement, result: OperationError) -> Success {
         })
     });
     Success {
-        bind: Some(Box::new(BindEnd { result, identity })),
+        bind: Some(Box::new(BindEnd {
+            result,
+            identity,
+            mechanism: judgement.exchange.mechanism,
+            server_credentials: judgement.exchange.server_credentials.clone(),
+        })),
         ..Success::default()
     }
 }
