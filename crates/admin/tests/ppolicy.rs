@@ -1,10 +1,9 @@
 //! Password policy beside slapd's: real clients that ask with `-e ppolicy`, the same steps, the same answers.
-#![allow(
-    clippy::unwrap_used,
-    reason = "clippy knows test functions, but not what they call"
-)]
+#![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
-use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Server, TestkitError, Transcript, assert_same, assert_same_answers};
+use ironbark_testkit::{
+    Credentials, Flavor, NormalizedLdif, Server, TestkitError, Transcript, assert_same, assert_same_answers,
+};
 
 const USER: &str = "uid=ann,ou=People,dc=example,dc=com";
 const BASE: &str = "dc=example,dc=com";
@@ -69,7 +68,9 @@ fn locks() {
             let unlock = format!("dn: {USER}\nchangetype: modify\ndelete: pwdAccountLockedTime\n");
             transcript.modify(&unlock)?;
             read(transcript, "first")?;
-            let lock = format!("dn: {USER}\nchangetype: modify\nadd: pwdAccountLockedTime\npwdAccountLockedTime: 000001010000Z\n");
+            let lock = format!(
+                "dn: {USER}\nchangetype: modify\nadd: pwdAccountLockedTime\npwdAccountLockedTime: 000001010000Z\n"
+            );
             transcript.modify(&lock)?;
             read(transcript, "first")
         });
@@ -80,7 +81,9 @@ fn locks() {
 fn resets() {
     assert_same_answers(&configuration(""), &data("pwdMustChange: TRUE"), |transcript| {
         read(transcript, "first")?;
-        transcript.modify(&format!("dn: {USER}\nchangetype: modify\nreplace: userPassword\nuserPassword: reset\n"))?;
+        transcript.modify(&format!(
+            "dn: {USER}\nchangetype: modify\nreplace: userPassword\nuserPassword: reset\n"
+        ))?;
         state(transcript)?;
         read(transcript, "reset")?;
         modify(transcript, "reset", "replace: sn\nsn: x")?;
@@ -107,8 +110,14 @@ fn changes() {
         passwd(transcript, "second", &["-a", "second", "-s", "third"])?;
         modify(transcript, "third", &exchange("third", "first"))?;
         passwd(transcript, "third", &["-a", "third", "-s", "second"])?;
-        modify(transcript, "third", "add: userPassword\nuserPassword: a1234\nuserPassword: b1234")?;
-        let two = format!("dn: {USER}\nchangetype: modify\nreplace: userPassword\nuserPassword: a1234\nuserPassword: b1234\n");
+        modify(
+            transcript,
+            "third",
+            "add: userPassword\nuserPassword: a1234\nuserPassword: b1234",
+        )?;
+        let two = format!(
+            "dn: {USER}\nchangetype: modify\nreplace: userPassword\nuserPassword: a1234\nuserPassword: b1234\n"
+        );
         transcript.modify(&two)?;
         read(transcript, "third")?;
         state(transcript)
@@ -119,7 +128,9 @@ fn changes() {
 fn users_may_not_change_what_is_not_theirs_or_too_young() {
     for policy in ["pwdAllowUserChange: FALSE", "pwdMinAge: 1000"] {
         assert_same_answers(&configuration(""), &data(policy), |transcript| {
-            transcript.modify(&format!("dn: {USER}\nchangetype: modify\nreplace: userPassword\nuserPassword: other\n"))?;
+            transcript.modify(&format!(
+                "dn: {USER}\nchangetype: modify\nreplace: userPassword\nuserPassword: other\n"
+            ))?;
             modify(transcript, "other", &exchange("other", "second"))?;
             passwd(transcript, "other", &["-s", "third"])?;
             read(transcript, "other")
@@ -142,7 +153,9 @@ fn the_overlay_in_cn_config() {
             Flavor::OpenLdap => Flavor::Ironbark,
             Flavor::Ironbark => Flavor::OpenLdap,
         };
-        ironbark_testkit::Tool::Test.run(other, &["-F", &folder, "-u"], "")?.success()?;
+        ironbark_testkit::Tool::Test
+            .run(other, &["-F", &folder, "-u"], "")?
+            .success()?;
         let entry = "slapd.d/cn=config/olcDatabase={1}mdb/olcOverlay={0}ppolicy.ldif";
         let text = NormalizedLdif::new(&server.layout().read(entry)?);
         let volatile = ["entryUUID", "createTimestamp", "modifyTimestamp", "entryCSN"];

@@ -73,7 +73,12 @@ fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
     };
     let controls = end.result.controls.iter();
     let controls: Vec<&dyn EncodeControl> = controls.map(|control| control as &dyn EncodeControl).collect();
-    encode_bind_response(out, MessageId::new(message_id).unwrap_or_default(), &response, &controls);
+    encode_bind_response(
+        out,
+        MessageId::new(message_id).unwrap_or_default(),
+        &response,
+        &controls,
+    );
 }
 
 /// The end of a write: encoded response, log line, counters. One that was abandoned is answered with nothing (RFC 4511 §4.11).

@@ -69,6 +69,11 @@ impl Identity {
 pub(crate) struct Sequence(Option<Arc<AtomicU64>>);
 
 impl Sequence {
+    /// Whether writes have to be executed in their order.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// An operation was refused.
     pub(crate) fn refuse(&self, operation: u64) {
         if let Some(first) = &self.0 {

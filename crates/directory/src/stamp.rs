@@ -174,7 +174,13 @@ mod tests {
 
     #[test]
     fn generalized_times_come_back() {
-        for text in ["19700101000000Z", "20240229235959Z", "20000301000000Z", "20991231235959Z", "19691231235959Z"] {
+        for text in [
+            "19700101000000Z",
+            "20240229235959Z",
+            "20000301000000Z",
+            "20991231235959Z",
+            "19691231235959Z",
+        ] {
             let seconds = generalized_time::seconds(text.as_bytes()).unwrap();
             assert_eq!(generalized_time::text(seconds), text);
         }

@@ -344,7 +344,7 @@ impl Worker {
                 extended::start(directory, session, configuration, &origin, request, &controls, out)
             }
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
-                write_request::submit(configuration, &origin, message, pdu)
+                write_request::submit(directory, configuration, &origin, message, pdu)
             }
             Request::Search(_) | Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
         };
@@ -477,7 +477,11 @@ pub(crate) fn policy(configuration: &Configuration) -> ControlPolicy {
         must_be_critical = must_be_critical.with(ControlKind::DontUseCopy);
     }
     let mut available = ControlSet::ALL;
-    if !configuration.contexts.iter().any(|context| context.overlays.judges_binds()) {
+    if !configuration
+        .contexts
+        .iter()
+        .any(|context| context.overlays.judges_binds())
+    {
         available = available
             .without(ControlKind::PasswordPolicy)
             .without(ControlKind::AccountUsability);

@@ -8,8 +8,8 @@ use std::time::Duration;
 use harness::{Answer, Client, Site};
 use ironbark_directory::Started;
 use ironbark_ldap_proto::{
-    Authentication, BindRequest, DerefAliases, EncodeControl, ExtendedRequest, MessageId, Request, ResponseMessage, Scope,
-    SearchRequest,
+    Authentication, BindRequest, DerefAliases, EncodeControl, ExtendedRequest, MessageId, Request, ResponseMessage,
+    Scope, SearchRequest,
     controls::{
         AccountUsability, AccountUsabilityRequest, Control, PasswordPolicyError as Error, PasswordPolicyRequest,
         PasswordPolicyResponse, PasswordPolicyWarning as Warning,
@@ -32,9 +32,12 @@ fn site_with(settings: &str, policy: &str) -> Site {
     let mut site = Site::open_with(&lines, ironbark_overlays::make);
     site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
     site.must_add("ou=p,dc=ex", "objectClass: organizationalUnit");
-    let text = format!("objectClass: device\nobjectClass: pwdPolicy\npwdAttribute: userPassword\n{policy}");
-    site.must_add(POLICY, text.trim_end());
-    site.must_add(U, "objectClass: inetOrgPerson\ncn: Ursula Quartz\nsn: s\nuserPassword: first");
+    let text = format!("objectClass: device\nobjectClass: pwdPolicy\n{policy}\npwdAttribute: userPassword");
+    site.must_add(POLICY, &text);
+    site.must_add(
+        U,
+        "objectClass: inetOrgPerson\ncn: Ursula Quartz\nsn: s\nuserPassword: first",
+    );
     site
 }
 
@@ -103,11 +106,14 @@ fn usability(client: &mut Client, base: &str) -> Option<AccountUsability> {
         size_limit: 0,
         time_limit: 0,
         types_only: false,
-        filter: Filter::Present(b"objectClass"),
+        filter: Filter::parse(b"(objectClass=*)", 10).expect("a filter"),
         attributes: (&[b"1.1" as &[u8]][..]).into(),
     };
     client
-        .send(&Request::Search(request), &[&Control::critical(AccountUsabilityRequest)])
+        .send(
+            &Request::Search(request),
+            &[&Control::critical(AccountUsabilityRequest)],
+        )
         .usability
 }
 
@@ -158,7 +164,11 @@ fn old_failures_do_not_count_and_no_more_than_needed_are_kept() {
     assert_eq!(bind(&mut user, "wrong"), 49);
     assert_eq!(bind(&mut user, "wrong"), 49);
     wait(&site, 1_000_000_000);
-    assert_eq!(bind(&mut user, "first"), 49, "without a duration only an administrator unlocks");
+    assert_eq!(
+        bind(&mut user, "first"),
+        49,
+        "without a duration only an administrator unlocks"
+    );
     assert_eq!(site.modify(U, "delete: pwdAccountLockedTime").brief(), (0, ""));
     assert_eq!(state(&mut site, "pwdFailureTime"), [""; 0]);
     assert_eq!(bind(&mut user, "first"), 0);
@@ -177,7 +187,12 @@ fn a_burst_of_wrong_passwords_is_counted_exactly_and_locks() {
             authentication: Authentication::Simple(password),
         };
         let (mut pdu, mut out) = (Vec::new(), Vec::new());
-        encode_request(&mut pdu, MessageId::new(1).expect("in range"), &Request::Bind(request), &[]);
+        encode_request(
+            &mut pdu,
+            MessageId::new(1).expect("in range"),
+            &Request::Bind(request),
+            &[],
+        );
         let (worker, session) = client.parts();
         match worker.start(session, &pdu, &mut out) {
             Started::Submitted(submitted) => pending.push(submitted),
@@ -192,7 +207,11 @@ fn a_burst_of_wrong_passwords_is_counted_exactly_and_locks() {
         worker.finish(session, completion, &mut out);
         assert!(ResponseMessage::decode(&out, &ironbark_ldap_proto::DecodeLimits::default()).is_ok());
     }
-    assert_eq!(state(&mut site, "pwdFailureTime").len(), 30, "what is locked is not counted");
+    assert_eq!(
+        state(&mut site, "pwdFailureTime").len(),
+        30,
+        "what is locked is not counted"
+    );
     assert_eq!(state(&mut site, "pwdAccountLockedTime").len(), 1);
     assert_eq!(bind(&mut clients[0], "first"), 49);
 }
@@ -211,7 +230,7 @@ fn a_slow_hash_is_judged_as_well() {
 
 #[test]
 fn delays_double_up_to_the_greatest() {
-    let mut site = site("pwdLockout: TRUE\npwdMinDelay: 2\npwdMaxDelay: 5");
+    let site = site("pwdLockout: TRUE\npwdMinDelay: 2\npwdMaxDelay: 5");
     let mut user = site.connect();
     for wait_s in [2, 4, 5, 5] {
         assert_eq!(bind(&mut user, "wrong"), 49);
@@ -249,7 +268,11 @@ fn clients_hear_of_a_lock_where_that_is_allowed() {
     assert_eq!(ask(&mut user, "first"), (49, None, Some(Error::AccountLocked)));
     let stranger = bind_with(&mut user, "uid=none,dc=ex", "x", &[&ASK]);
     assert_eq!((stranger.code, stranger.policy), (49, None));
-    assert_eq!(bind_with(&mut site, "cn=root,dc=ex", "secret", &[]).code, 0, "the rootdn is exempt");
+    assert_eq!(
+        bind_with(&mut site, "cn=root,dc=ex", "secret", &[]).code,
+        0,
+        "the rootdn is exempt"
+    );
 }
 
 #[test]
@@ -262,10 +285,19 @@ fn passwords_expire_after_warnings_and_grace() {
     assert_eq!(ask(&mut user, "first"), (0, None, None));
     assert_eq!(usability(&mut site, U), Some(AccountUsability::Available(30)));
     wait(&site, 21);
-    assert_eq!(ask(&mut user, "first"), (0, Some(Warning::TimeBeforeExpiration(9)), None));
+    assert_eq!(
+        ask(&mut user, "first"),
+        (0, Some(Warning::TimeBeforeExpiration(9)), None)
+    );
     wait(&site, 10);
-    assert_eq!(ask(&mut user, "first"), (0, Some(Warning::GraceAuthenticationsRemaining(1)), None));
-    assert_eq!(ask(&mut user, "first"), (0, Some(Warning::GraceAuthenticationsRemaining(0)), None));
+    assert_eq!(
+        ask(&mut user, "first"),
+        (0, Some(Warning::GraceAuthenticationsRemaining(1)), None)
+    );
+    assert_eq!(
+        ask(&mut user, "first"),
+        (0, Some(Warning::GraceAuthenticationsRemaining(0)), None)
+    );
     assert_eq!(state(&mut site, "pwdGraceUseTime").len(), 2);
     assert_eq!(ask(&mut user, "first"), (49, None, Some(Error::PasswordExpired)));
     site.become_("cn=root,dc=ex");
@@ -273,7 +305,11 @@ fn passwords_expire_after_warnings_and_grace() {
     assert_eq!(state(&mut site, "pwdGraceUseTime"), [""; 0]);
     assert_eq!(ask(&mut user, "second"), (0, None, None));
     wait(&site, 131);
-    assert_eq!(ask(&mut user, "second"), (49, None, Some(Error::PasswordExpired)), "grace has an end");
+    assert_eq!(
+        ask(&mut user, "second"),
+        (49, None, Some(Error::PasswordExpired)),
+        "grace has an end"
+    );
 }
 
 #[test]
@@ -316,7 +352,7 @@ fn a_reset_password_must_be_changed_before_anything_else() {
 
 #[test]
 fn users_change_their_passwords_as_the_policy_allows() {
-    let mut site = site("pwdAllowUserChange: FALSE");
+    let site = site("pwdAllowUserChange: FALSE");
     let mut user = site.connect();
     assert_eq!(bind(&mut user, "first"), 0);
     let text = "User alteration of password is not allowed";
@@ -339,12 +375,22 @@ fn the_old_password_is_asked_for() {
     let text = "Must supply correct old password to change to new one";
     let answer = exchange(&mut user, "wrong", "second");
     assert_eq!(refused(&answer), (53, text, Some(Error::MustSupplyOldPassword)));
-    assert_eq!(password_modify(&mut user, Some("wrong"), "second").brief(), (53, "unwilling to verify old password"));
+    assert_eq!(
+        password_modify(&mut user, Some("wrong"), "second").brief(),
+        (53, "unwilling to verify old password")
+    );
     assert_eq!(exchange(&mut user, "first", "second").brief(), (0, ""));
     assert_eq!(password_modify(&mut user, Some("second"), "third").brief(), (0, ""));
-    assert_eq!(exchange(&mut user, "third", "fourth").brief(), (0, ""), "the old one is hashed by now");
+    assert_eq!(
+        exchange(&mut user, "third", "fourth").brief(),
+        (0, ""),
+        "the old one is hashed by now"
+    );
     assert_eq!(bind(&mut user, "fourth"), 0);
-    assert_eq!(site.modify(U, "replace: userPassword\nu: by the rootdn").brief(), (0, ""));
+    assert_eq!(
+        site.modify(U, "replace: userPassword\nu: by the rootdn").brief(),
+        (0, "")
+    );
 }
 
 #[test]
@@ -373,7 +419,10 @@ fn former_passwords_are_remembered() {
         assert_eq!(replace(&mut user, new, &[]).brief(), (0, ""));
     }
     let of_first = "20260102030406Z#1.3.6.1.4.1.1466.115.121.1.40#5#first";
-    assert_eq!(state(&mut site, "pwdHistory"), [of_first, "20260102030407Z#1.3.6.1.4.1.1466.115.121.1.40#6#second"]);
+    assert_eq!(
+        state(&mut site, "pwdHistory"),
+        [of_first, "20260102030407Z#1.3.6.1.4.1.1466.115.121.1.40#6#second"]
+    );
     let former = "Password is in history of old passwords";
     let answer = replace(&mut user, "first", &[&ASK]);
     assert_eq!(refused(&answer), (19, former, Some(Error::PasswordInHistory)));
@@ -395,7 +444,10 @@ fn lengths_and_hashed_passwords() {
     let answer = password_modify(&mut user, None, &"x".repeat(41));
     assert_eq!(refused(&answer), (19, quality, Some(Error::PasswordTooLong)));
     let answer = replace(&mut user, "{SSHA}xxxxxxxxxxxxxxx", &[&ASK]);
-    assert_eq!(refused(&answer), (19, quality, Some(Error::InsufficientPasswordQuality)));
+    assert_eq!(
+        refused(&answer),
+        (19, quality, Some(Error::InsufficientPasswordQuality))
+    );
     assert_eq!(replace(&mut site, "1234", &[]).brief(), (0, ""), "a manager may");
     user.become_("cn=helper,dc=ex");
     assert_eq!(replace(&mut user, "123", &[]).brief(), (0, ""));
@@ -424,7 +476,11 @@ fn our_own_checks_of_quality() {
         ("my-quartz-7", "Password contains a part of the entry"),
     ] {
         let answer = replace(&mut user, password, &[&ASK]);
-        assert_eq!(refused(&answer), (19, text, Some(Error::InsufficientPasswordQuality)), "{password}");
+        assert_eq!(
+            refused(&answer),
+            (19, text, Some(Error::InsufficientPasswordQuality)),
+            "{password}"
+        );
     }
     assert_eq!(replace(&mut user, "dragonfly77", &[]).brief(), (0, ""));
     let _ = &mut site;
@@ -445,14 +501,20 @@ fn a_module_that_a_policy_asks_for_must_be_there() {
 #[test]
 fn passwords_in_the_clear_are_hashed() {
     let settings = format!("ppolicy_hash_cleartext{ACCESS}");
-    let mut site = site_with(&settings, "objectClass: pwdHashingPolicy\npwdDefaultHash: {SHA}\npwdRehashOnBind: TRUE");
+    let mut site = site_with(
+        &settings,
+        "objectClass: pwdHashingPolicy\npwdDefaultHash: {SHA}\npwdRehashOnBind: TRUE",
+    );
     let sha_of = |value: &str| value.starts_with("{SHA}");
     assert!(sha_of(&state(&mut site, "userPassword")[0]));
     let mut user = site.connect();
     assert_eq!(bind(&mut user, "first"), 0);
     assert_eq!(exchange(&mut user, "first", "second").brief(), (0, ""));
     assert!(sha_of(&state(&mut site, "userPassword")[0]));
-    assert_eq!(site.modify(POLICY, "replace: pwdDefaultHash\np: {SSHA}").brief(), (0, ""));
+    assert_eq!(
+        site.modify(POLICY, "replace: pwdDefaultHash\np: {SSHA}").brief(),
+        (0, "")
+    );
     let changed = state(&mut site, "pwdChangedTime");
     wait(&site, 1);
     assert_eq!(bind(&mut user, "second"), 0);
@@ -486,9 +548,12 @@ fn rules_choose_the_policy() {
     for name in ["cn=other,dc=ex", "cn=u policy,dc=ex"] {
         site.must_add(name, policy);
     }
-    site.must_add("uid=free,ou=p,dc=ex", "objectClass: inetOrgPerson\ncn: c\nsn: s\nuserPassword: x");
+    site.must_add(
+        "uid=free,ou=p,dc=ex",
+        "objectClass: inetOrgPerson\ncn: c\nsn: s\nuserPassword: x",
+    );
     site.must_add("cn=members,dc=ex", &format!("objectClass: groupOfNames\nmember: {U}"));
-    let mut chosen = |site: &mut Site, dn: &str| {
+    let chosen = |site: &mut Site, dn: &str| {
         let names: &[&[u8]] = &[b"pwdPolicySubentry"];
         let request = SearchRequest {
             base: dn.as_bytes(),
@@ -497,7 +562,7 @@ fn rules_choose_the_policy() {
             size_limit: 0,
             time_limit: 0,
             types_only: false,
-            filter: Filter::Present(b"objectClass"),
+            filter: Filter::parse(b"(objectClass=*)", 10).expect("a filter"),
             attributes: names.into(),
         };
         let answer = site.send(&Request::Search(request), &[]);
@@ -511,13 +576,19 @@ fn rules_choose_the_policy() {
     assert_eq!(chosen(&mut site, U), named(POLICY));
     assert_eq!(site.modify(U, "add: description\nd: idle").code, 0);
     assert_eq!(chosen(&mut site, U), named("cn=other,dc=ex"));
-    assert_eq!(site.modify(U, "add: pwdPolicySubentry\np: cn=u policy,dc=ex").brief(), (0, ""));
+    assert_eq!(
+        site.modify(U, "add: pwdPolicySubentry\np: cn=u policy,dc=ex").brief(),
+        (0, "")
+    );
     assert_eq!(chosen(&mut site, U), named("cn=u policy,dc=ex"));
 }
 
 #[test]
 fn nothing_is_written_where_that_is_switched_off() {
-    let mut site = site_with("ppolicy_disable_write on", "pwdLockout: TRUE\npwdMaxFailure: 1\npwdCheckQuality: 2\npwdMinLength: 9");
+    let mut site = site_with(
+        "ppolicy_disable_write on",
+        "pwdLockout: TRUE\npwdMaxFailure: 1\npwdCheckQuality: 2\npwdMinLength: 9",
+    );
     let before = site.stored(U);
     let mut user = site.connect();
     assert_eq!(bind(&mut user, "wrong"), 49);

@@ -323,7 +323,12 @@ fn submit(
                 match judgement.queue(&configuration, &origin, &context, reply) {
                     Err((error, Some(reply))) => {
                         // The connection may be gone.
-                        let _ = reply.send(respond::write_completion(&for_pool, &origin, Operation::Bind, Err(error)));
+                        let _ = reply.send(respond::write_completion(
+                            &for_pool,
+                            &origin,
+                            Operation::Bind,
+                            Err(error),
+                        ));
                         return;
                     }
                     Ok(()) | Err((_, None)) => return,

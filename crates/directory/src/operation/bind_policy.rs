@@ -117,7 +117,13 @@ impl Judgement {
             dn: context.settings.root_dn.clone().unwrap_or_default(),
             authentication_dn: None,
         });
-        queue(configuration, &origin, context, WriteRequest::Bind(Box::new(self)), reply)
+        queue(
+            configuration,
+            &origin,
+            context,
+            WriteRequest::Bind(Box::new(self)),
+            reply,
+        )
     }
 
     pub(crate) fn dn(&self) -> &Dn {

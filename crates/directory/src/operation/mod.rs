@@ -34,6 +34,7 @@ pub mod modification;
 pub mod modify;
 pub mod modify_dn;
 pub(crate) mod null;
+pub(crate) mod password_checks;
 pub mod password_modify;
 pub mod pretty;
 mod read_entry;
@@ -123,6 +124,8 @@ pub struct Execution<'w, 'd> {
     record: ChangeRecord,
     /// The operation as it was asked for, if some overlay wants it.
     pub(crate) asked: Vec<Asked>,
+    /// What was verified before.
+    pub(crate) verified: Option<&'w password_checks::Verified>,
     /// Of a password modify operation.
     pub passwords: Option<Passwords>,
     /// Once it has succeeded the connection may do everything again.
@@ -163,6 +166,7 @@ impl<'w, 'd> Execution<'w, 'd> {
             stamp,
             transaction,
             asked: Vec::new(),
+            verified: None,
             passwords: None,
             lifts_restriction: false,
         }
@@ -233,6 +237,14 @@ impl<'w, 'd> Execution<'w, 'd> {
     pub fn may_manage_attribute(&self, entry: &Entry, description: &AttributeDescription) -> bool {
         WriteCheck::on_entry(self.context, self.configuration, self.subject(), entry)
             .permits(Target::Attribute(description, None), Privileges::MANAGE)
+    }
+
+    /// Whether a password in the clear is the one behind a stored value.
+    pub fn verify_password(&self, stored: &[u8], clear: &[u8]) -> bool {
+        match self.verified {
+            Some(verified) => verified.verify(stored, clear),
+            None => crate::password::verify(stored, clear),
+        }
     }
 
     /// Hashes a password in the clear by a scheme, or by the first of `password-hash`.

@@ -14,7 +14,9 @@ use tokio::sync::oneshot;
 use super::{
     Execution, Origin, Passwords,
     modification::{Authority, Modification, ModificationKind},
-    modify, write_checks,
+    modify,
+    password_checks::{self, Verified},
+    write_checks,
 };
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
@@ -35,11 +37,17 @@ pub(crate) struct SetPassword {
     generated: Option<Vec<u8>>,
     /// As they came, for overlays that judge them.
     passwords: Passwords,
+    verified: Verified,
 }
 
 impl SetPassword {
     pub(crate) fn dn(&self) -> &Dn {
         &self.dn
+    }
+
+    /// What was verified before.
+    pub(crate) fn verified(&self) -> &Verified {
+        &self.verified
     }
 
     /// The password that the server made.
@@ -54,6 +62,7 @@ impl SetPassword {
             hashed: self.hashed.clone(),
             generated: self.generated.clone(),
             passwords: self.passwords.clone(),
+            verified: self.verified.clone(),
         })
     }
 }
@@ -108,6 +117,7 @@ pub(crate) fn start(
     let work = Work {
         directory: Arc::clone(directory),
         configuration: Arc::clone(configuration),
+        slow: password_checks::slow_values(&context, &dn)?,
         context,
         origin: origin.clone(),
         dn,
@@ -227,6 +237,8 @@ struct Work {
     old: Option<(Vec<u8>, Vec<Vec<u8>>)>,
     new: Vec<u8>,
     generated: Option<Vec<u8>>,
+    /// What overlays will hold the new password against, as far as it takes long.
+    slow: Vec<Vec<u8>>,
 }
 
 impl Work {
@@ -238,7 +250,8 @@ impl Work {
     }
 
     fn is_slow(&self) -> bool {
-        self.schemes().iter().any(|scheme| scheme.cost() == Cost::Slow)
+        !self.slow.is_empty()
+            || self.schemes().iter().any(|scheme| scheme.cost() == Cost::Slow)
             || self
                 .old
                 .iter()
@@ -314,6 +327,7 @@ impl Work {
                 old: self.old.as_ref().map(|(old, _)| old.clone()),
                 new: self.new.clone(),
             },
+            verified: Verified::of(&self.slow, std::slice::from_ref(&self.new)),
         })
     }
 }

@@ -224,6 +224,12 @@ pub trait Overlay: Send + Sync {
         Ok(())
     }
 
+    /// Stored passwords of an entry, former ones included, that a new password will be held against.
+    fn stored_passwords(&self, entry: &Entry) -> Vec<Vec<u8>> {
+        let _ = entry;
+        Vec::new()
+    }
+
     /// The name of the password policy that holds for an entry that names none.
     ///
     /// # Errors

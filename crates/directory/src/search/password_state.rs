@@ -64,10 +64,7 @@ pub(super) fn usability(
 }
 
 /// The whole entry, if it lies in a database with a policy.
-fn stored<'a>(
-    run: &'a SearchRun,
-    entry: &VisibleEntry<'a>,
-) -> Result<Option<(Entry, Entries<'a>)>, OperationError> {
+fn stored<'a>(run: &'a SearchRun, entry: &VisibleEntry<'a>) -> Result<Option<(Entry, Entries<'a>)>, OperationError> {
     let judges = |context: &Context| context.overlays.judges_binds();
     let Source::Record(record, view) = entry.source() else {
         return Ok(None);

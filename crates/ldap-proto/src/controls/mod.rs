@@ -39,9 +39,7 @@ pub use matched_values::MatchedValues;
 pub use no_op::NoOp;
 pub use paged_results::PagedResults;
 pub use password_expiry::{PasswordExpired, PasswordExpiring};
-pub use password_policy::{
-    PasswordPolicyError, PasswordPolicyRequest, PasswordPolicyResponse, PasswordPolicyWarning,
-};
+pub use password_policy::{PasswordPolicyError, PasswordPolicyRequest, PasswordPolicyResponse, PasswordPolicyWarning};
 pub use permissive_modify::PermissiveModify;
 pub use proxied_authorization::ProxiedAuthorization;
 pub use read_entry::{PostRead, PostReadResponse, PreRead, PreReadResponse};

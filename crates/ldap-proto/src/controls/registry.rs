@@ -1,9 +1,9 @@
 //! Which controls there are, with which requests they may come, and what is demanded of them.
 
 use super::{
-    account_usability, assertion, dereference, domain_scope, dont_use_copy, lazy_commit, manage_dsa_it, matched_values, no_op,
-    paged_results, password_policy, permissive_modify, proxied_authorization, read_entry, relax_rules, search_options, server_side_sort,
-    session_tracking, subentries, tree_delete,
+    account_usability, assertion, dereference, domain_scope, dont_use_copy, lazy_commit, manage_dsa_it, matched_values,
+    no_op, paged_results, password_policy, permissive_modify, proxied_authorization, read_entry, relax_rules,
+    search_options, server_side_sort, session_tracking, subentries, tree_delete,
 };
 use crate::{Fault, Operation, extended};
 

@@ -3,10 +3,10 @@
 use ironbark_model::ResultCode;
 
 use super::{
-    AccountUsabilityRequest, AssertionControl, Control, ControlKind, ControlSet, Criticality, DereferenceRequest, Descriptor, DomainScope,
-    DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults, PasswordPolicyRequest, PermissiveModify, PostRead, PreRead,
-    ProxiedAuthorization, RelaxRules, RequestControl, SearchOptions, SessionTracking, SortKeys, Subentries, TreeDelete,
-    registry,
+    AccountUsabilityRequest, AssertionControl, Control, ControlKind, ControlSet, Criticality, DereferenceRequest,
+    Descriptor, DomainScope, DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults,
+    PasswordPolicyRequest, PermissiveModify, PostRead, PreRead, ProxiedAuthorization, RelaxRules, RequestControl,
+    SearchOptions, SessionTracking, SortKeys, Subentries, TreeDelete, registry,
 };
 use crate::{DecodeLimits, Fault, RawControl, RawControls, Request};
 

@@ -83,9 +83,8 @@ pub(super) fn judge(
 fn tell(overlay: &Ppolicy, execution: &Execution<'_, '_>, attempt: &mut BindAttempt<'_>, findings: &Findings) {
     let mut result = std::mem::replace(&mut attempt.result, OperationError::code(ResultCode::OTHER));
     if execution.origin.has_control(ControlKind::PasswordPolicy) {
-        let is_told = |error: &PasswordPolicyError| {
-            *error != PasswordPolicyError::AccountLocked || overlay.settings.use_lockout
-        };
+        let is_told =
+            |error: &PasswordPolicyError| *error != PasswordPolicyError::AccountLocked || overlay.settings.use_lockout;
         result = result.with_control(&PasswordPolicyResponse {
             warning: findings.warning,
             error: findings.error.filter(is_told),
@@ -120,7 +119,8 @@ impl Judge<'_, '_, '_> {
         }
         if attempt.result.result_code == ResultCode::SUCCESS {
             self.succeeded(attempt);
-        } else if attempt.result.result_code == ResultCode::INVALID_CREDENTIALS && self.policy.max_recorded_failure > 0 {
+        } else if attempt.result.result_code == ResultCode::INVALID_CREDENTIALS && self.policy.max_recorded_failure > 0
+        {
             self.failed();
         }
     }
@@ -221,7 +221,10 @@ impl Judge<'_, '_, '_> {
         let (Some(clear), Some(scheme)) = (attempt.password, self.policy.default_hash) else {
             return;
         };
-        let stored = self.entry.attribute(&names.password).and_then(|held| held.values.first());
+        let stored = self
+            .entry
+            .attribute(&names.password)
+            .and_then(|held| held.values.first());
         let Some(stored) = stored.filter(|stored| password::split(stored).0 != Some(scheme)) else {
             return;
         };

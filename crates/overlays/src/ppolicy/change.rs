@@ -64,10 +64,13 @@ fn check_quality(
     presented: &[u8],
     entry: &Entry,
 ) -> Result<(), OperationError> {
-    overlay.quality.check(policy, presented, entry).map_err(|(error, text)| {
-        let text = if text.is_empty() { LOW_QUALITY } else { text };
-        refuse(execution, ResultCode::CONSTRAINT_VIOLATION, text, Some(error))
-    })
+    overlay
+        .quality
+        .check(policy, presented, entry)
+        .map_err(|(error, text)| {
+            let text = if text.is_empty() { LOW_QUALITY } else { text };
+            refuse(execution, ResultCode::CONSTRAINT_VIOLATION, text, Some(error))
+        })
 }
 
 /// What a modify request does, as far as the policy is concerned.
@@ -236,7 +239,11 @@ impl Change<'_, '_, '_> {
         }
         let presented = match (&self.passwords, self.request.added) {
             (Some(passwords), _) => passwords.new.clone(),
-            (None, Some(place)) => modifications.get(place).and_then(|change| change.values.first()).cloned().unwrap_or_default(),
+            (None, Some(place)) => modifications
+                .get(place)
+                .and_then(|change| change.values.first())
+                .cloned()
+                .unwrap_or_default(),
             (None, None) => return Ok(()),
         };
         if self.policy.check_quality > 0 {
@@ -272,7 +279,7 @@ impl Change<'_, '_, '_> {
             return Ok(());
         };
         let presented = deletion.values.first().map_or(&[][..], Vec::as_slice);
-        if !password::verify(stored, presented) {
+        if !self.execution.verify_password(stored, presented) {
             return Err(self.refuse(
                 ResultCode::UNWILLING_TO_PERFORM,
                 "Must supply correct old password to change to new one",
@@ -282,7 +289,11 @@ impl Change<'_, '_, '_> {
         let authority = deletion.authority;
         *deletion = Modification {
             authority,
-            ..self.internal(ModificationKind::Delete, &self.overlay.names.password, vec![stored.to_vec()])
+            ..self.internal(
+                ModificationKind::Delete,
+                &self.overlay.names.password,
+                vec![stored.to_vec()],
+            )
         };
         Ok(())
     }
@@ -291,11 +302,18 @@ impl Change<'_, '_, '_> {
         let Some(stored) = stored.filter(|_| self.policy.in_history > 0) else {
             return Ok(());
         };
-        let reused = |text| self.refuse(ResultCode::CONSTRAINT_VIOLATION, text, PasswordPolicyError::PasswordInHistory);
-        if password::verify(stored, presented) {
+        let reused = |text| {
+            self.refuse(
+                ResultCode::CONSTRAINT_VIOLATION,
+                text,
+                PasswordPolicyError::PasswordInHistory,
+            )
+        };
+        let verify = |stored: &[u8]| self.execution.verify_password(stored, presented);
+        if verify(stored) {
             return Err(reused("Password is not being changed from existing value"));
         }
-        if self.history().holds(presented, self.policy.in_history) {
+        if self.history().last(self.policy.in_history).any(verify) {
             return Err(reused("Password is in history of old passwords"));
         }
         Ok(())

@@ -1,6 +1,6 @@
 //! `pwdHistory`: former passwords, `time#syntax#length#value`.
 
-use ironbark_directory::{password, stamp::generalized_time};
+use ironbark_directory::stamp::generalized_time;
 use ironbark_model::syntax::oid;
 
 /// The former passwords of an entry, the oldest first.
@@ -17,10 +17,9 @@ impl<'e> History<'e> {
         Self { former }
     }
 
-    /// Whether a password in the clear is one of the last so many.
-    pub(super) fn holds(&self, clear: &[u8], last: usize) -> bool {
-        let passwords = self.former.iter().rev().take(last);
-        passwords.map(|(_, _, stored)| stored).any(|stored| password::verify(stored, clear))
+    /// The last so many passwords, as they were stored.
+    pub(super) fn last(&self, count: usize) -> impl Iterator<Item = &'e [u8]> {
+        self.former.iter().rev().take(count).map(|(_, _, stored)| *stored)
     }
 
     /// The values that must go before one more comes, if so many are kept.
@@ -31,9 +30,20 @@ impl<'e> History<'e> {
     }
 }
 
+/// The passwords in values of `pwdHistory`, as they were stored.
+pub(super) fn passwords(values: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let parsed = values.iter().filter_map(|value| parse(value));
+    parsed.map(|(_, _, stored)| stored.to_vec()).collect()
+}
+
 /// The value for a stored password.
 pub(super) fn value(now: i64, stored: &[u8]) -> Vec<u8> {
-    let head = format!("{}#{}#{}#", generalized_time::text(now), oid::OCTET_STRING, stored.len());
+    let head = format!(
+        "{}#{}#{}#",
+        generalized_time::text(now),
+        oid::OCTET_STRING,
+        stored.len()
+    );
     [head.as_bytes(), stored].concat()
 }
 
@@ -52,10 +62,16 @@ mod tests {
 
     #[test]
     fn values_come_back_in_the_order_of_their_times() {
-        let values = [value(20, b"b#c"), value(10, b"a"), b"junk".to_vec(), b"19700101000000Z#1.2#9#x".to_vec()];
+        let values = [
+            value(20, b"b#c"),
+            value(10, b"a"),
+            b"junk".to_vec(),
+            b"19700101000000Z#1.2#9#x".to_vec(),
+        ];
         assert_eq!(values[1], b"19700101000010Z#1.3.6.1.4.1.1466.115.121.1.40#1#a");
         let history = History::of(&values);
-        assert!(history.holds(b"a", 2) && history.holds(b"b#c", 1) && !history.holds(b"a", 1));
+        assert_eq!(history.last(2).collect::<Vec<_>>(), [&b"b#c"[..], b"a"]);
+        assert_eq!(history.last(1).count(), 1);
         assert_eq!(history.excess(2), [values[1].clone()]);
         assert!(history.excess(3).is_empty());
     }

@@ -59,7 +59,9 @@ impl Ppolicy {
             None => self.rules.choose(self, entries, entry)?,
         };
         let Some(name) = name else { return Ok(None) };
-        let found = entries.find(&name)?.filter(|found| self.names.is_policy(&self.schema, found));
+        let found = entries
+            .find(&name)?
+            .filter(|found| self.names.is_policy(&self.schema, found));
         Ok(found.and_then(|found| Policy::read(self, &found)))
     }
 }
@@ -96,6 +98,12 @@ impl Overlay for Ppolicy {
         modifications: &mut Vec<Modification>,
     ) -> Result<(), OperationError> {
         change::modify(self, execution, dn, modifications)
+    }
+
+    fn stored_passwords(&self, entry: &Entry) -> Vec<Vec<u8>> {
+        let values = |name| entry.attribute(name).map_or(&[][..], |held| &held.values);
+        let stored = values(&self.names.password).iter().cloned();
+        stored.chain(history::passwords(values(&self.names.history))).collect()
     }
 
     fn policy_of(&self, entries: Entries<'_>, entry: &Entry) -> Result<Option<Dn>, OperationError> {

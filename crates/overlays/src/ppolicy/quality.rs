@@ -96,12 +96,9 @@ impl Quality {
 
 /// Capital letters, small letters, digits, others.
 fn classes_of(clear: &str) -> u32 {
-    let kinds: [fn(char) -> bool; 4] = [
-        char::is_uppercase,
-        char::is_lowercase,
-        char::is_numeric,
-        |character| !(character.is_uppercase() || character.is_lowercase() || character.is_numeric()),
-    ];
+    let kinds: [fn(char) -> bool; 4] = [char::is_uppercase, char::is_lowercase, char::is_numeric, |character| {
+        !(character.is_uppercase() || character.is_lowercase() || character.is_numeric())
+    }];
     kinds.into_iter().map(|is| u32::from(clear.chars().any(is))).sum()
 }
 

@@ -76,7 +76,8 @@ impl Rule {
                 let class = schema.find_object_class(group.class.as_bytes());
                 let class = class.ok_or_else(|| format!("group objectclass \"{}\" unknown", group.class))?;
                 let attribute = schema.attribute_description(group.attribute.as_bytes());
-                let attribute = attribute.map_err(|error| format!("group attribute \"{}\": {error}", group.attribute))?;
+                let attribute =
+                    attribute.map_err(|error| format!("group attribute \"{}\": {error}", group.attribute))?;
                 Some((class.number, attribute))
             }
             None => None,
@@ -115,7 +116,9 @@ impl Rule {
             Dn::parse(schema, &text).ok()
         };
         if let (Some(group), Some((class, attribute))) = (&self.rule.group, &self.group) {
-            let Some(name) = named(&group.name) else { return Ok(None) };
+            let Some(name) = named(&group.name) else {
+                return Ok(None);
+            };
             let found = entries.find(&name)?;
             let found = found.filter(|found| found.is_of_class(schema, *class));
             let is_member = found.is_some_and(|found| found.has_value(schema, attribute, entry.dn.normalized()));

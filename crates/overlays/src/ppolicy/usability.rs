@@ -62,7 +62,9 @@ fn expiry(names: &Names, entry: &Entry, policy: &Policy, now: i64) -> Expiry {
         expiry.seconds_left = left;
         expiry.has_expired = left <= 0;
         if policy.grace_limit > 0 && (policy.grace_expiry == 0 || left + policy.grace_expiry > 0) {
-            let used = entry.attribute(&names.grace_use_time).map_or(0, |held| held.values.len());
+            let used = entry
+                .attribute(&names.grace_use_time)
+                .map_or(0, |held| held.values.len());
             expiry.grace = (policy.grace_limit - i64::try_from(used).unwrap_or(i64::MAX)).max(0);
         }
     }

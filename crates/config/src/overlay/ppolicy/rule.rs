@@ -89,8 +89,12 @@ impl Parts {
         let Some((key, value)) = word.split_once('=') else {
             return self.take_action(word);
         };
-        let (key, style) = key.split_once('.').map_or((key, None), |(key, style)| (key, Some(style)));
-        let (name, rest) = key.split_once('/').map_or((key, None), |(name, rest)| (name, Some(rest)));
+        let (key, style) = key
+            .split_once('.')
+            .map_or((key, None), |(key, style)| (key, Some(style)));
+        let (name, rest) = key
+            .split_once('/')
+            .map_or((key, None), |(name, rest)| (name, Some(rest)));
         let lower = name.to_ascii_lowercase();
         let is_again = match lower.as_str() {
             "dn" => self.object.is_some(),
@@ -171,9 +175,7 @@ impl Parts {
                 // A dollar sign of a name stands for itself.
                 Ok(Template::parse(&dn.pretty().replace('$', "$$")))
             }
-            Some(style) if !style.eq_ignore_ascii_case("expand") => {
-                Err(format!("unknown style \"{style}\" for {key}"))
-            }
+            Some(style) if !style.eq_ignore_ascii_case("expand") => Err(format!("unknown style \"{style}\" for {key}")),
             Some(_) if matches!(self.object, Some(DnPattern::Regex(_))) => Ok(Template::parse(value)),
             Some(_) => Err(format!("{key} dn expansion requires a regex scope")),
         }
