@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use ironbark_testkit::{
-    Credentials, Flavor, NormalizedLdif, Server, TestkitError, Transcript, assert_same, assert_same_answers,
+    Credentials, Flavor, NormalizedLdif, Server, TestkitError, Tool, Transcript, assert_same, assert_same_answers,
 };
 
 const USER: &str = "uid=ann,ou=People,dc=example,dc=com";
@@ -145,10 +145,9 @@ fn the_overlay_in_cn_config() {
     assert_same(|flavor| {
         let server = Server::prepare(flavor, &configuration(lines))?;
         let directory = server.layout().make_dir("slapd.d")?;
-        let (file, folder) = (server.config_path(), directory.display().to_string());
-        let file = file.display().to_string();
-        let convert = ["-f", &file, "-F", &folder];
-        server.tool(ironbark_testkit::Tool::Test, &convert, "")?.success()?;
+        let folder = directory.display().to_string();
+        server.slapadd(&data("pwdMinAge: 1"))?;
+        server.tool(Tool::Test, &["-F", &folder], "")?.success()?;
         let other = match flavor {
             Flavor::OpenLdap => Flavor::Ironbark,
             Flavor::Ironbark => Flavor::OpenLdap,
