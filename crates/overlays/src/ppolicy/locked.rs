@@ -20,6 +20,7 @@ pub(super) enum Lock {
 }
 
 /// A time of an entry: `None` if it has none, `Some(None)` if it cannot be understood.
+#[expect(clippy::option_option, reason = "none, one that is no time, or a time")]
 fn time(entry: &Entry, name: &AttributeDescription) -> Option<Option<i64>> {
     first(entry, name).map(generalized_time::seconds)
 }

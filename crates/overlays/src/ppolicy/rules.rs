@@ -89,6 +89,7 @@ impl Rule {
         })
     }
 
+    #[expect(clippy::option_option, reason = "no decision, no policy, or one")]
     /// `None`: the rule does not hold, or its policy does not exist; `Some(None)`: no policy.
     fn decide(
         &self,

@@ -49,6 +49,7 @@ struct Parts {
     require_password: Option<bool>,
     filter: Option<String>,
     group: Option<PolicyGroup>,
+    #[expect(clippy::option_option, reason = "not said, no policy, or one")]
     policy: Option<Option<Template>>,
     stop: Option<bool>,
 }
