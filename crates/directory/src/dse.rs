@@ -4,7 +4,7 @@ use ironbark_config::DatabaseKind;
 use ironbark_ldap_proto::{controls, extended};
 use ironbark_model::{Attribute, Dn, Entry, Schema};
 
-use crate::{Configuration, OpenError, operation::external};
+use crate::{Configuration, OpenError, operation::external, worker::policy};
 
 /// What the `rootDSE` files add to the root DSE: an attribute description and values.
 pub type RootDseAddition = (String, Vec<Vec<u8>>);
@@ -62,13 +62,10 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
         "namingContexts",
         configuration.naming_contexts().map(|dn| dn.pretty().to_owned()),
     );
-    entry.add(
-        "supportedControl",
-        controls::REGISTRY
-            .iter()
-            .filter(|row| row.advertised)
-            .map(|row| row.oid),
-    );
+    let available = policy(configuration).available;
+    let supported = controls::REGISTRY.iter();
+    let supported = supported.filter(|row| row.advertised && available.contains(row.kind));
+    entry.add("supportedControl", supported.map(|row| row.oid));
     let advertised = extended::REGISTRY.iter().filter(|row| {
         // StartTLS is listed where TLS is configured, which it cannot be yet.
         row.advertised && row.operation != extended::ExtendedOperation::StartTls

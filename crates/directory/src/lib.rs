@@ -45,7 +45,7 @@ pub use directory::{
     Directory, Factories, IndexBuild, OpenOptions, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory,
 };
 pub use dse::RootDseAddition;
-pub use error::{OpenError, OperationError};
+pub use error::{OpenError, OperationError, ResponseControl};
 pub use search::{Progress, SearchRun};
 pub use session::{Identity, Peer, Session, Strength};
 pub use statistics::{

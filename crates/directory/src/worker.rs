@@ -267,6 +267,7 @@ impl Worker {
             bound_version: session.bound_version,
             stop: StopFlag::default(),
             sequence: session.sequence.clone(),
+            restriction: session.restriction.clone(),
             received_micros,
         };
         session.next_operation += 1;
@@ -345,7 +346,7 @@ impl Worker {
                 extended::start(directory, session, configuration, &origin, request, &controls, out)
             }
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
-                write_request::submit(configuration, &origin, message, pdu)
+                write_request::submit(directory, configuration, &origin, message, pdu)
             }
             Request::Search(_) | Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
         };
@@ -477,8 +478,18 @@ pub(crate) fn policy(configuration: &Configuration) -> ControlPolicy {
     if disallow.contains(Disallow::DONTUSECOPY_NON_CRITICAL) {
         must_be_critical = must_be_critical.with(ControlKind::DontUseCopy);
     }
+    let mut available = ControlSet::ALL;
+    if !configuration
+        .contexts
+        .iter()
+        .any(|context| context.overlays.judges_binds())
+    {
+        available = available
+            .without(ControlKind::PasswordPolicy)
+            .without(ControlKind::AccountUsability);
+    }
     ControlPolicy {
         must_be_critical,
-        ..ControlPolicy::default()
+        available,
     }
 }

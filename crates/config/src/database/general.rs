@@ -10,7 +10,7 @@ use crate::{
         Level::{Database, Inherited},
         Setting, Statement,
     },
-    value::{Value, database_field, parse_bool, parse_dn},
+    value::{database_field, parse_bool, parse_dn},
 };
 
 pub(super) const ROWS: &[Setting] = &[
@@ -139,23 +139,24 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(database_field!(last_modified)),
     Setting::new(Database, &["lastbind"], &["olcLastBind"])
         .takes("on|off", "FALSE")
-        .does("Records the time of each successful bind in pwdLastSuccess. Only `off` is built.")
+        .does("Records the time of each successful bind in pwdLastSuccess of the entry.")
         .since("2.5")
-        .like(&["off"])
-        .obeyed(Handler::Database {
-            set: |_, statement| if bool::parse(statement)? { Err("is not built yet".to_owned()) } else { Ok(()) },
-            get: |_, _| false.text(),
-        }),
-    Setting::new(Database, &["lastbind-precision"], &["olcLastBindPrecision"])
+        .like(&["on"])
+        .obeyed(database_field!(last_bind)),
+    Setting::new(Inherited, &["lastbind-precision"], &["olcLastBindPrecision"])
         .takes("<seconds>", "0")
-        .does("Sets how often pwdLastSuccess is written.")
+        .does(
+            "Is how old pwdLastSuccess must have become before it is written again: then most binds write nothing. 0 in a database: as in \
+             the global section.",
+        )
         .since("2.5")
-        .meaningless("lastbind is off"),
+        .like(&["60"])
+        .obeyed(database_field!(last_bind_precision_s)),
     Setting::new(Database, &["lastbind-send-assert"], &["olcLastBindSendAssert"])
         .takes("on|off", "FALSE")
         .does("Guards forwarded updates of pwdLastSuccess by an assertion.")
         .since("2.7")
-        .meaningless("lastbind is off"),
+        .meaningless("nothing is forwarded"),
     Setting::new(Database, &["maxDerefDepth"], &["olcMaxDerefDepth"])
         .takes("<depth>", "15")
         .does("Limits how many aliases are followed one after the other.")

@@ -90,6 +90,10 @@ pub struct DatabaseConfig {
     pub disabled: bool,
     /// `lastmod`.
     pub last_modified: bool,
+    /// `lastbind`.
+    pub last_bind: bool,
+    /// `lastbind-precision`; 0 in a database: the frontend's.
+    pub last_bind_precision_s: u32,
     /// `readonly`.
     pub read_only: bool,
     /// `monitoring`: whether cn=Monitor shows the store's figures.
@@ -159,6 +163,8 @@ impl DatabaseConfig {
             hidden: false,
             disabled: false,
             last_modified: true,
+            last_bind: false,
+            last_bind_precision_s: 0,
             read_only: false,
             monitoring: true,
             add_content_acl: false,

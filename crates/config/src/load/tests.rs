@@ -387,7 +387,6 @@ fn wrong_lines_of_a_database_are_refused() {
             "updateref ldap://x/",
             "<updateref> belongs to a part that is not built yet: replication",
         ),
-        ("lastbind on", "<lastbind> is not built yet"),
         ("subordinate maybe", "<subordinate> unknown argument \"maybe\""),
         ("mode 0999", "<mode> unable to parse mode \"0999\""),
         ("mode -rwxrwx", "<mode> unable to parse mode \"-rwxrwx\""),

@@ -8,7 +8,11 @@ use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Record, View};
 use tokio::sync::oneshot;
 
-use super::{Origin, external, write_checks};
+use super::{
+    Origin,
+    bind_policy::{self, Exchange, Judgement},
+    external, write_checks,
+};
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
     access::{Subject, Target, WriteCheck},
@@ -17,7 +21,7 @@ use crate::{
     ended::{Outcome, ended, ended_elsewhere},
     password::{self, Cost},
     respond,
-    session::Identity,
+    session::{Identity, Restriction},
     worker::Scratch,
 };
 
@@ -25,13 +29,14 @@ use crate::{
 pub(crate) fn start(
     scratch: &mut Scratch,
     session: &mut Session,
-    configuration: &Configuration,
+    configuration: &Arc<Configuration>,
     origin: &Origin,
     request: &BindRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Started, OperationError> {
     session.stop_all();
     session.identity = Arc::default();
+    session.restriction = Restriction::default();
     refuse_impatiently(scratch.directory(), configuration, origin)?;
     let version = checked_version(configuration, request.version)?;
     let dn = write_checks::parse_dn(&configuration.schema, request.name)?;
@@ -64,12 +69,28 @@ pub(crate) fn start(
         anonymous(configuration, origin, &dn, password)?;
         return Ok(succeed(scratch, session, origin, Identity::default(), out));
     }
-    match check_name(scratch, configuration, origin, &dn, password)? {
-        Verdict::Accepted(identity) => {
+    let checked = check_name(scratch, configuration, origin, &dn, password);
+    let judging = bind_policy::judging(configuration, &dn);
+    match (checked, judging) {
+        (Ok(Verdict::Accepted(identity)), Some(context)) => {
+            let judgement = Judgement::new(session, identity.dn, true, simple(Some(password)));
+            judgement.submit(configuration, origin, context)
+        }
+        (Err(error), Some(context)) if error.result_code == ResultCode::INVALID_CREDENTIALS => {
+            Judgement::new(session, dn, false, simple(None)).submit(configuration, origin, context)
+        }
+        (Ok(Verdict::Accepted(identity)), None) => {
             crate::log::bound(origin, identity.dn.pretty(), SIMPLE);
             Ok(succeed(scratch, session, origin, identity, out))
         }
-        Verdict::Slow(check) => submit(scratch.directory(), origin, check),
+        (Ok(Verdict::Slow(check)), judging) => {
+            let judged = judging.map(|context| {
+                let judgement = Judgement::new(session, check.dn.clone(), false, simple(Some(password)));
+                (judgement, Arc::clone(configuration), Arc::clone(context))
+            });
+            submit(scratch.directory(), origin, check, judged)
+        }
+        (Err(error), _) => Err(error),
     }
 }
 
@@ -92,6 +113,14 @@ fn refuse_impatiently(
 
 /// What the log calls a bind that is none of SASL's.
 const SIMPLE: &str = "SIMPLE";
+
+fn simple(password: Option<&[u8]>) -> Exchange {
+    Exchange {
+        mechanism: SIMPLE,
+        password: password.map(<[u8]>::to_vec),
+        server_credentials: None,
+    }
+}
 
 /// What is known of a name and password without long computation.
 enum Verdict {
@@ -293,7 +322,12 @@ fn succeed(
 }
 
 /// Verifies on the hashing pool, so that a slow hash never holds up a reactor.
-fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Result<Started, OperationError> {
+fn submit(
+    directory: &Arc<Directory>,
+    origin: &Origin,
+    check: SlowCheck,
+    judged: Option<(Judgement, Arc<Configuration>, Arc<Context>)>,
+) -> Result<Started, OperationError> {
     let (reply, receiver) = oneshot::channel();
     let origin = origin.clone();
     let for_pool = Arc::clone(directory);
@@ -302,6 +336,25 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Resu
             .stored
             .iter()
             .any(|stored| password::verify(stored, &check.presented));
+        let reply = match judged {
+            Some((judgement, configuration, context)) => {
+                let judgement = judgement.verified(accepted);
+                match judgement.queue(&configuration, &origin, &context, reply) {
+                    Err((error, Some(reply))) => {
+                        // The connection may be gone.
+                        let _ = reply.send(respond::write_completion(
+                            &for_pool,
+                            &origin,
+                            Operation::Bind,
+                            Err(error),
+                        ));
+                        return;
+                    }
+                    Ok(()) | Err((_, None)) => return,
+                }
+            }
+            None => reply,
+        };
         let outcome = if accepted {
             ResultCode::SUCCESS
         } else {

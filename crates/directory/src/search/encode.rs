@@ -6,7 +6,7 @@ use ironbark_ldap_proto::{EncodeControl, MessageId, SearchEntryWriter};
 use ironbark_model::{Attribute, AttributeDescription, CompiledFilter, Schema};
 use ironbark_store::{AnswerCache, Record, RecordAttribute};
 
-use super::{SearchRun, Selection};
+use super::{SearchRun, Selection, password_state};
 use crate::{
     OperationError,
     access::{Source, VisibleEntry},
@@ -46,9 +46,15 @@ pub(super) fn entry(
         work,
     };
     body.write(run, entry, &run.selection, &mut writer)?;
-    match &dereferenced {
-        Some(control) => writer.finish(&[control as &dyn EncodeControl]),
-        None => writer.finish(&[]),
+    let usability = match extras.and_then(|extras| extras.usability) {
+        Some(now) => password_state::usability(run, entry, now)?,
+        None => None,
+    };
+    match (&dereferenced, &usability) {
+        (None, None) => writer.finish(&[]),
+        (Some(control), None) => writer.finish(&[control as &dyn EncodeControl]),
+        (None, Some(control)) => writer.finish(&[control as &dyn EncodeControl]),
+        (Some(first), Some(second)) => writer.finish(&[first as &dyn EncodeControl, second]),
     }
     Ok(())
 }
@@ -104,6 +110,33 @@ impl Body<'_> {
                 Source::Record(..) | Source::Memory(_) => false,
             };
             self.computed(&run.configuration, entry, selection, has_subordinates, writer);
+            self.policy(run, entry, selection, writer)?;
+        }
+        Ok(())
+    }
+
+    /// The name of the password policy that holds for the entry, unless that names one itself.
+    fn policy(
+        &mut self,
+        run: &SearchRun,
+        entry: &VisibleEntry<'_>,
+        selection: &Selection,
+        writer: &mut SearchEntryWriter<'_>,
+    ) -> Result<(), OperationError> {
+        let known = &run.configuration.well_known.pwd_policy_subentry;
+        if run.options.manage_dsa_it || !selection.selects(self.schema, known) {
+            return Ok(());
+        }
+        let Some(name) = password_state::policy(run, entry)? else {
+            return Ok(());
+        };
+        let value = name.pretty().as_bytes();
+        if entry.may_read(known, Some(value)) {
+            if self.types_only {
+                writer.attribute_type(b"pwdPolicySubentry");
+            } else if self.shows_value(entry, known, value) {
+                writer.attribute(b"pwdPolicySubentry", [value]);
+            }
         }
         Ok(())
     }

@@ -106,6 +106,9 @@ fn prepare_below(
     });
     run.limits = run_limits(bounds, run.origin.received_micros, request, asked)?;
     run.extras = extras(session, configuration, context, controls, page)?;
+    if controls.account_usability.is_some() {
+        run.extras.get_or_insert_default().usability = Some(scratch.directory().clock().now());
+    }
     let deref_base = matches!(
         request.deref_aliases,
         DerefAliases::FindingBaseObject | DerefAliases::Always

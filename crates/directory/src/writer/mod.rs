@@ -14,6 +14,7 @@ use std::sync::{
     mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel},
 };
 
+use ironbark_ldap_proto::Operation;
 use ironbark_model::ResultCode;
 use tokio::sync::oneshot;
 
@@ -258,7 +259,13 @@ fn end_sequence(job: &Job, error: &OperationError) {
 fn conclude(directory: &Directory, context: &Context, Queued { job, _share }: Queued, outcome: Outcome) {
     let result = match outcome {
         Outcome::Done(success, executed) => {
-            change::publish(directory, context, &job.origin, &executed);
+            let is_record = job.request.operation() != Operation::Bind || !executed.record.effects.is_empty();
+            if is_record {
+                change::publish(directory, context, &job.origin, &executed);
+            }
+            if executed.lifts_restriction {
+                job.origin.restriction.set(false);
+            }
             Ok(success)
         }
         Outcome::Refused(error) => {

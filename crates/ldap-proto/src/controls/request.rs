@@ -3,10 +3,10 @@
 use ironbark_model::ResultCode;
 
 use super::{
-    AssertionControl, Control, ControlKind, ControlSet, Criticality, DereferenceRequest, Descriptor, DomainScope,
-    DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults, PermissiveModify, PostRead, PreRead,
-    ProxiedAuthorization, RelaxRules, RequestControl, SearchOptions, SessionTracking, SortKeys, Subentries, TreeDelete,
-    registry,
+    AccountUsabilityRequest, AssertionControl, Control, ControlKind, ControlSet, Criticality, DereferenceRequest,
+    Descriptor, DomainScope, DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults,
+    PasswordPolicyRequest, PermissiveModify, PostRead, PreRead, ProxiedAuthorization, RelaxRules, RequestControl,
+    SearchOptions, SessionTracking, SortKeys, Subentries, TreeDelete, registry,
 };
 use crate::{DecodeLimits, Fault, RawControl, RawControls, Request};
 
@@ -69,6 +69,10 @@ pub struct RequestControls<'a> {
     pub lazy_commit: Option<Control<LazyCommit>>,
     /// draft-masarati-ldap-deref.
     pub dereference: Option<Control<DereferenceRequest<'a>>>,
+    /// draft-behera-ldap-password-policy.
+    pub password_policy: Option<Control<PasswordPolicyRequest>>,
+    /// Sun's account usability.
+    pub account_usability: Option<Control<AccountUsabilityRequest>>,
 }
 
 impl<'a> RequestControls<'a> {
@@ -135,6 +139,8 @@ impl<'a> RequestControls<'a> {
             (self.session_tracking.is_some(), Kind::SessionTracking),
             (self.lazy_commit.is_some(), Kind::LazyCommit),
             (self.dereference.is_some(), Kind::Dereference),
+            (self.password_policy.is_some(), Kind::PasswordPolicy),
+            (self.account_usability.is_some(), Kind::AccountUsability),
         ];
         let present = all.into_iter().filter(|(is_present, _)| *is_present);
         present.fold(ControlSet::NONE, |set, (_, kind)| set.with(kind))
@@ -161,6 +167,8 @@ impl<'a> RequestControls<'a> {
             ControlKind::SessionTracking => put(&mut self.session_tracking, control, limits),
             ControlKind::LazyCommit => put(&mut self.lazy_commit, control, limits),
             ControlKind::Dereference => put(&mut self.dereference, control, limits),
+            ControlKind::PasswordPolicy => put(&mut self.password_policy, control, limits),
+            ControlKind::AccountUsability => put(&mut self.account_usability, control, limits),
         }
     }
 }

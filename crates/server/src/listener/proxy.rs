@@ -234,7 +234,10 @@ mod tests {
             "address length 11 too small, expecting 12"
         );
         assert_eq!(refused(&header(0x21, 0x11, &[0; 12 + 521])), "options size 521 too big");
-        assert_eq!(refused(&header(0x20, 0, &vec![0; 60_000])), "options size 60000 too big");
+        assert_eq!(
+            refused(&header(0x20, 0, &vec![0; 60_000])),
+            "options size 60000 too big"
+        );
         assert_eq!(
             refused(&header(0x21, 0x11, &[0; 12])[..20]),
             "header read insufficient data"
