@@ -1,4 +1,9 @@
 //! The password policy, in a directory whose clock stands until a test moves it.
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "clippy knows test functions, but not what they call"
+)]
 
 #[path = "../../directory/tests/harness/mod.rs"]
 mod harness;

@@ -3,7 +3,6 @@
 use std::{
     io::{Read as _, Write as _, copy},
     net::{TcpListener, TcpStream},
-    thread,
 };
 
 use ironbark_testkit::Outcome;
@@ -29,14 +28,15 @@ fn of_client() -> Vec<u8> {
 fn proxy(to: u16, header: Vec<u8>) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
+    let run = move || {
         let (mut client, _) = listener.accept().unwrap();
         let mut server = TcpStream::connect(("127.0.0.1", to)).unwrap();
         server.write_all(&header).unwrap();
         let (mut back, mut out) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-        thread::spawn(move || copy(&mut back, &mut out));
+        ironbark_runtime::spawn_named("proxy back", move || drop(copy(&mut back, &mut out))).unwrap();
         let _ = copy(&mut client, &mut server);
-    });
+    };
+    ironbark_runtime::spawn_named("proxy", run).unwrap();
     port
 }
 

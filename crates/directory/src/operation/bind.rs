@@ -355,35 +355,8 @@ fn submit(
             }
             None => reply,
         };
-        let outcome = if accepted {
-            ResultCode::SUCCESS
-        } else {
-            ResultCode::INVALID_CREDENTIALS
-        };
-        let identity = accepted.then(|| {
-            Arc::new(Identity {
-                dn: check.dn,
-                authentication_dn: None,
-            })
-        });
-        if let Some(identity) = &identity {
-            crate::log::bound(&origin, identity.dn.pretty(), SIMPLE);
-        }
-        let mut response = Vec::new();
-        respond::result(
-            &mut response,
-            origin.message_id,
-            Operation::Bind,
-            &OperationError::code(outcome),
-        );
-        ended_elsewhere(&for_pool, &origin, Outcome::new(Operation::Bind, outcome, ""));
         // The connection may be gone.
-        let _ = reply.send(Completion {
-            message_id: origin.message_id,
-            stop: origin.stop.clone(),
-            response,
-            identity,
-        });
+        let _ = reply.send(verified(&for_pool, &origin, check.dn, accepted));
     });
     if !accepted {
         return Err(OperationError::new(
@@ -395,4 +368,32 @@ fn submit(
         receiver,
         blocks_connection: true,
     }))
+}
+
+/// The end of a bind whose password was verified on the pool.
+fn verified(directory: &Directory, origin: &Origin, dn: Dn, is_accepted: bool) -> Completion {
+    let outcome = if is_accepted {
+        ResultCode::SUCCESS
+    } else {
+        ResultCode::INVALID_CREDENTIALS
+    };
+    let identity = is_accepted.then(|| {
+        Arc::new(Identity {
+            dn,
+            authentication_dn: None,
+        })
+    });
+    if let Some(identity) = &identity {
+        crate::log::bound(origin, identity.dn.pretty(), SIMPLE);
+    }
+    let mut response = Vec::new();
+    let result = OperationError::code(outcome);
+    respond::result(&mut response, origin.message_id, Operation::Bind, &result);
+    ended_elsewhere(directory, origin, Outcome::new(Operation::Bind, outcome, ""));
+    Completion {
+        message_id: origin.message_id,
+        stop: origin.stop.clone(),
+        response,
+        identity,
+    }
 }

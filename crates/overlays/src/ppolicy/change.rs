@@ -75,6 +75,10 @@ fn check_quality(
 
 /// What a modify request does, as far as the policy is concerned.
 #[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a thing of its own that a request does"
+)]
 struct Request {
     /// What the last change of the password does.
     last_kind: Option<ModificationKind>,
@@ -217,7 +221,7 @@ impl Change<'_, '_, '_> {
     }
 
     /// Checks a new password that no manager sets.
-    fn check(&self, modifications: &mut Vec<Modification>) -> Result<(), OperationError> {
+    fn check(&self, modifications: &mut [Modification]) -> Result<(), OperationError> {
         let mut deleted = self.request.deleted;
         let old = self.passwords.as_ref().and_then(|passwords| passwords.old.as_ref());
         // A password modify operation with the old password has had it verified.
@@ -328,11 +332,11 @@ impl Change<'_, '_, '_> {
     fn remember(&self, modifications: &mut Vec<Modification>) -> Result<(), OperationError> {
         let (names, request) = (&self.overlay.names, &self.request);
         if !request.sets_changed_time {
-            if request.last_kind != Some(ModificationKind::Delete) {
+            if request.last_kind == Some(ModificationKind::Delete) {
+                self.remove(modifications, &names.changed_time);
+            } else {
                 let now = generalized_time::text(self.now).into_bytes();
                 modifications.push(self.internal(ModificationKind::Replace, &names.changed_time, vec![now]));
-            } else {
-                self.remove(modifications, &names.changed_time);
             }
         }
         for name in [&names.grace_use_time, &names.locked_time, &names.failure_time] {

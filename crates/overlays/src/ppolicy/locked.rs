@@ -47,8 +47,8 @@ pub(super) fn lock(names: &Names, entry: &Entry, policy: &Policy, now: i64, is_i
         return Lock::Locked;
     }
     if policy.max_idle > 0 && is_idle_kept {
-        let used = [&names.last_success, &names.changed_time].into_iter();
-        let used = used.filter_map(|name| time(entry, name)).next().flatten();
+        let mut used = [&names.last_success, &names.changed_time].into_iter();
+        let used = used.find_map(|name| time(entry, name)).flatten();
         if used.is_some_and(|used| now > used.saturating_add(policy.max_idle)) {
             return Lock::Locked;
         }

@@ -17,7 +17,7 @@ pub(super) struct Rules {
 }
 
 struct Rule {
-    rule: PolicyRule,
+    settings: PolicyRule,
     filter: Option<CompiledFilter>,
     group: Option<(ClassNumber, AttributeDescription)>,
 }
@@ -45,14 +45,14 @@ impl Rules {
         let has_password = entry.attribute(&overlay.names.password).is_some();
         let mut chosen = has_password.then(|| overlay.settings.default.clone()).flatten();
         for rule in &self.rules {
-            if rule.rule.require_password && !has_password {
+            if rule.settings.require_password && !has_password {
                 continue;
             }
             let Some(decision) = rule.decide(overlay, entries, entry)? else {
                 continue;
             };
             chosen = decision;
-            if rule.rule.stop {
+            if rule.settings.stop {
                 break;
             }
         }
@@ -83,7 +83,7 @@ impl Rule {
             None => None,
         };
         Ok(Self {
-            rule: rule.clone(),
+            settings: rule.clone(),
             filter,
             group,
         })
@@ -99,7 +99,7 @@ impl Rule {
     ) -> Result<Option<Option<Dn>>, OperationError> {
         let schema = &*overlay.schema;
         let mut spans = Vec::new();
-        match &self.rule.object {
+        match &self.settings.object {
             Some(DnPattern::Name(name)) if !name.scope.holds(&name.dn, &entry.dn) => return Ok(None),
             Some(DnPattern::Regex(regex)) => match regex.find(entry.dn.normalized()) {
                 Some(found) => spans = found,
@@ -116,7 +116,7 @@ impl Rule {
             let text = template.expand(matched, Submatches::default())?;
             Dn::parse(schema, &text).ok()
         };
-        if let (Some(group), Some((class, attribute))) = (&self.rule.group, &self.group) {
+        if let (Some(group), Some((class, attribute))) = (&self.settings.group, &self.group) {
             let Some(name) = named(&group.name) else {
                 return Ok(None);
             };
@@ -133,7 +133,7 @@ impl Rule {
                 return Ok(None);
             }
         }
-        let Some(policy) = &self.rule.policy else {
+        let Some(policy) = &self.settings.policy else {
             return Ok(Some(None));
         };
         let Some(name) = named(policy) else { return Ok(None) };
