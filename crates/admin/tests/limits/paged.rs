@@ -47,12 +47,12 @@ fn pages(transcript: &mut Transcript<'_>) -> Result<(), TestkitError> {
     for who in ["", ANN, root] {
         for size in [1, 4, 5, 12, 50] {
             for limit in [0, 3, 4, 7, 15, 40, i32::MAX] {
-                script.push_str(&format!("pages({who:?}, {size}, {limit})\n"));
+                script.extend([format!("pages({who:?}, {size}, {limit})\n")]);
             }
         }
-        script.push_str(&format!(
+        script.extend([format!(
             "pages({who:?}, 0, 0, [4, 7, 1])\npages({who:?}, 0, 0, [4, 0])\n"
-        ));
+        )]);
     }
     transcript.python(&script)
 }

@@ -47,7 +47,7 @@ pub(crate) fn started(scheme: &str, global: &str, database: &str) -> (Server, u1
 /// A connection that waits for its server, but not for ever.
 pub(crate) fn connect(port: u16) -> TcpStream {
     let stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+    stream.set_read_timeout(Some(Duration::from_mins(1))).unwrap();
     stream
 }
 

@@ -89,10 +89,13 @@ fn prepare_below(
     };
     read_base(base, configuration, request, scope)?;
     let base = &base.dn;
+    let page = page_asked_for(request, controls);
+    // A further page ends under the configuration that the search began with.
+    let begun = page.and_then(|page| paged::configuration_of(session, page.cookie));
+    let configuration = begun.as_deref().unwrap_or(configuration);
     let context = choose(configuration, base, scope)?;
     let governing = configuration.governing(context);
     governing.check_restrictions(Operations::SEARCH, &run.origin)?;
-    let page = page_asked_for(request, controls);
     let bounds = limits::of(configuration, governing, &run.origin.identity, base);
     if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
         return resume(session, run, page, bounds, request);
