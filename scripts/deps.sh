@@ -11,6 +11,7 @@ packages=(
   ca-certificates
   ldap-utils          # ldapsearch and its family
   libsasl2-modules    # SASL mechanisms of the clients
+  haproxy             # speaks the PROXY protocol to pldap://
   python3-ldap        # for /usr/bin/python3; a python3 elsewhere on PATH does not see it
   python3-prometheus-client # its parser reads what /metrics says
   slapd               # the reference server

@@ -80,25 +80,25 @@ fn tool_word(arguments: &[OsString]) -> Option<String> {
         .map(|opt| opt.value.to_string_lossy().into_owned())
 }
 
-/// The command line without the first `-T` and its value. Options before it keep their place: they are the tool's too.
+/// The tool's own command line: what stands behind `-T` and its value. Options before it are slapd's, of which only `-d` says something to
+/// a tool.
 fn without_tool_option(arguments: Vec<OsString>) -> Vec<OsString> {
     let total = arguments.len();
     let mut options = GetOpt::new(slapd::OPTIONS, arguments.iter().skip(1).cloned());
-    if !options.any(|opt| opt.is_ok_and(|opt| opt.letter == 'T')) {
-        return arguments;
+    let mut kept: Vec<OsString> = arguments.first().cloned().into_iter().collect();
+    for opt in options.by_ref() {
+        match opt {
+            Ok(opt) if opt.letter == 'T' => {
+                // Words are known by the number of words behind them.
+                let behind = total - options.remaining();
+                kept.extend(arguments.into_iter().skip(behind));
+                return kept;
+            }
+            Ok(opt) if opt.letter == 'd' => kept.extend(["-d".into(), opt.value]),
+            Ok(_) | Err(_) => {}
+        }
     }
-    // Words are known by the number of words behind them.
-    let (from, to) = (total - options.remaining_before_word(), total - options.remaining());
-    let bundled = arguments.get(from).and_then(bundled_before_tool);
-    let (before, after) = (arguments.iter().take(from).cloned(), arguments.iter().skip(to).cloned());
-    before.chain(bundled).chain(after).collect()
-}
-
-/// The options without values that stand before `T` in one word: `-6Ta` gives `-6`.
-fn bundled_before_tool(word: &OsString) -> Option<OsString> {
-    let text = word.to_str()?;
-    let (before, _) = text.split_once('T')?;
-    (before.len() > 1).then(|| OsString::from(before))
+    arguments
 }
 
 #[cfg(test)]
@@ -123,10 +123,10 @@ mod tests {
         for (line, word, rest) in [
             ("slapd -Ta -f x -l y", "a", "slapd -f x -l y"),
             ("slapd -T add -q", "add", "slapd -q"),
-            ("slapd -s0 -Tt -f x", "t", "slapd -s0 -f x"),
-            ("slapd -s 0 -T test -u", "test", "slapd -s 0 -u"),
-            ("slapd -d 0 -6Tcat -n 1", "cat", "slapd -d 0 -6 -n 1"),
-            ("slapd word -Tc other", "c", "slapd word other"),
+            ("slapd -s0 -Tt -f x", "t", "slapd -f x"),
+            ("slapd -s 0 -T test -u", "test", "slapd -u"),
+            ("slapd -d 0 -6Tcat -n 1", "cat", "slapd -d 0 -n 1"),
+            ("slapd -f x -Tc other", "c", "slapd other"),
         ] {
             assert_eq!(tool_word(&words(line)).as_deref(), Some(word), "{line}");
             assert_eq!(without_tool_option(words(line)), words(rest), "{line}");

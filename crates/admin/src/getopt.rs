@@ -14,7 +14,6 @@ pub struct GetOpt {
     arguments: VecDeque<OsString>,
     /// What is left of a word of several options.
     rest: Vec<u8>,
-    before_word: usize,
     /// Words that are no options, in order.
     operands: Vec<OsString>,
     only_operands: bool,
@@ -50,7 +49,6 @@ impl GetOpt {
             letters,
             arguments: arguments.into_iter().collect(),
             rest: Vec::new(),
-            before_word: 0,
             operands: Vec::new(),
             only_operands: false,
         }
@@ -66,15 +64,9 @@ impl GetOpt {
         self.arguments.len()
     }
 
-    /// The same before the word of the last option was looked at.
-    pub(crate) fn remaining_before_word(&self) -> usize {
-        self.before_word
-    }
-
     /// The next letter, out of this word or the next one that is an option.
     fn next_letter(&mut self) -> Option<char> {
         while self.rest.is_empty() {
-            self.before_word = self.arguments.len();
             let word = self.arguments.pop_front()?;
             match word.as_bytes() {
                 _ if self.only_operands => self.operands.push(word),

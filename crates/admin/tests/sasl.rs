@@ -29,7 +29,11 @@ const DATA: &str = "dn: dc=example,dc=com\nobjectClass: organization\nobjectClas
     dn: uid=dan,ou=people,dc=example,dc=com\nobjectClass: inetOrgPerson\nuid: dan\ncn: Dan\nsn: D\nuserPassword: pen\n\n";
 
 fn started(flavor: Flavor, global: &str) -> Server {
-    let template = format!("{FILES}{MAPPING}{global}{}", Server::PEOPLE_CONFIG);
+    started_with(flavor, global, "")
+}
+
+fn started_with(flavor: Flavor, global: &str, of_database: &str) -> Server {
+    let template = format!("{FILES}{MAPPING}{global}{}{of_database}", Server::PEOPLE_CONFIG);
     let server = Server::prepare(flavor, &template).unwrap();
     let mut server = server.listening_on(Listen::Tls).debug_level("stats");
     let mut authority = Authority::new("Test CA").unwrap();
@@ -96,6 +100,40 @@ fn clients_are_known_by_every_mechanism() {
         whoami(&server, &tls, &[&["-Y", "SCRAM-SHA-256"][..], &as_bob].concat()).0,
         Some(49)
     );
+}
+
+/// slapd asks its password policy about simple binds alone.
+#[test]
+fn an_account_that_is_locked_is_locked_for_every_mechanism() {
+    let overlay = "overlay ppolicy\nppolicy_default cn=policy,dc=example,dc=com\nlastbind on\n";
+    let server = started_with(Flavor::Ironbark, "", overlay);
+    let policy = "dn: cn=policy,dc=example,dc=com\nobjectClass: device\nobjectClass: pwdPolicy\n\
+        pwdAttribute: userPassword\npwdLockout: TRUE\npwdMaxFailure: 2\n";
+    server.ldapadd(policy).unwrap().success().unwrap();
+    let unlock = "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modify\ndelete: pwdAccountLockedTime\n-\ndelete: pwdFailureTime\n";
+    let state = || {
+        let arguments = [
+            "-b",
+            "dc=example,dc=com",
+            "(uid=ann)",
+            "pwdLastSuccess",
+            "pwdFailureTime",
+        ];
+        let found = server.search(&arguments).unwrap().success().unwrap().stdout;
+        let count = |name: &str| found.lines().filter(|line| line.starts_with(name)).count();
+        (count("pwdLastSuccess:"), count("pwdFailureTime:"))
+    };
+    let tls = server.tls_url();
+    for name in ["PLAIN", "LOGIN", "SCRAM-SHA-256", "DIGEST-MD5", "CRAM-MD5"] {
+        let bind = |password: &str| whoami(&server, &tls, &["-Y", name, "-U", "ann", "-w", password]).0;
+        assert_eq!(bind("pencil"), Some(0), "{name}");
+        assert_eq!(state(), (1, 0), "{name}: a bind that succeeds");
+        assert_eq!(bind("wrong"), Some(49), "{name}");
+        assert_eq!(state(), (1, 1), "{name}: a bind that fails");
+        assert_eq!(bind("wrong"), Some(49), "{name}");
+        assert_eq!(bind("pencil"), Some(49), "{name}, when the account is locked");
+        server.ldapmodify(unlock).unwrap().success().unwrap();
+    }
 }
 
 #[test]

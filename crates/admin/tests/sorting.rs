@@ -69,7 +69,7 @@ def first_page(conn, keys, cookie=b'', size=1):
         m = conn.search_ext('dc=example,dc=com', ldap.SCOPE_SUBTREE, '(objectClass=*)', ['1.1'], serverctrls=[sort, page])
         t, data, i, controls = conn.result3(m)
         print(len(data))
-        return [x.cookie for x in controls if x.controlType == SimplePagedResultsControl.controlType][0]
+        return next((x.cookie for x in controls if x.controlType == SimplePagedResultsControl.controlType), None)
     except ldap.LDAPError as e:
         print(type(e).__name__, e.args[0].get('info'))
 uid = ['uid:2.5.13.3']

@@ -1,6 +1,8 @@
 //! Limits of searches: `sizelimit`, `timelimit`, `limits` (slapd.conf(5)), as typed values.
 
-use ironbark_model::{AttributeDescription, Dn, Schema, schema::ClassNumber};
+mod words;
+
+use ironbark_model::{AttributeDescription, Dn, Schema, posix_regex::PosixRegex, schema::ClassNumber};
 
 use crate::{reader::quote, setting::Statement, value};
 
@@ -17,9 +19,9 @@ pub struct SearchLimits {
     pub size_hard: HardLimit,
     /// Candidates a search may examine.
     pub unchecked: UncheckedLimit,
-    /// Largest page of the paged results control; `None`: unlimited.
-    pub page_size: Option<u32>,
-    /// `noEstimate`: the paged results control gives no estimate of the total.
+    /// Largest page of the paged results control.
+    pub page_size: PageSize,
+    /// `noEstimate`: as in slapd, no answer has an estimate of the total in any case.
     pub hide_page_estimate: bool,
     /// Entries over all pages of the paged results control.
     pub page_total: PageTotal,
@@ -41,9 +43,20 @@ pub enum HardLimit {
 pub enum UncheckedLimit {
     /// No search at all.
     Disabled,
-    /// This many candidates; more is `unwillingToPerform`.
+    /// This many candidates; more is `adminLimitExceeded`.
     At(u32),
     /// Any number.
+    Unlimited,
+}
+
+/// `size.pr`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PageSize {
+    /// Nothing was said: any size.
+    Unset,
+    /// Entries.
+    At(u32),
+    /// Any size.
     Unlimited,
 }
 
@@ -69,7 +82,7 @@ impl Default for SearchLimits {
             size_soft: Some(500),
             size_hard: HardLimit::Soft,
             unchecked: UncheckedLimit::Unlimited,
-            page_size: None,
+            page_size: PageSize::Unset,
             hide_page_estimate: false,
             page_total: PageTotal::Hard,
         }
@@ -124,7 +137,7 @@ pub enum DnPattern {
     /// `children`: below.
     Children(Dn),
     /// `regex`: POSIX extended, without case, on the normalized name.
-    Regex(Box<str>),
+    Regex(PosixRegex),
 }
 
 impl LimitsRule {
@@ -139,244 +152,41 @@ impl LimitsRule {
         let selector = parse_selector(statement, selector)?;
         let mut limits = base.clone();
         for change in changes {
-            limits
-                .change(change)
-                .ok_or_else(|| format!("unknown limit values \"{change}\""))?;
+            limits.change_as_said(statement, change)?;
         }
         limits.reconcile();
         Ok(Self { selector, limits })
     }
 
-    /// As cn=config shows it: what differs from `base`.
-    pub(crate) fn text(&self, schema: &Schema, base: &SearchLimits) -> String {
-        let mut words = vec![selector_text(schema, &self.selector)];
-        words.extend(self.limits.size_words(base));
-        words.extend(self.limits.time_words(base));
-        if words.len() == 1 {
-            words.push(format!("size.soft={}", soft_text(self.limits.size_soft)));
-        }
+    /// As cn=config shows it: what the line says about a database with the limits `base`, which inherits `inherited`.
+    pub(crate) fn text(&self, schema: &Schema, base: &SearchLimits, inherited: &SearchLimits) -> String {
         // slapd puts two blanks between limits, one behind the selector.
-        let limits = words.split_off(1);
-        format!("{} {}", words.concat(), limits.join("  "))
-    }
-}
-
-impl SearchLimits {
-    /// `sizelimit`: numbers, `unlimited`, or `size...=` words.
-    pub(crate) fn set_size(&mut self, statement: &Statement<'_>) -> Result<(), String> {
-        for word in statement.some()? {
-            if starts(word, "size") {
-                self.change(word)
-                    .ok_or_else(|| format!("unable to parse value \"{word}\""))?;
-            } else {
-                self.size_soft = soft(word).ok_or_else(|| format!("unable to parse limit \"{word}\""))?;
-                self.size_hard = HardLimit::Soft;
-            }
-        }
-        Ok(())
+        let limits = self.limits.words(base, inherited).join("  ");
+        format!("{} {limits}", selector_text(schema, &self.selector))
     }
 
-    /// `timelimit`: the same with `time...=` words.
-    pub(crate) fn set_time(&mut self, statement: &Statement<'_>) -> Result<(), String> {
-        for word in statement.some()? {
-            if starts(word, "time") {
-                self.change(word)
-                    .ok_or_else(|| format!("unable to parse value \"{word}\""))?;
-            } else {
-                self.time_soft_s = soft(word).ok_or_else(|| format!("unable to parse limit \"{word}\""))?;
-                self.time_hard_s = HardLimit::Soft;
-            }
-        }
-        Ok(())
+    /// Whether a further line with this selector could never hold, and is refused by slapd.
+    pub(crate) fn is_repeated(&self, others: &[Self]) -> bool {
+        let is_for_all = matches!(
+            self.selector,
+            LimitsSelector::Any | LimitsSelector::Anonymous | LimitsSelector::Users
+        );
+        is_for_all && others.iter().any(|other| other.selector == self.selector)
     }
-
-    /// The value of `sizelimit`.
-    pub(crate) fn size_text(&self) -> String {
-        plain_or_words(&self.size_words(&Self::nothing()), "size")
-    }
-
-    /// The value of `timelimit`.
-    pub(crate) fn time_text(&self) -> String {
-        plain_or_words(&self.time_words(&Self::nothing()), "time")
-    }
-
-    /// Nobody's limits, so that soft limits are always printed.
-    fn nothing() -> Self {
-        Self {
-            time_soft_s: Some(u32::MAX),
-            size_soft: Some(u32::MAX),
-            ..Self::default()
-        }
-    }
-
-    /// Applies one `size...=` or `time...=` word.
-    fn change(&mut self, word: &str) -> Option<()> {
-        let (key, limit) = word.split_once('=')?;
-        let is = |text: &str| limit.eq_ignore_ascii_case(text);
-        match key.to_ascii_lowercase().as_str() {
-            "time" => {
-                self.time_soft_s = soft(limit)?;
-                self.time_hard_s = HardLimit::Soft;
-            }
-            "time.soft" => self.time_soft_s = soft(limit)?,
-            "time.hard" => self.time_hard_s = hard(limit)?,
-            "size" => {
-                self.size_soft = soft(limit)?;
-                self.size_hard = HardLimit::Soft;
-            }
-            "size.soft" => self.size_soft = soft(limit)?,
-            "size.hard" => self.size_hard = hard(limit)?,
-            "size.unchecked" if is("disabled") => self.unchecked = UncheckedLimit::Disabled,
-            "size.unchecked" => {
-                self.unchecked = match soft(limit)? {
-                    None => UncheckedLimit::Unlimited,
-                    Some(0) => UncheckedLimit::Disabled,
-                    Some(number) => UncheckedLimit::At(number),
-                }
-            }
-            "size.pr" if is("noEstimate") => self.hide_page_estimate = true,
-            // slapd takes a page size of 0 as no limit.
-            "size.pr" => self.page_size = soft(limit)?.filter(|&number| number > 0),
-            "size.prtotal" if is("disabled") => self.page_total = PageTotal::Disabled,
-            "size.prtotal" if is("hard") => self.page_total = PageTotal::Hard,
-            "size.prtotal" => {
-                self.page_total = match soft(limit)? {
-                    None => PageTotal::Unlimited,
-                    Some(0) => PageTotal::Hard,
-                    Some(number) => PageTotal::At(number),
-                }
-            }
-            _ => return None,
-        }
-        Some(())
-    }
-
-    /// A hard limit below the soft one is the soft one; a page is no larger than all pages.
-    fn reconcile(&mut self) {
-        let raised = |hard: HardLimit, soft: Option<u32>| match hard {
-            HardLimit::At(number) if soft.is_none_or(|soft| number < soft) => {
-                soft.map_or(HardLimit::Unlimited, HardLimit::At)
-            }
-            other => other,
-        };
-        self.time_hard_s = raised(self.time_hard_s, self.time_soft_s);
-        self.size_hard = raised(self.size_hard, self.size_soft);
-        if let PageTotal::At(total) = self.page_total {
-            self.page_size = self.page_size.map(|size| size.min(total));
-        }
-    }
-
-    fn size_words(&self, base: &Self) -> Vec<String> {
-        let mut words = Vec::new();
-        if self.size_soft != base.size_soft {
-            words.push(format!("size.soft={}", soft_text(self.size_soft)));
-        }
-        if self.size_hard != base.size_hard {
-            words.push(format!("size.hard={}", hard_text(self.size_hard)));
-        }
-        if self.unchecked != base.unchecked {
-            words.push(match self.unchecked {
-                UncheckedLimit::Disabled => "size.unchecked=disabled".to_owned(),
-                UncheckedLimit::At(number) => format!("size.unchecked={number}"),
-                UncheckedLimit::Unlimited => "size.unchecked=unlimited".to_owned(),
-            });
-        }
-        if self.hide_page_estimate && !base.hide_page_estimate {
-            words.push("size.pr=noEstimate".to_owned());
-        }
-        if self.page_size != base.page_size {
-            words.push(format!("size.pr={}", soft_text(self.page_size)));
-        }
-        if self.page_total != base.page_total {
-            words.push(match self.page_total {
-                PageTotal::Disabled => "size.prtotal=disabled".to_owned(),
-                PageTotal::Hard => "size.prtotal=hard".to_owned(),
-                PageTotal::At(number) => format!("size.prtotal={number}"),
-                PageTotal::Unlimited => "size.prtotal=unlimited".to_owned(),
-            });
-        }
-        words
-    }
-
-    fn time_words(&self, base: &Self) -> Vec<String> {
-        let mut words = Vec::new();
-        if self.time_soft_s != base.time_soft_s {
-            words.push(format!("time.soft={}", soft_text(self.time_soft_s)));
-        }
-        if self.time_hard_s != base.time_hard_s {
-            words.push(format!("time.hard={}", hard_text(self.time_hard_s)));
-        }
-        words
-    }
-}
-
-/// `500` where nothing but the soft limit is to be said.
-fn plain_or_words(words: &[String], kind: &str) -> String {
-    match words {
-        [one] => one
-            .strip_prefix(kind)
-            .and_then(|rest| rest.strip_prefix(".soft="))
-            .unwrap_or(one)
-            .to_owned(),
-        _ => words.join(" "),
-    }
-}
-
-/// A number; `unlimited`, `none` and -1 are `None` inside.
-#[allow(clippy::option_option, reason = "the inner one is the limit's own `unlimited`")]
-fn soft(text: &str) -> Option<Option<u32>> {
-    if text.eq_ignore_ascii_case("unlimited") || text.eq_ignore_ascii_case("none") || text == "-1" {
-        return Some(None);
-    }
-    value::parse_u32(text)
-        .filter(|&number| i32::try_from(number).is_ok())
-        .map(Some)
-}
-
-fn hard(text: &str) -> Option<HardLimit> {
-    if text.eq_ignore_ascii_case("soft") {
-        return Some(HardLimit::Soft);
-    }
-    Some(match soft(text)? {
-        None => HardLimit::Unlimited,
-        Some(0) => HardLimit::Soft,
-        Some(number) => HardLimit::At(number),
-    })
-}
-
-fn soft_text(limit: Option<u32>) -> String {
-    limit.map_or_else(|| "unlimited".to_owned(), |number| number.to_string())
-}
-
-fn hard_text(limit: HardLimit) -> String {
-    match limit {
-        HardLimit::Soft => "soft".to_owned(),
-        HardLimit::At(number) => number.to_string(),
-        HardLimit::Unlimited => "unlimited".to_owned(),
-    }
-}
-
-fn starts(word: &str, prefix: &str) -> bool {
-    word.get(..prefix.len())
-        .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
 fn parse_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSelector, String> {
+    let is = |word: &str| text.eq_ignore_ascii_case(word);
     if text == "*" {
-        return Ok(LimitsSelector::Any);
-    }
-    if text.eq_ignore_ascii_case("anonymous") {
-        return Ok(LimitsSelector::Anonymous);
-    }
-    if text.eq_ignore_ascii_case("users") {
-        return Ok(LimitsSelector::Users);
-    }
-    let (key, pattern) = text.split_once('=').unwrap_or((text, ""));
-    let key = key.to_ascii_lowercase();
-    if key == "dn" || key.starts_with("dn.") {
-        parse_dn_selector(statement, &key, pattern)
-    } else if key == "group" || key.starts_with("group/") {
-        parse_group(statement, &key, pattern)
+        Ok(LimitsSelector::Any)
+    } else if is("anonymous") {
+        Ok(LimitsSelector::Anonymous)
+    } else if is("users") {
+        Ok(LimitsSelector::Users)
+    } else if let Some(rest) = after(text, "dn") {
+        parse_dn_selector(statement, rest)
+    } else if let Some(rest) = after(text, "group") {
+        parse_group(statement, rest)
     } else {
         // Without a keyword: the name itself.
         let dn = value::parse_dn(statement, text)?;
@@ -387,25 +197,42 @@ fn parse_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSelecto
     }
 }
 
-fn parse_dn_selector(statement: &Statement<'_>, key: &str, pattern: &str) -> Result<LimitsSelector, String> {
-    let mut style = key
-        .strip_prefix("dn")
-        .and_then(|rest| rest.strip_prefix('.'))
-        .unwrap_or("exact");
-    let mut is_base = false;
-    for (kind, base) in [("self", false), ("this", true)] {
-        if let Some(rest) = style.strip_prefix(kind) {
-            is_base = base;
-            style = rest
-                .strip_prefix('.')
-                .unwrap_or(if rest.is_empty() { "exact" } else { style });
-        }
-    }
-    if style == "anonymous" && !is_base {
+/// `[.self|.this][.<style>]=<pattern>`.
+fn parse_dn_selector(statement: &Statement<'_>, text: &str) -> Result<LimitsSelector, String> {
+    // `dn.anonymous` needs no pattern.
+    let (key, pattern) = text
+        .split_once('=')
+        .map_or((text, None), |(key, pattern)| (key, Some(pattern)));
+    let key = key.to_ascii_lowercase();
+    let (is_base, style) = match key.strip_prefix(".this") {
+        Some(style) => (true, style),
+        None => (false, key.strip_prefix(".self").unwrap_or(&key)),
+    };
+    let style = if style.is_empty() { ".exact" } else { style };
+    if style == ".anonymous" && key == ".anonymous" {
         return Ok(LimitsSelector::Anonymous);
     }
+    let unknown = || Err(format!("unknown DN modifier \"{}\"", key.trim_start_matches('.')));
+    let Some(style) = style.strip_prefix('.') else {
+        return unknown();
+    };
+    let styles = [
+        "exact", "base", "one", "onelevel", "sub", "subtree", "children", "regex",
+    ];
+    if !styles.contains(&style) {
+        return unknown();
+    }
+    let Some(pattern) = pattern else {
+        return Err("missing '='".to_owned());
+    };
     if pattern == "*" || (style == "regex" && pattern == ".*") {
         return Ok(LimitsSelector::Any);
+    }
+    if let Some(name) = [("one", "onelevel"), ("sub", "subtree")]
+        .iter()
+        .find_map(|(old, new)| (*old == style).then_some(new))
+    {
+        statement.notice(format!("deprecated \"{style}\" style; use \"{name}\" instead"));
     }
     let dn = || value::parse_dn(statement, pattern);
     let pattern = match style {
@@ -413,16 +240,19 @@ fn parse_dn_selector(statement: &Statement<'_>, key: &str, pattern: &str) -> Res
         "one" | "onelevel" => DnPattern::OneLevel(dn()?),
         "sub" | "subtree" => DnPattern::Subtree(dn()?),
         "children" => DnPattern::Children(dn()?),
-        "regex" => {
-            regex::Regex::new(pattern).map_err(|_| format!("invalid regular expression \"{pattern}\""))?;
-            DnPattern::Regex(pattern.into())
-        }
-        _ => return Err(format!("unknown DN modifier \"{style}\"")),
+        _ => DnPattern::Regex(
+            PosixRegex::new(pattern).map_err(|error| format!("invalid regular expression \"{pattern}\": {error}"))?,
+        ),
     };
     Ok(LimitsSelector::Dn { is_base, pattern })
 }
 
-fn parse_group(statement: &Statement<'_>, key: &str, dn: &str) -> Result<LimitsSelector, String> {
+/// `[/<class>[/<attribute>]]=<dn>`.
+fn parse_group(statement: &Statement<'_>, text: &str) -> Result<LimitsSelector, String> {
+    let (key, dn) = text
+        .split_once('=')
+        .filter(|(key, _)| key.is_empty() || key.starts_with('/'))
+        .ok_or_else(|| "missing '=' in \"group[/objectClass[/attributeType]]=<pattern>\"".to_owned())?;
     let mut parts = key.splitn(3, '/').skip(1);
     let class = parts.next().unwrap_or("groupOfNames");
     let attribute = parts.next().unwrap_or("member");
@@ -439,6 +269,12 @@ fn parse_group(statement: &Statement<'_>, key: &str, dn: &str) -> Result<LimitsS
     })
 }
 
+/// What follows a keyword, in any case.
+fn after<'t>(text: &'t str, keyword: &str) -> Option<&'t str> {
+    let (start, rest) = text.split_at_checked(keyword.len())?;
+    start.eq_ignore_ascii_case(keyword).then_some(rest)
+}
+
 fn selector_text(schema: &Schema, selector: &LimitsSelector) -> String {
     match selector {
         LimitsSelector::Any => "*".to_owned(),
@@ -447,11 +283,11 @@ fn selector_text(schema: &Schema, selector: &LimitsSelector) -> String {
         LimitsSelector::Dn { is_base, pattern } => {
             let kind = if *is_base { ".this" } else { "" };
             let (style, text) = match pattern {
-                DnPattern::Exact(dn) => ("exact", dn.pretty()),
-                DnPattern::OneLevel(dn) => ("onelevel", dn.pretty()),
-                DnPattern::Subtree(dn) => ("subtree", dn.pretty()),
-                DnPattern::Children(dn) => ("children", dn.pretty()),
-                DnPattern::Regex(text) => ("regex", text.as_ref()),
+                DnPattern::Exact(dn) => ("base", normal(dn)),
+                DnPattern::OneLevel(dn) => ("onelevel", normal(dn)),
+                DnPattern::Subtree(dn) => ("subtree", normal(dn)),
+                DnPattern::Children(dn) => ("children", normal(dn)),
+                DnPattern::Regex(expression) => ("regex", expression.as_str()),
             };
             format!("dn{kind}.{style}={}", quote_always(text))
         }
@@ -466,10 +302,15 @@ fn selector_text(schema: &Schema, selector: &LimitsSelector) -> String {
             format!(
                 "group/{class}/{}={}",
                 schema.description_text(attribute),
-                quote_always(dn.pretty())
+                quote_always(normal(dn))
             )
         }
     }
+}
+
+/// slapd shows normalized names here; one whose normal form is no text stays as it is.
+fn normal(dn: &Dn) -> &str {
+    std::str::from_utf8(dn.normalized()).unwrap_or(dn.pretty())
 }
 
 /// Names are always quoted in access and limits values, as slapd does.

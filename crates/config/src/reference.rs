@@ -69,6 +69,7 @@ fn section(level: Level) -> &'static str {
             crate::overlay::OverlayKind::Refint => "Overlay refint",
             crate::overlay::OverlayKind::Unique => "Overlay unique",
             crate::overlay::OverlayKind::Sssvlv => "Overlay sssvlv",
+            crate::overlay::OverlayKind::Ppolicy => "Overlay ppolicy",
         },
     }
 }

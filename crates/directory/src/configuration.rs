@@ -61,6 +61,12 @@ impl Configuration {
         best.map(|(_, context)| context)
     }
 
+    /// The database whose restrictions and limits hold for searches of `context`: as in slapd the one that it is glued into, or itself.
+    /// Other operations ask the database that holds the entry.
+    pub(crate) fn governing<'a>(&'a self, context: &'a Context) -> &'a Context {
+        self.glue_root_of(context).map_or(context, |root| root)
+    }
+
     /// The database into which `context` is glued: the nearest one above that is not itself glued.
     pub fn glue_root_of(&self, context: &Context) -> Option<&Arc<Context>> {
         context.settings.subordinate?;

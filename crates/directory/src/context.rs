@@ -13,7 +13,7 @@ use ironbark_store::{Database, StoreError};
 use crate::{
     OperationError,
     ldif::LdifFiles,
-    operation::Origin,
+    operation::{Origin, bind_policy},
     overlay::Pipeline,
     security::{self, Purpose},
     tree::VirtualContext,
@@ -146,7 +146,12 @@ impl Context {
             origin.strength,
         )?;
         self.check_requirements(origin)?;
-        self.check_operation(operation)
+        self.check_operation(operation)?;
+        // Of modifications the overlay sees which are of the password.
+        if origin.is_restricted() && operation != Operations::MODIFY && self.overlays.judges_binds() {
+            return Err(bind_policy::restricted(origin));
+        }
+        Ok(())
     }
 
     /// The same for a bind, which need not meet `require`.

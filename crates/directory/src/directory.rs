@@ -16,6 +16,7 @@ use ironbark_store::IndexProgress;
 use crate::{
     Configuration,
     bare::BareAnswer,
+    bind_failures::BindFailures,
     context::Backend,
     dse::RootDseAddition,
     error::OpenError,
@@ -99,6 +100,7 @@ pub struct Directory {
     stamps: StampGenerator,
     statistics: Statistics,
     hashing_pool: HashingPool,
+    bind_failures: BindFailures,
     factories: Factories,
     /// What runs for the configuration in force; whoever changes that holds it.
     live: Mutex<Live>,
@@ -123,6 +125,7 @@ impl Directory {
             stamps: StampGenerator::new(0),
             statistics: Statistics::default(),
             hashing_pool: HashingPool::start().map_err(failed)?,
+            bind_failures: BindFailures::default(),
             factories: options.factories,
             live: Mutex::default(),
             trees,
@@ -273,6 +276,11 @@ impl Directory {
 
     pub(crate) fn next_stamp(&self) -> Stamp {
         self.stamps.next(&self.clock)
+    }
+
+    /// Binds that have failed, by address.
+    pub fn bind_failures(&self) -> &BindFailures {
+        &self.bind_failures
     }
 
     pub(crate) fn hashing_pool(&self) -> &HashingPool {

@@ -3,12 +3,12 @@
 
 use std::collections::hash_map::Entry;
 
-use ironbark_model::Dn;
+use ironbark_model::{Dn, Schema};
 use ironbark_store::{EntryId, Location, Record, Scope, StoreError, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// Parents that are remembered; then the cache starts over. About 100 bytes each.
+/// Parents that are remembered; then the cache starts over. About 300 bytes each.
 const LIMIT: usize = 4_096;
 
 /// Pretty DNs by entry ID. Entry IDs are never reused, so only a rename of an entry with subordinates makes it stale.
@@ -49,7 +49,7 @@ struct Base {
 /// An entry with subordinates.
 #[derive(Debug)]
 struct Parent {
-    dn: Box<str>,
+    dn: Dn,
     /// Itself and its superiors.
     line: SmallVec<[EntryId; 8]>,
 }
@@ -120,9 +120,26 @@ impl DnCache {
             return Ok(());
         }
         let parent = self.parent(view, parent)?;
-        if !parent.dn.is_empty() {
+        if !parent.dn.is_root() {
             out.push(',');
-            out.push_str(&parent.dn);
+            out.push_str(parent.dn.pretty());
+        }
+        Ok(())
+    }
+
+    /// Makes the DN of a record in `out`.
+    pub(crate) fn make_dn(
+        &mut self,
+        view: View<'_>,
+        schema: &Schema,
+        record: &Record<'_>,
+        out: &mut Dn,
+    ) -> Result<(), StoreError> {
+        let damaged = |_| StoreError::damaged("the name of an entry");
+        out.parse_into(schema, record.rdn().as_bytes()).map_err(damaged)?;
+        let parent = record.parent();
+        if parent != 0 {
+            out.put_below(&self.parent(view, parent)?.dn);
         }
         Ok(())
     }
@@ -159,7 +176,7 @@ impl DnCache {
                     line.push(at);
                     at = view.parent(at)?.unwrap_or(0);
                 }
-                let dn = view.dn(id)?.pretty().into();
+                let dn = view.dn(id)?;
                 Ok(place.insert(Parent { dn, line }))
             }
         }

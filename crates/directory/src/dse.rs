@@ -10,6 +10,7 @@ use crate::{
     Configuration, OpenError,
     operation::Origin,
     sasl::{Situation, offered},
+    worker::policy,
 };
 
 /// What the `rootDSE` files add to the root DSE: an attribute description and values.
@@ -68,16 +69,14 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
         "namingContexts",
         configuration.naming_contexts().map(|dn| dn.pretty().to_owned()),
     );
-    entry.add(
-        "supportedControl",
-        controls::REGISTRY
-            .iter()
-            .filter(|row| row.advertised)
-            .map(|row| row.oid),
-    );
+    let available = policy(configuration).available;
+    let supported = controls::REGISTRY.iter();
+    let supported = supported.filter(|row| row.advertised && available.contains(row.kind));
+    entry.add("supportedControl", supported.map(|row| row.oid));
+    let has_tls = configuration.settings.tls.is_configured();
     let advertised = extended::REGISTRY.iter().filter(|row| {
-        // StartTLS is listed where TLS is configured, which it cannot be yet.
-        row.advertised && row.operation != extended::ExtendedOperation::StartTls
+        let is_available = has_tls || row.operation != extended::ExtendedOperation::StartTls;
+        row.advertised && is_available
     });
     entry.add("supportedExtension", advertised.map(|row| row.oid));
     entry.add("supportedFeatures", FEATURES);

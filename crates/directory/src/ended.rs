@@ -51,6 +51,13 @@ pub(crate) fn ended(
     let now = directory.monotonic_micros();
     let micros = now.saturating_sub(origin.received_micros);
     log::result(origin, &outcome, micros);
+    if outcome.operation == Operation::Bind
+        && outcome.code == ResultCode::INVALID_CREDENTIALS
+        && let Some(address) = origin.peer.address
+        && let Some(limit) = directory.configuration().settings.bind_failure_limit
+    {
+        directory.bind_failures().record(limit, address, now);
+    }
     shard.record_result(outcome.operation, outcome.code, micros);
     if slow_micros.is_some_and(|limit| micros >= limit) {
         log::slow(origin, &outcome, micros);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use ironbark_ldap_proto::{EncodeControl, controls::ControlValue};
 use ironbark_model::ResultCode;
 use ironbark_store::StoreError;
 
@@ -16,6 +17,39 @@ pub struct OperationError {
     pub diagnostic_message: Cow<'static, str>,
     /// URIs, when the result code is referral.
     pub referrals: Vec<String>,
+    /// Controls of the response.
+    pub controls: Vec<ResponseControl>,
+}
+
+/// A control of a response, encoded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResponseControl {
+    oid: &'static str,
+    value: Vec<u8>,
+}
+
+impl ResponseControl {
+    /// Encodes a control.
+    pub fn new<T: ControlValue>(control: &T) -> Self {
+        let mut value = Vec::new();
+        control.write_value(&mut ironbark_ber::Writer::new(&mut value));
+        Self { oid: T::OID, value }
+    }
+}
+
+impl EncodeControl for ResponseControl {
+    fn oid(&self) -> &[u8] {
+        self.oid.as_bytes()
+    }
+    fn critical(&self) -> bool {
+        false
+    }
+    fn has_value(&self) -> bool {
+        true
+    }
+    fn write_value(&self, writer: &mut ironbark_ber::Writer<'_>) {
+        writer.raw(&self.value);
+    }
 }
 
 impl OperationError {
@@ -26,7 +60,15 @@ impl OperationError {
             matched_dn: String::new(),
             diagnostic_message: diagnostic_message.into(),
             referrals: Vec::new(),
+            controls: Vec::new(),
         }
+    }
+
+    /// The same with a control of the response.
+    #[must_use]
+    pub fn with_control<T: ControlValue>(mut self, control: &T) -> Self {
+        self.controls.push(ResponseControl::new(control));
+        self
     }
 
     /// A bare result code.
@@ -52,6 +94,7 @@ impl OperationError {
             matched_dn,
             diagnostic_message: Cow::Borrowed(""),
             referrals,
+            controls: Vec::new(),
         }
     }
 }

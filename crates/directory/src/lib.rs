@@ -6,6 +6,7 @@
 pub mod access;
 mod authorization;
 mod bare;
+mod bind_failures;
 mod change;
 mod computed;
 mod configuration;
@@ -39,13 +40,14 @@ mod worker;
 mod write_request;
 mod writer;
 
+pub use bind_failures::{BindFailures, Patience, SourceAddress};
 pub use configuration::Configuration;
 pub use context::{Backend, Context};
 pub use directory::{
     Directory, Factories, IndexBuild, OpenOptions, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory,
 };
 pub use dse::RootDseAddition;
-pub use error::{OpenError, OperationError};
+pub use error::{OpenError, OperationError, ResponseControl};
 pub use search::{Progress, SearchRun};
 pub use session::{Identity, Peer, Session, Strength, TlsChannel};
 pub use statistics::{

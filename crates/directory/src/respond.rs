@@ -1,13 +1,17 @@
 //! Responses: an outcome becomes an LDAPResult in an output buffer.
 
-use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, encode_result};
+use std::sync::Arc;
+
+use ironbark_ldap_proto::{
+    BindResponse, EncodeControl, LdapResult, List, MessageId, Operation, encode_bind_response, encode_result,
+};
 use ironbark_model::ResultCode;
 
 use crate::{
     Completion, Directory, OperationError,
     ended::{Outcome, ended_elsewhere},
     operation::Origin,
-    session::Stop,
+    session::{Identity, Stop},
 };
 
 /// A write that succeeded, and what its response carries.
@@ -19,6 +23,21 @@ pub(crate) struct Success {
     pub(crate) post_read: Option<Vec<u8>>,
     /// The password that the server made (RFC 3062).
     pub(crate) generated_password: Option<Vec<u8>>,
+    /// How a bind ended that overlays have judged.
+    pub(crate) bind: Option<Box<BindEnd>>,
+}
+
+/// The end of a bind that the writer of a database has recorded.
+#[derive(Debug)]
+pub(crate) struct BindEnd {
+    /// The result, success included.
+    pub(crate) result: OperationError,
+    /// Who the connection speaks for from here on.
+    pub(crate) identity: Option<Arc<Identity>>,
+    /// As the log calls it.
+    pub(crate) mechanism: &'static str,
+    /// What the mechanism has for the client, with a success.
+    pub(crate) server_credentials: Option<Vec<u8>>,
 }
 
 /// Appends the response of an operation that ended with this result.
@@ -30,12 +49,35 @@ pub(crate) fn result(out: &mut Vec<u8>, message_id: i32, operation: Operation, e
         diagnostic_message: error.diagnostic_message.as_bytes(),
         referrals: List::new(&referrals),
     };
-    encode_result(
+    let id = MessageId::new(message_id).unwrap_or_default();
+    if error.controls.is_empty() {
+        return encode_result(out, id, operation, &result, &[]);
+    }
+    let controls = error.controls.iter();
+    let controls: Vec<&dyn EncodeControl> = controls.map(|control| control as &dyn EncodeControl).collect();
+    encode_result(out, id, operation, &result, &controls);
+}
+
+/// The response of a bind, with what the mechanism has for the client.
+fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
+    let result = LdapResult {
+        code: end.result.result_code,
+        matched_dn: &[],
+        diagnostic_message: end.result.diagnostic_message.as_bytes(),
+        referrals: List::default(),
+    };
+    let credentials = end.server_credentials.as_deref();
+    let response = BindResponse {
+        result,
+        server_sasl_credentials: credentials.filter(|_| end.result.result_code == ResultCode::SUCCESS),
+    };
+    let controls = end.result.controls.iter();
+    let controls: Vec<&dyn EncodeControl> = controls.map(|control| control as &dyn EncodeControl).collect();
+    encode_bind_response(
         out,
         MessageId::new(message_id).unwrap_or_default(),
-        operation,
-        &result,
-        &[],
+        &response,
+        &controls,
     );
 }
 
@@ -47,10 +89,20 @@ pub(crate) fn write_completion(
     outcome: Result<Success, OperationError>,
 ) -> Completion {
     let mut response = Vec::new();
+    let mut identity = None;
     if origin.stop.stopped() == Some(Stop::Abandoned) {
         directory.statistics().shared().record_completed(operation);
     } else {
         let (code, text) = match outcome {
+            Ok(Success { bind: Some(end), .. }) => {
+                bind_result(&mut response, origin.message_id, &end);
+                identity = end.identity;
+                if let Some(identity) = &identity {
+                    let bound = identity.authentication_dn.as_ref().unwrap_or(&identity.dn);
+                    crate::log::bound(origin, bound.pretty(), end.mechanism);
+                }
+                (end.result.result_code, end.result.diagnostic_message.into_owned())
+            }
             Ok(success) => {
                 succeed(&mut response, origin.message_id, operation, &success);
                 (ResultCode::SUCCESS, String::new())
@@ -66,7 +118,7 @@ pub(crate) fn write_completion(
         message_id: origin.message_id,
         stop: origin.stop.clone(),
         response,
-        identity: None,
+        identity,
         negotiation: None,
     }
 }

@@ -3,7 +3,7 @@
 use core::net::IpAddr;
 use std::sync::{
     Arc,
-    atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering},
 };
 
 use ironbark_model::Dn;
@@ -84,6 +84,11 @@ impl Identity {
 pub(crate) struct Sequence(Option<Arc<AtomicU64>>);
 
 impl Sequence {
+    /// Whether writes have to be executed in their order.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// An operation was refused.
     pub(crate) fn refuse(&self, operation: u64) {
         if let Some(first) = &self.0 {
@@ -95,6 +100,29 @@ impl Sequence {
     pub(crate) fn has_ended_before(&self, operation: u64) -> bool {
         let first = self.0.as_ref().map(|first| first.load(Ordering::Acquire));
         first.is_some_and(|first| operation > first)
+    }
+}
+
+/// Set while a connection may do no more than change its password, as the password policy wants it. Each bind begins with a new one.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Restriction(Option<Arc<AtomicBool>>);
+
+impl Restriction {
+    /// One that can be set.
+    pub(crate) fn new() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    /// Whether only the password may be changed.
+    pub(crate) fn holds(&self) -> bool {
+        self.0.as_ref().is_some_and(|flag| flag.load(Ordering::Acquire))
+    }
+
+    /// Restricts the connection, or lets it go.
+    pub(crate) fn set(&self, holds: bool) {
+        if let Some(flag) = &self.0 {
+            flag.store(holds, Ordering::Release);
+        }
     }
 }
 
@@ -208,6 +236,7 @@ pub struct Session {
     /// Operations under way by message ID, for Abandon and Cancel.
     pub in_flight: FxHashMap<i32, StopFlag>,
     pub(crate) sequence: Sequence,
+    pub(crate) restriction: Restriction,
     /// Paged searches under way (RFC 2696), most recent last.
     pub(crate) paged: Vec<crate::search::PagedCursor>,
     /// Sorted searches under way, as far as `sssvlv-maxperconn` counts them.
@@ -229,6 +258,7 @@ impl Session {
             negotiation: None,
             in_flight: FxHashMap::default(),
             sequence: Sequence::default(),
+            restriction: Restriction::default(),
             paged: Vec::new(),
             sorts: None,
         }

@@ -80,7 +80,7 @@ impl StampGenerator {
         };
         let utc = WallTime::from_unix_micros(micros).utc();
         StampBlock {
-            time: format!("{}Z", generalized_time(utc)),
+            time: format!("{}Z", digits(utc)),
             microsecond: utc.microsecond,
             first,
             server_id: self.server_id.load(Ordering::Relaxed),
@@ -106,8 +106,52 @@ impl StampBlock {
     }
 }
 
+/// Generalized time of whole seconds since 1970 as the server writes it, and reads what it has written.
+pub mod generalized_time {
+    use ironbark_runtime::WallTime;
+
+    /// `YYYYmmddHHMMSSZ`.
+    pub fn text(unix_seconds: i64) -> String {
+        let time = WallTime::from_unix_micros(unix_seconds.saturating_mul(1_000_000));
+        format!("{}Z", super::digits(time.utc()))
+    }
+
+    /// `YYYYmmddHHMMSS.uuuuuuZ`.
+    pub fn text_with_micros(unix_micros: i64) -> String {
+        let utc = WallTime::from_unix_micros(unix_micros).utc();
+        format!("{}.{:06}Z", super::digits(utc), utc.microsecond)
+    }
+
+    /// Seconds since 1970 of `YYYYmmddHHMM[SS][.fraction]Z`; the fraction is left out. The year 0000 gives a negative number, also
+    /// with month and day 00 or 01. `None` for anything else.
+    pub fn seconds(text: &[u8]) -> Option<i64> {
+        let text = text.strip_suffix(b"Z")?;
+        let end = text.iter().position(|byte| matches!(byte, b'.' | b','));
+        let digits = text.get(..end.unwrap_or(text.len()))?;
+        if !digits.iter().all(u8::is_ascii_digit) || !matches!(digits.len(), 10 | 12 | 14) {
+            return None;
+        }
+        let number = |from: usize, to: usize| -> i64 {
+            let part = digits.get(from..to).unwrap_or_default();
+            part.iter().fold(0, |sum, digit| sum * 10 + i64::from(digit - b'0'))
+        };
+        let days = days_since_1970(number(0, 4), number(4, 6), number(6, 8));
+        Some(((days * 24 + number(8, 10)) * 60 + number(10, 12)) * 60 + number(12, 14))
+    }
+
+    /// Of the proleptic Gregorian calendar, whose year begins in March here so that the odd day comes last.
+    fn days_since_1970(year: i64, month: i64, day: i64) -> i64 {
+        let year = if month <= 2 { year - 1 } else { year };
+        let era = year.div_euclid(400);
+        let year_of_era = year.rem_euclid(400);
+        let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+        let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+        era * 146_097 + day_of_era - 719_468
+    }
+}
+
 /// `YYYYmmddHHMMSS`, without a zone.
-fn generalized_time(utc: UtcTime) -> String {
+fn digits(utc: UtcTime) -> String {
     let UtcTime {
         year,
         month,
@@ -126,7 +170,25 @@ mod tests {
 
     use ironbark_runtime::{ManualClock, WallTime};
 
-    use super::StampGenerator;
+    use super::{StampGenerator, generalized_time};
+
+    #[test]
+    fn generalized_times_come_back() {
+        for text in [
+            "19700101000000Z",
+            "20240229235959Z",
+            "20000301000000Z",
+            "20991231235959Z",
+            "19691231235959Z",
+        ] {
+            let seconds = generalized_time::seconds(text.as_bytes()).unwrap();
+            assert_eq!(generalized_time::text(seconds), text);
+        }
+        assert_eq!(generalized_time::seconds(b"19700101000001.999999Z"), Some(1));
+        assert!(generalized_time::seconds(b"000001010000Z").unwrap() < 0);
+        assert_eq!(generalized_time::seconds(b"19700101000001+01"), None);
+        assert_eq!(generalized_time::text_with_micros(1_500_000), "19700101000001.500000Z");
+    }
 
     #[test]
     fn csns_rise_while_the_clock_stands_still_or_goes_back() {

@@ -37,4 +37,6 @@ well_known! {
     aliased_object_name = "aliasedObjectName",
     r#ref = "ref",
     cn = "cn",
+    pwd_policy_subentry = "pwdPolicySubentry",
+    pwd_last_success = "pwdLastSuccess",
 }

@@ -270,6 +270,7 @@ impl Worker {
             bound_version: session.bound_version,
             stop: StopFlag::default(),
             sequence: session.sequence.clone(),
+            restriction: session.restriction.clone(),
             received_micros,
         };
         session.next_operation += 1;
@@ -322,7 +323,9 @@ impl Worker {
             }
         };
         crate::log::request(configuration, &origin, &message.operation);
-        origin.request.controls = controls.present;
+        if !message.controls.is_empty() {
+            origin.request.controls = controls.present();
+        }
         if let Request::Extended(request) = &message.operation {
             origin.request.extended = ironbark_ldap_proto::extended::lookup(request.name).map(|row| row.oid);
         }
@@ -350,7 +353,7 @@ impl Worker {
                 extended::start(directory, session, configuration, &origin, request, &controls, out)
             }
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
-                write_request::submit(configuration, &origin, message, pdu)
+                write_request::submit(directory, configuration, &origin, message, pdu)
             }
             Request::Search(_) | Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
         };
@@ -483,8 +486,18 @@ pub(crate) fn policy(configuration: &Configuration) -> ControlPolicy {
     if disallow.contains(Disallow::DONTUSECOPY_NON_CRITICAL) {
         must_be_critical = must_be_critical.with(ControlKind::DontUseCopy);
     }
+    let mut available = ControlSet::ALL;
+    if !configuration
+        .contexts
+        .iter()
+        .any(|context| context.overlays.judges_binds())
+    {
+        available = available
+            .without(ControlKind::PasswordPolicy)
+            .without(ControlKind::AccountUsability);
+    }
     ControlPolicy {
         must_be_critical,
-        ..ControlPolicy::default()
+        available,
     }
 }

@@ -12,10 +12,13 @@ use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
     context::Backend,
     operation::{
-        Executed, Execution, Modification, Origin, add, delete, in_memory, modification, modify, modify_dn, null,
+        Executed, Execution, Modification, Origin, add,
+        bind_policy::{self, Judgement},
+        delete, in_memory, modification, modify, modify_dn, null,
+        password_checks::{self, Verified},
         password_modify, write_checks,
     },
-    referral,
+    referral, respond,
     respond::Success,
     tree::unsupported,
     worker::policy,
@@ -30,9 +33,13 @@ pub(crate) enum WriteRequest {
         change: Box<Change>,
         /// The PDU as it came in; the writer decodes the controls again, which is cheaper than owning every part of them.
         pdu: Box<[u8]>,
+        /// Passwords that were verified before.
+        verified: Verified,
     },
     /// A password modify operation whose new password is hashed already.
     SetPassword(Box<password_modify::SetPassword>),
+    /// A bind whose password has been verified, or not, for overlays and `lastbind`.
+    Bind(Box<Judgement>),
 }
 
 /// A write operation, read on the connection's reactor: what its syntax forbids is refused before anything else is looked at, as
@@ -99,6 +106,7 @@ impl Change {
 
 /// Sends a write to the writer of its database.
 pub(crate) fn submit(
+    directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
     origin: &Origin,
     message: &RequestMessage<'_>,
@@ -109,11 +117,66 @@ pub(crate) fn submit(
     refuse_frontend_entries(configuration, dn, kind)?;
     refuse_anonymous(configuration, origin, dn)?;
     let context = writable_context(configuration, origin, dn, kind)?;
+    let presented = presented_passwords(configuration, context, origin, &change);
+    let slow = if presented.is_empty() {
+        Vec::new()
+    } else {
+        password_checks::slow_values(context, dn)?
+    };
     let request = WriteRequest::Message {
         change: Box::new(change),
         pdu: pdu.into(),
+        verified: Verified::default(),
     };
-    enqueue(configuration, origin, context, request)
+    if slow.is_empty() {
+        return enqueue(configuration, origin, context, request);
+    }
+    verify_and_queue(directory, configuration, (origin, context), request, (slow, presented))
+}
+
+/// The passwords in the clear that a modify request brings, where overlays judge them. Writes of a sequence keep their order, so that
+/// nothing is done aside for them.
+fn presented_passwords(
+    configuration: &Configuration,
+    context: &Context,
+    origin: &Origin,
+    change: &Change,
+) -> Vec<Vec<u8>> {
+    let Change::Modify(_, modifications) = change else {
+        return Vec::new();
+    };
+    if !context.overlays.judges_binds() || origin.sequence.is_kept() {
+        return Vec::new();
+    }
+    let known = &configuration.well_known.user_password;
+    let of_password = modifications.iter().filter(|change| change.description == *known);
+    of_password
+        .flat_map(|change| change.values.iter().take(1).cloned())
+        .collect()
+}
+
+/// Verifies on the hashing pool, so that neither a reactor nor the writer is held up, then queues.
+fn verify_and_queue(
+    directory: &Arc<Directory>,
+    configuration: &Arc<Configuration>,
+    (origin, context): (&Origin, &Arc<Context>),
+    request: WriteRequest,
+    (slow, presented): (Vec<Vec<u8>>, Vec<Vec<u8>>),
+) -> Result<Started, OperationError> {
+    let (reply, receiver) = oneshot::channel();
+    let (for_pool, configuration, context) = (Arc::clone(directory), Arc::clone(configuration), Arc::clone(context));
+    let origin = origin.clone();
+    let accepted = directory.hashing_pool().run(move || {
+        let request = request.knowing(Verified::of(&slow, &presented));
+        queue_or_answer(&for_pool, &configuration, (&origin, &context), request, reply);
+    });
+    if !accepted {
+        return Err(OperationError::new(ResultCode::BUSY, "too many passwords are waiting"));
+    }
+    Ok(Started::Submitted(Submitted {
+        receiver,
+        blocks_connection: false,
+    }))
 }
 
 /// Anonymous clients change nothing, unless `allow update_anon` says otherwise.
@@ -209,12 +272,35 @@ pub(crate) fn queue(
     })
 }
 
+/// As [`queue`], for another thread than the connection's: where the writer does not take it, the client is told so.
+pub(crate) fn queue_or_answer(
+    directory: &Directory,
+    configuration: &Arc<Configuration>,
+    (origin, context): (&Origin, &Arc<Context>),
+    request: WriteRequest,
+    reply: oneshot::Sender<Completion>,
+) {
+    let operation = request.operation();
+    if let Err((error, Some(reply))) = queue(configuration, origin, context, request, reply) {
+        // The connection may be gone.
+        let _ = reply.send(respond::write_completion(directory, origin, operation, Err(error)));
+    }
+}
+
 impl WriteRequest {
+    /// The same with what was verified meanwhile.
+    fn knowing(self, verified: Verified) -> Self {
+        match self {
+            Self::Message { change, pdu, .. } => Self::Message { change, pdu, verified },
+            other => other,
+        }
+    }
+
     /// Octets of the request, as a measure of what it writes.
     pub(crate) fn size(&self) -> usize {
         match self {
             Self::Message { pdu, .. } => pdu.len(),
-            Self::SetPassword(_) => 0,
+            Self::SetPassword(_) | Self::Bind(_) => 0,
         }
     }
 
@@ -223,6 +309,7 @@ impl WriteRequest {
         match self {
             Self::Message { change, .. } => change.kind(),
             Self::SetPassword(_) => Operations::EXTENDED,
+            Self::Bind(_) => Operations::BIND,
         }
     }
 
@@ -230,6 +317,7 @@ impl WriteRequest {
         match self {
             Self::Message { change, .. } => change.dn(),
             Self::SetPassword(request) => request.dn(),
+            Self::Bind(judgement) => judgement.dn(),
         }
     }
 
@@ -264,16 +352,18 @@ impl WriteRequest {
         let has_same_schema = Arc::ptr_eq(&former.schema, &configuration.schema);
         let read_again = match self {
             _ if has_same_schema => None,
-            Self::Message { pdu, .. } => {
+            Self::Message { pdu, verified, .. } => {
                 let message = decode(configuration, pdu)?;
                 let change = Change::read(configuration, &message.operation)?;
                 refuse_frontend_entries(configuration, change.dn(), change.kind())?;
                 Some(Self::Message {
                     change: Box::new(change),
                     pdu: pdu.clone(),
+                    verified: verified.clone(),
                 })
             }
             Self::SetPassword(request) => Some(Self::SetPassword(Box::new(request.under(&configuration.schema)?))),
+            Self::Bind(judgement) => Some(Self::Bind(Box::new(judgement.under(&configuration.schema)?))),
         };
         let request = read_again.as_ref().unwrap_or(self);
         let holder = configuration.context_of(request.dn());
@@ -284,6 +374,7 @@ impl WriteRequest {
         match request {
             Self::Message { change, .. } => context.check_restrictions(change.kind(), origin)?,
             Self::SetPassword(_) => password_modify::check_restrictions(context, origin)?,
+            Self::Bind(_) => {}
         }
         Ok(read_again)
     }
@@ -297,9 +388,9 @@ impl WriteRequest {
     ) -> Result<(Success, Executed), OperationError> {
         let is_null = matches!(served.context.backend, Backend::Null { .. });
         let (change, pdu) = match self {
-            Self::Message { change, pdu } => (change, pdu),
+            Self::Message { change, pdu, .. } => (change, pdu),
             Self::SetPassword(request) if is_null => return Ok(null::set_password(directory, origin, request)),
-            Self::SetPassword(_) => return Err(unsupported()),
+            Self::SetPassword(_) | Self::Bind(_) => return Err(unsupported()),
         };
         let message = decode(&served.configuration, pdu)?;
         let controls = decode_controls(&served.configuration, &message)?;
@@ -314,6 +405,7 @@ impl WriteRequest {
         match self {
             Self::Message { change, .. } => change.operation(),
             Self::SetPassword(_) => Operation::Extended,
+            Self::Bind(_) => Operation::Bind,
         }
     }
 
@@ -328,10 +420,11 @@ impl WriteRequest {
     ) -> Result<(Success, Executed), (OperationError, bool)> {
         let clean = |error| (error, false);
         match self {
-            Self::Message { change, pdu } => {
+            Self::Message { change, pdu, verified } => {
                 let message = decode(configuration, pdu).map_err(clean)?;
                 let controls = decode_controls(configuration, &message).map_err(clean)?;
-                let execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
+                let mut execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
+                execution.verified = Some(verified);
                 run(execution, |execution| match &**change {
                     Change::Add(dn, modifications) => add::execute(execution, dn, modifications),
                     Change::Delete(dn) => delete::execute(execution, dn),
@@ -341,8 +434,20 @@ impl WriteRequest {
             }
             Self::SetPassword(request) => {
                 let controls = RequestControls::default();
-                let execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
+                let mut execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
+                execution.verified = Some(request.verified());
                 run(execution, |execution| password_modify::execute(execution, request))
+            }
+            Self::Bind(judgement) => {
+                let controls = RequestControls::default();
+                let mut execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
+                match bind_policy::execute(&mut execution, judgement) {
+                    Ok(success) => execution
+                        .finish()
+                        .map(|executed| (success, executed))
+                        .map_err(|error| (error, true)),
+                    Err(error) => Err((error, execution.is_dirty())),
+                }
             }
         }
     }

@@ -87,6 +87,8 @@ impl PartialEq for PosixRegex {
     }
 }
 
+impl Eq for PosixRegex {}
+
 impl fmt::Debug for PosixRegex {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "/{}/", self.text)

@@ -4,6 +4,7 @@
 
 pub mod auditlog;
 pub mod memberof;
+pub mod ppolicy;
 pub mod refint;
 pub mod sssvlv;
 pub mod unique;
@@ -24,6 +25,7 @@ pub fn make(config: &OverlayConfig, schema: &Arc<Schema>) -> Result<Arc<dyn Over
         OverlaySettings::Auditlog(settings) => Ok(Arc::new(auditlog::Auditlog::new(settings, schema))),
         OverlaySettings::Refint(settings) => Ok(Arc::new(refint::Refint::new(settings, schema)?)),
         OverlaySettings::Unique(settings) => Ok(Arc::new(unique::Unique::new(settings, schema)?)),
+        OverlaySettings::Ppolicy(settings) => Ok(Arc::new(ppolicy::Ppolicy::new(settings, schema)?)),
         OverlaySettings::Sssvlv(_) => Ok(Arc::new(sssvlv::Sssvlv)),
     }
 }

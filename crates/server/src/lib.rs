@@ -18,6 +18,7 @@ mod root_dse;
 mod round;
 mod seldom;
 mod serve;
+mod sources;
 mod tls;
 
 pub use configuration::{Loaded, load_configuration, new_stamps, usual_file, usual_folder};

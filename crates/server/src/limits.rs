@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ironbark_config::BindFailureLimit;
 use ironbark_directory::Configuration;
 
 /// Limits of one connection.
@@ -13,6 +14,10 @@ pub(crate) struct Limits {
     pub(crate) operations: PerIdentity,
     /// Bytes held for all clients together.
     pub(crate) held_bytes: usize,
+    /// `connection-limit`; 0: none.
+    pub(crate) connections_per_source: u32,
+    /// `bind-failure-limit`.
+    pub(crate) bind_failures: Option<BindFailureLimit>,
     /// `idletimeout`.
     pub(crate) idle: Option<Duration>,
     /// `writetimeout`.
@@ -53,6 +58,8 @@ impl Limits {
                 anonymous: count(settings.max_pending),
                 authenticated: count(settings.max_pending_authenticated),
             },
+            connections_per_source: settings.connection_limit,
+            bind_failures: settings.bind_failure_limit,
             idle: seconds(settings.idle_timeout_s),
             write: seconds(settings.write_timeout_s),
         }

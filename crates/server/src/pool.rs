@@ -26,6 +26,7 @@ use crate::{
     listener::Listener,
     reactor::{Accepted, ReactorThread, World},
     seldom::Seldom,
+    sources::Sources,
 };
 
 /// The connections of one reactor, counted from the acceptor's hand on.
@@ -41,6 +42,7 @@ struct Side {
     name: Arc<str>,
     url: Arc<str>,
     is_tls: bool,
+    is_proxied: bool,
 }
 
 /// All reactors.
@@ -55,6 +57,7 @@ pub(crate) struct Pool {
     clock: Clock,
     /// Most descriptors that the process may have open.
     max_descriptors: u64,
+    sources: Arc<Sources>,
     /// When the log was told that no more connections can be taken.
     told: Seldom,
 }
@@ -83,6 +86,7 @@ impl Pool {
             total: AtomicU64::new(0),
             clock: world.clock.clone(),
             max_descriptors,
+            sources: Arc::clone(&world.sources),
             told: Seldom::default(),
         })
     }
@@ -105,6 +109,7 @@ impl Pool {
                 name: Arc::clone(&listener.name),
                 url: Arc::clone(&listener.url),
                 is_tls: listener.is_tls,
+                is_proxied: listener.is_proxied,
             };
             tasks.spawn(Arc::clone(self).accept_from(socket, Arc::clone(&places), side));
         }
@@ -124,6 +129,7 @@ impl Pool {
                         socket_name: Arc::clone(&side.name),
                         listener_url: Arc::clone(&side.url),
                         is_tls: side.is_tls,
+                        is_proxied: side.is_proxied,
                     })
                     .await;
                 }
@@ -175,6 +181,11 @@ impl Pool {
     /// Connections ever accepted.
     pub(crate) fn total(&self) -> u64 {
         self.total.load(Ordering::Relaxed)
+    }
+
+    /// What is known of the addresses that connections come from.
+    pub(crate) fn sources(&self) -> &Sources {
+        &self.sources
     }
 
     /// Number of reactors.

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use ironbark_directory::{Directory, Peer, Statistics, Worker};
+use ironbark_directory::{BindFailures, Directory, Peer, Statistics, Worker};
 use ironbark_runtime::{Clock, spawn_named};
 use rustc_hash::FxHashMap;
 use socket2::{Socket as AnySocket, TcpKeepalive};
@@ -24,9 +24,10 @@ use crate::{
     connection::{CloseRequest, Connection, Handle, Registry, Socket, SpareBuffers, Status, Stream},
     held::{self, HeldMemory},
     limits::Limits,
-    listener::address_name,
+    listener::{address_name, proxy},
     pool::Counters,
     round::Round,
+    sources::Sources,
     tls::Tls,
 };
 
@@ -45,6 +46,17 @@ pub(crate) struct Accepted {
     pub(crate) listener_url: Arc<str>,
     /// Whether it begins with a TLS handshake (ldaps://).
     pub(crate) is_tls: bool,
+    /// Whether it begins with a proxy's header (pldap://, pldaps://).
+    pub(crate) is_proxied: bool,
+}
+
+/// A connection that belongs to its reactor, and is not served yet.
+struct Arrival {
+    socket: Socket,
+    place: OwnedSemaphorePermit,
+    peer: Peer,
+    number: u64,
+    is_tls: bool,
 }
 
 /// What the pool keeps of a reactor.
@@ -61,6 +73,7 @@ pub(crate) struct World {
     pub(crate) directory: Arc<Directory>,
     pub(crate) clock: Clock,
     pub(crate) tls: Arc<Tls>,
+    pub(crate) sources: Arc<Sources>,
 }
 
 /// The state of a reactor that its connections share. All on one thread.
@@ -68,6 +81,9 @@ pub(crate) struct Reactor {
     directory: Arc<Directory>,
     clock: Clock,
     tls: Arc<Tls>,
+    sources: Arc<Sources>,
+    /// Nothing new is served any more.
+    is_ending: Cell<bool>,
     work: RefCell<Work>,
     round: Round,
     limits: Cell<Limits>,
@@ -131,7 +147,12 @@ impl ReactorThread {
 
 impl Reactor {
     fn new(world: World, counters: Arc<Counters>, held: Arc<HeldMemory>, registry: Arc<Registry>) -> Self {
-        let World { directory, clock, tls } = world;
+        let World {
+            directory,
+            clock,
+            tls,
+            sources,
+        } = world;
         let limits = Limits::of(&directory.configuration());
         Self {
             work: RefCell::new(Work {
@@ -142,6 +163,8 @@ impl Reactor {
             directory,
             clock,
             tls,
+            sources,
+            is_ending: Cell::new(false),
             round: Round::default(),
             limits: Cell::new(limits),
             connections: RefCell::default(),
@@ -195,33 +218,95 @@ impl Reactor {
         self.drain().await;
     }
 
-    /// Serves a new connection.
+    /// Takes a new connection, which is served at once, or when its proxy has said whose it is.
     fn admit(self: &Rc<Self>, accepted: Accepted) {
-        let (number, is_tls) = (accepted.number, accepted.is_tls);
+        let (number, is_proxied) = (accepted.number, accepted.is_proxied);
         match register(accepted) {
-            Ok((mut stream, place, peer)) => {
-                let descriptor = stream.descriptor();
-                let Peer { name, socket_name, .. } = &peer;
-                tracing::info!(target: "stats", "conn={number} fd={descriptor} ACCEPT from {name} ({socket_name})");
-                if is_tls {
-                    let Some(context) = self.tls.context() else {
-                        tracing::info!(target: "stats", "conn={number} fd={descriptor} closed (TLS negotiation failure)");
-                        self.counters.ended();
-                        return;
-                    };
-                    stream.start_tls(context);
-                }
-                let status = Arc::new(Status::new(number, Arc::new(peer), self.clock.now().unix_seconds()));
-                let handle = Rc::new(Handle::new(self.clock.coarse_monotonic()));
-                self.registry.insert(Arc::clone(&status));
-                self.connections.borrow_mut().insert(number, Rc::clone(&handle));
-                tokio::task::spawn_local(Connection::new(Rc::clone(self), (stream, place), handle, status).run());
+            Ok(arrival) if is_proxied => {
+                tokio::task::spawn_local(Rc::clone(self).admit_proxied(arrival));
             }
+            Ok(arrival) => self.serve(arrival),
             Err(error) => {
                 tracing::warn!(target: "any", "conn={number} cannot be served: {error}");
                 self.counters.ended();
             }
         }
+    }
+
+    /// Serves the client of a proxy. What is no proxy, or none that is trusted, is closed.
+    async fn admit_proxied(self: Rc<Self>, mut arrival: Arrival) {
+        let descriptor = arrival.socket.descriptor();
+        let configuration = self.directory.configuration();
+        let is_trusted = proxy::is_trusted(&configuration.settings.proxy_trusted, arrival.peer.address);
+        drop(configuration);
+        let via = &arrival.peer.name;
+        let read = if is_trusted {
+            proxy::read(&mut arrival.socket)
+                .await
+                .map_err(|error| error.to_string())
+        } else {
+            Err(format!("{via} is not trusted"))
+        };
+        match read {
+            Ok(proxy::Source::Client(address)) => {
+                tracing::info!(target: "stats", "proxyp({descriptor}): via {via}");
+                arrival.peer.name = address_name(address).into_boxed_str();
+                arrival.peer.address = Some(address.ip());
+                self.serve(arrival);
+            }
+            Ok(proxy::Source::Proxy) => {
+                tracing::debug!(target: "conns", "proxyp({descriptor}): local connection, ignoring proxy data");
+                self.serve(arrival);
+            }
+            Err(error) => {
+                tracing::warn!(target: "any", "proxyp({descriptor}): {error}");
+                tracing::warn!(target: "any", "slapd({descriptor}): proxyp failed");
+                self.sources.refuse_proxy();
+                self.counters.ended();
+            }
+        }
+    }
+
+    /// Serves a connection of which is known where it comes from.
+    fn serve(self: &Rc<Self>, arrival: Arrival) {
+        let Arrival {
+            socket,
+            place,
+            peer,
+            number,
+            is_tls,
+        } = arrival;
+        let mut stream = Stream::new(socket);
+        let descriptor = stream.descriptor();
+        let Peer { name, socket_name, .. } = &peer;
+        tracing::info!(target: "stats", "conn={number} fd={descriptor} ACCEPT from {name} ({socket_name})");
+        let refuse = |reason| {
+            tracing::info!(target: "stats", "conn={number} fd={descriptor} closed ({reason})");
+            self.counters.ended();
+        };
+        if self.is_ending.get() {
+            return refuse("slapd shutdown");
+        }
+        let limit = self.limits.get().connections_per_source;
+        let source = match peer.address {
+            Some(address) => match self.sources.enter(address, limit) {
+                Some(source) => Some(source),
+                None => return refuse("too many connections from this address"),
+            },
+            None => None,
+        };
+        if is_tls {
+            let Some(context) = self.tls.context() else {
+                return refuse("TLS negotiation failure");
+            };
+            stream.start_tls(context);
+        }
+        let status = Arc::new(Status::new(number, Arc::new(peer), self.clock.now().unix_seconds()));
+        let handle = Rc::new(Handle::new(self.clock.coarse_monotonic()));
+        self.registry.insert(Arc::clone(&status));
+        self.connections.borrow_mut().insert(number, Rc::clone(&handle));
+        let places = (place, source);
+        tokio::task::spawn_local(Connection::new(Rc::clone(self), (stream, places), handle, status).run());
     }
 
     /// Closes connections that are idle or do not take what they are sent.
@@ -293,6 +378,7 @@ impl Reactor {
 
     /// Asks all connections to end and waits for them, but not for ever.
     async fn drain(&self) {
+        self.is_ending.set(true);
         for handle in self.connections.borrow().values() {
             handle.close(CloseRequest::Shutdown);
         }
@@ -332,6 +418,11 @@ impl Reactor {
         self.directory.statistics()
     }
 
+    /// Binds that have failed, by address.
+    pub(crate) fn bind_failures(&self) -> &BindFailures {
+        self.directory.bind_failures()
+    }
+
     /// `localSSF`.
     pub(crate) fn local_ssf(&self) -> u32 {
         self.directory.configuration().settings.local_ssf
@@ -350,14 +441,16 @@ impl Reactor {
 }
 
 /// Registers the socket with this thread's runtime, and learns who the peer is.
-fn register(accepted: Accepted) -> io::Result<(Stream, OwnedSemaphorePermit, Peer)> {
+fn register(accepted: Accepted) -> io::Result<Arrival> {
     let Accepted {
         socket,
         place,
         address,
+        number,
         socket_name,
         listener_url,
-        ..
+        is_tls,
+        is_proxied: _,
     } = accepted;
     let mut peer = Peer {
         name: Box::from(&*socket_name),
@@ -377,7 +470,13 @@ fn register(accepted: Accepted) -> io::Result<(Stream, OwnedSemaphorePermit, Pee
         peer.credentials = stream.peer_cred().ok().map(|who| (who.uid(), who.gid()));
         Socket::Local(stream)
     };
-    Ok((Stream::new(socket), place, peer))
+    Ok(Arrival {
+        socket,
+        place,
+        peer,
+        number,
+        is_tls,
+    })
 }
 
 impl Counters {

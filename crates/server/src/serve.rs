@@ -176,6 +176,7 @@ impl Running {
             directory: Arc::clone(&directory),
             clock: clock.clone(),
             tls: Arc::clone(&tls),
+            sources: Arc::default(),
         };
         let pool = Arc::new(Pool::start(reactors, &world, max_descriptors)?);
         // Nobody else sets it.

@@ -61,7 +61,7 @@ impl StoreError {
         }
     }
     /// Bytes in a table are not what was written there.
-    pub(crate) fn damaged(what: &str) -> Self {
+    pub fn damaged(what: &str) -> Self {
         Self::Format(format!("database is damaged: {what}"))
     }
 }

@@ -107,9 +107,7 @@ fn answers_hold_each_value_under_its_own_attribute() {
             let lists = |description: &ironbark_model::AttributeDescription| {
                 names.contains(&schema.description_text(description).as_bytes())
             };
-            record
-                .append_attributes(&mut out, &mut cache, kinds, lists, |_| true)
-                .unwrap();
+            record.append_attributes(&mut out, &mut cache, kinds, lists).unwrap();
             assert_eq!(out, expected(&record, kinds, names), "u{n} {kinds:?} {names:?}");
         }
     }

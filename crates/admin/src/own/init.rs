@@ -229,6 +229,10 @@ pidfile {pid}
 argsfile {args}
 password-hash {{ARGON2}}
 
+# One address gets no more than its share of connections and of guesses.
+connection-limit 200
+bind-failure-limit 20/60
+
 # Anyone may ask what this server can do, and nothing else.
 access to dn.base=\"\"
   by * read

@@ -9,6 +9,7 @@ mod load_options;
 pub(crate) mod options;
 pub(crate) mod owner;
 pub(crate) mod progress;
+mod slapacl;
 mod slapadd;
 pub(crate) mod slapcat;
 mod slapdn;
@@ -62,6 +63,10 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "slaptest",
         run: slaptest::run,
+    },
+    Tool {
+        name: "slapacl",
+        run: slapacl::run,
     },
 ];
 

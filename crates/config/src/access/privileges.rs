@@ -96,7 +96,14 @@ impl AccessLevel {
             .map(|&(_, level)| level)
     }
 
-    fn word(self) -> &'static str {
+    /// The level that grants exactly this.
+    pub fn of(privileges: Privileges) -> Option<Self> {
+        let known = Self::WORDS.iter().find(|(_, level)| level.privileges() == privileges);
+        known.map(|&(_, level)| level)
+    }
+
+    /// As it is written.
+    pub fn word(self) -> &'static str {
         Self::WORDS
             .iter()
             .find(|(_, level)| *level == self)
@@ -188,13 +195,10 @@ impl Grant {
     }
 }
 
-/// `0` alone, or letters.
+/// `0` alone, or letters; no letter at all, which slapd takes too, is the same as `0`.
 fn letters(text: &str) -> Option<Privileges> {
     if text == "0" {
         return Some(Privileges(0));
-    }
-    if text.is_empty() {
-        return None;
     }
     let mut privileges = Privileges(0);
     for (position, _) in text.char_indices() {

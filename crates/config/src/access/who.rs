@@ -54,13 +54,12 @@ pub(super) fn parse(statement: &Statement<'_>, word: &str) -> Result<Option<Who>
 
 /// `*`, `anonymous`, `users`, `self`, `dn`.
 fn name_condition(statement: &Statement<'_>, styled: &Styled<'_>, key: &str) -> Result<Option<NameCondition>, String> {
-    let plain = styled.value.is_none();
     Ok(Some(match key {
         "*" if styled.word == "*" => NameCondition::Anyone,
-        "anonymous" if plain => styled.expect_style(&[]).map(|()| NameCondition::Anonymous)?,
-        "users" if plain => styled.expect_style(&[]).map(|()| NameCondition::Users)?,
-        // `self=w` is an access field.
-        "self" if plain => {
+        "anonymous" => styled.expect_style(&[]).map(|()| NameCondition::Anonymous)?,
+        "users" => styled.expect_style(&[]).map(|()| NameCondition::Users)?,
+        // As in slapd, `self=w` is this word too, not an access field.
+        "self" => {
             styled.expect_style(&["level"])?;
             NameCondition::SelfEntry(styled.level.unwrap_or_default())
         }

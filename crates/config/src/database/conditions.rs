@@ -65,8 +65,8 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(Inherited, &["require", "require*"], &["olcRequires"])
         .takes("[none] <condition> ...", "")
         .does(
-            "Demands conditions before a request is served: `bind` (successful or not), `LDAPv3`, `authc`, `strong` (met by any authentication, as in slapd), `SASL`. \
-             Databases inherit the global conditions; `none`, which must come first, forgets them.",
+             "Demands conditions before a request is served: `bind` (successful or not), `LDAPv3`, `authc`, `strong` (met by any authentication, as in slapd), `SASL`. \
+              What is demanded globally is demanded by every database; `none`, which must come first, forgets what has been said in the same section.",
         )
         .like(&["bind authc"])
         .obeyed(Handler::Database {

@@ -4,13 +4,13 @@ use crate::{
     DatabaseConfig,
     access::AccessRule,
     database::{DatabaseKind, Secret, Subordinate},
-    limits::{LimitsRule, SearchLimits},
+    limits::LimitsRule,
     setting::{
         Handler,
         Level::{Database, Inherited},
         Setting, Statement,
     },
-    value::{Value, database_field, parse_bool, parse_dn},
+    value::{database_field, parse_bool, parse_dn},
 };
 
 pub(super) const ROWS: &[Setting] = &[
@@ -73,7 +73,7 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["1000", "unlimited", "size.soft=100 size.hard=1000 size.unchecked=5000"])
         .obeyed(Handler::Database {
             set: |config, statement| config.search_limits.set_size(statement),
-            get: |config, _| vec![config.search_limits.size_text()],
+            get: |config, _| vec![config.search_limits.size_text(&config.inherited_limits)],
         }),
     Setting::new(Inherited, &["timelimit"], &["olcTimeLimit"])
         .takes("<seconds>|unlimited|time[.soft|.hard]=<seconds> ...", "3600")
@@ -81,15 +81,17 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["60", "unlimited", "time.soft=10 time.hard=60"])
         .obeyed(Handler::Database {
             set: |config, statement| config.search_limits.set_time(statement),
-            get: |config, _| vec![config.search_limits.time_text()],
+            get: |config, _| vec![config.search_limits.time_text(&config.inherited_limits)],
         }),
     Setting::new(Database, &["limits"], &["olcLimits"])
         .takes("<selector> <limit> ...", "")
         .does(
             "Sets other limits for some requesters; the first line whose selector holds decides. Selectors: `*`, `anonymous`, \
-             `users`, `dn[.self|.this][.exact|.base|.onelevel|.subtree|.children|.regex]=<pattern>`, \
-             `group[/<class>[/<attribute>]]=<dn>`. Limits: `size=`, `size.soft=`, `size.hard=`, `size.unchecked=`, `size.pr=`, \
-             `size.prtotal=`, `time=`, `time.soft=`, `time.hard=`.",
+             `users`, `dn[.self|.this][.exact|.base|.onelevel|.subtree|.children|.regex]=<pattern>` (`self`: the bound name, `this`: \
+             the base of the search), `dn.anonymous`, `group[/<class>[/<attribute>]]=<dn>`. Limits: `size=`, `size.soft=`, `size.hard=` \
+             (what a client asks for beyond it is cut), `size.unchecked=` (candidates), `size.pr=` (entries of a page, or `noEstimate`), \
+             `size.prtotal=` (entries of all pages; `disabled` refuses paging, `hard` is the hard limit), `time=`, `time.soft=`, \
+             `time.hard=`, each a number, `unlimited` or `none`; hard limits also `soft`.",
         )
         .like(&[
             "users size.soft=50 size.hard=200",
@@ -98,12 +100,17 @@ pub(super) const ROWS: &[Setting] = &[
         ])
         .obeyed(Handler::Database {
             set: |config, statement| {
-                config.limits.push(LimitsRule::parse(statement, &config.search_limits)?);
+                let rule = LimitsRule::parse(statement, &config.search_limits)?;
+                if rule.is_repeated(&config.limits) {
+                    return Err("unable to add limit: an earlier line has the same selector".to_owned());
+                }
+                config.limits.push(rule);
                 Ok(())
             },
             get: |config, schema| {
-                let base: &SearchLimits = &config.search_limits;
-                config.limits.iter().map(|rule| rule.text(schema, base)).collect()
+                let (base, inherited) = (&config.search_limits, &config.inherited_limits);
+                let rules = config.limits.iter();
+                rules.map(|rule| rule.text(schema, base, inherited)).collect()
             },
         }),
     Setting::new(Inherited, &["schemadn"], &["olcSchemaDN"])
@@ -132,23 +139,24 @@ pub(super) const ROWS: &[Setting] = &[
         .obeyed(database_field!(last_modified)),
     Setting::new(Database, &["lastbind"], &["olcLastBind"])
         .takes("on|off", "FALSE")
-        .does("Records the time of each successful bind in pwdLastSuccess. Only `off` is built.")
+        .does("Records the time of each successful bind in pwdLastSuccess of the entry.")
         .since("2.5")
-        .like(&["off"])
-        .obeyed(Handler::Database {
-            set: |_, statement| if bool::parse(statement)? { Err("is not built yet".to_owned()) } else { Ok(()) },
-            get: |_, _| false.text(),
-        }),
-    Setting::new(Database, &["lastbind-precision"], &["olcLastBindPrecision"])
+        .like(&["on"])
+        .obeyed(database_field!(last_bind)),
+    Setting::new(Inherited, &["lastbind-precision"], &["olcLastBindPrecision"])
         .takes("<seconds>", "0")
-        .does("Sets how often pwdLastSuccess is written.")
+        .does(
+            "Is how old pwdLastSuccess must have become before it is written again: then most binds write nothing. 0 in a database: as in \
+             the global section.",
+        )
         .since("2.5")
-        .meaningless("lastbind is off"),
+        .like(&["60"])
+        .obeyed(database_field!(last_bind_precision_s)),
     Setting::new(Database, &["lastbind-send-assert"], &["olcLastBindSendAssert"])
         .takes("on|off", "FALSE")
         .does("Guards forwarded updates of pwdLastSuccess by an assertion.")
         .since("2.7")
-        .meaningless("lastbind is off"),
+        .meaningless("nothing is forwarded"),
     Setting::new(Database, &["maxDerefDepth"], &["olcMaxDerefDepth"])
         .takes("<depth>", "15")
         .does("Limits how many aliases are followed one after the other.")

@@ -90,6 +90,10 @@ pub struct DatabaseConfig {
     pub disabled: bool,
     /// `lastmod`.
     pub last_modified: bool,
+    /// `lastbind`.
+    pub last_bind: bool,
+    /// `lastbind-precision`; 0 in a database: the frontend's.
+    pub last_bind_precision_s: u32,
     /// `readonly`.
     pub read_only: bool,
     /// `monitoring`: whether cn=Monitor shows the store's figures.
@@ -106,6 +110,8 @@ pub struct DatabaseConfig {
     pub security: SecurityFactors,
     /// `sizelimit`, `timelimit`.
     pub search_limits: SearchLimits,
+    /// What the frontend had for [`DatabaseConfig::search_limits`] when the database began.
+    pub(crate) inherited_limits: SearchLimits,
     /// `limits`, in order.
     pub limits: Vec<LimitsRule>,
     /// `access`, in order. The frontend's rules follow a database's own.
@@ -157,6 +163,8 @@ impl DatabaseConfig {
             hidden: false,
             disabled: false,
             last_modified: true,
+            last_bind: false,
+            last_bind_precision_s: 0,
             read_only: false,
             monitoring: true,
             add_content_acl: false,
@@ -165,6 +173,7 @@ impl DatabaseConfig {
             require: Require::default(),
             security: SecurityFactors::default(),
             search_limits: SearchLimits::default(),
+            inherited_limits: SearchLimits::default(),
             limits: Vec::new(),
             access: Vec::new(),
             schema_dn: None,
@@ -193,6 +202,7 @@ impl DatabaseConfig {
             require: frontend.require,
             security: frontend.security,
             search_limits: frontend.search_limits.clone(),
+            inherited_limits: frontend.search_limits.clone(),
             directory: match kind {
                 // slapd has no default for it.
                 DatabaseKind::Ldif => PathBuf::new(),
@@ -205,6 +215,7 @@ impl DatabaseConfig {
     /// What the frontend forbids is forbidden in every database, wherever in the file it was said; a database cannot take it back.
     pub(crate) fn restrict_as(&mut self, frontend: &Self) {
         self.read_only |= frontend.read_only;
+        self.require = self.require.with(frontend.require);
         let Restrict { operations, extended } = &frontend.restrict;
         self.restrict.operations = self.restrict.operations.with(*operations);
         self.restrict.extended.extend_from_slice(extended);

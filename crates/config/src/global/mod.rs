@@ -9,6 +9,7 @@ mod obsolete;
 mod sasl;
 mod schema;
 mod server_id;
+mod sources;
 mod tls;
 
 use core::net::SocketAddr;
@@ -20,6 +21,7 @@ pub use features::{Allow, Disallow, MAX_FILTER_DEPTH};
 pub use log::{LogFileFormat, LogRotation};
 pub use sasl::{AuthzPolicy, AuthzRegexp, ChannelBinding, SaslConfig, SecurityFlags, SecurityProperties};
 pub use server_id::ServerId;
+pub use sources::{BindFailureLimit, Network};
 pub use tls::{CrlCheck, ProtocolVersion, TlsConfig, VerifyClient};
 
 use crate::{
@@ -43,6 +45,12 @@ pub struct GlobalConfig {
     pub max_pending: u32,
     /// `conn_max_pending_auth`: on an authenticated one.
     pub max_pending_authenticated: u32,
+    /// `connection-limit`: connections from one address; 0: any number.
+    pub connection_limit: u32,
+    /// `bind-failure-limit`.
+    pub bind_failure_limit: Option<BindFailureLimit>,
+    /// `proxy-trusted`; empty: everybody.
+    pub proxy_trusted: Vec<Network>,
     /// `defaultsearchbase`.
     pub default_search_base: Option<Dn>,
     /// `gentlehup`.
@@ -106,6 +114,9 @@ impl Default for GlobalConfig {
             pid_file: None,
             max_pending: 100,
             max_pending_authenticated: 1000,
+            connection_limit: 0,
+            bind_failure_limit: None,
+            proxy_trusted: Vec::new(),
             default_search_base: None,
             gentle_hup: false,
             idle_timeout_s: 0,
@@ -143,6 +154,7 @@ pub(crate) const ROWS: &[&[Setting]] = &[
     metrics::ROWS,
     features::ROWS,
     network::ROWS,
+    sources::ROWS,
     schema::ROWS,
     server_id::ROWS,
     sasl::ROWS,

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use ironbark_model::schema::Source;
 
-use super::{HardLimit, LimitsRule, LimitsSelector, PageTotal, SearchLimits, UncheckedLimit};
+use super::{HardLimit, LimitsRule, LimitsSelector, PageSize, PageTotal, SearchLimits, UncheckedLimit};
 use crate::{Statement, test_schema};
 
 fn parse(words: &[&str]) -> Result<(LimitsRule, String), String> {
@@ -24,7 +24,7 @@ fn parse(words: &[&str]) -> Result<(LimitsRule, String), String> {
         notices: &notices,
     };
     let rule = LimitsRule::parse(&statement, &SearchLimits::default())?;
-    let text = rule.text(&schema, &SearchLimits::default());
+    let text = rule.text(&schema, &SearchLimits::default(), &SearchLimits::default());
     Ok((rule, text))
 }
 
@@ -37,11 +37,11 @@ fn selectors_are_read_and_printed() {
         ("dn=*", "*"),
         ("dn.regex=.*", "*"),
         ("dn.anonymous=x", "anonymous"),
-        ("cn=a,dc=b", "dn.exact=\"cn=a,dc=b\""),
-        ("dn=cn=a,dc=b", "dn.exact=\"cn=a,dc=b\""),
-        ("dn.self.base=dc=b", "dn.exact=\"dc=b\""),
+        ("cn=a,dc=b", "dn.base=\"cn=a,dc=b\""),
+        ("dn=cn=a,dc=b", "dn.base=\"cn=a,dc=b\""),
+        ("dn.self.base=dc=b", "dn.base=\"dc=b\""),
         ("dn.this.subtree=dc=b", "dn.this.subtree=\"dc=b\""),
-        ("dn.this=dc=b", "dn.this.exact=\"dc=b\""),
+        ("dn.this=dc=b", "dn.this.base=\"dc=b\""),
         ("dn.one=dc=b", "dn.onelevel=\"dc=b\""),
         ("dn.children=dc=b", "dn.children=\"dc=b\""),
         ("dn.regex=^cn=[^,]+,dc=b$", "dn.regex=\"^cn=[^,]+,dc=b$\""),
@@ -53,7 +53,7 @@ fn selectors_are_read_and_printed() {
     ];
     for (selector, printed) in cases {
         let (_, text) = parse(&[selector, "size=7"]).unwrap_or_else(|error| panic!("{selector}: {error}"));
-        assert_eq!(text, format!("{printed} size.soft=7"), "{selector}");
+        assert_eq!(text, format!("{printed} size=7"), "{selector}");
     }
 }
 
@@ -82,7 +82,7 @@ fn limit_words_change_what_the_database_has() {
     assert_eq!(rule.limits, expected);
     assert_eq!(
         text,
-        "users size.soft=4  size.hard=8  size.unchecked=100  size.pr=noEstimate  size.prtotal=disabled  time.soft=unlimited"
+        "users size.soft=4  size.hard=8  size.unchecked=100  size.pr=noEstimate  size.prtotal=disabled  time=unlimited"
     );
 }
 
@@ -102,7 +102,7 @@ fn a_hard_limit_is_never_below_the_soft_one() {
     );
     assert_eq!(
         parse(&["*", "size.prtotal=5", "size.pr=9"]).unwrap().0.limits.page_size,
-        Some(5)
+        PageSize::At(5)
     );
 }
 
@@ -124,7 +124,21 @@ fn malformed_lines_are_refused_with_the_word() {
         ),
         (&["dn.expand=x", "size=1"], "unknown DN modifier \"expand\""),
         (&["dn.selfish=x", "size=1"], "unknown DN modifier \"selfish\""),
-        (&["dn.regex=(", "size=1"], "invalid regular expression \"(\""),
+        (
+            &["dn.regex=(", "size=1"],
+            "invalid regular expression \"(\": unmatched ( or \\(",
+        ),
+        (&["dn.users=x", "size=1"], "unknown DN modifier \"users\""),
+        (
+            &["dn.this.anonymous", "size=1"],
+            "unknown DN modifier \"this.anonymous\"",
+        ),
+        (&["dn.base", "size=1"], "missing '='"),
+        (&["users", "size=0x10"], "unknown limit values \"size=0x10\""),
+        (
+            &["groups=cn=g", "size=1"],
+            "missing '=' in \"group[/objectClass[/attributeType]]=<pattern>\"",
+        ),
         (&["dn=nonsense", "size=1"], "invalid DN \"nonsense\""),
         (
             &["group/nothing=cn=g", "size=1"],
@@ -134,4 +148,35 @@ fn malformed_lines_are_refused_with_the_word() {
     for (words, expected) in cases {
         assert_eq!(parse(words).unwrap_err(), *expected, "{words:?}");
     }
+}
+
+#[test]
+fn what_a_line_takes_from_its_database_is_said_where_it_would_be_lost() {
+    let schema = test_schema::schema();
+    let inherited = SearchLimits {
+        size_soft: Some(100),
+        size_hard: HardLimit::At(200),
+        unchecked: UncheckedLimit::At(50),
+        ..SearchLimits::default()
+    };
+    let rule = |limits| LimitsRule {
+        selector: LimitsSelector::Users,
+        limits,
+    };
+    let text = |limits: SearchLimits| rule(limits).text(&schema, &inherited, &inherited);
+    assert_eq!(text(inherited.clone()), "users size.hard=200  size.unchecked=50");
+    let soft = SearchLimits {
+        size_hard: HardLimit::Soft,
+        unchecked: UncheckedLimit::Unlimited,
+        ..inherited.clone()
+    };
+    assert_eq!(text(soft.clone()), "users size=100  size.unchecked=unlimited");
+    assert_eq!(soft.size_text(&inherited), "100 size.unchecked=unlimited");
+    let default = SearchLimits::default();
+    assert_eq!(default.size_text(&inherited), "size=500 size.unchecked=unlimited");
+    assert_eq!(default.size_text(&default), "500");
+    assert_eq!(
+        inherited.size_text(&default),
+        "size.soft=100 size.hard=200 size.unchecked=50"
+    );
 }

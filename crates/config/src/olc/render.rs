@@ -224,11 +224,7 @@ fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configurati
             let is_inherited = settings.kind != DatabaseKind::Frontend
                 && matches!(row.attributes, ["olcSizeLimit" | "olcTimeLimit"])
                 && found == get(&configuration.frontend, schema);
-            if is_inherited {
-                Vec::new()
-            } else {
-                without_inherited(settings, row, found, configuration)
-            }
+            if is_inherited { Vec::new() } else { found }
         }
         Fate::Obeyed(Handler::Global { get, .. }) => get(&configuration.global, schema),
         Fate::Meaningless(_) => {
@@ -248,19 +244,6 @@ fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configurati
         node.children.push(overlay(schema, number, settings));
     }
     node
-}
-
-/// `require` of a database takes back what the frontend asks for by `none`.
-fn without_inherited(
-    settings: &DatabaseConfig,
-    row: &Setting,
-    mut found: Vec<String>,
-    configuration: &Configuration,
-) -> Vec<String> {
-    if row.attributes == ["olcRequires"] && !settings.require.contains(configuration.frontend.require) {
-        found.insert(0, "none".to_owned());
-    }
-    found
 }
 
 fn overlay(schema: &Schema, number: usize, settings: &OverlayConfig) -> Node {

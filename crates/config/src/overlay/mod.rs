@@ -2,6 +2,7 @@
 
 mod auditlog;
 mod memberof;
+mod ppolicy;
 mod refint;
 mod sssvlv;
 mod unique;
@@ -10,6 +11,7 @@ use ironbark_model::{Schema, schema::Source};
 
 pub use auditlog::AuditlogConfig;
 pub use memberof::{Dangling, MemberofConfig};
+pub use ppolicy::{PolicyGroup, PolicyRule, PpolicyConfig};
 pub use refint::RefintConfig;
 pub use sssvlv::SssvlvConfig;
 pub use unique::{UniqueConfig, UniqueDomain, UniqueUri};
@@ -31,6 +33,8 @@ pub enum OverlayKind {
     Unique,
     /// slapo-sssvlv(5).
     Sssvlv,
+    /// slapo-ppolicy(5).
+    Ppolicy,
 }
 
 impl OverlayKind {
@@ -42,13 +46,14 @@ impl OverlayKind {
             Self::Refint => "refint",
             Self::Unique => "unique",
             Self::Sssvlv => "sssvlv",
+            Self::Ppolicy => "ppolicy",
         }
     }
 
     /// Whether a database has it once at most.
     pub const fn is_single(self) -> bool {
         match self {
-            Self::Auditlog | Self::Unique | Self::Sssvlv => true,
+            Self::Auditlog | Self::Unique | Self::Sssvlv | Self::Ppolicy => true,
             Self::Memberof | Self::Refint => false,
         }
     }
@@ -79,6 +84,8 @@ pub enum OverlaySettings {
     Unique(UniqueConfig),
     /// slapo-sssvlv(5).
     Sssvlv(SssvlvConfig),
+    /// slapo-ppolicy(5).
+    Ppolicy(PpolicyConfig),
 }
 
 impl OverlayConfig {
@@ -90,6 +97,7 @@ impl OverlayConfig {
             OverlayKind::Refint => OverlaySettings::Refint(RefintConfig::default()),
             OverlayKind::Unique => OverlaySettings::Unique(UniqueConfig::default()),
             OverlayKind::Sssvlv => OverlaySettings::Sssvlv(SssvlvConfig::default()),
+            OverlayKind::Ppolicy => OverlaySettings::Ppolicy(PpolicyConfig::default()),
         };
         Self {
             location,
@@ -106,6 +114,7 @@ impl OverlayConfig {
             OverlaySettings::Refint(_) => OverlayKind::Refint,
             OverlaySettings::Unique(_) => OverlayKind::Unique,
             OverlaySettings::Sssvlv(_) => OverlayKind::Sssvlv,
+            OverlaySettings::Ppolicy(_) => OverlayKind::Ppolicy,
         }
     }
 
@@ -113,7 +122,10 @@ impl OverlayConfig {
     fn looked_up(&self) -> Vec<String> {
         match &self.settings {
             OverlaySettings::Memberof(settings) if settings.check_added => vec![settings.member_attribute.clone()],
-            OverlaySettings::Memberof(_) | OverlaySettings::Auditlog(_) | OverlaySettings::Sssvlv(_) => Vec::new(),
+            OverlaySettings::Memberof(_)
+            | OverlaySettings::Auditlog(_)
+            | OverlaySettings::Sssvlv(_)
+            | OverlaySettings::Ppolicy(_) => Vec::new(),
             OverlaySettings::Refint(settings) => settings.attributes.clone(),
             OverlaySettings::Unique(settings) => settings.unique_attributes(),
         }
@@ -143,7 +155,14 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
                     "overlay sssvlv: the virtual list view control is not built yet".to_owned(),
                 ));
             }
-            (DatabaseKind::Null, OverlayKind::Memberof | OverlayKind::Refint | OverlayKind::Unique) => {
+            (_, OverlayKind::Ppolicy) if database.kind == DatabaseKind::Frontend => {
+                let reason = "slapo-ppolicy cannot be global".to_owned();
+                return Err(ConfigError::refused(&overlay.location, reason));
+            }
+            (
+                DatabaseKind::Null,
+                OverlayKind::Memberof | OverlayKind::Refint | OverlayKind::Unique | OverlayKind::Ppolicy,
+            ) => {
                 let kind = overlay.kind().name();
                 notices.push(notice(format!(
                     "overlay {kind}: a null database has no entries that it could act on"
@@ -195,7 +214,14 @@ pub fn is_indexed(database: &DatabaseConfig, schema: &Schema, name: &str, kinds:
 }
 
 /// All rows of overlays.
-pub(crate) const ROWS: &[&[Setting]] = &[memberof::ROWS, auditlog::ROWS, refint::ROWS, unique::ROWS, sssvlv::ROWS];
+pub(crate) const ROWS: &[&[Setting]] = &[
+    memberof::ROWS,
+    auditlog::ROWS,
+    refint::ROWS,
+    unique::ROWS,
+    sssvlv::ROWS,
+    ppolicy::ROWS,
+];
 
 #[cfg(test)]
 mod tests;

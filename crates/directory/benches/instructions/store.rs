@@ -61,7 +61,7 @@ fn encode(view: View<'_>, accounts: &Accounts, ids: &[EntryId]) {
         out.clear();
         let mut writer = SearchEntryWriter::begin(&mut out, id, accounts.all[number].dn.as_bytes());
         records[number]
-            .append_attributes(writer.attributes(), &mut answers, USER_ATTRIBUTES, |_| false, |_| true)
+            .append_attributes(writer.attributes(), &mut answers, USER_ATTRIBUTES, |_| false)
             .expect("readable");
         writer.finish(&[]);
         assert!(out.len() > 1_500, "a whole account");

@@ -23,7 +23,7 @@ use ironbark_model::{
 
 use super::{
     Source, Subject, Target,
-    decisions::{Kind, Standing},
+    decisions::{Kind, Known, Standing},
     rules::{Clause, CompiledValue, Condition, Dependence, Question, QuestionNumber, Rule, Rules},
 };
 use crate::Configuration;
@@ -48,6 +48,8 @@ pub(crate) struct Check<'a> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decision {
     pub(crate) privileges: Privileges,
+    /// What had been gathered when the rules ended: nothing of it is granted.
+    left: Privileges,
     /// The rule, by its place among the compiled ones, and the number of its clause from 1 on; 0 for the implicit one.
     pub(crate) by: Option<(usize, usize)>,
     /// Whether another value of the attribute, or another entry of the same kind, may be decided about differently.
@@ -121,32 +123,52 @@ impl<'a> Check<'a> {
         let Some(place) = kind.place(target) else {
             return self.decide(target).privileges;
         };
-        if let Some(known) = kind.known(place) {
-            return known.unwrap_or_else(|| self.decide(target).privileges);
+        match kind.known(place) {
+            Known::All(privileges) => return privileges,
+            Known::Single => return self.decide(target).privileges,
+            Known::Nothing => {}
         }
         let decision = self.decide(target);
-        kind.remember(place, (!decision.is_single).then_some(decision.privileges));
+        let known = if decision.is_single {
+            Known::Single
+        } else {
+            Known::All(decision.privileges)
+        };
+        kind.remember(place, known);
         decision.privileges
     }
 
     /// Whether all values of an attribute have the privileges, none has, or each has to be asked about.
     pub(crate) fn permits_all(&self, attribute: &AttributeDescription, privileges: Privileges) -> Option<bool> {
-        let target = Target::Attribute(attribute, None);
-        let granted = self.granted(target).contains(privileges);
-        if granted && self.is_decided_by_value(attribute) {
-            None
-        } else {
-            Some(granted)
+        match self.known_of(attribute) {
+            Known::All(granted) => Some(granted.contains(privileges)),
+            Known::Single | Known::Nothing => None,
         }
+    }
+
+    /// What holds for an attribute whatever the value; found out, and remembered, if need be.
+    fn known_of(&self, attribute: &AttributeDescription) -> Known {
+        let target = Target::Attribute(attribute, None);
+        let place = self.kind.as_ref().and_then(|kind| Some((kind, kind.place(target)?)));
+        let known = place.map_or(Known::Nothing, |(kind, place)| kind.known(place));
+        if known != Known::Nothing {
+            return known;
+        }
+        let decision = self.decide(target);
+        let known = if decision.is_single {
+            Known::Single
+        } else {
+            Known::All(decision.privileges)
+        };
+        if let Some((kind, place)) = place {
+            kind.remember(place, known);
+        }
+        known
     }
 
     /// Whether the privileges on an attribute depend on which value it is about.
     pub(super) fn is_decided_by_value(&self, attribute: &AttributeDescription) -> bool {
-        let target = Target::Attribute(attribute, None);
-        match self.kind.as_ref().and_then(|kind| kind.known(kind.place(target)?)) {
-            Some(known) => known.is_none(),
-            None => self.decide(target).is_single,
-        }
+        self.known_of(attribute) == Known::Single
     }
 
     /// The decision and what it came from.
@@ -156,7 +178,7 @@ impl<'a> Check<'a> {
             decision.privileges = AccessLevel::Read.privileges();
             return decision;
         }
-        for (place, rule) in self.rules.rules.iter().enumerate() {
+        for (place, rule) in self.rules.all.iter().enumerate() {
             let Some(matched) = self.is_about(rule, target, &mut decision.is_single) else {
                 continue;
             };
@@ -167,9 +189,16 @@ impl<'a> Check<'a> {
         }
         Decision {
             privileges: Privileges::default(),
+            left: decision.privileges,
             by: None,
             is_single: decision.is_single,
         }
+    }
+
+    /// Whether privileges are granted, or were when the last rule said `break`: slapd asks so if it may tell that a base object exists.
+    pub(super) fn permits_or_left(&self, target: Target<'_>, privileges: Privileges) -> bool {
+        let decision = self.decide(target);
+        decision.privileges.with(decision.left).contains(privileges)
     }
 
     /// Runs through the clauses of a rule that is about the target.
@@ -211,7 +240,7 @@ impl<'a> Check<'a> {
         }
         clause.who.iter().all(|condition| {
             // A value that is the requester's own name need not be listed yet.
-            (own.is_some() && self.is_dn_attribute_of(condition, clause.grant.self_only))
+            (own.is_some() && super::who::is_dn_attribute_of(condition, clause.grant.self_only))
                 || self.holds(condition, matched, value, is_single)
         })
     }
@@ -234,7 +263,7 @@ impl<'a> Check<'a> {
         if known & bit != 0 {
             return yes & bit != 0;
         }
-        let rule = |at: usize| self.rules.rules.get(at);
+        let rule = |at: usize| self.rules.all.get(at);
         let answer = match self.rules.questions.get(number) {
             None => false,
             Some(Question::Name(at)) => {
@@ -327,17 +356,15 @@ impl<'a> Check<'a> {
     fn matched_value(&self, pattern: &CompiledValue, value: Value<'_>) -> Option<Matched> {
         let schema = &*self.configuration.schema;
         let text = value.normalized(schema)?;
+        let own = value
+            .description()
+            .and_then(|description| schema.attribute_type(description.attribute_type).equality);
         let mut matched = Matched::NOTHING;
         match pattern {
-            CompiledValue::Exact {
-                rule,
-                assertion,
-                normalized,
-            } => {
-                let is_equal = match value {
-                    Value::Plain(_, plain) => rule.matches(schema, plain, assertion),
-                    _ => text == *normalized,
-                };
+            CompiledValue::Exact { rule, normalized } => {
+                // As in slapd, by another rule than the attribute's own the normal forms are compared as they are.
+                let own = own.filter(|_| rule.is_none());
+                let is_equal = own.map_or(text == *normalized, |own| own.matches(schema, &text, normalized));
                 is_equal.then_some(())?;
             }
             CompiledValue::Pattern(ValuePattern::Regex(regex)) => matched.value = regex.find(&text)?,

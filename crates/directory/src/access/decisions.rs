@@ -82,23 +82,32 @@ impl Kind {
         }
     }
 
-    /// `None`: nothing is known; `Some(None)`: each value has to be looked at.
-    pub(super) fn known(&self, place: usize) -> Option<Option<Privileges>> {
-        let held = self.places.get(place)?.get();
-        match held {
-            UNKNOWN => None,
-            SINGLE => Some(None),
-            held => Some(Some(Privileges(u32::from(held >> SHIFT)))),
+    pub(super) fn known(&self, place: usize) -> Known {
+        match self.places.get(place).map(Cell::get) {
+            None | Some(UNKNOWN) => Known::Nothing,
+            Some(SINGLE) => Known::Single,
+            Some(held) => Known::All(Privileges(u32::from(held >> SHIFT))),
         }
     }
 
-    pub(super) fn remember(&self, place: usize, decision: Option<Privileges>) {
-        if let Some(cell) = self.places.get(place) {
-            let known =
-                |privileges: Privileges| u16::try_from(privileges.0 << SHIFT).map_or(SINGLE, |bits| bits | KNOWN);
-            cell.set(decision.map_or(SINGLE, known));
-        }
+    pub(super) fn remember(&self, place: usize, known: Known) {
+        let Some(cell) = self.places.get(place) else { return };
+        cell.set(match known {
+            Known::Nothing => UNKNOWN,
+            Known::Single => SINGLE,
+            Known::All(privileges) => u16::try_from(privileges.0 << SHIFT).map_or(SINGLE, |bits| bits | KNOWN),
+        });
     }
+}
+
+/// What is known of an attribute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Known {
+    Nothing,
+    /// Each value, or each entry, has to be looked at.
+    Single,
+    /// The privileges on all values.
+    All(Privileges),
 }
 
 /// What tells subjects apart.
@@ -141,9 +150,12 @@ impl Standings {
         context: &Context,
         origin: &crate::operation::Origin,
     ) -> Option<Rc<Standing>> {
-        let subject = Subject::of(origin, context);
         let rules = configuration.rules_of(context);
-        if subject.is_root || rules.is_empty() {
+        if rules.is_empty() {
+            return None;
+        }
+        let subject = Subject::of(origin, context);
+        if subject.is_root {
             return None;
         }
         if !self

@@ -2,7 +2,7 @@
 
 use ironbark_config::access::NameScope;
 use ironbark_model::{
-    AttributeDescription, CompiledFilter, Dn, Filter, Schema, Truth,
+    AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth,
     entry::EntrySource,
     ldap_url::{LdapUrl, UrlScope},
     schema::ClassNumber,
@@ -15,19 +15,36 @@ use super::{
     set::World,
     who::{holds_names, normal_values},
 };
+use crate::Configuration;
 
 /// Entries that one URL of a set may find.
 const MAX_FOUND: usize = 10_000;
 /// Nesting of filters in URLs.
 const FILTER_DEPTH: usize = 100;
 
-impl Check<'_> {
+/// What somebody is, by what other entries say.
+pub(crate) struct Lookup<'a> {
+    configuration: &'a Configuration,
+    /// Who.
+    dn: &'a Dn,
+    /// An entry that has not been stored yet.
+    at_hand: Option<&'a Entry>,
+}
+
+impl<'a> Lookup<'a> {
+    /// What is stored about somebody.
+    pub(crate) fn new(configuration: &'a Configuration, dn: &'a Dn) -> Self {
+        Self {
+            configuration,
+            dn,
+            at_hand: None,
+        }
+    }
+
     /// Gives an entry to `read`: the one at hand, or one that is stored.
     fn with_entry<R>(&self, name: &Dn, read: impl FnOnce(Source<'_>) -> R) -> Option<R> {
-        if let Source::Memory(entry) = self.source
-            && entry.dn == *name
-        {
-            return Some(read(self.source));
+        if let Some(entry) = self.at_hand.filter(|entry| entry.dn == *name) {
+            return Some(read(Source::Memory(entry)));
         }
         let database = self.configuration.context_of(name)?.database()?;
         let snapshot = database.snapshot().ok()?;
@@ -40,7 +57,7 @@ impl Check<'_> {
     }
 
     /// Whether the group entry, of the class, names the subject in the attribute.
-    pub(super) fn is_member(&self, class: ClassNumber, attribute: &AttributeDescription, group: &Dn) -> bool {
+    pub(crate) fn is_member(&self, class: ClassNumber, attribute: &AttributeDescription, group: &Dn) -> bool {
         let schema = &*self.configuration.schema;
         let is_static = holds_names(schema, attribute);
         let found = self.with_entry(group, |source| {
@@ -53,7 +70,7 @@ impl Check<'_> {
                 return (false, Vec::new());
             }
             if is_static {
-                let name = self.subject.dn.normalized();
+                let name = self.dn.normalized();
                 let is_named = match source {
                     Source::Record(record, _) => record
                         .values(attribute)
@@ -83,14 +100,28 @@ impl Check<'_> {
             Some(UrlScope::Subtree) => NameScope::Subtree,
             Some(UrlScope::Children) => NameScope::Children,
         };
-        if !scope.holds(&base, self.subject.dn) {
+        if !scope.holds(&base, self.dn) {
             return false;
         }
         let Some(filter) = compiled(schema, url.filter.as_deref()) else {
             return false;
         };
-        let is_found = self.with_entry(self.subject.dn, |source| evaluate(schema, &filter, source));
+        let is_found = self.with_entry(self.dn, |source| evaluate(schema, &filter, source));
         is_found.unwrap_or_default()
+    }
+}
+
+impl Check<'_> {
+    /// What other entries say of the subject.
+    pub(super) fn lookup(&self) -> Lookup<'_> {
+        Lookup {
+            configuration: self.configuration,
+            dn: self.subject.dn,
+            at_hand: match self.source {
+                Source::Memory(entry) => Some(entry),
+                Source::Record(..) => None,
+            },
+        }
     }
 
     /// Values of an attribute of the entries that a URL finds, and of the attributes that it names.
@@ -220,8 +251,8 @@ impl World for Check<'_> {
         self.dn().normalized().to_vec()
     }
 
-    fn user(&self) -> Vec<u8> {
-        self.subject.dn.normalized().to_vec()
+    fn user(&self) -> Option<Vec<u8>> {
+        (!self.subject.is_anonymous()).then(|| self.subject.dn.normalized().to_vec())
     }
 
     fn values(&self, name: &[u8], attribute: &str) -> Option<Vec<Vec<u8>>> {
@@ -237,7 +268,8 @@ impl World for Check<'_> {
         if is_entry_dn(schema, &attribute) {
             return Some(vec![dn.normalized().to_vec()]);
         }
-        self.with_entry(&dn, |source| normalized_values(schema, source, &attribute))
+        self.lookup()
+            .with_entry(&dn, |source| normalized_values(schema, source, &attribute))
     }
 
     fn ancestor(&self, name: &[u8], levels: usize) -> Vec<u8> {

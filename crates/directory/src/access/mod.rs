@@ -22,12 +22,13 @@ use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, ResultCode
 use ironbark_store::{EntryId, Record, View};
 
 pub use self::{
-    appraise::{Appraisal, Granted},
+    appraise::{Appraisal, Asker, Granted},
     subject::Subject,
 };
 pub(crate) use self::{
     check::Check,
     decisions::{Standing, Standings},
+    lookup::Lookup,
     rules::Rules,
     subject::RequestKind,
 };
@@ -207,6 +208,12 @@ impl<'a> WriteCheck<'a> {
     fn new(context: &'a Context, configuration: &'a Configuration, subject: Subject<'a>, source: Source<'a>) -> Self {
         let rules = configuration.rules_of(context);
         Self((!subject.is_root).then(|| Check::new(configuration, rules, subject, source)))
+    }
+
+    /// Whether the base object of a search may be told of although it may not be searched.
+    pub(crate) fn discloses_base(&self) -> bool {
+        let check = self.0.as_ref();
+        check.is_none_or(|check| check.permits_or_left(Target::Entry, Privileges::DISCLOSE))
     }
 
     /// Whether all of `privileges` are granted.

@@ -17,7 +17,7 @@ use super::set::Program;
 /// All rules that decide about entries of a naming context, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Rules {
-    pub(super) rules: Vec<Rule>,
+    pub(super) all: Vec<Rule>,
     /// Questions about an entry whose answers, together, decide. Each has a number.
     pub(super) questions: Vec<Question>,
     /// Whether groups or sets are looked up: a decision is good until something is written.
@@ -57,10 +57,9 @@ pub(super) struct Rule {
 /// `val=`.
 #[derive(Debug)]
 pub(super) enum CompiledValue {
-    /// A rule, and what it makes of the value.
+    /// A rule other than the attribute's own, and what it, or that one, makes of the value.
     Exact {
-        rule: &'static MatchingRule,
-        assertion: Vec<u8>,
+        rule: Option<&'static MatchingRule>,
         normalized: Vec<u8>,
     },
     Pattern(ValuePattern),
@@ -116,7 +115,7 @@ impl Rules {
     /// No rule at all.
     pub(crate) fn none() -> &'static Self {
         static NONE: Rules = Rules {
-            rules: Vec::new(),
+            all: Vec::new(),
             questions: Vec::new(),
             uses_data: false,
             uses_peer: false,
@@ -127,11 +126,11 @@ impl Rules {
 
     /// Whether nobody wrote a rule.
     pub(crate) fn is_empty(&self) -> bool {
-        self.rules.is_empty()
+        self.all.is_empty()
     }
 
     fn add(&mut self, schema: &Schema, rule: &AccessRule) -> Result<(), String> {
-        let number = self.rules.len();
+        let number = self.all.len();
         let what = &rule.what;
         let dn = what
             .dn
@@ -170,7 +169,7 @@ impl Rules {
                 control: clause.control,
             });
         }
-        self.rules.push(Rule {
+        self.all.push(Rule {
             dn,
             filter,
             attributes: what.attributes.clone(),
@@ -256,15 +255,17 @@ fn compile_value(schema: &Schema, value: &ValuePattern, attributes: &[AttributeT
     let [AttributeTarget::Attribute(description)] = attributes else {
         return None;
     };
-    let rule = match rule {
-        Some(name) => ironbark_model::matching::find(name.as_bytes())?,
-        None => schema.attribute_type(description.attribute_type).equality?,
-    };
+    let own = schema.attribute_type(description.attribute_type).equality;
+    let other = rule
+        .as_ref()
+        .map(|name| ironbark_model::matching::find(name.as_bytes()));
     let mut normalized = Vec::new();
-    (rule.normalize_assertion)(schema, text.as_bytes(), &mut normalized).ok()?;
+    let used = other.unwrap_or(own)?;
+    (used.normalize_assertion)(schema, text.as_bytes(), &mut normalized).ok()?;
     Some(CompiledValue::Exact {
-        rule,
-        assertion: text.as_bytes().to_vec(),
+        rule: other
+            .flatten()
+            .filter(|other| own.is_none_or(|own| !std::ptr::eq(*other, own))),
         normalized,
     })
 }

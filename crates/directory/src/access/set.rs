@@ -27,8 +27,8 @@ enum Step {
 pub(super) trait World {
     /// Name of the entry, normal form.
     fn this(&self) -> Vec<u8>;
-    /// Name of the requester, normal form.
-    fn user(&self) -> Vec<u8>;
+    /// Name of the requester, normal form; for nobody a set with `user` holds not.
+    fn user(&self) -> Option<Vec<u8>>;
     /// Normal forms of the values of an attribute of the entry of this name, or of the entries that a URL finds.
     fn values(&self, name: &[u8], attribute: &str) -> Option<Vec<Vec<u8>>>;
     /// A name without its `levels` first RDNs.
@@ -192,7 +192,7 @@ fn evaluate(steps: &[Step], world: &impl World) -> Option<Set> {
         let set = match step {
             Step::Literal(text) => vec![text.clone()],
             Step::This => vec![world.this()],
-            Step::User => vec![world.user()],
+            Step::User => vec![world.user()?],
             Step::Attribute(name, is_closure) => {
                 if !world.is_attribute(name) {
                     return None;
@@ -278,8 +278,8 @@ mod tests {
         fn this(&self) -> Vec<u8> {
             b"cn=g1,o=x".to_vec()
         }
-        fn user(&self) -> Vec<u8> {
-            b"cn=b,o=x".to_vec()
+        fn user(&self) -> Option<Vec<u8>> {
+            Some(b"cn=b,o=x".to_vec())
         }
         fn values(&self, name: &[u8], attribute: &str) -> Option<Vec<Vec<u8>>> {
             let members: &[&[u8]] = match (name, attribute) {

@@ -28,22 +28,7 @@ impl Check<'_> {
                 } else {
                     self.subject.dn
                 };
-                match is {
-                    NameCondition::Anyone => true,
-                    NameCondition::Anonymous => name.is_root(),
-                    NameCondition::Users => !name.is_root(),
-                    NameCondition::SelfEntry(level) => self.is_self(name, *level),
-                    NameCondition::Dn(wanted) => !name.is_root() && wanted.scope.holds(&wanted.dn, name),
-                    NameCondition::Expanded(scope, template) => {
-                        let wanted = self.expanded(template, matched, text().as_deref());
-                        let wanted = wanted.and_then(|text| Dn::parse(schema, &text).ok());
-                        wanted.is_some_and(|dn| scope.holds(&dn, name))
-                    }
-                    NameCondition::Regex(regex) => {
-                        let (names, values) = matched.submatches(self.dn(), None);
-                        regex_holds(regex, (names, values), name.normalized())
-                    }
-                }
+                self.is_of_name(is, name, matched, value)
             }
             Who::DnAttribute { is_real, attribute } => {
                 let name = if *is_real {
@@ -60,11 +45,11 @@ impl Check<'_> {
             } => {
                 !self.subject.is_anonymous()
                     && match group {
-                        GroupName::Exact(dn) => self.is_member(*class, attribute, dn),
+                        GroupName::Exact(dn) => self.lookup().is_member(*class, attribute, dn),
                         GroupName::Expanded(template) => {
                             let name = self.expanded(template, matched, text().as_deref());
                             let name = name.and_then(|text| Dn::parse(schema, &text).ok());
-                            name.is_some_and(|dn| self.is_member(*class, attribute, &dn))
+                            name.is_some_and(|dn| self.lookup().is_member(*class, attribute, &dn))
                         }
                     }
             }
@@ -73,13 +58,13 @@ impl Check<'_> {
             Who::SocketUrl(pattern) => self.connection(|peer| &peer.listener_url, pattern, matched),
             // Host names are not looked up.
             Who::Domain { pattern, .. } => self.text_holds(pattern, matched, UNKNOWN_HOST),
-            Who::Set { template, .. } => match &condition.program {
-                Some(program) => program.holds(self),
-                None => {
+            Who::Set { template, .. } => condition.program.as_ref().map_or_else(
+                || {
                     let expression = self.expanded(template, matched, text().as_deref());
                     expression.is_some_and(|text| Program::parse(&text).holds(self))
-                }
-            },
+                },
+                |program| program.holds(self),
+            ),
             Who::Strength { factor, least } => {
                 let strength = self.subject.strength;
                 let held = match factor {
@@ -93,9 +78,25 @@ impl Check<'_> {
         }
     }
 
-    /// Whether a clause that is for the requester's own name needs no list of names.
-    pub(super) fn is_dn_attribute_of(&self, condition: &Condition, self_only: SelfOnly) -> bool {
-        matches!(condition.who, Who::DnAttribute { is_real, .. } if is_real == (self_only == SelfOnly::Real))
+    fn is_of_name(&self, is: &NameCondition, name: &Dn, matched: &Matched, value: Value<'_>) -> bool {
+        let schema = &*self.configuration.schema;
+        match is {
+            NameCondition::Anyone => true,
+            NameCondition::Anonymous => name.is_root(),
+            NameCondition::Users => !name.is_root(),
+            NameCondition::SelfEntry(level) => self.is_self(name, *level),
+            NameCondition::Dn(wanted) => !name.is_root() && wanted.scope.holds(&wanted.dn, name),
+            NameCondition::Expanded(scope, template) => {
+                let wanted = self.expanded(template, matched, value.normalized(schema).as_deref());
+                let wanted = wanted.and_then(|text| Dn::parse(schema, &text).ok());
+                wanted.is_some_and(|dn| scope.holds(&dn, name))
+            }
+            NameCondition::Regex(regex) => {
+                let (names, _) = matched.submatches(self.dn(), None);
+                // As in slapd, against its manual, nothing of the value can be had here: such a clause holds for nobody.
+                regex_holds(regex, (names, Submatches::default()), name.normalized())
+            }
+        }
     }
 
     fn expanded(&self, template: &Template, matched: &Matched, value: Option<&[u8]>) -> Option<Vec<u8>> {
@@ -171,6 +172,11 @@ impl Check<'_> {
             TextPattern::Regex(regex) => regex_holds(regex, matched.of_expressions(self.dn()), text.as_bytes()),
         }
     }
+}
+
+/// Whether a clause that is for the requester's own name needs no list of names.
+pub(super) fn is_dn_attribute_of(condition: &Condition, self_only: SelfOnly) -> bool {
+    matches!(condition.who, Who::DnAttribute { is_real, .. } if is_real == (self_only == SelfOnly::Real))
 }
 
 fn regex_holds(regex: &RegexTemplate, (names, values): (Submatches<'_>, Submatches<'_>), text: &[u8]) -> bool {

@@ -8,15 +8,20 @@ use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Record, View};
 use tokio::sync::oneshot;
 
-use super::{Origin, write_checks};
+use super::{
+    Origin,
+    bind_policy::{self, Exchange, Judgement},
+    write_checks,
+};
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
     access::{Subject, Target, WriteCheck},
+    bind_failures::Patience,
     dn_cache::{DnCache, Found},
     ended::{Outcome, ended, ended_elsewhere},
     password::{self, Cost},
     respond, sasl,
-    session::Identity,
+    session::{Identity, Restriction},
     worker::Scratch,
 };
 
@@ -32,6 +37,8 @@ pub(crate) fn start(
     session.stop_all();
     let negotiation = session.negotiation.take();
     session.identity = Arc::default();
+    session.restriction = Restriction::default();
+    refuse_impatiently(scratch.directory(), configuration, origin)?;
     let version = checked_version(configuration, request.version)?;
     let dn = write_checks::parse_dn(&configuration.schema, request.name)?;
     session.bound_version = Some(version);
@@ -58,17 +65,62 @@ pub(crate) fn start(
         anonymous(configuration, origin, &dn, password)?;
         return Ok(succeed(scratch, session, origin, Identity::default(), out));
     }
-    match check_name(scratch, configuration, origin, &dn, password)? {
-        Verdict::Accepted(identity) => {
+    let checked = check_name(scratch, configuration, origin, &dn, password);
+    let judging = bind_policy::judging(configuration, &dn);
+    if judging.is_some() {
+        session.restriction = Restriction::new();
+    }
+    let restriction = &session.restriction;
+    match (checked, judging) {
+        (Ok(Verdict::Accepted(identity)), Some(context)) => {
+            let judgement = Judgement::new(restriction, identity.dn, true, simple(Some(password)));
+            judgement.submit(configuration, origin, context)
+        }
+        (Err(error), Some(context)) if error.result_code == ResultCode::INVALID_CREDENTIALS => {
+            Judgement::new(restriction, dn, false, simple(None)).submit(configuration, origin, context)
+        }
+        (Ok(Verdict::Accepted(identity)), None) => {
             crate::log::bound(origin, identity.dn.pretty(), SIMPLE);
             Ok(succeed(scratch, session, origin, identity, out))
         }
-        Verdict::Slow(check) => submit(scratch.directory(), origin, check),
+        (Ok(Verdict::Slow(check)), judging) => {
+            let judged = judging.map(|context| {
+                let judgement = Judgement::new(restriction, check.dn.clone(), false, simple(Some(password)));
+                (judgement, Arc::clone(configuration), Arc::clone(context))
+            });
+            submit(scratch.directory(), origin, check, judged)
+        }
+        (Err(error), _) => Err(error),
     }
+}
+
+/// Refuses binds from where too many have failed (`bind-failure-limit`), before anything is looked at.
+fn refuse_impatiently(
+    directory: &Directory,
+    configuration: &Configuration,
+    origin: &Origin,
+) -> Result<(), OperationError> {
+    let limit = configuration.settings.bind_failure_limit.zip(origin.peer.address);
+    let Some((limit, address)) = limit else { return Ok(()) };
+    let failures = directory.bind_failures();
+    if failures.patience(limit, address, directory.monotonic_micros()) != Patience::None {
+        return Ok(());
+    }
+    failures.record_refused();
+    let text = "too many binds from this address have failed";
+    Err(OperationError::new(ResultCode::BUSY, text))
 }
 
 /// What the log calls a bind that is none of SASL's.
 const SIMPLE: &str = "SIMPLE";
+
+fn simple(password: Option<&[u8]>) -> Exchange {
+    Exchange {
+        mechanism: SIMPLE,
+        password: password.map(<[u8]>::to_vec),
+        server_credentials: None,
+    }
+}
 
 /// What is known of a name and password without long computation.
 enum Verdict {
@@ -270,7 +322,12 @@ fn succeed(
 }
 
 /// Verifies on the hashing pool, so that a slow hash never holds up a reactor.
-fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Result<Started, OperationError> {
+fn submit(
+    directory: &Arc<Directory>,
+    origin: &Origin,
+    check: SlowCheck,
+    judged: Option<(Judgement, Arc<Configuration>, Arc<Context>)>,
+) -> Result<Started, OperationError> {
     let (reply, receiver) = oneshot::channel();
     let origin = origin.clone();
     let for_pool = Arc::clone(directory);
@@ -279,36 +336,12 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Resu
             .stored
             .iter()
             .any(|stored| password::verify(stored, &check.presented));
-        let outcome = if accepted {
-            ResultCode::SUCCESS
-        } else {
-            ResultCode::INVALID_CREDENTIALS
-        };
-        let identity = accepted.then(|| {
-            Arc::new(Identity {
-                dn: check.dn,
-                ..Identity::default()
-            })
-        });
-        if let Some(identity) = &identity {
-            crate::log::bound(&origin, identity.dn.pretty(), SIMPLE);
+        if let Some((judgement, configuration, context)) = judged {
+            let judgement = judgement.verified(accepted);
+            return judgement.queue(&for_pool, &configuration, (&origin, &context), reply);
         }
-        let mut response = Vec::new();
-        respond::result(
-            &mut response,
-            origin.message_id,
-            Operation::Bind,
-            &OperationError::code(outcome),
-        );
-        ended_elsewhere(&for_pool, &origin, Outcome::new(Operation::Bind, outcome, ""));
         // The connection may be gone.
-        let _ = reply.send(Completion {
-            message_id: origin.message_id,
-            stop: origin.stop.clone(),
-            response,
-            identity,
-            negotiation: None,
-        });
+        let _ = reply.send(verified(&for_pool, &origin, check.dn, accepted));
     });
     if !accepted {
         return Err(OperationError::new(
@@ -320,4 +353,33 @@ fn submit(directory: &Arc<Directory>, origin: &Origin, check: SlowCheck) -> Resu
         receiver,
         blocks_connection: true,
     }))
+}
+
+/// The end of a bind whose password was verified on the pool.
+fn verified(directory: &Directory, origin: &Origin, dn: Dn, is_accepted: bool) -> Completion {
+    let outcome = if is_accepted {
+        ResultCode::SUCCESS
+    } else {
+        ResultCode::INVALID_CREDENTIALS
+    };
+    let identity = is_accepted.then(|| {
+        Arc::new(Identity {
+            dn,
+            ..Identity::default()
+        })
+    });
+    if let Some(identity) = &identity {
+        crate::log::bound(origin, identity.dn.pretty(), SIMPLE);
+    }
+    let mut response = Vec::new();
+    let result = OperationError::code(outcome);
+    respond::result(&mut response, origin.message_id, Operation::Bind, &result);
+    ended_elsewhere(directory, origin, Outcome::new(Operation::Bind, outcome, ""));
+    Completion {
+        message_id: origin.message_id,
+        stop: origin.stop.clone(),
+        response,
+        identity,
+        negotiation: None,
+    }
 }

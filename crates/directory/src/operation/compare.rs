@@ -14,7 +14,10 @@ use crate::{
     computed,
     context::Backend,
     dn_cache::{DnCache, Found},
-    dse, referral,
+    dse,
+    overlay::Entries,
+    referral,
+    search::policy_of,
     worker::Scratch,
 };
 
@@ -156,6 +159,16 @@ impl Comparison<'_> {
         if computed::is_computed(configuration, &self.description) {
             let mut entry = record.to_entry(view.dn(record.id)?)?;
             computed::add_all(configuration, &mut entry, view.has_subordinates(record.id)?);
+            return self.with(context, &entry);
+        }
+        let policy = &configuration.well_known.pwd_policy_subentry;
+        if self.description == *policy && context.overlays.judges_binds() && controls.manage_dsa_it.is_none() {
+            let mut entry = record.to_entry(view.dn(record.id)?)?;
+            if entry.attribute(policy).is_none()
+                && let Some(name) = policy_of(Entries::new(configuration, context, view), &entry)?
+            {
+                entry.set_values(policy, vec![name.pretty().as_bytes().to_vec()]);
+            }
             return self.with(context, &entry);
         }
         let check = WriteCheck::on_record(context, configuration, subject, &record, view);

@@ -32,14 +32,15 @@ pub(crate) fn start(
     let row = lookup(request.name).ok_or_else(unsupported)?;
     let is_permitted = || configuration.frontend.check_extended(row, origin);
     match row.operation {
+        // As in slapd, it is a matter of the database that the identity belongs to.
         ExtendedOperation::WhoAmI => {
-            is_permitted()?;
+            let holder = configuration.context_of(&origin.identity.dn);
+            let holder = holder.filter(|_| !origin.identity.is_anonymous());
+            holder.unwrap_or(&configuration.frontend).check_extended(row, origin)?;
             who_am_i(directory, origin, request, out)
         }
-        ExtendedOperation::Cancel => {
-            is_permitted()?;
-            cancel(directory, session, origin, request, out)
-        }
+        // As in slapd, nothing keeps a client from giving up what it has begun.
+        ExtendedOperation::Cancel => cancel(directory, session, origin, request, out),
         ExtendedOperation::StartTls => {
             is_permitted()?;
             start_tls(directory, session, configuration, origin, request, out)

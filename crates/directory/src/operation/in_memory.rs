@@ -208,7 +208,11 @@ impl Execution<'_> {
         } else {
             Vec::new()
         };
-        Ok(Executed { record, asked })
+        Ok(Executed {
+            record,
+            asked,
+            lifts_restriction: false,
+        })
     }
 
     fn find(&self, dn: &Dn) -> Option<&Entry> {

@@ -6,15 +6,16 @@
 use std::sync::Arc;
 
 use ironbark_config::access::Privileges;
-use ironbark_ldap_proto::controls::RequestControls;
+use ironbark_ldap_proto::controls::{ControlKind, RequestControls};
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, WriteTransaction};
 
 use crate::{
     Configuration, Context, Directory, OperationError,
     access::{self, RequestKind, Subject, Target, WriteCheck},
-    overlay::{Applied, Asked},
-    session::{Identity, Peer, Sequence, StopFlag, Strength, TlsChannel},
+    overlay::{Applied, Asked, Entries},
+    password::Scheme,
+    session::{Identity, Peer, Restriction, Sequence, StopFlag, Strength, TlsChannel},
     stamp::Stamp,
 };
 
@@ -22,6 +23,7 @@ pub mod abandon;
 pub mod add;
 mod assertion;
 pub mod bind;
+pub mod bind_policy;
 pub mod compare;
 pub mod delete;
 mod entry_rules;
@@ -31,6 +33,7 @@ pub mod modification;
 pub mod modify;
 pub mod modify_dn;
 pub(crate) mod null;
+pub(crate) mod password_checks;
 pub mod password_modify;
 pub mod pretty;
 mod read_entry;
@@ -63,8 +66,21 @@ pub struct Origin {
     /// Given up by Abandon, Cancel or the end of the connection.
     pub stop: StopFlag,
     pub(crate) sequence: Sequence,
+    pub(crate) restriction: Restriction,
     /// Monotonic microseconds when the PDU was complete.
     pub received_micros: u64,
+}
+
+impl Origin {
+    /// Whether a control came with the request.
+    pub fn has_control(&self, kind: ControlKind) -> bool {
+        self.request.controls.contains(kind)
+    }
+
+    /// Whether the connection may do no more than change its password.
+    pub fn is_restricted(&self) -> bool {
+        self.restriction.holds()
+    }
 }
 
 /// What a successful write leaves behind for those who follow the database.
@@ -74,6 +90,8 @@ pub(crate) struct Executed {
     pub(crate) record: ChangeRecord,
     /// The operation as it was asked for, if some overlay wants it.
     pub(crate) asked: Vec<Asked>,
+    /// Whether the connection may do everything again: its password has been changed.
+    pub(crate) lifts_restriction: bool,
 }
 
 /// An entry as it was, as far as overlays want to know.
@@ -105,6 +123,21 @@ pub struct Execution<'w, 'd> {
     record: ChangeRecord,
     /// The operation as it was asked for, if some overlay wants it.
     pub(crate) asked: Vec<Asked>,
+    /// What was verified before.
+    pub(crate) verified: Option<&'w password_checks::Verified>,
+    /// Of a password modify operation.
+    pub passwords: Option<Passwords>,
+    /// Once it has succeeded the connection may do everything again.
+    pub lifts_restriction: bool,
+}
+
+/// Passwords of a password modify operation as they came, for who judges them.
+#[derive(Clone)]
+pub struct Passwords {
+    /// The old one, which has been verified.
+    pub old: Option<Vec<u8>>,
+    /// The new one.
+    pub new: Vec<u8>,
 }
 
 impl<'w, 'd> Execution<'w, 'd> {
@@ -132,6 +165,9 @@ impl<'w, 'd> Execution<'w, 'd> {
             stamp,
             transaction,
             asked: Vec::new(),
+            verified: None,
+            passwords: None,
+            lifts_restriction: false,
         }
     }
 
@@ -194,6 +230,34 @@ impl<'w, 'd> Execution<'w, 'd> {
     pub fn may_manage(&self, entry: &Entry) -> bool {
         WriteCheck::on_entry(self.context, self.configuration, self.subject(), entry)
             .permits(Target::Entry, Privileges::MANAGE)
+    }
+
+    /// Whether the access rules let who acts manage an attribute of an entry.
+    pub fn may_manage_attribute(&self, entry: &Entry, description: &AttributeDescription) -> bool {
+        WriteCheck::on_entry(self.context, self.configuration, self.subject(), entry)
+            .permits(Target::Attribute(description, None), Privileges::MANAGE)
+    }
+
+    /// Whether a password in the clear is the one behind a stored value.
+    pub fn verify_password(&self, stored: &[u8], clear: &[u8]) -> bool {
+        match self.verified {
+            Some(verified) => verified.verify(stored, clear),
+            None => crate::password::verify(stored, clear),
+        }
+    }
+
+    /// Hashes a password in the clear by a scheme, or by the first of `password-hash`.
+    ///
+    /// # Errors
+    /// `other`: the scheme makes no new values, or there was no randomness.
+    pub fn hash_password(&self, scheme: Option<Scheme>, clear: &[u8]) -> Result<Vec<u8>, OperationError> {
+        let scheme = scheme.or(self.configuration.password_schemes.first().copied());
+        password_modify::hash(self.directory, scheme.unwrap_or(Scheme::DEFAULT), clear)
+    }
+
+    /// Entries of all databases, those of its own as the transaction has them.
+    pub fn entries(&self) -> Entries<'_> {
+        Entries::new(self.configuration, self.context, self.view())
     }
 
     /// Whether the relax rules control came along.
@@ -282,10 +346,13 @@ impl<'w, 'd> Execution<'w, 'd> {
 
     /// Ends the operation: stores the position, gives the record to whoever commits.
     pub(crate) fn finish(self) -> Result<Executed, OperationError> {
-        self.transaction.record_position(&self.record)?;
+        if !self.record.effects.is_empty() {
+            self.transaction.record_position(&self.record)?;
+        }
         Ok(Executed {
             record: self.record,
             asked: self.asked,
+            lifts_restriction: self.lifts_restriction,
         })
     }
 

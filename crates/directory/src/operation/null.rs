@@ -107,6 +107,7 @@ fn nothing(directory: &Directory, origin: &Origin, kind: ChangeKind) -> Executed
             effects: Vec::new(),
         },
         asked: Vec::new(),
+        lifts_restriction: false,
     }
 }
 

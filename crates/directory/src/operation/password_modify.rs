@@ -12,9 +12,11 @@ use ironbark_store::Location;
 use tokio::sync::oneshot;
 
 use super::{
-    Execution, Origin,
+    Execution, Origin, Passwords,
     modification::{Authority, Modification, ModificationKind},
-    modify, write_checks,
+    modify,
+    password_checks::{self, Verified},
+    write_checks,
 };
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
@@ -33,11 +35,19 @@ pub(crate) struct SetPassword {
     hashed: Vec<Vec<u8>>,
     /// The password, if the server made it: the response tells it.
     generated: Option<Vec<u8>>,
+    /// As they came, for overlays that judge them.
+    passwords: Passwords,
+    verified: Verified,
 }
 
 impl SetPassword {
     pub(crate) fn dn(&self) -> &Dn {
         &self.dn
+    }
+
+    /// What was verified before.
+    pub(crate) fn verified(&self) -> &Verified {
+        &self.verified
     }
 
     /// The password that the server made.
@@ -51,6 +61,8 @@ impl SetPassword {
             dn: write_checks::parse_dn(schema, self.dn.pretty().as_bytes())?,
             hashed: self.hashed.clone(),
             generated: self.generated.clone(),
+            passwords: self.passwords.clone(),
+            verified: self.verified.clone(),
         })
     }
 }
@@ -105,6 +117,7 @@ pub(crate) fn start(
     let work = Work {
         directory: Arc::clone(directory),
         configuration: Arc::clone(configuration),
+        slow: password_checks::slow_values(&context, &dn)?,
         context,
         origin: origin.clone(),
         dn,
@@ -224,6 +237,8 @@ struct Work {
     old: Option<(Vec<u8>, Vec<Vec<u8>>)>,
     new: Vec<u8>,
     generated: Option<Vec<u8>>,
+    /// What overlays will hold the new password against, as far as it takes long.
+    slow: Vec<Vec<u8>>,
 }
 
 impl Work {
@@ -235,7 +250,8 @@ impl Work {
     }
 
     fn is_slow(&self) -> bool {
-        self.schemes().iter().any(|scheme| scheme.cost() == Cost::Slow)
+        !self.slow.is_empty()
+            || self.schemes().iter().any(|scheme| scheme.cost() == Cost::Slow)
             || self
                 .old
                 .iter()
@@ -288,18 +304,6 @@ impl Work {
         let _ = reply.send(completion);
     }
 
-    /// Hashes the new password; a `password-crypt-salt-format` other than the default decides about `{CRYPT}`.
-    fn hash(&self, scheme: password::Scheme, salt: &mut dyn FnMut(&mut [u8])) -> Result<Vec<u8>, password::HashError> {
-        let format = &self.directory.configuration().settings.crypt_salt_format;
-        if scheme == password::Scheme::Crypt
-            && format != DEFAULT_CRYPT_SALT_FORMAT
-            && let Some(crypt_salt) = password::crypt_salt(format, salt)
-        {
-            return password::hash_crypt(&self.new, &crypt_salt);
-        }
-        password::hash(scheme, &self.new, salt)
-    }
-
     /// Verifies the old password and hashes the new one.
     fn compute(&self) -> Result<SetPassword, OperationError> {
         if let Some((presented, stored)) = &self.old
@@ -307,31 +311,54 @@ impl Work {
         {
             return Err(unverified());
         }
-        let mut failed = false;
-        let mut salt = |buffer: &mut [u8]| failed |= self.directory.randomness().fill(buffer).is_err();
         let mut hashed: Vec<Vec<u8>> = Vec::new();
         for scheme in self.schemes() {
-            let value = self
-                .hash(*scheme, &mut salt)
-                .map_err(|_| OperationError::new(ResultCode::OTHER, "password hash failed"))?;
+            let value = hash(&self.directory, *scheme, &self.new)?;
             // Two schemes that keep the password bare give one value.
             if !hashed.contains(&value) {
                 hashed.push(value);
             }
         }
-        if failed {
-            return Err(OperationError::new(ResultCode::OTHER, "password hash failed"));
-        }
         Ok(SetPassword {
             dn: self.dn.clone(),
             hashed,
             generated: self.generated.clone(),
+            passwords: Passwords {
+                old: self.old.as_ref().map(|(old, _)| old.clone()),
+                new: self.new.clone(),
+            },
+            verified: Verified::of(&self.slow, std::slice::from_ref(&self.new)),
         })
+    }
+}
+
+/// Hashes a new password; a `password-crypt-salt-format` other than the default decides about `{CRYPT}`.
+///
+/// # Errors
+/// `other`.
+pub(crate) fn hash(directory: &Directory, scheme: Scheme, clear: &[u8]) -> Result<Vec<u8>, OperationError> {
+    let mut failed = false;
+    let mut salt = |buffer: &mut [u8]| failed |= directory.randomness().fill(buffer).is_err();
+    let configuration = directory.configuration();
+    let format = &configuration.settings.crypt_salt_format;
+    let crypt_salt = if scheme == Scheme::Crypt && format != DEFAULT_CRYPT_SALT_FORMAT {
+        password::crypt_salt(format, &mut salt)
+    } else {
+        None
+    };
+    let hashed = match crypt_salt {
+        Some(crypt_salt) => password::hash_crypt(clear, &crypt_salt),
+        None => password::hash(scheme, clear, &mut salt),
+    };
+    match hashed {
+        Ok(value) if !failed => Ok(value),
+        _ => Err(OperationError::new(ResultCode::OTHER, "password hash failed")),
     }
 }
 
 /// Puts the new password in the place of the old ones.
 pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &SetPassword) -> Result<Success, OperationError> {
+    execution.passwords = Some(request.passwords.clone());
     let description = &execution.configuration.well_known.user_password;
     let replace = Modification::internal(
         execution.schema(),

@@ -5,11 +5,13 @@
 
 use std::sync::Arc;
 
+use ironbark_ldap_proto::controls::AccountUsability;
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry};
-use ironbark_store::{ChangeRecord, Effect};
+use ironbark_runtime::WallTime;
+use ironbark_store::{ChangeRecord, Effect, Location, View};
 
 use crate::{
-    OperationError,
+    Configuration, Context, OperationError,
     operation::{Execution, Modification},
 };
 
@@ -31,6 +33,73 @@ pub struct Hooks {
     pub after_commit: bool,
     /// Whether `after_commit` needs the operation as it was asked for.
     pub wants_request: bool,
+    /// [`Overlay::judge_bind`], [`Overlay::policy_of`] and [`Overlay::usability`].
+    pub judges_binds: bool,
+}
+
+/// A bind with the password of an entry, on its way to its result. Overlays may change all but the entry and the password.
+pub struct BindAttempt<'a> {
+    /// The entry as it is in the transaction.
+    pub entry: &'a Entry,
+    /// The password as it was presented, if the mechanism sends it.
+    pub password: Option<&'a [u8]>,
+    /// `success` if it was the right one, else `invalidCredentials`; with the controls of the response.
+    pub result: OperationError,
+    /// What is changed in the entry whatever the result is.
+    pub modifications: Vec<Modification>,
+    /// Whether the connection may do no more than change its password.
+    pub must_change_password: bool,
+}
+
+/// Entries of all databases: those of one as a view has them, others as they are now.
+#[derive(Clone, Copy)]
+pub struct Entries<'a> {
+    /// The configuration.
+    pub configuration: &'a Configuration,
+    context: &'a Context,
+    view: View<'a>,
+}
+
+impl<'a> Entries<'a> {
+    pub(crate) fn new(configuration: &'a Configuration, context: &'a Context, view: View<'a>) -> Self {
+        Self {
+            configuration,
+            context,
+            view,
+        }
+    }
+
+    /// The database of the view.
+    pub fn context(&self) -> &'a Context {
+        self.context
+    }
+
+    /// An entry, if it exists.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn find(&self, dn: &Dn) -> Result<Option<Entry>, OperationError> {
+        let Some(context) = self.configuration.context_of(dn) else {
+            return Ok(None);
+        };
+        if context.number == self.context.number {
+            return read(self.view, dn);
+        }
+        match context.database() {
+            Some(database) => read(database.snapshot()?.view(), dn),
+            None => Ok(None),
+        }
+    }
+}
+
+fn read(view: View<'_>, dn: &Dn) -> Result<Option<Entry>, OperationError> {
+    let Location::Entry(id) = view.locate(dn)? else {
+        return Ok(None);
+    };
+    match view.record(id)? {
+        Some(record) => Ok(Some(record.to_entry(view.dn(id)?)?)),
+        None => Ok(None),
+    }
 }
 
 /// What an effect did, as overlays in the transaction see it.
@@ -142,6 +211,48 @@ pub trait Overlay: Send + Sync {
         Ok(())
     }
 
+    /// Sees a bind whose password has been verified, or not, in the transaction that records what comes of it.
+    ///
+    /// # Errors
+    /// It cannot be decided: the storage failed.
+    fn judge_bind(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        attempt: &mut BindAttempt<'_>,
+    ) -> Result<(), OperationError> {
+        let _ = (execution, attempt);
+        Ok(())
+    }
+
+    /// Stored passwords of an entry, former ones included, that a new password will be held against.
+    fn stored_passwords(&self, entry: &Entry) -> Vec<Vec<u8>> {
+        let _ = entry;
+        Vec::new()
+    }
+
+    /// The name of the password policy that holds for an entry that names none.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn policy_of(&self, entries: Entries<'_>, entry: &Entry) -> Result<Option<Dn>, OperationError> {
+        let _ = (entries, entry);
+        Ok(None)
+    }
+
+    /// Whether the password of an entry could be used now; `None` where nothing is said of it.
+    ///
+    /// # Errors
+    /// The storage failed.
+    fn usability(
+        &self,
+        entries: Entries<'_>,
+        entry: &Entry,
+        now: WallTime,
+    ) -> Result<Option<AccountUsability>, OperationError> {
+        let _ = (entries, entry, now);
+        Ok(None)
+    }
+
     /// Sees the committed record, in commit order, on the writer thread: must not block for long and cannot refuse.
     fn after_commit(&self, record: &ChangeRecord, context: &AfterCommit<'_>) {
         let _ = (record, context);
@@ -246,6 +357,18 @@ impl Pipeline {
         self.overlays
             .iter()
             .filter(|(hooks, _)| hooks.after_commit)
+            .map(|(_, overlay)| overlay)
+    }
+
+    /// Whether some overlay has a say in binds.
+    pub(crate) fn judges_binds(&self) -> bool {
+        self.overlays.iter().any(|(hooks, _)| hooks.judges_binds)
+    }
+
+    pub(crate) fn judging_binds(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
+        self.overlays
+            .iter()
+            .filter(|(hooks, _)| hooks.judges_binds)
             .map(|(_, overlay)| overlay)
     }
 

@@ -8,13 +8,14 @@ use tokio::sync::oneshot;
 
 use super::{
     Exchange, Mechanism, Negotiation, Situation, failure,
-    turn::{Ended, Turn},
+    turn::{Ended, Settled, Turn},
 };
 use crate::{
     Completion, Configuration, OperationError, Session, Started, Submitted,
     ended::{Outcome, ended, ended_elsewhere},
     operation::Origin,
     respond,
+    session::Restriction,
     worker::Scratch,
 };
 
@@ -44,6 +45,7 @@ pub(crate) fn start(
     if message.is_some_and(|message| message.len() > MAX_MESSAGE) {
         return Err(failure::malformed("message too long"));
     }
+    session.restriction = Restriction::new();
     let under_way = under_way.filter(|negotiation| std::ptr::eq(negotiation.mechanism, mechanism));
     let turn = Turn {
         directory: Arc::clone(scratch.directory()),
@@ -52,11 +54,17 @@ pub(crate) fn start(
         mechanism,
         exchange: under_way.map_or(Exchange::Begin, |negotiation| negotiation.exchange),
         message: message.map(<[u8]>::to_vec),
+        restriction: session.restriction.clone(),
     };
     if turn.takes_long() {
         return submit(turn);
     }
-    let answer = Answer::new(origin, turn.run(), out);
+    let settled = match turn.run() {
+        Ok(Ended::Judged(judgement, context)) => return judgement.submit(configuration, origin, &context),
+        Ok(Ended::Settled(settled)) => Ok(settled),
+        Err(error) => Err(error),
+    };
+    let answer = Answer::new(origin, settled, out);
     let directory = scratch.directory();
     let outcome = Outcome::new(Operation::Bind, answer.code, &answer.text);
     ended(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
@@ -73,8 +81,16 @@ fn submit(turn: Turn) -> Result<Started, OperationError> {
     let directory = Arc::clone(&turn.directory);
     let accepted = directory.hashing_pool().run(move || {
         let (directory, origin) = (Arc::clone(&turn.directory), turn.origin.clone());
+        let configuration = Arc::clone(&turn.configuration);
+        let settled = match turn.run() {
+            Ok(Ended::Judged(judgement, context)) => {
+                return judgement.queue(&directory, &configuration, (&origin, &context), reply);
+            }
+            Ok(Ended::Settled(settled)) => Ok(settled),
+            Err(error) => Err(error),
+        };
         let mut response = Vec::new();
-        let answer = Answer::new(&origin, turn.run(), &mut response);
+        let answer = Answer::new(&origin, settled, &mut response);
         ended_elsewhere(
             &directory,
             &origin,
@@ -111,15 +127,15 @@ struct Answer {
 
 impl Answer {
     /// Appends the response.
-    fn new(origin: &Origin, ended: Result<Ended, OperationError>, out: &mut Vec<u8>) -> Self {
-        let (code, data, identity, negotiation) = match ended {
-            Ok(Ended::Challenge(challenge, negotiation)) => (
+    fn new(origin: &Origin, settled: Result<Settled, OperationError>, out: &mut Vec<u8>) -> Self {
+        let (code, data, identity, negotiation) = match settled {
+            Ok(Settled::Challenge(challenge, negotiation)) => (
                 ResultCode::SASL_BIND_IN_PROGRESS,
                 Some(challenge),
                 None,
                 Some(Box::new(negotiation)),
             ),
-            Ok(Ended::Accepted(identity, data)) => (ResultCode::SUCCESS, data, Some(Arc::new(identity)), None),
+            Ok(Settled::Accepted(identity, data)) => (ResultCode::SUCCESS, data, Some(Arc::new(identity)), None),
             Err(error) => {
                 respond::result(out, origin.message_id, Operation::Bind, &error);
                 let text = error.diagnostic_message.into_owned();

@@ -12,13 +12,18 @@ use super::{
     mechanism::{Kind, Mechanism, Situation},
     plain,
     scram::{self, Secret, Terms},
-    secrets, verify,
+    secrets,
+    verify::{self, Verified},
 };
 use crate::{
-    Configuration, Directory, OperationError,
+    Configuration, Context, Directory, OperationError,
     authorization::{Asking, dn_of_user, mapped},
-    operation::Origin,
-    session::Identity,
+    log,
+    operation::{
+        Origin,
+        bind_policy::{Exchange as Shown, Judgement, judging},
+    },
+    session::{Identity, Restriction},
 };
 
 /// A message of the client and all that is needed to read it.
@@ -29,11 +34,20 @@ pub(super) struct Turn {
     pub(super) mechanism: &'static Mechanism,
     pub(super) exchange: Exchange,
     pub(super) message: Option<Vec<u8>>,
+    /// What the password policy may put on the session.
+    pub(super) restriction: Restriction,
 }
 
 /// How a step ended well.
 pub(super) enum Ended {
-    /// With a challenge.
+    Settled(Settled),
+    /// A password has been looked at in whose use this database has a say.
+    Judged(Judgement, Arc<Context>),
+}
+
+/// What can be answered at once.
+pub(super) enum Settled {
+    /// The client has to go on.
     Challenge(Vec<u8>, Negotiation),
     /// The client is known; the mechanism may have a last word for it.
     Accepted(Identity, Option<Vec<u8>>),
@@ -64,13 +78,38 @@ impl Turn {
         let claim = match step {
             Step::Challenge(challenge, exchange) => {
                 let mechanism = self.mechanism;
-                return Ok(Ended::Challenge(challenge, Negotiation { mechanism, exchange }));
+                let negotiation = Negotiation { mechanism, exchange };
+                return Ok(Ended::Settled(Settled::Challenge(challenge, negotiation)));
             }
             Step::Claim(claim) => claim,
         };
         let identity = Identity::default();
-        let (identity, data) = verify::accept(self.asking(&identity), self.mechanism, claim)?;
-        Ok(Ended::Accepted(identity, data))
+        let verified = verify::verify(self.asking(&identity), self.mechanism, claim)?;
+        self.end(verified)
+    }
+
+    fn end(&self, verified: Verified) -> Result<Ended, OperationError> {
+        let Verified {
+            dn,
+            is_proven,
+            identity,
+            password,
+            data,
+        } = verified;
+        if let Some(password) = password
+            && let Some(context) = judging(&self.configuration, &dn)
+        {
+            let shown = Shown {
+                mechanism: self.mechanism.name,
+                password,
+                server_credentials: data,
+            };
+            let judgement = Judgement::new(&self.restriction, dn, is_proven, shown).claiming(identity);
+            return Ok(Ended::Judged(judgement, Arc::clone(context)));
+        }
+        let identity = identity?;
+        log::bound(&self.origin, dn.pretty(), self.mechanism.name);
+        Ok(Ended::Settled(Settled::Accepted(identity, data)))
     }
 
     /// Until the client is known, entries are looked up for nobody.

@@ -11,22 +11,32 @@ use crate::{
     session::Identity,
 };
 
-/// The identity behind a claim, and what the mechanism tells the client at last.
+/// A claim whose proof has been looked at.
+pub(super) struct Verified {
+    /// The name that the client has shown, or has not shown, to be its own.
+    pub(super) dn: Dn,
+    /// Whether the proof is right.
+    pub(super) is_proven: bool,
+    /// Who the client is by that, or why it is not.
+    pub(super) identity: Result<Identity, OperationError>,
+    /// The password of an entry that it was shown by, if the mechanism shows one; where it proves to know one, `Some(None)`.
+    pub(super) password: Option<Option<Vec<u8>>>,
+    /// What the mechanism tells the client at last.
+    pub(super) data: Option<Vec<u8>>,
+}
+
+/// The identity behind a claim.
 ///
 /// # Errors
-/// `invalidCredentials`; `insufficientAccessRights` for who may not act for whom it wants to.
-pub(super) fn accept(
-    asking: Asking<'_>,
-    mechanism: &Mechanism,
-    claim: Claim,
-) -> Result<(Identity, Option<Vec<u8>>), OperationError> {
+/// `invalidCredentials` for what is no name; the storage failed. [`Verified::identity`]: `invalidCredentials`;
+/// `insufficientAccessRights` for who may not act for whom it wants to.
+pub(super) fn verify(asking: Asking<'_>, mechanism: &Mechanism, claim: Claim) -> Result<Verified, OperationError> {
     let Claim {
         user,
         authorization,
         proof,
     } = claim;
-    let sasl = &asking.configuration.settings.sasl;
-    let realm = sasl.realm.as_deref();
+    let realm = asking.configuration.settings.sasl.realm.as_deref();
     let (name, own) = match user {
         User::Anonymous => {
             refuse_anonymous(asking)?;
@@ -39,35 +49,61 @@ pub(super) fn accept(
             (name, dn)
         }
     };
-    let data = proof.verify(asking, &own)?;
+    let proven = proof.verify(asking, &own);
+    let password = match proof {
+        Proof::Given => None,
+        Proof::Password(presented) => Some(Some(presented)),
+        Proof::CramMd5(_) | Proof::DigestMd5(_) | Proof::Scram(_) => Some(None),
+    };
     let wanted = authorization.filter(|wanted| *wanted != name);
-    let other = match &wanted {
+    let names = (name.as_str(), wanted.as_deref());
+    let is_proven = proven.is_ok();
+    let (identity, data) = match proven {
+        Ok(data) => (authorize(asking, mechanism, &own, names), data),
+        Err(error) => (Err(error), None),
+    };
+    Ok(Verified {
+        is_proven,
+        dn: own,
+        identity,
+        password,
+        data,
+    })
+}
+
+/// The identity of a client who has proven to be `own`, and wants to act for another one if there is a second name.
+fn authorize(
+    asking: Asking<'_>,
+    mechanism: &Mechanism,
+    own: &Dn,
+    (name, wanted): (&str, Option<&str>),
+) -> Result<Identity, OperationError> {
+    let realm = asking.configuration.settings.sasl.realm.as_deref();
+    let other = match wanted {
         None => None,
         Some(wanted) => {
             let dn = dn_of_authorization(asking, wanted, (realm, Some(mechanism.name)))?;
             let dn = dn.ok_or_else(failure::unauthorized)?;
-            if !is_authorized(asking, &own, &dn)? {
+            if !is_authorized(asking, own, &dn)? {
                 return Err(failure::unauthorized());
             }
             Some(dn)
         }
     };
-    log::sasl_names(asking.origin, (&name, realm), wanted.as_deref());
-    log::bound(asking.origin, own.pretty(), mechanism.name);
+    log::sasl_names(asking.origin, (name, realm), wanted);
     let mechanism = Some(mechanism.name);
-    let identity = match other.filter(|other| *other != own) {
+    Ok(match other.filter(|other| other != own) {
         None => Identity {
-            dn: own,
+            dn: own.clone(),
             authentication_dn: None,
             mechanism,
         },
         Some(dn) => Identity {
             dn,
-            authentication_dn: Some(own),
+            authentication_dn: Some(own.clone()),
             mechanism,
         },
-    };
-    Ok((identity, data))
+    })
 }
 
 fn refuse_anonymous(asking: Asking<'_>) -> Result<(), OperationError> {

@@ -11,9 +11,10 @@ use super::{
     target::{Base, Target, Walk, in_scope},
 };
 use crate::{
-    Backend, Context, OperationError,
-    access::{self, Check, Source, Subject},
+    Backend, Configuration, Context, OperationError,
+    access::{self, Check, RequestKind, Source, Subject},
     log, referral,
+    session::{Identity, Peer, Strength},
     worker::Scratch,
 };
 
@@ -164,26 +165,30 @@ impl SearchRun {
             return Ok(None);
         }
         let standing = scratch.standing(&self.configuration, context, &self.origin);
-        let (identity, peer) = (Arc::clone(&self.origin.identity), Arc::clone(&self.origin.peer));
-        let configuration = Arc::clone(&self.configuration);
-        let subject = Subject::new((&identity, &peer), (self.origin.strength, self.origin.request), context);
         let source = Source::Record(record, view);
         let parts = scratch.parts(context);
-        if standing.is_none() && record.evaluate(&self.filter, parts.work) != Truth::True {
-            return Ok(None);
-        }
-        parts.names.write_dn(view, record, parts.dn)?;
-        if standing.is_some() {
-            parts
-                .name
-                .parse_into(&configuration.schema, parts.dn.as_bytes())
-                .map_err(|_| damaged_name())?;
-        }
-        let named = (source, &*parts.name);
-        let check = access::check_remembered(&configuration, context, subject, named, standing.as_ref());
+        let asker = standing.as_ref().map(|standing| (standing, Asker::of(self)));
+        let check = match &asker {
+            None if record.evaluate(&self.filter, parts.work) != Truth::True => return Ok(None),
+            None => None,
+            Some((standing, asker)) => {
+                parts
+                    .names
+                    .make_dn(view, &asker.configuration.schema, record, parts.name)?;
+                let entry = (source, &*parts.name);
+                access::check_remembered(
+                    &asker.configuration,
+                    context,
+                    asker.subject(context),
+                    entry,
+                    Some(standing),
+                )
+            }
+        };
         if check.is_some() && !self.matches(check.as_ref(), record, parts.work) {
             return Ok(None);
         }
+        parts.names.write_dn(view, record, parts.dn)?;
         let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
             return Ok(None);
         };
@@ -250,24 +255,23 @@ impl SearchRun {
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
-        let (identity, peer) = (Arc::clone(&self.origin.identity), Arc::clone(&self.origin.peer));
-        let configuration = Arc::clone(&self.configuration);
-        let subject = Subject::new((&identity, &peer), (self.origin.strength, self.origin.request), context);
+        let asker = Asker::of(self);
+        let (configuration, subject) = (&asker.configuration, asker.subject(context));
         if self.options.subentries == Some(true) {
             return Ok(None);
         }
-        let check = access::check(&configuration, context, subject, Source::Memory(entry));
+        let check = access::check(configuration, context, subject, Source::Memory(entry));
         let permitted = access::searchable_filter(check.as_ref(), &self.filter);
         if !evaluate_memory(self, permitted.as_ref().unwrap_or(&self.filter), entry, scratch) {
             return Ok(None);
         }
         let refreshed = match &context.backend {
-            Backend::Virtual { tree, .. } => tree.refreshed(&configuration, entry, self.sent_now()),
+            Backend::Virtual { tree, .. } => tree.refreshed(configuration, entry, self.sent_now()),
             Backend::Stored { .. } | Backend::Null { .. } | Backend::Frontend => None,
         };
         let entry = refreshed.as_ref().unwrap_or(entry);
         let source = Source::Memory(entry);
-        let check = access::check(&configuration, context, subject, source);
+        let check = access::check(configuration, context, subject, source);
         let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) else {
             return Ok(None);
         };
@@ -322,8 +326,27 @@ impl SearchRun {
     }
 }
 
-pub(super) fn damaged_name() -> OperationError {
-    OperationError::new(ResultCode::OTHER, "the name of an entry is damaged")
+/// Who asks, held apart from the run.
+struct Asker {
+    identity: Arc<Identity>,
+    peer: Arc<Peer>,
+    about: (Strength, RequestKind),
+    configuration: Arc<Configuration>,
+}
+
+impl Asker {
+    fn of(run: &SearchRun) -> Self {
+        Self {
+            identity: Arc::clone(&run.origin.identity),
+            peer: Arc::clone(&run.origin.peer),
+            about: (run.origin.strength, run.origin.request),
+            configuration: Arc::clone(&run.configuration),
+        }
+    }
+
+    fn subject(&self, context: &Context) -> Subject<'_> {
+        Subject::new((&self.identity, &self.peer), self.about, context)
+    }
 }
 
 fn evaluate_memory(run: &SearchRun, filter: &CompiledFilter, entry: &Entry, scratch: &mut Scratch) -> bool {

@@ -6,7 +6,7 @@ use ironbark_ldap_proto::{EncodeControl, MessageId, SearchEntryWriter};
 use ironbark_model::{Attribute, AttributeDescription, CompiledFilter, Schema};
 use ironbark_store::{AnswerCache, Record, RecordAttribute};
 
-use super::{SearchRun, Selection};
+use super::{SearchRun, Selection, password_state};
 use crate::{
     OperationError,
     access::{Source, VisibleEntry},
@@ -46,9 +46,15 @@ pub(super) fn entry(
         work,
     };
     body.write(run, entry, &run.selection, &mut writer)?;
-    match &dereferenced {
-        Some(control) => writer.finish(&[control as &dyn EncodeControl]),
-        None => writer.finish(&[]),
+    let usability = match extras.and_then(|extras| extras.usability) {
+        Some(now) => password_state::usability(run, entry, now)?,
+        None => None,
+    };
+    match (&dereferenced, &usability) {
+        (None, None) => writer.finish(&[]),
+        (Some(control), None) => writer.finish(&[control as &dyn EncodeControl]),
+        (None, Some(control)) => writer.finish(&[control as &dyn EncodeControl]),
+        (Some(first), Some(second)) => writer.finish(&[first as &dyn EncodeControl, second]),
     }
     Ok(())
 }
@@ -104,6 +110,33 @@ impl Body<'_> {
                 Source::Record(..) | Source::Memory(_) => false,
             };
             self.computed(&run.configuration, entry, selection, has_subordinates, writer);
+            self.policy(run, entry, selection, writer)?;
+        }
+        Ok(())
+    }
+
+    /// The name of the password policy that holds for the entry, unless that names one itself.
+    fn policy(
+        &mut self,
+        run: &SearchRun,
+        entry: &VisibleEntry<'_>,
+        selection: &Selection,
+        writer: &mut SearchEntryWriter<'_>,
+    ) -> Result<(), OperationError> {
+        let known = &run.configuration.well_known.pwd_policy_subentry;
+        if run.options.manage_dsa_it || !selection.selects(self.schema, known) {
+            return Ok(());
+        }
+        let Some(name) = password_state::policy(run, entry)? else {
+            return Ok(());
+        };
+        let value = name.pretty().as_bytes();
+        if entry.may_read(known, Some(value)) {
+            if self.types_only {
+                writer.attribute_type(b"pwdPolicySubentry");
+            } else if self.shows_value(entry, known, value) {
+                writer.attribute(b"pwdPolicySubentry", [value]);
+            }
         }
         Ok(())
     }
@@ -148,7 +181,7 @@ impl Body<'_> {
         let schema = self.schema;
         let lists = |description: &AttributeDescription| selection.lists(schema, description);
         if entry.is_unrestricted() {
-            record.append_attributes(writer.attributes(), self.answers, selection.kinds(), lists, |_| true)?;
+            record.append_attributes(writer.attributes(), self.answers, selection.kinds(), lists)?;
             return Ok(());
         }
         let has_others = Cell::new(false);
@@ -157,7 +190,7 @@ impl Body<'_> {
             has_others.set(has_others.get() || may.is_none());
             may == Some(true)
         };
-        record.append_attributes(writer.attributes(), self.answers, selection.kinds(), lists, shows)?;
+        record.append_some_attributes(writer.attributes(), self.answers, selection.kinds(), lists, shows)?;
         if has_others.get() {
             for attribute in record.attributes() {
                 let description = attribute.description();
@@ -176,11 +209,11 @@ impl Body<'_> {
         writer: &mut SearchEntryWriter<'_>,
     ) -> Result<(), OperationError> {
         let description = attribute.description();
-        if !entry.is_unrestricted() && !entry.may_read(description, None) {
-            return Ok(());
-        }
+        // Values are asked about one by one; an attribute none of whose values is readable is not there.
         if self.types_only {
-            writer.attribute_type(attribute.name());
+            if entry.may_read(description, None) {
+                writer.attribute_type(attribute.name());
+            }
             return Ok(());
         }
         let mark = writer.begin_attribute(attribute.name());
@@ -201,12 +234,11 @@ impl Body<'_> {
         writer: &mut SearchEntryWriter<'_>,
     ) {
         let description = &attribute.description;
-        if !entry.is_unrestricted() && !entry.may_read(description, None) {
-            return;
-        }
         let name = self.schema.description_text(description);
         if self.types_only {
-            writer.attribute_type(name.as_bytes());
+            if entry.may_read(description, None) {
+                writer.attribute_type(name.as_bytes());
+            }
             return;
         }
         let mark = writer.begin_attribute(name.as_bytes());

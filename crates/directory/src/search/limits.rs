@@ -1,14 +1,11 @@
 //! Size, time and look-through limits of one search (RFC 4511 §4.5.1.4-5, slapd.conf(5) `limits`).
 
-use std::ops::ControlFlow;
-
 use ironbark_config::limits::{
-    DnPattern, HardLimit, LimitsRule, LimitsSelector, PageTotal, SearchLimits, UncheckedLimit,
+    DnPattern, HardLimit, LimitsRule, LimitsSelector, PageSize, PageTotal, SearchLimits, UncheckedLimit,
 };
 use ironbark_model::{Dn, ResultCode};
-use ironbark_store::Location;
 
-use crate::{Configuration, Context, OperationError, session::Identity};
+use crate::{Configuration, Context, OperationError, access::Lookup, session::Identity};
 
 /// The limits that bind an identity on a database; `None`: the rootdn, whom nothing binds.
 ///
@@ -39,74 +36,43 @@ fn applies(configuration: &Configuration, rule: &LimitsRule, identity: &Identity
             let dn = if *is_base { base } else { &identity.dn };
             (*is_base || !identity.is_anonymous()) && matches(pattern, dn)
         }
-        LimitsSelector::Group {
-            class: _,
-            attribute,
-            dn,
-        } => !identity.is_anonymous() && is_member(configuration, dn, attribute, identity).unwrap_or_default(),
+        LimitsSelector::Group { class, attribute, dn } => {
+            !identity.is_anonymous() && Lookup::new(configuration, &identity.dn).is_member(*class, attribute, dn)
+        }
     }
 }
 
+/// As in slapd, nothing is below the empty name.
 fn matches(pattern: &DnPattern, dn: &Dn) -> bool {
+    let is_below = |name: &Dn| !name.is_root() && dn.depth() > name.depth() && dn.is_within(name);
     match pattern {
         DnPattern::Exact(name) => dn == name,
-        DnPattern::OneLevel(name) => dn.depth() == name.depth() + 1 && dn.is_within(name),
-        DnPattern::Subtree(name) => dn.is_within(name),
-        DnPattern::Children(name) => dn.depth() > name.depth() && dn.is_within(name),
-        DnPattern::Regex(expression) => regex::RegexBuilder::new(expression)
-            .case_insensitive(true)
-            .size_limit(1 << 20)
-            .build()
-            .is_ok_and(|expression| expression.is_match(&String::from_utf8_lossy(dn.normalized()))),
+        DnPattern::OneLevel(name) => dn.depth() == name.depth() + 1 && is_below(name),
+        DnPattern::Subtree(name) => dn == name || is_below(name),
+        DnPattern::Children(name) => is_below(name),
+        DnPattern::Regex(expression) => expression.is_match(dn.normalized()),
     }
 }
 
-/// Whether the group entry names the identity in an attribute.
-fn is_member(
-    configuration: &Configuration,
-    group: &Dn,
-    attribute: &ironbark_model::AttributeDescription,
-    identity: &Identity,
-) -> Result<bool, OperationError> {
-    let Some(database) = configuration.context_of(group).and_then(|context| context.database()) else {
-        return Ok(false);
-    };
-    let snapshot = database.snapshot()?;
-    let view = snapshot.view();
-    let Location::Entry(id) = view.locate(group)? else {
-        return Ok(false);
-    };
-    let Some(members) = view.record(id)?.and_then(|record| record.values(attribute)) else {
-        return Ok(false);
-    };
-    let mut found = false;
-    members.for_each(&mut |value| {
-        found = Dn::parse(&configuration.schema, value).is_ok_and(|member| member == identity.dn);
-        if found {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    })?;
-    Ok(found)
+/// What a page of a paged search asks for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PageRequest {
+    /// Entries of the page.
+    pub(crate) size: u32,
+    /// Entries of the pages before.
+    pub(crate) before: u32,
 }
 
-/// Entries that a search may return, given what the client asked for (0: nothing in particular).
-///
-/// # Errors
-/// `adminLimitExceeded` when the client asks for more than the hard limit.
-pub(crate) fn size(limits: Option<&SearchLimits>, requested: u32) -> Result<Option<u32>, OperationError> {
-    limits.map_or(Ok(positive(requested)), |limits| {
+/// Entries that a search may return, given what the client asked for (0: nothing in particular); more than the hard limit is cut.
+pub(crate) fn size(limits: Option<&SearchLimits>, requested: u32) -> Option<u32> {
+    limits.map_or(positive(requested), |limits| {
         effective(requested, limits.size_soft, limits.size_hard)
     })
 }
 
 /// Seconds that a search may take.
-///
-/// # Errors
-/// As for [`size`].
-pub(crate) fn time(limits: Option<&SearchLimits>, requested: u32) -> Result<Option<u32>, OperationError> {
-    limits.map_or(Ok(positive(requested)), |limits| {
+pub(crate) fn time(limits: Option<&SearchLimits>, requested: u32) -> Option<u32> {
+    limits.map_or(positive(requested), |limits| {
         effective(requested, limits.time_soft_s, limits.time_hard_s)
     })
 }
@@ -114,38 +80,64 @@ pub(crate) fn time(limits: Option<&SearchLimits>, requested: u32) -> Result<Opti
 /// Candidates that a search may have.
 ///
 /// # Errors
-/// `unwillingToPerform` when no search is allowed at all.
+/// `adminLimitExceeded` when no search is allowed at all.
 pub(crate) fn unchecked(limits: Option<&SearchLimits>) -> Result<Option<u64>, OperationError> {
     match limits.map_or(UncheckedLimit::Unlimited, |limits| limits.unchecked) {
-        UncheckedLimit::Disabled => Err(OperationError::code(ResultCode::UNWILLING_TO_PERFORM)),
+        UncheckedLimit::Disabled => Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED)),
         UncheckedLimit::At(most) => Ok(Some(u64::from(most))),
         UncheckedLimit::Unlimited => Ok(None),
     }
 }
 
-/// Entries that all pages of a paged search may have together.
+/// Entries that one page of a paged search may return.
 ///
 /// # Errors
-/// `unwillingToPerform` when paging is refused to this identity, `adminLimitExceeded` when the page is too big.
-pub(crate) fn page_total(
+/// `adminLimitExceeded` when paging is refused to this identity, the page is too big, or more is asked for than all pages may have.
+pub(crate) fn page(
     limits: Option<&SearchLimits>,
-    page: u32,
+    page: PageRequest,
     requested: u32,
 ) -> Result<Option<u32>, OperationError> {
+    let before = page.before;
     let Some(limits) = limits else {
-        return Ok(positive(requested));
+        return Ok(positive(requested).map(|most| most.saturating_sub(before)));
     };
-    if limits.page_size.is_some_and(|most| page > most) {
-        return Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED));
-    }
-    match limits.page_total {
-        PageTotal::Disabled => Err(OperationError::new(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "pagedResults control not allowed",
-        )),
-        PageTotal::Unlimited => Ok(positive(requested)),
-        PageTotal::At(most) => Ok(Some(positive(requested).map_or(most, |requested| requested.min(most)))),
-        PageTotal::Hard => effective(requested, limits.size_soft, limits.size_hard),
+    let refused = |text| Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
+    let total = match limits.page_total {
+        PageTotal::Disabled => return refused("pagedResults control not allowed"),
+        PageTotal::Hard => match limits.size_hard {
+            HardLimit::Soft => limits.size_soft,
+            HardLimit::At(most) => Some(most),
+            HardLimit::Unlimited => None,
+        },
+        PageTotal::At(most) => Some(most),
+        PageTotal::Unlimited => None,
+    };
+    let largest = match limits.page_size {
+        PageSize::At(most) if page.size > most => return refused("illegal pagedResults page size"),
+        PageSize::At(most) => Some(most),
+        PageSize::Unset | PageSize::Unlimited => None,
+    };
+    let Some(total) = total else {
+        return Ok(positive(requested).map(|most| most.checked_sub(before).unwrap_or(most)));
+    };
+    // What is asked for beyond the total is cut to it.
+    let requested = positive(requested).map(|asked| if asked > total { total } else { asked });
+    let left = requested.unwrap_or(total).checked_sub(before);
+    let allowed = match (left, largest) {
+        (Some(left), Some(largest)) if left >= largest => Some(largest.saturating_add(1)),
+        (Some(left), _) => Some(left),
+        (None, Some(largest)) => Some(largest.saturating_add(1)),
+        (None, None) => match limits.size_hard {
+            HardLimit::Soft => Some(0),
+            HardLimit::At(most) => Some(most),
+            HardLimit::Unlimited => None,
+        },
+    };
+    match (requested, allowed) {
+        (Some(asked), Some(allowed)) if allowed > 0 && asked.saturating_sub(before) > allowed => refused(""),
+        (Some(asked), None) => Ok(Some(asked)),
+        (_, allowed) => Ok(allowed),
     }
 }
 
@@ -153,42 +145,70 @@ fn positive(requested: u32) -> Option<u32> {
     (requested != 0).then_some(requested)
 }
 
-fn effective(requested: u32, soft: Option<u32>, hard: HardLimit) -> Result<Option<u32>, OperationError> {
+fn effective(requested: u32, soft: Option<u32>, hard: HardLimit) -> Option<u32> {
     if requested == 0 {
-        return Ok(soft);
+        return soft;
     }
-    match hard {
-        // Without a hard limit of its own, asking for more than the soft one is cut, not refused.
-        HardLimit::Soft => Ok(Some(soft.map_or(requested, |soft| soft.min(requested)))),
-        HardLimit::At(hard) if requested > hard => Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED)),
-        HardLimit::At(_) | HardLimit::Unlimited => Ok(Some(requested)),
-    }
+    let most = match hard {
+        // A soft limit of 0 is only for who asks for nothing in particular.
+        HardLimit::Soft => soft.filter(|&soft| soft > 0),
+        HardLimit::At(most) => Some(most),
+        HardLimit::Unlimited => None,
+    };
+    Some(most.map_or(requested, |most| most.min(requested)))
 }
 
 #[cfg(test)]
 mod tests {
-    use ironbark_config::limits::{HardLimit, SearchLimits};
-
-    use super::size;
+    use super::*;
 
     #[test]
-    fn a_request_over_a_hard_limit_is_refused_and_over_a_soft_one_is_cut() {
+    fn a_request_over_a_limit_is_cut() {
         let limits = SearchLimits::default();
-        assert_eq!(size(Some(&limits), 0), Ok(Some(500)));
-        assert_eq!(size(Some(&limits), 7), Ok(Some(7)));
-        assert_eq!(size(Some(&limits), 501), Ok(Some(500)));
+        assert_eq!(size(Some(&limits), 0), Some(500));
+        assert_eq!(size(Some(&limits), 7), Some(7));
+        assert_eq!(size(Some(&limits), 501), Some(500));
         let limits = SearchLimits {
             size_soft: Some(10),
             size_hard: HardLimit::At(20),
             ..SearchLimits::default()
         };
-        assert_eq!(size(Some(&limits), 20), Ok(Some(20)));
-        assert!(size(Some(&limits), 21).is_err());
+        assert_eq!(size(Some(&limits), 20), Some(20));
+        assert_eq!(size(Some(&limits), 21), Some(20));
         let limits = SearchLimits {
             size_hard: HardLimit::Unlimited,
             ..SearchLimits::default()
         };
-        assert_eq!(size(Some(&limits), 100_000), Ok(Some(100_000)));
-        assert_eq!(size(None, 0), Ok(None));
+        assert_eq!(size(Some(&limits), 100_000), Some(100_000));
+        let limits = SearchLimits {
+            size_soft: Some(0),
+            ..SearchLimits::default()
+        };
+        assert_eq!((size(Some(&limits), 0), size(Some(&limits), 9)), (Some(0), Some(9)));
+        assert_eq!(size(None, 0), None);
+    }
+
+    #[test]
+    fn pages_have_the_smallest_limit() {
+        let of = |limits: &SearchLimits, size, before, requested| {
+            page(Some(limits), PageRequest { size, before }, requested).map_err(|error| error.diagnostic_message)
+        };
+        let limits = SearchLimits {
+            page_size: PageSize::At(4),
+            page_total: PageTotal::At(10),
+            ..SearchLimits::default()
+        };
+        assert_eq!(of(&limits, 4, 0, 0), Ok(Some(5)));
+        assert_eq!(of(&limits, 4, 8, 0), Ok(Some(2)));
+        assert_eq!(of(&limits, 5, 0, 0).unwrap_err(), "illegal pagedResults page size");
+        assert_eq!(of(&limits, 2, 0, 9).unwrap_err(), "");
+        let limits = SearchLimits {
+            page_total: PageTotal::Unlimited,
+            ..SearchLimits::default()
+        };
+        assert_eq!(of(&limits, 4, 600, 0), Ok(None));
+        assert_eq!(of(&limits, 4, 600, 700), Ok(Some(100)));
+        assert_eq!(of(&SearchLimits::default(), 4, 498, 0), Ok(Some(2)));
+        assert_eq!(page(None, PageRequest { size: 4, before: 4 }, 6), Ok(Some(2)));
     }
 }

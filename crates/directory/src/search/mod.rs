@@ -9,6 +9,7 @@ mod dereference;
 mod encode;
 mod limits;
 mod paged;
+mod password_state;
 mod prepare;
 mod selection;
 mod sort;
@@ -20,6 +21,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, controls::Control, encode_result};
 use ironbark_model::{CompiledFilter, ResultCode};
+use ironbark_runtime::WallTime;
 use smallvec::SmallVec;
 
 use self::tally::{SearchDetail, Tally};
@@ -35,6 +37,7 @@ pub(crate) use paged::PagedCursor;
 pub(crate) use selection::Selection;
 
 pub(crate) use encode::entry_value;
+pub(crate) use password_state::policy_of;
 pub(crate) use prepare::{class_filter, prepare};
 pub(crate) use target::Target;
 
@@ -101,6 +104,8 @@ pub(crate) struct SearchExtras {
     /// Filters of the matched-values control.
     pub(crate) matched_values: Vec<CompiledFilter>,
     pub(crate) dereference: Vec<encode::DereferenceSpecification>,
+    /// Entries come with the account usability control, as of this time.
+    pub(crate) usability: Option<WallTime>,
     /// Entries that an alias led to: not to be returned twice.
     pub(crate) alias_bases: Vec<alias::AliasBase>,
 }

@@ -1,10 +1,12 @@
 //! Simple paged results (RFC 2696): a run that is put aside between pages.
 
+use std::sync::Arc;
+
 use ironbark_ldap_proto::controls::PagedResults;
 use ironbark_model::ResultCode;
 
 use super::{SearchRun, tally::Tally};
-use crate::{OperationError, Session};
+use crate::{Configuration, OperationError, Session};
 
 /// Paged searches that one connection may have open; the oldest gives way.
 const CURSORS_PER_CONNECTION: usize = 16;
@@ -123,6 +125,19 @@ impl SearchRun {
             page.conclude(page.is_full() && has_more && !is_refused);
         }
     }
+}
+
+/// The configuration under which the search of a cookie began.
+pub(crate) fn configuration_of(session: &Session, cookie: &[u8]) -> Option<Arc<Configuration>> {
+    let cookie = u64::from_be_bytes(cookie.try_into().ok()?);
+    let cursor = session.paged.iter().find(|cursor| cursor.cookie == cookie)?;
+    Some(Arc::clone(&cursor.run.configuration))
+}
+
+/// Entries of the pages before the one that a cookie stands for.
+pub(crate) fn sent_before(session: &Session, cookie: &[u8]) -> u32 {
+    let known = |cursor: &&PagedCursor| cursor.cookie.to_be_bytes() == cookie;
+    session.paged.iter().find(known).map_or(0, |cursor| cursor.run.sent)
 }
 
 /// Takes up a paged search where its last page ended.

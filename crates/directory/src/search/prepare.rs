@@ -13,7 +13,8 @@ use ironbark_store::{EntryId, Location, Scope, View};
 use super::{
     RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias,
     encode::DereferenceSpecification,
-    limits, paged,
+    limits::{self, PageRequest},
+    paged,
     sort::Sorting,
     target::{Target, Walk},
 };
@@ -89,20 +90,29 @@ fn prepare_below(
     };
     read_base(base, configuration, request, scope)?;
     let base = &base.dn;
-    if let Some(control) = controls
-        .paged_results
-        .filter(|control| !control.value.cookie.is_empty())
-    {
-        return resume(session, run, control.value);
-    }
+    let page = page_asked_for(request, controls);
+    // A further page ends under the configuration that the search began with.
+    let begun = page.and_then(|page| paged::configuration_of(session, page.cookie));
+    let configuration = begun.as_deref().unwrap_or(configuration);
     let context = choose(configuration, base, scope)?;
-    context.check_restrictions(Operations::SEARCH, &run.origin)?;
+    let governing = configuration.governing(context);
+    governing.check_restrictions(Operations::SEARCH, &run.origin)?;
+    let bounds = limits::of(configuration, governing, &run.origin.identity, base);
+    if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
+        return resume(session, run, page, bounds, request);
+    }
     run.filter.compile(&configuration.schema, &request.filter);
     run.selection.resolve(&configuration.schema, request.attributes.iter());
     run.options = options(request, controls);
-    let bounds = limits::of(configuration, context, &run.origin.identity, base);
-    run.limits = run_limits(bounds, run.origin.received_micros, request, controls)?;
-    run.extras = extras(session, configuration, context, controls)?;
+    let asked = page.map(|page| PageRequest {
+        size: page.size,
+        before: 0,
+    });
+    run.limits = run_limits(bounds, run.origin.received_micros, request, asked)?;
+    run.extras = extras(session, configuration, context, controls, page)?;
+    if controls.account_usability.is_some() {
+        run.extras.get_or_insert_default().usability = Some(scratch.directory().clock().now());
+    }
     let deref_base = matches!(
         request.deref_aliases,
         DerefAliases::FindingBaseObject | DerefAliases::Always
@@ -137,30 +147,52 @@ fn options(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> Searc
     }
 }
 
+/// The page that a client wants; what is satisfied by a single page is no paged search (RFC 2696 §3).
+fn page_asked_for<'r>(request: &SearchRequest<'_>, controls: &RequestControls<'r>) -> Option<PagedResults<'r>> {
+    let page = controls.paged_results.as_ref()?.value;
+    (request.size_limit == 0 || page.size < request.size_limit).then_some(page)
+}
+
 fn run_limits(
     bounds: Option<&SearchLimits>,
     received_micros: u64,
     request: &SearchRequest<'_>,
-    controls: &RequestControls<'_>,
+    page: Option<PageRequest>,
 ) -> Result<RunLimits, OperationError> {
+    let unchecked = limits::unchecked(bounds)?;
     Ok(RunLimits {
-        size: match &controls.paged_results {
-            Some(control) => limits::page_total(bounds, control.value.size, request.size_limit)?,
-            None => limits::size(bounds, request.size_limit)?,
+        size: match page {
+            Some(page) => limits::page(bounds, page, request.size_limit)?.map(|most| most.saturating_add(page.before)),
+            None => limits::size(bounds, request.size_limit),
         },
-        deadline_micros: limits::time(bounds, request.time_limit)?
-            .map(|seconds| received_micros + u64::from(seconds) * 1_000_000),
-        unchecked: limits::unchecked(bounds)?,
+        // As in slapd, a limit of no time leaves the second that has begun.
+        deadline_micros: limits::time(bounds, request.time_limit)
+            .map(|seconds| received_micros + u64::from(seconds.max(1)) * 1_000_000),
+        unchecked,
     })
 }
 
-fn resume(session: &mut Session, run: &mut SearchRun, page: PagedResults<'_>) -> Result<(), OperationError> {
-    match paged::resume(session, page.cookie, page.size)? {
-        Some(resumed) => {
-            let origin = run.origin.clone();
-            *run = SearchRun { origin, ..*resumed };
-        }
-        None => run.give_up_paging(session),
+/// Takes up a paged search, under the limits of whoever asks for this page.
+fn resume(
+    session: &mut Session,
+    run: &mut SearchRun,
+    page: PagedResults<'_>,
+    bounds: Option<&SearchLimits>,
+    request: &SearchRequest<'_>,
+) -> Result<(), OperationError> {
+    let asked = PageRequest {
+        size: page.size,
+        before: paged::sent_before(session, page.cookie),
+    };
+    let limits = run_limits(bounds, run.origin.received_micros, request, Some(asked))?;
+    // A client that gives up is returned nothing, and told nothing.
+    if let Some(resumed) = paged::resume(session, page.cookie, page.size)? {
+        let origin = run.origin.clone();
+        *run = SearchRun {
+            origin,
+            limits,
+            ..*resumed
+        };
     }
     Ok(())
 }
@@ -183,12 +215,13 @@ fn extras(
     configuration: &Configuration,
     context: &Context,
     controls: &RequestControls<'_>,
+    page: Option<PagedResults<'_>>,
 ) -> Result<Option<Box<SearchExtras>>, OperationError> {
     let schema = &configuration.schema;
     let mut extras = SearchExtras::default();
     let mut used = false;
-    if let Some(page) = &controls.paged_results {
-        extras.paged = Some(paged::Page::first(session, page.value.size));
+    if let Some(page) = page {
+        extras.paged = Some(paged::Page::first(session, page.size));
         used = true;
     }
     if let Some(control) = &controls.server_side_sort {
@@ -399,13 +432,11 @@ fn require_search(check: &WriteCheck<'_>) -> Result<(), OperationError> {
     if check.permits(access::Target::Entry, Privileges::SEARCH) {
         return Ok(());
     }
-    Err(OperationError::code(
-        if check.permits(access::Target::Entry, Privileges::DISCLOSE) {
-            ResultCode::INSUFFICIENT_ACCESS_RIGHTS
-        } else {
-            ResultCode::NO_SUCH_OBJECT
-        },
-    ))
+    Err(OperationError::code(if check.discloses_base() {
+        ResultCode::INSUFFICIENT_ACCESS_RIGHTS
+    } else {
+        ResultCode::NO_SUCH_OBJECT
+    }))
 }
 
 /// Checks the filter of an assertion control on the base object (RFC 4528 §4).
@@ -491,15 +522,5 @@ impl SearchRun {
             }
         }
         Ok(false)
-    }
-
-    /// Leaves nothing to return to a client that gives up a paged search.
-    fn give_up_paging(&mut self, session: &Session) {
-        let mut page = paged::Page::first(session, 1);
-        page.conclude(false);
-        self.extras = Some(Box::new(SearchExtras {
-            paged: Some(page),
-            ..SearchExtras::default()
-        }));
     }
 }

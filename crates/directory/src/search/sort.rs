@@ -302,8 +302,9 @@ fn emit_entry(
     parts.names.write_dn(view, &record, parts.dn)?;
     let source = Source::Record(&record, view);
     if standing.is_some() {
-        let parsed = parts.name.parse_into(&run.configuration.schema, parts.dn.as_bytes());
-        parsed.map_err(|_| super::consider::damaged_name())?;
+        parts
+            .names
+            .make_dn(view, &run.configuration.schema, &record, parts.name)?;
     }
     let named = (source, &*parts.name);
     let check = access::check_remembered(&run.configuration, context, subject, named, standing.as_ref());

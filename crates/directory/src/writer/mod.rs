@@ -14,6 +14,7 @@ use std::sync::{
     mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel},
 };
 
+use ironbark_ldap_proto::Operation;
 use ironbark_model::ResultCode;
 use tokio::sync::oneshot;
 
@@ -147,6 +148,16 @@ impl Pausing {
 }
 
 impl WriterHandle {
+    /// Of a database that nobody writes to.
+    pub(crate) fn nowhere() -> Self {
+        let (queue, _) = sync_channel(0);
+        Self {
+            queue,
+            waiting: Arc::default(),
+            closed: Arc::new(RwLock::new(Some(SHUTTING_DOWN))),
+        }
+    }
+
     /// Queues a write.
     ///
     /// # Errors
@@ -248,7 +259,13 @@ fn end_sequence(job: &Job, error: &OperationError) {
 fn conclude(directory: &Directory, context: &Context, Queued { job, _share }: Queued, outcome: Outcome) {
     let result = match outcome {
         Outcome::Done(success, executed) => {
-            change::publish(directory, context, &job.origin, &executed);
+            let is_record = job.request.operation() != Operation::Bind || !executed.record.effects.is_empty();
+            if is_record {
+                change::publish(directory, context, &job.origin, &executed);
+            }
+            if executed.lifts_restriction {
+                job.origin.restriction.set(false);
+            }
             Ok(success)
         }
         Outcome::Refused(error) => {

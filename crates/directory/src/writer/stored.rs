@@ -171,7 +171,8 @@ fn attempt(
         }
         match execute(directory, served, job, &mut transaction) {
             Ok((success, executed)) => {
-                changed = true;
+                // A bind may have nothing to record.
+                changed |= !executed.record.effects.is_empty();
                 outcomes.push(Outcome::Done(success, executed));
             }
             Err(Refusal { error, dirty: false }) => {

@@ -68,6 +68,12 @@ pub struct Answer {
     pub value: Option<Vec<u8>>,
     /// Of the paged results response control.
     pub cookie: Option<Vec<u8>>,
+    /// The password policy response control.
+    pub policy: Option<controls::PasswordPolicyResponse>,
+    /// The account usability control of the last entry.
+    pub usability: Option<controls::AccountUsability>,
+    /// Netscape's controls, `oid value`.
+    pub expiry: Option<String>,
 }
 
 impl Answer {
@@ -421,6 +427,9 @@ fn read_answer(mut out: &[u8]) -> Answer {
         read_entry: None,
         value: None,
         cookie: None,
+        policy: None,
+        usability: None,
+        expiry: None,
     };
     while let Some(length) = frame(out, 1 << 24).expect("frames") {
         let (pdu, rest) = out.split_at(length);
@@ -429,6 +438,12 @@ fn read_answer(mut out: &[u8]) -> Answer {
         let result = match message.operation {
             Response::SearchEntry(entry) => {
                 answer.entries.push(entry_text(&entry));
+                for control in &message.controls {
+                    if control.oid == controls::account_usability::DESCRIPTOR.oid.as_bytes() {
+                        let value = control.value.unwrap_or_default();
+                        answer.usability = Some(controls::AccountUsability::decode(value).expect("decodes"));
+                    }
+                }
                 continue;
             }
             Response::Done(_, result) => result,
@@ -448,6 +463,14 @@ fn read_answer(mut out: &[u8]) -> Answer {
             if control.oid == b"1.2.840.113556.1.4.319" {
                 let page = controls::PagedResults::decode_value(value).expect("a page");
                 answer.cookie = Some(page.cookie.to_vec());
+                continue;
+            }
+            if control.oid == controls::password_policy::DESCRIPTOR.oid.as_bytes() {
+                answer.policy = Some(controls::PasswordPolicyResponse::decode(value).expect("decodes"));
+                continue;
+            }
+            if control.oid.starts_with(b"2.16.840.1.113730.3.4.") {
+                answer.expiry = Some(format!("{} {}", text(control.oid), text(value)));
                 continue;
             }
             let entry = controls::PostReadResponse(value).entry().expect("an entry");

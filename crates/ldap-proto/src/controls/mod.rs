@@ -1,5 +1,6 @@
 //! Controls (RFC 4511 §4.1.11), one file each, both directions; the registry says what a request may carry.
 
+pub mod account_usability;
 pub mod assertion;
 pub mod dereference;
 pub mod domain_scope;
@@ -9,6 +10,8 @@ pub mod manage_dsa_it;
 pub mod matched_values;
 pub mod no_op;
 pub mod paged_results;
+pub mod password_expiry;
+pub mod password_policy;
 pub mod permissive_modify;
 pub mod proxied_authorization;
 pub mod read_entry;
@@ -25,6 +28,7 @@ use ironbark_ber::Writer;
 
 use crate::{DecodeLimits, EncodeControl, Fault, RawControl, RawControls};
 
+pub use account_usability::{AccountUsability, AccountUsabilityRequest};
 pub use assertion::AssertionControl;
 pub use dereference::{DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification};
 pub use domain_scope::DomainScope;
@@ -34,6 +38,8 @@ pub use manage_dsa_it::ManageDsaIt;
 pub use matched_values::MatchedValues;
 pub use no_op::NoOp;
 pub use paged_results::PagedResults;
+pub use password_expiry::{PasswordExpired, PasswordExpiring};
+pub use password_policy::{PasswordPolicyError, PasswordPolicyRequest, PasswordPolicyResponse, PasswordPolicyWarning};
 pub use permissive_modify::PermissiveModify;
 pub use proxied_authorization::ProxiedAuthorization;
 pub use read_entry::{PostRead, PostReadResponse, PreRead, PreReadResponse};

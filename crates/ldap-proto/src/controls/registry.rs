@@ -1,9 +1,9 @@
 //! Which controls there are, with which requests they may come, and what is demanded of them.
 
 use super::{
-    assertion, dereference, domain_scope, dont_use_copy, lazy_commit, manage_dsa_it, matched_values, no_op,
-    paged_results, permissive_modify, proxied_authorization, read_entry, relax_rules, search_options, server_side_sort,
-    session_tracking, subentries, tree_delete,
+    account_usability, assertion, dereference, domain_scope, dont_use_copy, lazy_commit, manage_dsa_it, matched_values,
+    no_op, paged_results, password_policy, permissive_modify, proxied_authorization, read_entry, relax_rules,
+    search_options, server_side_sort, session_tracking, subentries, tree_delete,
 };
 use crate::{Fault, Operation, extended};
 
@@ -49,6 +49,10 @@ pub enum ControlKind {
     LazyCommit,
     /// draft-masarati-ldap-deref.
     Dereference,
+    /// draft-behera-ldap-password-policy.
+    PasswordPolicy,
+    /// Sun's account usability.
+    AccountUsability,
 }
 
 /// A set of controls.
@@ -196,7 +200,7 @@ pub fn lookup(oid: &[u8]) -> Option<&'static Descriptor> {
 }
 
 /// All controls of requests, in the order of [`ControlKind`].
-pub static REGISTRY: [&Descriptor; 19] = [
+pub static REGISTRY: [&Descriptor; 21] = [
     &assertion::DESCRIPTOR,
     &read_entry::PRE_READ,
     &read_entry::POST_READ,
@@ -216,6 +220,8 @@ pub static REGISTRY: [&Descriptor; 19] = [
     &session_tracking::DESCRIPTOR,
     &lazy_commit::DESCRIPTOR,
     &dereference::DESCRIPTOR,
+    &password_policy::DESCRIPTOR,
+    &account_usability::DESCRIPTOR,
 ];
 
 /// Add, delete, modify, modify DN.
@@ -270,7 +276,7 @@ mod tests {
             .filter(|row| row.advertised)
             .map(|row| row.oid)
             .collect();
-        // What slapd 2.5 answers without overlays, then sssvlv and deref.
+        // What slapd 2.5 answers without overlays, then sssvlv, deref and ppolicy.
         let mut expected = vec![
             "2.16.840.1.113730.3.4.18",
             "2.16.840.1.113730.3.4.2",
@@ -283,6 +289,8 @@ mod tests {
             "1.3.6.1.1.12",
             "1.2.840.113556.1.4.473",
             "1.3.6.1.4.1.4203.666.5.16",
+            "1.3.6.1.4.1.42.2.27.8.5.1",
+            "1.3.6.1.4.1.42.2.27.9.5.8",
         ];
         assert_eq!(advertised.len(), expected.len());
         expected.retain(|oid| !advertised.contains(oid));

@@ -3,10 +3,10 @@
 use ironbark_model::ResultCode;
 
 use super::{
-    AssertionControl, Control, ControlKind, ControlSet, Criticality, DereferenceRequest, Descriptor, DomainScope,
-    DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults, PermissiveModify, PostRead, PreRead,
-    ProxiedAuthorization, RelaxRules, RequestControl, SearchOptions, SessionTracking, SortKeys, Subentries, TreeDelete,
-    registry,
+    AccountUsabilityRequest, AssertionControl, Control, ControlKind, ControlSet, Criticality, DereferenceRequest,
+    Descriptor, DomainScope, DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults,
+    PasswordPolicyRequest, PermissiveModify, PostRead, PreRead, ProxiedAuthorization, RelaxRules, RequestControl,
+    SearchOptions, SessionTracking, SortKeys, Subentries, TreeDelete, registry,
 };
 use crate::{DecodeLimits, Fault, RawControl, RawControls, Request};
 
@@ -31,8 +31,6 @@ impl Default for ControlPolicy {
 /// The recognized controls of a request.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct RequestControls<'a> {
-    /// Which of those below are there.
-    pub present: ControlSet,
     /// RFC 4528.
     pub assertion: Option<Control<AssertionControl<'a>>>,
     /// RFC 4527.
@@ -71,6 +69,10 @@ pub struct RequestControls<'a> {
     pub lazy_commit: Option<Control<LazyCommit>>,
     /// draft-masarati-ldap-deref.
     pub dereference: Option<Control<DereferenceRequest<'a>>>,
+    /// draft-behera-ldap-password-policy.
+    pub password_policy: Option<Control<PasswordPolicyRequest>>,
+    /// Sun's account usability.
+    pub account_usability: Option<Control<AccountUsabilityRequest>>,
 }
 
 impl<'a> RequestControls<'a> {
@@ -104,7 +106,6 @@ impl<'a> RequestControls<'a> {
                 Some(row) if row.applies_to(request.operation(), extended) => {
                     check_criticality(row, control.critical, *policy)?;
                     decoded.put(row.kind, control, limits)?;
-                    decoded.present = decoded.present.with(row.kind);
                 }
                 Some(_) if control.critical => return Err(unavailable("critical extension is unavailable")),
                 None if control.critical => return Err(unavailable("critical extension is not recognized")),
@@ -113,6 +114,36 @@ impl<'a> RequestControls<'a> {
         }
         search_options_and_domain_scope(&decoded)?;
         Ok(decoded)
+    }
+
+    /// Which controls came along.
+    pub fn present(&self) -> ControlSet {
+        use ControlKind as Kind;
+        let all = [
+            (self.assertion.is_some(), Kind::Assertion),
+            (self.pre_read.is_some(), Kind::PreRead),
+            (self.post_read.is_some(), Kind::PostRead),
+            (self.matched_values.is_some(), Kind::MatchedValues),
+            (self.paged_results.is_some(), Kind::PagedResults),
+            (self.server_side_sort.is_some(), Kind::ServerSideSort),
+            (self.domain_scope.is_some(), Kind::DomainScope),
+            (self.dont_use_copy.is_some(), Kind::DontUseCopy),
+            (self.permissive_modify.is_some(), Kind::PermissiveModify),
+            (self.tree_delete.is_some(), Kind::TreeDelete),
+            (self.search_options.is_some(), Kind::SearchOptions),
+            (self.subentries.is_some(), Kind::Subentries),
+            (self.no_op.is_some(), Kind::NoOp),
+            (self.relax_rules.is_some(), Kind::RelaxRules),
+            (self.manage_dsa_it.is_some(), Kind::ManageDsaIt),
+            (self.proxied_authorization.is_some(), Kind::ProxiedAuthorization),
+            (self.session_tracking.is_some(), Kind::SessionTracking),
+            (self.lazy_commit.is_some(), Kind::LazyCommit),
+            (self.dereference.is_some(), Kind::Dereference),
+            (self.password_policy.is_some(), Kind::PasswordPolicy),
+            (self.account_usability.is_some(), Kind::AccountUsability),
+        ];
+        let present = all.into_iter().filter(|(is_present, _)| *is_present);
+        present.fold(ControlSet::NONE, |set, (_, kind)| set.with(kind))
     }
 
     fn put(&mut self, kind: ControlKind, control: RawControl<'a>, limits: &DecodeLimits) -> Result<(), Fault> {
@@ -136,6 +167,8 @@ impl<'a> RequestControls<'a> {
             ControlKind::SessionTracking => put(&mut self.session_tracking, control, limits),
             ControlKind::LazyCommit => put(&mut self.lazy_commit, control, limits),
             ControlKind::Dereference => put(&mut self.dereference, control, limits),
+            ControlKind::PasswordPolicy => put(&mut self.password_policy, control, limits),
+            ControlKind::AccountUsability => put(&mut self.account_usability, control, limits),
         }
     }
 }

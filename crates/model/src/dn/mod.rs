@@ -230,6 +230,11 @@ impl Dn {
         ControlFlow::Continue(())
     }
 
+    /// Makes `superior` the superior of this name, whose topmost RDN it goes above; the name keeps its memory.
+    pub fn put_below(&mut self, superior: &Dn) {
+        self.push_levels(superior, 0);
+    }
+
     /// Appends the RDNs of `other` from `level` upwards.
     fn push_levels(&mut self, other: &Dn, level: usize) {
         for level in level..other.depth() {

@@ -12,6 +12,7 @@
 mod handle;
 mod input;
 mod output;
+mod pause;
 mod secure;
 mod status;
 mod stream;
@@ -36,8 +37,11 @@ pub(crate) use self::{
     status::{Registry, Status, increment},
     stream::{Socket, Stream},
 };
-use self::{input::Input, output::Output};
-use crate::reactor::{Reactor, Work};
+use self::{input::Input, output::Output, pause::Pause};
+use crate::{
+    reactor::{Reactor, Work},
+    sources::SourcePlace,
+};
 
 /// What a turn of a connection ended with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -69,10 +73,12 @@ pub(crate) struct Connection {
     /// When what is produced is sent.
     sending: Sending,
     state: State,
+    pause: Pause,
     /// Results and notices produced since the statistics were last told; search entries are counted by the directory.
     results: u64,
     /// Given back after the descriptor: fields are dropped in this order.
     _place: OwnedSemaphorePermit,
+    _source: Option<SourcePlace>,
 }
 
 /// Where a connection is in its life.
@@ -91,7 +97,7 @@ enum State {
 impl Connection {
     pub(crate) fn new(
         reactor: Rc<Reactor>,
-        (stream, place): (Stream, OwnedSemaphorePermit),
+        (stream, (place, source)): (Stream, (OwnedSemaphorePermit, Option<SourcePlace>)),
         handle: Rc<Handle>,
         status: Arc<Status>,
     ) -> Self {
@@ -115,8 +121,10 @@ impl Connection {
             is_held: false,
             sending: Sending::Now,
             state: State::Open,
+            pause: Pause::default(),
             results: 0,
             _place: place,
+            _source: source,
         }
     }
 
@@ -154,6 +162,7 @@ impl Connection {
         loop {
             // After starting, so that what was handed over just now can wake the task.
             self.poll_completions(work, cx);
+            self.pause.poll(cx);
             self.drain_if_asked();
             self.sending = if takes_all && !goes_on && self.may_hold_back() && self.reactor.round().hold_back(cx) {
                 Sending::WithRound
@@ -311,7 +320,12 @@ impl Connection {
             }
             match ironbark_ldap_proto::frame(rest, self.message_limit()) {
                 Ok(Some(length)) => {
-                    self.start(&mut batch, rest.get(..length).unwrap_or_default());
+                    let message = rest.get(..length).unwrap_or_default();
+                    if self.must_wait(message) {
+                        self.is_held = true;
+                        return (consumed, false);
+                    }
+                    self.start(&mut batch, message);
                     consumed += length;
                 }
                 Ok(None) => return (consumed, false),
@@ -436,6 +450,7 @@ impl Connection {
         self.state == State::Open
             && !self.is_blocked
             && !self.starts_tls
+            && !self.pause.is_under_way()
             && self.output.waiting() < START_BELOW_BYTES
             && self.under_way()
                 < self

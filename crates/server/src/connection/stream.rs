@@ -142,7 +142,7 @@ impl Stream {
 }
 
 impl Socket {
-    fn descriptor(&self) -> RawFd {
+    pub(crate) fn descriptor(&self) -> RawFd {
         match self {
             Self::Tcp(stream) => stream.as_raw_fd(),
             Self::Local(stream) => stream.as_raw_fd(),

@@ -1,5 +1,6 @@
 //! Listeners: the sockets of the `-h` URLs, all bound before privileges are given up.
 
+pub(crate) mod proxy;
 pub mod url;
 
 use std::{
@@ -39,6 +40,8 @@ pub struct Listener {
     pub path: Option<PathBuf>,
     /// Whether connections begin with a TLS handshake.
     pub is_tls: bool,
+    /// Whether they begin with a proxy's header, before anything else.
+    pub is_proxied: bool,
 }
 
 /// Why the server cannot listen.
@@ -99,6 +102,7 @@ impl Listeners {
                         socket,
                         path: Some(path.clone()),
                         is_tls: false,
+                        is_proxied: false,
                     });
                 }
             }
@@ -131,6 +135,7 @@ impl Listeners {
                         socket,
                         path: None,
                         is_tls: url.is_tls,
+                        is_proxied: url.is_proxied,
                     });
                 }
                 Err(source) => {

@@ -30,17 +30,16 @@ pub struct ListenerUrl {
     pub permissions: u32,
     /// `ldaps://`: connections begin with a TLS handshake.
     pub is_tls: bool,
+    /// `pldap://`, `pldaps://`: connections begin with a proxy's header.
+    pub is_proxied: bool,
 }
 
 /// Why a URL of `-h` is refused.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum UrlError {
     /// Not `scheme://...` with a scheme of LDAP.
-    #[error("listen URL \"{0}\" parse error: the scheme must be ldap://, ldaps:// or ldapi://")]
+    #[error("listen URL \"{0}\" parse error: the scheme must be ldap://, ldaps://, ldapi://, pldap:// or pldaps://")]
     Scheme(String),
-    /// The PROXY protocol is a part of the server that is not built yet.
-    #[error("listen URL \"{0}\": listeners behind a proxy (pldap://) are not built yet")]
-    Proxied(String),
     /// A bad escape, host, port or path.
     #[error("listen URL \"{0}\" parse error: {1}")]
     Malformed(String, &'static str),
@@ -53,11 +52,12 @@ impl ListenerUrl {
         let (scheme, rest) = text
             .split_once("://")
             .ok_or_else(|| UrlError::Scheme(text.to_owned()))?;
-        let (local, is_tls) = match scheme.to_ascii_lowercase().as_str() {
-            "ldap" => (false, false),
-            "ldaps" => (false, true),
-            "ldapi" => (true, false),
-            "pldap" | "pldaps" => return Err(UrlError::Proxied(text.to_owned())),
+        let (local, is_tls, is_proxied) = match scheme.to_ascii_lowercase().as_str() {
+            "ldap" => (false, false, false),
+            "ldaps" => (false, true, false),
+            "ldapi" => (true, false, false),
+            "pldap" => (false, false, true),
+            "pldaps" => (false, true, true),
             _ => return Err(UrlError::Scheme(text.to_owned())),
         };
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -82,6 +82,7 @@ impl ListenerUrl {
             endpoint,
             permissions,
             is_tls,
+            is_proxied,
         })
     }
 
@@ -225,6 +226,12 @@ mod tests {
         assert_eq!(tcp("ldaps://[::1]:1636/"), (Some("::1".to_owned()), 1636));
         assert!(ListenerUrl::parse("LDAPS://").unwrap().is_tls);
         assert!(!ListenerUrl::parse("ldap://").unwrap().is_tls);
+        assert_eq!(tcp("pldap://"), (None, 389));
+        assert_eq!(tcp("PLDAPS://h"), (Some("h".to_owned()), 636));
+        let of = |text| ListenerUrl::parse(text).map(|url| (url.is_tls, url.is_proxied));
+        assert_eq!(of("pldap://"), Ok((false, true)));
+        assert_eq!(of("pldaps://"), Ok((true, true)));
+        assert_eq!(of("ldaps://"), Ok((true, false)));
     }
 
     #[test]
@@ -258,7 +265,6 @@ mod tests {
         let refused = |text| ListenerUrl::parse(text).unwrap_err();
         assert!(matches!(refused("foo://x"), UrlError::Scheme(_)));
         assert!(matches!(refused("localhost:389"), UrlError::Scheme(_)));
-        assert!(matches!(refused("pldap:///"), UrlError::Proxied(_)));
         for text in [
             "ldap://h:x/",
             "ldap://h:70000/",

@@ -107,6 +107,37 @@ fn searches(page: &mut Page, statistics: &Statistics) {
 fn connections(page: &mut Page, source: &Source) {
     page.counter("ironbark_connections_accepted_total", "Connections accepted.")
         .sample(&[], source.pool.total());
+    let [failed, delayed, refused] = source.directory.bind_failures().counts();
+    let sources = source.pool.sources();
+    for (name, help, value) in [
+        (
+            "ironbark_connections_refused_total",
+            "Connections closed because their address had as many as it may (connection-limit).",
+            sources.refused(),
+        ),
+        (
+            "ironbark_proxies_refused_total",
+            "Connections closed because of their PROXY protocol header, or because their source is not trusted.",
+            sources.refused_proxies(),
+        ),
+        (
+            "ironbark_bind_failures_total",
+            "Binds over TCP that ended with invalidCredentials while bind-failure-limit was set.",
+            failed,
+        ),
+        (
+            "ironbark_binds_delayed_total",
+            "Binds that had to wait because of earlier failures from their address.",
+            delayed,
+        ),
+        (
+            "ironbark_binds_refused_total",
+            "Binds that were refused unseen because of earlier failures from their address.",
+            refused,
+        ),
+    ] {
+        page.counter(name, help).sample(&[], value);
+    }
     page.gauge("ironbark_connections", "Connections that are open.")
         .sample(&[], source.pool.current());
     page.gauge("ironbark_operations_executing", "Operations under way.")

@@ -172,8 +172,8 @@ impl VirtualContext for Monitor {
         if let Some((_, pool)) = &server {
             threads::add_waiters(&mut tree, pool);
         }
-        if let Some((directory, _)) = &server {
-            own::add(&mut tree, configuration, directory);
+        if let Some((directory, pool)) = &server {
+            own::add(&mut tree, configuration, directory, pool);
         }
         complete_entries(configuration, tree.finish())
     }

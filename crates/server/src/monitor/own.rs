@@ -10,11 +10,12 @@ use super::{
     operations::KINDS,
     tree::{Node, Tree},
 };
+use crate::pool::Pool;
 
 /// Filters that are shown.
 const MOST_FILTERS: usize = 512;
 
-pub(super) fn add(tree: &mut Tree<'_>, configuration: &Configuration, directory: &Directory) {
+pub(super) fn add(tree: &mut Tree<'_>, configuration: &Configuration, directory: &Directory, pool: &Pool) {
     let statistics = directory.statistics();
     tree.container(
         "Ironbark",
@@ -24,6 +25,7 @@ pub(super) fn add(tree: &mut Tree<'_>, configuration: &Configuration, directory:
     latency(tree, statistics);
     results(tree, statistics);
     commits(tree, statistics);
+    sources(tree, directory, pool);
     let report = statistics.filters();
     // A database that cannot be read says so elsewhere.
     let builds = directory.index_builds().unwrap_or_default();
@@ -90,6 +92,22 @@ fn commits(tree: &mut Tree<'_>, statistics: &Statistics) {
             node.set("ironbarkGroupSize", &format!("{most} {commits}"));
         }
     });
+}
+
+fn sources(tree: &mut Tree<'_>, directory: &Directory, pool: &Pool) {
+    container(tree, "Sources", "What limits by source address have held back.", |_| {});
+    let [failed, delayed, refused] = directory.bind_failures().counts();
+    for (name, count) in [
+        ("Refused Connections", pool.sources().refused()),
+        ("Refused Proxies", pool.sources().refused_proxies()),
+        ("Failed Binds", failed),
+        ("Delayed Binds", delayed),
+        ("Refused Binds", refused),
+    ] {
+        tree.add(&[name, "Sources", "Ironbark"], "monitoredObject", |node| {
+            node.count("monitorCounter", count);
+        });
+    }
 }
 
 /// Each index of each database, how many searches have used it, and how far those are that are being built.

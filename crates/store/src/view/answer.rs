@@ -101,7 +101,7 @@ impl AnswerCache {
 
 impl Record<'_> {
     /// Appends the attributes of the kinds that are wanted, and those that `lists` is true for, with all their values, each as a
-    /// `PartialAttribute` (RFC 4511 §4.1.7); none that `shows` is false for.
+    /// `PartialAttribute` (RFC 4511 §4.1.7).
     ///
     /// # Errors
     /// The record is damaged; `out` has then got a part.
@@ -112,7 +112,36 @@ impl Record<'_> {
         cache: &mut AnswerCache,
         kinds: Kinds,
         lists: impl Fn(&AttributeDescription) -> bool,
+    ) -> Result<(), StoreError> {
+        self.append(out, cache, kinds, lists, |_| true)
+    }
+
+    /// The same without those that `shows` is false for.
+    ///
+    /// # Errors
+    /// As of [`Record::append_attributes`].
+    #[inline]
+    pub fn append_some_attributes(
+        &self,
+        out: &mut Vec<u8>,
+        cache: &mut AnswerCache,
+        kinds: Kinds,
+        lists: impl Fn(&AttributeDescription) -> bool,
         shows: impl Fn(&AttributeDescription) -> bool,
+    ) -> Result<(), StoreError> {
+        let catalog = self.view.catalog;
+        let is_shown = |number| catalog.attribute(number).is_some_and(|info| shows(&info.description));
+        self.append(out, cache, kinds, lists, is_shown)
+    }
+
+    #[inline]
+    fn append(
+        &self,
+        out: &mut Vec<u8>,
+        cache: &mut AnswerCache,
+        kinds: Kinds,
+        lists: impl Fn(&AttributeDescription) -> bool,
+        is_shown: impl Fn(u16) -> bool,
     ) -> Result<(), StoreError> {
         let catalog = self.view.catalog;
         let mut blocks = self.blocks;
@@ -125,10 +154,10 @@ impl Record<'_> {
             } else {
                 kinds.user
             };
-            let test = |test: &dyn Fn(&AttributeDescription) -> bool| {
-                catalog.attribute(number).is_some_and(|info| test(&info.description))
-            };
-            if (!is_wanted && !test(&lists)) || !test(&shows) {
+            if !is_wanted && !catalog.attribute(number).is_some_and(|info| lists(&info.description)) {
+                continue;
+            }
+            if !is_shown(number) {
                 continue;
             }
             match form {

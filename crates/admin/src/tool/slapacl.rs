@@ -1,0 +1,332 @@
+//! slapacl: what the access rules grant somebody on an entry, and which rule decides.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use ironbark_config::{
+    Configuration,
+    access::{AccessLevel, AccessRule, Privileges},
+};
+use ironbark_directory::{
+    Peer, Strength,
+    access::{Appraisal, Asker, Granted},
+};
+use ironbark_model::{Dn, Entry, Schema};
+use ironbark_store::{Database, Location};
+
+use super::{
+    chosen::{Chosen, database_of, read_configuration},
+    options::{Grammar, Options, Told},
+    slapcat::open_to_read,
+};
+
+const GRAMMAR: Grammar = Grammar {
+    program: "slapacl",
+    letters: "b:d:D:f:F:o:uU:vX:",
+    usage: "slapacl [-v] [-d debuglevel] [-f configfile] [-F configdir] [-o <name>[=<value>]]\n\
+        \t[-D authcDN] [-o authzDN=<DN>] [-u] -b DN [attr[/access][:value]] [...]",
+    generic: &[
+        "authzDN",
+        "domain",
+        "peername",
+        "sasl_ssf",
+        "sockname",
+        "sockurl",
+        "ssf",
+        "tls_ssf",
+        "transport_ssf",
+    ],
+    operands: true,
+};
+
+/// Runs slapacl; `arguments` begin with the program's name.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let mut options = match Options::read(&GRAMMAR, arguments) {
+        Ok(options) => options,
+        Err(Told(code)) => return code,
+    };
+    options.start_log();
+    match check(&mut options) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            eprintln!("{text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What is looked at.
+struct Question<'c> {
+    configuration: &'c Configuration,
+    appraisal: Appraisal,
+    /// Number of the database; `None`: the frontend's rules alone.
+    number: usize,
+    asker: Asker,
+    entry: Entry,
+}
+
+fn check(options: &mut Options) -> Result<(), String> {
+    let base = options
+        .suffix
+        .take()
+        .ok_or("slapacl: -b is needed: the entry to look at")?;
+    if options.own.iter().any(|opt| matches!(opt.letter, 'U' | 'X')) {
+        return Err(
+            "slapacl: -U and -X need SASL mappings, which are not built yet; use -D and -o authzDN=".to_owned(),
+        );
+    }
+    let bad = |error: String| format!("{error}\nslapacl: bad configuration file!");
+    let configuration = read_configuration(options).map_err(bad)?.configuration;
+    let schema = &*configuration.schema;
+    let dn = name(schema, "base", &base)?;
+    let position = database_of(&configuration, &dn);
+    let asker = asker(options, schema)?;
+    let (mut databases, mut entry) = (Vec::new(), None);
+    if !options.dry_run {
+        let position = position.ok_or_else(|| {
+            format!(
+                "{base}: no target database has been found for baseDN=\"slapacl\"; you may try with \"-u\" (dry run)."
+            )
+        })?;
+        let chosen = Chosen {
+            configuration: configuration.clone(),
+            positions: Vec::new(),
+        };
+        databases = open_all(&chosen)?;
+        entry = Some(fetch(databases.get(position).and_then(Option::as_ref), &dn)?);
+    }
+    let is_fake = entry.is_none();
+    let question = Question {
+        configuration: &configuration,
+        appraisal: Appraisal::with_databases(&configuration, databases).map_err(|error| error.to_string())?,
+        number: position.map_or(usize::MAX, |position| position + 1),
+        asker,
+        entry: entry.unwrap_or_else(|| Entry {
+            dn,
+            attributes: Vec::new(),
+        }),
+    };
+    if options.operands.is_empty() {
+        question.everything(is_fake);
+    }
+    for word in &options.operands {
+        question.one(word)?;
+    }
+    Ok(())
+}
+
+fn name(schema: &Schema, what: &str, text: &str) -> Result<Dn, String> {
+    Dn::parse(schema, text.as_bytes())
+        .map_err(|_| format!("{what}=\"{text}\" normalization failed 34 (Invalid DN syntax)"))
+}
+
+/// `-D` and `-o`.
+fn asker(options: &Options, schema: &Schema) -> Result<Asker, String> {
+    let own = options.own.iter().find(|opt| opt.letter == 'D');
+    let authenticated = own
+        .map(|opt| opt.text().map_err(|error| error.to_string()))
+        .transpose()?;
+    let generic = |name: &str| {
+        let given = options.generic.iter().find(|(known, _)| known == name);
+        given.and_then(|(_, value)| value.as_deref())
+    };
+    let authenticated = authenticated.map(|text| name(schema, "authcDN", text)).transpose()?;
+    let authorized = generic("authzDN")
+        .map(|text| name(schema, "authzDN", text))
+        .transpose()?;
+    if let Some(dn) = &authenticated {
+        eprintln!("authcDN: \"{}\"", normal(dn));
+    }
+    if let Some(dn) = &authorized {
+        eprintln!("authzDN: \"{}\"", normal(dn));
+    }
+    let number = |name: &str| {
+        let given = generic(name).map(|text| text.parse().map_err(|_| format!("unable to parse {name}=\"{text}\"")));
+        Ok::<u32, String>(given.transpose()?.unwrap_or_default())
+    };
+    let peer_name = generic("peername").unwrap_or_default();
+    let address = peer_name
+        .strip_prefix("IP=")
+        .and_then(|text| text.parse::<core::net::SocketAddr>().ok());
+    let dn = authorized.clone().or(authenticated.clone()).unwrap_or_default();
+    Ok(Asker {
+        real_dn: authenticated.unwrap_or_else(|| dn.clone()),
+        dn,
+        peer: Peer {
+            name: peer_name.into(),
+            socket_name: generic("sockname").unwrap_or_default().into(),
+            listener_url: generic("sockurl").unwrap_or_default().into(),
+            address: address.map(|address| address.ip()),
+            credentials: None,
+        },
+        strength: Strength {
+            ssf: number("ssf")?,
+            transport: number("transport_ssf")?,
+            tls: number("tls_ssf")?,
+            sasl: number("sasl_ssf")?,
+        },
+    })
+}
+
+fn normal(dn: &Dn) -> String {
+    String::from_utf8_lossy(dn.normalized()).into_owned()
+}
+
+/// All databases, for the groups and sets of rules; one that cannot be opened has nothing in it.
+fn open_all(chosen: &Chosen) -> Result<Vec<Option<Database>>, String> {
+    let all = chosen.configuration.databases.iter();
+    all.map(|settings| {
+        if settings.kind.has_suffix() {
+            open_to_read(settings, chosen, "slapacl")
+        } else {
+            Ok(None)
+        }
+    })
+    .collect()
+}
+
+fn fetch(database: Option<&Database>, dn: &Dn) -> Result<Entry, String> {
+    let unable = |why: String| format!("slapacl: unable to fetch entry \"{}\" ({why})", normal(dn));
+    let database = database
+        .ok_or("slapacl: target database doesn't support necessary operations; you may try with \"-u\" (dry run).")?;
+    let snapshot = database.snapshot().map_err(|error| unable(error.to_string()))?;
+    let view = snapshot.view();
+    match view.locate(dn).map_err(|error| unable(error.to_string()))? {
+        Location::Entry(id) => {
+            let record = view.record(id).map_err(|error| unable(error.to_string()))?;
+            let record = record.ok_or_else(|| unable("it has gone".to_owned()))?;
+            let name = view.dn(id).map_err(|error| unable(error.to_string()))?;
+            record.to_entry(name).map_err(|error| unable(error.to_string()))
+        }
+        Location::Missing { .. } => Err(format!("slapacl: unable to fetch ID of DN \"{}\"", normal(dn))),
+    }
+}
+
+impl Question<'_> {
+    /// The entry, its children, and each value that it has.
+    fn everything(&self, is_fake: bool) {
+        self.show("entry", None, "");
+        if is_fake {
+            return;
+        }
+        self.show("children", None, "");
+        let schema = &*self.configuration.schema;
+        for attribute in &self.entry.attributes {
+            let name = schema.description_text(&attribute.description);
+            let is_secret = name.eq_ignore_ascii_case("userPassword");
+            for value in &attribute.values {
+                let shown = if is_secret {
+                    "****".into()
+                } else {
+                    String::from_utf8_lossy(value)
+                };
+                self.show(&name, Some(value), &format!("={shown}"));
+            }
+        }
+    }
+
+    /// `attr[/access][:value]`.
+    fn one(&self, word: &str) -> Result<(), String> {
+        let (left, value) = word
+            .split_once(':')
+            .map_or((word, None), |(left, value)| (left, Some(value)));
+        let (attribute, access) = left
+            .split_once('/')
+            .map_or((left, None), |(left, access)| (left, Some(access)));
+        let shown = value.map_or_else(String::new, |value| format!("={value}"));
+        let Some(access) = access else {
+            return match self.granted(attribute, value.map(str::as_bytes)) {
+                Some(_) => {
+                    self.show(attribute, value.map(str::as_bytes), &shown);
+                    Ok(())
+                }
+                None => Err(unknown(attribute)),
+            };
+        };
+        let wanted =
+            level(access).ok_or_else(|| format!("unknown access \"{access}\" for attribute \"{attribute}\""))?;
+        if wanted == Privileges::default() {
+            return Err(format!("\"none\" not allowed for attribute \"{attribute}\""));
+        }
+        let granted = self
+            .granted(attribute, value.map(str::as_bytes))
+            .ok_or_else(|| unknown(attribute))?;
+        let verdict = if granted.privileges.contains(wanted) {
+            "ALLOWED"
+        } else {
+            "DENIED"
+        };
+        eprintln!("{access} access to {attribute}{shown}: {verdict}");
+        self.reason(&granted);
+        Ok(())
+    }
+
+    fn granted(&self, attribute: &str, value: Option<&[u8]>) -> Option<Granted> {
+        self.appraisal
+            .granted_to(self.number, &self.asker, &self.entry, (attribute, value))
+    }
+
+    fn show(&self, attribute: &str, value: Option<&[u8]>, shown: &str) {
+        if let Some(granted) = self.granted(attribute, value) {
+            eprintln!("{attribute}{shown}: {}", text(granted.privileges));
+            self.reason(&granted);
+        }
+    }
+
+    /// The rule and the clause.
+    fn reason(&self, granted: &Granted) {
+        let own = self
+            .number
+            .checked_sub(1)
+            .and_then(|at| self.configuration.databases.get(at));
+        let own = own.map_or(&[][..], |database| &database.access);
+        let rules: Vec<&AccessRule> = own.iter().chain(&self.configuration.frontend.access).collect();
+        let place = granted.rule.and_then(|rule| rules.get(rule));
+        match (place, granted.clause) {
+            (Some(rule), 0) => eprintln!(
+                "\t{}: line {}: no clause holds (by * none)",
+                rule.location.file, rule.location.line
+            ),
+            (Some(rule), clause) => {
+                eprintln!(
+                    "\t{}: line {}: by clause {clause}",
+                    rule.location.file, rule.location.line
+                );
+            }
+            (None, _) if rules.is_empty() => eprintln!("\tno rules: everybody reads"),
+            (None, _) if granted.privileges == AccessLevel::Manage.privileges() => eprintln!("\tthe rootdn"),
+            (None, _) => eprintln!("\tno rule is about this (to * by * none)"),
+        }
+    }
+}
+
+fn unknown(attribute: &str) -> String {
+    format!("slap_str2ad({attribute}) failed 17 (Undefined attribute type)")
+}
+
+/// The privilege that a level adds to the ones before it: what an operation of that kind asks for.
+fn level(word: &str) -> Option<Privileges> {
+    Some(match word.to_ascii_lowercase().as_str() {
+        "none" => Privileges::default(),
+        "disclose" => Privileges::DISCLOSE,
+        "auth" => Privileges::AUTH,
+        "compare" => Privileges::COMPARE,
+        "search" => Privileges::SEARCH,
+        "read" => Privileges::READ,
+        "write" => Privileges::WRITE,
+        "add" => Privileges::ADD,
+        "delete" => Privileges::DELETE,
+        "increment" => Privileges::INCREMENT,
+        "manage" => Privileges::MANAGE,
+        _ => return None,
+    })
+}
+
+/// `read(=rscxd)`; without the word where it is no level.
+fn text(privileges: Privileges) -> String {
+    let letters = privileges.words().concat();
+    let letters = if letters.is_empty() { "0" } else { &letters };
+    match AccessLevel::of(privileges) {
+        Some(level) => format!("{}(={letters})", level.word()),
+        None => format!("={letters}"),
+    }
+}

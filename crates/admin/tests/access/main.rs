@@ -1,0 +1,11 @@
+//! Access rules beside Debian's slapd: the same rules, data and requests, the same answers.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "clippy knows test functions, but not what they call"
+)]
+
+mod forms;
+mod random;
+mod site;

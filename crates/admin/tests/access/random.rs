@@ -1,0 +1,109 @@
+//! Rules put together at random.
+
+use super::site::{Site, assert_same};
+
+const ROUNDS: u32 = 40;
+const SEED: u64 = 0x5eed_acce_55ed_0001;
+
+const WHATS: &[&str] = &[
+    "*",
+    "dn.base=\"uid=ann,ou=People,dc=example,dc=com\"",
+    "dn.subtree=\"ou=People,dc=example,dc=com\"",
+    "dn.children=\"dc=example,dc=com\"",
+    "dn.one=\"ou=Groups,dc=example,dc=com\"",
+    "dn.regex=\"^(.+,)?uid=([^,]+),(ou=staff,)?ou=people,dc=example,dc=com$\"",
+    "filter=(objectClass=inetOrgPerson)",
+    "dn.subtree=\"ou=People,dc=example,dc=com\" filter=(!(title=boss))",
+];
+const ATTRIBUTES: &[&str] = &[
+    "",
+    "",
+    "",
+    " attrs=entry",
+    " attrs=cn,sn,mail",
+    " attrs=@inetOrgPerson",
+    " attrs=!person",
+    " attrs=member,manager",
+    " attrs=mail val.regex=\"^([^@]+)@example.com$\"",
+    " attrs=member val.subtree=\"ou=People,dc=example,dc=com\"",
+    " attrs=title val=\"boss\"",
+];
+const WHOS: &[&str] = &[
+    "*",
+    "anonymous",
+    "users",
+    "self",
+    "self.level{-1}",
+    "dn.exact=\"uid=bob,ou=Staff,ou=People,dc=example,dc=com\"",
+    "dn.children=\"ou=Staff,ou=People,dc=example,dc=com\"",
+    "dn.regex=\"^uid=[ab][^,]+,.*$\"",
+    "dnattr=manager",
+    "users dnattr=member",
+    "group=\"cn=editors,ou=Groups,dc=example,dc=com\"",
+    "group/groupOfURLs/memberURL=\"cn=dynamic,ou=Groups,dc=example,dc=com\"",
+    "set=\"this/owner & user\"",
+    "users set=\"user/manager/uid & [bob]\"",
+    "peername.ip=127.0.0.1",
+    "realusers ssf=1",
+];
+const GRANTS: &[&str] = &[
+    "none",
+    "disclose",
+    "auth",
+    "compare",
+    "search",
+    "read",
+    "read",
+    "write",
+    "selfwrite",
+    "=rs",
+    "+r",
+    "+w",
+    "-r",
+    "-s",
+    "=cd",
+    "self+a",
+    "+0",
+    "manage",
+];
+const CONTROLS: &[&str] = &["", "", "", " continue", " break", " stop"];
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 >> 33).unwrap() % bound
+    }
+
+    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+
+    fn rule(&mut self) -> String {
+        let mut rule = format!("to {}{}", self.pick(WHATS), self.pick(ATTRIBUTES));
+        for _ in 0..=self.below(4) {
+            rule = format!(
+                "{rule} by {} {}{}",
+                self.pick(WHOS),
+                self.pick(GRANTS),
+                self.pick(CONTROLS)
+            );
+        }
+        rule
+    }
+}
+
+#[tokio::test]
+async fn random_rules_mean_what_they_mean_to_slapd() {
+    let sites = Site::both().await;
+    let seed = std::env::var("ACCESS_SEED").ok().and_then(|text| text.parse().ok());
+    let mut random = Random(seed.unwrap_or(SEED));
+    let rounds = std::env::var("ACCESS_ROUNDS").ok().and_then(|text| text.parse().ok());
+    for _ in 0..rounds.unwrap_or(ROUNDS) {
+        let rules: Vec<String> = (0..=random.below(5)).map(|_| random.rule()).collect();
+        assert_same(&sites, &rules).await;
+    }
+}

@@ -1,0 +1,281 @@
+//! Both servers with the same people and groups, and what clients ask them.
+
+use std::collections::BTreeMap;
+
+use ironbark_client::proto::{Filter, ModifyOperation, Scope};
+use ironbark_client::{Change, Client, LdapResult, Options, Search};
+use ironbark_testkit::{Flavor, Server};
+
+pub(crate) const BASE: &str = "dc=example,dc=com";
+pub(crate) const ANN: &str = "uid=ann,ou=People,dc=example,dc=com";
+pub(crate) const BOB: &str = "uid=bob,ou=Staff,ou=People,dc=example,dc=com";
+pub(crate) const GROUP: &str = "cn=editors,ou=Groups,dc=example,dc=com";
+pub(crate) const IDENTITIES: [&str; 4] = ["", ANN, BOB, "uid=eve,ou=People,dc=example,dc=com"];
+
+const DATA: &str = "\
+dn: dc=example,dc=com
+objectClass: domain
+dc: example
+description: top
+
+dn: ou=People,dc=example,dc=com
+objectClass: organizationalUnit
+ou: People
+
+dn: ou=Staff,ou=People,dc=example,dc=com
+objectClass: organizationalUnit
+ou: Staff
+
+dn: ou=Groups,dc=example,dc=com
+objectClass: organizationalUnit
+ou: Groups
+
+dn: uid=ann,ou=People,dc=example,dc=com
+objectClass: inetOrgPerson
+uid: ann
+cn: Ann Able
+cn: Ann
+sn: Able
+title: Boss
+mail: ann@example.com
+mail: able@example.org
+description;lang-en: the boss
+telephoneNumber: +1 555 0100
+manager: uid=bob,ou=Staff,ou=People,dc=example,dc=com
+userPassword: ann
+
+dn: uid=bob,ou=Staff,ou=People,dc=example,dc=com
+objectClass: inetOrgPerson
+uid: bob
+cn: Bob Baker
+sn: Baker
+title: Clerk
+mail: bob@example.com
+description: xyz
+manager: uid=ann,ou=People,dc=example,dc=com
+seeAlso: uid=eve,ou=People,dc=example,dc=com
+userPassword: bob
+
+dn: uid=eve,ou=People,dc=example,dc=com
+objectClass: inetOrgPerson
+uid: eve
+cn: Eve
+sn: Ever
+mail: eve@example.net
+userPassword: eve
+
+dn: cn=book,uid=ann,ou=People,dc=example,dc=com
+objectClass: applicationProcess
+cn: book
+description: ann's own
+
+dn: cn=editors,ou=Groups,dc=example,dc=com
+objectClass: groupOfNames
+cn: editors
+member: uid=ann,ou=People,dc=example,dc=com
+member: cn=nested,ou=Groups,dc=example,dc=com
+owner: uid=bob,ou=Staff,ou=People,dc=example,dc=com
+
+dn: cn=nested,ou=Groups,dc=example,dc=com
+objectClass: groupOfNames
+cn: nested
+member: uid=bob,ou=Staff,ou=People,dc=example,dc=com
+
+dn: cn=unique,ou=Groups,dc=example,dc=com
+objectClass: groupOfUniqueNames
+cn: unique
+uniqueMember: uid=eve,ou=People,dc=example,dc=com
+
+dn: cn=dynamic,ou=Groups,dc=example,dc=com
+objectClass: groupOfURLs
+cn: dynamic
+memberURL: ldap:///ou=Staff,ou=People,dc=example,dc=com??sub?(title=clerk)
+memberURL: ldap:///ou=People,dc=example,dc=com??one?(mail=*.net)
+";
+
+/// A server whose rules can be changed.
+pub(crate) struct Site {
+    _server: Server,
+    admin: Client,
+    pub(crate) clients: Vec<(&'static str, Client)>,
+}
+
+async fn connect(server: &Server, who: &str, password: &str) -> Client {
+    let address = format!("127.0.0.1:{}", server.port());
+    let client = Client::connect_tcp(&address, Options::default()).await.unwrap();
+    if !who.is_empty() {
+        client
+            .simple_bind(who, password.as_bytes(), &[])
+            .await
+            .unwrap()
+            .success()
+            .unwrap();
+    }
+    client
+}
+
+impl Site {
+    pub(crate) async fn start(flavor: Flavor) -> Self {
+        let config = Server::PEOPLE_CONFIG
+            .replace("pidfile", "include {schema}/dyngroup.schema\npidfile")
+            .replace("database mdb", "database config\nrootpw secret\ndatabase mdb");
+        let mut server = Server::prepare(flavor, &config).unwrap();
+        server.slapadd(DATA).unwrap();
+        server.launch().unwrap();
+        let admin = connect(&server, "cn=config", "secret").await;
+        let mut clients = Vec::new();
+        for dn in IDENTITIES {
+            let password = dn.get(4..7).unwrap_or_default();
+            clients.push((dn, connect(&server, dn, password).await));
+        }
+        Self {
+            _server: server,
+            admin,
+            clients,
+        }
+    }
+
+    /// Both servers.
+    pub(crate) async fn both() -> [Self; 2] {
+        [Self::start(Flavor::OpenLdap).await, Self::start(Flavor::Ironbark).await]
+    }
+
+    /// Puts rules into force; what the server says about them.
+    pub(crate) async fn set_rules(&self, rules: &[String]) -> LdapResult {
+        let values: Vec<&[u8]> = rules.iter().map(String::as_bytes).collect();
+        let change = Change {
+            operation: ModifyOperation::Replace,
+            attribute: "olcAccess",
+            values: &values,
+        };
+        self.admin
+            .modify("olcDatabase={1}mdb,cn=config", &[change], &[])
+            .await
+            .unwrap()
+    }
+
+    /// What everybody is told of everything, and what happens to changes: one line each.
+    pub(crate) async fn survey(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for (who, client) in &self.clients {
+            let who = who.get(4..7).unwrap_or("-");
+            for (base, scope, filter) in SEARCHES {
+                let answer = search(client, base, *scope, filter).await;
+                lines.push(format!("{who} searches {base} {filter}: {answer}"));
+            }
+            for (dn, attribute, value) in COMPARES {
+                let result = client.compare(dn, attribute, value.as_bytes(), &[]).await.unwrap();
+                lines.push(format!("{who} compares {dn} {attribute}={value}: {}", shown(&result)));
+            }
+            for (dn, operation, attribute, values) in CHANGES {
+                let values: Vec<&[u8]> = values.iter().map(|value| value.as_bytes()).collect();
+                let change = Change {
+                    operation: *operation,
+                    attribute,
+                    values: &values,
+                };
+                let result = client.modify(dn, &[change], &[]).await.unwrap();
+                lines.push(format!(
+                    "{who} changes {dn} {operation:?} {attribute}: {}",
+                    result.code.0
+                ));
+            }
+        }
+        lines
+    }
+}
+
+fn shown(result: &LdapResult) -> String {
+    format!("{} {}", result.code.0, result.matched_dn.to_lowercase())
+}
+
+pub(crate) async fn search(client: &Client, base: &str, scope: Scope, filter: &str) -> String {
+    let filter = Filter::parse(filter.as_bytes(), 100).unwrap();
+    let answer = client.search(&Search::new(base, scope, filter), &[]).unwrap();
+    let answer = answer.collect().await.unwrap();
+    let mut entries = BTreeMap::new();
+    for entry in answer.entries {
+        let mut attributes: Vec<String> = Vec::new();
+        for (name, values) in entry.attributes {
+            let mut values: Vec<String> = values
+                .iter()
+                .map(|value| String::from_utf8_lossy(value).into_owned())
+                .collect();
+            values.sort();
+            attributes.push(format!("{name}={}", values.join("+")));
+        }
+        attributes.sort();
+        entries.insert(entry.dn, attributes.join(" "));
+    }
+    format!("{} {entries:?}", shown(&answer.result))
+}
+
+const SEARCHES: &[(&str, Scope, &str)] = &[
+    (BASE, Scope::WholeSubtree, "(objectClass=*)"),
+    (
+        BASE,
+        Scope::WholeSubtree,
+        "(|(mail=ann@example.com)(title=clerk)(description=ann's own))",
+    ),
+    (BASE, Scope::WholeSubtree, "(&(sn=*)(!(title=boss)))"),
+    (BASE, Scope::WholeSubtree, "(mail=*example*)"),
+    (ANN, Scope::BaseObject, "(cn=ann able)"),
+    (
+        "uid=nobody,ou=People,dc=example,dc=com",
+        Scope::BaseObject,
+        "(objectClass=*)",
+    ),
+    (
+        "cn=x,cn=book,uid=ann,ou=People,dc=example,dc=com",
+        Scope::BaseObject,
+        "(objectClass=*)",
+    ),
+];
+
+const COMPARES: &[(&str, &str, &str)] = &[
+    (ANN, "title", "boss"),
+    (ANN, "mail", "other"),
+    (BOB, "userPassword", "bob"),
+    (GROUP, "member", ANN),
+    ("uid=nobody,ou=People,dc=example,dc=com", "cn", "x"),
+];
+
+const CHANGES: &[(&str, ModifyOperation, &str, &[&str])] = &[
+    (ANN, ModifyOperation::Add, "title", &["Chief"]),
+    (ANN, ModifyOperation::Delete, "title", &["Chief"]),
+    (BOB, ModifyOperation::Replace, "telephoneNumber", &["+1 555 0199"]),
+    (GROUP, ModifyOperation::Add, "member", &[BOB]),
+    (GROUP, ModifyOperation::Delete, "member", &[BOB]),
+    (GROUP, ModifyOperation::Add, "seeAlso", &[ANN]),
+    (GROUP, ModifyOperation::Delete, "seeAlso", &[ANN]),
+];
+
+/// Puts the same rules into force in both servers and compares what everybody is told.
+pub(crate) async fn assert_same(sites: &[Site; 2], rules: &[String]) {
+    let [theirs, ours] = sites;
+    let (their_result, our_result) = (theirs.set_rules(rules).await, ours.set_rules(rules).await);
+    assert_eq!(
+        our_result.is_success(),
+        their_result.is_success(),
+        "{rules:#?}: {our_result} here, {their_result} there"
+    );
+    if !our_result.is_success() {
+        return;
+    }
+    let (theirs, ours) = (theirs.survey().await, ours.survey().await);
+    let different = theirs.iter().zip(&ours).filter(|(theirs, ours)| theirs != ours);
+    let different: Vec<String> = different.map(|(theirs, ours)| unlike(theirs, ours)).collect();
+    assert!(different.is_empty(), "{rules:#?}\n{}", different.join("\n"));
+}
+
+/// Two lines without what they have in common at both ends, but for the beginning.
+fn unlike(theirs: &str, ours: &str) -> String {
+    let same = theirs
+        .bytes()
+        .zip(ours.bytes())
+        .take_while(|(one, other)| one == other)
+        .count();
+    let from = |text: &str| text.chars().skip(same.saturating_sub(80)).take(200).collect::<String>();
+    let question: String = theirs.chars().take(90).collect();
+    format!("{question}\n  slapd: ...{}\n  ours:  ...{}", from(theirs), from(ours))
+}

@@ -1,0 +1,253 @@
+//! What overlays and `lastbind` make of a bind: the password has been verified, or not, and the writer of the database decides and
+//! records, in the order in which binds reach it, so that no failure goes uncounted however many come at once.
+//!
+//! A mechanism that has verified the password of an entry calls [`judging`] with the entry's name, and if that gives a database,
+//! [`Judgement::submit`] (or [`Judgement::queue`] from another thread) instead of answering. slapd asks nobody when the mechanism is one
+//! of SASL's; here an account that is locked is locked, whichever way its password is shown.
+
+use std::sync::Arc;
+
+use ironbark_ldap_proto::controls::{ControlKind, PasswordPolicyError, PasswordPolicyResponse};
+use ironbark_model::{Dn, ResultCode, Schema};
+use ironbark_store::Location;
+use tokio::sync::oneshot;
+
+use super::{Execution, Modification, ModificationKind, Origin, write_checks};
+use crate::{
+    Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
+    context::Backend,
+    overlay::BindAttempt,
+    respond::{BindEnd, Success},
+    session::{Identity, Restriction},
+    stamp::generalized_time,
+    write_request::{WriteRequest, queue, queue_or_answer},
+};
+
+/// A bind whose password has been looked at.
+pub(crate) struct Judgement {
+    /// The name of the entry.
+    dn: Dn,
+    /// Whether it was the right one.
+    is_verified: bool,
+    /// Who the client is where nobody objects, or why it is not whom it wants to be.
+    claimed: Result<Identity, OperationError>,
+    exchange: Exchange,
+    restriction: Restriction,
+}
+
+/// How the password was verified.
+#[derive(Clone)]
+pub(crate) struct Exchange {
+    /// As the log calls it.
+    pub(crate) mechanism: &'static str,
+    /// The password as it was presented, if the mechanism sends it.
+    pub(crate) password: Option<Vec<u8>>,
+    /// What the mechanism has for the client when the bind succeeds.
+    pub(crate) server_credentials: Option<Vec<u8>>,
+}
+
+/// The database whose overlays, or `lastbind`, have a say in binds of this name.
+pub(crate) fn judging<'c>(configuration: &'c Configuration, dn: &Dn) -> Option<&'c Arc<Context>> {
+    let context = configuration.context_of(dn)?;
+    let is_stored = matches!(context.backend, Backend::Stored { .. });
+    let is_judged = context.overlays.judges_binds() || context.settings.last_bind;
+    (is_stored && is_judged).then_some(context)
+}
+
+/// The refusal of whatever is no change of the password while that must be changed.
+pub fn restricted(origin: &Origin) -> OperationError {
+    let error = OperationError::new(
+        ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+        "Operations are restricted to bind/unbind/abandon/StartTLS/modify password",
+    );
+    if !origin.has_control(ControlKind::PasswordPolicy) {
+        return error;
+    }
+    error.with_control(&PasswordPolicyResponse {
+        warning: None,
+        error: Some(PasswordPolicyError::ChangeAfterReset),
+    })
+}
+
+impl Judgement {
+    /// A bind under a name of its own. `restriction` is what it may put on the session.
+    pub(crate) fn new(restriction: &Restriction, dn: Dn, is_verified: bool, exchange: Exchange) -> Self {
+        let identity = Identity {
+            dn: dn.clone(),
+            ..Identity::default()
+        };
+        Self {
+            dn,
+            is_verified,
+            claimed: Ok(identity),
+            exchange,
+            restriction: restriction.clone(),
+        }
+    }
+
+    /// The same for who claims to act for another one.
+    pub(crate) fn claiming(self, claimed: Result<Identity, OperationError>) -> Self {
+        Self { claimed, ..self }
+    }
+
+    /// The password has been verified elsewhere.
+    pub(crate) fn verified(self, is_verified: bool) -> Self {
+        Self { is_verified, ..self }
+    }
+
+    /// Hands the bind to the writer.
+    ///
+    /// # Errors
+    /// `busy`, `unavailable`.
+    pub(crate) fn submit(
+        self,
+        configuration: &Arc<Configuration>,
+        origin: &Origin,
+        context: &Arc<Context>,
+    ) -> Result<Started, OperationError> {
+        let (reply, receiver) = oneshot::channel();
+        let request = WriteRequest::Bind(Box::new(self));
+        queue(configuration, &root(origin, context), context, request, reply).map_err(|(error, _)| error)?;
+        Ok(Started::Submitted(Submitted {
+            receiver,
+            blocks_connection: true,
+        }))
+    }
+
+    /// As [`Judgement::submit`] on another thread, when someone waits for the completion already.
+    pub(crate) fn queue(
+        self,
+        directory: &Directory,
+        configuration: &Arc<Configuration>,
+        (origin, context): (&Origin, &Arc<Context>),
+        reply: oneshot::Sender<Completion>,
+    ) {
+        let origin = root(origin, context);
+        let request = WriteRequest::Bind(Box::new(self));
+        queue_or_answer(directory, configuration, (&origin, context), request, reply);
+    }
+
+    pub(crate) fn dn(&self) -> &Dn {
+        &self.dn
+    }
+
+    /// The same under another schema.
+    pub(crate) fn under(&self, schema: &Schema) -> Result<Self, OperationError> {
+        let read = |dn: &Dn| write_checks::parse_dn(schema, dn.pretty().as_bytes());
+        let claimed = match &self.claimed {
+            Ok(identity) => Ok(Identity {
+                dn: read(&identity.dn)?,
+                authentication_dn: identity.authentication_dn.as_ref().map(read).transpose()?,
+                mechanism: identity.mechanism,
+            }),
+            Err(error) => Err(error.clone()),
+        };
+        Ok(Self {
+            dn: read(&self.dn)?,
+            is_verified: self.is_verified,
+            claimed,
+            exchange: self.exchange.clone(),
+            restriction: self.restriction.clone(),
+        })
+    }
+}
+
+/// The request as the rootdn makes it, who changes what a bind changes, as in slapd.
+fn root(origin: &Origin, context: &Context) -> Origin {
+    Origin {
+        identity: Arc::new(Identity {
+            dn: context.settings.root_dn.clone().unwrap_or_default(),
+            ..Identity::default()
+        }),
+        ..origin.clone()
+    }
+}
+
+/// Decides, and records what there is to record.
+///
+/// # Errors
+/// The storage failed, or an overlay refuses to decide.
+pub(crate) fn execute(execution: &mut Execution<'_, '_>, judgement: &Judgement) -> Result<Success, OperationError> {
+    let context = execution.context;
+    let verdict = if judgement.is_verified {
+        ResultCode::SUCCESS
+    } else {
+        ResultCode::INVALID_CREDENTIALS
+    };
+    let Location::Entry(id) = execution.view().locate(&judgement.dn)? else {
+        // The rootdn need not have an entry.
+        return Ok(end(judgement, OperationError::code(verdict)));
+    };
+    let entry = execution.entry(id)?;
+    let mut attempt = BindAttempt {
+        entry: &entry,
+        password: judgement.exchange.password.as_deref(),
+        result: OperationError::code(verdict),
+        modifications: Vec::new(),
+        must_change_password: false,
+    };
+    for overlay in context.overlays.judging_binds() {
+        overlay.judge_bind(execution, &mut attempt)?;
+    }
+    let BindAttempt {
+        result,
+        mut modifications,
+        must_change_password,
+        ..
+    } = attempt;
+    if result.result_code == ResultCode::SUCCESS {
+        modifications.extend(last_success(execution, &entry));
+    }
+    if !modifications.is_empty() {
+        write_checks::add_stamps(execution, &mut modifications);
+        if let Some(refusal) = execution.modify_internally(&entry.dn, &modifications)? {
+            let (name, text) = (entry.dn.pretty(), refusal.diagnostic_message);
+            tracing::error!(target: "any", "recording a bind of \"{name}\": {:?} {text}", refusal.result_code);
+        }
+    }
+    judgement.restriction.set(must_change_password);
+    Ok(end(judgement, result))
+}
+
+fn end(judgement: &Judgement, result: OperationError) -> Success {
+    let (result, identity) = match &judgement.claimed {
+        _ if result.result_code != ResultCode::SUCCESS => (result, None),
+        Ok(identity) => (result, Some(Arc::new(identity.clone()))),
+        Err(refusal) => (refusal.clone(), None),
+    };
+    Success {
+        bind: Some(Box::new(BindEnd {
+            result,
+            identity,
+            mechanism: judgement.exchange.mechanism,
+            server_credentials: judgement.exchange.server_credentials.clone(),
+        })),
+        ..Success::default()
+    }
+}
+
+/// `lastbind`: `pwdLastSuccess`, unless it is recent enough.
+fn last_success(execution: &Execution<'_, '_>, entry: &ironbark_model::Entry) -> Option<Modification> {
+    let settings = &execution.context.settings;
+    if !settings.last_bind {
+        return None;
+    }
+    let precision = match settings.last_bind_precision_s {
+        0 => execution.configuration.frontend.settings.last_bind_precision_s,
+        precision => precision,
+    };
+    let known = &execution.configuration.well_known.pwd_last_success;
+    let now = execution.directory.clock().now();
+    let former = entry.attribute(known).and_then(|held| held.values.first());
+    let former = former.and_then(|value| generalized_time::seconds(value));
+    let now_s = now.unix_micros().div_euclid(1_000_000);
+    if former.is_some_and(|former| now_s <= former.saturating_add(i64::from(precision))) {
+        return None;
+    }
+    Some(Modification::internal(
+        execution.schema(),
+        ModificationKind::Replace,
+        known,
+        vec![generalized_time::text(now_s).into_bytes()],
+    ))
+}
