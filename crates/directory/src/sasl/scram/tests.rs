@@ -31,11 +31,11 @@ fn origin(channel: Option<TlsChannel>) -> Origin {
 }
 
 fn terms(hash: Hash, origin: &Origin) -> Terms<'_> {
-    let offers_binding = origin.channel.is_some();
+    let is_binding_offered = origin.channel.is_some();
     Terms {
         hash,
         binding: Binding::Unbound,
-        offers_binding,
+        is_binding_offered,
         origin,
     }
 }
