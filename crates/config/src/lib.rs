@@ -35,8 +35,8 @@ pub use database::{
 pub use error::{ConfigError, Notice, NoticeKind};
 pub use global::{
     Allow, AuthzPolicy, AuthzRegexp, BindFailureLimit, ChannelBinding, CrlCheck, Disallow, GlobalConfig, LogFileFormat,
-    LogRotation, MAX_FILTER_DEPTH, Network, ProtocolVersion, SaslConfig, SecurityFlags, SecurityProperties, ServerId,
-    TlsConfig, VerifyClient,
+    LogRotation, MAX_FILTER_DEPTH, Network, ProtocolVersion, SaslConfig, SaslMechanisms, SecurityFlags,
+    SecurityProperties, ServerId, TlsConfig, VerifyClient,
 };
 pub use load::{Configuration, build_schema, load};
 pub use log_level::LogLevel;

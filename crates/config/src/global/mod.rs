@@ -19,7 +19,9 @@ use ironbark_model::Dn;
 
 pub use features::{Allow, Disallow, MAX_FILTER_DEPTH};
 pub use log::{LogFileFormat, LogRotation};
-pub use sasl::{AuthzPolicy, AuthzRegexp, ChannelBinding, SaslConfig, SecurityFlags, SecurityProperties};
+pub use sasl::{
+    AuthzPolicy, AuthzRegexp, ChannelBinding, SaslConfig, SaslMechanisms, SecurityFlags, SecurityProperties,
+};
 pub use server_id::ServerId;
 pub use sources::{BindFailureLimit, Network};
 pub use tls::{CrlCheck, ProtocolVersion, TlsConfig, VerifyClient};

@@ -7,7 +7,7 @@ use ironbark_model::PosixRegex;
 use crate::{
     GlobalConfig,
     limits::quote_always,
-    setting::{Handler, Level::Global, Setting, Statement},
+    setting::{Handler, Level::Global, OWN, Setting, Statement},
     value::{global_field, parse_u32},
     word_set::word_set,
 };
@@ -21,6 +21,8 @@ pub struct SaslConfig {
     pub realm: Option<String>,
     /// `sasl-secprops`.
     pub properties: SecurityProperties,
+    /// `sasl-mechanisms`: which may be offered; `None`: all.
+    pub mechanisms: Option<SaslMechanisms>,
     /// `sasl-cbinding`.
     pub channel_binding: ChannelBinding,
     /// `authz-policy`.
@@ -46,6 +48,36 @@ word_set! {
         FORWARD_SECRECY = 16, "forwardsec";
         /// Not anonymous.
         NO_ANONYMOUS = 32, "noanonymous";
+    }
+}
+
+word_set! {
+    /// Mechanisms by their registered names.
+    SaslMechanisms {
+        /// RFC 5802 with SHA-512, bound to the TLS channel.
+        SCRAM_SHA_512_PLUS = 1, "SCRAM-SHA-512-PLUS";
+        /// RFC 5802 with SHA-512.
+        SCRAM_SHA_512 = 2, "SCRAM-SHA-512";
+        /// RFC 7677, bound to the TLS channel.
+        SCRAM_SHA_256_PLUS = 4, "SCRAM-SHA-256-PLUS";
+        /// RFC 7677.
+        SCRAM_SHA_256 = 8, "SCRAM-SHA-256";
+        /// RFC 5802, bound to the TLS channel.
+        SCRAM_SHA_1_PLUS = 16, "SCRAM-SHA-1-PLUS";
+        /// RFC 5802.
+        SCRAM_SHA_1 = 32, "SCRAM-SHA-1";
+        /// RFC 2831.
+        DIGEST_MD5 = 64, "DIGEST-MD5";
+        /// RFC 4422 appendix A.
+        EXTERNAL = 128, "EXTERNAL";
+        /// RFC 2195.
+        CRAM_MD5 = 256, "CRAM-MD5";
+        /// RFC 4616.
+        PLAIN = 512, "PLAIN";
+        /// What came before PLAIN.
+        LOGIN = 1024, "LOGIN";
+        /// RFC 4505.
+        ANONYMOUS = 2048, "ANONYMOUS";
     }
 }
 
@@ -228,6 +260,15 @@ pub(super) const ROWS: &[Setting] = &[
         .like(&["ldap.example.com"])
         .whole()
         .obeyed(global_field!(sasl.host)),
+    Setting::new(Global, &["sasl-mechanisms"], &["olcSaslMechanisms"])
+        .takes("<mechanism> ...", "")
+        .does("Names the SASL mechanisms that may be offered; without it all may, if `sasl-secprops` lets them.")
+        .since(OWN)
+        .like(&["EXTERNAL PLAIN", "SCRAM-SHA-256-PLUS SCRAM-SHA-256 EXTERNAL"])
+        .obeyed(Handler::Global {
+            set: set_mechanisms,
+            get: |config, _| config.sasl.mechanisms.map(|set| set.words().join(" ")).into_iter().collect(),
+        }),
     Setting::new(Global, &["sasl-realm"], &["olcSaslRealm"])
         .takes("<realm>", "")
         .does("Is the SASL realm: part of the names that `authz-regexp` sees.")
@@ -282,6 +323,16 @@ fn set_properties(config: &mut GlobalConfig, statement: &Statement<'_>) -> Resul
     if has_flags {
         properties.flags = flags;
     }
+    Ok(())
+}
+
+fn set_mechanisms(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let mut set = SaslMechanisms::default();
+    for name in statement.some()? {
+        let known = SaslMechanisms::word(name);
+        set = set.with(known.ok_or_else(|| format!("there is no SASL mechanism \"{name}\""))?);
+    }
+    config.sasl.mechanisms = Some(set);
     Ok(())
 }
 

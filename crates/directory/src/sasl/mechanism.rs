@@ -1,6 +1,6 @@
 //! The mechanisms, and which of them a connection is offered.
 
-use ironbark_config::{ChannelBinding, SecurityFlags};
+use ironbark_config::{ChannelBinding, SaslMechanisms as Named, SecurityFlags};
 
 use super::external;
 use crate::{Configuration, operation::Origin, password::scram::Hash};
@@ -11,6 +11,8 @@ pub(crate) struct Mechanism {
     /// Its registered name.
     pub(crate) name: &'static str,
     pub(super) kind: Kind,
+    /// What `sasl-mechanisms` calls it.
+    named: Named,
     /// What it provides, as `sasl-secprops` asks for it.
     provides: SecurityFlags,
 }
@@ -38,25 +40,66 @@ const HASHED: SecurityFlags = SecurityFlags::NO_PLAIN.with(SecurityFlags::NO_ANO
 const SCRAM: SecurityFlags = HASHED.with(SecurityFlags::NO_ACTIVE);
 const CLEAR: SecurityFlags = SecurityFlags::NO_ANONYMOUS.with(SecurityFlags::PASS_CREDENTIALS);
 
-const fn row(name: &'static str, kind: Kind, provides: SecurityFlags) -> Mechanism {
-    Mechanism { name, kind, provides }
+const fn row(name: &'static str, named: Named, kind: Kind, provides: SecurityFlags) -> Mechanism {
+    Mechanism {
+        name,
+        kind,
+        named,
+        provides,
+    }
 }
 
 /// In the order in which slapd lists them.
 static MECHANISMS: [Mechanism; 12] = [
-    row("SCRAM-SHA-512-PLUS", Kind::Scram(Hash::Sha512, Binding::Bound), SCRAM),
-    row("SCRAM-SHA-512", Kind::Scram(Hash::Sha512, Binding::Unbound), SCRAM),
-    row("SCRAM-SHA-256-PLUS", Kind::Scram(Hash::Sha256, Binding::Bound), SCRAM),
-    row("SCRAM-SHA-256", Kind::Scram(Hash::Sha256, Binding::Unbound), SCRAM),
-    row("SCRAM-SHA-1-PLUS", Kind::Scram(Hash::Sha1, Binding::Bound), SCRAM),
-    row("SCRAM-SHA-1", Kind::Scram(Hash::Sha1, Binding::Unbound), SCRAM),
-    row("DIGEST-MD5", Kind::DigestMd5, HASHED),
-    row("EXTERNAL", Kind::External, HASHED.with(SecurityFlags::NO_DICTIONARY)),
-    row("CRAM-MD5", Kind::CramMd5, HASHED),
-    row("PLAIN", Kind::Plain, CLEAR),
-    row("LOGIN", Kind::Login, CLEAR),
+    row(
+        "SCRAM-SHA-512-PLUS",
+        Named::SCRAM_SHA_512_PLUS,
+        Kind::Scram(Hash::Sha512, Binding::Bound),
+        SCRAM,
+    ),
+    row(
+        "SCRAM-SHA-512",
+        Named::SCRAM_SHA_512,
+        Kind::Scram(Hash::Sha512, Binding::Unbound),
+        SCRAM,
+    ),
+    row(
+        "SCRAM-SHA-256-PLUS",
+        Named::SCRAM_SHA_256_PLUS,
+        Kind::Scram(Hash::Sha256, Binding::Bound),
+        SCRAM,
+    ),
+    row(
+        "SCRAM-SHA-256",
+        Named::SCRAM_SHA_256,
+        Kind::Scram(Hash::Sha256, Binding::Unbound),
+        SCRAM,
+    ),
+    row(
+        "SCRAM-SHA-1-PLUS",
+        Named::SCRAM_SHA_1_PLUS,
+        Kind::Scram(Hash::Sha1, Binding::Bound),
+        SCRAM,
+    ),
+    row(
+        "SCRAM-SHA-1",
+        Named::SCRAM_SHA_1,
+        Kind::Scram(Hash::Sha1, Binding::Unbound),
+        SCRAM,
+    ),
+    row("DIGEST-MD5", Named::DIGEST_MD5, Kind::DigestMd5, HASHED),
+    row(
+        "EXTERNAL",
+        Named::EXTERNAL,
+        Kind::External,
+        HASHED.with(SecurityFlags::NO_DICTIONARY),
+    ),
+    row("CRAM-MD5", Named::CRAM_MD5, Kind::CramMd5, HASHED),
+    row("PLAIN", Named::PLAIN, Kind::Plain, CLEAR),
+    row("LOGIN", Named::LOGIN, Kind::Login, CLEAR),
     row(
         "ANONYMOUS",
+        Named::ANONYMOUS,
         Kind::Anonymous,
         SecurityFlags::NO_PLAIN.with(SecurityFlags::NO_DICTIONARY),
     ),
@@ -70,7 +113,7 @@ impl Mechanism {
             .find(|row| row.name.as_bytes().eq_ignore_ascii_case(name))
     }
 
-    /// Whether a connection may use it: `sasl-secprops` against what it provides and what protects the connection.
+    /// Whether a connection may use it: `sasl-mechanisms`, and `sasl-secprops` against what it provides and what protects the connection.
     pub(super) fn is_offered(&self, configuration: &Configuration, situation: Situation) -> bool {
         let properties = &configuration.settings.sasl.properties;
         let mut demanded = properties.flags;
@@ -83,7 +126,12 @@ impl Mechanism {
             Kind::Scram(_, Binding::Bound) => situation.has_binding,
             _ => true,
         };
-        is_possible && self.provides.contains(demanded) && situation.ssf >= properties.min_ssf
+        let is_permitted = configuration
+            .settings
+            .sasl
+            .mechanisms
+            .is_none_or(|set| set.contains(self.named));
+        is_permitted && is_possible && self.provides.contains(demanded) && situation.ssf >= properties.min_ssf
     }
 }
 
