@@ -8,7 +8,7 @@ mod init;
 use std::{fs, process::Command};
 
 use common::{PEOPLE, dump, ironbark, prepared, succeed};
-use ironbark_testkit::{Flavor, Layout, Server, Tool};
+use ironbark_testkit::{Flavor, Server, Tool};
 
 const DATA_SETS: &str = "\
 include {schema}/core.schema

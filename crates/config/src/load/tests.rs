@@ -292,6 +292,10 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         ("TLSProtocolMin new", "<TLSProtocolMin> \"new\" is no <major>[.<minor>]"),
         ("security strong=1", "<security> unknown factor \"strong=1\""),
         ("security ssf=x", "<security> unable to parse factor \"ssf=x\""),
+        (
+            "sasl-mechanisms PLAIN NONSENSE",
+            "there is no SASL mechanism \"NONSENSE\"",
+        ),
         ("sasl-secprops nonsense", "<sasl-secprops> Invalid security properties"),
         ("idletimeout", "<idletimeout> missing <seconds> argument"),
         ("idletimeout 1 2", "<idletimeout> extra cruft after <seconds>"),

@@ -9,20 +9,18 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
+fn quoted_path(path: &Path) -> Result<String, String> {
+    path.to_str()
+        .map(quoted)
+        .ok_or_else(|| format!("{}: the name is not UTF-8", path.display()))
+}
+
 /// The text of slapd.conf; `hash` is the administrator's password.
 pub(super) fn configuration(directory: &Path, suffix: &Suffix, hash: &str) -> Result<String, String> {
-    let path = |name: &str| {
-        let path = directory.join(name);
-        path.to_str()
-            .map(quoted)
-            .ok_or_else(|| format!("{}: the name is not UTF-8", path.display()))
-    };
+    let path = |name: &str| quoted_path(&directory.join(name));
     let mut includes = String::new();
     for (name, _) in SCHEMA {
-        let file = path(&format!("schema/{name}"))?;
-        includes.push_str("include ");
-        includes.push_str(&file);
-        includes.push('\n');
+        includes.push_str(&format!("include {}\n", path(&format!("schema/{name}"))?));
     }
     let (dn, root) = (quoted(&suffix.dn), quoted(&format!("cn=admin,{}", suffix.dn)));
     Ok(format!(
@@ -62,6 +60,8 @@ index entryUUID,entryCSN eq
 access to attrs=userPassword
   by self =xw
   by anonymous auth
+  by * none
+access to attrs=pwdHistory
   by * none
 # All else is for those who have authenticated.
 access to *
