@@ -18,10 +18,11 @@ fn quoted_path(path: &Path) -> Result<String, String> {
 /// The text of slapd.conf; `hash` is the administrator's password.
 pub(super) fn configuration(directory: &Path, suffix: &Suffix, hash: &str) -> Result<String, String> {
     let path = |name: &str| quoted_path(&directory.join(name));
-    let mut includes = String::new();
-    for (name, _) in SCHEMA {
-        includes.push_str(&format!("include {}\n", path(&format!("schema/{name}"))?));
-    }
+    let includes: Result<Vec<_>, String> = SCHEMA
+        .iter()
+        .map(|(name, _)| Ok(format!("include {}", path(&format!("schema/{name}"))?)))
+        .collect();
+    let includes = includes?.join("\n");
     let (dn, root) = (quoted(&suffix.dn), quoted(&format!("cn=admin,{}", suffix.dn)));
     Ok(format!(
         "# Made by `ironbark init`. The administrator's password is stored hashed.
