@@ -5,6 +5,7 @@
 mod argon2;
 mod crypt;
 mod digest;
+mod nt;
 mod pbkdf2;
 mod scheme;
 pub(crate) mod scram;
@@ -28,11 +29,13 @@ pub fn cost(stored: &[u8]) -> Cost {
     split(stored).0.map_or(Cost::Cheap, Scheme::cost)
 }
 
-/// Whether `presented` is the password behind the stored value. A value without a known `{SCHEME}` is a cleartext password.
+/// Whether `presented` is the password behind the stored value. A value without a `{SCHEME}` is a cleartext password.
 ///
-/// Malformed hashes, and hashes whose cost parameters exceed the limits of their scheme, verify nothing.
+/// Schemes that are not known, malformed hashes, and hashes whose cost parameters exceed the limits of their scheme, verify nothing.
 pub fn verify(stored: &[u8], presented: &[u8]) -> bool {
     match split(stored) {
+        // As in slapd: what looks like a hash must not be a password itself.
+        (None, unknown) if names_scheme(unknown) => false,
         (None, clear) => bool::from(clear.ct_eq(presented)),
         (Some(scheme), hash) => scheme.verify(hash, presented),
     }
@@ -66,11 +69,16 @@ pub fn split(stored: &[u8]) -> (Option<Scheme>, &[u8]) {
     if stored.first() == Some(&b'{')
         && let Some(end) = memchr::memchr(b'}', stored)
         && let (Some(name), Some(rest)) = (stored.get(1..end), stored.get(end + 1..))
-        && let Some(scheme) = Scheme::from_name(name)
+        && let Some(scheme) = Scheme::of_stored(name)
     {
         return (Some(scheme), rest);
     }
     (None, stored)
+}
+
+/// Whether a value begins with something in braces.
+fn names_scheme(stored: &[u8]) -> bool {
+    stored.first() == Some(&b'{') && memchr::memchr(b'}', stored).is_some_and(|end| end > 1)
 }
 
 /// Base64 as found in stored hashes: surrounding white space and a missing padding are tolerated.

@@ -1,7 +1,6 @@
-//! `{PBKDF2...}rounds$salt$key` of slapd's pw-pbkdf2 module: salt and key in base64 with `.` for `+`, unpadded.
+//! `{PBKDF2...}rounds$salt$key` of slapd's pw-pbkdf2 module: salt and key in base64 with `.` for `+`, unpadded; and other servers' notations.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
-use smallvec::SmallVec;
 use subtle::ConstantTimeEq as _;
 
 use super::decode_base64;
@@ -22,22 +21,25 @@ const NEW_ROUNDS: u32 = 10_000;
 /// More than this in a stored hash is refused: about ten seconds of work.
 const MAX_ROUNDS: u32 = 10_000_000;
 const NEW_SALT_LENGTH: usize = 16;
+const LENGTH_OF_389_SALT: usize = 64;
+const LENGTH_OF_389_KEY: usize = 256;
 
 impl Prf {
-    fn derive(self, password: &[u8], salt: &[u8], rounds: u32) -> SmallVec<[u8; 64]> {
-        let mut key = [0; 64];
-        let length = match self {
+    /// Octets of a key.
+    fn length(self) -> usize {
+        match self {
             Self::Sha1 => 20,
             Self::Sha256 => 32,
             Self::Sha512 => 64,
-        };
-        let (key, _) = key.split_at_mut(length);
+        }
+    }
+
+    fn derive(self, password: &[u8], salt: &[u8], rounds: u32, key: &mut [u8]) {
         match self {
             Self::Sha1 => ::pbkdf2::pbkdf2_hmac::<sha1::Sha1>(password, salt, rounds, key),
             Self::Sha256 => ::pbkdf2::pbkdf2_hmac::<sha2::Sha256>(password, salt, rounds, key),
             Self::Sha512 => ::pbkdf2::pbkdf2_hmac::<sha2::Sha512>(password, salt, rounds, key),
         }
-        SmallVec::from_slice(key)
     }
 }
 
@@ -46,31 +48,63 @@ fn decode(text: &str) -> Option<Vec<u8>> {
     decode_base64(text.replace('.', "+").as_bytes())
 }
 
+/// What a stored value says.
+struct Stored {
+    rounds: u32,
+    salt: Vec<u8>,
+    key: Vec<u8>,
+}
+
+impl Stored {
+    /// Reads one of three notations: slapd's, and 389 Directory Server's of today, `rounds$salt$key`; OpenDJ's, `rounds:` and in base64 the
+    /// key before the salt; in base64 alone, 389 Directory Server's of before: rounds in four octets, salt in 64, key in 256.
+    fn parse(prf: Prf, text: &str) -> Option<Self> {
+        if let Some((rounds, rest)) = text.split_once('$') {
+            let (salt, key) = rest.split_once('$')?;
+            return Some(Self {
+                rounds: rounds.parse().ok()?,
+                salt: decode(salt)?,
+                key: decode(key)?,
+            });
+        }
+        if let Some((rounds, both)) = text.split_once(':') {
+            let mut key = decode_base64(both.as_bytes())?;
+            let salt = (key.len() > prf.length()).then(|| key.split_off(prf.length()))?;
+            let rounds = rounds.parse().ok()?;
+            return Some(Self { rounds, salt, key });
+        }
+        let octets = decode_base64(text.as_bytes())?;
+        let (rounds, rest) = octets.split_first_chunk()?;
+        let (salt, key) = rest.split_at_checked(LENGTH_OF_389_SALT)?;
+        (key.len() == LENGTH_OF_389_KEY).then(|| Self {
+            rounds: u32::from_be_bytes(*rounds),
+            salt: salt.to_vec(),
+            key: key.to_vec(),
+        })
+    }
+}
+
 pub(super) fn verify(prf: Prf, hash: &[u8], presented: &[u8]) -> bool {
-    let Ok(text) = std::str::from_utf8(hash) else {
+    let text = std::str::from_utf8(hash).ok();
+    let Some(stored) = text.and_then(|text| Stored::parse(prf, text.trim())) else {
         return false;
     };
-    let mut parts = text.trim().splitn(3, '$');
-    let (Some(rounds), Some(salt), Some(key)) = (parts.next(), parts.next(), parts.next()) else {
+    let is_whole = stored.key.len() == prf.length() || stored.key.len() == LENGTH_OF_389_KEY;
+    if !is_whole || !(1..=MAX_ROUNDS).contains(&stored.rounds) {
         return false;
-    };
-    let Some(rounds) = rounds
-        .parse::<u32>()
-        .ok()
-        .filter(|rounds| (1..=MAX_ROUNDS).contains(rounds))
-    else {
-        return false;
-    };
-    let (Some(salt), Some(key)) = (decode(salt), decode(key)) else {
-        return false;
-    };
-    prf.derive(presented, &salt, rounds).as_slice().ct_eq(&key).into()
+    }
+    let mut key = [0; LENGTH_OF_389_KEY];
+    let (key, _) = key.split_at_mut(stored.key.len());
+    prf.derive(presented, &stored.salt, stored.rounds, key);
+    key.ct_eq(&stored.key).into()
 }
 
 pub(super) fn hash(prf: Prf, presented: &[u8], random: &mut dyn FnMut(&mut [u8]), out: &mut Vec<u8>) {
     let mut salt = [0; NEW_SALT_LENGTH];
     random(&mut salt);
-    let key = prf.derive(presented, &salt, NEW_ROUNDS);
+    let mut key = [0; 64];
+    let (key, _) = key.split_at_mut(prf.length());
+    prf.derive(presented, &salt, NEW_ROUNDS, key);
     let encode = |octets: &[u8]| STANDARD_NO_PAD.encode(octets).replace('+', ".");
-    out.extend_from_slice(format!("{NEW_ROUNDS}${}${}", encode(&salt), encode(&key)).as_bytes());
+    out.extend_from_slice(format!("{NEW_ROUNDS}${}${}", encode(&salt), encode(key)).as_bytes());
 }

@@ -1,6 +1,6 @@
 //! The registry of password storage schemes.
 
-use super::{Cost, argon2, crypt, digest, pbkdf2, scram};
+use super::{Cost, argon2, crypt, digest, nt, pbkdf2, scram};
 
 /// A password storage scheme that is verified; [`Scheme::hash`] says which also produce.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,6 +17,8 @@ pub enum Scheme {
     Crypt,
     /// `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}`, `{SCRAM-SHA-512}`.
     Scram(scram::Hash),
+    /// `{NT}`: the hash of Windows.
+    Nt,
 }
 
 /// A new hash could not be made.
@@ -57,16 +59,42 @@ const NAMES: &[(&str, Scheme)] = {
     ]
 };
 
+/// Names in data that come from other servers: 389 Directory Server, OpenDJ, Samba and Active Directory.
+const FOREIGN: &[(&str, Scheme)] = {
+    use pbkdf2::Prf;
+    &[
+        ("PBKDF2_SHA256", Scheme::Pbkdf2(Prf::Sha256)),
+        ("PBKDF2-HMAC-SHA1", Scheme::Pbkdf2(Prf::Sha1)),
+        ("PBKDF2-HMAC-SHA256", Scheme::Pbkdf2(Prf::Sha256)),
+        ("PBKDF2-HMAC-SHA512", Scheme::Pbkdf2(Prf::Sha512)),
+        ("BCRYPT", Scheme::Crypt),
+        ("CRYPT-MD5", Scheme::Crypt),
+        ("CRYPT-SHA256", Scheme::Crypt),
+        ("CRYPT-SHA512", Scheme::Crypt),
+        ("CLEAR", Scheme::Cleartext),
+        ("NT", Scheme::Nt),
+        ("NTHASH", Scheme::Nt),
+    ]
+};
+
+fn find(rows: &[(&str, Scheme)], name: &[u8]) -> Option<Scheme> {
+    rows.iter()
+        .find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name))
+        .map(|(_, scheme)| *scheme)
+}
+
 impl Scheme {
     /// slapd's default `password-hash`.
     pub const DEFAULT: Self = Self::Digest(digest::Algorithm::Sha1, digest::Salting::Salted);
 
-    /// A scheme by name, any case, without braces.
+    /// A scheme of slapd by name, any case, without braces.
     pub fn from_name(name: &[u8]) -> Option<Self> {
-        NAMES
-            .iter()
-            .find(|(known, _)| known.as_bytes().eq_ignore_ascii_case(name))
-            .map(|(_, scheme)| *scheme)
+        find(NAMES, name)
+    }
+
+    /// The scheme of a stored value by name, slapd's or another server's, any case, without braces.
+    pub(super) fn of_stored(name: &[u8]) -> Option<Self> {
+        find(NAMES, name).or_else(|| find(FOREIGN, name))
     }
 
     /// The name, without braces.
@@ -79,7 +107,7 @@ impl Scheme {
 
     pub(crate) fn cost(self) -> Cost {
         match self {
-            Self::Cleartext | Self::Digest(..) => Cost::Cheap,
+            Self::Cleartext | Self::Digest(..) | Self::Nt => Cost::Cheap,
             Self::Pbkdf2(_) | Self::Argon2 | Self::Crypt | Self::Scram(_) => Cost::Slow,
         }
     }
@@ -92,6 +120,7 @@ impl Scheme {
             Self::Argon2 => argon2::verify(hash, presented),
             Self::Crypt => crypt::verify(hash, presented),
             Self::Scram(function) => scram::verify(function, hash, presented),
+            Self::Nt => nt::verify(hash, presented),
         }
     }
 
@@ -105,6 +134,7 @@ impl Scheme {
             Self::Argon2 => argon2::hash(presented, salt, &mut out)?,
             Self::Crypt => crypt::hash(presented, salt, &mut out)?,
             Self::Scram(function) => scram::hash(function, presented, salt, &mut out),
+            Self::Nt => return Err(HashError::VerifyOnly),
         }
         Ok(out)
     }

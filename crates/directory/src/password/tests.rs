@@ -1,6 +1,6 @@
 //! Known values, made with Debian's slappasswd and crypt(3).
 
-use super::{Scheme, hash, split, verify};
+use super::{HashError, Scheme, hash, split, verify};
 
 #[test]
 fn known_values_of_each_scheme_verify() {
@@ -58,13 +58,6 @@ fn a_new_hash_verifies_its_password_and_no_other() {
 }
 
 #[test]
-fn an_unknown_scheme_is_a_cleartext_password() {
-    assert_eq!(split(b"{NOPE}x"), (None, &b"{NOPE}x"[..]));
-    assert!(verify(b"{NOPE}x", b"{NOPE}x"));
-    assert!(!verify(b"{NOPE}x", b"x"));
-}
-
-#[test]
 fn malformed_hashes_verify_nothing() {
     for stored in [
         "{SSHA}",
@@ -110,4 +103,64 @@ fn salt_formats_are_those_of_printf() {
     for wrong in ["x", "%d", "%.99999s", "%5s"] {
         assert!(salt(wrong).is_none(), "{wrong}");
     }
+}
+
+/// Made with Python's hashlib, crypt(3) and OpenSSL, in the notations of 389 Directory Server, OpenDJ and Active Directory.
+#[test]
+fn hashes_of_other_servers_verify_and_are_not_made() {
+    let of_389 = "{PBKDF2_SHA256}\
+         AAAD6AABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4fICEiIyQlJicoKSorLC0uLzAxMjM0NTY3ODk6Ozw9Pj9UBxgXHzEA0wedQV6xsR\
+         wUKho+mvb+TXEkzlkIpy63lg0Y0S48MGX58IJ9YxzP8jfoz6/Hp+YOg+xDMwW7RzHNXFh8TkQNp5s8BClsSegYnVtLH4S47BYv3Xnxc31y2DtU\
+         o3+csfvJ9RsONJjarJ8/KIA3dL55wHe7Tu3/0TTZCcpwOf9MOyZRfjNRib8bjd+dpZ/nb44Yaph2QUzyTtkm6m4Yno3sjqUaeNsRMjDdgPxIBJ\
+         uyIG50CaKQFtcqyI3m28JR4gxRWjScCCdeXRSceIheVKv+jBXMppBOYoPVmk40Me6VCqauG8/N/Js3xlHim8DhDOjwlDCtvQRzRY/w";
+    for stored in [
+        of_389,
+        "{PBKDF2}1000:iwnGHj3e4ShfYAA1SPz7CWOx6OJzYWx0c2FsdA==",
+        "{PBKDF2-HMAC-SHA256}1000:hgR9HsqtKupWxpnv8y99TrPDajTT/9PcSTlNafpdLXRzYWx0c2FsdA==",
+        "{PBKDF2-HMAC-SHA512}1000:sm09rUzS3++3+cqsWziIoWFO8bEknKwJwGEvyD1ra4PcWJt5OiWFlM/BVv8ybJe4XW8qMpq33ecFrOaibNGiHHNhbHRzYWx0",
+        "{BCRYPT}$2b$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a",
+        "{CRYPT-SHA256}$5$rounds=1000$saltsalt$eKLZU9t9OoPWrqOQsoTIKG0aYkZ5rGOoOQhiIvoSWX2",
+        "{CRYPT-MD5}$1$saltsalt$9xy1btjgzLYfb7hivXtC//",
+        "{CLEAR}secret",
+        "{NT}878d8014606cda29677a44efa1353fc7",
+        "{nthash}878D8014606CDA29677A44EFA1353FC7",
+    ] {
+        assert!(verify(stored.as_bytes(), b"secret"), "{stored}");
+        assert!(!verify(stored.as_bytes(), b"Secret"), "{stored}");
+    }
+    for malformed in [
+        "",
+        "878d",
+        "+78d8014606cda29677a44efa1353fc7",
+        "878d8014606cda29677a44efa1353fc70",
+    ] {
+        assert!(
+            !verify(format!("{{NT}}{malformed}").as_bytes(), b"secret"),
+            "{malformed}"
+        );
+    }
+    for malformed in [
+        "",
+        "AAAD6AAB",
+        "1000:",
+        "1000:c2FsdA==",
+        "0:iwnGHj3e4ShfYAA1SPz7CWOx6OJzYWx0c2FsdA==",
+        "1000$$",
+    ] {
+        assert!(
+            !verify(format!("{{PBKDF2}}{malformed}").as_bytes(), b"secret"),
+            "{malformed}"
+        );
+    }
+    assert_eq!(hash(Scheme::Nt, b"secret", &mut |_| {}), Err(HashError::VerifyOnly));
+    assert_eq!(Scheme::from_name(b"BCRYPT"), None);
+}
+
+/// Whoever has read it would know the password.
+#[test]
+fn a_hash_of_an_unknown_scheme_is_no_password() {
+    let stored = b"{SCRYPT}c2VjcmV0";
+    assert_eq!(split(stored), (None, &stored[..]));
+    assert!(!verify(stored, stored) && !verify(stored, b"c2VjcmV0"));
+    assert!(verify(b"{}secret", b"{}secret") && verify(b"{secret", b"{secret"));
 }
