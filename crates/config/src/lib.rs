@@ -38,12 +38,12 @@ pub use global::{
     LogRotation, MAX_FILTER_DEPTH, Network, ProtocolVersion, SaslConfig, SaslMechanisms, SecurityFlags,
     SecurityProperties, ServerId, TlsConfig, VerifyClient,
 };
-pub use load::{Configuration, build_schema, load};
+pub use load::{Configuration, load};
 pub use log_level::LogLevel;
 pub use overlay::OverlayConfig;
 pub use reader::{Disk, FileSource, Memory};
 pub use reference::{help, reference_markdown, statement_text};
-pub use schema_statement::{SchemaKind, SchemaStatement};
+pub use schema_statement::{SchemaKind, SchemaStatement, build_schema};
 pub use setting::{Fate, Handler, Level, Setting, Statement};
 pub use survey::{Survey, Surveyed, SurveyedSection, survey};
 pub use table::{settings, with_keyword};

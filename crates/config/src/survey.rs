@@ -10,6 +10,7 @@ use crate::{
     load::{self, Loading},
     olc::base_schema,
     reader::{self, Line},
+    schema_statement::{build_schema_on, schema_statements},
 };
 
 /// What was read, and all that is wrong with it.
@@ -66,8 +67,8 @@ pub(crate) struct SurveyRecord {
 pub fn survey(path: &str, files: &dyn FileSource) -> Survey {
     Survey::of(|complain| {
         let lines = reader::read_on(path, files, complain)?;
-        let (definitions, statements) = load::schema_statements(lines);
-        let schema = load::build_schema_on(&definitions, complain)?;
+        let (definitions, statements) = schema_statements(lines);
+        let schema = build_schema_on(&definitions, complain)?;
         let read = load::load_statements(Loading::surveying(schema), &statements, complain);
         let (mut configuration, statements) = read?;
         configuration.schema_definitions = definitions;

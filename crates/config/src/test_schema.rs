@@ -4,7 +4,10 @@ use std::{fmt::Write as _, sync::Arc};
 
 use ironbark_model::Schema;
 
-use crate::{Memory, load::build_schema, load::schema_statements, reader};
+use crate::{
+    Memory, reader,
+    schema_statement::{build_schema, schema_statements},
+};
 
 /// Name and definition of attribute types and object classes.
 const DEFINITIONS: &[(&str, &str, &str)] = &[
