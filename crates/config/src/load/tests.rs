@@ -294,7 +294,7 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
         ("security ssf=x", "<security> unable to parse factor \"ssf=x\""),
         (
             "sasl-mechanisms PLAIN NONSENSE",
-            "there is no SASL mechanism \"NONSENSE\"",
+            "<sasl-mechanisms> there is no SASL mechanism \"NONSENSE\"",
         ),
         ("sasl-secprops nonsense", "<sasl-secprops> Invalid security properties"),
         ("idletimeout", "<idletimeout> missing <seconds> argument"),
