@@ -40,8 +40,8 @@ pub(crate) fn start(
     }
     configuration.frontend.check_bind(false, origin)?;
     let situation = Situation::of(configuration, origin);
-    let mechanism = Mechanism::find(name).filter(|mechanism| mechanism.is_offered(configuration, situation));
-    let mechanism = mechanism.ok_or_else(failure::no_mechanism)?;
+    let mechanism = Mechanism::find(name).ok_or_else(failure::no_mechanism)?;
+    mechanism.check(configuration, situation)?;
     if message.is_some_and(|message| message.len() > MAX_MESSAGE) {
         return Err(failure::malformed("message too long"));
     }

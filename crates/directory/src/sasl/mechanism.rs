@@ -2,8 +2,8 @@
 
 use ironbark_config::{ChannelBinding, SecurityFlags};
 
-use super::external;
-use crate::{Configuration, operation::Origin, password::scram::Hash};
+use super::{external, failure};
+use crate::{Configuration, OperationError, operation::Origin, password::scram::Hash};
 
 /// A mechanism.
 #[derive(Debug)]
@@ -71,19 +71,34 @@ impl Mechanism {
     }
 
     /// Whether a connection may use it: `sasl-secprops` against what it provides and what protects the connection.
-    pub(super) fn is_offered(&self, configuration: &Configuration, situation: Situation) -> bool {
+    ///
+    /// # Errors
+    /// Why not, in Cyrus SASL's order and words.
+    pub(super) fn check(&self, configuration: &Configuration, situation: Situation) -> Result<(), OperationError> {
         let properties = &configuration.settings.sasl.properties;
-        let mut demanded = properties.flags;
-        // As in Cyrus SASL: under protection, nothing passes in the clear.
-        if situation.ssf > 1 {
-            demanded = demanded.without(SecurityFlags::NO_PLAIN);
+        if situation.ssf < properties.min_ssf {
+            return Err(failure::too_weak(self.name));
         }
         let is_possible = match self.kind {
             Kind::External => situation.tells_client,
             Kind::Scram(_, Binding::Bound) => situation.has_binding,
             _ => true,
         };
-        is_possible && self.provides.contains(demanded) && situation.ssf >= properties.min_ssf
+        if !is_possible {
+            return Err(failure::no_mechanism());
+        }
+        let mut demanded = properties.flags;
+        // Under protection, nothing passes in the clear.
+        if situation.ssf > 1 {
+            demanded = demanded.without(SecurityFlags::NO_PLAIN);
+        }
+        if self.provides.contains(demanded) {
+            Ok(())
+        } else if demanded.contains(SecurityFlags::NO_PLAIN) && !self.provides.contains(SecurityFlags::NO_PLAIN) {
+            Err(failure::in_the_clear())
+        } else {
+            Err(failure::no_mechanism())
+        }
     }
 }
 
@@ -126,6 +141,6 @@ impl Situation {
 pub(crate) fn offered(configuration: &Configuration, situation: Situation) -> impl Iterator<Item = &'static str> + '_ {
     let offered = MECHANISMS
         .iter()
-        .filter(move |row| row.is_offered(configuration, situation));
+        .filter(move |row| row.check(configuration, situation).is_ok());
     offered.map(|row| row.name)
 }
