@@ -131,13 +131,15 @@ pub(crate) fn bound(origin: &Origin, dn: &str, mechanism: &str) {
 
 /// The names by which a client has authenticated and wants to act, as slapd prints them: with the realm, if there is one.
 pub(crate) fn sasl_names(origin: &Origin, (name, realm): (&str, Option<&str>), wanted: Option<&str>) {
+    if !is_enabled() {
+        return;
+    }
     let realm = realm
         .filter(|_| !name.contains(['@', '=']))
         .map_or_else(String::new, |realm| format!("@{realm}"));
-    match wanted {
-        Some(wanted) => stats!(origin, "BIND authcid=\"{name}{realm}\" authzid=\"{wanted}\""),
-        None => stats!(origin, "BIND authcid=\"{name}{realm}\" authzid=\"{name}{realm}\""),
-    }
+    let name = format!("{name}{realm}");
+    let wanted = wanted.unwrap_or(&name);
+    stats!(origin, "BIND authcid=\"{name}\" authzid=\"{wanted}\"");
 }
 
 /// The line of a request by the proxied authorization control.

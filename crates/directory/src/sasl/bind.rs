@@ -135,7 +135,7 @@ impl Answer {
                 None,
                 Some(Box::new(negotiation)),
             ),
-            Ok(Settled::Accepted(identity, data)) => (ResultCode::SUCCESS, data, Some(Arc::new(identity)), None),
+            Ok(Settled::Accepted(identity, data)) => (ResultCode::SUCCESS, data, Some(identity), None),
             Err(error) => {
                 respond::result(out, origin.message_id, Operation::Bind, &error);
                 let text = error.diagnostic_message.into_owned();

@@ -213,7 +213,7 @@ mod tests {
         let proof = read(EXAMPLE).unwrap();
         assert_eq!(
             proof.answer(b"secret").unwrap(),
-            b"rspauth=ea40f60335c427b5527b84dbabcdfffe"
+            b"rspauth=ea40f60335c427b5527b84dbabcdfffd"
         );
         assert_eq!(proof.answer(b"Secret"), None);
     }

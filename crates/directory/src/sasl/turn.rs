@@ -42,7 +42,7 @@ pub(super) struct Turn {
 pub(super) enum Ended {
     Settled(Settled),
     /// A password has been looked at in whose use this database has a say.
-    Judged(Judgement, Arc<Context>),
+    Judged(Box<Judgement>, Arc<Context>),
 }
 
 /// What can be answered at once.
@@ -50,7 +50,7 @@ pub(super) enum Settled {
     /// The client has to go on.
     Challenge(Vec<u8>, Negotiation),
     /// The client is known; the mechanism may have a last word for it.
-    Accepted(Identity, Option<Vec<u8>>),
+    Accepted(Arc<Identity>, Option<Vec<u8>>),
 }
 
 impl Turn {
@@ -93,23 +93,22 @@ impl Turn {
             dn,
             is_proven,
             identity,
+            is_by_password,
             password,
             data,
         } = verified;
-        if let Some(password) = password
-            && let Some(context) = judging(&self.configuration, &dn)
-        {
+        if is_by_password && let Some(context) = judging(&self.configuration, &dn) {
             let shown = Shown {
                 mechanism: self.mechanism.name,
                 password,
                 server_credentials: data,
             };
             let judgement = Judgement::new(&self.restriction, dn, is_proven, shown).claiming(identity);
-            return Ok(Ended::Judged(judgement, Arc::clone(context)));
+            return Ok(Ended::Judged(Box::new(judgement), Arc::clone(context)));
         }
         let identity = identity?;
         log::bound(&self.origin, dn.pretty(), self.mechanism.name);
-        Ok(Ended::Settled(Settled::Accepted(identity, data)))
+        Ok(Ended::Settled(Settled::Accepted(Arc::new(identity), data)))
     }
 
     /// Until the client is known, entries are looked up for nobody.
@@ -144,11 +143,11 @@ impl Turn {
                 digest_md5::begin(message, self.nonce()?, &realm)
             }
             Kind::Scram(hash, binding) => {
-                let offers_binding = Situation::of(&self.configuration, &self.origin).has_binding;
+                let is_binding_offered = Situation::of(&self.configuration, &self.origin).has_binding;
                 let terms = Terms {
                     hash,
                     binding,
-                    offers_binding,
+                    is_binding_offered,
                     origin: &self.origin,
                 };
                 scram::begin(terms, message, &self.nonce()?, |user| self.scram_secret(user, terms))

@@ -19,8 +19,10 @@ pub(super) struct Verified {
     pub(super) is_proven: bool,
     /// Who the client is by that, or why it is not.
     pub(super) identity: Result<Identity, OperationError>,
-    /// The password of an entry that it was shown by, if the mechanism shows one; where it proves to know one, `Some(None)`.
-    pub(super) password: Option<Option<Vec<u8>>>,
+    /// Whether it was a password of an entry that should show it.
+    pub(super) is_by_password: bool,
+    /// That password, if the mechanism sends it.
+    pub(super) password: Option<Vec<u8>>,
     /// What the mechanism tells the client at last.
     pub(super) data: Option<Vec<u8>>,
 }
@@ -50,10 +52,10 @@ pub(super) fn verify(asking: Asking<'_>, mechanism: &Mechanism, claim: Claim) ->
         }
     };
     let proven = proof.verify(asking, &own);
-    let password = match proof {
-        Proof::Given => None,
-        Proof::Password(presented) => Some(Some(presented)),
-        Proof::CramMd5(_) | Proof::DigestMd5(_) | Proof::Scram(_) => Some(None),
+    let (is_by_password, password) = match proof {
+        Proof::Given => (false, None),
+        Proof::Password(presented) => (true, Some(presented)),
+        Proof::CramMd5(_) | Proof::DigestMd5(_) | Proof::Scram(_) => (true, None),
     };
     let wanted = authorization.filter(|wanted| *wanted != name);
     let names = (name.as_str(), wanted.as_deref());
@@ -66,6 +68,7 @@ pub(super) fn verify(asking: Asking<'_>, mechanism: &Mechanism, claim: Claim) ->
         is_proven,
         dn: own,
         identity,
+        is_by_password,
         password,
         data,
     })

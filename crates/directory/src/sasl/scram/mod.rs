@@ -44,7 +44,7 @@ pub(super) struct Exchange {
 pub(super) struct Proof {
     exchange: Exchange,
     message: String,
-    proof: Vec<u8>,
+    presented: Vec<u8>,
 }
 
 /// How a mechanism may be used on this connection.
@@ -53,7 +53,7 @@ pub(super) struct Terms<'a> {
     pub(super) hash: Hash,
     pub(super) binding: Binding,
     /// Whether the mechanism with channel binding is offered beside that without.
-    pub(super) offers_binding: bool,
+    pub(super) is_binding_offered: bool,
     pub(super) origin: &'a Origin,
 }
 
@@ -99,10 +99,10 @@ fn binding_data<'a>(terms: Terms<'a>, flag: Flag<'_>) -> Result<Cow<'a, [u8]>, O
     let kind = match (terms.binding, flag) {
         (Binding::Unbound, Flag::Unable) => return Ok(Cow::Borrowed(&[])),
         // Somebody has taken the mechanism with channel binding from the list that the client saw.
-        (Binding::Unbound, Flag::Unbound) if terms.offers_binding => return Err(failure::unauthenticated()),
+        (Binding::Unbound, Flag::Unbound) if terms.is_binding_offered => return Err(failure::unauthenticated()),
         (Binding::Unbound, Flag::Unbound) => return Ok(Cow::Borrowed(&[])),
         // libldap binds itself whichever of the two it uses.
-        (_, Flag::Bound(kind)) if terms.offers_binding => kind,
+        (_, Flag::Bound(kind)) if terms.is_binding_offered => kind,
         _ => return Err(failure::malformed("channel binding")),
     };
     let channel = terms.origin.channel.as_deref();
@@ -130,14 +130,14 @@ impl Exchange {
         if !bool::from(last.binding.ct_eq(&self.binding)) {
             return Err(failure::unauthenticated());
         }
-        let (message, proof) = (format!("{},{}", self.messages, last.without_proof), last.proof);
+        let (message, presented) = (format!("{},{}", self.messages, last.without_proof), last.proof);
         Ok(Step::Claim(Claim {
             user: User::Name(self.user.clone()),
             authorization: self.authorization.clone(),
             proof: super::Proof::Scram(Box::new(Proof {
                 exchange: self,
                 message,
-                proof,
+                presented,
             })),
         }))
     }
@@ -169,12 +169,12 @@ impl Proof {
     fn is_of(&self, keys: &Keys) -> bool {
         let hash = self.exchange.hash;
         let signature = hash.mac(&keys.stored_key, self.message.as_bytes());
-        if signature.len() != self.proof.len() {
+        if signature.len() != self.presented.len() {
             return false;
         }
         let client_key: Vec<u8> = signature
             .iter()
-            .zip(&self.proof)
+            .zip(&self.presented)
             .map(|(one, other)| one ^ other)
             .collect();
         hash.digest(&client_key).ct_eq(&keys.stored_key).into()

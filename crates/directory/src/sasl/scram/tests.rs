@@ -3,7 +3,7 @@ use std::sync::Arc;
 use super::*;
 use crate::{
     access::RequestKind,
-    session::{Peer, Sequence, StopFlag, Strength, TlsChannel},
+    session::{Peer, Restriction, Sequence, StopFlag, Strength, TlsChannel},
 };
 
 fn origin(channel: Option<TlsChannel>) -> Origin {
@@ -19,6 +19,7 @@ fn origin(channel: Option<TlsChannel>) -> Origin {
         operation: 0,
         message_id: 1,
         identity: Arc::default(),
+        restriction: Restriction::default(),
         peer: Arc::new(peer),
         strength: Strength::default(),
         request: RequestKind::of(ironbark_ldap_proto::Operation::Bind),
@@ -31,11 +32,11 @@ fn origin(channel: Option<TlsChannel>) -> Origin {
 }
 
 fn terms(hash: Hash, origin: &Origin) -> Terms<'_> {
-    let offers_binding = origin.channel.is_some();
+    let is_binding_offered = origin.channel.is_some();
     Terms {
         hash,
         binding: Binding::Unbound,
-        offers_binding,
+        is_binding_offered,
         origin,
     }
 }
@@ -152,7 +153,7 @@ fn the_binding_must_be_that_of_the_channel() {
             binding,
             ..terms(Hash::Sha1, origin)
         };
-        binding_data(terms, flag).map(|data| data.into_owned()).ok()
+        binding_data(terms, flag).map(std::borrow::Cow::into_owned).ok()
     };
     let endpoint = Flag::Bound("tls-server-end-point");
     assert_eq!(data(Binding::Bound, "bound", endpoint).unwrap(), b"hash");
