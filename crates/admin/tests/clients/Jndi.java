@@ -427,9 +427,7 @@ public final class Jndi {
             }
 
             public ExtendedResponse createExtendedResponse(String id, byte[] ber, int offset, int length) {
-                // The value with its tag and its length, which is short here.
-                var text = ber == null || length <= 2 ? "" : new String(ber, offset + 2, length - 2);
-                return new Answer(text);
+                return new Answer(ber == null ? "" : new String(ber, offset, length));
             }
         });
         return ((Answer) response).text();

@@ -6,6 +6,8 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
+#[cfg(feature = "gssapi")]
+mod gssapi;
 mod jndi;
 mod postfix;
 mod python;
@@ -31,18 +33,23 @@ authz-regexp \"^cn=([^,]+),ou=people,o=example$\" \"uid=$1,ou=people,dc=example,
 const DATA: &str = include_str!("data.ldif");
 
 /// A server with [`DATA`], these global lines and those of its database, and certificates: its own, and ann's (`ann.crt`).
-fn started(flavor: Flavor, (global, of_database): (&str, &str)) -> Server {
+fn started(flavor: Flavor, lines: (&str, &str)) -> Server {
+    let mut server = prepared(flavor, lines);
+    server.launch().unwrap();
+    server
+}
+
+fn prepared(flavor: Flavor, (global, of_database): (&str, &str)) -> Server {
     // Schema files build upon each other.
     let (schema, rest) = Server::PEOPLE_CONFIG.split_once("pidfile").unwrap();
     let template = format!("{schema}include {{schema}}/nis.schema\n{GLOBAL}{global}pidfile{rest}{of_database}");
-    let mut server = Server::prepare(flavor, &template).unwrap().listening_on(Listen::Tls);
+    let server = Server::prepare(flavor, &template).unwrap().listening_on(Listen::Tls);
     let layout = server.layout();
     let mut authority = Authority::new("Test CA").unwrap();
     layout.write("ca.crt", authority.certificate()).unwrap();
     authority.server().unwrap().write(layout, "server").unwrap();
     authority.client("ann").unwrap().write(layout, "ann").unwrap();
     server.slapadd(DATA).unwrap();
-    server.launch().unwrap();
     server
 }
 

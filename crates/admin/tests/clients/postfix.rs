@@ -1,5 +1,7 @@
 //! Postfix's ldap: maps, asked by `postmap -q`.
 
+use std::{fs::File, path::PathBuf, time::UNIX_EPOCH};
+
 use ironbark_testkit::{Flavor, Server};
 
 use super::{program, run, started};
@@ -18,17 +20,22 @@ fn map(server: &Server, name: &str, lines: &str) -> String {
         .iter()
         .filter(|usual| !lines.lines().any(|line| key(line) == key(usual)));
     let text = kept.fold(String::from("version = 3\n"), |text, line| text + line + "\n") + lines;
-    format!("ldap:{}", server.layout().write(name, text).unwrap().display())
+    format!("ldap:{}", file(server, name, &text).display())
+}
+
+/// An old file: while one has been changed a moment ago, Postfix waits for what else may come.
+fn file(server: &Server, name: &str, text: &str) -> PathBuf {
+    let path = server.layout().write(name, text).unwrap();
+    let file = File::options().write(true).open(&path).unwrap();
+    file.set_modified(UNIX_EPOCH).unwrap();
+    path
 }
 
 /// Exit status, answer, and complaint of a query.
 fn ask(server: &Server, map: &str, key: &str) -> (Option<i32>, String, String) {
     let mut postmap = program("/usr/sbin/postmap", "postfix-ldap");
     let folder = server.layout().make_dir("postfix").unwrap();
-    server
-        .layout()
-        .write("postfix/main.cf", "compatibility_level = 3.6\n")
-        .unwrap();
+    file(server, "postfix/main.cf", "compatibility_level = 3.6\n");
     run(postmap.arg("-c").arg(folder).args(["-q", key, map]))
 }
 

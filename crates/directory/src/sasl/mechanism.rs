@@ -13,6 +13,8 @@ pub(crate) struct Mechanism {
     pub(super) kind: Kind,
     /// What it provides, as `sasl-secprops` asks for it.
     provides: SecurityFlags,
+    /// The greatest strength of a security layer of its own.
+    layer_ssf: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,6 +23,8 @@ pub(super) enum Kind {
     CramMd5,
     DigestMd5,
     External,
+    #[cfg(feature = "gssapi")]
+    Gssapi,
     Login,
     Plain,
     /// With channel binding, or without.
@@ -39,11 +43,25 @@ const SCRAM: SecurityFlags = HASHED.with(SecurityFlags::NO_ACTIVE);
 const CLEAR: SecurityFlags = SecurityFlags::NO_ANONYMOUS.with(SecurityFlags::PASS_CREDENTIALS);
 
 const fn row(name: &'static str, kind: Kind, provides: SecurityFlags) -> Mechanism {
-    Mechanism { name, kind, provides }
+    Mechanism {
+        name,
+        kind,
+        provides,
+        layer_ssf: 0,
+    }
 }
 
 /// In the order in which slapd lists them.
-static MECHANISMS: [Mechanism; 12] = [
+static MECHANISMS: &[Mechanism] = &[
+    #[cfg(feature = "gssapi")]
+    Mechanism {
+        layer_ssf: super::gssapi::MAX_STRENGTH,
+        ..row(
+            "GSSAPI",
+            Kind::Gssapi,
+            SCRAM.with(SecurityFlags::PASS_CREDENTIALS),
+        )
+    },
     row("SCRAM-SHA-512-PLUS", Kind::Scram(Hash::Sha512, Binding::Bound), SCRAM),
     row("SCRAM-SHA-512", Kind::Scram(Hash::Sha512, Binding::Unbound), SCRAM),
     row("SCRAM-SHA-256-PLUS", Kind::Scram(Hash::Sha256, Binding::Bound), SCRAM),
@@ -76,7 +94,7 @@ impl Mechanism {
     /// Why not, in Cyrus SASL's order and words.
     pub(super) fn check(&self, configuration: &Configuration, situation: Situation) -> Result<(), OperationError> {
         let properties = &configuration.settings.sasl.properties;
-        if situation.ssf < properties.min_ssf {
+        if self.layer_ssf < properties.min_ssf.saturating_sub(situation.ssf) {
             return Err(failure::too_weak(self.name));
         }
         let is_possible = match self.kind {
@@ -125,7 +143,9 @@ impl Situation {
 
     /// One of each kind that makes a difference.
     pub(crate) fn all(configuration: &Configuration) -> impl Iterator<Item = Self> {
-        let strengths = [0, 2, configuration.settings.sasl.properties.min_ssf, u32::MAX];
+        let least = configuration.settings.sasl.properties.min_ssf;
+        let with_layers = MECHANISMS.iter().map(move |row| least.saturating_sub(row.layer_ssf));
+        let strengths = [0, 2, u32::MAX].into_iter().chain(with_layers);
         let of_strength = |ssf| {
             [(false, false), (false, true), (true, false), (true, true)].map(move |(tells_client, has_binding)| Self {
                 tells_client,
@@ -133,7 +153,7 @@ impl Situation {
                 ssf,
             })
         };
-        strengths.into_iter().flat_map(of_strength)
+        strengths.flat_map(of_strength)
     }
 }
 
