@@ -110,7 +110,7 @@ fn an_account_that_is_locked_is_locked_for_every_mechanism() {
     let policy = "dn: cn=policy,dc=example,dc=com\nobjectClass: device\nobjectClass: pwdPolicy\n\
         pwdAttribute: userPassword\npwdLockout: TRUE\npwdMaxFailure: 2\n";
     server.ldapadd(policy).unwrap().success().unwrap();
-    let unlock = "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modify\ndelete: pwdAccountLockedTime\n-\ndelete: pwdFailureTime\n";
+    let unlock = "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modify\nreplace: userPassword\nuserPassword: pencil\n";
     let state = || {
         let arguments = [
             "-b",
