@@ -155,3 +155,147 @@ impl Pending {
 fn broken(error: LayerError) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::VecDeque, task::Waker};
+
+    use super::*;
+
+    /// Numbers its packets, and takes none out of turn.
+    #[derive(Debug, Default)]
+    struct Numbered {
+        sent: u8,
+        received: u8,
+    }
+
+    impl SecurityLayer for Numbered {
+        fn strength(&self) -> u32 {
+            1
+        }
+
+        fn max_content(&self) -> usize {
+            5
+        }
+
+        fn max_packet(&self) -> usize {
+            6
+        }
+
+        fn wrap(&mut self, content: &[u8], out: &mut Vec<u8>) -> Result<(), LayerError> {
+            out.push(self.sent);
+            out.extend_from_slice(content);
+            self.sent += 1;
+            Ok(())
+        }
+
+        fn unwrap(&mut self, packet: &[u8], out: &mut Vec<u8>) -> Result<(), LayerError> {
+            let (number, content) = packet.split_first().ok_or(LayerError("empty".to_owned()))?;
+            if *number != self.received {
+                return Err(LayerError("out of turn".to_owned()));
+            }
+            self.received += 1;
+            out.extend_from_slice(content);
+            Ok(())
+        }
+    }
+
+    /// A socket that gives and takes so many octets at a time, and between two of them nothing.
+    struct Halting {
+        octets: VecDeque<u8>,
+        step: usize,
+        is_ready: bool,
+    }
+
+    impl Halting {
+        fn halts(&mut self) -> bool {
+            self.is_ready = !self.is_ready;
+            !self.is_ready
+        }
+    }
+
+    impl Transport for Halting {
+        fn poll_read(&mut self, _: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+            if self.halts() {
+                return Poll::Pending;
+            }
+            let count = self.step.min(self.octets.len()).min(buffer.len());
+            for (place, octet) in buffer.iter_mut().zip(self.octets.drain(..count)) {
+                *place = octet;
+            }
+            Poll::Ready(Ok(count))
+        }
+
+        fn poll_write(&mut self, _: &mut Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
+            if self.halts() {
+                return Poll::Pending;
+            }
+            let count = self.step.min(octets.len());
+            self.octets.extend(&octets[..count]);
+            Poll::Ready(Ok(count))
+        }
+    }
+
+    fn layered() -> Layered {
+        Layered::new(Box::<Numbered>::default())
+    }
+
+    fn received(octets: &[u8], step: usize) -> io::Result<Vec<u8>> {
+        let (mut layered, mut cx) = (layered(), Context::from_waker(Waker::noop()));
+        let octets = octets.iter().copied().collect();
+        let mut transport = Halting {
+            octets,
+            step,
+            is_ready: false,
+        };
+        let (mut all, mut buffer) = (Vec::new(), [0; 3]);
+        loop {
+            match layered.poll_read(&mut transport, &mut cx, &mut buffer) {
+                Poll::Pending => {}
+                Poll::Ready(Ok(0)) => return Ok(all),
+                Poll::Ready(Ok(count)) => all.extend_from_slice(&buffer[..count]),
+                Poll::Ready(Err(error)) => return Err(error),
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_however_it_is_cut() {
+        let text = b"what is written is read however it is cut";
+        for step in 1..60 {
+            let (mut layered, mut cx) = (layered(), Context::from_waker(Waker::noop()));
+            let mut transport = Halting {
+                octets: VecDeque::new(),
+                step,
+                is_ready: false,
+            };
+            let mut written = 0;
+            while written < text.len() {
+                if let Poll::Ready(count) = layered.poll_write(&mut transport, &mut cx, &text[written..]) {
+                    written += count.unwrap();
+                }
+            }
+            while layered.poll_flush(&mut transport, &mut cx).is_pending() {}
+            let sent: Vec<u8> = transport.octets.into();
+            assert_eq!(sent.len(), text.len() + text.len().div_ceil(5) * 5);
+            assert_eq!(received(&sent, step).unwrap(), text);
+            // An end in the middle of a packet is an end.
+            let short = received(&sent[..sent.len() - 1], step).unwrap();
+            assert_eq!(short.len(), text.len() - text.len() % 5);
+        }
+    }
+
+    #[test]
+    fn packets_that_are_too_long_or_broken_are_refused() {
+        for (octets, reason) in [
+            (&[0, 0, 0, 7][..], "too long"),
+            (&[0xff; 4], "too long"),
+            (&[0, 0, 0, 0], "empty"),
+            (&[0, 0, 0, 1, 0, 0, 0, 0, 1, 0], "out of turn"),
+        ] {
+            let error = received(octets, 100).unwrap_err().to_string();
+            assert!(error.contains(reason), "{octets:?} {error}");
+        }
+        assert_eq!(received(&[0, 0, 0, 1, 0], 100).unwrap(), b"", "an empty packet is no end");
+    }
+}
