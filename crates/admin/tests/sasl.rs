@@ -110,7 +110,8 @@ fn an_account_that_is_locked_is_locked_for_every_mechanism() {
     let policy = "dn: cn=policy,dc=example,dc=com\nobjectClass: device\nobjectClass: pwdPolicy\n\
         pwdAttribute: userPassword\npwdLockout: TRUE\npwdMaxFailure: 2\n";
     server.ldapadd(policy).unwrap().success().unwrap();
-    let unlock = "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modify\nreplace: userPassword\nuserPassword: pencil\n";
+    let unlock =
+        "dn: uid=ann,ou=people,dc=example,dc=com\nchangetype: modify\nreplace: userPassword\nuserPassword: pencil\n";
     let state = || {
         let arguments = [
             "-b",
@@ -354,7 +355,7 @@ fn malformed_messages_fail_and_the_server_lives() {
         }
     }
     assert_eq!(raw.bind("", None).0, NOT_SUPPORTED);
-    assert_eq!(raw.bind("GSSAPI", None).0, NOT_SUPPORTED);
+    assert_eq!(raw.bind("GSSAPI", None).0 == NOT_SUPPORTED, !cfg!(feature = "gssapi"));
     assert_eq!(raw.bind("EXTERNAL", None).0, NOT_SUPPORTED);
     assert_eq!(raw.bind("PLAIN", Some(b"\0ann\0pencil")).0, SUCCESS);
 }

@@ -70,7 +70,10 @@ fn start_tls(
         return refuse(ResultCode::OPERATIONS_ERROR, "TLS already started");
     }
     if session.strength.sasl != 0 {
-        return refuse(ResultCode::OPERATIONS_ERROR, "cannot start TLS under a SASL security layer");
+        return refuse(
+            ResultCode::OPERATIONS_ERROR,
+            "cannot start TLS under a SASL security layer",
+        );
     }
     if session.in_flight.keys().any(|id| *id != origin.message_id) {
         return refuse(

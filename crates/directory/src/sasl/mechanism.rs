@@ -56,11 +56,7 @@ static MECHANISMS: &[Mechanism] = &[
     #[cfg(feature = "gssapi")]
     Mechanism {
         layer_ssf: super::gssapi::MAX_STRENGTH,
-        ..row(
-            "GSSAPI",
-            Kind::Gssapi,
-            SCRAM.with(SecurityFlags::PASS_CREDENTIALS),
-        )
+        ..row("GSSAPI", Kind::Gssapi, SCRAM.with(SecurityFlags::PASS_CREDENTIALS))
     },
     row("SCRAM-SHA-512-PLUS", Kind::Scram(Hash::Sha512, Binding::Bound), SCRAM),
     row("SCRAM-SHA-512", Kind::Scram(Hash::Sha512, Binding::Unbound), SCRAM),

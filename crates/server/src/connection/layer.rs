@@ -296,6 +296,10 @@ mod tests {
             let error = received(octets, 100).unwrap_err().to_string();
             assert!(error.contains(reason), "{octets:?} {error}");
         }
-        assert_eq!(received(&[0, 0, 0, 1, 0], 100).unwrap(), b"", "an empty packet is no end");
+        assert_eq!(
+            received(&[0, 0, 0, 1, 0], 100).unwrap(),
+            b"",
+            "an empty packet is no end"
+        );
     }
 }
