@@ -288,7 +288,7 @@ fn hostile_tokens_are_refused_and_the_server_lives() {
     let mut stream = TcpStream::connect(("127.0.0.1", server.port())).unwrap();
     // The beginning of a token of Kerberos, of which more follows than there is.
     let krb5 = b"\x60\x82\xff\xff\x06\x09\x2a\x86\x48\x86\xf7\x12\x01\x02\x02\x01\x00";
-    let long = [&krb5[..], &[0x6e; 60_000]].concat();
+    let long = [&krb5[..], &vec![0x6e; 60_000]].concat();
     for token in [&b"x"[..], &[0; 100], &[0x60], &[0xff; 1000], krb5, &krb5[..6], &long] {
         assert_eq!(bind(&mut stream, token), INVALID, "{token:?}");
         // The first message may be empty.

@@ -39,13 +39,16 @@ fn ask(server: &Server, map: &str, key: &str) -> (Option<i32>, String, String) {
     run(postmap.arg("-c").arg(folder).args(["-q", key, map]))
 }
 
+/// Addresses and what is found.
+type Answers = &'static [(&'static str, &'static str)];
+
 const BIND: &str = "bind = yes\nbind_dn = uid=ann,ou=people,dc=example,dc=com\nbind_pw = pencil\n";
 
 #[test]
 fn postfix_finds_users_aliases_and_lists() {
     let servers = [Flavor::Ironbark, Flavor::OpenLdap].map(|flavor| started(flavor, ("", "")));
     let authority = |server: &Server| server.layout().join("ca.crt").display().to_string();
-    let cases: [(&str, &str, &[(&str, &str)]); 6] = [
+    let cases: [(&str, &str, Answers); 6] = [
         (
             "users",
             "",

@@ -1,10 +1,10 @@
 //! SSSD: users and groups of the directory as users and groups of a machine, who log in and change their passwords.
 
-use std::{io::Write as _, process::Stdio, thread};
+use std::fs::File;
 
 use ironbark_testkit::{Flavor, Server};
 
-use super::{program, started};
+use super::{program, started, succeed};
 
 const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/sssd.sh");
 
@@ -66,22 +66,9 @@ fn ask(server: &Server, commands: &[&str]) -> Vec<String> {
         "--mount-proc",
     ]);
     unshare.args(["bash", SCRIPT]).arg(layout.path());
-    let piped = unshare
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
-    let mut child = piped.spawn().unwrap();
-    let (mut input, questions) = (child.stdin.take().unwrap(), commands.join("\n") + "\n");
-    let asking = thread::spawn(move || input.write_all(questions.as_bytes()));
-    let output = child.wait_with_output().unwrap();
-    let complaints = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{complaints}\n{}", server.log());
-    asking.join().unwrap().unwrap();
-    String::from_utf8(output.stdout)
-        .unwrap()
-        .lines()
-        .map(str::to_owned)
-        .collect()
+    let questions = layout.write("questions", commands.join("\n") + "\n").unwrap();
+    let answers = succeed(unshare.stdin(File::open(questions).unwrap()));
+    answers.lines().map(str::to_owned).collect()
 }
 
 /// Each command must be answered with its expected line.

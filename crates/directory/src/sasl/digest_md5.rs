@@ -33,7 +33,7 @@ const COUNT: &str = "00000001";
 
 /// The server speaks first. `nonce` has not been used before. A client that has authenticated to us earlier may begin with a response to that
 /// challenge (RFC 2831 §2.2); nothing of it is kept here, so it gets a new one.
-pub(super) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> StepResult {
+pub(super) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> Step {
     let is_stale = message.is_some_and(|message| !message.is_empty());
     let challenge = format!(
         "nonce=\"{nonce}\",realm=\"{}\",qop=\"auth\",{}charset=utf-8,algorithm=md5-sess",
@@ -44,10 +44,7 @@ pub(super) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> StepR
         nonce,
         realm: realm.to_owned(),
     };
-    Ok(Step::Challenge(
-        challenge.into_bytes(),
-        super::Exchange::DigestMd5(exchange),
-    ))
+    Step::Challenge(challenge.into_bytes(), super::Exchange::DigestMd5(exchange))
 }
 
 pub(super) fn step(exchange: &Exchange, message: Option<&[u8]>) -> StepResult {

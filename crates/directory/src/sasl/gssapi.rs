@@ -185,11 +185,17 @@ impl Exchange {
     /// The client's name, without the default realm.
     fn client(&self) -> Result<Vec<u8>, Error> {
         let name = self.context.source_name()?.display_name()?;
-        let anybody = Name::new(b"x", Some(GSS_NT_USER_NAME))?;
-        let anybody = anybody.canonicalize(Some(GSS_MECH_KRB5))?.display_name()?;
-        let realm = anybody.strip_prefix(b"x").unwrap_or_default();
-        Ok(name.strip_suffix(realm).unwrap_or(&name).to_vec())
+        // There may be none.
+        let realm = default_realm().unwrap_or_default();
+        Ok(name.strip_suffix(realm.as_slice()).unwrap_or(&name).to_vec())
     }
+}
+
+/// `@` and the realm that users have who do not name one.
+fn default_realm() -> Result<Vec<u8>, Error> {
+    let anybody = Name::new(b"x", Some(GSS_NT_USER_NAME))?;
+    let anybody = anybody.canonicalize(Some(GSS_MECH_KRB5))?.display_name()?;
+    Ok(anybody.strip_prefix(b"x").unwrap_or_default().to_vec())
 }
 
 /// Clients learn nothing of why; the log does.

@@ -149,7 +149,7 @@ impl Turn {
             Kind::CramMd5 => cram_md5::begin(message, &self.nonce()?, &self.host()),
             Kind::DigestMd5 => {
                 let realm = self.realm().map_or_else(|| self.host(), str::to_owned);
-                digest_md5::begin(message, self.nonce()?, &realm)
+                Ok(digest_md5::begin(message, self.nonce()?, &realm))
             }
             Kind::Scram(hash, binding) => {
                 let is_binding_offered = Situation::of(&self.configuration, &self.origin).has_binding;
