@@ -87,6 +87,39 @@ fn credentials(host: &str) -> Result<Cred, Error> {
     Cred::acquire(Some(&service), None, CredUsage::Accept, Some(&mechanisms))
 }
 
+impl Terms<'_> {
+    /// The layers that `sasl-secprops` permits, as Cyrus SASL understands it, when those that encrypt have this strength.
+    fn layers(&self, flags: CtxFlags, strength: u32) -> u8 {
+        let least = self.properties.min_ssf.saturating_sub(self.outer_ssf);
+        let most = self.properties.max_ssf.saturating_sub(self.outer_ssf);
+        let has = |strength, flag| {
+            least <= strength && most >= strength && self.properties.max_buffer != 0 && flags.contains(flag)
+        };
+        let mut layers = 0;
+        if least == 0 {
+            layers |= NOTHING;
+        }
+        if has(1, CtxFlags::GSS_C_INTEG_FLAG) {
+            layers |= INTEGRITY;
+        }
+        if has(strength, CtxFlags::GSS_C_CONF_FLAG) {
+            layers |= CONFIDENTIALITY;
+        }
+        layers
+    }
+
+    /// The message that offers layers, with the longest packet that is taken under one.
+    fn offer(&self, layers: u8) -> [u8; 4] {
+        let size = if layers == NOTHING { 0 } else { self.max_packet() };
+        let [_, high, middle, low] = size.to_be_bytes();
+        [layers, high, middle, low]
+    }
+
+    fn max_packet(&self) -> u32 {
+        self.properties.max_buffer.min(MAX_SIZE)
+    }
+}
+
 impl Exchange {
     pub(super) fn step(mut self, terms: Terms<'_>, message: Option<&[u8]>) -> StepResult {
         let message = message.unwrap_or_default();
@@ -113,32 +146,25 @@ impl Exchange {
         Step::Challenge(token, super::Exchange::Gssapi(Box::new(self)))
     }
 
-    /// Offers the layers that `sasl-secprops` wants, as Cyrus SASL understands it.
+    /// Offers the layers that `sasl-secprops` wants. A token that is not sent would be missed by the client, so that each is made for use.
     fn offer(mut self, terms: Terms<'_>) -> StepResult {
-        // Which tokens there are, they tell themselves.
-        let sample = self.context.wrap(false, &[0; 4]).map_err(refused)?;
-        let is_modern = sample.starts_with(MODERN_TOKEN);
-        let strength = if is_modern { MODERN_STRENGTH } else { OLD_STRENGTH };
-        let least = terms.properties.min_ssf.saturating_sub(terms.outer_ssf);
-        let most = terms.properties.max_ssf.saturating_sub(terms.outer_ssf);
-        let size = terms.properties.max_buffer.min(MAX_SIZE);
         let flags = self.context.flags().map_err(refused)?;
-        let mut layers = 0;
-        if least == 0 {
-            layers |= NOTHING;
-        }
-        if least <= 1 && most >= 1 && size != 0 && flags.contains(CtxFlags::GSS_C_INTEG_FLAG) {
-            layers |= INTEGRITY;
-        }
-        if least <= strength && most >= strength && size != 0 && flags.contains(CtxFlags::GSS_C_CONF_FLAG) {
-            layers |= CONFIDENTIALITY;
+        let mut strength = MODERN_STRENGTH;
+        let mut layers = terms.layers(flags, strength);
+        let mut token = self.context.wrap(false, &terms.offer(layers)).map_err(refused)?;
+        // Which tokens there are, they tell themselves.
+        if !token.starts_with(MODERN_TOKEN) {
+            strength = OLD_STRENGTH;
+            let old = terms.layers(flags, strength);
+            if old != layers {
+                layers = old;
+                token = self.context.wrap(false, &terms.offer(layers)).map_err(refused)?;
+            }
         }
         if layers == 0 {
             return Err(failure::too_weak("GSSAPI"));
         }
-        let mut offer = if layers == NOTHING { [0; 4] } else { size.to_be_bytes() };
-        offer[0] = layers;
-        let token = self.context.wrap(false, &offer).map_err(refused)?.to_vec();
+        let token = token.to_vec();
         self.state = State::Offered(Offer { layers, strength });
         Ok(self.challenge(token))
     }
@@ -171,7 +197,7 @@ impl Exchange {
                 encrypts,
                 strength: if encrypts { strength } else { 1 },
                 max_content,
-                max_packet: usize::try_from(terms.properties.max_buffer.min(MAX_SIZE)).unwrap_or(MAX_PACKET_SENT),
+                max_packet: usize::try_from(terms.max_packet()).unwrap_or(MAX_PACKET_SENT),
                 context: self.context,
             }))
         };

@@ -1,3 +1,5 @@
+//! SCRAM: the examples of the RFCs, and messages that are wrong.
+
 use std::sync::Arc;
 
 use super::*;
