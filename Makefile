@@ -1,7 +1,7 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo bench-slapd soak instructions test fmt lint tidy
+.PHONY: help deps build demo bench-slapd soak instructions test test-gssapi fmt lint tidy
 
 CARGO ?= cargo
 
@@ -28,6 +28,10 @@ instructions: deps ## Count the instructions of the hot paths (callgrind) and co
 
 test: ## Run everything that a change must pass (the same as .ci/run)
 	@.ci/run
+
+test-gssapi: ## Build the feature gssapi and test it with a KDC (make test does not: it needs libclang and a build of its own)
+	@scripts/deps.sh gssapi
+	$(CARGO) test --package ironbark-admin --features gssapi --locked --test clients gssapi
 
 fmt: ## Format the Rust code
 	$(CARGO) fmt --all

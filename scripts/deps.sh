@@ -1,22 +1,35 @@
 #!/usr/bin/env bash
 # Installs what building and testing need on Debian and its kin: packages by apt, Rust components by rustup.
 #
-# Quick and silent when everything is there. Works as root, or with sudo. Debian's slapd is wanted as a program to compare with,
-# not as a service: its daemon is not started and no database is created for it.
+# Quick and silent when everything is there. Works as root, or with sudo. slapd, Postfix, sssd and their like are wanted as programs to
+# compare and talk with, not as services: no daemon is started, and no database is created for slapd.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 packages=(
   build-essential     # the linker, and the C of LMDB
   ca-certificates
+  default-jdk-headless # JNDI, the LDAP client of Java
   ldap-utils          # ldapsearch and its family
   libsasl2-modules    # SASL mechanisms of the clients
   haproxy             # speaks the PROXY protocol to pldap://
+  libnss-sss libpam-sss pamtester sssd-ldap # users of the directory as users of a machine
+  postfix-ldap        # Postfix's maps
   python3-ldap        # for /usr/bin/python3; a python3 elsewhere on PATH does not see it
   python3-prometheus-client # its parser reads what /metrics says
   slapd               # the reference server
   valgrind            # its callgrind counts the instructions of the hot paths
 )
+
+# With the argument gssapi: also what that feature is built and tested with.
+if [ "${1:-}" = gssapi ]; then
+  packages+=(
+    krb5-admin-server krb5-kdc krb5-user # a KDC and its clients
+    libclang-dev                # reads the headers
+    libkrb5-dev
+    libsasl2-modules-gssapi-mit # GSSAPI in the clients
+  )
+fi
 
 say() { printf 'deps: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
@@ -57,12 +70,9 @@ install_packages() {
   [ "${#missing[@]}" -gt 0 ] || return 0
   command -v apt-get >/dev/null || die "please install the equivalents of: ${missing[*]}"
   say "installing ${missing[*]}"
-  case " ${missing[*]} " in
-    *' slapd '*)
-      forbid_daemons
-      printf 'slapd slapd/no_configuration boolean true\n' | as_root debconf-set-selections
-      ;;
-  esac
+  forbid_daemons
+  printf '%s\n' 'slapd slapd/no_configuration boolean true' 'postfix postfix/main_mailer_type select No configuration' |
+    as_root debconf-set-selections
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get --yes --no-install-recommends --quiet install "${missing[@]}")
   # The package lists may be absent or old; fetch them only then.
   as_root "${apt[@]}" || { as_root apt-get --quiet update && as_root "${apt[@]}"; }

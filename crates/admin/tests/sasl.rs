@@ -355,7 +355,7 @@ fn malformed_messages_fail_and_the_server_lives() {
         }
     }
     assert_eq!(raw.bind("", None).0, NOT_SUPPORTED);
-    assert_eq!(raw.bind("GSSAPI", None).0, NOT_SUPPORTED);
+    assert_eq!(raw.bind("GSSAPI", None).0 == NOT_SUPPORTED, !cfg!(feature = "gssapi"));
     assert_eq!(raw.bind("EXTERNAL", None).0, NOT_SUPPORTED);
     assert_eq!(raw.bind("PLAIN", Some(b"\0ann\0pencil")).0, SUCCESS);
 }

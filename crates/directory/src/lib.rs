@@ -48,6 +48,7 @@ pub use directory::{
 };
 pub use dse::RootDseAddition;
 pub use error::{OpenError, OperationError, ResponseControl};
+pub use sasl::{LayerError, SecurityLayer};
 pub use search::{Progress, SearchRun};
 pub use session::{Identity, Peer, Session, Strength, TlsChannel};
 pub use statistics::{

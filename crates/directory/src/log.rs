@@ -121,11 +121,11 @@ fn extended(origin: &Origin, request: &ironbark_ldap_proto::ExtendedRequest<'_>)
 }
 
 /// The line of a bind that succeeded.
-pub(crate) fn bound(origin: &Origin, dn: &str, mechanism: &str) {
+pub(crate) fn bound(origin: &Origin, dn: &str, (mechanism, strength): (&str, u32)) {
     stats!(
         origin,
-        "BIND dn=\"{dn}\" mech={mechanism} bind_ssf=0 ssf={}",
-        origin.strength.ssf
+        "BIND dn=\"{dn}\" mech={mechanism} bind_ssf={strength} ssf={}",
+        origin.strength.ssf.max(strength)
     );
 }
 

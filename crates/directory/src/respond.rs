@@ -99,7 +99,7 @@ pub(crate) fn write_completion(
                 identity = end.identity;
                 if let Some(identity) = &identity {
                     let bound = identity.authentication_dn.as_ref().unwrap_or(&identity.dn);
-                    crate::log::bound(origin, bound.pretty(), end.mechanism);
+                    crate::log::bound(origin, bound.pretty(), (end.mechanism, 0));
                 }
                 (end.result.result_code, end.result.diagnostic_message.into_owned())
             }
@@ -120,6 +120,7 @@ pub(crate) fn write_completion(
         response,
         identity,
         negotiation: None,
+        layer: None,
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::{
 use ironbark_model::Dn;
 use rustc_hash::FxHashMap;
 
-use crate::sasl::Negotiation;
+use crate::sasl::{Negotiation, SecurityLayer};
 
 /// The peer of a connection, as the access log and access rules name it.
 #[derive(Clone, Debug)]
@@ -233,6 +233,8 @@ pub struct Session {
     pub(crate) channel: Option<Arc<TlsChannel>>,
     /// A SASL negotiation that is not finished.
     pub(crate) negotiation: Option<Box<Negotiation>>,
+    /// What a bind has agreed upon, until the connection uses it.
+    layer: Option<Box<dyn SecurityLayer>>,
     /// Operations under way by message ID, for Abandon and Cancel.
     pub in_flight: FxHashMap<i32, StopFlag>,
     pub(crate) sequence: Sequence,
@@ -256,6 +258,7 @@ impl Session {
             is_tls: false,
             channel: None,
             negotiation: None,
+            layer: None,
             in_flight: FxHashMap::default(),
             sequence: Sequence::default(),
             restriction: Restriction::default(),
@@ -270,6 +273,24 @@ impl Session {
         self.strength.tls = strength;
         self.strength.ssf = self.strength.ssf.max(strength);
         self.channel = Some(Arc::new(channel));
+    }
+
+    /// A bind has ended. A layer that it brings protects what follows its answer; without one everything stays as it is (RFC 4422 §3.7).
+    pub(crate) fn protect(&mut self, layer: Option<Box<dyn SecurityLayer>>) {
+        let Some(layer) = layer else { return };
+        self.strength.sasl = layer.strength();
+        self.strength.ssf = self.strength.ssf.max(self.strength.sasl);
+        self.layer = Some(layer);
+    }
+
+    /// Whether a security layer waits until the answer to its bind has left.
+    pub fn has_layer_waiting(&self) -> bool {
+        self.layer.is_some()
+    }
+
+    /// The security layer that waits.
+    pub fn take_layer(&mut self) -> Option<Box<dyn SecurityLayer>> {
+        self.layer.take()
     }
 
     /// From here on no write of this session is executed behind one that was refused: it is answered with `canceled`. For writes of one

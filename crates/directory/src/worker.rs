@@ -20,7 +20,7 @@ use crate::{
     ended::{Outcome, ended},
     operation::{Origin, abandon, bind, compare, extended},
     respond,
-    sasl::Negotiation,
+    sasl::{Negotiation, SecurityLayer},
     search::{self, Progress, SearchRun},
     session::{Identity, StopFlag},
     statistics::Shard,
@@ -127,6 +127,8 @@ pub struct Completion {
     pub(crate) identity: Option<Arc<Identity>>,
     /// The SASL negotiation that goes on, after a step of it.
     pub(crate) negotiation: Option<Box<Negotiation>>,
+    /// What protects the connection from here on, after a bind.
+    pub(crate) layer: Option<Box<dyn SecurityLayer>>,
 }
 
 impl Scratch {
@@ -437,6 +439,7 @@ impl Worker {
             session.identity = identity;
         }
         session.negotiation = completion.negotiation.or(session.negotiation.take());
+        session.protect(completion.layer);
         out.extend_from_slice(&completion.response);
     }
 

@@ -17,7 +17,7 @@ pub enum Signal {
     Terminate,
     /// SIGINT: shut down (Ctrl-C in the foreground).
     Interrupt,
-    /// SIGHUP: shut down, gently if so configured.
+    /// SIGHUP: take up replaced files, or shut down gently if so configured.
     Hangup,
 }
 

@@ -99,7 +99,7 @@ impl Prepared {
                 if let Err(error) = readiness.ready() {
                     tracing::error!(target: "any", "cannot detach: {error}");
                 }
-                running.until_stopped();
+                running.until_stopped(log);
                 ExitCode::SUCCESS
             }
             Err(error) if is_detached => {
@@ -200,7 +200,7 @@ impl Running {
     }
 
     /// Serves until a signal says stop, and ends cleanly.
-    fn until_stopped(self) {
+    fn until_stopped(self, log: &Log) {
         let Self {
             runtime,
             signals,
@@ -214,7 +214,7 @@ impl Running {
         let metrics = metrics.get();
         let serving = async {
             tokio::select! {
-                ended = accept_until_stopped(&pool, listeners, &directory, metrics, signals) => ended,
+                ended = accept_until_stopped(&pool, listeners, &directory, metrics, signals, || reload(&tls, log)) => ended,
                 never = renew_certificates(&tls) => match never {},
             }
         };
@@ -227,6 +227,17 @@ impl Running {
         // Closing what is not there any more does not fail.
         let _ = metrics.map(|metrics| metrics.configure(None));
     }
+}
+
+/// Takes up what other programs have replaced: the log file, certificates, keys, revocation lists. No connection notices.
+fn reload(tls: &Tls, log: &Log) {
+    match log.reopen() {
+        Ok(()) => tracing::info!(target: "any", "daemon: reload requested"),
+        Err(error) => {
+            tracing::error!(target: "any", "cannot open the log file: {error}; the one that is open stays in use");
+        }
+    }
+    tls.reload();
 }
 
 /// Looks every few seconds if certificates or keys have been replaced.
@@ -247,9 +258,16 @@ async fn accept_until_stopped(
     directory: &Directory,
     metrics: Option<&Metrics>,
     mut signals: Signals,
+    reload: impl Fn(),
 ) -> io::Result<()> {
     let mut accepting = pool.accept(&listeners.listeners)?;
-    let is_gentle = signals.next().await == Signal::Hangup && directory.configuration().settings.gentle_hup;
+    let is_gentle = loop {
+        match signals.next().await {
+            Signal::Hangup if directory.configuration().settings.gentle_hup => break true,
+            Signal::Hangup => reload(),
+            Signal::Terminate | Signal::Interrupt => break false,
+        }
+    };
     metrics.into_iter().for_each(Metrics::set_ending);
     if !is_gentle {
         tracing::info!(target: "any", "daemon: shutdown requested and initiated.");

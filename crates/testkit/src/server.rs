@@ -39,6 +39,8 @@ pub struct Server {
     listen: Listen,
     debug_level: String,
     extra_arguments: Vec<String>,
+    environment: Vec<(String, String)>,
+    program: Option<PathBuf>,
     directory: Option<PathBuf>,
     port: u16,
     tls_port: u16,
@@ -72,6 +74,8 @@ index objectClass,cn,uid eq
             listen: Listen::Both,
             debug_level: "stats".to_owned(),
             extra_arguments: Vec::new(),
+            environment: Vec::new(),
+            program: None,
             directory: None,
             port: free_port()?,
             tls_port: free_port()?,
@@ -114,6 +118,20 @@ index objectClass,cn,uid eq
     pub fn arguments(mut self, arguments: &[&str]) -> Self {
         self.extra_arguments
             .extend(arguments.iter().map(|argument| (*argument).to_owned()));
+        self
+    }
+
+    /// Adds to the environment of its process.
+    #[must_use]
+    pub fn environment(mut self, name: &str, value: &str) -> Self {
+        self.environment.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// It will be another program than the flavor's: one that is built otherwise.
+    #[must_use]
+    pub fn program(mut self, program: impl Into<PathBuf>) -> Self {
+        self.program = Some(program.into());
         self
     }
 
@@ -281,9 +299,11 @@ index objectClass,cn,uid eq
             Listen::Tcp | Listen::Socket => self.url(),
         };
         let file = self.config_path();
-        let mut command = Command::new(self.flavor.program()?);
+        let program = self.program.clone().map_or_else(|| self.flavor.program(), Ok)?;
+        let mut command = Command::new(program);
         command
             .arg0("slapd")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
             .args(match &self.directory {
                 Some(directory) => [Path::new("-F"), directory],
                 None => [Path::new("-f"), &file],

@@ -202,12 +202,44 @@ fn at_the_end_clients_are_told() {
     let mut stream = running.connect();
     write(&mut stream, &search(1));
     while read_message(&mut stream) != Some((1, SEARCH_DONE)) {}
-    running.signal("HUP");
+    running.signal("TERM");
     let notice = read_notice(&mut stream);
     let unavailable = [0x0a, 1, 52];
     assert!(notice.windows(3).any(|part| part == unavailable));
     assert_eq!(running.wait(), Some(0));
     running.wait_for_line("closed (slapd shutdown)");
+}
+
+#[test]
+fn a_hangup_opens_the_log_file_anew_and_stops_nothing() {
+    let mut running = Running::start("logfile file\nloglevel stats");
+    let mut stream = running.connect();
+    write(&mut stream, &search(1));
+    while read_message(&mut stream) != Some((1, SEARCH_DONE)) {}
+    let (log, old) = (running.place.path("file"), running.place.path("file.1"));
+    fs::rename(&log, &old).unwrap();
+    running.signal("HUP");
+    let has = |text: &str| {
+        fs::read_to_string(&log)
+            .is_ok_and(|lines| lines.contains(text))
+            .then_some(())
+    };
+    assert!(wait_until(|| has("daemon: reload requested")).is_some());
+    write(&mut stream, &search(2));
+    while read_message(&mut stream) != Some((2, SEARCH_DONE)) {}
+    assert!(wait_until(|| has("op=1 SRCH")).is_some());
+    // Where there can be no new one, the old one stays in use.
+    fs::rename(&log, running.place.path("file.2")).unwrap();
+    fs::create_dir(&log).unwrap();
+    running.signal("HUP");
+    running.wait_for_line("the one that is open stays in use");
+    running.signal("TERM");
+    assert_eq!(running.wait(), Some(0));
+    let last = fs::read_to_string(running.place.path("file.2")).unwrap();
+    assert!(
+        last.contains("slapd stopped.") && !fs::read_to_string(&old).unwrap().contains("reload"),
+        "{last}"
+    );
 }
 
 #[test]

@@ -41,7 +41,8 @@ pub(super) const ROWS: &[Setting] = &[
         .takes("on|off", "FALSE")
         .does(
             "Makes SIGHUP a gentle stop: no new connections, writes are refused, and the server ends when its clients have \
-             left. Otherwise SIGHUP stops it like SIGTERM.",
+             left. Otherwise SIGHUP makes it read certificates, keys and revocation lists again and open its log file anew, \
+             while connections live on; slapd stops then, like at SIGTERM.",
         )
         .like(&["on"])
         .obeyed(global_field!(gentle_hup)),

@@ -78,6 +78,8 @@ word_set! {
         LOGIN = 1024, "LOGIN";
         /// RFC 4505.
         ANONYMOUS = 2048, "ANONYMOUS";
+        /// RFC 4752.
+        GSSAPI = 4096, "GSSAPI";
     }
 }
 
@@ -86,11 +88,11 @@ word_set! {
 pub struct SecurityProperties {
     /// What is demanded of a mechanism.
     pub flags: SecurityFlags,
-    /// Least strength of what protects the connection, since no mechanism here does.
+    /// Least strength of what protects the connection: around the mechanism, or a security layer of its own.
     pub min_ssf: u32,
-    /// Greatest strength of a layer of a mechanism's own; none here has one.
+    /// Greatest strength of both.
     pub max_ssf: u32,
-    /// Buffer of such a layer.
+    /// The longest packet of such a layer that is taken.
     pub max_buffer: u32,
 }
 
@@ -279,8 +281,10 @@ pub(super) const ROWS: &[Setting] = &[
         .takes("<property>[,...]", "noplain,noanonymous")
         .does(
             "Sets what SASL mechanisms must provide to be offered: `none`, `noplain` (PLAIN and LOGIN, but for a connection that TLS or ldapi:// protects), `noanonymous` (ANONYMOUS), \
-             `nodict` (all but EXTERNAL and ANONYMOUS), `noactive` (all but SCRAM), `passcred` (only PLAIN and LOGIN), `forwardsec` (none), `minssf=<n>` (strength of \
-             the connection), `maxssf=<n>` and `maxbufsize=<n>` (layers of SASL, which there are none of). It is what is written here alone.",
+             `nodict` (all but EXTERNAL and ANONYMOUS), `noactive` (all but SCRAM and GSSAPI), `passcred` (only PLAIN, LOGIN and GSSAPI), `forwardsec` (none), `minssf=<n>` (strength of \
+             the connection, or of a security layer of GSSAPI), `maxssf=<n>` and `maxbufsize=<n>` (such layers: the greatest strength, beside that of the connection, and the longest \
+             packet). GSSAPI is there when the server was built with it; encryption by AES or Camellia counts as 128, whatever the length of the key, and all other as 56. It is \
+             what is written here alone.",
         )
         .like(&["none", "noplain,noanonymous,minssf=56"])
         .obeyed(Handler::Global {

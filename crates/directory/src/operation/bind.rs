@@ -80,7 +80,7 @@ pub(crate) fn start(
             Judgement::new(restriction, dn, false, simple(None)).submit(configuration, origin, context)
         }
         (Ok(Verdict::Accepted(identity)), None) => {
-            crate::log::bound(origin, identity.dn.pretty(), SIMPLE);
+            crate::log::bound(origin, identity.dn.pretty(), (SIMPLE, 0));
             Ok(succeed(scratch, session, origin, identity, out))
         }
         (Ok(Verdict::Slow(check)), judging) => {
@@ -369,7 +369,7 @@ fn verified(directory: &Directory, origin: &Origin, dn: Dn, is_accepted: bool) -
         })
     });
     if let Some(identity) = &identity {
-        crate::log::bound(origin, identity.dn.pretty(), SIMPLE);
+        crate::log::bound(origin, identity.dn.pretty(), (SIMPLE, 0));
     }
     let mut response = Vec::new();
     let result = OperationError::code(outcome);
@@ -381,5 +381,6 @@ fn verified(directory: &Directory, origin: &Origin, dn: Dn, is_accepted: bool) -
         response,
         identity,
         negotiation: None,
+        layer: None,
     }
 }

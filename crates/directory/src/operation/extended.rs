@@ -69,6 +69,12 @@ fn start_tls(
     if session.is_tls {
         return refuse(ResultCode::OPERATIONS_ERROR, "TLS already started");
     }
+    if session.strength.sasl != 0 {
+        return refuse(
+            ResultCode::OPERATIONS_ERROR,
+            "cannot start TLS under a SASL security layer",
+        );
+    }
     if session.in_flight.keys().any(|id| *id != origin.message_id) {
         return refuse(
             ResultCode::OPERATIONS_ERROR,

@@ -7,7 +7,7 @@ use ironbark_model::ResultCode;
 use tokio::sync::oneshot;
 
 use super::{
-    Exchange, Mechanism, Negotiation, Situation, failure,
+    Exchange, Mechanism, Negotiation, SecurityLayer, Situation, failure,
     turn::{Ended, Settled, Turn},
 };
 use crate::{
@@ -40,8 +40,8 @@ pub(crate) fn start(
     }
     configuration.frontend.check_bind(false, origin)?;
     let situation = Situation::of(configuration, origin);
-    let mechanism = Mechanism::find(name).filter(|mechanism| mechanism.is_offered(configuration, situation));
-    let mechanism = mechanism.ok_or_else(failure::no_mechanism)?;
+    let mechanism = Mechanism::find(name).ok_or_else(failure::no_mechanism)?;
+    mechanism.check(configuration, situation)?;
     if message.is_some_and(|message| message.len() > MAX_MESSAGE) {
         return Err(failure::malformed("message too long"));
     }
@@ -69,6 +69,7 @@ pub(crate) fn start(
     let outcome = Outcome::new(Operation::Bind, answer.code, &answer.text);
     ended(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
     session.negotiation = answer.negotiation;
+    session.protect(answer.layer);
     if let Some(identity) = answer.identity {
         session.identity = identity;
     }
@@ -103,6 +104,7 @@ fn submit(turn: Turn) -> Result<Started, OperationError> {
             response,
             identity: answer.identity,
             negotiation: answer.negotiation,
+            layer: answer.layer,
         });
     });
     if !accepted {
@@ -123,19 +125,21 @@ struct Answer {
     text: String,
     identity: Option<Arc<crate::Identity>>,
     negotiation: Option<Box<Negotiation>>,
+    layer: Option<Box<dyn SecurityLayer>>,
 }
 
 impl Answer {
     /// Appends the response.
     fn new(origin: &Origin, settled: Result<Settled, OperationError>, out: &mut Vec<u8>) -> Self {
-        let (code, data, identity, negotiation) = match settled {
+        let (code, data, identity, negotiation, layer) = match settled {
             Ok(Settled::Challenge(challenge, negotiation)) => (
                 ResultCode::SASL_BIND_IN_PROGRESS,
                 Some(challenge),
                 None,
                 Some(Box::new(negotiation)),
+                None,
             ),
-            Ok(Settled::Accepted(identity, data)) => (ResultCode::SUCCESS, data, Some(identity), None),
+            Ok(Settled::Accepted(identity, data, layer)) => (ResultCode::SUCCESS, data, Some(identity), None, layer),
             Err(error) => {
                 respond::result(out, origin.message_id, Operation::Bind, &error);
                 let text = error.diagnostic_message.into_owned();
@@ -144,6 +148,7 @@ impl Answer {
                     text,
                     identity: None,
                     negotiation: None,
+                    layer: None,
                 };
             }
         };
@@ -162,6 +167,7 @@ impl Answer {
             text: String::new(),
             identity,
             negotiation,
+            layer,
         }
     }
 }

@@ -31,23 +31,20 @@ pub(super) struct Proof {
 const MAX_RESPONSE: usize = 4_096;
 const COUNT: &str = "00000001";
 
-/// The server speaks first. `nonce` has not been used before.
-pub(super) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> StepResult {
-    if message.is_some_and(|message| !message.is_empty()) {
-        return Err(failure::malformed("there is nothing to resume"));
-    }
+/// The server speaks first. `nonce` has not been used before. A client that has authenticated to us earlier may begin with a response to that
+/// challenge (RFC 2831 §2.2); nothing of it is kept here, so it gets a new one.
+pub(super) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> Step {
+    let is_stale = message.is_some_and(|message| !message.is_empty());
     let challenge = format!(
-        "nonce=\"{nonce}\",realm=\"{}\",qop=\"auth\",charset=utf-8,algorithm=md5-sess",
-        realm.replace('\\', "\\\\").replace('"', "\\\"")
+        "nonce=\"{nonce}\",realm=\"{}\",qop=\"auth\",{}charset=utf-8,algorithm=md5-sess",
+        realm.replace('\\', "\\\\").replace('"', "\\\""),
+        if is_stale { "stale=true," } else { "" },
     );
     let exchange = Exchange {
         nonce,
         realm: realm.to_owned(),
     };
-    Ok(Step::Challenge(
-        challenge.into_bytes(),
-        super::Exchange::DigestMd5(exchange),
-    ))
+    Step::Challenge(challenge.into_bytes(), super::Exchange::DigestMd5(exchange))
 }
 
 pub(super) fn step(exchange: &Exchange, message: Option<&[u8]>) -> StepResult {

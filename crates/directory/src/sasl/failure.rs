@@ -14,6 +14,20 @@ pub(super) fn no_mechanism() -> OperationError {
     )
 }
 
+/// The mechanism gives less protection than `sasl-secprops minssf` demands.
+pub(super) fn too_weak(name: &str) -> OperationError {
+    let text = format!("SASL(-15): mechanism too weak for this user: mech {name} is too weak");
+    OperationError::new(ResultCode::INAPPROPRIATE_AUTHENTICATION, Cow::<str>::Owned(text))
+}
+
+/// The mechanism shows a password to whoever listens.
+pub(super) fn in_the_clear() -> OperationError {
+    OperationError::new(
+        ResultCode::INAPPROPRIATE_AUTHENTICATION,
+        "SASL(-16): encryption needed to use mechanism: security flags do not match required",
+    )
+}
+
 /// A message that the mechanism does not have.
 pub(super) fn malformed(what: &str) -> OperationError {
     let text = format!("SASL(-5): bad protocol / cancel: {what}");

@@ -2,8 +2,8 @@
 
 use ironbark_config::{ChannelBinding, SaslMechanisms as Named, SecurityFlags};
 
-use super::external;
-use crate::{Configuration, operation::Origin, password::scram::Hash};
+use super::{external, failure};
+use crate::{Configuration, OperationError, operation::Origin, password::scram::Hash};
 
 /// A mechanism.
 #[derive(Debug)]
@@ -15,6 +15,8 @@ pub(crate) struct Mechanism {
     named: Named,
     /// What it provides, as `sasl-secprops` asks for it.
     provides: SecurityFlags,
+    /// The greatest strength of a security layer of its own.
+    layer_ssf: u32,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +25,8 @@ pub(super) enum Kind {
     CramMd5,
     DigestMd5,
     External,
+    #[cfg(feature = "gssapi")]
+    Gssapi,
     Login,
     Plain,
     /// With channel binding, or without.
@@ -46,11 +50,22 @@ const fn row(name: &'static str, named: Named, kind: Kind, provides: SecurityFla
         kind,
         named,
         provides,
+        layer_ssf: 0,
     }
 }
 
 /// In the order in which slapd lists them.
-static MECHANISMS: [Mechanism; 12] = [
+static MECHANISMS: &[Mechanism] = &[
+    #[cfg(feature = "gssapi")]
+    Mechanism {
+        layer_ssf: super::gssapi::MAX_STRENGTH,
+        ..row(
+            "GSSAPI",
+            Named::GSSAPI,
+            Kind::Gssapi,
+            SCRAM.with(SecurityFlags::PASS_CREDENTIALS),
+        )
+    },
     row(
         "SCRAM-SHA-512-PLUS",
         Named::SCRAM_SHA_512_PLUS,
@@ -114,24 +129,38 @@ impl Mechanism {
     }
 
     /// Whether a connection may use it: `sasl-mechanisms`, and `sasl-secprops` against what it provides and what protects the connection.
-    pub(super) fn is_offered(&self, configuration: &Configuration, situation: Situation) -> bool {
+    ///
+    /// # Errors
+    /// Why not, in Cyrus SASL's order and words.
+    pub(super) fn check(&self, configuration: &Configuration, situation: Situation) -> Result<(), OperationError> {
+        let permitted = configuration.settings.sasl.mechanisms;
+        if permitted.is_some_and(|set| !set.contains(self.named)) {
+            return Err(failure::no_mechanism());
+        }
         let properties = &configuration.settings.sasl.properties;
-        let mut demanded = properties.flags;
-        // As in Cyrus SASL: under protection, nothing passes in the clear.
-        if situation.ssf > 1 {
-            demanded = demanded.without(SecurityFlags::NO_PLAIN);
+        if self.layer_ssf < properties.min_ssf.saturating_sub(situation.ssf) {
+            return Err(failure::too_weak(self.name));
         }
         let is_possible = match self.kind {
             Kind::External => situation.tells_client,
             Kind::Scram(_, Binding::Bound) => situation.has_binding,
             _ => true,
         };
-        let is_permitted = configuration
-            .settings
-            .sasl
-            .mechanisms
-            .is_none_or(|set| set.contains(self.named));
-        is_permitted && is_possible && self.provides.contains(demanded) && situation.ssf >= properties.min_ssf
+        if !is_possible {
+            return Err(failure::no_mechanism());
+        }
+        let mut demanded = properties.flags;
+        // Under protection, nothing passes in the clear.
+        if situation.ssf > 1 {
+            demanded = demanded.without(SecurityFlags::NO_PLAIN);
+        }
+        if self.provides.contains(demanded) {
+            Ok(())
+        } else if demanded.contains(SecurityFlags::NO_PLAIN) && !self.provides.contains(SecurityFlags::NO_PLAIN) {
+            Err(failure::in_the_clear())
+        } else {
+            Err(failure::no_mechanism())
+        }
     }
 }
 
@@ -158,7 +187,9 @@ impl Situation {
 
     /// One of each kind that makes a difference.
     pub(crate) fn all(configuration: &Configuration) -> impl Iterator<Item = Self> {
-        let strengths = [0, 2, configuration.settings.sasl.properties.min_ssf, u32::MAX];
+        let least = configuration.settings.sasl.properties.min_ssf;
+        let with_layers = MECHANISMS.iter().map(move |row| least.saturating_sub(row.layer_ssf));
+        let strengths = [0, 2, u32::MAX].into_iter().chain(with_layers);
         let of_strength = |ssf| {
             [(false, false), (false, true), (true, false), (true, true)].map(move |(tells_client, has_binding)| Self {
                 tells_client,
@@ -166,7 +197,7 @@ impl Situation {
                 ssf,
             })
         };
-        strengths.into_iter().flat_map(of_strength)
+        strengths.flat_map(of_strength)
     }
 }
 
@@ -174,6 +205,6 @@ impl Situation {
 pub(crate) fn offered(configuration: &Configuration, situation: Situation) -> impl Iterator<Item = &'static str> + '_ {
     let offered = MECHANISMS
         .iter()
-        .filter(move |row| row.is_offered(configuration, situation));
+        .filter(move |row| row.check(configuration, situation).is_ok());
     offered.map(|row| row.name)
 }

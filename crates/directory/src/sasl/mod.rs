@@ -10,6 +10,9 @@ mod cram_md5;
 mod digest_md5;
 mod external;
 mod failure;
+#[cfg(feature = "gssapi")]
+mod gssapi;
+mod layer;
 mod login;
 mod mechanism;
 mod plain;
@@ -20,6 +23,7 @@ mod verify;
 
 use ironbark_model::Dn;
 
+pub use layer::{LayerError, SecurityLayer};
 pub(crate) use mechanism::{Mechanism, Situation, offered};
 
 use crate::OperationError;
@@ -38,6 +42,8 @@ enum Exchange {
     CramMd5(cram_md5::Exchange),
     DigestMd5(digest_md5::Exchange),
     Scram(Box<scram::Exchange>),
+    #[cfg(feature = "gssapi")]
+    Gssapi(Box<gssapi::Exchange>),
 }
 
 /// What follows from a message of the client.
@@ -70,6 +76,9 @@ enum User {
 enum Proof {
     /// Nothing more is needed.
     Given,
+    /// As before, and it is protected from here on.
+    #[cfg(feature = "gssapi")]
+    Protected(Box<dyn SecurityLayer>),
     Password(Vec<u8>),
     CramMd5(cram_md5::Proof),
     DigestMd5(Box<digest_md5::Proof>),

@@ -8,7 +8,7 @@ use ironbark_store::StoreError;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Exchange, Negotiation, Step, StepResult, anonymous, cram_md5, digest_md5, external, failure, login,
+    Exchange, Negotiation, SecurityLayer, Step, StepResult, anonymous, cram_md5, digest_md5, external, failure, login,
     mechanism::{Kind, Mechanism, Situation},
     plain,
     scram::{self, Secret, Terms},
@@ -49,8 +49,8 @@ pub(super) enum Ended {
 pub(super) enum Settled {
     /// The client has to go on.
     Challenge(Vec<u8>, Negotiation),
-    /// The client is known; the mechanism may have a last word for it.
-    Accepted(Arc<Identity>, Option<Vec<u8>>),
+    /// The client is known; the mechanism may have a last word for it, and protect the connection from there on.
+    Accepted(Arc<Identity>, Option<Vec<u8>>, Option<Box<dyn SecurityLayer>>),
 }
 
 impl Turn {
@@ -66,6 +66,9 @@ impl Turn {
         };
         match (self.mechanism.kind, &self.exchange) {
             (Kind::Plain | Kind::Login, _) | (Kind::Scram(..), Exchange::Scram(_)) => true,
+            // Key tables and replay caches are files.
+            #[cfg(feature = "gssapi")]
+            (Kind::Gssapi, _) => true,
             _ => searches(),
         }
     }
@@ -96,6 +99,7 @@ impl Turn {
             is_by_password,
             password,
             data,
+            layer,
         } = verified;
         if is_by_password && let Some(context) = judging(&self.configuration, &dn) {
             let shown = Shown {
@@ -107,8 +111,9 @@ impl Turn {
             return Ok(Ended::Judged(Box::new(judgement), Arc::clone(context)));
         }
         let identity = identity?;
-        log::bound(&self.origin, dn.pretty(), self.mechanism.name);
-        Ok(Ended::Settled(Settled::Accepted(Arc::new(identity), data)))
+        let strength = layer.as_ref().map_or(0, |layer| layer.strength());
+        log::bound(&self.origin, dn.pretty(), (self.mechanism.name, strength));
+        Ok(Ended::Settled(Settled::Accepted(Arc::new(identity), data, layer)))
     }
 
     /// Until the client is known, entries are looked up for nobody.
@@ -127,6 +132,8 @@ impl Turn {
             Exchange::CramMd5(exchange) => cram_md5::step(exchange, message),
             Exchange::DigestMd5(exchange) => digest_md5::step(&exchange, message),
             Exchange::Scram(exchange) => exchange.step(message),
+            #[cfg(feature = "gssapi")]
+            Exchange::Gssapi(exchange) => self.with_gssapi(|terms| exchange.step(terms, message)),
             Exchange::Begin => self.begin(message),
         }
     }
@@ -134,13 +141,15 @@ impl Turn {
     fn begin(&self, message: Option<&[u8]>) -> StepResult {
         match self.mechanism.kind {
             Kind::Anonymous => anonymous::step(message),
+            #[cfg(feature = "gssapi")]
+            Kind::Gssapi => self.with_gssapi(|terms| super::gssapi::begin(terms, &self.host(), message)),
             Kind::External => external::step(&self.configuration.schema, &self.origin, message),
             Kind::Plain => plain::step(message),
             Kind::Login => login::begin(message),
             Kind::CramMd5 => cram_md5::begin(message, &self.nonce()?, &self.host()),
             Kind::DigestMd5 => {
                 let realm = self.realm().map_or_else(|| self.host(), str::to_owned);
-                digest_md5::begin(message, self.nonce()?, &realm)
+                Ok(digest_md5::begin(message, self.nonce()?, &realm))
             }
             Kind::Scram(hash, binding) => {
                 let is_binding_offered = Situation::of(&self.configuration, &self.origin).has_binding;
@@ -153,6 +162,19 @@ impl Turn {
                 scram::begin(terms, message, &self.nonce()?, |user| self.scram_secret(user, terms))
             }
         }
+    }
+
+    #[cfg(feature = "gssapi")]
+    fn with_gssapi(&self, step: impl FnOnce(super::gssapi::Terms<'_>) -> StepResult) -> StepResult {
+        let has_binding = Situation::of(&self.configuration, &self.origin).has_binding;
+        let channel = self.origin.channel.as_ref().filter(|_| has_binding);
+        let binding = channel.and_then(|channel| channel.endpoint.as_deref());
+        let binding = binding.map(|hash| [b"tls-server-end-point:", hash].concat());
+        step(super::gssapi::Terms {
+            properties: self.configuration.settings.sasl.properties,
+            outer_ssf: self.origin.strength.ssf,
+            binding: binding.as_deref(),
+        })
     }
 
     fn scram_secret(&self, user: &str, terms: Terms<'_>) -> Result<(Secret, Vec<u8>), OperationError> {

@@ -3,7 +3,7 @@
 use ironbark_config::Disallow;
 use ironbark_model::{Dn, ResultCode};
 
-use super::{Claim, Proof, User, failure, mechanism::Mechanism, secrets};
+use super::{Claim, Proof, SecurityLayer, User, failure, mechanism::Mechanism, secrets};
 use crate::{
     OperationError,
     authorization::{Asking, dn_of_authorization, dn_of_user, is_authorized, mapped},
@@ -25,6 +25,8 @@ pub(super) struct Verified {
     pub(super) password: Option<Vec<u8>>,
     /// What the mechanism tells the client at last.
     pub(super) data: Option<Vec<u8>>,
+    /// What protects the connection from here on.
+    pub(super) layer: Option<Box<dyn SecurityLayer>>,
 }
 
 /// The identity behind a claim.
@@ -52,10 +54,12 @@ pub(super) fn verify(asking: Asking<'_>, mechanism: &Mechanism, claim: Claim) ->
         }
     };
     let proven = proof.verify(asking, &own);
-    let (is_by_password, password) = match proof {
-        Proof::Given => (false, None),
-        Proof::Password(presented) => (true, Some(presented)),
-        Proof::CramMd5(_) | Proof::DigestMd5(_) | Proof::Scram(_) => (true, None),
+    let (is_by_password, password, layer) = match proof {
+        Proof::Given => (false, None, None),
+        #[cfg(feature = "gssapi")]
+        Proof::Protected(layer) => (false, None, Some(layer)),
+        Proof::Password(presented) => (true, Some(presented), None),
+        Proof::CramMd5(_) | Proof::DigestMd5(_) | Proof::Scram(_) => (true, None, None),
     };
     let wanted = authorization.filter(|wanted| *wanted != name);
     let names = (name.as_str(), wanted.as_deref());
@@ -71,6 +75,7 @@ pub(super) fn verify(asking: Asking<'_>, mechanism: &Mechanism, claim: Claim) ->
         is_by_password,
         password,
         data,
+        layer,
     })
 }
 
@@ -124,6 +129,8 @@ impl Proof {
     fn verify(&self, asking: Asking<'_>, dn: &Dn) -> Result<Option<Vec<u8>>, OperationError> {
         let proven = match self {
             Self::Given => Some(None),
+            #[cfg(feature = "gssapi")]
+            Self::Protected(_) => Some(None),
             Self::Password(presented) => {
                 let stored = secrets::passwords(asking, dn)?;
                 stored

@@ -11,6 +11,7 @@
 
 mod handle;
 mod input;
+mod layer;
 mod output;
 mod pause;
 mod secure;
@@ -173,6 +174,7 @@ impl Connection {
                 Sending::Now
             };
             self.begin_tls();
+            self.begin_layer();
             if self.has_ended(work, cx) {
                 return Poll::Ready(Turn::Closed);
             }
@@ -450,6 +452,7 @@ impl Connection {
         self.state == State::Open
             && !self.is_blocked
             && !self.starts_tls
+            && !self.session.has_layer_waiting()
             && !self.pause.is_under_way()
             && self.output.waiting() < START_BELOW_BYTES
             && self.under_way()
@@ -467,6 +470,7 @@ impl Connection {
             && self.output.waiting() < HOLD_BACK_BELOW_BYTES
             && self.searches.is_empty()
             && !self.starts_tls
+            && !self.session.has_layer_waiting()
             && !self.is_held
     }
 

@@ -1,4 +1,4 @@
-//! TLS on a connection: when the handshake begins, and what follows from it.
+//! TLS and SASL security layers on a connection: when they begin, and what follows from them.
 
 use std::io;
 
@@ -37,6 +37,22 @@ impl Connection {
             established.protocol,
             established.cipher,
         );
+    }
+
+    /// Uses the security layer of a bind once its answer has left.
+    pub(super) fn begin_layer(&mut self) {
+        if !self.output.is_empty() || self.state != State::Open {
+            return;
+        }
+        let Some(layer) = self.session.take_layer() else {
+            return;
+        };
+        if self.input.is_empty() {
+            self.stream.protect(layer);
+        } else {
+            // As with StartTLS.
+            self.lose("SASL negotiation failure");
+        }
     }
 
     pub(super) fn lose_handshake(&mut self, error: &io::Error) {

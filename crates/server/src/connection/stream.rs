@@ -1,4 +1,4 @@
-//! What a connection is read from and written to: a socket, or TLS on one.
+//! What a connection is read from and written to: a socket, TLS on one, a SASL security layer on either.
 
 use std::{
     io,
@@ -16,6 +16,9 @@ use tokio::{
 };
 use tokio_rustls::{Accept, server::TlsStream};
 
+use ironbark_directory::SecurityLayer;
+
+use super::layer::{Layered, Transport};
 use crate::tls::{Established, TlsContext};
 
 /// A connected socket, registered with its reactor's runtime.
@@ -31,6 +34,7 @@ pub(crate) enum Socket {
 pub(crate) struct Stream {
     descriptor: RawFd,
     state: State,
+    layer: Option<Box<Layered>>,
 }
 
 enum State {
@@ -49,7 +53,13 @@ impl Stream {
         Self {
             descriptor: socket.descriptor(),
             state: State::Plain(socket),
+            layer: None,
         }
+    }
+
+    /// From here on all octets pass through a layer. One that was there before is replaced (RFC 4422 §3.7).
+    pub(crate) fn protect(&mut self, layer: Box<dyn SecurityLayer>) {
+        self.layer = Some(Box::new(Layered::new(layer)));
     }
 
     /// From here on TLS is spoken, beginning with the handshake, in which we are the server.
@@ -93,27 +103,26 @@ impl Stream {
     /// Reads what there is, up to the length of `buffer`. Zero is the end of the stream.
     pub(crate) fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_handshake(cx))?;
-        let mut buffer = ReadBuf::new(buffer);
-        match &mut self.state {
-            State::Plain(socket) => Pin::new(socket).poll_read(cx, &mut buffer),
-            State::Tls(stream, _) => Pin::new(&mut **stream).poll_read(cx, &mut buffer),
-            State::Handshake(..) | State::Lost => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        match &mut self.layer {
+            Some(layer) => layer.poll_read(&mut self.state, cx, buffer),
+            None => self.state.poll_read(cx, buffer),
         }
-        .map_ok(|()| buffer.filled().len())
     }
 
     /// Writes as much as is taken. It may not have left before [`Stream::poll_flush`].
     pub(crate) fn poll_write(&mut self, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         ready!(self.poll_handshake(cx))?;
-        match &mut self.state {
-            State::Plain(socket) => Pin::new(socket).poll_write(cx, bytes),
-            State::Tls(stream, _) => Pin::new(&mut **stream).poll_write(cx, bytes),
-            State::Handshake(..) | State::Lost => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        match &mut self.layer {
+            Some(layer) => layer.poll_write(&mut self.state, cx, bytes),
+            None => self.state.poll_write(cx, bytes),
         }
     }
 
     /// Has everything leave that was written.
     pub(crate) fn poll_flush(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(layer) = &mut self.layer {
+            ready!(layer.poll_flush(&mut self.state, cx))?;
+        }
         match &mut self.state {
             State::Tls(stream, _) => Pin::new(&mut **stream).poll_flush(cx),
             State::Plain(_) | State::Handshake(..) | State::Lost => Poll::Ready(Ok(())),
@@ -138,6 +147,26 @@ impl Stream {
     /// The `fd=` of the log.
     pub(crate) fn descriptor(&self) -> RawFd {
         self.descriptor
+    }
+}
+
+impl Transport for State {
+    fn poll_read(&mut self, cx: &mut Context<'_>, buffer: &mut [u8]) -> Poll<io::Result<usize>> {
+        let mut buffer = ReadBuf::new(buffer);
+        match self {
+            Self::Plain(socket) => Pin::new(socket).poll_read(cx, &mut buffer),
+            Self::Tls(stream, _) => Pin::new(&mut **stream).poll_read(cx, &mut buffer),
+            Self::Handshake(..) | Self::Lost => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
+        .map_ok(|()| buffer.filled().len())
+    }
+
+    fn poll_write(&mut self, cx: &mut Context<'_>, octets: &[u8]) -> Poll<io::Result<usize>> {
+        match self {
+            Self::Plain(socket) => Pin::new(socket).poll_write(cx, octets),
+            Self::Tls(stream, _) => Pin::new(&mut **stream).poll_write(cx, octets),
+            Self::Handshake(..) | Self::Lost => Poll::Ready(Err(io::ErrorKind::NotConnected.into())),
+        }
     }
 }
 

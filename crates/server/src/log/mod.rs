@@ -169,6 +169,19 @@ impl Log {
         Ok(())
     }
 
+    /// Opens the log file by its name once more: somebody may have moved it away. What was logged before goes to the old one.
+    ///
+    /// # Errors
+    /// The file cannot be opened; the old one stays.
+    pub fn reopen(&self) -> io::Result<()> {
+        let writer = lock(&self.0.writer);
+        let options = lock(&self.0.file).clone();
+        if let Some(options) = options.filter(|_| writer.is_some()) {
+            self.0.queue.replace_file(Some(LogFile::open(options)?));
+        }
+        Ok(())
+    }
+
     /// Writes to `options.path` from the next [`Log::start_writer`] on.
     fn set_file(&self, options: Option<FileOptions>) {
         self.0

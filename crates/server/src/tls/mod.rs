@@ -85,13 +85,22 @@ impl Tls {
 
     /// Reads the files again if they have changed.
     pub(crate) fn renew(&self) {
+        self.read_again(|seen, now| seen != Some(now));
+    }
+
+    /// Reads the files again, whether or not they seem to have changed.
+    pub(crate) fn reload(&self) {
+        self.read_again(|_, _| true);
+    }
+
+    fn read_again(&self, is_due: impl FnOnce(Option<&Seen>, &Seen) -> bool) {
         let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
         let Source { settings, seen } = &mut *source;
         if !settings.is_configured() {
             return;
         }
         let now = Seen::now(settings);
-        if seen.as_ref() == Some(&now) {
+        if !is_due(seen.as_ref(), &now) {
             return;
         }
         match TlsContext::new(settings) {

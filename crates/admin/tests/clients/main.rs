@@ -1,0 +1,105 @@
+//! Real clients beyond ldap-utils: what people run in front of a directory, configured as they configure it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "clippy knows test functions, but not what they call"
+)]
+
+#[cfg(feature = "gssapi")]
+mod gssapi;
+mod jndi;
+mod postfix;
+mod python;
+mod sssd;
+
+use std::{path::Path, process::Command};
+
+use ironbark_testkit::{Authority, Flavor, Listen, Server};
+
+/// Users of SASL are the people of the directory; so are certificates of `ou=People,o=Example`.
+const GLOBAL: &str = "\
+TLSCACertificateFile {dir}/ca.crt
+TLSCertificateFile {dir}/server.crt
+TLSCertificateKeyFile {dir}/server.key
+TLSVerifyClient try
+sasl-host localhost
+authz-policy any
+authz-regexp \"^uid=([^,]+)(,cn=[^,]+)?,cn=auth$\" \"uid=$1,ou=people,dc=example,dc=com\"
+authz-regexp \"^cn=([^,]+),ou=people,o=example$\" \"uid=$1,ou=people,dc=example,dc=com\"
+";
+
+/// People and groups.
+const DATA: &str = include_str!("data.ldif");
+
+/// A server with [`DATA`], these global lines and those of its database, and certificates: its own, and ann's (`ann.crt`).
+fn started(flavor: Flavor, lines: (&str, &str)) -> Server {
+    let mut server = prepared(flavor, lines);
+    server.launch().unwrap();
+    server
+}
+
+fn prepared(flavor: Flavor, (global, of_database): (&str, &str)) -> Server {
+    // Schema files build upon each other.
+    let (schema, rest) = Server::PEOPLE_CONFIG.split_once("pidfile").unwrap();
+    let template = format!("{schema}include {{schema}}/nis.schema\n{GLOBAL}{global}pidfile{rest}{of_database}");
+    let server = Server::prepare(flavor, &template).unwrap().listening_on(Listen::Tls);
+    let layout = server.layout();
+    let mut authority = Authority::new("Test CA").unwrap();
+    layout.write("ca.crt", authority.certificate()).unwrap();
+    authority.server().unwrap().write(layout, "server").unwrap();
+    authority.client("ann").unwrap().write(layout, "ann").unwrap();
+    server.slapadd(DATA).unwrap();
+    server
+}
+
+/// A program of a package, with nothing of the user's environment.
+fn program(path: &str, package: &str) -> Command {
+    assert!(
+        Path::new(path).exists(),
+        "{path} is missing: install the package {package}, or all that tests need by `make deps`"
+    );
+    let mut command = Command::new(path);
+    command
+        .env_clear()
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("LC_ALL", "C.UTF-8");
+    command
+}
+
+/// Exit status, stdout, stderr.
+fn run(command: &mut Command) -> (Option<i32>, String, String) {
+    let output = command.output().unwrap();
+    let text = |octets: &[u8]| String::from_utf8_lossy(octets).into_owned();
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+/// stdout of a command that must succeed.
+fn succeed(command: &mut Command) -> String {
+    let (code, stdout, stderr) = run(command);
+    assert_eq!(code, Some(0), "{command:?}\n{stdout}\n{stderr}");
+    stdout
+}
+
+/// The same client must get the same lines from both servers; these among them, so that they are not the same failure. What Cyrus SASL
+/// tells of the reason when a password is wrong, nobody is told here.
+fn assert_same_lines(answers: [String; 2], expected: &[&str]) {
+    const FAILURE: &str = "SASL(-13): authentication failure";
+    let [ours, slapds] = answers.map(|text| {
+        let line = |line: &str| match line.split_once(FAILURE) {
+            Some((before, _)) => format!("{before}{FAILURE}\n"),
+            None => format!("{line}\n"),
+        };
+        text.lines().map(line).collect::<String>()
+    });
+    let differences: Vec<_> = ours
+        .lines()
+        .zip(slapds.lines())
+        .filter(|(one, other)| one != other)
+        .collect();
+    assert!(differences.is_empty(), "ours, slapd's: {differences:#?}");
+    assert_eq!(ours.lines().count(), slapds.lines().count(), "{ours}\n{slapds}");
+    for line in expected {
+        assert!(ours.lines().any(|one| one == *line), "{line}\n{ours}");
+    }
+}
