@@ -87,8 +87,8 @@ fn assert_answers(server: &Server, steps: &[(&str, &str)]) {
 fn sssd_knows_users_and_groups_and_lets_users_log_in() {
     let server = started(Flavor::Ironbark, ("", ""));
     let steps = [
-        ("getent passwd ann", "0 ann:*:30001:40001:Ann Lee:/home/ann:/bin/sh"),
-        ("getent passwd 30002", "0 bob:*:30002:40001:Bob Ray:/home/bob:"),
+        ("getent passwd ann", "0 ann:*:30001:40001:Ann Lee:/people/ann:/bin/sh"),
+        ("getent passwd 30002", "0 bob:*:30002:40001:Bob Ray:/people/bob:"),
         ("getent group editors", "0 editors:*:40002:ann,bob"),
         ("getent group 40001", "0 staff:*:40001:"),
         (
