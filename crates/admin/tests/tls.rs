@@ -357,6 +357,29 @@ fn security_factors_ask_for_protection_as_in_slapd() {
     }
 }
 
+/// The cipher suite setting is GnuTLS's, in terms of which a client can be told its curves.
+#[test]
+fn keys_are_exchanged_over_the_curves_of_the_configuration_and_no_others() {
+    let curves = [
+        ("X25519", "X25519"),
+        ("P-256", "SECP256R1"),
+        ("secp384r1", "SECP384R1"),
+        ("secp521r1", "SECP521R1"),
+    ];
+    for (chosen, _) in curves {
+        let server = started(Flavor::Ironbark, &format!("TLSECName {chosen}\n"));
+        let authority = server.layout().join("ca.crt").display().to_string();
+        for (name, offered) in curves {
+            for version in ["", ":-VERS-TLS-ALL:+VERS-TLS1.2"] {
+                let suite = format!("NORMAL:-GROUP-ALL:+GROUP-{offered}{version}");
+                let environment = [("LDAPTLS_CACERT", authority.as_str()), ("LDAPTLS_CIPHER_SUITE", &suite)];
+                let outcome = server.client_with("ldapwhoami", &environment, &["-x", "-H", &server.tls_url()], "");
+                assert_eq!(outcome.unwrap().code() == Some(0), name == chosen, "{chosen}, {suite}");
+            }
+        }
+    }
+}
+
 const CHANGE: &str = "dn: dc=example,dc=com\nchangetype: modify\nreplace: description\ndescription: changed\n";
 
 /// StartTLS with message ID 1, and an anonymous bind with message ID 2.

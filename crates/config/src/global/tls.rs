@@ -221,7 +221,7 @@ pub(super) const ROWS: &[Setting] = &[
         .meaningless("keys are exchanged over elliptic curves, which need no parameters"),
     Setting::new(Global, &["TLSECName"], &["olcTLSECName"])
         .takes("<curve>[:<curve>...]", "")
-        .does("Chooses elliptic curves for the exchange of keys, in order of preference: `X25519`, `prime256v1` (`P-256`, `secp256r1`), `secp384r1` (`P-384`).")
+        .does("Chooses elliptic curves for the exchange of keys, in order of preference: `X25519`, `prime256v1` (`P-256`, `secp256r1`), `secp384r1` (`P-384`), `secp521r1` (`P-521`), `X25519MLKEM768`. `X448` is passed over if there are others.")
         .since("2.4")
         .like(&["prime256v1", "X25519:P-256"])
         .whole()

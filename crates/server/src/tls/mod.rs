@@ -25,6 +25,7 @@ mod binding;
 mod ciphers;
 mod clients;
 mod files;
+mod secp521r1;
 
 /// The server's TLS.
 #[derive(Default)]
@@ -208,11 +209,12 @@ fn groups(names: &str) -> Result<Vec<&'static dyn SupportedKxGroup>, String> {
             "prime256v1" | "p-256" | "secp256r1" => kx_group::SECP256R1,
             "secp384r1" | "p-384" => kx_group::SECP384R1,
             "x25519mlkem768" => kx_group::X25519MLKEM768,
+            "secp521r1" | "p-521" => secp521r1::SECP521R1,
             // Known to OpenSSL, and one of several.
-            "secp521r1" | "p-521" | "x448" if names.contains(':') => continue,
+            "x448" if names.contains(':') => continue,
             _ => {
                 return Err(format!(
-                    "TLSECName: no curve \"{name}\"; there are X25519, prime256v1, secp384r1, X25519MLKEM768"
+                    "TLSECName: no curve \"{name}\"; there are X25519, prime256v1, secp384r1, secp521r1, X25519MLKEM768"
                 ));
             }
         });
