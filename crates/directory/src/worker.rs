@@ -263,6 +263,8 @@ impl Worker {
             peer: Arc::clone(&session.peer),
             strength: session.strength,
             request: RequestKind::of(kind),
+            critical_controls: ControlSet::NONE,
+            dropped_controls: ControlSet::NONE,
             certificate_subject: session.certificate_subject.clone(),
             bound_version: session.bound_version,
             stop: StopFlag::default(),
@@ -307,7 +309,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Started {
         let kind = message.operation.operation();
-        let controls = match RequestControls::decode(
+        let mut controls = match RequestControls::decode(
             &message.controls,
             &message.operation,
             &policy(configuration),
@@ -322,6 +324,7 @@ impl Worker {
         crate::log::request(configuration, &origin, &message.operation);
         if !message.controls.is_empty() {
             origin.request.controls = controls.present();
+            origin.critical_controls = controls.critical();
         }
         if let Request::Extended(request) = &message.operation {
             origin.request.extended = ironbark_ldap_proto::extended::lookup(request.name).map(|row| row.oid);
@@ -331,22 +334,24 @@ impl Worker {
         }
         match &message.operation {
             Request::Search(request) => {
-                return self.start_search(session, configuration, origin, request, &controls, out);
+                return self.start_search(session, configuration, origin, request, controls, out);
             }
             _ => origin.stop = StopFlag::new(),
         }
         let directory = &self.directory;
         let result = match &message.operation {
-            Request::Bind(request) => bind::start(&mut self.scratch, session, configuration, &origin, request, out),
+            Request::Bind(request) => {
+                bind::start(&mut self.scratch, session, configuration, &mut origin, request, out)
+            },
             Request::Compare(request) => {
-                let error = compare::compare(&mut self.scratch, configuration, &origin, request, &controls);
+                let error = compare::compare(&mut self.scratch, configuration, &mut origin, request, &mut controls);
                 return self.answer(&origin, kind, &error, out);
             }
             Request::Extended(request) => {
-                extended::start(directory, session, configuration, &origin, request, &controls, out)
+                extended::start(directory, session, configuration, &mut origin, request, &mut controls, out)
             }
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
-                write_request::submit(directory, configuration, &origin, message, pdu)
+                write_request::submit(directory, configuration, &mut origin, message, pdu)
             }
             Request::Search(_) | Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
         };
@@ -367,7 +372,7 @@ impl Worker {
         configuration: &Arc<Configuration>,
         origin: Origin,
         request: &ironbark_ldap_proto::SearchRequest<'_>,
-        controls: &RequestControls<'_>,
+        mut controls: RequestControls<'_>,
         out: &mut Vec<u8>,
     ) -> Started {
         let mut run = match self.spare_runs.pop() {
@@ -377,7 +382,7 @@ impl Worker {
             }
             None => Box::new(SearchRun::new(origin, configuration)),
         };
-        if let Err(error) = search::prepare(&mut self.scratch, session, configuration, &mut run, request, controls) {
+        if let Err(error) = search::prepare(&mut self.scratch, session, configuration, &mut run, request, &mut controls) {
             let started = self.answer(&run.origin, Operation::Search, &error, out);
             run.extras = None;
             self.spare_runs.push(run);

@@ -9,6 +9,7 @@ mod appraise;
 mod check;
 mod decisions;
 mod lookup;
+mod operations;
 mod rules;
 mod searchable;
 mod set;
@@ -29,6 +30,7 @@ pub(crate) use self::{
     check::Check,
     decisions::{Standing, Standings},
     lookup::Lookup,
+    operations::OperationRules,
     rules::Rules,
     subject::RequestKind,
 };

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ironbark_config::access::Privileges;
-use ironbark_ldap_proto::controls::{ControlKind, RequestControls};
+use ironbark_ldap_proto::controls::{ControlKind, ControlSet, RequestControls};
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, WriteTransaction};
 
@@ -60,6 +60,10 @@ pub struct Origin {
     pub strength: Strength,
     /// What is asked.
     pub request: RequestKind,
+    /// Which of its controls are critical.
+    pub(crate) critical_controls: ControlSet,
+    /// Controls that came along and are to be ignored (`restrictop`); they are not in `request`.
+    pub(crate) dropped_controls: ControlSet,
     /// DER of the subject of the client's certificate, if it has shown one that is trusted.
     pub(crate) certificate_subject: Option<Arc<[u8]>>,
     /// Protocol version of the connection's last bind request; `None` before any.
@@ -76,6 +80,12 @@ impl Origin {
     /// Whether a control came with the request.
     pub fn has_control(&self, kind: ControlKind) -> bool {
         self.request.controls.contains(kind)
+    }
+
+    /// From here on these controls did not come along.
+    pub(crate) fn drop_controls(&mut self, dropped: ControlSet) {
+        self.dropped_controls = dropped;
+        self.request.controls = self.request.controls.minus(dropped);
     }
 
     /// Whether the connection may do no more than change its password.

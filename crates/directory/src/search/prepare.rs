@@ -35,7 +35,7 @@ pub(crate) fn prepare(
     configuration: &Configuration,
     run: &mut SearchRun,
     request: &SearchRequest<'_>,
-    controls: &RequestControls<'_>,
+    controls: &mut RequestControls<'_>,
 ) -> Result<(), OperationError> {
     let mut base = std::mem::take(&mut scratch.base);
     let prepared = prepare_below(&mut base, scratch, session, configuration, run, request, controls);
@@ -79,7 +79,7 @@ fn prepare_below(
     configuration: &Configuration,
     run: &mut SearchRun,
     request: &SearchRequest<'_>,
-    controls: &RequestControls<'_>,
+    controls: &mut RequestControls<'_>,
 ) -> Result<(), OperationError> {
     let scope = match request.scope {
         WireScope::BaseObject => Scope::Base,
@@ -95,7 +95,9 @@ fn prepare_below(
     let configuration = begun.as_deref().unwrap_or(configuration);
     let context = choose(configuration, base, scope)?;
     let governing = configuration.governing(context);
-    governing.check_restrictions(Operations::SEARCH, &run.origin)?;
+    governing.check_restrictions(configuration, Operations::SEARCH, &mut run.origin)?;
+    controls.remove(run.origin.dropped_controls);
+    let page = page.filter(|_| controls.paged_results.is_some());
     let bounds = limits::of(configuration, governing, &run.origin.identity, base);
     if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
         return resume(session, run, page, bounds, request);
