@@ -43,6 +43,10 @@ description;lang-en: the boss
 telephoneNumber: +1 555 0100
 manager: uid=bob,ou=Staff,ou=People,dc=example,dc=com
 userPassword: ann
+objectClass: posixAccount
+uidNumber: 55
+gidNumber: 5
+homeDirectory: /home/ann
 
 dn: uid=bob,ou=Staff,ou=People,dc=example,dc=com
 objectClass: inetOrgPerson
@@ -117,7 +121,7 @@ async fn connect(server: &Server, who: &str, password: &str) -> Client {
 impl Site {
     pub(crate) async fn start(flavor: Flavor) -> Self {
         let config = Server::PEOPLE_CONFIG
-            .replace("pidfile", "include {schema}/dyngroup.schema\npidfile")
+            .replace("pidfile", "include {schema}/nis.schema\ninclude {schema}/dyngroup.schema\npidfile")
             .replace("database mdb", "database config\nrootpw secret\ndatabase mdb");
         let mut server = Server::prepare(flavor, &config).unwrap();
         server.slapadd(DATA).unwrap();
@@ -219,6 +223,7 @@ const SEARCHES: &[(&str, Scope, &str)] = &[
     ),
     (BASE, Scope::WholeSubtree, "(&(sn=*)(!(title=boss)))"),
     (BASE, Scope::WholeSubtree, "(mail=*example*)"),
+    (BASE, Scope::WholeSubtree, "(|(uidNumber=55)(objectClass=posixAccount))"),
     (ANN, Scope::BaseObject, "(cn=ann able)"),
     (
         "uid=nobody,ou=People,dc=example,dc=com",
@@ -236,6 +241,9 @@ const COMPARES: &[(&str, &str, &str)] = &[
     (ANN, "title", "boss"),
     (ANN, "mail", "other"),
     (BOB, "userPassword", "bob"),
+    (ANN, "uidNumber", "55"),
+    (ANN, "uidNumber", "4"),
+    (ANN, "objectClass", "inetOrgPerson"),
     (GROUP, "member", ANN),
     ("uid=nobody,ou=People,dc=example,dc=com", "cn", "x"),
 ];

@@ -355,7 +355,7 @@ impl<'a> Check<'a> {
     /// Whether a value is one of a pattern's, and where it matched.
     fn matched_value(&self, pattern: &CompiledValue, value: Value<'_>) -> Option<Matched> {
         let schema = &*self.configuration.schema;
-        let text = value.normalized(schema)?;
+        let text = value.text(schema)?;
         let own = value
             .description()
             .and_then(|description| schema.attribute_type(description.attribute_type).equality);
@@ -364,7 +364,8 @@ impl<'a> Check<'a> {
             CompiledValue::Exact { rule, normalized } => {
                 // As in slapd, by another rule than the attribute's own the normal forms are compared as they are.
                 let own = own.filter(|_| rule.is_none());
-                let is_equal = own.map_or(text == *normalized, |own| own.matches(schema, &text, normalized));
+                let value = value.normalized(schema)?;
+                let is_equal = own.map_or(value == *normalized, |own| own.matches(schema, &value, normalized));
                 is_equal.then_some(())?;
             }
             CompiledValue::Pattern(ValuePattern::Regex(regex)) => matched.value = regex.find(&text)?,
@@ -494,13 +495,26 @@ impl<'v> Value<'v> {
     pub(super) fn normalized(self, schema: &Schema) -> Option<Vec<u8>> {
         match self {
             Self::None => None,
-            Self::Normalized(_, text) => Some(text.to_vec()),
+            Self::Normalized(_, normal) => Some(normal.to_vec()),
             Self::Plain(description, plain) => {
-                let mut text = Vec::new();
+                let mut normal = Vec::new();
                 let rule = schema.attribute_type(description.attribute_type).equality;
-                let is_made = rule.is_some_and(|rule| (rule.normalize_value)(schema, plain, &mut text).is_ok());
-                Some(if is_made { text } else { plain.to_vec() })
+                let is_made = rule.is_some_and(|rule| (rule.normalize_value)(schema, plain, &mut normal).is_ok());
+                Some(if is_made { normal } else { plain.to_vec() })
             }
+        }
+    }
+
+    /// What patterns and sets see of it: the normal form, in the words of whoever writes one. Where slapd has no normal form, the value as
+    /// it is.
+    pub(super) fn text(self, schema: &Schema) -> Option<Vec<u8>> {
+        let rule = self
+            .description()
+            .and_then(|description| schema.attribute_type(description.attribute_type).equality);
+        match (self, rule) {
+            (Self::Plain(_, plain), Some(rule)) if rule.reads_values_as_they_are() => Some(plain.to_vec()),
+            (_, Some(rule)) => Some(rule.written(schema, self.normalized(schema)?)),
+            (_, None) => self.normalized(schema),
         }
     }
 }
