@@ -9,7 +9,9 @@ use ironbark_model::{Dn, Entry, Schema};
 use crate::{
     Context, OperationError,
     access::{OperationRules, Rules, Subject},
-    password, well_known::WellKnown};
+    password,
+    well_known::WellKnown,
+};
 
 /// What operations need to know of the configuration.
 #[derive(Debug)]

@@ -54,7 +54,6 @@ pub(crate) struct Scratch {
     /// Working memory of normalization.
     pub(crate) normalized: Vec<u8>,
     dn: String,
-    name: Dn,
     pub(crate) base: LastBase,
     caches: FxHashMap<u64, Caches>,
     standings: Standings,
@@ -75,8 +74,6 @@ pub(crate) struct Parts<'s> {
     pub(crate) answers: &'s mut AnswerCache,
     /// Buffer for a DN.
     pub(crate) dn: &'s mut String,
-    /// The same in its normal form.
-    pub(crate) name: &'s mut Dn,
     /// Working memory of normalization.
     pub(crate) work: &'s mut Vec<u8>,
 }
@@ -178,7 +175,6 @@ impl Scratch {
             names,
             answers,
             dn: &mut self.dn,
-            name: &mut self.name,
             work: &mut self.normalized,
         }
     }
@@ -194,7 +190,6 @@ impl Worker {
                 ended_micros: None,
                 normalized: Vec::new(),
                 dn: String::new(),
-                name: Dn::default(),
                 base: LastBase::default(),
                 caches: FxHashMap::default(),
                 standings: Standings::default(),
@@ -340,16 +335,20 @@ impl Worker {
         }
         let directory = &self.directory;
         let result = match &message.operation {
-            Request::Bind(request) => {
-                bind::start(&mut self.scratch, session, configuration, &mut origin, request, out)
-            },
+            Request::Bind(request) => bind::start(&mut self.scratch, session, configuration, &mut origin, request, out),
             Request::Compare(request) => {
                 let error = compare::compare(&mut self.scratch, configuration, &mut origin, request, &mut controls);
                 return self.answer(&origin, kind, &error, out);
             }
-            Request::Extended(request) => {
-                extended::start(directory, session, configuration, &mut origin, request, &mut controls, out)
-            }
+            Request::Extended(request) => extended::start(
+                directory,
+                session,
+                configuration,
+                &mut origin,
+                request,
+                &mut controls,
+                out,
+            ),
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
                 write_request::submit(directory, configuration, &mut origin, message, pdu)
             }
@@ -382,7 +381,14 @@ impl Worker {
             }
             None => Box::new(SearchRun::new(origin, configuration)),
         };
-        if let Err(error) = search::prepare(&mut self.scratch, session, configuration, &mut run, request, &mut controls) {
+        if let Err(error) = search::prepare(
+            &mut self.scratch,
+            session,
+            configuration,
+            &mut run,
+            request,
+            &mut controls,
+        ) {
             let started = self.answer(&run.origin, Operation::Search, &error, out);
             run.extras = None;
             self.spare_runs.push(run);

@@ -267,7 +267,7 @@ impl Question<'_> {
 
     fn show(&self, attribute: &str, value: Option<&[u8]>, shown: &str) {
         if let Some(granted) = self.granted(attribute, value) {
-            eprintln!("{attribute}{shown}: {}", text(granted.privileges));
+            eprintln!("{attribute}{shown}: {}", text(&granted));
             self.reason(&granted);
         }
     }
@@ -321,11 +321,12 @@ fn level(word: &str) -> Option<Privileges> {
     })
 }
 
-/// `read(=rscxd)`; without the word where it is no level.
-fn text(privileges: Privileges) -> String {
-    let letters = privileges.words().concat();
-    let letters = if letters.is_empty() { "0" } else { &letters };
-    match AccessLevel::of(privileges) {
+/// `read(=rscxd)`; without the word where it is no level, or where no clause has given it.
+fn text(granted: &Granted) -> String {
+    let letters = granted.privileges.words().concat();
+    match AccessLevel::of(granted.privileges) {
+        Some(AccessLevel::None) if granted.clause == 0 => "=0".to_owned(),
+        Some(AccessLevel::None) => "none(=0)".to_owned(),
         Some(level) => format!("{}(={letters})", level.word()),
         None => format!("={letters}"),
     }

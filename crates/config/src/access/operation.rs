@@ -107,9 +107,7 @@ impl OperationRule {
             _ => Operations::word(word).ok_or_else(|| format!("unknown operation \"{word}\""))?,
         };
         if self.operations.without(operations) != self.operations {
-            return Err(format!(
-                "duplicate or overlapping operation type in rule: \"{word}\""
-            ));
+            return Err(format!("duplicate or overlapping operation type in rule: \"{word}\""));
         }
         self.operations = self.operations.with(operations);
         Ok(())
@@ -188,8 +186,11 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<Operatio
 /// What of a condition there is no entry for: none has been looked for when these rules are asked.
 fn about_entry(who: &Who) -> Option<&'static str> {
     let of_text = |pattern: &TextPattern| {
-        matches!(pattern, TextPattern::Expanded(_) | TextPattern::Regex(RegexTemplate::Filled(_)))
-            .then_some("expand patterns")
+        matches!(
+            pattern,
+            TextPattern::Expanded(_) | TextPattern::Regex(RegexTemplate::Filled(_))
+        )
+        .then_some("expand patterns")
     };
     match who {
         Who::Name { is, .. } => match is {

@@ -199,9 +199,5 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, Stri
     if let Some(text) = word {
         control = Control::parse(text).ok_or_else(|| format!("expecting <control> got \"{text}\""))?;
     }
-    Ok(By {
-        who,
-        grant,
-        control,
-    })
+    Ok(By { who, grant, control })
 }

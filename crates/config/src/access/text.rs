@@ -3,8 +3,8 @@
 use ironbark_model::{Schema, schema::ClassNumber};
 
 use super::{
-    AccessRule, AttributeTarget, By, DnPattern, GroupName, NameCondition, StrengthFactor, TextPattern,
-    ValuePattern, What, Who,
+    AccessRule, AttributeTarget, By, DnPattern, GroupName, NameCondition, StrengthFactor, TextPattern, ValuePattern,
+    What, Who,
 };
 use crate::limits::quote_always;
 

@@ -3,10 +3,7 @@
 //! Implicit endings: a rule whose clauses all pass by grants nothing; after the last rule nothing is granted; without any rule everybody
 //! reads. The frontend's rules follow the database's own.
 
-use std::{
-    cell::{Cell, OnceCell},
-    rc::Rc,
-};
+use std::{cell::Cell, rc::Rc};
 
 use ironbark_config::{
     Operations,
@@ -20,10 +17,12 @@ use ironbark_model::{
     entry::EntrySource,
     schema::{ClassNumber, TypeNumber},
 };
+use ironbark_store::EntryId;
 
 use super::{
     Source, Subject, Target,
     decisions::{Kind, Known, Standing},
+    name::{BorrowedName, EntryPlace},
     rules::{Clause, CompiledValue, Condition, Dependence, Question, QuestionNumber, Rule, Rules},
 };
 use crate::Configuration;
@@ -34,10 +33,12 @@ pub(crate) struct Check<'a> {
     pub(super) rules: &'a Rules,
     pub(super) subject: Subject<'a>,
     pub(super) source: Source<'a>,
-    /// The entry's name, if whoever asks knows it.
-    name: Option<&'a Dn>,
-    /// Else it is made when a rule asks for it.
-    dn: OnceCell<Dn>,
+    /// What its name is made of, if whoever asks knows it.
+    pub(super) place: Option<EntryPlace<'a>>,
+    /// Its name, once a rule has asked for it.
+    pub(super) dn: BorrowedName<'a>,
+    /// Which entry of the database is the subject's own, if that is known.
+    pub(super) own: Option<Option<EntryId>>,
     /// Which of the first 64 questions have been answered, and how.
     answered: Cell<(u64, u64)>,
     /// What is known about entries of which the same is true, for the same subject.
@@ -87,21 +88,34 @@ impl<'a> Check<'a> {
             rules,
             subject,
             source,
-            name: None,
-            dn: OnceCell::new(),
+            place: None,
+            dn: BorrowedName::default(),
+            own: None,
             answered: Cell::new((0, 0)),
             kind: None,
         }
     }
 
-    /// The entry's name is known.
-    pub(super) fn named(mut self, name: &'a Dn) -> Self {
-        self.name = Some(name);
+    /// The entry's place is known.
+    pub(super) fn placed(mut self, place: EntryPlace<'a>) -> Self {
+        self.place = Some(place);
         self
     }
 
+    /// What is known about entries like this.
+    pub(super) fn kind(&self) -> Option<&Kind> {
+        self.kind.as_deref()
+    }
+
     /// From here on decisions are remembered for entries of the same kind.
-    pub(super) fn remembered(mut self, standing: &Standing) -> Self {
+    pub(super) fn remembered(mut self, standing: &'a Standing) -> Self {
+        self.dn.home = Some(standing.spare_name());
+        if let Source::Record(_, view) = self.source
+            && self.rules.asks_for_self
+        {
+            // What cannot be found out so is found out by the entry's name.
+            self.own = standing.own_entry(view, self.subject.dn).ok();
+        }
         if self.rules.questions.len() <= MAX_QUESTIONS {
             for number in 0..self.rules.questions.len() {
                 self.answer(number);
@@ -270,7 +284,7 @@ impl<'a> Check<'a> {
                 rule(*at)
                     .and_then(|rule| rule.dn.as_ref())
                     .is_none_or(|(pattern, _)| match pattern {
-                        DnPattern::Name(name) => name.scope.holds(&name.dn, self.dn()),
+                        DnPattern::Name(name) => self.is_named(name),
                         DnPattern::Regex(regex) => regex.is_match(self.dn().normalized()),
                     })
             }
@@ -393,16 +407,6 @@ impl<'a> Check<'a> {
                 AttributeTarget::Entry | AttributeTarget::Children => false,
             },
         }
-    }
-
-    pub(super) fn dn(&self) -> &Dn {
-        if let Some(name) = self.name {
-            return name;
-        }
-        self.dn.get_or_init(|| match self.source {
-            Source::Record(record, view) => view.dn(record.id).unwrap_or_default(),
-            Source::Memory(entry) => entry.dn.clone(),
-        })
     }
 
     /// Whether the entry matches a rule's `filter=`.

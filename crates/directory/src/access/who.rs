@@ -109,6 +109,12 @@ impl Check<'_> {
         if name.is_root() {
             return false;
         }
+        if level == 0
+            && std::ptr::eq(name, self.subject.dn)
+            && let Some(is_own) = self.is_own()
+        {
+            return is_own;
+        }
         let levels = usize::try_from(level.unsigned_abs()).unwrap_or(usize::MAX);
         let (lower, upper) = if level < 0 {
             (self.dn(), name)

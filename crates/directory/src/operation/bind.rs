@@ -146,7 +146,12 @@ fn checked_version(configuration: &Configuration, version: i32) -> Result<u8, Op
 }
 
 /// Anonymous and unauthenticated binds (RFC 4513 §5.1.1-2), as `allow` and `disallow` have it.
-fn anonymous(configuration: &Configuration, origin: &mut Origin, dn: &Dn, password: &[u8]) -> Result<(), OperationError> {
+fn anonymous(
+    configuration: &Configuration,
+    origin: &mut Origin,
+    dn: &Dn,
+    password: &[u8],
+) -> Result<(), OperationError> {
     let settings = &configuration.settings;
     if dn.depth() > 0 && !settings.allow.contains(Allow::BIND_ANON_DN) {
         return Err(OperationError::new(

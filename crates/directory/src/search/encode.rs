@@ -185,13 +185,23 @@ impl Body<'_> {
             return Ok(());
         }
         let tells_values_apart = Cell::new(false);
-        let shows = |description: &AttributeDescription| {
+        let known = |number| entry.shows(number);
+        let shows = |number, description: &AttributeDescription| {
             let may = entry.may_read_all(description);
-            tells_values_apart.set(tells_values_apart.get() || may.is_none());
+            match may {
+                Some(is_shown) => entry.remember_shown(number, is_shown),
+                None => tells_values_apart.set(true),
+            }
             may == Some(true)
         };
         let start = writer.attributes().len();
-        record.append_some_attributes(writer.attributes(), self.answers, selection.kinds(), lists, shows)?;
+        record.append_some_attributes(
+            writer.attributes(),
+            self.answers,
+            selection.kinds(),
+            lists,
+            (known, shows),
+        )?;
         if tells_values_apart.get() {
             // Once more, so that the attributes keep their order.
             writer.attributes().truncate(start);

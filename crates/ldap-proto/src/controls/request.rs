@@ -149,14 +149,19 @@ impl<'a> RequestControls<'a> {
             (criticality(self.no_op.as_ref()), Kind::NoOp),
             (criticality(self.relax_rules.as_ref()), Kind::RelaxRules),
             (criticality(self.manage_dsa_it.as_ref()), Kind::ManageDsaIt),
-            (criticality(self.proxied_authorization.as_ref()), Kind::ProxiedAuthorization),
+            (
+                criticality(self.proxied_authorization.as_ref()),
+                Kind::ProxiedAuthorization,
+            ),
             (criticality(self.session_tracking.as_ref()), Kind::SessionTracking),
             (criticality(self.lazy_commit.as_ref()), Kind::LazyCommit),
             (criticality(self.dereference.as_ref()), Kind::Dereference),
             (criticality(self.password_policy.as_ref()), Kind::PasswordPolicy),
             (criticality(self.account_usability.as_ref()), Kind::AccountUsability),
         ];
-        let those = all.into_iter().filter(|(criticality, _)| criticality.is_some_and(&holds));
+        let those = all
+            .into_iter()
+            .filter(|(criticality, _)| criticality.is_some_and(&holds));
         those.fold(ControlSet::NONE, |set, (_, kind)| set.with(kind))
     }
 

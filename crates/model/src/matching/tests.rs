@@ -247,18 +247,22 @@ fn an_error_leaves_the_buffer_as_it_was() {
 
 #[test]
 fn normal_forms_are_written_as_people_write_them() {
-    let schema = schema();
+    let schema = Schema::system();
     for (name, text, written) in [
         ("integerMatch", "-120", "-120"),
         ("integerMatch", "0", "0"),
         ("generalizedTimeMatch", "20260101120000+0100", "20260101110000Z"),
         ("generalizedTimeMatch", "20260101120000,50Z", "20260101120000.5Z"),
-        ("objectIdentifierMatch", "2.5.6.6", "person"),
+        ("objectIdentifierMatch", "2.5.6.1", "alias"),
         ("caseIgnoreMatch", " A  B ", "a b"),
     ] {
         let rule = rule(name);
         let normal = value(rule, text).expect("valid");
-        assert_eq!(rule.written(&schema, normal).escape_ascii().to_string(), written, "{text}");
+        assert_eq!(
+            rule.written(&schema, normal).escape_ascii().to_string(),
+            written,
+            "{text}"
+        );
     }
 }
 
