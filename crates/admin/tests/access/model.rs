@@ -155,15 +155,14 @@ impl Directory {
     }
 
     pub(crate) fn ldif(&self) -> String {
-        let mut text = String::new();
-        for entry in &self.0 {
-            text += &format!("dn: {}\n", entry.dn);
+        let lines = |entry: &Entry| {
+            let mut lines = vec![format!("dn: {}", entry.dn)];
             for (name, values) in &entry.attributes {
-                values.iter().for_each(|value| text += &format!("{name}: {value}\n"));
+                lines.extend(values.iter().map(|value| format!("{name}: {value}")));
             }
-            text += "\n";
-        }
-        text
+            lines.join("\n") + "\n"
+        };
+        self.0.iter().map(lines).collect::<Vec<_>>().join("\n")
     }
 
     /// The same people and groups, some with other attributes, and further people.

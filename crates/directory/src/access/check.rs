@@ -17,7 +17,6 @@ use ironbark_model::{
     entry::EntrySource,
     schema::{ClassNumber, TypeNumber},
 };
-use ironbark_store::EntryId;
 
 use super::{
     Source, Subject, Target,
@@ -37,8 +36,8 @@ pub(crate) struct Check<'a> {
     pub(super) place: Option<EntryPlace<'a>>,
     /// Its name, once a rule has asked for it.
     pub(super) dn: BorrowedName<'a>,
-    /// Which entry of the database is the subject's own, if that is known.
-    pub(super) own: Option<Option<EntryId>>,
+    /// All that is known of the subject.
+    pub(super) standing: Option<&'a Standing>,
     /// Which of the first 64 questions have been answered, and how.
     answered: Cell<(u64, u64)>,
     /// What is known about entries of which the same is true, for the same subject.
@@ -90,7 +89,7 @@ impl<'a> Check<'a> {
             source,
             place: None,
             dn: BorrowedName::default(),
-            own: None,
+            standing: None,
             answered: Cell::new((0, 0)),
             kind: None,
         }
@@ -110,12 +109,7 @@ impl<'a> Check<'a> {
     /// From here on decisions are remembered for entries of the same kind.
     pub(super) fn remembered(mut self, standing: &'a Standing) -> Self {
         self.dn.home = Some(standing.spare_name());
-        if let Source::Record(_, view) = self.source
-            && self.rules.asks_for_self
-        {
-            // What cannot be found out so is found out by the entry's name.
-            self.own = standing.own_entry(view, self.subject.dn).ok();
-        }
+        self.standing = Some(standing);
         if self.rules.questions.len() <= MAX_QUESTIONS {
             for number in 0..self.rules.questions.len() {
                 self.answer(number);

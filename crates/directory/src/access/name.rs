@@ -69,9 +69,10 @@ impl Check<'_> {
 
     /// Whether the entry is the one of the subject's own name; `None`: that has to be found out by its name.
     pub(super) fn is_own(&self) -> Option<bool> {
-        match self.source {
-            Source::Record(record, _) => self.own.map(|own| own == Some(record.id)),
-            Source::Memory(_) => None,
-        }
+        let (Source::Record(record, view), Some(standing)) = (self.source, self.standing) else {
+            return None;
+        };
+        let own = standing.own_entry(view, self.subject.dn).ok()?;
+        Some(own == Some(record.id))
     }
 }

@@ -26,8 +26,6 @@ pub(crate) struct Rules {
     pub(super) uses_peer: bool,
     /// Whether the operation or its controls are looked at.
     pub(super) uses_request: bool,
-    /// Whether it is asked if an entry is the requester's own.
-    pub(super) asks_for_self: bool,
 }
 
 /// A question about an entry and a requester that is cheap to answer.
@@ -122,7 +120,6 @@ impl Rules {
             uses_data: false,
             uses_peer: false,
             uses_request: false,
-            asks_for_self: false,
         };
         &NONE
     }
@@ -199,10 +196,7 @@ impl Rules {
                 NameCondition::Anyone | NameCondition::Anonymous | NameCondition::Users | NameCondition::Dn(_) => {
                     Dependence::Nothing
                 }
-                NameCondition::SelfEntry(_) => {
-                    self.asks_for_self = true;
-                    Dependence::Question(self.ask(question))
-                }
+                NameCondition::SelfEntry(_) => Dependence::Question(self.ask(question)),
                 NameCondition::Regex(RegexTemplate::Fixed { .. }) => Dependence::Nothing,
                 NameCondition::Expanded(..) | NameCondition::Regex(RegexTemplate::Filled(_)) => Dependence::Each,
             },

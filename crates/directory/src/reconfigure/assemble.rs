@@ -122,15 +122,15 @@ fn by_place<T: Default>(
     configuration: &Configuration,
     make: impl Fn(&Arc<Context>) -> Result<Arc<T>, String>,
 ) -> Result<Vec<Arc<T>>, OpenError> {
-    let mut made = Vec::new();
+    let mut all = Vec::new();
     for context in std::iter::once(&configuration.frontend).chain(&configuration.contexts) {
         let place = usize::try_from(context.number + 1).unwrap_or_default();
-        if made.len() <= place {
-            made.resize_with(place + 1, Arc::<T>::default);
+        if all.len() <= place {
+            all.resize_with(place + 1, Arc::<T>::default);
         }
-        if let Some(slot) = made.get_mut(place) {
+        if let Some(slot) = all.get_mut(place) {
             *slot = make(context).map_err(OpenError::Configuration)?;
         }
     }
-    Ok(made)
+    Ok(all)
 }
