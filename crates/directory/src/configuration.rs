@@ -3,10 +3,16 @@
 use std::sync::Arc;
 
 use ironbark_config::{GlobalConfig, SchemaStatement};
-use ironbark_ldap_proto::DecodeLimits;
+use ironbark_ldap_proto::{DecodeLimits, controls::ControlSet};
 use ironbark_model::{Dn, Entry, Schema};
 
-use crate::{Context, access::Rules, dse::RootDse, password, well_known::WellKnown};
+use crate::{
+    Context, OperationError,
+    access::{OperationRules, Rules, Subject},
+    dse::RootDse,
+    password,
+    well_known::WellKnown,
+};
 
 /// What operations need to know of the configuration.
 #[derive(Debug)]
@@ -27,6 +33,8 @@ pub struct Configuration {
     pub frontend: Arc<Context>,
     /// Access rules of the frontend and of `contexts`, by [`Context::number`] plus one.
     pub(crate) rules: Vec<Arc<Rules>>,
+    /// `restrictop` of the same: of each its own, or the frontend's.
+    pub(crate) operation_rules: Vec<Arc<OperationRules>>,
     /// `password-hash`, resolved.
     pub password_schemes: Vec<password::Scheme>,
     /// The root DSE, without SASL mechanisms; one entry.
@@ -46,6 +54,23 @@ impl Configuration {
             .get(place)
             .or(self.rules.first())
             .map_or(Rules::none(), |rules| rules)
+    }
+
+    /// What `restrictop` says of a request to a naming context: which of its controls are dropped. Those in `critical` cannot be.
+    ///
+    /// # Errors
+    /// `unwillingToPerform`: it is rejected.
+    pub(crate) fn admit(
+        &self,
+        context: &Context,
+        subject: Subject<'_>,
+        critical: ControlSet,
+    ) -> Result<ControlSet, OperationError> {
+        let place = usize::try_from(context.number + 1).unwrap_or_default();
+        match self.operation_rules.get(place) {
+            Some(rules) if !rules.is_empty() => rules.admit(self, subject, critical),
+            _ => Ok(ControlSet::NONE),
+        }
     }
 
     /// The naming context that holds `dn`: the one with the longest suffix; of equals the one that was configured first.

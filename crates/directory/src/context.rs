@@ -11,7 +11,8 @@ use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Database, StoreError};
 
 use crate::{
-    OperationError,
+    Configuration, OperationError,
+    access::Subject,
     ldif::LdifFiles,
     operation::{Origin, bind_policy},
     overlay::Pipeline,
@@ -134,11 +135,17 @@ impl Context {
         self.suffixes().contains(dn)
     }
 
-    /// Refuses what `security`, `require`, `restrict` and `readonly` forbid, but for binds.
+    /// Refuses what `security`, `require`, `restrict`, `readonly` and `restrictop` forbid, but for binds. The controls that `restrictop` drops
+    /// are no longer of the request.
     ///
     /// # Errors
     /// `unwillingToPerform`; `confidentialityRequired`, `operationsError` or `strongerAuthRequired` for what the connection lacks.
-    pub(crate) fn check_restrictions(&self, operation: Operations, origin: &Origin) -> Result<(), OperationError> {
+    pub(crate) fn check_restrictions(
+        &self,
+        configuration: &Configuration,
+        operation: Operations,
+        origin: &mut Origin,
+    ) -> Result<(), OperationError> {
         let is_update = Operations::WRITE.contains(operation);
         security::check(
             &self.settings.security,
@@ -151,6 +158,8 @@ impl Context {
         if origin.is_restricted() && operation != Operations::MODIFY && self.overlays.judges_binds() {
             return Err(bind_policy::restricted(origin));
         }
+        let dropped = configuration.admit(self, Subject::of(origin, self), origin.critical_controls)?;
+        origin.drop_controls(dropped);
         Ok(())
     }
 
@@ -158,14 +167,22 @@ impl Context {
     ///
     /// # Errors
     /// `confidentialityRequired`, `unwillingToPerform`.
-    pub(crate) fn check_bind(&self, is_simple: bool, origin: &Origin) -> Result<(), OperationError> {
+    pub(crate) fn check_bind(
+        &self,
+        configuration: &Configuration,
+        is_simple: bool,
+        origin: &mut Origin,
+    ) -> Result<(), OperationError> {
         let purpose = if is_simple {
             Purpose::SimpleBind
         } else {
             Purpose::SaslBind
         };
         security::check(&self.settings.security, purpose, origin.strength)?;
-        self.check_operation(Operations::BIND)
+        self.check_operation(Operations::BIND)?;
+        let dropped = configuration.admit(self, Subject::anonymous(origin), origin.critical_controls)?;
+        origin.drop_controls(dropped);
+        Ok(())
     }
 
     fn check_operation(&self, operation: Operations) -> Result<(), OperationError> {
@@ -187,10 +204,16 @@ impl Context {
     ///
     /// # Errors
     /// As of [`Context::check_restrictions`].
-    pub(crate) fn check_extended(&self, row: &Descriptor, origin: &Origin) -> Result<(), OperationError> {
+    pub(crate) fn check_extended(
+        &self,
+        configuration: &Configuration,
+        row: &Descriptor,
+        origin: &mut Origin,
+    ) -> Result<(), OperationError> {
         let is_update = row.writes;
         // StartTLS is how a connection becomes stronger, and comes before everything else.
-        if row.operation != ExtendedOperation::StartTls {
+        let is_start_tls = row.operation == ExtendedOperation::StartTls;
+        if !is_start_tls {
             security::check(
                 &self.settings.security,
                 Purpose::Operation { is_update },
@@ -203,7 +226,11 @@ impl Context {
             "extended operation restricted"
         } else if self.settings.read_only && row.writes {
             "operation restricted"
+        } else if is_start_tls {
+            return Ok(());
         } else {
+            let dropped = configuration.admit(self, Subject::of(origin, self), origin.critical_controls)?;
+            origin.drop_controls(dropped);
             return Ok(());
         };
         Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text))

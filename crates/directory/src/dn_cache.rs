@@ -3,10 +3,12 @@
 
 use std::collections::hash_map::Entry;
 
-use ironbark_model::{Dn, Schema};
+use ironbark_model::Dn;
 use ironbark_store::{EntryId, Location, Record, Scope, StoreError, View};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
+
+use crate::access::EntryPlace;
 
 /// Parents that are remembered; then the cache starts over. About 300 bytes each.
 const LIMIT: usize = 4_096;
@@ -18,6 +20,8 @@ pub(crate) struct DnCache {
     parents: FxHashMap<EntryId, Parent>,
     base: Base,
     superior: Superior,
+    /// Above what is topmost.
+    root: Dn,
 }
 
 /// The superior of the entry that was found last: the next one is often its neighbour.
@@ -127,21 +131,20 @@ impl DnCache {
         Ok(())
     }
 
-    /// Makes the DN of a record in `out`.
-    pub(crate) fn make_dn(
-        &mut self,
+    /// What the DN of a record is made of.
+    pub(crate) fn place<'a>(
+        &'a mut self,
         view: View<'_>,
-        schema: &Schema,
-        record: &Record<'_>,
-        out: &mut Dn,
-    ) -> Result<(), StoreError> {
-        let damaged = |_| StoreError::damaged("the name of an entry");
-        out.parse_into(schema, record.rdn().as_bytes()).map_err(damaged)?;
-        let parent = record.parent();
-        if parent != 0 {
-            out.put_below(&self.parent(view, parent)?.dn);
-        }
-        Ok(())
+        record: &'a Record<'_>,
+    ) -> Result<EntryPlace<'a>, StoreError> {
+        let parent = match record.parent() {
+            0 => &self.root,
+            parent => &self.parent(view, parent)?.dn,
+        };
+        Ok(EntryPlace {
+            parent,
+            rdn: record.rdn(),
+        })
     }
 
     /// As [`Record::is_in_scope`], without a look-up for what lies below `base` and a known parent.

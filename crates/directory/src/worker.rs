@@ -55,7 +55,6 @@ pub(crate) struct Scratch {
     /// Working memory of normalization.
     pub(crate) normalized: Vec<u8>,
     dn: String,
-    name: Dn,
     pub(crate) base: LastBase,
     caches: FxHashMap<u64, Caches>,
     standings: Standings,
@@ -76,8 +75,6 @@ pub(crate) struct Parts<'s> {
     pub(crate) answers: &'s mut AnswerCache,
     /// Buffer for a DN.
     pub(crate) dn: &'s mut String,
-    /// The same in its normal form.
-    pub(crate) name: &'s mut Dn,
     /// Working memory of normalization.
     pub(crate) work: &'s mut Vec<u8>,
 }
@@ -183,7 +180,6 @@ impl Scratch {
             names,
             answers,
             dn: &mut self.dn,
-            name: &mut self.name,
             work: &mut self.normalized,
         }
     }
@@ -199,7 +195,6 @@ impl Worker {
                 ended_micros: None,
                 normalized: Vec::new(),
                 dn: String::new(),
-                name: Dn::default(),
                 base: LastBase::default(),
                 caches: FxHashMap::default(),
                 standings: Standings::default(),
@@ -269,6 +264,8 @@ impl Worker {
             strength: session.strength,
             request: RequestKind::of(kind),
             channel: session.channel.clone(),
+            critical_controls: ControlSet::NONE,
+            dropped_controls: ControlSet::NONE,
             bound_version: session.bound_version,
             stop: StopFlag::default(),
             sequence: session.sequence.clone(),
@@ -312,7 +309,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Started {
         let kind = message.operation.operation();
-        let controls = match RequestControls::decode(
+        let mut controls = match RequestControls::decode(
             &message.controls,
             &message.operation,
             &policy(configuration),
@@ -327,6 +324,7 @@ impl Worker {
         crate::log::request(configuration, &origin, &message.operation);
         if !message.controls.is_empty() {
             origin.request.controls = controls.present();
+            origin.critical_controls = controls.critical();
         }
         if let Request::Extended(request) = &message.operation {
             origin.request.extended = ironbark_ldap_proto::extended::lookup(request.name).map(|row| row.oid);
@@ -340,22 +338,28 @@ impl Worker {
         }
         match &message.operation {
             Request::Search(request) => {
-                return self.start_search(session, configuration, origin, request, &controls, out);
+                return self.start_search(session, configuration, origin, request, controls, out);
             }
             _ => origin.stop = StopFlag::new(),
         }
         let directory = &self.directory;
         let result = match &message.operation {
-            Request::Bind(request) => bind::start(&mut self.scratch, session, configuration, &origin, request, out),
+            Request::Bind(request) => bind::start(&mut self.scratch, session, configuration, &mut origin, request, out),
             Request::Compare(request) => {
-                let error = compare::compare(&mut self.scratch, configuration, &origin, request, &controls);
+                let error = compare::compare(&mut self.scratch, configuration, &mut origin, request, &mut controls);
                 return self.answer(&origin, kind, &error, out);
             }
-            Request::Extended(request) => {
-                extended::start(directory, session, configuration, &origin, request, &controls, out)
-            }
+            Request::Extended(request) => extended::start(
+                directory,
+                session,
+                configuration,
+                &mut origin,
+                request,
+                &mut controls,
+                out,
+            ),
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
-                write_request::submit(directory, configuration, &origin, message, pdu)
+                write_request::submit(directory, configuration, &mut origin, message, pdu)
             }
             Request::Search(_) | Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
         };
@@ -376,7 +380,7 @@ impl Worker {
         configuration: &Arc<Configuration>,
         origin: Origin,
         request: &ironbark_ldap_proto::SearchRequest<'_>,
-        controls: &RequestControls<'_>,
+        mut controls: RequestControls<'_>,
         out: &mut Vec<u8>,
     ) -> Started {
         let mut run = match self.spare_runs.pop() {
@@ -386,7 +390,14 @@ impl Worker {
             }
             None => Box::new(SearchRun::new(origin, configuration)),
         };
-        if let Err(error) = search::prepare(&mut self.scratch, session, configuration, &mut run, request, controls) {
+        if let Err(error) = search::prepare(
+            &mut self.scratch,
+            session,
+            configuration,
+            &mut run,
+            request,
+            &mut controls,
+        ) {
             let started = self.answer(&run.origin, Operation::Search, &error, out);
             run.extras = None;
             self.spare_runs.push(run);

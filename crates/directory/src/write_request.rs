@@ -108,7 +108,7 @@ impl Change {
 pub(crate) fn submit(
     directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
-    origin: &Origin,
+    origin: &mut Origin,
     message: &RequestMessage<'_>,
     pdu: &[u8],
 ) -> Result<Started, OperationError> {
@@ -219,7 +219,7 @@ fn refuse_frontend_entries(configuration: &Configuration, dn: &Dn, kind: Operati
 /// The database that holds `dn`, if it takes this kind of write.
 pub(crate) fn writable_context<'a>(
     configuration: &'a Configuration,
-    origin: &Origin,
+    origin: &mut Origin,
     dn: &Dn,
     kind: Operations,
 ) -> Result<&'a Arc<Context>, OperationError> {
@@ -232,7 +232,7 @@ pub(crate) fn writable_context<'a>(
             error
         });
     };
-    context.check_restrictions(kind, origin)?;
+    context.check_restrictions(configuration, kind, origin)?;
     Ok(context)
 }
 
@@ -344,7 +344,7 @@ impl WriteRequest {
         &self,
         (former, configuration): (&Arc<Configuration>, &Arc<Configuration>),
         context: &Context,
-        origin: &Origin,
+        origin: &mut Origin,
     ) -> Result<Option<Self>, OperationError> {
         if Arc::ptr_eq(former, configuration) {
             return Ok(None);
@@ -372,8 +372,10 @@ impl WriteRequest {
             return Err(OperationError::new(ResultCode::BUSY, text));
         }
         match request {
-            Self::Message { change, .. } => context.check_restrictions(change.kind(), origin)?,
-            Self::SetPassword(_) => password_modify::check_restrictions(context, origin)?,
+            Self::Message { change, .. } => {
+                context.check_restrictions(configuration, change.kind(), origin)?;
+            }
+            Self::SetPassword(_) => password_modify::check_restrictions(configuration, context, origin)?,
             Self::Bind(_) => {}
         }
         Ok(read_again)
@@ -393,7 +395,7 @@ impl WriteRequest {
             Self::SetPassword(_) | Self::Bind(_) => return Err(unsupported()),
         };
         let message = decode(&served.configuration, pdu)?;
-        let controls = decode_controls(&served.configuration, &message)?;
+        let controls = decode_controls(&served.configuration, origin, &message)?;
         if is_null {
             return null::execute(directory, served, origin, change, &controls);
         }
@@ -422,7 +424,7 @@ impl WriteRequest {
         match self {
             Self::Message { change, pdu, verified } => {
                 let message = decode(configuration, pdu).map_err(clean)?;
-                let controls = decode_controls(configuration, &message).map_err(clean)?;
+                let controls = decode_controls(configuration, origin, &message).map_err(clean)?;
                 let mut execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
                 execution.verified = Some(verified);
                 run(execution, |execution| match &**change {
@@ -459,13 +461,17 @@ fn decode<'p>(configuration: &Configuration, pdu: &'p [u8]) -> Result<RequestMes
         .map_err(|error| OperationError::new(error.fault().code, error.fault().diagnostic))
 }
 
+/// The controls of a request that were left to it.
 fn decode_controls<'p>(
     configuration: &Configuration,
+    origin: &Origin,
     message: &RequestMessage<'p>,
 ) -> Result<RequestControls<'p>, OperationError> {
     let limits = &configuration.decode_limits;
-    RequestControls::decode(&message.controls, &message.operation, &policy(configuration), limits)
-        .map_err(|fault| OperationError::new(fault.code, fault.diagnostic))
+    let mut controls = RequestControls::decode(&message.controls, &message.operation, &policy(configuration), limits)
+        .map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
+    controls.remove(origin.dropped_controls);
+    Ok(controls)
 }
 
 fn run<'w, 'd>(

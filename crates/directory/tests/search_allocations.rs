@@ -95,8 +95,12 @@ fn a_search_that_no_rule_restricts_allocates_nothing() {
 
 #[test]
 fn a_search_under_access_rules_allocates_nothing() {
-    let mut site =
-        site("access to attrs=userPassword by self write by anonymous auth by * none\naccess to * by * read");
+    let mut site = site(
+        "access to attrs=userPassword by self write by anonymous auth by * none\n\
+         access to dn.regex=\"^uid=[^,]+,ou=p,dc=ex$\" attrs=mail by users read\n\
+         access to dn.subtree=\"ou=p,dc=ex\" attrs=sn by users read\n\
+         access to * by * read",
+    );
     site.become_("uid=user3,ou=p,dc=ex");
     let mut found = Vec::new();
     for (base, scope, filter, attributes) in SEARCHES {

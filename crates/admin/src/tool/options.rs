@@ -151,11 +151,12 @@ impl Options {
             "syslog" => value.is_some_and(|value| level::add_levels(0, value).is_ok()),
             "syslog-level" => value.is_some_and(|value| Severity::parse(value).is_some()),
             "syslog-user" => value.is_some_and(|value| Facility::parse(value).is_some()),
-            own if grammar.generic.contains(&own) => {
-                self.generic.push((own.to_owned(), value.map(str::to_owned)));
+            _ => {
+                let own = grammar.generic.iter().find(|own| own.eq_ignore_ascii_case(name));
+                let own = own.ok_or_else(|| Refusal::Usage(format!("unknown option -o {name}")))?;
+                self.generic.push(((*own).to_owned(), value.map(str::to_owned)));
                 true
             }
-            _ => return Err(Refusal::Usage(format!("unknown option -o {name}"))),
         };
         if known { Ok(()) } else { Err(wrong()) }
     }

@@ -10,7 +10,7 @@ use ironbark_directory::{
     Peer, Strength,
     access::{Appraisal, Asker, Granted},
 };
-use ironbark_model::{Dn, Entry, Schema};
+use ironbark_model::{Dn, Entry, Schema, schema::Source};
 use ironbark_store::{Database, Location};
 
 use super::{
@@ -267,7 +267,7 @@ impl Question<'_> {
 
     fn show(&self, attribute: &str, value: Option<&[u8]>, shown: &str) {
         if let Some(granted) = self.granted(attribute, value) {
-            eprintln!("{attribute}{shown}: {}", text(granted.privileges));
+            eprintln!("{attribute}{shown}: {}", text(&granted));
             self.reason(&granted);
         }
     }
@@ -280,18 +280,24 @@ impl Question<'_> {
             .and_then(|at| self.configuration.databases.get(at));
         let own = own.map_or(&[][..], |database| &database.access);
         let rules: Vec<&AccessRule> = own.iter().chain(&self.configuration.frontend.access).collect();
-        let place = granted.rule.and_then(|rule| rules.get(rule));
+        let place = granted.rule.and_then(|number| Some((number, rules.get(number)?)));
+        // A file of slapd.d has one line for all rules of an entry: they have numbers.
+        let shown = |(number, rule): (usize, &&AccessRule)| {
+            let Source { file, line } = &rule.location;
+            let number = number.checked_sub(own.len()).unwrap_or(number);
+            let is_entry = std::path::Path::new(&**file)
+                .extension()
+                .is_some_and(|end| end == "ldif");
+            let value = if is_entry {
+                format!(" olcAccess {{{number}}}:")
+            } else {
+                String::new()
+            };
+            format!("{file}: line {line}:{value}")
+        };
         match (place, granted.clause) {
-            (Some(rule), 0) => eprintln!(
-                "\t{}: line {}: no clause holds (by * none)",
-                rule.location.file, rule.location.line
-            ),
-            (Some(rule), clause) => {
-                eprintln!(
-                    "\t{}: line {}: by clause {clause}",
-                    rule.location.file, rule.location.line
-                );
-            }
+            (Some(place), 0) => eprintln!("\t{} no clause holds (by * none)", shown(place)),
+            (Some(place), clause) => eprintln!("\t{} by clause {clause}", shown(place)),
             (None, _) if rules.is_empty() => eprintln!("\tno rules: everybody reads"),
             (None, _) if granted.privileges == AccessLevel::Manage.privileges() => eprintln!("\tthe rootdn"),
             (None, _) => eprintln!("\tno rule is about this (to * by * none)"),
@@ -321,11 +327,12 @@ fn level(word: &str) -> Option<Privileges> {
     })
 }
 
-/// `read(=rscxd)`; without the word where it is no level.
-fn text(privileges: Privileges) -> String {
-    let letters = privileges.words().concat();
-    let letters = if letters.is_empty() { "0" } else { &letters };
-    match AccessLevel::of(privileges) {
+/// `read(=rscxd)`; without the word where it is no level, or where no clause has given it.
+fn text(granted: &Granted) -> String {
+    let letters = granted.privileges.words().concat();
+    match AccessLevel::of(granted.privileges) {
+        Some(AccessLevel::None) if granted.clause == 0 => "=0".to_owned(),
+        Some(AccessLevel::None) => "none(=0)".to_owned(),
         Some(level) => format!("{}(={letters})", level.word()),
         None => format!("={letters}"),
     }

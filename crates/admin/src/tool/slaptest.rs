@@ -3,6 +3,7 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_directory::access::Appraisal;
 use ironbark_server::Loaded;
 use ironbark_store::Database;
 
@@ -97,6 +98,8 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
         Some(number) => vec![number - 1],
         None => (0..count).collect(),
     };
+    // Access rules may name controls that only the server knows.
+    Appraisal::new(&configuration).map_err(|error| format!("slaptest: {error}\nslaptest: bad configuration file!"))?;
     let chosen = Chosen {
         configuration,
         positions,

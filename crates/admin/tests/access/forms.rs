@@ -80,6 +80,8 @@ to attrs=objectClass by users search by * none ; to * by * read
 to attrs=entry by users search by * none ; to * by * read
 to dn.base="uid=nobody,ou=People,dc=example,dc=com" by * read ; to dn.base="ou=People,dc=example,dc=com" by * none ; to * by * read
 to dn.base="ou=People,dc=example,dc=com" attrs=entry by * disclose ; to * by * read
+to attrs=uidNumber val.regex="^5*$" by users search by * read ; to attrs=uidNumber by anonymous read ; to attrs=objectClass val.regex="^inetOrg" by * read ; to * by users read
+to attrs=entry by * read ; to dn.subtree="ou=People,dc=example,dc=com" by set="this/uidNumber & [55]" read by set="this/objectClass & [inetOrgPerson]" search ; to * by * search
 to dn.exact="" by * read ; to dn.base="cn=Subschema" by * read ; to * by self read by * none
 "#;
 

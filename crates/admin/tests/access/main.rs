@@ -6,6 +6,11 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
+mod evaluator;
 mod forms;
+mod model;
+mod operations;
+mod property;
 mod random;
 mod site;
+mod slapacl;

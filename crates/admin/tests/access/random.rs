@@ -2,7 +2,7 @@
 
 use super::site::{Site, assert_same};
 
-const ROUNDS: u32 = 40;
+const ROUNDS: u64 = 40;
 const SEED: u64 = 0x5eed_acce_55ed_0001;
 
 const WHATS: &[&str] = &[
@@ -68,18 +68,28 @@ const GRANTS: &[&str] = &[
 ];
 const CONTROLS: &[&str] = &["", "", "", " continue", " break", " stop"];
 
-struct Random(u64);
+/// The same numbers for the same seed.
+pub(crate) struct Random(u64);
 
 impl Random {
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 >> 33).unwrap() % bound
     }
 
-    fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
+    pub(crate) fn pick<'a>(&mut self, of: &[&'a str]) -> &'a str {
         of[self.below(of.len())]
+    }
+
+    /// The rules of a database.
+    pub(crate) fn rules(&mut self) -> Vec<String> {
+        (0..=self.below(5)).map(|_| self.rule()).collect()
     }
 
     fn rule(&mut self) -> String {
@@ -96,14 +106,17 @@ impl Random {
     }
 }
 
+/// A number from the environment.
+pub(crate) fn environment(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
 #[tokio::test]
 async fn random_rules_mean_what_they_mean_to_slapd() {
     let sites = Site::both().await;
-    let seed = std::env::var("ACCESS_SEED").ok().and_then(|text| text.parse().ok());
-    let mut random = Random(seed.unwrap_or(SEED));
-    let rounds = std::env::var("ACCESS_ROUNDS").ok().and_then(|text| text.parse().ok());
-    for _ in 0..rounds.unwrap_or(ROUNDS) {
-        let rules: Vec<String> = (0..=random.below(5)).map(|_| random.rule()).collect();
+    let mut random = Random::new(environment("ACCESS_SEED").unwrap_or(SEED));
+    for _ in 0..environment("ACCESS_ROUNDS").unwrap_or(ROUNDS) {
+        let rules = random.rules();
         assert_same(&sites, &rules).await;
     }
 }

@@ -7,12 +7,13 @@ use ironbark_client::{Change, Client, LdapResult, Options, Search};
 use ironbark_testkit::{Flavor, Server};
 
 pub(crate) const BASE: &str = "dc=example,dc=com";
+pub(crate) const DATABASE: &str = "olcDatabase={1}mdb,cn=config";
 pub(crate) const ANN: &str = "uid=ann,ou=People,dc=example,dc=com";
 pub(crate) const BOB: &str = "uid=bob,ou=Staff,ou=People,dc=example,dc=com";
 pub(crate) const GROUP: &str = "cn=editors,ou=Groups,dc=example,dc=com";
 pub(crate) const IDENTITIES: [&str; 4] = ["", ANN, BOB, "uid=eve,ou=People,dc=example,dc=com"];
 
-const DATA: &str = "\
+pub(crate) const DATA: &str = "\
 dn: dc=example,dc=com
 objectClass: domain
 dc: example
@@ -43,6 +44,10 @@ description;lang-en: the boss
 telephoneNumber: +1 555 0100
 manager: uid=bob,ou=Staff,ou=People,dc=example,dc=com
 userPassword: ann
+objectClass: posixAccount
+uidNumber: 55
+gidNumber: 5
+homeDirectory: /home/ann
 
 dn: uid=bob,ou=Staff,ou=People,dc=example,dc=com
 objectClass: inetOrgPerson
@@ -95,9 +100,14 @@ memberURL: ldap:///ou=People,dc=example,dc=com??one?(mail=*.net)
 
 /// A server whose rules can be changed.
 pub(crate) struct Site {
-    _server: Server,
+    server: Server,
     admin: Client,
     pub(crate) clients: Vec<(&'static str, Client)>,
+}
+
+/// Everybody's is the own name.
+pub(crate) fn password(dn: &str) -> &str {
+    dn.get(4..7).unwrap_or_default()
 }
 
 async fn connect(server: &Server, who: &str, password: &str) -> Client {
@@ -116,23 +126,27 @@ async fn connect(server: &Server, who: &str, password: &str) -> Client {
 
 impl Site {
     pub(crate) async fn start(flavor: Flavor) -> Self {
+        Self::with(flavor, DATA).await
+    }
+
+    /// The same with other entries, among which are those of the identities.
+    pub(crate) async fn with(flavor: Flavor, data: &str) -> Self {
         let config = Server::PEOPLE_CONFIG
-            .replace("pidfile", "include {schema}/dyngroup.schema\npidfile")
+            .replace(
+                "pidfile",
+                "include {schema}/nis.schema\ninclude {schema}/dyngroup.schema\npidfile",
+            )
             .replace("database mdb", "database config\nrootpw secret\ndatabase mdb");
         let mut server = Server::prepare(flavor, &config).unwrap();
-        server.slapadd(DATA).unwrap();
+        server.slapadd(data).unwrap();
         server.launch().unwrap();
         let admin = connect(&server, "cn=config", "secret").await;
         let mut clients = Vec::new();
         for dn in IDENTITIES {
-            let password = dn.get(4..7).unwrap_or_default();
+            let password = password(dn);
             clients.push((dn, connect(&server, dn, password).await));
         }
-        Self {
-            _server: server,
-            admin,
-            clients,
-        }
+        Self { server, admin, clients }
     }
 
     /// Both servers.
@@ -142,15 +156,47 @@ impl Site {
 
     /// Puts rules into force; what the server says about them.
     pub(crate) async fn set_rules(&self, rules: &[String]) -> LdapResult {
-        let values: Vec<&[u8]> = rules.iter().map(String::as_bytes).collect();
+        self.configure(DATABASE, "olcAccess", rules).await
+    }
+
+    /// Gives an attribute of cn=config new values; what the server says about them.
+    pub(crate) async fn configure(&self, dn: &str, attribute: &str, values: &[String]) -> LdapResult {
+        let values: Vec<&[u8]> = values.iter().map(String::as_bytes).collect();
         let change = Change {
             operation: ModifyOperation::Replace,
-            attribute: "olcAccess",
+            attribute,
             values: &values,
         };
-        self.admin
-            .modify("olcDatabase={1}mdb,cn=config", &[change], &[])
-            .await
+        self.admin.modify(dn, &[change], &[]).await.unwrap()
+    }
+
+    /// The values of an attribute of cn=config.
+    pub(crate) async fn configured(&self, dn: &str, attribute: &str) -> Vec<String> {
+        let wanted = [attribute];
+        let everything = Filter::parse(b"(objectClass=*)", 100).unwrap();
+        let search = Search::new(dn, Scope::BaseObject, everything).with_attributes(&wanted);
+        let found = self.admin.search(&search, &[]).unwrap().collect().await.unwrap();
+        let values = found.entries[0].values(attribute).iter();
+        values.map(|value| String::from_utf8(value.clone()).unwrap()).collect()
+    }
+
+    /// What the server says to a bind over a new connection.
+    pub(crate) async fn bind(&self, dn: &str, password: &str) -> LdapResult {
+        let client = connect(&self.server, "", "").await;
+        client.simple_bind(dn, password.as_bytes(), &[]).await.unwrap()
+    }
+
+    /// A connection of somebody.
+    pub(crate) async fn connect(&self, dn: &str, password: &str) -> Client {
+        connect(&self.server, dn, password).await
+    }
+
+    /// The connection of one of the identities.
+    pub(crate) fn client(&self, dn: &str) -> &Client {
+        self.clients
+            .iter()
+            .find(|(who, _)| *who == dn)
+            .map(|(_, client)| client)
             .unwrap()
     }
 
@@ -210,7 +256,7 @@ pub(crate) async fn search(client: &Client, base: &str, scope: Scope, filter: &s
     format!("{} {entries:?}", shown(&answer.result))
 }
 
-const SEARCHES: &[(&str, Scope, &str)] = &[
+pub(crate) const SEARCHES: &[(&str, Scope, &str)] = &[
     (BASE, Scope::WholeSubtree, "(objectClass=*)"),
     (
         BASE,
@@ -219,6 +265,7 @@ const SEARCHES: &[(&str, Scope, &str)] = &[
     ),
     (BASE, Scope::WholeSubtree, "(&(sn=*)(!(title=boss)))"),
     (BASE, Scope::WholeSubtree, "(mail=*example*)"),
+    (BASE, Scope::WholeSubtree, "(|(uidNumber=55)(objectClass=posixAccount))"),
     (ANN, Scope::BaseObject, "(cn=ann able)"),
     (
         "uid=nobody,ou=People,dc=example,dc=com",
@@ -232,15 +279,18 @@ const SEARCHES: &[(&str, Scope, &str)] = &[
     ),
 ];
 
-const COMPARES: &[(&str, &str, &str)] = &[
+pub(crate) const COMPARES: &[(&str, &str, &str)] = &[
     (ANN, "title", "boss"),
     (ANN, "mail", "other"),
     (BOB, "userPassword", "bob"),
+    (ANN, "uidNumber", "55"),
+    (ANN, "uidNumber", "4"),
+    (ANN, "objectClass", "inetOrgPerson"),
     (GROUP, "member", ANN),
     ("uid=nobody,ou=People,dc=example,dc=com", "cn", "x"),
 ];
 
-const CHANGES: &[(&str, ModifyOperation, &str, &[&str])] = &[
+pub(crate) const CHANGES: &[(&str, ModifyOperation, &str, &[&str])] = &[
     (ANN, ModifyOperation::Add, "title", &["Chief"]),
     (ANN, ModifyOperation::Delete, "title", &["Chief"]),
     (BOB, ModifyOperation::Replace, "telephoneNumber", &["+1 555 0199"]),

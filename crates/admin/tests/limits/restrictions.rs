@@ -17,6 +17,7 @@ fn every_operation(transcript: &mut Transcript<'_>) -> Result<(), TestkitError> 
         transcript.client("ldapsearch", &who, &["-b", "", "-s", "base", "1.1"], "")?;
         transcript.client("ldapsearch", &who, &["-b", "cn=Subschema", "-s", "base", "1.1"], "")?;
         transcript.client("ldapcompare", &who, &[BASE, "dc:example"], "")?;
+        transcript.client("ldapcompare", &who, &["", "objectClass:top"], "")?;
         transcript.client("ldapwhoami", &who, &[], "")?;
         let added = "dn: cn=new,dc=example,dc=com\nobjectClass: organizationalRole\ncn: new\n";
         transcript.client("ldapadd", &who, &[], added)?;

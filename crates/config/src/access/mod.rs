@@ -1,6 +1,7 @@
 //! Access rules (slapd.access(5)) as typed values. The evaluator is `directory`'s; slapd's implicit endings (`by * none stop`
 //! after each rule, `to * by * none` after the last) are its job.
 
+mod operation;
 mod parse;
 mod peer;
 mod privileges;
@@ -14,6 +15,7 @@ use ironbark_model::{
     schema::{ClassNumber, Source},
 };
 
+pub use operation::{NamedOid, OperationAction, OperationBy, OperationRule};
 pub use peer::{AddressPattern, PeerPattern, TextPattern};
 pub use privileges::{AccessLevel, Grant, GrantKind, Privileges};
 pub use template::{RegexTemplate, Submatches, Template};
@@ -340,6 +342,14 @@ impl Control {
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(word))
             .map(|&(_, control)| control)
+    }
+
+    /// As a clause ends; with `stop` it need not be said.
+    fn words(self) -> impl Iterator<Item = String> {
+        let said = Self::WORDS
+            .iter()
+            .filter(move |(_, control)| *control == self && self != Self::Stop);
+        said.map(|(word, _)| (*word).to_owned())
     }
 }
 

@@ -162,7 +162,8 @@ impl<'a> Words<'a> {
     }
 }
 
-fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, String> {
+/// The `<who>` of a clause.
+pub(super) fn parse_conditions(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<Vec<Who>, String> {
     let mut conditions: Vec<Who> = Vec::new();
     while let Some(word) = words.peek() {
         let Some(condition) = who::parse(statement, word)? else {
@@ -181,6 +182,11 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, Stri
     }
     // The order in which slapd looks at them and prints them.
     conditions.sort_by_key(|condition| condition.kind().0);
+    Ok(conditions)
+}
+
+fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, String> {
+    let who = parse_conditions(statement, words)?;
     let mut grant = Grant::NOTHING;
     let mut control = Control::default();
     let mut word = words.next_in_clause();
@@ -193,9 +199,5 @@ fn parse_by(statement: &Statement<'_>, words: &mut Words<'_>) -> Result<By, Stri
     if let Some(text) = word {
         control = Control::parse(text).ok_or_else(|| format!("expecting <control> got \"{text}\""))?;
     }
-    Ok(By {
-        who: conditions,
-        grant,
-        control,
-    })
+    Ok(By { who, grant, control })
 }

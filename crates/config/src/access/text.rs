@@ -3,8 +3,8 @@
 use ironbark_model::{Schema, schema::ClassNumber};
 
 use super::{
-    AccessRule, AttributeTarget, By, Control, DnPattern, GroupName, NameCondition, StrengthFactor, TextPattern,
-    ValuePattern, What, Who,
+    AccessRule, AttributeTarget, By, DnPattern, GroupName, NameCondition, StrengthFactor, TextPattern, ValuePattern,
+    What, Who,
 };
 use crate::limits::quote_always;
 
@@ -82,18 +82,11 @@ fn class_name(schema: &Schema, number: ClassNumber) -> &str {
 fn by_words(schema: &Schema, by: &By) -> Vec<String> {
     let mut words: Vec<String> = by.who.iter().map(|who| who_text(schema, who)).collect();
     words.push(by.grant.text());
-    if by.control != Control::Stop {
-        words.extend(
-            Control::WORDS
-                .iter()
-                .filter(|(_, control)| *control == by.control)
-                .map(|(word, _)| (*word).to_owned()),
-        );
-    }
+    words.extend(by.control.words());
     words
 }
 
-fn who_text(schema: &Schema, who: &Who) -> String {
+pub(super) fn who_text(schema: &Schema, who: &Who) -> String {
     let real = |is_real: &bool| if *is_real { "real" } else { "" };
     let styled = |name: &str, (style, text): (&str, &str)| format!("{name}.{style}={}", quote_always(text));
     match who {

@@ -193,7 +193,7 @@ fn operation(schema: &Schema, styled: &Styled<'_>) -> Result<OperationPattern, S
 }
 
 /// A numeric OID, or what an `objectidentifier` macro stands for.
-fn oid(schema: &Schema, text: &str) -> Option<String> {
+pub(super) fn oid(schema: &Schema, text: &str) -> Option<String> {
     let is_numeric = text.contains('.') && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     if is_numeric {
         return Some(text.to_owned());

@@ -2,7 +2,7 @@
 
 use crate::{
     DatabaseConfig,
-    access::AccessRule,
+    access::{AccessRule, OperationRule},
     database::{DatabaseKind, Secret, Subordinate},
     limits::LimitsRule,
     setting::{
@@ -194,10 +194,32 @@ pub(super) const ROWS: &[Setting] = &[
         .since("2.4")
         .meaningless("a local database has the whole entry at hand"),
     Setting::new(Inherited, &["restrictop"], &["olcRestrictOp"])
-        .takes("<operation> [control=<oid>] by <who> <allow|reject|drop> ...", "")
-        .does("Says who may use which operations and controls.")
+        .takes(
+            "<operation> ... [control=<oid>] ... [by <who> <allow|reject|drop control=<oid>> [stop|continue|break]] ...",
+            "",
+        )
+        .does(
+            "Says who may use which operations, as `restrict` names them, and with which controls. A rule is about requests of one of its \
+             operations that have all of its controls; OIDs may be given by their `objectidentifier` macros. `<who>` is as in `access`, without \
+             what is about an entry: `self`, `dnattr`, `set` and `expand` are refused. The first rule that is about a request decides, by \
+             its first clause that holds. `allow` and `reject` decide at once. `drop` lets the request go on without the control, unless that \
+             is critical: then it is refused; it says nothing where the control did not come along. `break`, alone or behind \
+             `drop`, goes on with the next rule, `continue` with the next clause. Where no rule allows, the answer is unwillingToPerform. A database without any rule has the global ones; without these everything \
+             is allowed. The rootdn of the database is not asked; a bind is anonymous as yet, whoever it is for. StartTLS, Cancel, Abandon and Unbind are never refused.",
+        )
         .since("2.7")
-        .refused("the access-control part for operations and controls"),
+        .like(&[
+            "extended=1.3.6.1.4.1.4203.1.11.1 by * reject",
+            "all control=1.3.6.1.4.1.4203.666.5.12 by group=\"cn=admins,dc=example,dc=com\" allow by * reject",
+            "search control=1.3.6.1.1.12 by anonymous drop control=1.3.6.1.1.12 break by * allow",
+        ])
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                config.operation_rules.push(OperationRule::parse(statement)?);
+                Ok(())
+            },
+            get: |config, schema| config.operation_rules.iter().map(|rule| rule.text(schema)).collect(),
+        }),
 ];
 
 fn set_suffix(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {

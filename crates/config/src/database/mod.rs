@@ -21,7 +21,7 @@ pub use null::NullConfig;
 pub use security::SecurityFactors;
 
 use crate::{
-    access::AccessRule,
+    access::{AccessRule, OperationRule},
     limits::{LimitsRule, SearchLimits},
     overlay::OverlayConfig,
     setting::{Kept, Setting},
@@ -116,6 +116,8 @@ pub struct DatabaseConfig {
     pub limits: Vec<LimitsRule>,
     /// `access`, in order. The frontend's rules follow a database's own.
     pub access: Vec<AccessRule>,
+    /// `restrictop`, in order. A database without any has the frontend's.
+    pub operation_rules: Vec<OperationRule>,
     /// `schemadn`; `None`: cn=Subschema, or the frontend's.
     pub schema_dn: Option<Dn>,
     /// `directory` of mdb and ldif: where the files are. Empty for ldif when it was not set.
@@ -176,6 +178,7 @@ impl DatabaseConfig {
             inherited_limits: SearchLimits::default(),
             limits: Vec::new(),
             access: Vec::new(),
+            operation_rules: Vec::new(),
             schema_dn: None,
             directory: PathBuf::from("/var/lib/ldap"),
             mdb: MdbConfig::default(),

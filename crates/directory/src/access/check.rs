@@ -3,10 +3,7 @@
 //! Implicit endings: a rule whose clauses all pass by grants nothing; after the last rule nothing is granted; without any rule everybody
 //! reads. The frontend's rules follow the database's own.
 
-use std::{
-    cell::{Cell, OnceCell},
-    rc::Rc,
-};
+use std::{cell::Cell, rc::Rc};
 
 use ironbark_config::{
     Operations,
@@ -24,6 +21,7 @@ use ironbark_model::{
 use super::{
     Source, Subject, Target,
     decisions::{Kind, Known, Standing},
+    name::{BorrowedName, EntryPlace},
     rules::{Clause, CompiledValue, Condition, Dependence, Question, QuestionNumber, Rule, Rules},
 };
 use crate::Configuration;
@@ -34,10 +32,12 @@ pub(crate) struct Check<'a> {
     pub(super) rules: &'a Rules,
     pub(super) subject: Subject<'a>,
     pub(super) source: Source<'a>,
-    /// The entry's name, if whoever asks knows it.
-    name: Option<&'a Dn>,
-    /// Else it is made when a rule asks for it.
-    dn: OnceCell<Dn>,
+    /// What its name is made of, if whoever asks knows it.
+    pub(super) place: Option<EntryPlace<'a>>,
+    /// Its name, once a rule has asked for it.
+    pub(super) dn: BorrowedName<'a>,
+    /// All that is known of the subject.
+    pub(super) standing: Option<&'a Standing>,
     /// Which of the first 64 questions have been answered, and how.
     answered: Cell<(u64, u64)>,
     /// What is known about entries of which the same is true, for the same subject.
@@ -87,21 +87,29 @@ impl<'a> Check<'a> {
             rules,
             subject,
             source,
-            name: None,
-            dn: OnceCell::new(),
+            place: None,
+            dn: BorrowedName::default(),
+            standing: None,
             answered: Cell::new((0, 0)),
             kind: None,
         }
     }
 
-    /// The entry's name is known.
-    pub(super) fn named(mut self, name: &'a Dn) -> Self {
-        self.name = Some(name);
+    /// The entry's place is known.
+    pub(super) fn placed(mut self, place: EntryPlace<'a>) -> Self {
+        self.place = Some(place);
         self
     }
 
+    /// What is known about entries like this.
+    pub(super) fn kind(&self) -> Option<&Kind> {
+        self.kind.as_deref()
+    }
+
     /// From here on decisions are remembered for entries of the same kind.
-    pub(super) fn remembered(mut self, standing: &Standing) -> Self {
+    pub(super) fn remembered(mut self, standing: &'a Standing) -> Self {
+        self.dn.home = Some(standing.spare_name());
+        self.standing = Some(standing);
         if self.rules.questions.len() <= MAX_QUESTIONS {
             for number in 0..self.rules.questions.len() {
                 self.answer(number);
@@ -270,7 +278,7 @@ impl<'a> Check<'a> {
                 rule(*at)
                     .and_then(|rule| rule.dn.as_ref())
                     .is_none_or(|(pattern, _)| match pattern {
-                        DnPattern::Name(name) => name.scope.holds(&name.dn, self.dn()),
+                        DnPattern::Name(name) => self.is_named(name),
                         DnPattern::Regex(regex) => regex.is_match(self.dn().normalized()),
                     })
             }
@@ -355,7 +363,7 @@ impl<'a> Check<'a> {
     /// Whether a value is one of a pattern's, and where it matched.
     fn matched_value(&self, pattern: &CompiledValue, value: Value<'_>) -> Option<Matched> {
         let schema = &*self.configuration.schema;
-        let text = value.normalized(schema)?;
+        let text = value.text(schema)?;
         let own = value
             .description()
             .and_then(|description| schema.attribute_type(description.attribute_type).equality);
@@ -364,7 +372,8 @@ impl<'a> Check<'a> {
             CompiledValue::Exact { rule, normalized } => {
                 // As in slapd, by another rule than the attribute's own the normal forms are compared as they are.
                 let own = own.filter(|_| rule.is_none());
-                let is_equal = own.map_or(text == *normalized, |own| own.matches(schema, &text, normalized));
+                let value = value.normalized(schema)?;
+                let is_equal = own.map_or(value == *normalized, |own| own.matches(schema, &value, normalized));
                 is_equal.then_some(())?;
             }
             CompiledValue::Pattern(ValuePattern::Regex(regex)) => matched.value = regex.find(&text)?,
@@ -392,16 +401,6 @@ impl<'a> Check<'a> {
                 AttributeTarget::Entry | AttributeTarget::Children => false,
             },
         }
-    }
-
-    pub(super) fn dn(&self) -> &Dn {
-        if let Some(name) = self.name {
-            return name;
-        }
-        self.dn.get_or_init(|| match self.source {
-            Source::Record(record, view) => view.dn(record.id).unwrap_or_default(),
-            Source::Memory(entry) => entry.dn.clone(),
-        })
     }
 
     /// Whether the entry matches a rule's `filter=`.
@@ -494,13 +493,26 @@ impl<'v> Value<'v> {
     pub(super) fn normalized(self, schema: &Schema) -> Option<Vec<u8>> {
         match self {
             Self::None => None,
-            Self::Normalized(_, text) => Some(text.to_vec()),
+            Self::Normalized(_, normal) => Some(normal.to_vec()),
             Self::Plain(description, plain) => {
-                let mut text = Vec::new();
+                let mut normal = Vec::new();
                 let rule = schema.attribute_type(description.attribute_type).equality;
-                let is_made = rule.is_some_and(|rule| (rule.normalize_value)(schema, plain, &mut text).is_ok());
-                Some(if is_made { text } else { plain.to_vec() })
+                let is_made = rule.is_some_and(|rule| (rule.normalize_value)(schema, plain, &mut normal).is_ok());
+                Some(if is_made { normal } else { plain.to_vec() })
             }
+        }
+    }
+
+    /// What patterns and sets see of it: the normal form, in the words of whoever writes one. Where slapd has no normal form, the value as
+    /// it is.
+    pub(super) fn text(self, schema: &Schema) -> Option<Vec<u8>> {
+        let rule = self
+            .description()
+            .and_then(|description| schema.attribute_type(description.attribute_type).equality);
+        match (self, rule) {
+            (Self::Plain(_, plain), Some(rule)) if rule.reads_values_as_they_are() => Some(plain.to_vec()),
+            (_, Some(rule)) => Some(rule.written(schema, self.normalized(schema)?)),
+            (_, None) => self.normalized(schema),
         }
     }
 }

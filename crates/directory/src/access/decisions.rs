@@ -9,6 +9,7 @@ use std::{
 
 use ironbark_config::access::Privileges;
 use ironbark_model::Dn;
+use ironbark_store::{EntryId, Location, StoreError, View};
 use rustc_hash::FxHashMap;
 
 use super::{RequestKind, Subject, Target, rules::Rules};
@@ -25,6 +26,12 @@ pub(crate) struct Standing {
     types: usize,
     /// Sum of the databases' commit versions, where groups or sets are looked up.
     data: u64,
+    /// The subject's own entry in the database, and the [`View::version`] under which it was found; 0 for none.
+    own: Cell<(u64, Option<EntryId>)>,
+    /// Memory for the name of an entry.
+    spare_name: RefCell<Dn>,
+    /// An entry below which the subject may search, and the version under which that was decided; 0 for none.
+    base: Cell<(u64, EntryId)>,
 }
 
 /// Entries of which the same is true.
@@ -32,6 +39,8 @@ pub(crate) struct Standing {
 pub(crate) struct Kind {
     /// By attribute type; behind them `entry` and `children`.
     places: Box<[Cell<u16>]>,
+    /// Whether attributes are shown in answers, by their numbers in the database: 0 nothing is known, 1 no, 2 yes.
+    shown: [Cell<u8>; NUMBERS],
 }
 
 /// Nothing is known.
@@ -48,7 +57,39 @@ impl Standing {
             kinds: RefCell::default(),
             types,
             data,
+            own: Cell::default(),
+            spare_name: RefCell::default(),
+            base: Cell::default(),
         }
+    }
+
+    /// The entry that has a name, the subject's, in the database.
+    pub(super) fn own_entry(&self, view: View<'_>, name: &Dn) -> Result<Option<EntryId>, StoreError> {
+        let version = view.version();
+        let (known, id) = self.own.get();
+        if known == version {
+            return Ok(id);
+        }
+        let id = match view.locate(name)? {
+            Location::Entry(id) => Some(id),
+            Location::Missing { .. } => None,
+        };
+        self.own.set((version, id));
+        Ok(id)
+    }
+
+    pub(super) fn spare_name(&self) -> &RefCell<Dn> {
+        &self.spare_name
+    }
+
+    /// Whether it is known that the subject may search below an entry.
+    pub(crate) fn may_search_below(&self, view: View<'_>, base: EntryId) -> bool {
+        self.base.get() == (view.version(), base)
+    }
+
+    /// The subject may search below an entry.
+    pub(crate) fn remember_base(&self, view: View<'_>, base: EntryId) {
+        self.base.set((view.version(), base));
     }
 
     /// What is known of entries with these answers.
@@ -61,6 +102,7 @@ impl Standing {
             let places = std::iter::repeat_with(|| Cell::new(UNKNOWN)).take(self.types + 2);
             Rc::new(Kind {
                 places: places.collect(),
+                shown: [const { Cell::new(0) }; NUMBERS],
             })
         };
         Rc::clone(kinds.entry(answers).or_insert_with(new))
@@ -79,6 +121,21 @@ impl Kind {
                 .is_empty()
                 .then_some(description.attribute_type.0 as usize)
                 .filter(|number| *number < types),
+        }
+    }
+
+    /// Whether an attribute is shown, by its number in the database.
+    #[inline]
+    pub(super) fn shows(&self, number: u16) -> Option<bool> {
+        match self.shown.get(usize::from(number)).map(Cell::get) {
+            None | Some(0) => None,
+            Some(held) => Some(held == 2),
+        }
+    }
+
+    pub(super) fn remember_shown(&self, number: u16, is_shown: bool) {
+        if let Some(cell) = self.shown.get(usize::from(number)) {
+            cell.set(1 + u8::from(is_shown));
         }
     }
 
@@ -234,5 +291,7 @@ fn data_version(configuration: &Configuration) -> u64 {
 
 /// Subjects of which each thread remembers decisions; then it starts over.
 const MAX_STANDINGS: usize = 256;
-/// Kinds of entries of one subject; each takes two octets for each attribute type of the schema.
+/// Kinds of entries of one subject; each takes two octets for each attribute type of the schema, and [`NUMBERS`].
 const MAX_KINDS: usize = 64;
+/// Attributes of a database that are known by their numbers, which are given in the order of their first use.
+const NUMBERS: usize = 512;

@@ -9,6 +9,8 @@ mod appraise;
 mod check;
 mod decisions;
 mod lookup;
+mod name;
+mod operations;
 mod rules;
 mod searchable;
 mod set;
@@ -18,7 +20,7 @@ mod who;
 use std::rc::Rc;
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, ResultCode};
+use ironbark_model::{AttributeDescription, CompiledFilter, Entry, ResultCode};
 use ironbark_store::{EntryId, Record, View};
 
 pub use self::{
@@ -29,6 +31,8 @@ pub(crate) use self::{
     check::Check,
     decisions::{Standing, Standings},
     lookup::Lookup,
+    name::EntryPlace,
+    operations::OperationRules,
     rules::Rules,
     subject::RequestKind,
 };
@@ -98,6 +102,19 @@ impl<'a> VisibleEntry<'a> {
         self.check
             .map_or(Some(true), |check| check.permits_all(attribute, Privileges::READ))
     }
+
+    /// What [`VisibleEntry::remember_shown`] was told of entries like this.
+    #[inline]
+    pub(crate) fn shows(&self, number: u16) -> Option<bool> {
+        self.check?.kind()?.shows(number)
+    }
+
+    /// The attribute with this number in the database is shown whole, or not at all, in entries like this.
+    pub(crate) fn remember_shown(&self, number: u16, is_shown: bool) {
+        if let Some(kind) = self.check.and_then(Check::kind) {
+            kind.remember_shown(number, is_shown);
+        }
+    }
 }
 
 /// Who looks at an entry: the rules for it, or `None` if it may read everything there.
@@ -111,16 +128,16 @@ pub(crate) fn check<'a>(
     (!subject.is_root && !rules.is_empty()).then(|| Check::new(configuration, rules, subject, source))
 }
 
-/// The same for a subject whose standing is known, and an entry whose name is.
+/// The same for a subject whose standing is known, and a stored entry whose place is.
 pub(crate) fn check_remembered<'a>(
     configuration: &'a Configuration,
     context: &'a Context,
     subject: Subject<'a>,
-    (source, name): (Source<'a>, &'a Dn),
-    standing: Option<&Rc<Standing>>,
+    (source, place): (Source<'a>, EntryPlace<'a>),
+    standing: Option<&'a Rc<Standing>>,
 ) -> Option<Check<'a>> {
     let standing = standing?;
-    check(configuration, context, subject, source).map(|check| check.named(name).remembered(standing))
+    check(configuration, context, subject, source).map(|check| check.placed(place).remembered(standing))
 }
 
 /// An entry, if its `entry` pseudo-attribute may be read.

@@ -19,8 +19,8 @@ impl Check<'_> {
     /// Whether a condition holds.
     pub(super) fn is(&self, condition: &Condition, matched: &Matched, value: Value<'_>) -> bool {
         let schema = &*self.configuration.schema;
-        // Of a value a template needs the normal form, whether or not the rule is about values.
-        let text = || value.normalized(schema);
+        // A template needs the value whether or not the rule is about values.
+        let text = || value.text(schema);
         match &condition.who {
             Who::Name { is_real, is } => {
                 let name = if *is_real {
@@ -87,7 +87,7 @@ impl Check<'_> {
             NameCondition::SelfEntry(level) => self.is_self(name, *level),
             NameCondition::Dn(wanted) => !name.is_root() && wanted.scope.holds(&wanted.dn, name),
             NameCondition::Expanded(scope, template) => {
-                let wanted = self.expanded(template, matched, value.normalized(schema).as_deref());
+                let wanted = self.expanded(template, matched, value.text(schema).as_deref());
                 let wanted = wanted.and_then(|text| Dn::parse(schema, &text).ok());
                 wanted.is_some_and(|dn| scope.holds(&dn, name))
             }
@@ -108,6 +108,12 @@ impl Check<'_> {
     fn is_self(&self, name: &Dn, level: i32) -> bool {
         if name.is_root() {
             return false;
+        }
+        if level == 0
+            && std::ptr::eq(name, self.subject.dn)
+            && let Some(is_own) = self.is_own()
+        {
+            return is_own;
         }
         let levels = usize::try_from(level.unsigned_abs()).unwrap_or(usize::MAX);
         let (lower, upper) = if level < 0 {
@@ -198,14 +204,14 @@ pub(super) fn holds_names(schema: &Schema, attribute: &AttributeDescription) -> 
     [syntax::oid::DN, syntax::oid::NAME_AND_OPTIONAL_UID].contains(&held.syntax.oid)
 }
 
-/// The values of an attribute in their normal forms.
+/// The values of an attribute as patterns and sets see them.
 pub(super) fn normal_values(schema: &Schema, held: &Held<'_>) -> Vec<Vec<u8>> {
     let mut values = Vec::new();
     match held {
         Held::Stored(held) => {
             // What cannot be read is not there.
             let _ = held.for_each(&mut |value| {
-                values.extend(Value::Plain(held.description(), value).normalized(schema));
+                values.extend(Value::Plain(held.description(), value).text(schema));
                 ControlFlow::Continue(())
             });
         }
@@ -213,7 +219,7 @@ pub(super) fn normal_values(schema: &Schema, held: &Held<'_>) -> Vec<Vec<u8>> {
             let normal = held
                 .values
                 .iter()
-                .filter_map(|value| Value::Plain(&held.description, value).normalized(schema));
+                .filter_map(|value| Value::Plain(&held.description, value).text(schema));
             values.extend(normal);
         }
     }

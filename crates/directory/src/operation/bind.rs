@@ -30,7 +30,7 @@ pub(crate) fn start(
     scratch: &mut Scratch,
     session: &mut Session,
     configuration: &Arc<Configuration>,
-    origin: &Origin,
+    origin: &mut Origin,
     request: &BindRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Started, OperationError> {
@@ -146,7 +146,12 @@ fn checked_version(configuration: &Configuration, version: i32) -> Result<u8, Op
 }
 
 /// Anonymous and unauthenticated binds (RFC 4513 §5.1.1-2), as `allow` and `disallow` have it.
-fn anonymous(configuration: &Configuration, origin: &Origin, dn: &Dn, password: &[u8]) -> Result<(), OperationError> {
+fn anonymous(
+    configuration: &Configuration,
+    origin: &mut Origin,
+    dn: &Dn,
+    password: &[u8],
+) -> Result<(), OperationError> {
     let settings = &configuration.settings;
     if dn.depth() > 0 && !settings.allow.contains(Allow::BIND_ANON_DN) {
         return Err(OperationError::new(
@@ -164,14 +169,14 @@ fn anonymous(configuration: &Configuration, origin: &Origin, dn: &Dn, password: 
         ));
     }
     // As in slapd: nothing is sent that needs protection, and what follows is asked for it.
-    configuration.frontend.check_bind(false, origin)
+    configuration.frontend.check_bind(configuration, false, origin)
 }
 
 /// Checks a name and password. Every failure looks the same to the client: `invalidCredentials`.
 fn check_name(
     scratch: &mut Scratch,
     configuration: &Configuration,
-    origin: &Origin,
+    origin: &mut Origin,
     dn: &Dn,
     password: &[u8],
 ) -> Result<Verdict, OperationError> {
@@ -182,7 +187,7 @@ fn check_name(
         ));
     }
     if let Some(context) = configuration.context_of(dn) {
-        context.check_bind(true, origin)?;
+        context.check_bind(configuration, true, origin)?;
         if context.settings.null.bind {
             return Ok(Verdict::Accepted(Identity {
                 dn: dn.clone(),

@@ -25,9 +25,9 @@ use crate::{
 pub(crate) fn compare(
     scratch: &mut Scratch,
     configuration: &Configuration,
-    origin: &Origin,
+    origin: &mut Origin,
     request: &CompareRequest<'_>,
-    controls: &RequestControls<'_>,
+    controls: &mut RequestControls<'_>,
 ) -> OperationError {
     match outcome(scratch, configuration, origin, request, controls) {
         Ok(true) => OperationError::code(ResultCode::COMPARE_TRUE),
@@ -50,9 +50,9 @@ struct Comparison<'a> {
 fn outcome(
     scratch: &mut Scratch,
     configuration: &Configuration,
-    origin: &Origin,
+    origin: &mut Origin,
     request: &CompareRequest<'_>,
-    controls: &RequestControls<'_>,
+    controls: &mut RequestControls<'_>,
 ) -> Result<bool, OperationError> {
     let schema = &*configuration.schema;
     let dn = Dn::parse(schema, request.entry)
@@ -61,6 +61,15 @@ fn outcome(
         .attribute_description(request.attribute)
         .map_err(|_| OperationError::code(ResultCode::UNDEFINED_ATTRIBUTE_TYPE))?;
     let assertion = normalized_assertion(schema, &description, request.value)?;
+    let entry = frontend_entry(configuration, origin, &dn);
+    let context = match entry {
+        Some(_) => &configuration.frontend,
+        None => configuration
+            .context_of(&dn)
+            .ok_or_else(|| referral::default_referral(configuration, &dn, None))?,
+    };
+    context.check_restrictions(configuration, Operations::COMPARE, origin)?;
+    controls.remove(origin.dropped_controls);
     let comparison = Comparison {
         configuration,
         origin,
@@ -69,13 +78,9 @@ fn outcome(
         assertion,
         value: request.value,
     };
-    if let Some(entry) = frontend_entry(configuration, origin, &comparison.dn) {
-        return comparison.with(&configuration.frontend, entry);
+    if let Some(entry) = entry {
+        return comparison.with(context, entry);
     }
-    let context = configuration
-        .context_of(&comparison.dn)
-        .ok_or_else(|| referral::default_referral(configuration, &comparison.dn, None))?;
-    context.check_restrictions(Operations::COMPARE, origin)?;
     match &context.backend {
         Backend::Frontend => Err(OperationError::code(ResultCode::NO_SUCH_OBJECT)),
         Backend::Virtual { tree, .. } => {

@@ -23,26 +23,26 @@ pub(crate) fn start(
     directory: &Arc<Directory>,
     session: &mut Session,
     configuration: &Arc<Configuration>,
-    origin: &Origin,
+    origin: &mut Origin,
     request: &ExtendedRequest<'_>,
-    controls: &RequestControls<'_>,
+    controls: &mut RequestControls<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Started, OperationError> {
     let unsupported = || OperationError::new(ResultCode::PROTOCOL_ERROR, "unsupported extended operation");
     let row = lookup(request.name).ok_or_else(unsupported)?;
-    let is_permitted = || configuration.frontend.check_extended(row, origin);
     match row.operation {
         // As in slapd, it is a matter of the database that the identity belongs to.
         ExtendedOperation::WhoAmI => {
             let holder = configuration.context_of(&origin.identity.dn);
             let holder = holder.filter(|_| !origin.identity.is_anonymous());
-            holder.unwrap_or(&configuration.frontend).check_extended(row, origin)?;
+            let holder = holder.unwrap_or(&configuration.frontend);
+            holder.check_extended(configuration, row, origin)?;
             who_am_i(directory, origin, request, out)
         }
         // As in slapd, nothing keeps a client from giving up what it has begun.
         ExtendedOperation::Cancel => cancel(directory, session, origin, request, out),
         ExtendedOperation::StartTls => {
-            is_permitted()?;
+            configuration.frontend.check_extended(configuration, row, origin)?;
             start_tls(directory, session, configuration, origin, request, out)
         }
         ExtendedOperation::PasswordModify => {

@@ -116,6 +116,7 @@ impl Execution<'_> {
                 .iter()
                 .all(|modification| super::modify::is_granted(&check, modification));
         require(attributes_granted, "no write access to attribute")?;
+        drop(check);
         let asked = Asked::Add(entry.clone());
         let executed = self.change(ChangeKind::Add, &VirtualChange::Add(entry), asked)?;
         Ok((Success::default(), executed))

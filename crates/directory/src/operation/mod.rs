@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use ironbark_config::access::Privileges;
-use ironbark_ldap_proto::controls::{ControlKind, RequestControls};
+use ironbark_ldap_proto::controls::{ControlKind, ControlSet, RequestControls};
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, WriteTransaction};
 
@@ -61,6 +61,10 @@ pub struct Origin {
     pub request: RequestKind,
     /// What the TLS handshake has told.
     pub(crate) channel: Option<Arc<TlsChannel>>,
+    /// Which of its controls are critical.
+    pub(crate) critical_controls: ControlSet,
+    /// Controls that came along and are to be ignored (`restrictop`); they are not in `request`.
+    pub(crate) dropped_controls: ControlSet,
     /// Protocol version of the connection's last bind request; `None` before any.
     pub bound_version: Option<u8>,
     /// Given up by Abandon, Cancel or the end of the connection.
@@ -75,6 +79,12 @@ impl Origin {
     /// Whether a control came with the request.
     pub fn has_control(&self, kind: ControlKind) -> bool {
         self.request.controls.contains(kind)
+    }
+
+    /// From here on these controls did not come along.
+    pub(crate) fn drop_controls(&mut self, dropped: ControlSet) {
+        self.dropped_controls = dropped;
+        self.request.controls = self.request.controls.minus(dropped);
     }
 
     /// Whether the connection may do no more than change its password.

@@ -71,11 +71,15 @@ impl SetPassword {
 ///
 /// # Errors
 /// As of [`Context::check_extended`].
-pub(crate) fn check_restrictions(context: &Context, origin: &Origin) -> Result<(), OperationError> {
+pub(crate) fn check_restrictions(
+    configuration: &Configuration,
+    context: &Context,
+    origin: &mut Origin,
+) -> Result<(), OperationError> {
     let row = REGISTRY
         .iter()
         .find(|row| row.operation == ExtendedOperation::PasswordModify);
-    row.map_or(Ok(()), |row| context.check_extended(row, origin))
+    row.map_or(Ok(()), |row| context.check_extended(configuration, row, origin))
 }
 
 /// Length of a password that the server makes, as slapd has it.
@@ -87,9 +91,9 @@ const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 pub(crate) fn start(
     directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
-    origin: &Origin,
+    origin: &mut Origin,
     (row, value): (&Descriptor, Option<&[u8]>),
-    controls: &RequestControls<'_>,
+    controls: &mut RequestControls<'_>,
 ) -> Result<Started, OperationError> {
     if origin.identity.is_anonymous() {
         return Err(OperationError::new(
@@ -101,7 +105,8 @@ pub(crate) fn start(
         PasswordModifyRequest::decode(value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
     let dn = target(configuration, origin, request.user_identity)?;
     let context = context_of(configuration, &dn, request.old_password.is_some())?;
-    context.check_extended(row, origin)?;
+    context.check_extended(configuration, row, origin)?;
+    controls.remove(origin.dropped_controls);
     refuse_referral(configuration, &context, &dn, controls)?;
     let stored = if request.old_password.is_some() {
         old_values(configuration, &context, origin, &dn)?

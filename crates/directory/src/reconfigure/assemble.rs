@@ -8,7 +8,7 @@ use ironbark_model::Dn;
 
 use crate::{
     Configuration, Context, OpenError,
-    access::Rules,
+    access::{OperationRules, Rules},
     context::Backend,
     dse::{self, RootDseAddition},
     overlay::Pipeline,
@@ -79,6 +79,7 @@ pub(super) fn configuration(
         contexts,
         frontend: Arc::new(frontend),
         rules: Vec::new(),
+        operation_rules: Vec::new(),
         password_schemes,
         root_dse: Arc::default(),
         root_dses: Vec::new(),
@@ -86,6 +87,7 @@ pub(super) fn configuration(
         schema,
     };
     configuration.rules = rules(&configuration)?;
+    configuration.operation_rules = operation_rules(&configuration)?;
     configuration.subschema = Arc::new([dse::subschema(&configuration, schema_dn)]);
     let root = dse::root(&configuration, root_dse)?;
     configuration.root_dses = dse::for_all(&configuration, &root);
@@ -96,24 +98,39 @@ pub(super) fn configuration(
 /// The access rules of all naming contexts, those of the frontend behind each one's own.
 fn rules(configuration: &Configuration) -> Result<Vec<Arc<Rules>>, OpenError> {
     let frontend = &configuration.frontend;
-    let schema = &configuration.schema;
-    let mut rules = Vec::new();
-    for context in std::iter::once(frontend).chain(&configuration.contexts) {
-        let place = usize::try_from(context.number + 1).unwrap_or_default();
+    by_place(configuration, |context| {
         let own = if Arc::ptr_eq(context, frontend) {
             &[][..]
         } else {
             &context.settings.access
         };
         let all = own.iter().chain(&frontend.settings.access);
-        let compiled = Rules::compile(schema, all).map_err(OpenError::Configuration)?;
-        if rules.len() <= place {
-            // Numbers of disabled databases have none.
-            rules.resize_with(place + 1, Arc::<Rules>::default);
+        Rules::compile(&configuration.schema, all)
+    })
+}
+
+/// The `restrictop` rules of all naming contexts: each one's own, or those of the frontend.
+fn operation_rules(configuration: &Configuration) -> Result<Vec<Arc<OperationRules>>, OpenError> {
+    by_place(configuration, |context| {
+        let own = Some(&context.settings.operation_rules).filter(|own| !own.is_empty());
+        OperationRules::compile(own.unwrap_or(&configuration.frontend.settings.operation_rules))
+    })
+}
+
+/// What is made of the frontend and of each naming context, by [`Context::number`] plus one. Numbers of disabled databases have none.
+fn by_place<T: Default>(
+    configuration: &Configuration,
+    make: impl Fn(&Arc<Context>) -> Result<Arc<T>, String>,
+) -> Result<Vec<Arc<T>>, OpenError> {
+    let mut all = Vec::new();
+    for context in std::iter::once(&configuration.frontend).chain(&configuration.contexts) {
+        let place = usize::try_from(context.number + 1).unwrap_or_default();
+        if all.len() <= place {
+            all.resize_with(place + 1, Arc::<T>::default);
         }
-        if let Some(slot) = rules.get_mut(place) {
-            *slot = compiled;
+        if let Some(slot) = all.get_mut(place) {
+            *slot = make(context).map_err(OpenError::Configuration)?;
         }
     }
-    Ok(rules)
+    Ok(all)
 }

@@ -27,7 +27,7 @@ pub(crate) fn start(
     scratch: &Scratch,
     session: &mut Session,
     configuration: &Arc<Configuration>,
-    origin: &Origin,
+    origin: &mut Origin,
     under_way: Option<Box<Negotiation>>,
     (name, message): (&[u8], Option<&[u8]>),
     out: &mut Vec<u8>,
@@ -38,7 +38,7 @@ pub(crate) fn start(
             "no SASL mechanism provided",
         ));
     }
-    configuration.frontend.check_bind(false, origin)?;
+    configuration.frontend.check_bind(configuration, false, origin)?;
     let situation = Situation::of(configuration, origin);
     let mechanism = Mechanism::find(name).ok_or_else(failure::no_mechanism)?;
     mechanism.check(configuration, situation)?;

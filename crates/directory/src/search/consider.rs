@@ -168,14 +168,14 @@ impl SearchRun {
         let source = Source::Record(record, view);
         let parts = scratch.parts(context);
         let asker = standing.as_ref().map(|standing| (standing, Asker::of(self)));
+        if asker.is_none() && record.evaluate(&self.filter, parts.work) != Truth::True {
+            return Ok(None);
+        }
+        parts.names.write_dn(view, record, parts.dn)?;
         let check = match &asker {
-            None if record.evaluate(&self.filter, parts.work) != Truth::True => return Ok(None),
             None => None,
             Some((standing, asker)) => {
-                parts
-                    .names
-                    .make_dn(view, &asker.configuration.schema, record, parts.name)?;
-                let entry = (source, &*parts.name);
+                let entry = (source, parts.names.place(view, record)?);
                 access::check_remembered(
                     &asker.configuration,
                     context,
@@ -188,7 +188,6 @@ impl SearchRun {
         if check.is_some() && !self.matches(check.as_ref(), record, parts.work) {
             return Ok(None);
         }
-        parts.names.write_dn(view, record, parts.dn)?;
         let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
             return Ok(None);
         };

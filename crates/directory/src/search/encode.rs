@@ -184,17 +184,29 @@ impl Body<'_> {
             record.append_attributes(writer.attributes(), self.answers, selection.kinds(), lists)?;
             return Ok(());
         }
-        let has_others = Cell::new(false);
-        let shows = |description: &AttributeDescription| {
+        let tells_values_apart = Cell::new(false);
+        let known = |number| entry.shows(number);
+        let shows = |number, description: &AttributeDescription| {
             let may = entry.may_read_all(description);
-            has_others.set(has_others.get() || may.is_none());
+            match may {
+                Some(is_shown) => entry.remember_shown(number, is_shown),
+                None => tells_values_apart.set(true),
+            }
             may == Some(true)
         };
-        record.append_some_attributes(writer.attributes(), self.answers, selection.kinds(), lists, shows)?;
-        if has_others.get() {
+        let start = writer.attributes().len();
+        record.append_some_attributes(
+            writer.attributes(),
+            self.answers,
+            selection.kinds(),
+            lists,
+            (known, shows),
+        )?;
+        if tells_values_apart.get() {
+            // Once more, so that the attributes keep their order.
+            writer.attributes().truncate(start);
             for attribute in record.attributes() {
-                let description = attribute.description();
-                if selection.selects(schema, description) && entry.may_read_all(description).is_none() {
+                if selection.selects(schema, attribute.description()) {
                     self.record_attribute(entry, &attribute, writer)?;
                 }
             }

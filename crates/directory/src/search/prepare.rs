@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Configuration, Context, OperationError, Session,
-    access::{self, Subject, WriteCheck},
+    access::{self, Standing, Subject, WriteCheck},
     context::Backend,
     dn_cache::DnCache,
     dse,
@@ -33,10 +33,10 @@ use crate::{
 pub(crate) fn prepare(
     scratch: &mut Scratch,
     session: &mut Session,
-    configuration: &Configuration,
+    configuration: &Arc<Configuration>,
     run: &mut SearchRun,
     request: &SearchRequest<'_>,
-    controls: &RequestControls<'_>,
+    controls: &mut RequestControls<'_>,
 ) -> Result<(), OperationError> {
     let mut base = std::mem::take(&mut scratch.base);
     let prepared = prepare_below(&mut base, scratch, session, configuration, run, request, controls);
@@ -77,10 +77,10 @@ fn prepare_below(
     base: &mut LastBase,
     scratch: &mut Scratch,
     session: &mut Session,
-    configuration: &Configuration,
+    configuration: &Arc<Configuration>,
     run: &mut SearchRun,
     request: &SearchRequest<'_>,
-    controls: &RequestControls<'_>,
+    controls: &mut RequestControls<'_>,
 ) -> Result<(), OperationError> {
     let scope = match request.scope {
         WireScope::BaseObject => Scope::Base,
@@ -93,10 +93,12 @@ fn prepare_below(
     let page = page_asked_for(request, controls);
     // A further page ends under the configuration that the search began with.
     let begun = page.and_then(|page| paged::configuration_of(session, page.cookie));
-    let configuration = begun.as_deref().unwrap_or(configuration);
+    let configuration = begun.as_ref().unwrap_or(configuration);
     let context = choose(configuration, base, scope)?;
     let governing = configuration.governing(context);
-    governing.check_restrictions(Operations::SEARCH, &run.origin)?;
+    governing.check_restrictions(configuration, Operations::SEARCH, &mut run.origin)?;
+    controls.remove(run.origin.dropped_controls);
+    let page = page.filter(|_| controls.paged_results.is_some());
     let bounds = limits::of(configuration, governing, &run.origin.identity, base);
     if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
         return resume(session, run, page, bounds, request);
@@ -273,7 +275,7 @@ fn extras(
 fn add_targets(
     scratch: &mut Scratch,
     run: &mut SearchRun,
-    configuration: &Configuration,
+    configuration: &Arc<Configuration>,
     context: &Arc<Context>,
     base: &Dn,
     scope: Scope,
@@ -307,12 +309,13 @@ fn add_targets(
         }
         Backend::Stored { .. } => {
             if let Some(snapshot) = scratch.take_snapshot(context)? {
+                let standing = scratch.standing(configuration, context, &run.origin);
                 let names = scratch.parts(context).names;
                 add_stored_targets(
                     run,
                     configuration,
                     context,
-                    (snapshot.view(), names),
+                    (snapshot.view(), names, standing.as_deref()),
                     base,
                     scope,
                     deref_base,
@@ -358,7 +361,7 @@ fn add_stored_targets(
     run: &mut SearchRun,
     configuration: &Configuration,
     context: &Arc<Context>,
-    (view, names): (View<'_>, &mut DnCache),
+    (view, names, standing): (View<'_>, &mut DnCache, Option<&Standing>),
     base: &Dn,
     scope: Scope,
     deref_base: bool,
@@ -388,7 +391,10 @@ fn add_stored_targets(
             return Err(access::undisclosed(context, configuration, subject, base, error));
         }
     };
-    check_base_access(run, configuration, context, view, id)?;
+    if let Some(standing) = standing.filter(|standing| !standing.may_search_below(view, id)) {
+        check_base_access(run, configuration, context, view, id)?;
+        standing.remember_base(view, id);
+    }
     if is_referral
         && !run.options.manage_dsa_it
         && let Some(record) = view.record(id)?
@@ -419,9 +425,6 @@ fn check_base_access(
     id: EntryId,
 ) -> Result<(), OperationError> {
     let subject = Subject::of(&run.origin, context);
-    if access::reads_everything(context, configuration, subject) {
-        return Ok(());
-    }
     let Some(record) = view.record(id)? else {
         return Ok(());
     };

@@ -301,13 +301,8 @@ fn emit_entry(
     let parts = scratch.parts(context);
     parts.names.write_dn(view, &record, parts.dn)?;
     let source = Source::Record(&record, view);
-    if standing.is_some() {
-        parts
-            .names
-            .make_dn(view, &run.configuration.schema, &record, parts.name)?;
-    }
-    let named = (source, &*parts.name);
-    let check = access::check_remembered(&run.configuration, context, subject, named, standing.as_ref());
+    let placed = (source, parts.names.place(view, &record)?);
+    let check = access::check_remembered(&run.configuration, context, subject, placed, standing.as_ref());
     let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
         return Ok(false);
     };

@@ -253,17 +253,18 @@ fn execute(
     let clean = |error| Refusal { error, dirty: false };
     begin(job).map_err(clean)?;
     // One that was read before the configuration changed, and queued after, is executed under the new one.
-    let read_again;
-    let request = if Arc::ptr_eq(configuration, &job.configuration) {
-        &job.request
+    let (read_again, mut origin_again);
+    let (request, origin) = if Arc::ptr_eq(configuration, &job.configuration) {
+        (&job.request, &job.origin)
     } else {
+        origin_again = job.origin.clone();
         let read = job
             .request
-            .under((&job.configuration, configuration), context, &job.origin);
+            .under((&job.configuration, configuration), context, &mut origin_again);
         read_again = read.map_err(clean)?;
-        read_again.as_ref().unwrap_or(&job.request)
+        (read_again.as_ref().unwrap_or(&job.request), &origin_again)
     };
     request
-        .execute(directory, configuration, context, &job.origin, transaction)
+        .execute(directory, configuration, context, origin, transaction)
         .map_err(|(error, dirty)| Refusal { error, dirty })
 }

@@ -49,11 +49,12 @@ fn serve(directory: &Arc<Directory>, queued: Queued) {
     };
     let Served { configuration, context } = &served;
     let executed = begin(job).and_then(|()| {
+        let mut origin = job.origin.clone();
         let read_again = job
             .request
-            .under((&job.configuration, configuration), context, &job.origin)?;
+            .under((&job.configuration, configuration), context, &mut origin)?;
         let request = read_again.as_ref().unwrap_or(&job.request);
-        request.execute_in_memory(directory, &served, &job.origin)
+        request.execute_in_memory(directory, &served, &origin)
     });
     let outcome = match executed {
         Ok((success, executed)) => Outcome::Done(success, executed),

@@ -77,6 +77,12 @@ impl ControlSet {
         Self(self.0 & !(1 << kind as u32))
     }
 
+    /// This set without those of another.
+    #[must_use]
+    pub const fn minus(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Whether a control is in the set.
     pub const fn contains(self, kind: ControlKind) -> bool {
         self.0 & 1 << kind as u32 != 0

@@ -6,7 +6,8 @@ use super::{
     AccountUsabilityRequest, AssertionControl, Control, ControlKind, ControlSet, Criticality, DereferenceRequest,
     Descriptor, DomainScope, DontUseCopy, LazyCommit, ManageDsaIt, MatchedValues, NoOp, PagedResults,
     PasswordPolicyRequest, PermissiveModify, PostRead, PreRead, ProxiedAuthorization, RelaxRules, RequestControl,
-    SearchOptions, SessionTracking, SortKeys, Subentries, TreeDelete, registry,
+    SearchOptions, SessionTracking, SortKeys, Subentries, TreeDelete,
+    registry::{self, REGISTRY},
 };
 use crate::{DecodeLimits, Fault, RawControl, RawControls, Request};
 
@@ -118,32 +119,82 @@ impl<'a> RequestControls<'a> {
 
     /// Which controls came along.
     pub fn present(&self) -> ControlSet {
+        self.those(|_| true)
+    }
+
+    /// Which of them are critical.
+    pub fn critical(&self) -> ControlSet {
+        self.those(|is_critical| is_critical)
+    }
+
+    /// Those of which, by their criticality, something holds.
+    fn those(&self, holds: impl Fn(bool) -> bool) -> ControlSet {
         use ControlKind as Kind;
+        fn criticality<T>(control: Option<&Control<T>>) -> Option<bool> {
+            control.map(|control| control.critical)
+        }
         let all = [
-            (self.assertion.is_some(), Kind::Assertion),
-            (self.pre_read.is_some(), Kind::PreRead),
-            (self.post_read.is_some(), Kind::PostRead),
-            (self.matched_values.is_some(), Kind::MatchedValues),
-            (self.paged_results.is_some(), Kind::PagedResults),
-            (self.server_side_sort.is_some(), Kind::ServerSideSort),
-            (self.domain_scope.is_some(), Kind::DomainScope),
-            (self.dont_use_copy.is_some(), Kind::DontUseCopy),
-            (self.permissive_modify.is_some(), Kind::PermissiveModify),
-            (self.tree_delete.is_some(), Kind::TreeDelete),
-            (self.search_options.is_some(), Kind::SearchOptions),
-            (self.subentries.is_some(), Kind::Subentries),
-            (self.no_op.is_some(), Kind::NoOp),
-            (self.relax_rules.is_some(), Kind::RelaxRules),
-            (self.manage_dsa_it.is_some(), Kind::ManageDsaIt),
-            (self.proxied_authorization.is_some(), Kind::ProxiedAuthorization),
-            (self.session_tracking.is_some(), Kind::SessionTracking),
-            (self.lazy_commit.is_some(), Kind::LazyCommit),
-            (self.dereference.is_some(), Kind::Dereference),
-            (self.password_policy.is_some(), Kind::PasswordPolicy),
-            (self.account_usability.is_some(), Kind::AccountUsability),
+            (criticality(self.assertion.as_ref()), Kind::Assertion),
+            (criticality(self.pre_read.as_ref()), Kind::PreRead),
+            (criticality(self.post_read.as_ref()), Kind::PostRead),
+            (criticality(self.matched_values.as_ref()), Kind::MatchedValues),
+            (criticality(self.paged_results.as_ref()), Kind::PagedResults),
+            (criticality(self.server_side_sort.as_ref()), Kind::ServerSideSort),
+            (criticality(self.domain_scope.as_ref()), Kind::DomainScope),
+            (criticality(self.dont_use_copy.as_ref()), Kind::DontUseCopy),
+            (criticality(self.permissive_modify.as_ref()), Kind::PermissiveModify),
+            (criticality(self.tree_delete.as_ref()), Kind::TreeDelete),
+            (criticality(self.search_options.as_ref()), Kind::SearchOptions),
+            (criticality(self.subentries.as_ref()), Kind::Subentries),
+            (criticality(self.no_op.as_ref()), Kind::NoOp),
+            (criticality(self.relax_rules.as_ref()), Kind::RelaxRules),
+            (criticality(self.manage_dsa_it.as_ref()), Kind::ManageDsaIt),
+            (
+                criticality(self.proxied_authorization.as_ref()),
+                Kind::ProxiedAuthorization,
+            ),
+            (criticality(self.session_tracking.as_ref()), Kind::SessionTracking),
+            (criticality(self.lazy_commit.as_ref()), Kind::LazyCommit),
+            (criticality(self.dereference.as_ref()), Kind::Dereference),
+            (criticality(self.password_policy.as_ref()), Kind::PasswordPolicy),
+            (criticality(self.account_usability.as_ref()), Kind::AccountUsability),
         ];
-        let present = all.into_iter().filter(|(is_present, _)| *is_present);
-        present.fold(ControlSet::NONE, |set, (_, kind)| set.with(kind))
+        let those = all
+            .into_iter()
+            .filter(|(criticality, _)| criticality.is_some_and(&holds));
+        those.fold(ControlSet::NONE, |set, (_, kind)| set.with(kind))
+    }
+
+    /// As if these had not come along.
+    pub fn remove(&mut self, removed: ControlSet) {
+        if removed == ControlSet::NONE {
+            return;
+        }
+        for row in REGISTRY.iter().filter(|row| removed.contains(row.kind)) {
+            match row.kind {
+                ControlKind::Assertion => self.assertion = None,
+                ControlKind::PreRead => self.pre_read = None,
+                ControlKind::PostRead => self.post_read = None,
+                ControlKind::MatchedValues => self.matched_values = None,
+                ControlKind::PagedResults => self.paged_results = None,
+                ControlKind::ServerSideSort => self.server_side_sort = None,
+                ControlKind::DomainScope => self.domain_scope = None,
+                ControlKind::DontUseCopy => self.dont_use_copy = None,
+                ControlKind::PermissiveModify => self.permissive_modify = None,
+                ControlKind::TreeDelete => self.tree_delete = None,
+                ControlKind::SearchOptions => self.search_options = None,
+                ControlKind::Subentries => self.subentries = None,
+                ControlKind::NoOp => self.no_op = None,
+                ControlKind::RelaxRules => self.relax_rules = None,
+                ControlKind::ManageDsaIt => self.manage_dsa_it = None,
+                ControlKind::ProxiedAuthorization => self.proxied_authorization = None,
+                ControlKind::SessionTracking => self.session_tracking = None,
+                ControlKind::LazyCommit => self.lazy_commit = None,
+                ControlKind::Dereference => self.dereference = None,
+                ControlKind::PasswordPolicy => self.password_policy = None,
+                ControlKind::AccountUsability => self.account_usability = None,
+            }
+        }
     }
 
     fn put(&mut self, kind: ControlKind, control: RawControl<'a>, limits: &DecodeLimits) -> Result<(), Fault> {

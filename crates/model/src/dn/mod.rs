@@ -143,7 +143,7 @@ impl Dn {
     #[must_use]
     pub fn ancestor(&self, depth: usize) -> Dn {
         let mut ancestor = Dn::default();
-        ancestor.push_levels(self, self.depth().saturating_sub(depth));
+        ancestor.push_levels(self, self.depth().saturating_sub(depth)..self.depth());
         ancestor
     }
     /// Pretty and normal form of the ancestor that keeps the `depth` topmost RDNs, without a copy.
@@ -169,8 +169,8 @@ impl Dn {
     #[must_use]
     pub fn child(&self, rdn: &Dn) -> Dn {
         let mut child = Dn::default();
-        child.push_levels(rdn, 0);
-        child.push_levels(self, 0);
+        child.push_levels(rdn, 0..rdn.depth());
+        child.push_levels(self, 0..self.depth());
         child
     }
     /// The same leaf RDN below another superior; `None` for the root.
@@ -183,7 +183,7 @@ impl Dn {
             return None;
         }
         let mut leaf = Dn::default();
-        leaf.push_rdn(self, 0);
+        leaf.push_levels(self, 0..1);
         Some(leaf)
     }
     /// This name moved from below `old` to below `new`; `None` when it is not within `old`.
@@ -193,10 +193,8 @@ impl Dn {
         }
         let kept = self.depth() - old.depth();
         let mut moved = Dn::default();
-        for level in 0..kept {
-            moved.push_rdn(self, level);
-        }
-        moved.push_levels(new, 0);
+        moved.push_levels(self, 0..kept);
+        moved.push_levels(new, 0..new.depth());
         Some(moved)
     }
     /// The attribute value assertions of the leaf RDN, values unescaped, in the order printed.
@@ -232,24 +230,26 @@ impl Dn {
 
     /// Makes `superior` the superior of this name, whose topmost RDN it goes above; the name keeps its memory.
     pub fn put_below(&mut self, superior: &Dn) {
-        self.push_levels(superior, 0);
+        self.push_levels(superior, 0..superior.depth());
     }
 
-    /// Appends the RDNs of `other` from `level` upwards.
-    fn push_levels(&mut self, other: &Dn, level: usize) {
-        for level in level..other.depth() {
-            self.push_rdn(other, level);
-        }
-    }
-    /// Appends one RDN of `other`. Both forms of a name are far below 4 GiB: its text was at most `MAX_LENGTH` per RDN.
-    fn push_rdn(&mut self, other: &Dn, level: usize) {
-        let Some((pretty, normalized)) = other.rdn(level) else {
+    /// Appends RDNs of `other`. Both forms of a name are far below 4 GiB: its text was at most `MAX_LENGTH` per RDN.
+    fn push_levels(&mut self, other: &Dn, levels: std::ops::Range<usize>) {
+        let levels = other.rdns.get(levels).unwrap_or_default();
+        let (Some(first), Some(last)) = (levels.first(), levels.last()) else {
             return;
         };
         let Ok(start) = self.begin_rdn() else { return };
-        self.pretty.push_str(std::str::from_utf8(pretty).unwrap_or_default());
-        self.normalized.extend_from_slice(normalized);
-        let _ = self.end_rdn(start);
+        let pretty = other.pretty.get(first.pretty.0 as usize..last.pretty.1 as usize);
+        let normalized = first.normalized.0 as usize..last.normalized.1 as usize;
+        self.pretty.push_str(pretty.unwrap_or_default());
+        self.normalized
+            .extend_from_slice(other.normalized.get(normalized).unwrap_or_default());
+        let moved = |(from, to): (u32, u32), first: u32, start: u32| (from - first + start, to - first + start);
+        self.rdns.extend(levels.iter().map(|range| RdnRange {
+            pretty: moved(range.pretty, first.pretty.0, start.0),
+            normalized: moved(range.normalized, first.normalized.0, start.1),
+        }));
     }
     /// Writes the separator and answers where the new RDN begins.
     fn begin_rdn(&mut self) -> Result<(u32, u32), InvalidDn> {

@@ -40,20 +40,29 @@ pub(super) fn normalize(_: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(
 
 /// The number of a normal form, or `None` when it does not fit.
 pub(super) fn decode(normal: &[u8]) -> Option<i128> {
+    std::str::from_utf8(&written(normal)?).ok()?.parse().ok()
+}
+
+/// A normal form as digits, with a sign if it is negative.
+pub(super) fn written(normal: &[u8]) -> Option<Vec<u8>> {
     let (first, rest) = normal.split_first()?;
     let negative = *first < ZERO;
     let plain = |byte: &u8| if negative { !byte } else { *byte };
-    let length = plain(first) - ZERO;
-    if length == LONG {
-        return None;
+    let (length, pairs) = match plain(first) - ZERO {
+        LONG => {
+            let (length, pairs) = rest.split_first_chunk::<4>()?;
+            (u32::from_be_bytes(length.map(|byte| plain(&byte))), pairs)
+        }
+        length => (u32::from(length), rest),
+    };
+    let digits = pairs.iter().map(plain).flat_map(|pair| [pair >> 4, pair & 0x0f]);
+    let mut text = if negative { b"-".to_vec() } else { Vec::new() };
+    let start = text.len();
+    text.extend(digits.take(length as usize).map(|digit| b'0' + digit));
+    if text.len() == start {
+        text.push(b'0');
     }
-    let mut number: i128 = 0;
-    for position in 0..usize::from(length) {
-        let pair = rest.get(position / 2).map(plain)?;
-        let digit = if position % 2 == 0 { pair >> 4 } else { pair & 0x0f };
-        number = number.checked_mul(10)?.checked_add(i128::from(digit))?;
-    }
-    Some(if negative { -number } else { number })
+    (text.len() - start == (length as usize).max(1)).then_some(text)
 }
 
 const ZERO: u8 = 0x80;

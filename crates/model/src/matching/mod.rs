@@ -215,6 +215,22 @@ impl MatchingRule {
         }
     }
 
+    /// Whether values are held against patterns as they are, in whatever form they are equal.
+    pub fn reads_values_as_they_are(&self) -> bool {
+        [INTEGER_MATCH, OBJECT_IDENTIFIER_MATCH, BOOLEAN_MATCH].contains(&self.oid)
+    }
+
+    /// A normal form as text: what patterns are held against, and what is filled into them.
+    pub fn written(&self, schema: &Schema, normal: Vec<u8>) -> Vec<u8> {
+        let text = match self.oid {
+            INTEGER_MATCH => integers::written(&normal),
+            GENERALIZED_TIME_MATCH => time::written(&normal),
+            OBJECT_IDENTIFIER_MATCH => object_identifiers::written(schema, &normal),
+            _ => None,
+        };
+        text.unwrap_or(normal)
+    }
+
     /// Whether the rule may be applied to values of this syntax.
     pub fn is_for(&self, syntax: &Syntax) -> bool {
         self.applies_to.contains(&syntax.oid) || self.applies_to.contains(&syntax.validated_as)
@@ -228,6 +244,11 @@ impl MatchingRule {
 
 /// LDAP_MATCHING_RULE_IN_CHAIN: the one rule that needs other entries, evaluated through `ValueSource::in_chain`.
 pub const IN_CHAIN: &str = "1.2.840.113556.1.4.1941";
+
+const OBJECT_IDENTIFIER_MATCH: &str = "2.5.13.0";
+const BOOLEAN_MATCH: &str = "2.5.13.13";
+const INTEGER_MATCH: &str = "2.5.13.14";
+const GENERALIZED_TIME_MATCH: &str = "2.5.13.27";
 
 /// The rows of all families.
 static FAMILIES: &[&[MatchingRule]] = &[

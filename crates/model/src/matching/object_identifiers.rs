@@ -53,6 +53,14 @@ fn oid_of_descriptor<'a>(schema: &'a Schema, name: &[u8]) -> Option<&'a str> {
     Some(find(name)?.oid)
 }
 
+/// The name of what a normal form stands for.
+pub(super) fn written(schema: &Schema, normal: &[u8]) -> Option<Vec<u8>> {
+    let class = schema
+        .find_object_class(normal)
+        .map(|class| class.name().as_bytes().to_vec());
+    class.or_else(|| Some(schema.find_attribute_type(normal)?.name().as_bytes().to_vec()))
+}
+
 fn subclasses(schema: &Schema, assertion: &[u8], visit: &mut dyn FnMut(&[u8])) {
     if let Some(class) = schema.find_object_class(assertion) {
         for number in schema.subclasses(class.number) {

@@ -245,6 +245,27 @@ fn an_error_leaves_the_buffer_as_it_was() {
     }
 }
 
+#[test]
+fn normal_forms_are_written_as_people_write_them() {
+    let schema = Schema::system();
+    for (name, text, written) in [
+        ("integerMatch", "-120", "-120"),
+        ("integerMatch", "0", "0"),
+        ("generalizedTimeMatch", "20260101120000+0100", "20260101110000Z"),
+        ("generalizedTimeMatch", "20260101120000,50Z", "20260101120000.5Z"),
+        ("objectIdentifierMatch", "2.5.6.1", "alias"),
+        ("caseIgnoreMatch", " A  B ", "a b"),
+    ] {
+        let rule = rule(name);
+        let normal = value(rule, text).expect("valid");
+        assert_eq!(
+            rule.written(&schema, normal).escape_ascii().to_string(),
+            written,
+            "{text}"
+        );
+    }
+}
+
 proptest! {
     #[test]
     fn integers_order_as_numbers(a in any::<i128>(), b in any::<i128>(), shift in 0_u32..127) {
@@ -256,6 +277,7 @@ proptest! {
             prop_assert!(!left.starts_with(&right) && !right.starts_with(&left));
         }
         prop_assert_eq!(super::integers::decode(&left), Some(a));
+        prop_assert_eq!(super::integers::written(&left), Some(a.to_string().into_bytes()));
     }
 
     #[test]
@@ -265,6 +287,8 @@ proptest! {
         let normal = |text: &str| value(rule, text).expect("valid");
         prop_assert_eq!(normal(&a).cmp(&normal(&b)), expected);
         prop_assert_eq!(normal(&format!("-{a}")).cmp(&normal(&format!("-{b}"))), expected.reverse());
+        prop_assert_eq!(super::integers::written(&normal(&a)), Some(a.clone().into_bytes()));
+        prop_assert_eq!(super::integers::written(&normal(&format!("-{a}"))), Some(format!("-{a}").into_bytes()));
     }
 
     #[test]

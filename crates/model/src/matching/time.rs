@@ -50,6 +50,18 @@ pub(super) fn normalize(_: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(
     Ok(())
 }
 
+/// A normal form as generalized time.
+pub(super) fn written(normal: &[u8]) -> Option<Vec<u8>> {
+    let (seconds, fraction) = normal.split_at_checked(14)?;
+    let mut text = seconds.to_vec();
+    if !fraction.is_empty() {
+        text.push(b'.');
+        text.extend_from_slice(fraction);
+    }
+    text.push(b'Z');
+    Some(text)
+}
+
 fn digits(number: u32, length: u32, out: &mut Vec<u8>) {
     for position in (0..length).rev() {
         let digit = number / 10_u32.pow(position) % 10;

@@ -116,7 +116,8 @@ impl Record<'_> {
         self.append(out, cache, kinds, lists, |_| true)
     }
 
-    /// The same without those that `shows` is false for.
+    /// The same without those that are not to be shown: `known` says so for the number that stands for an attribute in this database,
+    /// always the same one; where it does not know, `shows` is asked.
     ///
     /// # Errors
     /// As of [`Record::append_attributes`].
@@ -127,10 +128,19 @@ impl Record<'_> {
         cache: &mut AnswerCache,
         kinds: Kinds,
         lists: impl Fn(&AttributeDescription) -> bool,
-        shows: impl Fn(&AttributeDescription) -> bool,
+        (known, shows): (
+            impl Fn(u16) -> Option<bool>,
+            impl Fn(u16, &AttributeDescription) -> bool,
+        ),
     ) -> Result<(), StoreError> {
         let catalog = self.view.catalog;
-        let is_shown = |number| catalog.attribute(number).is_some_and(|info| shows(&info.description));
+        let is_shown = |number| {
+            known(number).unwrap_or_else(|| {
+                catalog
+                    .attribute(number)
+                    .is_some_and(|info| shows(number, &info.description))
+            })
+        };
         self.append(out, cache, kinds, lists, is_shown)
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use ironbark_ldap_proto::controls::ControlSet;
+
 use super::*;
 use crate::{
     access::RequestKind,
@@ -26,6 +28,8 @@ fn origin(channel: Option<TlsChannel>) -> Origin {
         strength: Strength::default(),
         request: RequestKind::of(ironbark_ldap_proto::Operation::Bind),
         channel: channel.map(Arc::new),
+        critical_controls: ControlSet::NONE,
+        dropped_controls: ControlSet::NONE,
         bound_version: None,
         stop: StopFlag::default(),
         sequence: Sequence::default(),

@@ -1,0 +1,78 @@
+//! The name of the entry at hand, which most rules need not see whole.
+
+use std::cell::{OnceCell, RefCell};
+
+use ironbark_config::access::{NameMatch, NameScope};
+use ironbark_model::Dn;
+
+use super::{Source, check::Check};
+
+/// Where an entry is: all that its name is made of, which most rules need not see whole.
+#[derive(Clone, Copy)]
+pub(crate) struct EntryPlace<'a> {
+    /// The name of the superior entry.
+    pub(crate) parent: &'a Dn,
+    /// The RDN, as it is written.
+    pub(crate) rdn: &'a str,
+}
+
+/// A name whose memory goes back to where it was taken from, so that entries of which rules see the whole name take none each.
+#[derive(Default)]
+pub(super) struct BorrowedName<'a> {
+    name: OnceCell<Dn>,
+    pub(super) home: Option<&'a RefCell<Dn>>,
+}
+
+impl Drop for BorrowedName<'_> {
+    fn drop(&mut self) {
+        if let (Some(home), Some(name)) = (self.home, self.name.take()) {
+            home.replace(name);
+        }
+    }
+}
+
+impl Check<'_> {
+    /// The whole name.
+    pub(super) fn dn(&self) -> &Dn {
+        self.dn.name.get_or_init(|| {
+            let mut dn = self.dn.home.map(RefCell::take).unwrap_or_default();
+            if let Some(EntryPlace { parent, rdn }) = self.place
+                && dn.parse_into(&self.configuration.schema, rdn.as_bytes()).is_ok()
+            {
+                dn.put_below(parent);
+                return dn;
+            }
+            match self.source {
+                Source::Record(record, view) => view.dn(record.id).unwrap_or_default(),
+                Source::Memory(entry) => entry.dn.clone(),
+            }
+        })
+    }
+
+    /// Whether the entry is one of those of a name pattern: the superior's name says it, unless they are at the same level.
+    pub(super) fn is_named(&self, pattern: &NameMatch) -> bool {
+        let NameMatch { scope, dn } = pattern;
+        let whole = || scope.holds(dn, self.dn());
+        let Some(EntryPlace { parent, .. }) = self.place.filter(|place| !place.parent.is_root()) else {
+            return whole();
+        };
+        match scope {
+            NameScope::Subtree => {
+                parent.is_within(dn) || (parent.depth() + 1 == dn.depth() && dn.is_within(parent) && whole())
+            }
+            NameScope::Children => parent.is_within(dn),
+            NameScope::OneLevel => parent == dn,
+            NameScope::Base => dn.is_child_of(parent) && whole(),
+            NameScope::Level(_) => whole(),
+        }
+    }
+
+    /// Whether the entry is the one of the subject's own name; `None`: that has to be found out by its name.
+    pub(super) fn is_own(&self) -> Option<bool> {
+        let (Source::Record(record, view), Some(standing)) = (self.source, self.standing) else {
+            return None;
+        };
+        let own = standing.own_entry(view, self.subject.dn).ok()?;
+        Some(own == Some(record.id))
+    }
+}
