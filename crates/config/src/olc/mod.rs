@@ -16,6 +16,7 @@ mod tree;
 
 pub use change::{ChangeError, Modification, ModificationKind, Stamps};
 pub use folder::{Folder, FolderComplain};
+pub(crate) use folder::node_of_file;
 pub use load::{load, survey};
 
 pub use crate::entry_files::FolderError;
