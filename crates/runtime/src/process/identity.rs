@@ -96,6 +96,11 @@ impl Identity {
     }
 }
 
+/// A name service says in several ways that it knows nobody of that name (getpwnam(3)), or that it has not been started.
+fn means_unknown(error: Errno) -> bool {
+    [Errno::ENOENT, Errno::ESRCH, Errno::EBADF, Errno::EPERM].contains(&error)
+}
+
 fn look_up_user(name: &str) -> Result<User, IdentityError> {
     let found = match number(name) {
         Some(uid) => User::from_uid(Uid::from_raw(uid)),
@@ -104,6 +109,7 @@ fn look_up_user(name: &str) -> Result<User, IdentityError> {
     match found {
         Ok(Some(user)) => Ok(user),
         Ok(None) => Err(IdentityError::UnknownUser(name.to_owned())),
+        Err(source) if means_unknown(source) => Err(IdentityError::UnknownUser(name.to_owned())),
         Err(source) => Err(IdentityError::LookUp {
             name: name.to_owned(),
             source,
@@ -119,6 +125,7 @@ fn look_up_group(name: &str) -> Result<Group, IdentityError> {
     match found {
         Ok(Some(group)) => Ok(group),
         Ok(None) => Err(IdentityError::UnknownGroup(name.to_owned())),
+        Err(source) if means_unknown(source) => Err(IdentityError::UnknownGroup(name.to_owned())),
         Err(source) => Err(IdentityError::LookUp {
             name: name.to_owned(),
             source,
