@@ -1,13 +1,13 @@
 //! The fuzz targets' entry points on the seed corpus and on mutations of it: what CI runs of fuzzing.
 
 use ironbark_config::{Memory, fuzz, load};
-use ironbark_testkit::fuzz::{corpus, smoke};
+use ironbark_testkit::fuzz::{corpus, smoke_of};
 
 #[test]
 fn corpus_and_mutations_of_it_never_panic() {
-    smoke("slapd_conf", b" \n\t\"\\#=,.*{}$", fuzz::slapd_conf).unwrap();
-    smoke("rules", b" \n\"\\=,.*{}$abc/+", fuzz::rules).unwrap();
-    smoke("config_entry", b": \n{}=<,\"", fuzz::config_entry).unwrap();
+    smoke_of(500, "slapd_conf", b" \n\t\"\\#=,.*{}$", fuzz::slapd_conf).unwrap();
+    smoke_of(500, "rules", b" \n\"\\=,.*{}$abc/+", fuzz::rules).unwrap();
+    smoke_of(500, "config_entry", b": \n{}=<,\"", fuzz::config_entry).unwrap();
 }
 
 #[test]

@@ -26,6 +26,7 @@ pub use self::{
     subject::Subject,
 };
 pub(crate) use self::{
+    set::fuzz as fuzz_set,
     check::Check,
     decisions::{Standing, Standings},
     lookup::Lookup,
