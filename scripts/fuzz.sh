@@ -3,6 +3,8 @@
 #
 #   scripts/fuzz.sh [minutes, 60] [target...]
 #
+# FUZZ_BINARIES names a folder with targets that are built already.
+#
 # The targets are those of fuzz/src/bin, instrumented for libFuzzer, which is linked in: no other tool is needed. What they learn stays
 # in fuzz/learned and is gone on with next time; what they find is put into fuzz/artifacts, and `fuzz/target/.../release/<target> <file>`
 # runs it again. The seeds of fuzz/corpus are for people: a finding that was mended becomes a test, not a seed.
@@ -11,14 +13,17 @@ cd "$(dirname "$0")/../fuzz"
 
 minutes="${1:-60}"
 shift || true
-host="$(rustc -vV | sed -n 's/^host: //p')"
-target_directory="${CARGO_TARGET_DIR:-$PWD/target}"
-export CARGO_TARGET_DIR="$target_directory"
+if [ -z "${FUZZ_BINARIES:-}" ]; then
+  host="$(rustc -vV | sed -n 's/^host: //p')"
+  target_directory="${CARGO_TARGET_DIR:-$PWD/target}"
+  export CARGO_TARGET_DIR="$target_directory"
 
-coverage='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-trace-compares'
-coverage+=' -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table'
-# With a target of their own, build scripts and macros are not instrumented.
-RUSTFLAGS="$coverage -Ccodegen-units=1 --cfg fuzzing" ${CARGO:-cargo} build --release --target "$host" --bins
+  coverage='-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 -Cllvm-args=-sanitizer-coverage-trace-compares'
+  coverage+=' -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table'
+  # With a target of their own, build scripts and macros are not instrumented.
+  RUSTFLAGS="$coverage -Ccodegen-units=1 --cfg fuzzing" ${CARGO:-cargo} build --release --target "$host" --bins
+  FUZZ_BINARIES="$target_directory/$host/release"
+fi
 
 if [ $# -eq 0 ]; then
   for file in src/bin/*.rs; do
@@ -41,7 +46,7 @@ for target in "$@"; do
   # A finding ends a run: the rest of the time is another run's.
   while [ $((SECONDS - start)) -lt "$seconds" ]; do
     status=0
-    TMPDIR="$scratch" RUST_BACKTRACE=1 nice -n 15 "$target_directory/$host/release/$target" -seed=$((RANDOM + 1)) \
+    TMPDIR="$scratch" RUST_BACKTRACE=1 nice -n 15 "$FUZZ_BINARIES/$target" -seed=$((RANDOM + 1)) \
       -max_total_time=$((seconds - SECONDS + start)) -timeout=10 -rss_limit_mb=2048 -max_len=4096 -print_final_stats=1 \
       -artifact_prefix="artifacts/$target/" "learned/$target" "corpus/$target" >"$log" 2>&1 || status=$?
     ran="$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"

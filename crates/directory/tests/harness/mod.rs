@@ -64,7 +64,7 @@ pub struct Answer {
     pub entries: Vec<String>,
     /// The entry of a pre-read or post-read response control.
     pub read_entry: Option<String>,
-    /// Value of an extended response.
+    /// Value of an extended response, or what a SASL mechanism has for the client.
     pub value: Option<Vec<u8>>,
     /// Of the paged results response control.
     pub cookie: Option<Vec<u8>>,
@@ -450,7 +450,10 @@ fn read_answer(mut out: &[u8]) -> Answer {
                 continue;
             }
             Response::Done(_, result) => result,
-            Response::Bind(response) => response.result,
+            Response::Bind(response) => {
+                answer.value = response.server_sasl_credentials.map(<[u8]>::to_vec);
+                response.result
+            }
             Response::Extended(response) => {
                 answer.value = response.value.map(<[u8]>::to_vec);
                 response.result

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An RDN by its number in [`RDNS`].
-pub type Rdn = usize;
+pub(crate) type Rdn = usize;
 /// RDNs from below the suffix to the entry.
-pub type Name = Vec<Rdn>;
+pub(crate) type Name = Vec<Rdn>;
 /// Attributes and their values, in normal form.
-pub type Attributes = BTreeMap<&'static str, BTreeSet<String>>;
+pub(crate) type Attributes = BTreeMap<&'static str, BTreeSet<String>>;
 
 /// RDNs: ways to write each, and the values in it, in normal form. The first way of writing is the one that models and messages use.
-pub const RDNS: &[(&[&str], &[(&str, &str)])] = &[
+pub(crate) const RDNS: &[(&[&str], &[(&str, &str)])] = &[
     (&["cn=a", "CN=A", "cn=\\61", "2.5.4.3=a"], &[("cn", "a")]),
     (&["cn=b", "commonName=B"], &[("cn", "b")]),
     (&["cn=a b", "cn=A  B", "cn= a b"], &[("cn", "a b")]),
@@ -21,9 +21,9 @@ pub const RDNS: &[(&[&str], &[(&str, &str)])] = &[
 ];
 
 /// Attributes that requests are about.
-pub const ATTRIBUTES: &[&str] = &["cn", "sn", "ou", "description", "title", "only", "count"];
+pub(crate) const ATTRIBUTES: &[&str] = &["cn", "sn", "ou", "description", "title", "only", "count"];
 /// Values: as written, and in normal form.
-pub const TEXTS: &[(&str, &str)] = &[
+pub(crate) const TEXTS: &[(&str, &str)] = &[
     ("a", "a"),
     ("A", "a"),
     ("b", "b"),
@@ -34,10 +34,10 @@ pub const TEXTS: &[(&str, &str)] = &[
     ("x, y", "x, y"),
     ("aaaa", "aaaa"),
 ];
-pub const NUMBERS: &[(&str, &str)] = &[("0", "0"), ("1", "1"), ("-1", "-1"), ("12", "12")];
+pub(crate) const NUMBERS: &[(&str, &str)] = &[("0", "0"), ("1", "1"), ("-1", "-1"), ("12", "12")];
 
 /// A value as it is written, and its normal form.
-pub fn value(attribute: &str, number: u8) -> (String, String) {
+pub(crate) fn value(attribute: &str, number: u8) -> (String, String) {
     let pool = if attribute == "count" { NUMBERS } else { TEXTS };
     match pool.get(usize::from(number)) {
         Some((text, normal)) => ((*text).to_owned(), (*normal).to_owned()),
@@ -48,14 +48,14 @@ pub fn value(attribute: &str, number: u8) -> (String, String) {
 
 /// A change of one attribute: values in normal form.
 #[derive(Debug)]
-pub struct Change {
-    pub kind: ChangeKind,
-    pub attribute: &'static str,
-    pub values: Vec<String>,
+pub(crate) struct Change {
+    pub(crate) kind: ChangeKind,
+    pub(crate) attribute: &'static str,
+    pub(crate) values: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum ChangeKind {
+pub(crate) enum ChangeKind {
     Add,
     Delete,
     Replace,
@@ -63,7 +63,7 @@ pub enum ChangeKind {
 
 /// A filter.
 #[derive(Debug)]
-pub enum Term {
+pub(crate) enum Term {
     Present(&'static str),
     Equal(&'static str, String),
     /// Initial, any, final.
@@ -74,40 +74,40 @@ pub enum Term {
 }
 
 /// Result codes of which one must come; success alone changes something.
-pub type Codes = &'static [u32];
+pub(crate) type Codes = &'static [u32];
 
 /// Entries below the suffix, and the suffix, whose name is empty.
 #[derive(Default)]
-pub struct Model {
-    pub entries: BTreeMap<Name, Attributes>,
+pub(crate) struct Model {
+    pub(crate) entries: BTreeMap<Name, Attributes>,
 }
 
 impl Model {
-    pub fn add(&mut self, name: &Name, mut attributes: Attributes, has_repetition: bool) -> Codes {
-        if has_repetition {
-            return &[20];
-        }
-        if attributes.get("only").is_some_and(|values| values.len() > 1) {
-            return &[19];
+    /// Adds an entry, of whose lists of values some may have a repetition, or more values than the attribute may have.
+    pub(crate) fn add(&mut self, name: &Name, mut attributes: Attributes, has_repetition: bool, has_many: bool) -> Codes {
+        if let Some(codes) = refusal(has_repetition, has_many) {
+            return codes;
         }
         let Some((rdn, superior)) = name.split_last() else {
-            return &[68];
+            return &[65, 68];
         };
+        put_rdn(&mut attributes, *rdn);
+        let is_refused = !attributes.contains_key("cn");
+        // Which of two reasons is told is not the model's business.
         if self.entries.contains_key(name) {
-            return &[68];
+            return if is_refused { &[65, 68] } else { &[68] };
         }
         if !self.entries.contains_key(superior) {
-            return &[32];
+            return if is_refused { &[65, 32] } else { &[32] };
         }
-        put_rdn(&mut attributes, *rdn);
-        if !attributes.contains_key("cn") {
+        if is_refused {
             return &[65];
         }
         self.entries.insert(name.clone(), attributes);
         &[0]
     }
 
-    pub fn delete(&mut self, name: &Name) -> Codes {
+    pub(crate) fn delete(&mut self, name: &Name) -> Codes {
         if !self.entries.contains_key(name) {
             return &[32];
         }
@@ -118,20 +118,23 @@ impl Model {
         &[0]
     }
 
-    pub fn modify(&mut self, name: &Name, changes: &[Change]) -> Codes {
+    pub(crate) fn modify(&mut self, name: &Name, changes: &[Change]) -> Codes {
         let repeats = |change: &Change| {
             change.values.iter().collect::<BTreeSet<_>>().len() != change.values.len()
         };
         if changes.iter().any(|change| change.kind == ChangeKind::Add && change.values.is_empty()) {
             return &[2];
         }
-        let is_repeated = changes.iter().any(repeats);
-        let is_many = changes.iter().any(|change| change.attribute == "only" && change.values.len() > 1);
-        match (is_repeated, is_many) {
-            (true, true) => return &[19, 20],
-            (true, false) => return &[20],
-            (false, true) => return &[19],
-            _ => {}
+        let gives = |change: &&Change| change.kind != ChangeKind::Delete;
+        let is_many = |change: &Change| change.attribute == "only" && change.values.len() > 1;
+        // What cannot be there twice cannot be deleted twice: it is refused, now or when it is found not to be there.
+        let takes_twice = |change: &Change| change.kind == ChangeKind::Delete && (repeats(change) || is_many(change));
+        if changes.iter().any(takes_twice) {
+            return &[16, 19, 20, 32, 64, 65, 67];
+        }
+        let is_repeated = changes.iter().filter(gives).any(repeats);
+        if let Some(codes) = refusal(is_repeated, changes.iter().filter(gives).any(is_many)) {
+            return codes;
         }
         let Some(entry) = self.entries.get(name) else {
             return &[32];
@@ -170,7 +173,7 @@ impl Model {
         &[0]
     }
 
-    pub fn rename(&mut self, name: &Name, rdn: Rdn, deletes_old: bool, superior: Option<&Name>) -> Codes {
+    pub(crate) fn rename(&mut self, name: &Name, rdn: Rdn, deletes_old: bool, superior: Option<&Name>) -> Codes {
         let Some((old_rdn, old_superior)) = name.split_last() else {
             return &[53, 64, 71];
         };
@@ -212,7 +215,7 @@ impl Model {
         &[0]
     }
 
-    pub fn compare(&self, name: &Name, attribute: &str, value: &str) -> Codes {
+    pub(crate) fn compare(&self, name: &Name, attribute: &str, value: &str) -> Codes {
         let Some(entry) = self.entries.get(name) else {
             return &[32];
         };
@@ -224,7 +227,7 @@ impl Model {
     }
 
     /// Whether an entry is of a scope: 0 base, 1 one level, 2 subtree, 3 subordinates.
-    pub fn search(&self, base: &Name, scope: u8, filter: &Term) -> BTreeSet<Name> {
+    pub(crate) fn search(&self, base: &Name, scope: u8, filter: &Term) -> BTreeSet<Name> {
         let found = self.entries.iter().filter(|(name, attributes)| {
             let is_in_scope = name.starts_with(base)
                 && match scope {
@@ -240,6 +243,16 @@ impl Model {
 
     fn below<'m>(&'m self, name: &'m Name) -> impl Iterator<Item = &'m Name> {
         self.entries.keys().filter(move |other| other.len() > name.len() && other.starts_with(name))
+    }
+}
+
+/// What is found wrong with values before anything is looked up.
+fn refusal(is_repeated: bool, is_many: bool) -> Option<Codes> {
+    match (is_repeated, is_many) {
+        (true, true) => Some(&[19, 20]),
+        (true, false) => Some(&[20]),
+        (false, true) => Some(&[19]),
+        (false, false) => None,
     }
 }
 
@@ -269,7 +282,7 @@ impl Term {
     }
 
     /// As RFC 4515 has it.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let all = |terms: &[Self]| terms.iter().map(Self::text).collect::<String>();
         match self {
             Self::Present(attribute) => format!("({attribute}=*)"),
