@@ -84,22 +84,28 @@ fn root_is_given_up_by_every_thread_for_good() {
 
 #[test]
 fn a_server_in_a_chroot_sees_nothing_else() {
-    let config = Server::PEOPLE_CONFIG.replace("directory {dir}/db", "directory /db").replace("{dir}", "");
-    let config = format!("{config}{RULES}");
-    let mut server = if is_root() {
-        let outside = format!("{}{RULES}", Server::PEOPLE_CONFIG);
-        handed_over(&outside, &["-u", "nobody"])
-    } else {
-        Server::prepare(Flavor::Ironbark, &config).unwrap()
-    };
-    let root = server.layout().path().display().to_string();
-    let text = fs::read_to_string(server.config_path()).unwrap().replace(&format!("{root}/"), "/");
-    fs::write(server.config_path(), text).unwrap();
-    server = server.arguments(&["-r", &root]);
+    // As in slapd, all files are looked for below the new root, the configuration's among them.
+    let config = format!("{}{RULES}", Server::PEOPLE_CONFIG);
     if !is_root() {
-        assert!(server.launch().is_err(), "the root of the file system is root's to change");
+        let server = Server::prepare(Flavor::Ironbark, &config).unwrap();
+        assert!(server.arguments(&["-r", "/tmp"]).launch().is_err(), "the root of the file system is root's to change");
         return;
     }
+    let mut server = handed_over(&config, &["-u", "nobody", "-f", "/slapd.conf"]);
+    let root = server.layout().path().display().to_string();
+    let schema = server.layout().make_dir("schema").unwrap();
+    let text = fs::read_to_string(server.config_path()).unwrap();
+    for line in text.lines() {
+        if let Some(file) = line.strip_prefix("include ") {
+            fs::copy(file, schema.join(Path::new(file).file_name().unwrap())).unwrap();
+        }
+    }
+    let line = |line: &str| match line.strip_prefix("include ") {
+        Some(file) => format!("include /schema/{}\n", Path::new(file).file_name().unwrap().display()),
+        None => line.replace(&format!("{root}/"), "/") + "\n",
+    };
+    fs::write(server.config_path(), text.lines().map(line).collect::<String>()).unwrap();
+    server = server.arguments(&["-r", &root]);
     server.launch().unwrap();
     let pid = server.pid().unwrap();
     assert_eq!(fs::read_link(format!("/proc/{pid}/root")).unwrap(), server.layout().path());

@@ -1,6 +1,5 @@
 //! TLS as nobody should speak it any more.
 
-use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 
 use ironbark_testkit::{Authority, Flavor, Listen, Server};
@@ -17,40 +16,24 @@ fn secured() -> Server {
     server
 }
 
-/// What openssl says of a connection, to which `input` is given when the handshake is over.
-fn connect(server: &Server, arguments: &[&str], input: &str) -> String {
+/// What openssl says of a connection that is closed after the handshake.
+fn connect(server: &Server, arguments: &[&str]) -> String {
     let address = server.tls_url().trim_start_matches("ldaps://").trim_end_matches('/').to_owned();
-    let mut child = Command::new("openssl")
+    let output = Command::new("openssl")
         .args(["s_client", "-connect", &address])
         .args(arguments)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
+        .stdin(Stdio::null())
+        .output()
         .unwrap();
-    let mut stdin = child.stdin.take().unwrap();
-    let mut stdout = child.stdout.take().unwrap();
-    let mut said = Vec::new();
-    // The session is shown when the handshake is over, or has failed.
-    let mut octet = [0];
-    while !String::from_utf8_lossy(&said).contains("Verify return code") && stdout.read(&mut octet).unwrap_or(0) == 1 {
-        said.push(octet[0]);
-    }
-    let _ = stdin.write_all(input.as_bytes());
-    drop(stdin);
-    let _ = stdout.read_to_end(&mut said);
-    let mut errors = String::new();
-    child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
-    child.wait().unwrap();
-    String::from_utf8_lossy(&said).into_owned() + &errors
+    [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat()
 }
 
 #[test]
-fn old_versions_and_renegotiation_are_refused() {
+fn old_versions_and_weak_ciphers_are_refused() {
     let server = secured();
     let weak = "ALL:COMPLEMENTOFALL:@SECLEVEL=0";
     for good in [&["-tls1_2"][..], &["-tls1_3"]] {
-        let said = connect(&server, good, "Q\n");
+        let said = connect(&server, good);
         assert!(said.contains("Cipher is TLS_") || said.contains("Cipher is ECDHE"), "{good:?}: {said}");
         assert!(said.contains("Compression: NONE") || good == ["-tls1_3"], "{said}");
     }
@@ -61,9 +44,7 @@ fn old_versions_and_renegotiation_are_refused() {
         &["-tls1_2", "-cipher", "RC4:3DES:@SECLEVEL=0"],
         &["-tls1_2", "-cipher", "kRSA:@SECLEVEL=0"],
     ] {
-        let said = connect(&server, old, "Q\n");
+        let said = connect(&server, old);
         assert!(!said.contains("Cipher is ECDHE") && !said.contains("Cipher is AES") && !said.contains("Cipher is ADH"), "{old:?}: {said}");
     }
-    let said = connect(&server, &["-tls1_2"], "R\n");
-    assert!(said.contains("RENEGOTIATING") && (said.contains("no renegotiation") || said.contains("error")), "{said}");
 }
