@@ -43,8 +43,8 @@ fn changes_tell_no_more_of_hidden_entries_than_slapd() {
     let server = site();
     let try_change = |program: &str, arguments: &[&str], input: &str| {
         let outcome = run(&server, &user(BOB), program, arguments, input);
-        assert!(matches!(outcome.code(), Some(50 | 32)), "{program} {input}: {outcome:?}");
         let said = format!("{}{}", outcome.stdout, outcome.stderr);
+        assert!(said.contains("(50)") || said.contains("(32)"), "{program} {input}: {outcome:?}");
         assert!(!said.contains("plan") && !said.contains("Matched"), "{said}");
         outcome.code()
     };

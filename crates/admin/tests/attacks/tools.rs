@@ -36,8 +36,9 @@ fn a_value_from_a_file_is_the_loaders_business_and_no_clients() {
 #[test]
 fn a_configuration_entry_reads_no_other_file() {
     let server = prepared();
+    server.slapadd(DATA).unwrap();
     let folder = server.layout().make_dir("slapd.d").unwrap();
-    server.tool(Tool::Test, &["-u", "-F", folder.to_str().unwrap()], "").unwrap().success().unwrap();
+    server.tool(Tool::Test, &["-F", folder.to_str().unwrap()], "").unwrap().success().unwrap();
     let file = folder.join("cn=config.ldif");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, format!("{text}olcSaslHost:< file:///etc/hostname\n")).unwrap();
