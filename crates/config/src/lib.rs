@@ -35,8 +35,9 @@ pub use database::{
 };
 pub use error::{ConfigError, Notice, NoticeKind};
 pub use global::{
-    Allow, BindFailureLimit, CrlCheck, Disallow, GlobalConfig, LogFileFormat, LogRotation, MAX_FILTER_DEPTH, Network,
-    ProtocolVersion, ServerId, TlsConfig, VerifyClient,
+    Allow, AuthzPolicy, AuthzRegexp, BindFailureLimit, ChannelBinding, CrlCheck, Disallow, GlobalConfig, LogFileFormat,
+    LogRotation, MAX_FILTER_DEPTH, Network, ProtocolVersion, SaslConfig, SaslMechanisms, SecurityFlags,
+    SecurityProperties, ServerId, TlsConfig, VerifyClient,
 };
 pub use load::{Configuration, build_schema, load};
 pub use log_level::LogLevel;

@@ -6,7 +6,7 @@ use ironbark_config::{GlobalConfig, SchemaStatement};
 use ironbark_ldap_proto::DecodeLimits;
 use ironbark_model::{Dn, Entry, Schema};
 
-use crate::{Context, access::Rules, password, well_known::WellKnown};
+use crate::{Context, access::Rules, dse::RootDse, password, well_known::WellKnown};
 
 /// What operations need to know of the configuration.
 #[derive(Debug)]
@@ -29,10 +29,10 @@ pub struct Configuration {
     pub(crate) rules: Vec<Arc<Rules>>,
     /// `password-hash`, resolved.
     pub password_schemes: Vec<password::Scheme>,
-    /// The root DSE; one entry.
+    /// The root DSE, without SASL mechanisms; one entry.
     pub root_dse: Arc<[Entry]>,
-    /// The same as those clients see it who may use SASL EXTERNAL.
-    pub local_root_dse: Arc<[Entry]>,
+    /// The same with the mechanisms that connections are offered.
+    pub(crate) root_dses: Vec<RootDse>,
     /// The subschema subentry; one entry.
     pub subschema: Arc<[Entry]>,
 }

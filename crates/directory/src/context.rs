@@ -211,11 +211,16 @@ impl Context {
 }
 
 /// What `require` asks, in slapd's order, and how its lack is answered.
-const REQUIREMENTS: [(Require, ResultCode, &str); 4] = [
+const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
     (
         Require::STRONG,
         ResultCode::STRONGER_AUTH_REQUIRED,
         "strong(er) authentication required",
+    ),
+    (
+        Require::SASL,
+        ResultCode::STRONGER_AUTH_REQUIRED,
+        "SASL authentication required",
     ),
     (
         Require::AUTHENTICATION,
@@ -237,6 +242,7 @@ impl Context {
             let is_met = match requirement {
                 // As in slapd, whoever has authenticated in any way has done so strongly as long as `security` asks for no more.
                 Require::STRONG | Require::AUTHENTICATION => !origin.identity.is_anonymous(),
+                Require::SASL => !origin.identity.is_anonymous() && origin.identity.mechanism.is_some(),
                 Require::BIND => origin.bound_version.is_some(),
                 Require::LDAP_V3 => origin.bound_version.is_none_or(|version| version >= 3),
                 _ => false,

@@ -1,10 +1,17 @@
 //! The root DSE (RFC 4512 §5.1) and the subschema subentry (RFC 4512 §4.2), as entries in memory.
 
+use std::sync::Arc;
+
 use ironbark_config::DatabaseKind;
 use ironbark_ldap_proto::{controls, extended};
 use ironbark_model::{Attribute, Dn, Entry, Schema};
 
-use crate::{Configuration, OpenError, operation::external, worker::policy};
+use crate::{
+    Configuration, OpenError,
+    operation::Origin,
+    sasl::{Situation, offered},
+    worker::policy,
+};
 
 /// What the `rootDSE` files add to the root DSE: an attribute description and values.
 pub type RootDseAddition = (String, Vec<Vec<u8>>);
@@ -66,9 +73,10 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
     let supported = controls::REGISTRY.iter();
     let supported = supported.filter(|row| row.advertised && available.contains(row.kind));
     entry.add("supportedControl", supported.map(|row| row.oid));
+    let has_tls = configuration.settings.tls.is_configured();
     let advertised = extended::REGISTRY.iter().filter(|row| {
-        // StartTLS is listed where TLS is configured, which it cannot be yet.
-        row.advertised && row.operation != extended::ExtendedOperation::StartTls
+        let is_available = has_tls || row.operation != extended::ExtendedOperation::StartTls;
+        row.advertised && is_available
     });
     entry.add("supportedExtension", advertised.map(|row| row.oid));
     entry.add("supportedFeatures", FEATURES);
@@ -108,15 +116,44 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
     })
 }
 
-/// The root DSE with the SASL mechanism that a client may use whom the connection tells who it is.
-pub(crate) fn with_mechanisms(schema: &Schema, mut entry: Entry) -> Entry {
-    if let Ok(description) = schema.attribute_description(b"supportedSASLMechanisms") {
-        entry.attributes.push(Attribute {
-            description,
-            values: vec![external::MECHANISM.as_bytes().to_vec()],
+/// The root DSE as it is seen by those who are offered certain SASL mechanisms.
+#[derive(Clone, Debug)]
+pub(crate) struct RootDse {
+    mechanisms: Vec<&'static str>,
+    entry: Arc<[Entry]>,
+}
+
+/// The root DSE for all that may be offered.
+pub(crate) fn for_all(configuration: &Configuration, entry: &Entry) -> Vec<RootDse> {
+    let mut all: Vec<RootDse> = Vec::new();
+    for situation in Situation::all(configuration) {
+        let mechanisms: Vec<_> = offered(configuration, situation).collect();
+        if all.iter().any(|known| known.mechanisms == mechanisms) {
+            continue;
+        }
+        let mut entry = entry.clone();
+        if let Ok(description) = configuration.schema.attribute_description(b"supportedSASLMechanisms")
+            && !mechanisms.is_empty()
+        {
+            let values = mechanisms.iter().map(|name| name.as_bytes().to_vec()).collect();
+            entry.attributes.push(Attribute { description, values });
+        }
+        all.push(RootDse {
+            mechanisms,
+            entry: Arc::new([entry]),
         });
     }
-    entry
+    all
+}
+
+/// The root DSE as the sender of a request sees it.
+pub(crate) fn seen_by<'c>(configuration: &'c Configuration, origin: &Origin) -> &'c Arc<[Entry]> {
+    let situation = Situation::of(configuration, origin);
+    let seen = configuration
+        .root_dses
+        .iter()
+        .find(|one| one.mechanisms.iter().copied().eq(offered(configuration, situation)));
+    seen.map_or(&configuration.root_dse, |seen| &seen.entry)
 }
 
 /// The subschema subentry.

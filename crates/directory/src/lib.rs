@@ -4,6 +4,7 @@
 //! `VisibleEntry` is ever encoded to a client.
 
 pub mod access;
+mod authorization;
 mod bare;
 mod bind_failures;
 mod change;
@@ -27,6 +28,7 @@ mod proxied;
 mod reconfigure;
 mod referral;
 mod respond;
+mod sasl;
 mod schema_use;
 mod search;
 mod security;
@@ -48,7 +50,7 @@ pub use directory::{
 pub use dse::RootDseAddition;
 pub use error::{OpenError, OperationError, ResponseControl};
 pub use search::{Progress, SearchRun};
-pub use session::{Identity, Peer, Session, Strength};
+pub use session::{Identity, Peer, Session, Strength, TlsChannel};
 pub use statistics::{
     FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics,
     filter_without_values,

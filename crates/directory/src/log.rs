@@ -43,6 +43,13 @@ pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &
                 Authentication::Sasl { .. } => 163,
                 Authentication::Other { identifier } => u32::from(identifier),
             };
+            if !origin.identity.is_anonymous() {
+                stats!(
+                    origin,
+                    "BIND anonymous mech=implicit bind_ssf=0 ssf={}",
+                    origin.strength.ssf
+                );
+            }
             stats!(origin, "BIND dn=\"{}\" method={method}", Text(request.name));
         }
         Request::Search(request) => search(configuration, origin, request),
@@ -120,6 +127,24 @@ pub(crate) fn bound(origin: &Origin, dn: &str, mechanism: &str) {
         "BIND dn=\"{dn}\" mech={mechanism} bind_ssf=0 ssf={}",
         origin.strength.ssf
     );
+}
+
+/// The names by which a client has authenticated and wants to act, as slapd prints them: with the realm, if there is one.
+pub(crate) fn sasl_names(origin: &Origin, (name, realm): (&str, Option<&str>), wanted: Option<&str>) {
+    if !is_enabled() {
+        return;
+    }
+    let realm = realm
+        .filter(|_| !name.contains(['@', '=']))
+        .map_or_else(String::new, |realm| format!("@{realm}"));
+    let name = format!("{name}{realm}");
+    let wanted = wanted.unwrap_or(&name);
+    stats!(origin, "BIND authcid=\"{name}\" authzid=\"{wanted}\"");
+}
+
+/// The line of a request by the proxied authorization control.
+pub(crate) fn proxied(origin: &Origin, dn: &str) {
+    stats!(origin, "PROXYAUTHZ dn=\"{dn}\"");
 }
 
 pub(crate) fn abandon(origin: &Origin, target: MessageId) {

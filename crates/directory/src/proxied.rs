@@ -6,13 +6,17 @@ use ironbark_config::Allow;
 use ironbark_ldap_proto::controls::RequestControls;
 use ironbark_model::{Dn, ResultCode};
 
-use crate::{Configuration, OperationError, operation::Origin, session::Identity};
+use crate::{
+    Configuration, OperationError,
+    authorization::{Asking, dn_of_authorization, is_authorized},
+    operation::Origin,
+    session::Identity,
+};
 
 /// Replaces the identity of an operation that carries the control.
 ///
 /// # Errors
-/// `authorizationDenied` unless the connection speaks for the rootdn of the database that the other identity lies in, because
-/// `authz-policy` is `none`: the manager of one database must not become the manager of another.
+/// `authorizationDenied` unless `authz-policy` lets who has bound act for the other identity.
 pub(crate) fn authorize(
     configuration: &Configuration,
     origin: &mut Origin,
@@ -21,46 +25,31 @@ pub(crate) fn authorize(
     let Some(control) = &controls.proxied_authorization else {
         return Ok(());
     };
-    let own = &origin.identity.dn;
-    if own.is_root() && !configuration.settings.allow.contains(Allow::PROXY_AUTHZ_ANON) {
-        return Err(OperationError::new(
-            ResultCode::AUTHORIZATION_DENIED,
-            "anonymous proxied authorization not allowed",
-        ));
+    let refuse = |text| OperationError::new(ResultCode::AUTHORIZATION_DENIED, text);
+    let own = Arc::clone(&origin.identity);
+    if own.is_anonymous() && !configuration.settings.allow.contains(Allow::PROXY_AUTHZ_ANON) {
+        return Err(refuse("anonymous proxied authorization not allowed"));
     }
-    let denied = || OperationError::new(ResultCode::AUTHORIZATION_DENIED, "not authorized to assume identity");
-    let dn = match control.value.0 {
-        b"" => Dn::root(),
-        authorization_id => {
-            let name = match authorization_id.strip_prefix(b"dn:") {
-                Some(name) => name,
-                None if authorization_id.starts_with(b"u:") => return Err(denied()),
-                None => {
-                    return Err(OperationError::new(
-                        ResultCode::AUTHORIZATION_DENIED,
-                        "authzId mapping failed",
-                    ));
-                }
-            };
-            Dn::parse(&configuration.schema, name)
-                .map_err(|_| OperationError::new(ResultCode::AUTHORIZATION_DENIED, "authzId mapping failed"))?
-        }
+    let asking = Asking {
+        configuration,
+        origin,
+        identity: &own,
     };
-    let is_manager = || {
-        if dn.is_root() {
-            configuration.contexts.iter().any(|context| context.is_root(own))
-        } else {
-            configuration
-                .context_of(&dn)
-                .is_some_and(|context| context.is_root(own))
-        }
+    let text = std::str::from_utf8(control.value.0).map_err(|_| refuse("authzId mapping failed"))?;
+    let dn = if text.is_empty() {
+        Dn::root()
+    } else {
+        let dn = dn_of_authorization(asking, text, (None, own.mechanism))?;
+        dn.ok_or_else(|| refuse("authzId mapping failed"))?
     };
-    if *own != dn && !is_manager() {
-        return Err(denied());
+    if !is_authorized(asking, &own.dn, &dn)? {
+        return Err(refuse("not authorized to assume identity"));
     }
+    crate::log::proxied(origin, dn.pretty());
     origin.identity = Arc::new(Identity {
         dn,
-        authentication_dn: Some(own.clone()),
+        authentication_dn: Some(own.authentication_dn.as_ref().unwrap_or(&own.dn).clone()),
+        mechanism: own.mechanism,
     });
     Ok(())
 }

@@ -98,7 +98,8 @@ pub(crate) fn write_completion(
                 bind_result(&mut response, origin.message_id, &end);
                 identity = end.identity;
                 if let Some(identity) = &identity {
-                    crate::log::bound(origin, identity.dn.pretty(), end.mechanism);
+                    let bound = identity.authentication_dn.as_ref().unwrap_or(&identity.dn);
+                    crate::log::bound(origin, bound.pretty(), end.mechanism);
                 }
                 (end.result.result_code, end.result.diagnostic_message.into_owned())
             }
@@ -118,6 +119,7 @@ pub(crate) fn write_completion(
         stop: origin.stop.clone(),
         response,
         identity,
+        negotiation: None,
     }
 }
 

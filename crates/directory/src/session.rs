@@ -9,6 +9,8 @@ use std::sync::{
 use ironbark_model::Dn;
 use rustc_hash::FxHashMap;
 
+use crate::sasl::Negotiation;
+
 /// The peer of a connection, as the access log and access rules name it.
 #[derive(Clone, Debug)]
 pub struct Peer {
@@ -53,8 +55,21 @@ impl Strength {
 pub struct Identity {
     /// Authorization DN; the root DN for anonymous.
     pub dn: Dn,
-    /// The identity that authenticated, when proxied authorization changed `dn`.
+    /// The identity that authenticated, when it acts for another one, `dn`.
     pub authentication_dn: Option<Dn>,
+    /// The SASL mechanism by which it authenticated.
+    pub mechanism: Option<&'static str>,
+}
+
+/// What a TLS handshake has told.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct TlsChannel {
+    /// DER of the subject of the client's certificate, if it has shown one that is trusted.
+    pub subject: Option<Vec<u8>>,
+    /// Channel binding tls-server-end-point (RFC 5929 §4): the hash of our certificate.
+    pub endpoint: Option<Vec<u8>>,
+    /// Channel binding tls-exporter (RFC 9266).
+    pub exporter: Option<[u8; 32]>,
 }
 
 impl Identity {
@@ -214,8 +229,10 @@ pub struct Session {
     pub strength: Strength,
     /// Whether TLS is spoken, or the handshake for it is under way.
     pub is_tls: bool,
-    /// DER of the subject of the client's certificate, if it has shown one that is trusted.
-    pub(crate) certificate_subject: Option<Arc<[u8]>>,
+    /// What the TLS handshake has told.
+    pub(crate) channel: Option<Arc<TlsChannel>>,
+    /// A SASL negotiation that is not finished.
+    pub(crate) negotiation: Option<Box<Negotiation>>,
     /// Operations under way by message ID, for Abandon and Cancel.
     pub in_flight: FxHashMap<i32, StopFlag>,
     pub(crate) sequence: Sequence,
@@ -237,7 +254,8 @@ impl Session {
             bound_version: None,
             strength: Strength::default(),
             is_tls: false,
-            certificate_subject: None,
+            channel: None,
+            negotiation: None,
             in_flight: FxHashMap::default(),
             sequence: Sequence::default(),
             restriction: Restriction::default(),
@@ -246,12 +264,12 @@ impl Session {
         }
     }
 
-    /// A TLS handshake has ended: its strength, and the DER of the subject of the client's certificate, if that is trusted.
-    pub fn secured(&mut self, strength: u32, certificate_subject: Option<Vec<u8>>) {
+    /// A TLS handshake has ended: its strength, and what else it has told.
+    pub fn secured(&mut self, strength: u32, channel: TlsChannel) {
         self.is_tls = true;
         self.strength.tls = strength;
         self.strength.ssf = self.strength.ssf.max(strength);
-        self.certificate_subject = certificate_subject.map(Into::into);
+        self.channel = Some(Arc::new(channel));
     }
 
     /// From here on no write of this session is executed behind one that was refused: it is answered with `canceled`. For writes of one

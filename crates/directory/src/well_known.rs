@@ -32,6 +32,8 @@ well_known! {
     subschema_subentry = "subschemaSubentry",
     has_subordinates = "hasSubordinates",
     user_password = "userPassword",
+    authz_to = "authzTo",
+    authz_from = "authzFrom",
     aliased_object_name = "aliasedObjectName",
     r#ref = "ref",
     cn = "cn",

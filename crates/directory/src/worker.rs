@@ -20,6 +20,7 @@ use crate::{
     ended::{Outcome, ended},
     operation::{Origin, abandon, bind, compare, extended},
     respond,
+    sasl::Negotiation,
     search::{self, Progress, SearchRun},
     session::{Identity, StopFlag},
     statistics::Shard,
@@ -124,6 +125,8 @@ pub struct Completion {
     pub(crate) response: Vec<u8>,
     /// The connection's new identity, after a bind.
     pub(crate) identity: Option<Arc<Identity>>,
+    /// The SASL negotiation that goes on, after a step of it.
+    pub(crate) negotiation: Option<Box<Negotiation>>,
 }
 
 impl Scratch {
@@ -263,7 +266,7 @@ impl Worker {
             peer: Arc::clone(&session.peer),
             strength: session.strength,
             request: RequestKind::of(kind),
-            certificate_subject: session.certificate_subject.clone(),
+            channel: session.channel.clone(),
             bound_version: session.bound_version,
             stop: StopFlag::default(),
             sequence: session.sequence.clone(),
@@ -325,6 +328,10 @@ impl Worker {
         }
         if let Request::Extended(request) = &message.operation {
             origin.request.extended = ironbark_ldap_proto::extended::lookup(request.name).map(|row| row.oid);
+        }
+        if session.negotiation.is_some() && kind != Operation::Bind {
+            let error = OperationError::new(ResultCode::OPERATIONS_ERROR, "SASL bind in progress");
+            return self.answer(&origin, kind, &error, out);
         }
         if let Err(error) = crate::proxied::authorize(configuration, &mut origin, &controls) {
             return self.answer(&origin, kind, &error, out);
@@ -429,6 +436,7 @@ impl Worker {
         if let Some(identity) = completion.identity {
             session.identity = identity;
         }
+        session.negotiation = completion.negotiation.or(session.negotiation.take());
         out.extend_from_slice(&completion.response);
     }
 

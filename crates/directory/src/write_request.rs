@@ -167,12 +167,8 @@ fn verify_and_queue(
     let (for_pool, configuration, context) = (Arc::clone(directory), Arc::clone(configuration), Arc::clone(context));
     let origin = origin.clone();
     let accepted = directory.hashing_pool().run(move || {
-        let operation = request.operation();
         let request = request.knowing(Verified::of(&slow, &presented));
-        if let Err((error, Some(reply))) = queue(&configuration, &origin, &context, request, reply) {
-            // The connection may be gone.
-            let _ = reply.send(respond::write_completion(&for_pool, &origin, operation, Err(error)));
-        }
+        queue_or_answer(&for_pool, &configuration, (&origin, &context), request, reply);
     });
     if !accepted {
         return Err(OperationError::new(ResultCode::BUSY, "too many passwords are waiting"));
@@ -274,6 +270,21 @@ pub(crate) fn queue(
         configuration: Arc::clone(configuration),
         reply,
     })
+}
+
+/// As [`queue`], for another thread than the connection's: where the writer does not take it, the client is told so.
+pub(crate) fn queue_or_answer(
+    directory: &Directory,
+    configuration: &Arc<Configuration>,
+    (origin, context): (&Origin, &Arc<Context>),
+    request: WriteRequest,
+    reply: oneshot::Sender<Completion>,
+) {
+    let operation = request.operation();
+    if let Err((error, Some(reply))) = queue(configuration, origin, context, request, reply) {
+        // The connection may be gone.
+        let _ = reply.send(respond::write_completion(directory, origin, operation, Err(error)));
+    }
 }
 
 impl WriteRequest {

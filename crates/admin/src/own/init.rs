@@ -1,5 +1,9 @@
 //! `ironbark init`: a new directory with safe settings, an administrator, and the first entries.
 
+mod certificate;
+mod configuration;
+mod suffix;
+
 use std::{
     ffi::OsString,
     fs::{self, DirBuilder, OpenOptions},
@@ -12,13 +16,13 @@ use std::{
 
 use clap::Args;
 use ironbark_directory::password::{self, Scheme};
-use ironbark_ldif::Writer;
 use ironbark_model::{
-    Dn, Schema,
+    Schema,
     schema::{SchemaBuilder, file},
 };
-use ironbark_runtime::Randomness;
+use ironbark_runtime::{Clock, Randomness};
 
+use self::{configuration::configuration, suffix::Suffix};
 use crate::tool::{self, slappasswd};
 
 /// Options of `ironbark init`.
@@ -32,6 +36,9 @@ pub(crate) struct Init {
     /// Name of the organization; taken from the suffix without it
     #[arg(long, value_name = "NAME")]
     organization: Option<String>,
+    /// A name or address by which clients call the server, for its certificate; beside the machine's name and localhost
+    #[arg(long = "name", value_name = "HOST")]
+    names: Vec<String>,
 }
 
 /// Schema files that a new directory begins with.
@@ -52,12 +59,13 @@ impl Init {
     pub(super) fn run(&self) -> Result<(), String> {
         let suffix = Suffix::new(&self.suffix, self.organization.as_deref())?;
         let directory = make_directory(&self.directory)?;
-        for folder in ["data", "schema"] {
+        for folder in ["data", "schema", "tls"] {
             make_private(&directory.join(folder))?;
         }
         for (name, text) in SCHEMA {
             write_private(&directory.join("schema").join(name), text.as_bytes())?;
         }
+        certificate::make(&directory.join("tls"), &self.names, &Clock::system())?;
         let randomness = Randomness::system();
         let password = slappasswd::generate(&randomness, PASSWORD_LENGTH)?;
         let hash = hash(&password, &randomness)?;
@@ -79,77 +87,6 @@ impl Init {
         }
         print!("{}", welcome(&directory, &suffix, &String::from_utf8_lossy(&password)));
         Ok(())
-    }
-}
-
-/// The suffix and its entry.
-struct Suffix {
-    dn: String,
-    class: &'static str,
-    attributes: Vec<(String, String)>,
-}
-
-impl Suffix {
-    fn new(text: &str, organization: Option<&str>) -> Result<Self, String> {
-        let schema = schema()?;
-        let wrong = || format!("{text}: a suffix begins with dc, o, ou, c or l");
-        let dn = Dn::parse(&schema, text.as_bytes()).map_err(|_| format!("{text}: no DN"))?;
-        let (first, _) = dn.rdn(0).ok_or_else(wrong)?;
-        let first = String::from_utf8_lossy(first).into_owned();
-        let values = dn.leaf_assertions(&schema);
-        let [(_, value)] = values.as_slice() else {
-            return Err(wrong());
-        };
-        let value = String::from_utf8_lossy(value).into_owned();
-        let name = first.split('=').next().unwrap_or_default().to_ascii_lowercase();
-        let class = match name.as_str() {
-            "dc" => "domain",
-            "o" => "organization",
-            "ou" => "organizationalUnit",
-            "c" => "country",
-            "l" => "locality",
-            _ => return Err(wrong()),
-        };
-        let mut attributes = vec![(name.clone(), value.clone())];
-        if name == "dc" {
-            attributes.push(("o".to_owned(), organization.unwrap_or(&value).to_owned()));
-        } else if let (Some(organization), true) = (organization, name != "o") {
-            attributes.push(("description".to_owned(), organization.to_owned()));
-        }
-        let class = if name == "dc" { "organization" } else { class };
-        Ok(Self {
-            dn: dn.pretty().to_owned(),
-            class,
-            attributes,
-        })
-    }
-
-    /// The suffix entry and the containers below it, as LDIF.
-    fn entries(&self) -> Vec<u8> {
-        let writer = Writer::default();
-        let mut out = Vec::new();
-        let mut entry = |dn: &str, classes: &[&str], attributes: &[(String, String)]| {
-            writer.dn(&mut out, dn.as_bytes());
-            for class in classes {
-                writer.attribute(&mut out, b"objectClass", class.as_bytes());
-            }
-            for (name, value) in attributes {
-                writer.attribute(&mut out, name.as_bytes(), value.as_bytes());
-            }
-            out.push(b'\n');
-        };
-        let is_domain = self.attributes.iter().any(|(name, _)| name == "dc");
-        let classes: &[&str] = if is_domain {
-            &["dcObject", self.class]
-        } else {
-            &[self.class]
-        };
-        entry(&self.dn, classes, &self.attributes);
-        for name in ["people", "groups"] {
-            let dn = format!("ou={name},{}", self.dn);
-            entry(&dn, &["organizationalUnit"], &[("ou".to_owned(), name.to_owned())]);
-        }
-        out
     }
 }
 
@@ -202,71 +139,6 @@ fn hash(secret: &[u8], randomness: &Randomness) -> Result<String, String> {
     String::from_utf8(hashed.map_err(|error| error.to_string())?).map_err(|error| error.to_string())
 }
 
-/// slapd.conf's quoting.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-fn configuration(directory: &Path, suffix: &Suffix, hash: &str) -> Result<String, String> {
-    let path = |name: &str| {
-        let path = directory.join(name);
-        path.to_str()
-            .map(quoted)
-            .ok_or_else(|| format!("{}: the name is not UTF-8", path.display()))
-    };
-    let mut includes = String::new();
-    for (name, _) in SCHEMA {
-        let file = path(&format!("schema/{name}"))?;
-        includes.push_str("include ");
-        includes.push_str(&file);
-        includes.push('\n');
-    }
-    let (dn, root) = (quoted(&suffix.dn), quoted(&format!("cn=admin,{}", suffix.dn)));
-    Ok(format!(
-        "# Made by `ironbark init`. The administrator's password is stored hashed.
-{includes}
-pidfile {pid}
-argsfile {args}
-password-hash {{ARGON2}}
-
-# One address gets no more than its share of connections and of guesses.
-connection-limit 200
-bind-failure-limit 20/60
-
-# Anyone may ask what this server can do, and nothing else.
-access to dn.base=\"\"
-  by * read
-
-database mdb
-suffix {dn}
-rootdn {root}
-rootpw {hash}
-directory {data}
-index objectClass eq
-index uid,mail eq
-index cn,sn,givenName eq,sub
-index member,memberOf eq
-index entryUUID,entryCSN eq
-
-# Passwords are compared, never shown; people may change their own.
-access to attrs=userPassword
-  by self =xw
-  by anonymous auth
-  by * none
-# All else is for those who have authenticated.
-access to *
-  by users read
-  by * none
-
-overlay memberof
-",
-        pid = path("slapd.pid")?,
-        args = path("slapd.args")?,
-        data = path("data")?,
-        hash = quoted(hash),
-    ))
-}
-
 fn welcome(directory: &Path, suffix: &Suffix, secret: &str) -> String {
     let directory = directory.display();
     let dn = &suffix.dn;
@@ -280,41 +152,9 @@ The password is shown this once; {directory}/slapd.conf has its hash alone. Next
 
   ironbark serve -c {directory}/slapd.conf -l ldap://127.0.0.1:3890/
   ironbark health -H ldap://127.0.0.1:3890/
-  ldapsearch -x -H ldap://127.0.0.1:3890/ -D cn=admin,{dn} -W -b {dn}
+  LDAPTLS_CACERT={directory}/tls/ca.crt ldapsearch -x -ZZ -H ldap://127.0.0.1:3890/ -D cn=admin,{dn} -W -b {dn}
+
+Clients trust {directory}/tls/ca.crt; a certificate of your own takes the place of tls/server.crt and tls/server.key.
 "
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_suffix_entry_follows_from_its_name() {
-        let text = |suffix: &str| String::from_utf8(Suffix::new(suffix, None).unwrap().entries()).unwrap();
-        let domain = text("dc=example,dc=com");
-        let expected =
-            "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: example\n\n";
-        assert!(domain.starts_with(expected), "{domain}");
-        assert!(
-            domain.contains("dn: ou=people,dc=example,dc=com\n")
-                && domain.contains("dn: ou=groups,dc=example,dc=com\n")
-        );
-        assert!(text("o=Acme").starts_with("dn: o=Acme\nobjectClass: organization\no: Acme\n\n"));
-        assert!(text("c=NL").contains("objectClass: country\nc: NL\n"));
-        assert!(
-            Suffix::new("cn=x", None).is_err() && Suffix::new("", None).is_err() && Suffix::new("x", None).is_err()
-        );
-    }
-
-    #[test]
-    fn the_configuration_shows_no_password() {
-        let suffix = Suffix::new("dc=example,dc=com", Some("Example \"Inc\"")).unwrap();
-        let text = configuration(Path::new("/a b"), &suffix, "{ARGON2}$x").unwrap();
-        assert!(
-            text.contains("rootpw \"{ARGON2}$x\"") && text.contains("directory \"/a b/data\""),
-            "{text}"
-        );
-        assert_eq!(quoted("a\"b\\c"), "\"a\\\"b\\\\c\"");
-    }
 }

@@ -15,6 +15,8 @@ word_set! {
         LDAP_V3 = 2, "LDAPv3";
         /// The client is authenticated.
         AUTHENTICATION = 4, "authc";
+        /// It did so by SASL.
+        SASL = 8, "SASL";
         /// It was strong; any way but anonymous is.
         STRONG = 16, "strong";
     }
@@ -63,8 +65,8 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(Inherited, &["require", "require*"], &["olcRequires"])
         .takes("[none] <condition> ...", "")
         .does(
-            "Demands conditions before a request is served: `bind` (successful or not), `LDAPv3`, `authc`, `strong` (met by any authentication, as in slapd). `SASL` is \
-             refused until it is built. What is demanded globally is demanded by every database; `none`, which must come first, forgets what has been said in the same section.",
+             "Demands conditions before a request is served: `bind` (successful or not), `LDAPv3`, `authc`, `strong` (met by any authentication, as in slapd), `SASL`. \
+              What is demanded globally is demanded by every database; `none`, which must come first, forgets what has been said in the same section.",
         )
         .like(&["bind authc"])
         .obeyed(Handler::Database {
@@ -98,9 +100,6 @@ fn set_require(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result
     for word in words {
         if is_none(word) {
             return Err("\"none\" must be listed first".to_owned());
-        }
-        if word.eq_ignore_ascii_case("SASL") {
-            return Err("SASL belongs to a part that is not built yet: SASL".to_owned());
         }
         require = require.with(Require::word(word).ok_or_else(|| format!("unknown feature \"{word}\""))?);
     }

@@ -64,6 +64,9 @@ const PASSWORD_SCHEMES: &[&str] = &[
     "{PBKDF2-SHA256}",
     "{PBKDF2-SHA512}",
     "{ARGON2}",
+    "{SCRAM-SHA-1}",
+    "{SCRAM-SHA-256}",
+    "{SCRAM-SHA-512}",
 ];
 
 pub(super) const ROWS: &[Setting] = &[
@@ -118,7 +121,7 @@ pub(super) const ROWS: &[Setting] = &[
         .does(
             "Names the schemes in which the password modify operation stores a new password: `{SSHA}`, `{SHA}`, `{SMD5}`, \
              `{MD5}`, `{CRYPT}`, `{CLEARTEXT}`, `{SSHA256}`, `{SSHA384}`, `{SSHA512}` and those without salt, `{PBKDF2}` with \
-             its variants, `{ARGON2}`. Passwords in add and modify requests are stored as they come.",
+             its variants, `{ARGON2}`, `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}`, `{SCRAM-SHA-512}`. Passwords in add and modify requests are stored as they come.",
         )
         .like(&["{SSHA512} {CRYPT}"])
         .obeyed(Handler::Global { set: set_password_hash, get: |config, _| vec![config.password_hash.join(" ")] }),

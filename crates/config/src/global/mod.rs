@@ -19,6 +19,9 @@ use ironbark_model::Dn;
 
 pub use features::{Allow, Disallow, MAX_FILTER_DEPTH};
 pub use log::{LogFileFormat, LogRotation};
+pub use sasl::{
+    AuthzPolicy, AuthzRegexp, ChannelBinding, SaslConfig, SaslMechanisms, SecurityFlags, SecurityProperties,
+};
 pub use server_id::ServerId;
 pub use sources::{BindFailureLimit, Network};
 pub use tls::{CrlCheck, ProtocolVersion, TlsConfig, VerifyClient};
@@ -86,6 +89,8 @@ pub struct GlobalConfig {
     pub referrals: Vec<String>,
     /// `rootDSE`: LDIF files.
     pub root_dse_files: Vec<PathBuf>,
+    /// The `sasl-*` and `authz-*` settings.
+    pub sasl: SaslConfig,
     /// `serverID`.
     pub server_ids: Vec<ServerId>,
     /// `sockbuf_max_incoming`: bytes of a message on an anonymous connection.
@@ -132,6 +137,7 @@ impl Default for GlobalConfig {
             crypt_salt_format: "%s".to_owned(),
             referrals: Vec::new(),
             root_dse_files: Vec::new(),
+            sasl: SaslConfig::default(),
             server_ids: Vec::new(),
             max_incoming: 262_143,
             max_incoming_authenticated: 16_777_215,

@@ -153,6 +153,7 @@ pub(super) const ROWS: &[ClassRow] = &[
             "olcSaslAuxpropsDontUseCopyIgnore",
             "olcSaslCBinding",
             "olcSaslHost",
+            "olcSaslMechanisms",
             "olcSaslRealm",
             "olcSaslSecProps",
             "olcSecurity",

@@ -138,7 +138,12 @@ pub(crate) fn reads_everything(context: &Context, configuration: &Configuration,
 
 /// The filter with what the subject may not search on this entry made Undefined; `None` if nothing is hidden.
 pub(crate) fn searchable_filter(check: Option<&Check<'_>>, filter: &CompiledFilter) -> Option<CompiledFilter> {
-    searchable::hide(check?, filter)
+    searchable::hide(check?, filter, Privileges::SEARCH)
+}
+
+/// The same with what the subject may not authenticate with.
+pub(crate) fn authenticable_filter(check: Option<&Check<'_>>, filter: &CompiledFilter) -> Option<CompiledFilter> {
+    searchable::hide(check?, filter, Privileges::AUTH)
 }
 
 /// Whether a subject has privileges on an entry in memory; for write operations, bind and compare.

@@ -20,10 +20,10 @@ enum Searchable {
     Single,
 }
 
-/// A copy of the filter in which every item that the subject may not search is Undefined; `None` if there is no such item.
-pub(super) fn hide(check: &Check<'_>, filter: &CompiledFilter) -> Option<CompiledFilter> {
+/// A copy of the filter in which every item on which the subject lacks the privilege (to search) is Undefined; `None` if there is none.
+pub(super) fn hide(check: &Check<'_>, filter: &CompiledFilter, privilege: Privileges) -> Option<CompiledFilter> {
     let of_slot = |description: &AttributeDescription| {
-        let may = check.permits(Target::Attribute(description, None), Privileges::SEARCH);
+        let may = check.permits(Target::Attribute(description, None), privilege);
         match (check.is_decided_by_value(description), may) {
             (true, _) => Searchable::Single,
             (false, true) => Searchable::Yes,
@@ -48,7 +48,7 @@ pub(super) fn hide(check: &Check<'_>, filter: &CompiledFilter) -> Option<Compile
                     Some(value) => Target::Asserted(description, value),
                     None => Target::Attribute(description, None),
                 };
-                !check.permits(target, Privileges::SEARCH)
+                !check.permits(target, privilege)
             }
             _ => true,
         }

@@ -80,7 +80,9 @@ impl<'a> Subject<'a> {
         (strength, request): (Strength, RequestKind),
         context: &Context,
     ) -> Self {
-        let Identity { dn, authentication_dn } = identity;
+        let Identity {
+            dn, authentication_dn, ..
+        } = identity;
         Self {
             dn,
             real_dn: authentication_dn.as_ref().unwrap_or(dn),

@@ -1,4 +1,4 @@
-//! Bind (RFC 4511 §4.2): anonymous, simple with name and password, and SASL EXTERNAL.
+//! Bind (RFC 4511 §4.2): anonymous, and simple with name and password; `sasl` has the rest.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 use super::{
     Origin,
     bind_policy::{self, Exchange, Judgement},
-    external, write_checks,
+    write_checks,
 };
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
@@ -20,7 +20,7 @@ use crate::{
     dn_cache::{DnCache, Found},
     ended::{Outcome, ended, ended_elsewhere},
     password::{self, Cost},
-    respond,
+    respond, sasl,
     session::{Identity, Restriction},
     worker::Scratch,
 };
@@ -35,6 +35,7 @@ pub(crate) fn start(
     out: &mut Vec<u8>,
 ) -> Result<Started, OperationError> {
     session.stop_all();
+    let negotiation = session.negotiation.take();
     session.identity = Arc::default();
     session.restriction = Restriction::default();
     refuse_impatiently(scratch.directory(), configuration, origin)?;
@@ -43,20 +44,15 @@ pub(crate) fn start(
     session.bound_version = Some(version);
     let password = match request.authentication {
         Authentication::Simple(password) => password,
-        Authentication::Sasl { mechanism: b"", .. } => {
+        Authentication::Sasl { .. } if version < 3 => {
             return Err(OperationError::new(
-                ResultCode::AUTH_METHOD_NOT_SUPPORTED,
-                "no SASL mechanism requested",
+                ResultCode::PROTOCOL_ERROR,
+                "SASL bind requires LDAPv3",
             ));
         }
         Authentication::Sasl { mechanism, credentials } => {
-            if !mechanism.eq_ignore_ascii_case(external::MECHANISM.as_bytes()) {
-                return Err(external::unavailable());
-            }
-            configuration.frontend.check_bind(false, origin)?;
-            let identity = external::identity(&configuration.schema, origin, credentials)?;
-            crate::log::bound(origin, identity.dn.pretty(), external::MECHANISM);
-            return Ok(succeed(scratch, session, origin, identity, out));
+            let message = (mechanism, credentials);
+            return sasl::bind::start(scratch, session, configuration, origin, negotiation, message, out);
         }
         Authentication::Other { .. } => {
             return Err(OperationError::new(
@@ -71,13 +67,17 @@ pub(crate) fn start(
     }
     let checked = check_name(scratch, configuration, origin, &dn, password);
     let judging = bind_policy::judging(configuration, &dn);
+    if judging.is_some() {
+        session.restriction = Restriction::new();
+    }
+    let restriction = &session.restriction;
     match (checked, judging) {
         (Ok(Verdict::Accepted(identity)), Some(context)) => {
-            let judgement = Judgement::new(session, identity.dn, true, simple(Some(password)));
+            let judgement = Judgement::new(restriction, identity.dn, true, simple(Some(password)));
             judgement.submit(configuration, origin, context)
         }
         (Err(error), Some(context)) if error.result_code == ResultCode::INVALID_CREDENTIALS => {
-            Judgement::new(session, dn, false, simple(None)).submit(configuration, origin, context)
+            Judgement::new(restriction, dn, false, simple(None)).submit(configuration, origin, context)
         }
         (Ok(Verdict::Accepted(identity)), None) => {
             crate::log::bound(origin, identity.dn.pretty(), SIMPLE);
@@ -85,7 +85,7 @@ pub(crate) fn start(
         }
         (Ok(Verdict::Slow(check)), judging) => {
             let judged = judging.map(|context| {
-                let judgement = Judgement::new(session, check.dn.clone(), false, simple(Some(password)));
+                let judgement = Judgement::new(restriction, check.dn.clone(), false, simple(Some(password)));
                 (judgement, Arc::clone(configuration), Arc::clone(context))
             });
             submit(scratch.directory(), origin, check, judged)
@@ -186,7 +186,7 @@ fn check_name(
         if context.settings.null.bind {
             return Ok(Verdict::Accepted(Identity {
                 dn: dn.clone(),
-                authentication_dn: None,
+                ..Identity::default()
             }));
         }
     }
@@ -265,7 +265,7 @@ fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, Oper
     if cheap.iter().any(|value| password::verify(value, password)) {
         return Ok(Verdict::Accepted(Identity {
             dn,
-            authentication_dn: None,
+            ..Identity::default()
         }));
     }
     if slow.is_empty() {
@@ -336,25 +336,10 @@ fn submit(
             .stored
             .iter()
             .any(|stored| password::verify(stored, &check.presented));
-        let reply = match judged {
-            Some((judgement, configuration, context)) => {
-                let judgement = judgement.verified(accepted);
-                match judgement.queue(&configuration, &origin, &context, reply) {
-                    Err((error, Some(reply))) => {
-                        // The connection may be gone.
-                        let _ = reply.send(respond::write_completion(
-                            &for_pool,
-                            &origin,
-                            Operation::Bind,
-                            Err(error),
-                        ));
-                        return;
-                    }
-                    Ok(()) | Err((_, None)) => return,
-                }
-            }
-            None => reply,
-        };
+        if let Some((judgement, configuration, context)) = judged {
+            let judgement = judgement.verified(accepted);
+            return judgement.queue(&for_pool, &configuration, (&origin, &context), reply);
+        }
         // The connection may be gone.
         let _ = reply.send(verified(&for_pool, &origin, check.dn, accepted));
     });
@@ -380,7 +365,7 @@ fn verified(directory: &Directory, origin: &Origin, dn: Dn, is_accepted: bool) -
     let identity = is_accepted.then(|| {
         Arc::new(Identity {
             dn,
-            authentication_dn: None,
+            ..Identity::default()
         })
     });
     if let Some(identity) = &identity {
@@ -395,5 +380,6 @@ fn verified(directory: &Directory, origin: &Origin, dn: Dn, is_accepted: bool) -
         stop: origin.stop.clone(),
         response,
         identity,
+        negotiation: None,
     }
 }

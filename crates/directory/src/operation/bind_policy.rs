@@ -2,7 +2,8 @@
 //! records, in the order in which binds reach it, so that no failure goes uncounted however many come at once.
 //!
 //! A mechanism that has verified the password of an entry calls [`judging`] with the entry's name, and if that gives a database,
-//! [`Judgement::submit`] (or [`Judgement::queue`] from another thread) instead of answering.
+//! [`Judgement::submit`] (or [`Judgement::queue`] from another thread) instead of answering. slapd asks nobody when the mechanism is one
+//! of SASL's; here an account that is locked is locked, whichever way its password is shown.
 
 use std::sync::Arc;
 
@@ -13,14 +14,13 @@ use tokio::sync::oneshot;
 
 use super::{Execution, Modification, ModificationKind, Origin, write_checks};
 use crate::{
-    Completion, Configuration, Context, OperationError, Session, Started, Submitted,
+    Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
     context::Backend,
     overlay::BindAttempt,
     respond::{BindEnd, Success},
     session::{Identity, Restriction},
     stamp::generalized_time,
-    write_request::{WriteRequest, queue},
-    writer::Unqueued,
+    write_request::{WriteRequest, queue, queue_or_answer},
 };
 
 /// A bind whose password has been looked at.
@@ -29,6 +29,8 @@ pub(crate) struct Judgement {
     dn: Dn,
     /// Whether it was the right one.
     is_verified: bool,
+    /// Who the client is where nobody objects, or why it is not whom it wants to be.
+    claimed: Result<Identity, OperationError>,
     exchange: Exchange,
     restriction: Restriction,
 }
@@ -68,15 +70,24 @@ pub fn restricted(origin: &Origin) -> OperationError {
 }
 
 impl Judgement {
-    /// A bind of the session, which may be restricted by it.
-    pub(crate) fn new(session: &mut Session, dn: Dn, is_verified: bool, exchange: Exchange) -> Self {
-        session.restriction = Restriction::new();
+    /// A bind under a name of its own. `restriction` is what it may put on the session.
+    pub(crate) fn new(restriction: &Restriction, dn: Dn, is_verified: bool, exchange: Exchange) -> Self {
+        let identity = Identity {
+            dn: dn.clone(),
+            ..Identity::default()
+        };
         Self {
             dn,
             is_verified,
+            claimed: Ok(identity),
             exchange,
-            restriction: session.restriction.clone(),
+            restriction: restriction.clone(),
         }
+    }
+
+    /// The same for who claims to act for another one.
+    pub(crate) fn claiming(self, claimed: Result<Identity, OperationError>) -> Self {
+        Self { claimed, ..self }
     }
 
     /// The password has been verified elsewhere.
@@ -95,35 +106,25 @@ impl Judgement {
         context: &Arc<Context>,
     ) -> Result<Started, OperationError> {
         let (reply, receiver) = oneshot::channel();
-        self.queue(configuration, origin, context, reply)
-            .map_err(|(error, _)| error)?;
+        let request = WriteRequest::Bind(Box::new(self));
+        queue(configuration, &root(origin, context), context, request, reply).map_err(|(error, _)| error)?;
         Ok(Started::Submitted(Submitted {
             receiver,
             blocks_connection: true,
         }))
     }
 
-    /// As [`Judgement::submit`], when someone waits for the completion already.
+    /// As [`Judgement::submit`] on another thread, when someone waits for the completion already.
     pub(crate) fn queue(
         self,
+        directory: &Directory,
         configuration: &Arc<Configuration>,
-        origin: &Origin,
-        context: &Arc<Context>,
+        (origin, context): (&Origin, &Arc<Context>),
         reply: oneshot::Sender<Completion>,
-    ) -> Result<(), Unqueued> {
-        // What a bind changes is changed by the rootdn, as in slapd.
-        let mut origin = origin.clone();
-        origin.identity = Arc::new(Identity {
-            dn: context.settings.root_dn.clone().unwrap_or_default(),
-            authentication_dn: None,
-        });
-        queue(
-            configuration,
-            &origin,
-            context,
-            WriteRequest::Bind(Box::new(self)),
-            reply,
-        )
+    ) {
+        let origin = root(origin, context);
+        let request = WriteRequest::Bind(Box::new(self));
+        queue_or_answer(directory, configuration, (&origin, context), request, reply);
     }
 
     pub(crate) fn dn(&self) -> &Dn {
@@ -132,12 +133,33 @@ impl Judgement {
 
     /// The same under another schema.
     pub(crate) fn under(&self, schema: &Schema) -> Result<Self, OperationError> {
+        let read = |dn: &Dn| write_checks::parse_dn(schema, dn.pretty().as_bytes());
+        let claimed = match &self.claimed {
+            Ok(identity) => Ok(Identity {
+                dn: read(&identity.dn)?,
+                authentication_dn: identity.authentication_dn.as_ref().map(read).transpose()?,
+                mechanism: identity.mechanism,
+            }),
+            Err(error) => Err(error.clone()),
+        };
         Ok(Self {
-            dn: write_checks::parse_dn(schema, self.dn.pretty().as_bytes())?,
+            dn: read(&self.dn)?,
             is_verified: self.is_verified,
+            claimed,
             exchange: self.exchange.clone(),
             restriction: self.restriction.clone(),
         })
+    }
+}
+
+/// The request as the rootdn makes it, who changes what a bind changes, as in slapd.
+fn root(origin: &Origin, context: &Context) -> Origin {
+    Origin {
+        identity: Arc::new(Identity {
+            dn: context.settings.root_dn.clone().unwrap_or_default(),
+            ..Identity::default()
+        }),
+        ..origin.clone()
     }
 }
 
@@ -188,13 +210,11 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, judgement: &Judgement) 
 }
 
 fn end(judgement: &Judgement, result: OperationError) -> Success {
-    let is_accepted = result.result_code == ResultCode::SUCCESS;
-    let identity = is_accepted.then(|| {
-        Arc::new(Identity {
-            dn: judgement.dn.clone(),
-            authentication_dn: None,
-        })
-    });
+    let (result, identity) = match &judgement.claimed {
+        _ if result.result_code != ResultCode::SUCCESS => (result, None),
+        Ok(identity) => (result, Some(Arc::new(identity.clone()))),
+        Err(refusal) => (refusal.clone(), None),
+    };
     Success {
         bind: Some(Box::new(BindEnd {
             result,

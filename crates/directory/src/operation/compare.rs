@@ -14,6 +14,7 @@ use crate::{
     computed,
     context::Backend,
     dn_cache::{DnCache, Found},
+    dse,
     overlay::Entries,
     referral,
     search::policy_of,
@@ -68,7 +69,7 @@ fn outcome(
         assertion,
         value: request.value,
     };
-    if let Some(entry) = frontend_entry(configuration, &comparison.dn) {
+    if let Some(entry) = frontend_entry(configuration, origin, &comparison.dn) {
         return comparison.with(&configuration.frontend, entry);
     }
     let context = configuration
@@ -98,9 +99,8 @@ fn outcome(
     }
 }
 
-fn frontend_entry<'a>(configuration: &'a Configuration, dn: &Dn) -> Option<&'a Entry> {
-    configuration
-        .root_dse
+fn frontend_entry<'a>(configuration: &'a Configuration, origin: &Origin, dn: &Dn) -> Option<&'a Entry> {
+    dse::seen_by(configuration, origin)
         .iter()
         .chain(configuration.subschema.iter())
         .find(|entry| entry.dn == *dn)

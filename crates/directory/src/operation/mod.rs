@@ -15,7 +15,7 @@ use crate::{
     access::{self, RequestKind, Subject, Target, WriteCheck},
     overlay::{Applied, Asked, Entries},
     password::Scheme,
-    session::{Identity, Peer, Restriction, Sequence, StopFlag, Strength},
+    session::{Identity, Peer, Restriction, Sequence, StopFlag, Strength, TlsChannel},
     stamp::Stamp,
 };
 
@@ -28,7 +28,6 @@ pub mod compare;
 pub mod delete;
 mod entry_rules;
 pub mod extended;
-pub(crate) mod external;
 pub(crate) mod in_memory;
 pub mod modification;
 pub mod modify;
@@ -60,8 +59,8 @@ pub struct Origin {
     pub strength: Strength,
     /// What is asked.
     pub request: RequestKind,
-    /// DER of the subject of the client's certificate, if it has shown one that is trusted.
-    pub(crate) certificate_subject: Option<Arc<[u8]>>,
+    /// What the TLS handshake has told.
+    pub(crate) channel: Option<Arc<TlsChannel>>,
     /// Protocol version of the connection's last bind request; `None` before any.
     pub bound_version: Option<u8>,
     /// Given up by Abandon, Cancel or the end of the connection.

@@ -7,6 +7,7 @@ mod crypt;
 mod digest;
 mod pbkdf2;
 mod scheme;
+pub(crate) mod scram;
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use subtle::ConstantTimeEq as _;

@@ -1,6 +1,6 @@
 //! The registry of password storage schemes.
 
-use super::{Cost, argon2, crypt, digest, pbkdf2};
+use super::{Cost, argon2, crypt, digest, pbkdf2, scram};
 
 /// A password storage scheme that is verified; [`Scheme::hash`] says which also produce.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -15,6 +15,8 @@ pub enum Scheme {
     Argon2,
     /// `{CRYPT}`: crypt(3) strings.
     Crypt,
+    /// `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}`, `{SCRAM-SHA-512}`.
+    Scram(scram::Hash),
 }
 
 /// A new hash could not be made.
@@ -48,6 +50,9 @@ const NAMES: &[(&str, Scheme)] = {
         ("PBKDF2-SHA512", Scheme::Pbkdf2(pbkdf2::Prf::Sha512)),
         ("ARGON2", Scheme::Argon2),
         ("CRYPT", Scheme::Crypt),
+        ("SCRAM-SHA-1", Scheme::Scram(scram::Hash::Sha1)),
+        ("SCRAM-SHA-256", Scheme::Scram(scram::Hash::Sha256)),
+        ("SCRAM-SHA-512", Scheme::Scram(scram::Hash::Sha512)),
         ("CLEARTEXT", Scheme::Cleartext),
     ]
 };
@@ -75,7 +80,7 @@ impl Scheme {
     pub(crate) fn cost(self) -> Cost {
         match self {
             Self::Cleartext | Self::Digest(..) => Cost::Cheap,
-            Self::Pbkdf2(_) | Self::Argon2 | Self::Crypt => Cost::Slow,
+            Self::Pbkdf2(_) | Self::Argon2 | Self::Crypt | Self::Scram(_) => Cost::Slow,
         }
     }
 
@@ -86,6 +91,7 @@ impl Scheme {
             Self::Pbkdf2(prf) => pbkdf2::verify(prf, hash, presented),
             Self::Argon2 => argon2::verify(hash, presented),
             Self::Crypt => crypt::verify(hash, presented),
+            Self::Scram(function) => scram::verify(function, hash, presented),
         }
     }
 
@@ -98,6 +104,7 @@ impl Scheme {
             Self::Pbkdf2(prf) => pbkdf2::hash(prf, presented, salt, &mut out),
             Self::Argon2 => argon2::hash(presented, salt, &mut out)?,
             Self::Crypt => crypt::hash(presented, salt, &mut out)?,
+            Self::Scram(function) => scram::hash(function, presented, salt, &mut out),
         }
         Ok(out)
     }

@@ -81,14 +81,14 @@ pub(super) fn configuration(
         rules: Vec::new(),
         password_schemes,
         root_dse: Arc::default(),
-        local_root_dse: Arc::default(),
+        root_dses: Vec::new(),
         subschema: Arc::default(),
         schema,
     };
     configuration.rules = rules(&configuration)?;
     configuration.subschema = Arc::new([dse::subschema(&configuration, schema_dn)]);
     let root = dse::root(&configuration, root_dse)?;
-    configuration.local_root_dse = Arc::new([dse::with_mechanisms(&configuration.schema, root.clone())]);
+    configuration.root_dses = dse::for_all(&configuration, &root);
     configuration.root_dse = Arc::new([root]);
     Ok(configuration)
 }

@@ -23,6 +23,7 @@ use crate::{
     access::{self, Subject, WriteCheck},
     context::Backend,
     dn_cache::DnCache,
+    dse,
     operation::{check_assertion, check_assertion_on_record, null},
     referral,
     worker::{LastBase, Scratch},
@@ -280,11 +281,8 @@ fn add_targets(
 ) -> Result<(), OperationError> {
     match &context.backend {
         Backend::Frontend => {
-            let is_root = base.is_root();
-            let entries = if is_root && crate::operation::external::is_available(&run.origin) {
-                &configuration.local_root_dse
-            } else if is_root {
-                &configuration.root_dse
+            let entries = if base.is_root() {
+                dse::seen_by(configuration, &run.origin)
             } else {
                 &configuration.subschema
             };

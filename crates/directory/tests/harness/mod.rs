@@ -194,7 +194,7 @@ impl Client {
         let dn = Dn::parse(schema, dn.as_bytes()).expect("a DN");
         self.session.identity = Arc::new(Identity {
             dn,
-            authentication_dn: None,
+            ..Identity::default()
         });
     }
 

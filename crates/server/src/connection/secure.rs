@@ -27,7 +27,7 @@ impl Connection {
         let Some(established) = self.stream.take_established() else {
             return;
         };
-        self.session.secured(established.strength, established.subject);
+        self.session.secured(established.strength, established.channel);
         let (number, descriptor) = (self.status.number, self.stream.descriptor());
         tracing::info!(
             target: "stats",

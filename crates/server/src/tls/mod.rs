@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use ironbark_config::{ProtocolVersion, TlsConfig};
+use ironbark_directory::TlsChannel;
 use ironbark_model::syntax::Certificate;
 use rustls::{
     ServerConfig, ServerConnection, SupportedProtocolVersion,
@@ -20,6 +21,7 @@ use self::{
     files::{Material, Seen},
 };
 
+mod binding;
 mod ciphers;
 mod clients;
 mod files;
@@ -42,6 +44,8 @@ struct Source {
 pub(crate) struct TlsContext {
     config: Arc<ServerConfig>,
     clients: Clients,
+    /// Channel binding tls-server-end-point.
+    endpoint: Option<Vec<u8>>,
 }
 
 /// What a handshake has established.
@@ -53,8 +57,8 @@ pub(crate) struct Established {
     pub(crate) cipher: &'static str,
     /// Length of its keys in bits.
     pub(crate) strength: u32,
-    /// DER of the subject of the client's certificate, if there is one that is trusted.
-    pub(crate) subject: Option<Vec<u8>>,
+    /// The client's certificate, and what SASL mechanisms can bind themselves to.
+    pub(crate) channel: TlsChannel,
 }
 
 impl Tls {
@@ -120,6 +124,7 @@ impl TlsContext {
         let provider = Arc::new(provider);
         let clients = Clients::new(settings, &material, &provider)?;
         let Material { chain, key, .. } = material;
+        let endpoint = chain.first().and_then(|own| binding::endpoint(own));
         let mut config = ServerConfig::builder_with_provider(Arc::clone(&provider))
             .with_protocol_versions(&versions)
             .map_err(|error| error.to_string())?
@@ -130,6 +135,7 @@ impl TlsContext {
         Ok(Self {
             config: Arc::new(config),
             clients,
+            endpoint,
         })
     }
 
@@ -152,7 +158,11 @@ impl TlsContext {
             protocol: if is_tls13 { "TLSv1.3" } else { "TLSv1.2" },
             cipher,
             strength,
-            subject,
+            channel: TlsChannel {
+                subject,
+                endpoint: self.endpoint.clone(),
+                exporter: is_tls13.then(|| binding::exporter(connection)).flatten(),
+            },
         }
     }
 }

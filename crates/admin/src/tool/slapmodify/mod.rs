@@ -248,7 +248,7 @@ impl Changes<'_> {
             };
             self.session.identity = Arc::new(Identity {
                 dn: root,
-                authentication_dn: None,
+                ..Identity::default()
             });
         }
         let word = self.encode(record);

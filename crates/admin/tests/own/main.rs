@@ -1,12 +1,14 @@
 //! The subcommands of our own.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod init;
 
-use std::{fs, os::unix::fs::PermissionsExt, process::Command};
+use std::{fs, process::Command};
 
 use common::{PEOPLE, dump, ironbark, prepared, succeed};
-use ironbark_testkit::{Flavor, Layout, Server, Tool};
+use ironbark_testkit::{Flavor, Server, Tool};
 
 const DATA_SETS: &str = "\
 include {schema}/core.schema
@@ -149,80 +151,6 @@ fn a_server_that_answers_is_healthy() {
     server.stop().unwrap();
     assert!(!ironbark(&["health", "-H", &url]).status.success());
     assert!(!ironbark(&["health", "-H", "http://x/"]).status.success());
-}
-
-#[test]
-fn a_new_directory_is_closed_to_strangers() {
-    let layout = Layout::new().unwrap();
-    let folder = layout.join("new");
-    let path = folder.to_str().unwrap();
-    let said = succeed(&[
-        "init",
-        path,
-        "--suffix",
-        "dc=example,dc=com",
-        "--organization",
-        "Example",
-    ]);
-    let secret = said
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("password"))
-        .unwrap()
-        .trim()
-        .to_owned();
-    assert_eq!(secret.len(), 20, "{said}");
-    let config = folder.join("slapd.conf");
-    let text = fs::read_to_string(&config).unwrap();
-    assert!(text.contains("{ARGON2}") && !text.contains(&secret));
-    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(
-        (mode(&folder), mode(&config), mode(&folder.join("data"))),
-        (0o700, 0o600, 0o700)
-    );
-    assert!(
-        !ironbark(&["init", path, "--suffix", "dc=example,dc=com"])
-            .status
-            .success(),
-        "it is not made twice"
-    );
-    Tool::Test
-        .run(Flavor::Ironbark, &["-f", config.to_str().unwrap()], "")
-        .unwrap()
-        .success()
-        .unwrap();
-    let url = format!("ldapi://{}", layout.join("s").to_str().unwrap().replace('/', "%2F"));
-    let mut server = Command::new(Flavor::Ironbark.program().unwrap())
-        .args(["serve", "-c", config.to_str().unwrap(), "-l", &url, "--log", "0"])
-        .spawn()
-        .unwrap();
-    let healthy = ironbark_testkit::wait::until(|| ironbark(&["health", "-H", &url]).status.success().then_some(()));
-    let search = |arguments: &[&str]| {
-        let output = Command::new("ldapsearch")
-            .args(["-x", "-LLL", "-H", &url])
-            .args(arguments)
-            .output()
-            .unwrap();
-        String::from_utf8_lossy(&output.stdout).into_owned()
-    };
-    let stranger = search(&["-b", "dc=example,dc=com"]);
-    let root_dse = search(&["-s", "base", "-b", "", "namingContexts"]);
-    let admin = search(&[
-        "-D",
-        "cn=admin,dc=example,dc=com",
-        "-w",
-        &secret,
-        "-b",
-        "dc=example,dc=com",
-    ]);
-    let _ = server.kill();
-    let _ = server.wait();
-    assert!(healthy.is_some());
-    assert!(root_dse.contains("namingContexts: dc=example,dc=com"), "{root_dse}");
-    assert!(!stranger.contains("dn:"), "{stranger}");
-    assert!(
-        admin.contains("dn: ou=people,dc=example,dc=com") && admin.contains("o: Example"),
-        "{admin}"
-    );
 }
 
 #[test]

@@ -1,0 +1,125 @@
+//! The suffix of a new directory and its first entries.
+
+use ironbark_ldif::Writer;
+use ironbark_model::Dn;
+
+use super::schema;
+
+/// Length before all (NIST SP 800-63B §5.1.1), and a pause for who guesses the password of one account from many addresses.
+const POLICY: &[(&str, &str)] = &[
+    ("cn", "default"),
+    ("pwdAttribute", "userPassword"),
+    ("pwdMinLength", "10"),
+    ("pwdCheckQuality", "1"),
+    ("pwdUseCheckModule", "TRUE"),
+    ("pwdLockout", "TRUE"),
+    ("pwdMaxFailure", "10"),
+    ("pwdFailureCountInterval", "600"),
+    ("pwdLockoutDuration", "600"),
+    ("pwdAllowUserChange", "TRUE"),
+];
+
+fn pair(name: &str, value: &str) -> (String, String) {
+    (name.to_owned(), value.to_owned())
+}
+
+/// The suffix and its entry.
+pub(super) struct Suffix {
+    pub(super) dn: String,
+    class: &'static str,
+    attributes: Vec<(String, String)>,
+}
+
+impl Suffix {
+    pub(super) fn new(text: &str, organization: Option<&str>) -> Result<Self, String> {
+        let schema = schema()?;
+        let wrong = || format!("{text}: a suffix begins with dc, o, ou, c or l");
+        let dn = Dn::parse(&schema, text.as_bytes()).map_err(|_| format!("{text}: no DN"))?;
+        let (first, _) = dn.rdn(0).ok_or_else(wrong)?;
+        let first = String::from_utf8_lossy(first).into_owned();
+        let values = dn.leaf_assertions(&schema);
+        let [(_, value)] = values.as_slice() else {
+            return Err(wrong());
+        };
+        let value = String::from_utf8_lossy(value).into_owned();
+        let name = first.split('=').next().unwrap_or_default().to_ascii_lowercase();
+        let class = match name.as_str() {
+            "dc" => "domain",
+            "o" => "organization",
+            "ou" => "organizationalUnit",
+            "c" => "country",
+            "l" => "locality",
+            _ => return Err(wrong()),
+        };
+        let mut attributes = vec![(name.clone(), value.clone())];
+        if name == "dc" {
+            attributes.push(("o".to_owned(), organization.unwrap_or(&value).to_owned()));
+        } else if let (Some(organization), true) = (organization, name != "o") {
+            attributes.push(("description".to_owned(), organization.to_owned()));
+        }
+        let class = if name == "dc" { "organization" } else { class };
+        Ok(Self {
+            dn: dn.pretty().to_owned(),
+            class,
+            attributes,
+        })
+    }
+
+    /// The name of the password policy of all who have none of their own.
+    pub(super) fn policy(&self) -> String {
+        format!("cn=default,ou=policies,{}", self.dn)
+    }
+
+    /// The suffix entry, the containers below it and the password policy, as LDIF.
+    pub(super) fn entries(&self) -> Vec<u8> {
+        let writer = Writer::default();
+        let mut out = Vec::new();
+        let mut entry = |dn: &str, classes: &[&str], attributes: &[(String, String)]| {
+            writer.dn(&mut out, dn.as_bytes());
+            for class in classes {
+                writer.attribute(&mut out, b"objectClass", class.as_bytes());
+            }
+            for (name, value) in attributes {
+                writer.attribute(&mut out, name.as_bytes(), value.as_bytes());
+            }
+            out.push(b'\n');
+        };
+        let is_domain = self.attributes.iter().any(|(name, _)| name == "dc");
+        let classes: &[&str] = if is_domain {
+            &["dcObject", self.class]
+        } else {
+            &[self.class]
+        };
+        entry(&self.dn, classes, &self.attributes);
+        for name in ["people", "groups", "policies"] {
+            let dn = format!("ou={name},{}", self.dn);
+            entry(&dn, &["organizationalUnit"], &[pair("ou", name)]);
+        }
+        let policy: Vec<_> = POLICY.iter().map(|&(name, value)| pair(name, value)).collect();
+        entry(&self.policy(), &["device", "pwdPolicy", "pwdPolicyChecker"], &policy);
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_suffix_entry_follows_from_its_name() {
+        let text = |suffix: &str| String::from_utf8(Suffix::new(suffix, None).unwrap().entries()).unwrap();
+        let domain = text("dc=example,dc=com");
+        let expected =
+            "dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: example\n\n";
+        assert!(domain.starts_with(expected), "{domain}");
+        assert!(
+            domain.contains("dn: ou=people,dc=example,dc=com\n")
+                && domain.contains("dn: ou=groups,dc=example,dc=com\n")
+        );
+        assert!(text("o=Acme").starts_with("dn: o=Acme\nobjectClass: organization\no: Acme\n\n"));
+        assert!(text("c=NL").contains("objectClass: country\nc: NL\n"));
+        assert!(
+            Suffix::new("cn=x", None).is_err() && Suffix::new("", None).is_err() && Suffix::new("x", None).is_err()
+        );
+    }
+}

@@ -1,0 +1,249 @@
+//! What an LDAP URL of this server finds, as far as the access rules let who asks authenticate with it (slapd's internal searches).
+
+use std::{borrow::Cow, ops::ControlFlow, sync::Arc};
+
+use ironbark_config::access::Privileges;
+use ironbark_model::{
+    AttributeDescription, CompiledFilter, Dn, Filter, Truth,
+    filter::Assertion,
+    ldap_url::{LdapUrl, UrlScope},
+};
+use ironbark_store::{Location, Record, Scope, View};
+
+use super::{Asking, name::normal};
+use crate::{
+    Context, OperationError,
+    access::{self, Source, Subject, Target, WriteCheck},
+};
+
+/// Nesting of filters in URLs.
+const FILTER_DEPTH: usize = 100;
+
+/// Whether a replacement or a rule is a URL.
+pub(super) fn is_url(text: &str) -> bool {
+    text.get(..7).is_some_and(|start| start.eq_ignore_ascii_case("ldap://"))
+}
+
+/// A question to this server.
+struct Question {
+    base: Dn,
+    scope: Scope,
+    filter: CompiledFilter,
+}
+
+impl Question {
+    /// `ldap:///<base>??<scope>?<filter>`: neither a host nor attributes nor extensions. Without a filter it asks nothing.
+    fn parse(asking: Asking<'_>, text: &str) -> Option<Self> {
+        let schema = &asking.configuration.schema;
+        let url = LdapUrl::parse(text).ok()?;
+        if !url.host.is_empty() || !url.attributes.is_empty() || !url.extensions.is_empty() {
+            return None;
+        }
+        let filter = Filter::parse(url.filter.as_deref()?.as_bytes(), FILTER_DEPTH).ok()?;
+        let mut compiled = CompiledFilter::default();
+        compiled.compile(schema, &filter);
+        Some(Self {
+            base: Dn::parse(schema, url.dn.as_bytes()).ok()?,
+            scope: match url.scope {
+                None | Some(UrlScope::Base) => Scope::Base,
+                Some(UrlScope::OneLevel) => Scope::OneLevel,
+                Some(UrlScope::Subtree) => Scope::Subtree,
+                Some(UrlScope::Children) => Scope::Children,
+            },
+            filter: compiled,
+        })
+    }
+
+    fn is_in_scope(&self, dn: &Dn) -> bool {
+        match self.scope {
+            Scope::Base => *dn == self.base,
+            Scope::OneLevel => dn.is_child_of(&self.base),
+            Scope::Subtree => dn.is_within(&self.base),
+            Scope::Children => dn.is_within(&self.base) && *dn != self.base,
+        }
+    }
+}
+
+/// The one entry that a URL finds; `None` if it finds none or several, or is malformed.
+pub(super) fn the_one(asking: Asking<'_>, url: &str) -> Result<Option<Dn>, OperationError> {
+    let configuration = asking.configuration;
+    let Some(question) = Question::parse(asking, url) else {
+        return Ok(None);
+    };
+    let Some(context) = configuration.context_of(&question.base) else {
+        return Ok(None);
+    };
+    let mut found = Vec::new();
+    search(asking, context, &question, &question.base, &mut found)?;
+    if question.scope != Scope::Base {
+        for glued in configuration.subordinates_of(context) {
+            let suffix = glued
+                .suffixes()
+                .first()
+                .filter(|suffix| suffix.is_within(&question.base));
+            if let Some(suffix) = suffix.filter(|suffix| **suffix != question.base) {
+                search(asking, glued, &question, suffix, &mut found)?;
+            }
+        }
+    }
+    let schema = &configuration.schema;
+    Ok(match &*found {
+        [one] => normal(schema, one.normalized()),
+        _ => None,
+    })
+}
+
+/// Adds what is found in one database, until there are two: that is one too many.
+fn search(
+    asking: Asking<'_>,
+    context: &Context,
+    question: &Question,
+    base: &Dn,
+    found: &mut Vec<Dn>,
+) -> Result<(), OperationError> {
+    let Some(database) = context.database() else {
+        return Ok(());
+    };
+    let snapshot = database.snapshot()?;
+    let view = snapshot.view();
+    let Location::Entry(id) = view.locate(base)? else {
+        return Ok(());
+    };
+    let Some(record) = view.record(id)? else { return Ok(()) };
+    if !may_authenticate(asking, context, (&record, view), Target::Entry) {
+        return Ok(());
+    }
+    // A glued database is searched from its top.
+    let scope = match question.scope {
+        Scope::OneLevel if *base != question.base => Scope::Base,
+        Scope::Children if *base != question.base => Scope::Subtree,
+        scope => scope,
+    };
+    let plan = view.plan(id, scope, &question.filter)?;
+    let mut candidates = view.candidates(&plan, 0)?;
+    while let Some(record) = candidates.next_record()? {
+        if !record.is_in_scope(id, scope)? || !answers(asking, context, (&record, view), &question.filter) {
+            continue;
+        }
+        let dn = view.dn(record.id)?;
+        if question.is_in_scope(&dn) {
+            found.push(dn);
+        }
+        if found.len() > 1 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a URL finds an entry.
+pub(super) fn finds(asking: Asking<'_>, url: &str, wanted: &Dn) -> Result<bool, OperationError> {
+    let Some(question) = Question::parse(asking, url) else {
+        return Ok(false);
+    };
+    if !question.is_in_scope(wanted) {
+        return Ok(false);
+    }
+    let base_is_there = with_record(asking, &question.base, |context, entry| {
+        may_authenticate(asking, context, entry, Target::Entry)
+    })?;
+    Ok(base_is_there
+        && with_record(asking, wanted, |context, entry| {
+            answers(asking, context, entry, &question.filter)
+        })?)
+}
+
+/// Whether an entry of a class names somebody in an attribute.
+pub(super) fn is_member(
+    asking: Asking<'_>,
+    (group, class, attribute): (&Dn, &str, &str),
+    member: &Dn,
+) -> Result<bool, OperationError> {
+    let equality = |attribute: &str, value: &[u8]| {
+        Filter::Equality(Assertion {
+            attribute: Cow::Owned(attribute.as_bytes().to_vec()),
+            value: Cow::Owned(value.to_vec()),
+        })
+    };
+    let filter = Filter::And(vec![
+        equality("objectClass", class.as_bytes()),
+        equality(attribute, member.pretty().as_bytes()),
+    ]);
+    let mut compiled = CompiledFilter::default();
+    compiled.compile(&asking.configuration.schema, &filter);
+    with_record(asking, group, |context, entry| {
+        may_authenticate(asking, context, entry, Target::Entry) && answers(asking, context, entry, &compiled)
+    })
+}
+
+/// The values of an attribute of an entry that the access rules let who asks authenticate with.
+///
+/// # Errors
+/// The storage failed.
+pub(crate) fn stored_values(
+    asking: Asking<'_>,
+    dn: &Dn,
+    attribute: &AttributeDescription,
+) -> Result<Vec<Vec<u8>>, OperationError> {
+    let mut values = Vec::new();
+    with_record(asking, dn, |context, (record, view)| {
+        for held in record.answering(attribute) {
+            // What cannot be read is not there.
+            let _ = held.for_each(&mut |value| {
+                let target = Target::Attribute(held.description(), Some(value));
+                if may_authenticate(asking, context, (record, view), target) {
+                    values.push(value.to_vec());
+                }
+                ControlFlow::Continue(())
+            });
+        }
+        true
+    })?;
+    Ok(values)
+}
+
+type Entry<'a> = (&'a Record<'a>, View<'a>);
+
+/// Asks an entry, if it is there.
+fn with_record(
+    asking: Asking<'_>,
+    dn: &Dn,
+    ask: impl FnOnce(&Arc<Context>, Entry<'_>) -> bool,
+) -> Result<bool, OperationError> {
+    let Some(context) = asking.configuration.context_of(dn) else {
+        return Ok(false);
+    };
+    let Some(database) = context.database() else {
+        return Ok(false);
+    };
+    let snapshot = database.snapshot()?;
+    let view = snapshot.view();
+    let Location::Entry(id) = view.locate(dn)? else {
+        return Ok(false);
+    };
+    let record = view.record(id)?;
+    Ok(record.is_some_and(|record| ask(context, (&record, view))))
+}
+
+/// Whether the access rules give `auth` on a part of an entry to who asks.
+fn may_authenticate(asking: Asking<'_>, context: &Context, (record, view): Entry<'_>, target: Target<'_>) -> bool {
+    let subject = subject(asking, context);
+    WriteCheck::on_record(context, asking.configuration, subject, record, view).permits(target, Privileges::AUTH)
+}
+
+fn subject<'a>(asking: Asking<'a>, context: &Context) -> Subject<'a> {
+    let origin = asking.origin;
+    Subject::new(
+        (asking.identity, &origin.peer),
+        (origin.strength, origin.request),
+        context,
+    )
+}
+
+/// Whether an entry answers a filter, of which what may not be authenticated with is Undefined.
+fn answers(asking: Asking<'_>, context: &Context, (record, view): Entry<'_>, filter: &CompiledFilter) -> bool {
+    let subject = subject(asking, context);
+    let check = access::check(asking.configuration, context, subject, Source::Record(record, view));
+    let visible = access::authenticable_filter(check.as_ref(), filter);
+    record.evaluate(visible.as_ref().unwrap_or(filter), &mut Vec::new()) == Truth::True
+}

@@ -1,0 +1,60 @@
+//! `authz-policy`: whether who has authenticated may act for somebody else.
+
+use ironbark_config::AuthzPolicy;
+use ironbark_model::{AttributeDescription, Dn};
+
+use super::{Asking, find::stored_values, rule};
+use crate::{OperationError, session::Identity};
+
+/// Whether `own` may act for `other`: everybody for nobody and for himself, the rootdn for all of its database, others by the rules that
+/// `authz-policy` chooses.
+///
+/// # Errors
+/// The storage failed.
+pub(crate) fn is_authorized(asking: Asking<'_>, own: &Dn, other: &Dn) -> Result<bool, OperationError> {
+    if other.is_root() {
+        return Ok(true);
+    }
+    if own.is_root() {
+        return Ok(false);
+    }
+    let manages = || {
+        asking
+            .configuration
+            .context_of(other)
+            .is_some_and(|context| context.is_root(own))
+    };
+    if own == other || manages() {
+        return Ok(true);
+    }
+    let well_known = &asking.configuration.well_known;
+    let to = || has_rule(asking, (own, own), &well_known.authz_to, other);
+    let from = || has_rule(asking, (own, other), &well_known.authz_from, own);
+    Ok(match asking.configuration.settings.sasl.authz_policy {
+        AuthzPolicy::None => false,
+        AuthzPolicy::From => from()?,
+        AuthzPolicy::To => to()?,
+        AuthzPolicy::Any => to()? || from()?,
+        AuthzPolicy::All => to()? && from()?,
+    })
+}
+
+/// Whether a rule in an attribute of `holder` names somebody. What a rule asks of other entries, it asks for `own`.
+fn has_rule(
+    asking: Asking<'_>,
+    (own, holder): (&Dn, &Dn),
+    attribute: &AttributeDescription,
+    named: &Dn,
+) -> Result<bool, OperationError> {
+    let rules = stored_values(asking, holder, attribute)?;
+    let identity = &Identity {
+        dn: own.clone(),
+        ..Identity::default()
+    };
+    for text in rules.iter().filter_map(|value| std::str::from_utf8(value).ok()) {
+        if rule::names(Asking { identity, ..asking }, text, named)? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

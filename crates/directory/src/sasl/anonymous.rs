@@ -1,0 +1,22 @@
+//! ANONYMOUS (RFC 4505).
+
+use super::{Claim, Exchange, Proof, Step, StepResult, User, failure};
+
+/// The longest trace information, in characters.
+const MAX_TRACE: usize = 255;
+
+/// The message is for the administrator's log; nothing is made of it.
+pub(super) fn step(message: Option<&[u8]>) -> StepResult {
+    let Some(trace) = message else {
+        return Ok(Step::Challenge(Vec::new(), Exchange::Begin));
+    };
+    let is_text = std::str::from_utf8(trace).is_ok_and(|text| text.chars().count() <= MAX_TRACE);
+    if !is_text {
+        return Err(failure::malformed("trace information"));
+    }
+    Ok(Step::Claim(Claim {
+        user: User::Anonymous,
+        authorization: None,
+        proof: Proof::Given,
+    }))
+}

@@ -1,0 +1,167 @@
+//! The SASL side of Bind (RFC 4511 §4.2): chooses the mechanism, goes on with a negotiation or begins one, answers.
+
+use std::sync::Arc;
+
+use ironbark_ldap_proto::{BindResponse, LdapResult, MessageId, Operation, encode_bind_response};
+use ironbark_model::ResultCode;
+use tokio::sync::oneshot;
+
+use super::{
+    Exchange, Mechanism, Negotiation, Situation, failure,
+    turn::{Ended, Settled, Turn},
+};
+use crate::{
+    Completion, Configuration, OperationError, Session, Started, Submitted,
+    ended::{Outcome, ended, ended_elsewhere},
+    operation::Origin,
+    respond,
+    session::Restriction,
+    worker::Scratch,
+};
+
+/// Longer messages of a client are refused: names are shorter, and so are passwords.
+const MAX_MESSAGE: usize = 65_536;
+
+/// Takes one step. `under_way` is what the step before has left, which a bind with another mechanism ends (RFC 4513 §5.2.1.2).
+pub(crate) fn start(
+    scratch: &Scratch,
+    session: &mut Session,
+    configuration: &Arc<Configuration>,
+    origin: &Origin,
+    under_way: Option<Box<Negotiation>>,
+    (name, message): (&[u8], Option<&[u8]>),
+    out: &mut Vec<u8>,
+) -> Result<Started, OperationError> {
+    if name.is_empty() {
+        return Err(OperationError::new(
+            ResultCode::AUTH_METHOD_NOT_SUPPORTED,
+            "no SASL mechanism provided",
+        ));
+    }
+    configuration.frontend.check_bind(false, origin)?;
+    let situation = Situation::of(configuration, origin);
+    let mechanism = Mechanism::find(name).filter(|mechanism| mechanism.is_offered(configuration, situation));
+    let mechanism = mechanism.ok_or_else(failure::no_mechanism)?;
+    if message.is_some_and(|message| message.len() > MAX_MESSAGE) {
+        return Err(failure::malformed("message too long"));
+    }
+    session.restriction = Restriction::new();
+    let under_way = under_way.filter(|negotiation| std::ptr::eq(negotiation.mechanism, mechanism));
+    let turn = Turn {
+        directory: Arc::clone(scratch.directory()),
+        configuration: Arc::clone(configuration),
+        origin: origin.clone(),
+        mechanism,
+        exchange: under_way.map_or(Exchange::Begin, |negotiation| negotiation.exchange),
+        message: message.map(<[u8]>::to_vec),
+        restriction: session.restriction.clone(),
+    };
+    if turn.takes_long() {
+        return submit(turn);
+    }
+    let settled = match turn.run() {
+        Ok(Ended::Judged(judgement, context)) => return judgement.submit(configuration, origin, &context),
+        Ok(Ended::Settled(settled)) => Ok(settled),
+        Err(error) => Err(error),
+    };
+    let answer = Answer::new(origin, settled, out);
+    let directory = scratch.directory();
+    let outcome = Outcome::new(Operation::Bind, answer.code, &answer.text);
+    ended(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
+    session.negotiation = answer.negotiation;
+    if let Some(identity) = answer.identity {
+        session.identity = identity;
+    }
+    Ok(Started::Answered)
+}
+
+/// Takes the step on the hashing pool. Nothing else of the connection is begun before it has ended.
+fn submit(turn: Turn) -> Result<Started, OperationError> {
+    let (reply, receiver) = oneshot::channel();
+    let directory = Arc::clone(&turn.directory);
+    let accepted = directory.hashing_pool().run(move || {
+        let (directory, origin) = (Arc::clone(&turn.directory), turn.origin.clone());
+        let configuration = Arc::clone(&turn.configuration);
+        let settled = match turn.run() {
+            Ok(Ended::Judged(judgement, context)) => {
+                return judgement.queue(&directory, &configuration, (&origin, &context), reply);
+            }
+            Ok(Ended::Settled(settled)) => Ok(settled),
+            Err(error) => Err(error),
+        };
+        let mut response = Vec::new();
+        let answer = Answer::new(&origin, settled, &mut response);
+        ended_elsewhere(
+            &directory,
+            &origin,
+            Outcome::new(Operation::Bind, answer.code, &answer.text),
+        );
+        // The connection may be gone.
+        let _ = reply.send(Completion {
+            message_id: origin.message_id,
+            stop: origin.stop.clone(),
+            response,
+            identity: answer.identity,
+            negotiation: answer.negotiation,
+        });
+    });
+    if !accepted {
+        return Err(OperationError::new(
+            ResultCode::BUSY,
+            "too many password checks are waiting",
+        ));
+    }
+    Ok(Started::Submitted(Submitted {
+        receiver,
+        blocks_connection: true,
+    }))
+}
+
+/// What a step means for the session.
+struct Answer {
+    code: ResultCode,
+    text: String,
+    identity: Option<Arc<crate::Identity>>,
+    negotiation: Option<Box<Negotiation>>,
+}
+
+impl Answer {
+    /// Appends the response.
+    fn new(origin: &Origin, settled: Result<Settled, OperationError>, out: &mut Vec<u8>) -> Self {
+        let (code, data, identity, negotiation) = match settled {
+            Ok(Settled::Challenge(challenge, negotiation)) => (
+                ResultCode::SASL_BIND_IN_PROGRESS,
+                Some(challenge),
+                None,
+                Some(Box::new(negotiation)),
+            ),
+            Ok(Settled::Accepted(identity, data)) => (ResultCode::SUCCESS, data, Some(identity), None),
+            Err(error) => {
+                respond::result(out, origin.message_id, Operation::Bind, &error);
+                let text = error.diagnostic_message.into_owned();
+                return Self {
+                    code: error.result_code,
+                    text,
+                    identity: None,
+                    negotiation: None,
+                };
+            }
+        };
+        let response = BindResponse {
+            result: LdapResult::new(code),
+            server_sasl_credentials: data.as_deref(),
+        };
+        encode_bind_response(
+            out,
+            MessageId::new(origin.message_id).unwrap_or_default(),
+            &response,
+            &[],
+        );
+        Self {
+            code,
+            text: String::new(),
+            identity,
+            negotiation,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! EXTERNAL (RFC 4422 appendix A): who the client is by its certificate, or on ldapi:// by what the kernel says of its process.
+
+use ironbark_model::{Dn, ResultCode, Schema};
+
+use super::{Claim, Proof, Step, StepResult, User, failure};
+use crate::{OperationError, operation::Origin};
+
+/// Whether the connection tells who the client is.
+pub(super) fn is_available(origin: &Origin) -> bool {
+    subject(origin).is_some() || origin.peer.credentials.is_some()
+}
+
+fn subject(origin: &Origin) -> Option<&[u8]> {
+    origin.channel.as_ref()?.subject.as_deref()
+}
+
+/// The message is whom the client wants to act for; empty or absent: itself.
+pub(super) fn step(schema: &Schema, origin: &Origin, message: Option<&[u8]>) -> StepResult {
+    let dn = match (subject(origin), origin.peer.credentials) {
+        // slapd knows such clients by the normal form alone.
+        (Some(subject), _) => Dn::from_rdn_sequence(schema, subject)
+            .and_then(|dn| Dn::parse(schema, dn.normalized()))
+            .map_err(|_| {
+                OperationError::new(ResultCode::INVALID_CREDENTIALS, "the certificate's subject is no name")
+            })?,
+        (None, Some((user, group))) => {
+            let name = format!("gidNumber={group}+uidNumber={user},cn=peercred,cn=external,cn=auth");
+            Dn::parse(schema, name.as_bytes())
+                .map_err(|_| OperationError::new(ResultCode::OTHER, "the schema lacks uidNumber or gidNumber"))?
+        }
+        (None, None) => return Err(failure::no_mechanism()),
+    };
+    let authorization = std::str::from_utf8(message.unwrap_or_default()).map_err(|_| failure::unauthorized())?;
+    Ok(Step::Claim(Claim {
+        user: User::Dn(dn),
+        authorization: Some(authorization.to_owned()).filter(|text| !text.is_empty()),
+        proof: Proof::Given,
+    }))
+}

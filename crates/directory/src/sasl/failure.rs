@@ -1,0 +1,39 @@
+//! How a negotiation fails, in the words of Cyrus SASL's codes that slapd's clients know.
+
+use std::borrow::Cow;
+
+use ironbark_model::ResultCode;
+
+use crate::OperationError;
+
+/// The mechanism does not exist, or is not offered on this connection.
+pub(super) fn no_mechanism() -> OperationError {
+    OperationError::new(
+        ResultCode::AUTH_METHOD_NOT_SUPPORTED,
+        "SASL(-4): no mechanism available: ",
+    )
+}
+
+/// A message that the mechanism does not have.
+pub(super) fn malformed(what: &str) -> OperationError {
+    let text = format!("SASL(-5): bad protocol / cancel: {what}");
+    OperationError::new(ResultCode::OTHER, Cow::<str>::Owned(text))
+}
+
+/// Neither whether there is such a user nor what is stored of him is told.
+pub(super) fn unauthenticated() -> OperationError {
+    OperationError::new(ResultCode::INVALID_CREDENTIALS, "SASL(-13): authentication failure")
+}
+
+/// The client may not act for whom it wants to.
+pub(super) fn unauthorized() -> OperationError {
+    OperationError::new(
+        ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+        "SASL(-14): authorization failure: not authorized",
+    )
+}
+
+/// There is no randomness.
+pub(super) fn failed() -> OperationError {
+    OperationError::new(ResultCode::OTHER, "SASL(-1): generic failure")
+}

@@ -1,0 +1,179 @@
+//! The client's messages (RFC 5802 §5.1, §7).
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
+use super::super::failure::malformed;
+use crate::OperationError;
+
+/// What a client says about channel binding.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Flag<'m> {
+    /// `n`: it cannot.
+    Unable,
+    /// `y`: it can, and believes that the server cannot.
+    Unbound,
+    /// `p=<type>`.
+    Bound(&'m str),
+}
+
+/// `client-first-message`.
+#[derive(Debug)]
+pub(super) struct First<'m> {
+    pub(super) flag: Flag<'m>,
+    pub(super) authorization: Option<String>,
+    /// With its last comma, as the channel binding data repeat it.
+    pub(super) gs2_header: &'m str,
+    /// The rest.
+    pub(super) bare: &'m str,
+    pub(super) user: String,
+    pub(super) nonce: &'m str,
+}
+
+/// `client-final-message`.
+#[derive(Debug)]
+pub(super) struct Final<'m> {
+    /// GS2 header and channel binding data.
+    pub(super) binding: Vec<u8>,
+    pub(super) nonce: &'m str,
+    /// All but the proof.
+    pub(super) without_proof: &'m str,
+    pub(super) proof: Vec<u8>,
+}
+
+const MAX_NONCE: usize = 1_024;
+
+impl<'m> First<'m> {
+    /// # Errors
+    /// It is malformed, or has extensions that must be understood.
+    pub(super) fn parse(text: &'m str) -> Result<Self, OperationError> {
+        let (flag, rest) = text.split_once(',').ok_or_else(|| malformed("GS2 header"))?;
+        let flag = match flag {
+            "n" => Flag::Unable,
+            "y" => Flag::Unbound,
+            bound => Flag::Bound(
+                bound
+                    .strip_prefix("p=")
+                    .ok_or_else(|| malformed("channel binding flag"))?,
+            ),
+        };
+        let (authorization, bare) = rest.split_once(',').ok_or_else(|| malformed("GS2 header"))?;
+        let authorization = match authorization.strip_prefix("a=") {
+            Some(name) => Some(sasl_name(name)?),
+            None if authorization.is_empty() => None,
+            None => return Err(malformed("authorization identity")),
+        };
+        let gs2_header = text.get(..text.len() - bare.len()).unwrap_or_default();
+        // `m=`, an extension that must be understood, would come first.
+        let user = bare.strip_prefix("n=").ok_or_else(|| malformed("name"))?;
+        let (user, rest) = user.split_once(',').ok_or_else(|| malformed("name"))?;
+        let nonce = rest.strip_prefix("r=").ok_or_else(|| malformed("nonce"))?;
+        let nonce = nonce.split(',').next().unwrap_or_default();
+        let is_printable = nonce.bytes().all(|octet| octet.is_ascii_graphic());
+        if nonce.is_empty() || nonce.len() > MAX_NONCE || !is_printable {
+            return Err(malformed("nonce"));
+        }
+        Ok(Self {
+            flag,
+            authorization,
+            gs2_header,
+            bare,
+            user: sasl_name(user)?,
+            nonce,
+        })
+    }
+}
+
+impl<'m> Final<'m> {
+    /// # Errors
+    /// It is malformed.
+    pub(super) fn parse(text: &'m str) -> Result<Self, OperationError> {
+        let (without_proof, proof) = text.rsplit_once(",p=").ok_or_else(|| malformed("proof"))?;
+        let mut parts = without_proof.split(',');
+        let mut part = |prefix: &str| parts.next().and_then(|part| part.strip_prefix(prefix));
+        let binding = part("c=").ok_or_else(|| malformed("channel binding"))?;
+        let nonce = part("r=").ok_or_else(|| malformed("nonce"))?;
+        let decoded = |text: &str| STANDARD.decode(text).map_err(|_| malformed("base64"));
+        Ok(Self {
+            binding: decoded(binding)?,
+            nonce,
+            without_proof,
+            proof: decoded(proof)?,
+        })
+    }
+}
+
+/// `saslname`: `=2C` and `=3D` for comma and equals sign.
+fn sasl_name(text: &str) -> Result<String, OperationError> {
+    let mut name = String::with_capacity(text.len());
+    let mut parts = text.split('=');
+    name.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let (character, rest) = match (part.strip_prefix("2C"), part.strip_prefix("3D")) {
+            (Some(rest), _) => (',', rest),
+            (None, Some(rest)) => ('=', rest),
+            (None, None) => return Err(malformed("name")),
+        };
+        name.push(character);
+        name.push_str(rest);
+    }
+    if name.is_empty() || name.contains('\0') {
+        Err(malformed("name"))
+    } else {
+        Ok(name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_messages_are_read() {
+        let first = First::parse("p=tls-exporter,a=u:bob=2Cjr,n=a=3Db,r=abc,x=y").unwrap();
+        assert_eq!(first.flag, Flag::Bound("tls-exporter"));
+        assert_eq!(first.authorization.as_deref(), Some("u:bob,jr"));
+        assert_eq!(
+            (first.gs2_header, first.bare),
+            ("p=tls-exporter,a=u:bob=2Cjr,", "n=a=3Db,r=abc,x=y")
+        );
+        assert_eq!((&*first.user, first.nonce), ("a=b", "abc"));
+    }
+
+    #[test]
+    fn malformed_messages_are_refused() {
+        for text in [
+            "",
+            "n",
+            "n,",
+            "n,,",
+            "n,,n=a",
+            "n,,n=a,",
+            "n,,n=a,r=",
+            "n,,n=,r=x",
+            "n,,n=a=,r=x",
+            "n,,n=a=2c,r=x",
+            "n,,m=1,n=a,r=x",
+            "x,,n=a,r=x",
+            "p,,n=a,r=x",
+            "n,b=c,n=a,r=x",
+            "n,a=,n=a,r=x",
+            "n,,r=x,n=a",
+            "n,,n=a,r=\u{e9}",
+            "n,,n=a\0,r=x",
+        ] {
+            assert!(First::parse(text).is_err(), "{text}");
+        }
+        assert!(First::parse(&format!("n,,n=a,r={}", "x".repeat(MAX_NONCE + 1))).is_err());
+        for text in [
+            "",
+            "c=biws",
+            "c=biws,r=x",
+            "c=biws,p=AA==",
+            "c=?,r=x,p=AA==",
+            "c=biws,r=x,p=?",
+            "r=x,c=biws,p=AA==",
+        ] {
+            assert!(Final::parse(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! One step of a negotiation: the client's message against what the mechanism expects. Runs on a reactor when it is quick, on the hashing
+//! pool otherwise.
+
+use std::sync::Arc;
+
+use ironbark_runtime::process::host_name;
+use ironbark_store::StoreError;
+use sha2::{Digest as _, Sha256};
+
+use super::{
+    Exchange, Negotiation, Step, StepResult, anonymous, cram_md5, digest_md5, external, failure, login,
+    mechanism::{Kind, Mechanism, Situation},
+    plain,
+    scram::{self, Secret, Terms},
+    secrets,
+    verify::{self, Verified},
+};
+use crate::{
+    Configuration, Context, Directory, OperationError,
+    authorization::{Asking, dn_of_user, mapped},
+    log,
+    operation::{
+        Origin,
+        bind_policy::{Exchange as Shown, Judgement, judging},
+    },
+    session::{Identity, Restriction},
+};
+
+/// A message of the client and all that is needed to read it.
+pub(super) struct Turn {
+    pub(super) directory: Arc<Directory>,
+    pub(super) configuration: Arc<Configuration>,
+    pub(super) origin: Origin,
+    pub(super) mechanism: &'static Mechanism,
+    pub(super) exchange: Exchange,
+    pub(super) message: Option<Vec<u8>>,
+    /// What the password policy may put on the session.
+    pub(super) restriction: Restriction,
+}
+
+/// How a step ended well.
+pub(super) enum Ended {
+    Settled(Settled),
+    /// A password has been looked at in whose use this database has a say.
+    Judged(Box<Judgement>, Arc<Context>),
+}
+
+/// What can be answered at once.
+pub(super) enum Settled {
+    /// The client has to go on.
+    Challenge(Vec<u8>, Negotiation),
+    /// The client is known; the mechanism may have a last word for it.
+    Accepted(Arc<Identity>, Option<Vec<u8>>),
+}
+
+impl Turn {
+    /// Whether it may compute for milliseconds, or search for long.
+    pub(super) fn takes_long(&self) -> bool {
+        let searches = || {
+            self.configuration
+                .settings
+                .sasl
+                .authz_regexps
+                .iter()
+                .any(|row| row.replacement.contains("://"))
+        };
+        match (self.mechanism.kind, &self.exchange) {
+            (Kind::Plain | Kind::Login, _) | (Kind::Scram(..), Exchange::Scram(_)) => true,
+            _ => searches(),
+        }
+    }
+
+    /// # Errors
+    /// The negotiation has failed.
+    pub(super) fn run(mut self) -> Result<Ended, OperationError> {
+        let exchange = std::mem::replace(&mut self.exchange, Exchange::Begin);
+        let step = self.step(exchange)?;
+        let claim = match step {
+            Step::Challenge(challenge, exchange) => {
+                let mechanism = self.mechanism;
+                let negotiation = Negotiation { mechanism, exchange };
+                return Ok(Ended::Settled(Settled::Challenge(challenge, negotiation)));
+            }
+            Step::Claim(claim) => claim,
+        };
+        let identity = Identity::default();
+        let verified = verify::verify(self.asking(&identity), self.mechanism, claim)?;
+        self.end(verified)
+    }
+
+    fn end(&self, verified: Verified) -> Result<Ended, OperationError> {
+        let Verified {
+            dn,
+            is_proven,
+            identity,
+            is_by_password,
+            password,
+            data,
+        } = verified;
+        if is_by_password && let Some(context) = judging(&self.configuration, &dn) {
+            let shown = Shown {
+                mechanism: self.mechanism.name,
+                password,
+                server_credentials: data,
+            };
+            let judgement = Judgement::new(&self.restriction, dn, is_proven, shown).claiming(identity);
+            return Ok(Ended::Judged(Box::new(judgement), Arc::clone(context)));
+        }
+        let identity = identity?;
+        log::bound(&self.origin, dn.pretty(), self.mechanism.name);
+        Ok(Ended::Settled(Settled::Accepted(Arc::new(identity), data)))
+    }
+
+    /// Until the client is known, entries are looked up for nobody.
+    fn asking<'a>(&'a self, identity: &'a Identity) -> Asking<'a> {
+        Asking {
+            configuration: &self.configuration,
+            origin: &self.origin,
+            identity,
+        }
+    }
+
+    fn step(&self, exchange: Exchange) -> StepResult {
+        let message = self.message.as_deref();
+        match exchange {
+            Exchange::Login(exchange) => login::step(exchange, message),
+            Exchange::CramMd5(exchange) => cram_md5::step(exchange, message),
+            Exchange::DigestMd5(exchange) => digest_md5::step(&exchange, message),
+            Exchange::Scram(exchange) => exchange.step(message),
+            Exchange::Begin => self.begin(message),
+        }
+    }
+
+    fn begin(&self, message: Option<&[u8]>) -> StepResult {
+        match self.mechanism.kind {
+            Kind::Anonymous => anonymous::step(message),
+            Kind::External => external::step(&self.configuration.schema, &self.origin, message),
+            Kind::Plain => plain::step(message),
+            Kind::Login => login::begin(message),
+            Kind::CramMd5 => cram_md5::begin(message, &self.nonce()?, &self.host()),
+            Kind::DigestMd5 => {
+                let realm = self.realm().map_or_else(|| self.host(), str::to_owned);
+                digest_md5::begin(message, self.nonce()?, &realm)
+            }
+            Kind::Scram(hash, binding) => {
+                let is_binding_offered = Situation::of(&self.configuration, &self.origin).has_binding;
+                let terms = Terms {
+                    hash,
+                    binding,
+                    is_binding_offered,
+                    origin: &self.origin,
+                };
+                scram::begin(terms, message, &self.nonce()?, |user| self.scram_secret(user, terms))
+            }
+        }
+    }
+
+    fn scram_secret(&self, user: &str, terms: Terms<'_>) -> Result<(Secret, Vec<u8>), OperationError> {
+        let identity = Identity::default();
+        let asking = self.asking(&identity);
+        let secret = match dn_of_user(
+            &self.configuration.schema,
+            user,
+            self.realm(),
+            Some(self.mechanism.name),
+        ) {
+            Some(dn) => secrets::scram(asking, &mapped(asking, dn)?, terms.hash)?,
+            None => Secret::Nothing,
+        };
+        Ok((secret, self.salt(user, terms)?))
+    }
+
+    /// A salt that is always the same for a name, whether or not there is such a user: it comes from a number that the first database
+    /// alone knows.
+    fn salt(&self, user: &str, terms: Terms<'_>) -> Result<Vec<u8>, StoreError> {
+        let mut seed = Sha256::new();
+        if let Some(database) = self
+            .configuration
+            .contexts
+            .iter()
+            .find_map(|context| context.database())
+        {
+            seed.update(database.snapshot()?.view().identifier()?);
+        }
+        let mut salt = terms.hash.mac(&seed.finalize(), user.as_bytes());
+        salt.truncate(SALT_LENGTH);
+        Ok(salt)
+    }
+
+    fn realm(&self) -> Option<&str> {
+        self.configuration.settings.sasl.realm.as_deref()
+    }
+
+    fn host(&self) -> String {
+        self.configuration.settings.sasl.host.clone().unwrap_or_else(host_name)
+    }
+
+    fn nonce(&self) -> Result<String, OperationError> {
+        let octets: [u8; NONCE_LENGTH] = self.directory.randomness().bytes().map_err(|error| {
+            tracing::error!(target: "any", "making a nonce: {error}");
+            failure::failed()
+        })?;
+        Ok(digest_md5::hex(&octets))
+    }
+}
+
+const NONCE_LENGTH: usize = 18;
+const SALT_LENGTH: usize = 16;

@@ -1,0 +1,146 @@
+//! From a claim to an identity: the proof, then whom the client may act for.
+
+use ironbark_config::Disallow;
+use ironbark_model::{Dn, ResultCode};
+
+use super::{Claim, Proof, User, failure, mechanism::Mechanism, secrets};
+use crate::{
+    OperationError,
+    authorization::{Asking, dn_of_authorization, dn_of_user, is_authorized, mapped},
+    log, password,
+    session::Identity,
+};
+
+/// A claim whose proof has been looked at.
+pub(super) struct Verified {
+    /// The name that the client has shown, or has not shown, to be its own.
+    pub(super) dn: Dn,
+    /// Whether the proof is right.
+    pub(super) is_proven: bool,
+    /// Who the client is by that, or why it is not.
+    pub(super) identity: Result<Identity, OperationError>,
+    /// Whether it was a password of an entry that should show it.
+    pub(super) is_by_password: bool,
+    /// That password, if the mechanism sends it.
+    pub(super) password: Option<Vec<u8>>,
+    /// What the mechanism tells the client at last.
+    pub(super) data: Option<Vec<u8>>,
+}
+
+/// The identity behind a claim.
+///
+/// # Errors
+/// `invalidCredentials` for what is no name; the storage failed. [`Verified::identity`]: `invalidCredentials`;
+/// `insufficientAccessRights` for who may not act for whom it wants to.
+pub(super) fn verify(asking: Asking<'_>, mechanism: &Mechanism, claim: Claim) -> Result<Verified, OperationError> {
+    let Claim {
+        user,
+        authorization,
+        proof,
+    } = claim;
+    let realm = asking.configuration.settings.sasl.realm.as_deref();
+    let (name, own) = match user {
+        User::Anonymous => {
+            refuse_anonymous(asking)?;
+            (String::from("anonymous"), Dn::root())
+        }
+        User::Dn(dn) => (dn.pretty().to_owned(), mapped(asking, dn)?),
+        User::Name(name) => {
+            let dn = dn_of_user(&asking.configuration.schema, &name, realm, Some(mechanism.name));
+            let dn = mapped(asking, dn.ok_or_else(failure::unauthenticated)?)?;
+            (name, dn)
+        }
+    };
+    let proven = proof.verify(asking, &own);
+    let (is_by_password, password) = match proof {
+        Proof::Given => (false, None),
+        Proof::Password(presented) => (true, Some(presented)),
+        Proof::CramMd5(_) | Proof::DigestMd5(_) | Proof::Scram(_) => (true, None),
+    };
+    let wanted = authorization.filter(|wanted| *wanted != name);
+    let names = (name.as_str(), wanted.as_deref());
+    let is_proven = proven.is_ok();
+    let (identity, data) = match proven {
+        Ok(data) => (authorize(asking, mechanism, &own, names), data),
+        Err(error) => (Err(error), None),
+    };
+    Ok(Verified {
+        is_proven,
+        dn: own,
+        identity,
+        is_by_password,
+        password,
+        data,
+    })
+}
+
+/// The identity of a client who has proven to be `own`, and wants to act for another one if there is a second name.
+fn authorize(
+    asking: Asking<'_>,
+    mechanism: &Mechanism,
+    own: &Dn,
+    (name, wanted): (&str, Option<&str>),
+) -> Result<Identity, OperationError> {
+    let realm = asking.configuration.settings.sasl.realm.as_deref();
+    let other = match wanted {
+        None => None,
+        Some(wanted) => {
+            let dn = dn_of_authorization(asking, wanted, (realm, Some(mechanism.name)))?;
+            let dn = dn.ok_or_else(failure::unauthorized)?;
+            if !is_authorized(asking, own, &dn)? {
+                return Err(failure::unauthorized());
+            }
+            Some(dn)
+        }
+    };
+    log::sasl_names(asking.origin, (name, realm), wanted);
+    let mechanism = Some(mechanism.name);
+    Ok(match other.filter(|other| other != own) {
+        None => Identity {
+            dn: own.clone(),
+            authentication_dn: None,
+            mechanism,
+        },
+        Some(dn) => Identity {
+            dn,
+            authentication_dn: Some(own.clone()),
+            mechanism,
+        },
+    })
+}
+
+fn refuse_anonymous(asking: Asking<'_>) -> Result<(), OperationError> {
+    if asking.configuration.settings.disallow.contains(Disallow::BIND_ANON) {
+        return Err(OperationError::new(
+            ResultCode::INAPPROPRIATE_AUTHENTICATION,
+            "anonymous bind disallowed",
+        ));
+    }
+    Ok(())
+}
+
+impl Proof {
+    /// What the mechanism tells the client at last, if it has proven who it is.
+    fn verify(&self, asking: Asking<'_>, dn: &Dn) -> Result<Option<Vec<u8>>, OperationError> {
+        let proven = match self {
+            Self::Given => Some(None),
+            Self::Password(presented) => {
+                let stored = secrets::passwords(asking, dn)?;
+                stored
+                    .iter()
+                    .any(|value| password::verify(value, presented))
+                    .then_some(None)
+            }
+            Self::CramMd5(proof) => {
+                let stored = secrets::cleartext(asking, dn)?;
+                stored.iter().any(|value| proof.is_of(value)).then_some(None)
+            }
+            Self::DigestMd5(proof) => {
+                let stored = secrets::cleartext(asking, dn)?;
+                stored.iter().find_map(|value| proof.answer(value)).map(Some)
+            }
+            Self::Scram(proof) => proof.answer().map(Some),
+        };
+        proven.ok_or_else(failure::unauthenticated)
+    }
+}
