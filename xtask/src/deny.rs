@@ -66,7 +66,11 @@ pub(crate) fn run(root: &Path) -> Result<bool> {
         bail!("cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
     }
     let metadata: Metadata = serde_json::from_slice(&output.stdout).context("cargo metadata")?;
-    let foreign: Vec<&Package> = metadata.packages.iter().filter(|package| package.source.is_some()).collect();
+    let foreign: Vec<&Package> = metadata
+        .packages
+        .iter()
+        .filter(|package| package.source.is_some())
+        .collect();
     let findings: Vec<String> = foreign.iter().flat_map(|package| breaches(&rules, package)).collect();
     for finding in &findings {
         println!("deny: {finding}");
@@ -80,7 +84,9 @@ fn breaches(rules: &Rules, package: &Package) -> Vec<String> {
     let who = format!("{} {}", package.name, package.version);
     let license = package.license.as_deref().unwrap_or_default();
     if !is_allowed(license, &rules.licenses.allow) {
-        found.push(format!("{who}: its licence, {license:?}, is not among those of deny.toml"));
+        found.push(format!(
+            "{who}: its licence, {license:?}, is not among those of deny.toml"
+        ));
     }
     if let Some(ban) = rules.bans.deny.iter().find(|ban| ban.name == package.name) {
         found.push(format!("{who} is banned: {}", ban.reason));
@@ -88,7 +94,9 @@ fn breaches(rules: &Rules, package: &Package) -> Vec<String> {
     let source = package.source.as_deref().unwrap_or_default();
     let registry = source.strip_prefix("registry+").or(source.strip_prefix("sparse+"));
     if !registry.is_some_and(|registry| rules.sources.registries.iter().any(|known| known == registry)) {
-        found.push(format!("{who}: its source, {source:?}, is not among those of deny.toml"));
+        found.push(format!(
+            "{who}: its source, {source:?}, is not among those of deny.toml"
+        ));
     }
     found
 }
@@ -139,7 +147,10 @@ fn one(words: &mut &[&str], allowed: &BTreeSet<String>) -> Option<bool> {
 }
 
 fn after<'w>(words: &'w [&'w str], word: &str) -> Option<&'w [&'w str]> {
-    words.split_first().filter(|(first, _)| **first == word).map(|(_, rest)| rest)
+    words
+        .split_first()
+        .filter(|(first, _)| **first == word)
+        .map(|(_, rest)| rest)
 }
 
 #[cfg(test)]

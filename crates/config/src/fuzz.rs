@@ -80,7 +80,8 @@ pub fn config_entry(data: &[u8]) {
     }
     let text = entry_files::text(&read.rdn, values.iter().map(|(name, value)| (name.clone(), &value[..])));
     let again = entry_files::parse(Path::new("fuzz.ldif"), &text);
-    let same = again.is_ok_and(|again| again.is_as_written && again.rdn == read.rdn && again.attributes == read.attributes);
+    let same =
+        again.is_ok_and(|again| again.is_as_written && again.rdn == read.rdn && again.attributes == read.attributes);
     assert!(same, "an entry's file came back changed");
     let Some(tree) = tree_with(read) else { return };
     if let Ok(configuration) = olc::load(&tree) {

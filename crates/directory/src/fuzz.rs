@@ -55,10 +55,11 @@ pub fn password(data: &[u8]) {
 
 /// Whether a hash asks for little work, so that many can be tried: what is bounded is bounded at seconds, which its own tests see.
 fn is_quick(hash: &[u8]) -> bool {
-    let has_big_number = hash
-        .split(|byte| *byte == b'$')
-        .take(4)
-        .any(|field| field.split(|byte| !byte.is_ascii_digit()).any(|digits| digits.len() > 2));
+    let has_big_number = hash.split(|byte| *byte == b'$').take(4).any(|field| {
+        field
+            .split(|byte| !byte.is_ascii_digit())
+            .any(|digits| digits.len() > 2)
+    });
     let is_costly = match hash.trim_ascii().get(..5) {
         Some([b'$', b'2', _, b'$', tens]) => *tens != b'0',
         Some([b'$', b'2', b'$', ..]) => true,

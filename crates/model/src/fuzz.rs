@@ -154,7 +154,10 @@ pub fn value(data: &[u8]) {
 pub fn posix_regex(data: &[u8]) {
     let mut lines = data.splitn(2, |byte| *byte == b'\n');
     let (pattern, text) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
-    let Some(regex) = std::str::from_utf8(pattern).ok().and_then(|pattern| PosixRegex::new(pattern).ok()) else {
+    let Some(regex) = std::str::from_utf8(pattern)
+        .ok()
+        .and_then(|pattern| PosixRegex::new(pattern).ok())
+    else {
         return;
     };
     let found = regex.find(text);

@@ -15,8 +15,14 @@ pub fn proxy_header(data: &[u8]) {
     if let Some(Ok(source)) = read {
         let mut alone = data.get(..taken).unwrap_or_default();
         let again = proxy::read_header(&mut alone).now_or_never();
-        assert!(matches!(again, Some(Ok(again)) if again == source), "a header depends on what follows it");
-        assert!(alone.is_empty() && taken <= proxy::MAX_HEADER, "a header is longer than it may be");
+        assert!(
+            matches!(again, Some(Ok(again)) if again == source),
+            "a header depends on what follows it"
+        );
+        assert!(
+            alone.is_empty() && taken <= proxy::MAX_HEADER,
+            "a header is longer than it may be"
+        );
     }
 }
 

@@ -42,7 +42,11 @@ pub fn record(data: &[u8]) {
         blocks.push((number, form));
     }
     let mut input = again.as_slice();
-    assert_eq!(codec::take_header(&mut input), Some(header), "a header came back changed");
+    assert_eq!(
+        codec::take_header(&mut input),
+        Some(header),
+        "a header came back changed"
+    );
     for block in &blocks {
         assert_eq!(codec::take_block(&mut input), Some(*block), "a block came back changed");
     }
@@ -53,14 +57,22 @@ pub fn record(data: &[u8]) {
     }
     let mut bytes = Vec::new();
     if let Some(packing) = packed::pack(data, &mut bytes) {
-        assert_eq!(unpack(packing, &bytes), Some(data.to_vec()), "a packed value came back changed");
+        assert_eq!(
+            unpack(packing, &bytes),
+            Some(data.to_vec()),
+            "a packed value came back changed"
+        );
     }
 }
 
 fn unpack(packing: packed::Packing, bytes: &[u8]) -> Option<Vec<u8>> {
     let mut text = [0; packed::MAX_TEXT];
     let length = packed::unpack(packing, bytes, &mut text)?;
-    assert_eq!(length, packed::text_length(packing, bytes), "two lengths of a packed value");
+    assert_eq!(
+        length,
+        packed::text_length(packing, bytes),
+        "two lengths of a packed value"
+    );
     text.get(..length).map(<[u8]>::to_vec)
 }
 
@@ -75,7 +87,10 @@ pub fn change_record(data: &[u8]) {
     let mut again = Vec::new();
     record.encode(&mut again);
     let again = ChangeRecord::decode(&again);
-    assert!(again.is_ok_and(|again| again == record), "a change record came back changed");
+    assert!(
+        again.is_ok_and(|again| again == record),
+        "a change record came back changed"
+    );
 }
 
 /// Reads `data` as a chunk of a posting list: a varint of its first ID, one of an ID to go to, and the chunk.
@@ -98,12 +113,19 @@ pub fn posting(data: &[u8]) {
     runs.encode(false, &mut value);
     assert_eq!(value.len(), runs.encoded_length(), "two lengths of a chunk");
     assert_eq!(chunk::count(&value), Some(runs.count()), "two counts of a chunk");
-    assert_eq!(Runs::decode(first, &value).as_ref(), Some(&runs), "a chunk came back changed");
+    assert_eq!(
+        Runs::decode(first, &value).as_ref(),
+        Some(&runs),
+        "a chunk came back changed"
+    );
     let mut made = Vec::new();
     for member in [false, true] {
         if edit::edit(first, &value, id, member, &mut made) == Some(Edit::Made) {
             let mut changed = runs.clone();
-            assert!(if member { changed.insert(id) } else { changed.remove(id) }, "nothing to edit");
+            assert!(
+                if member { changed.insert(id) } else { changed.remove(id) },
+                "nothing to edit"
+            );
             assert_eq!(Runs::decode(first, &made), Some(changed), "an edit made something else");
         }
     }

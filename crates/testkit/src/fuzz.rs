@@ -105,6 +105,17 @@ mod tests {
 
     use super::*;
 
+    /// What a smoke run covers, a long one covers too.
+    #[test]
+    fn every_corpus_has_a_target_and_every_target_a_corpus() {
+        let names = |folder: &str| -> BTreeSet<String> {
+            let entries = fs::read_dir(repository_root().join(folder)).unwrap();
+            let stem = |path: std::path::PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
+            entries.map(|entry| stem(entry.unwrap().path())).collect()
+        };
+        assert_eq!(names("fuzz/corpus"), names("fuzz/src/bin"));
+    }
+
     #[test]
     fn a_run_sees_seeds_and_many_different_mutations() {
         thread_local! {

@@ -8,12 +8,21 @@ use crate::site::{ABSENT, ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_
 #[track_caller]
 fn same(server: &Server, who: &Credentials<'_>, program: &str, arguments: &[&str], input: &str) {
     let about = |name: &str| {
-        let arguments: Vec<String> = arguments.iter().map(|argument| argument.replace("NAME", name)).collect();
+        let arguments: Vec<String> = arguments
+            .iter()
+            .map(|argument| argument.replace("NAME", name))
+            .collect();
         let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        told(&run(server, who, program, &arguments, &input.replace("NAME", name)), name)
+        told(
+            &run(server, who, program, &arguments, &input.replace("NAME", name)),
+            name,
+        )
     };
     let (hidden, absent) = (about(HIDDEN), about(ABSENT));
-    assert_eq!(hidden, absent, "{program} {arguments:?} {input} tells {who:?} of the hidden entry");
+    assert_eq!(
+        hidden, absent,
+        "{program} {arguments:?} {input} tells {who:?} of the hidden entry"
+    );
     assert_ne!(hidden.0, Some(0), "{program} {arguments:?} {input} succeeds");
     for text in [&hidden.1, &hidden.2] {
         assert!(!text.contains("plan"), "{text}");
@@ -27,10 +36,22 @@ fn a_hidden_entry_is_answered_for_like_one_that_is_not_there() {
         for scope in ["base", "one", "sub", "children"] {
             same(&server, &who, "ldapsearch", &["-s", scope, "-b", "NAME"], "");
             same(&server, &who, "ldapsearch", &["-s", scope, "-b", "cn=below,NAME"], "");
-            same(&server, &who, "ldapsearch", &["-a", "always", "-s", scope, "-b", "NAME"], "");
+            same(
+                &server,
+                &who,
+                "ldapsearch",
+                &["-a", "always", "-s", scope, "-b", "NAME"],
+                "",
+            );
             same(&server, &who, "ldapsearch", &["-M", "-s", scope, "-b", "NAME"], "");
         }
-        same(&server, &who, "ldapsearch", &["-e", "!assert=(sn=secret)", "-b", "NAME"], "");
+        same(
+            &server,
+            &who,
+            "ldapsearch",
+            &["-e", "!assert=(sn=secret)", "-b", "NAME"],
+            "",
+        );
         for assertion in ["sn:secret", "sn:wrong", "userPassword:hiddenpass", "mail:x"] {
             same(&server, &who, "ldapcompare", &["NAME", assertion], "");
         }
@@ -44,7 +65,10 @@ fn changes_tell_no_more_of_hidden_entries_than_slapd() {
     let try_change = |program: &str, arguments: &[&str], input: &str| {
         let outcome = run(&server, &user(BOB), program, arguments, input);
         let said = format!("{}{}", outcome.stdout, outcome.stderr);
-        assert!(said.contains("(50)") || said.contains("(32)"), "{program} {input}: {outcome:?}");
+        assert!(
+            said.contains("(50)") || said.contains("(32)"),
+            "{program} {input}: {outcome:?}"
+        );
         assert!(!said.contains("plan") && !said.contains("Matched"), "{said}");
         outcome.code()
     };
@@ -53,7 +77,11 @@ fn changes_tell_no_more_of_hidden_entries_than_slapd() {
     try_change("ldapmodrdn", &[HIDDEN, "cn=other"], "");
     try_change("ldappasswd", &["-s", "x", HIDDEN], "");
     let change = |change: &str, arguments: &[&str]| {
-        try_change("ldapmodify", arguments, &format!("dn: {HIDDEN}\nchangetype: modify\n{change}\n"))
+        try_change(
+            "ldapmodify",
+            arguments,
+            &format!("dn: {HIDDEN}\nchangetype: modify\n{change}\n"),
+        )
     };
     for (right, wrong) in [
         ("delete: sn\nsn: secret", "delete: sn\nsn: wrong"),
@@ -98,8 +126,16 @@ fn limits_counts_and_positions_are_those_of_what_may_be_seen() {
     // The boss alone would exceed the limit.
     let (code, found) = search(&bob, &["-z", "1", "(|(sn=secret)(uid=ann))", "1.1"]);
     assert_eq!((code, found.matches("dn:").count()), (Some(0), 1), "{found}");
-    assert_eq!(search(&user(BOSS), &["-z", "1", "(|(sn=secret)(uid=ann))", "1.1"]).0, Some(4));
-    for filter in ["(sn=secret)", "(description=plan)", "(entryDN=cn=secret,ou=hidden,dc=example,dc=com)", "(cn=sec*)"] {
+    assert_eq!(
+        search(&user(BOSS), &["-z", "1", "(|(sn=secret)(uid=ann))", "1.1"]).0,
+        Some(4)
+    );
+    for filter in [
+        "(sn=secret)",
+        "(description=plan)",
+        "(entryDN=cn=secret,ou=hidden,dc=example,dc=com)",
+        "(cn=sec*)",
+    ] {
         assert_eq!(search(&bob, &[filter]), (Some(0), String::new()), "{filter}");
     }
     let paged = search(&bob, &["-E", "!pr=100/noprompt", "(objectClass=person)", "1.1"]).1;
@@ -124,7 +160,10 @@ fn a_virtual_list_counts_what_may_be_seen() {
     );
     let said = server.python(&script).unwrap().success().unwrap().stdout;
     // Target position, content count, result.
-    assert!(said == "none\n" || said.contains("2 [b'0\\t\\x02\\x01\\x01\\x02\\x01\\x02"), "{said}");
+    assert!(
+        said == "none\n" || said.contains("2 [b'0\\t\\x02\\x01\\x01\\x02\\x01\\x02"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -134,13 +173,26 @@ fn an_alias_leads_nobody_where_he_may_not_be() {
     let follow = |name: &str| {
         ["base", "one", "sub"].map(|scope| {
             let base = format!("cn={name},ou=mine,dc=example,dc=com");
-            let outcome = run(&server, &bob, "ldapsearch", &["-a", "always", "-s", scope, "-b", &base], "");
+            let outcome = run(
+                &server,
+                &bob,
+                "ldapsearch",
+                &["-a", "always", "-s", scope, "-b", &base],
+                "",
+            );
             let plain = |text: &str| text.replace(name, "NAME");
             (outcome.code(), plain(&outcome.stdout), plain(&outcome.stderr))
         })
     };
     assert_eq!(follow("way"), follow("nowhere"));
-    let found = run(&server, &bob, "ldapsearch", &["-a", "always", "-b", "ou=mine,dc=example,dc=com", "*"], "").stdout;
+    let found = run(
+        &server,
+        &bob,
+        "ldapsearch",
+        &["-a", "always", "-b", "ou=mine,dc=example,dc=com", "*"],
+        "",
+    )
+    .stdout;
     assert!(!found.contains("plan") && !found.contains("dn: cn=secret"), "{found}");
 }
 
@@ -150,9 +202,29 @@ fn subentries_references_and_dereferenced_values_stay_hidden() {
     let search = |arguments: &[&str]| run(&server, &user(BOB), "ldapsearch", arguments, "").stdout;
     let found = search(&["-b", BASE, "-E", "!subentries=true"]);
     assert!(!found.contains("hidden"), "{found}");
-    let found = search(&["-b", ANN, "-s", "base", "-E", "deref=seeAlso:sn,description", "-E", "deref=manager:userPassword,employeeNumber", "cn"]);
-    assert!(!found.contains("plan") && !found.contains("secret;") && !found.contains("pass"), "{found}");
+    let found = search(&[
+        "-b",
+        ANN,
+        "-s",
+        "base",
+        "-E",
+        "deref=seeAlso:sn,description",
+        "-E",
+        "deref=manager:userPassword,employeeNumber",
+        "cn",
+    ]);
+    assert!(
+        !found.contains("plan") && !found.contains("secret;") && !found.contains("pass"),
+        "{found}"
+    );
     assert!(!found.contains("employeeNumber"), "{found}");
-    let found = search(&["-b", "ou=people,dc=example,dc=com", "-s", "base", "hasSubordinates", "numSubordinates"]);
+    let found = search(&[
+        "-b",
+        "ou=people,dc=example,dc=com",
+        "-s",
+        "base",
+        "hasSubordinates",
+        "numSubordinates",
+    ]);
     assert!(found.contains("hasSubordinates: TRUE"), "{found}");
 }

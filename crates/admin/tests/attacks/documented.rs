@@ -37,9 +37,15 @@ fn every_attack_is_in_the_table() {
         .flat_map(|cell| cell.split('`').skip(1).step_by(2))
         .map(ToOwned::to_owned)
         .collect();
-    let unknown: Vec<_> = named.iter().filter(|name| name.contains("::") && !tests.contains(*name)).collect();
+    let unknown: Vec<_> = named
+        .iter()
+        .filter(|name| name.contains("::") && !tests.contains(*name))
+        .collect();
     assert!(unknown.is_empty(), "named, but not there: {unknown:#?}");
     let own = "attacks::documented::every_attack_is_in_the_table";
-    let missing: Vec<_> = tests.iter().filter(|test| test.starts_with("attacks::") && *test != own && !named.contains(*test)).collect();
+    let missing: Vec<_> = tests
+        .iter()
+        .filter(|test| test.starts_with("attacks::") && *test != own && !named.contains(*test))
+        .collect();
     assert!(missing.is_empty(), "not in the table: {missing:#?}");
 }

@@ -8,17 +8,34 @@ use crate::site::{ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_with, us
 fn nobody_writes() {
     let server = site();
     for (program, arguments, input) in [
-        ("ldapadd", &[][..], "dn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\nsn: x\n".to_owned()),
-        ("ldapmodify", &[], format!("dn: {ANN}\nchangetype: modify\nreplace: sn\nsn: x\n")),
+        (
+            "ldapadd",
+            &[][..],
+            "dn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\nsn: x\n".to_owned(),
+        ),
+        (
+            "ldapmodify",
+            &[],
+            format!("dn: {ANN}\nchangetype: modify\nreplace: sn\nsn: x\n"),
+        ),
         ("ldapdelete", &[ANN], String::new()),
         ("ldapmodrdn", &[ANN, "uid=x"], String::new()),
         ("ldappasswd", &["-s", "x", ANN], String::new()),
         ("ldappasswd", &["-a", "annspass", "-s", "x", ANN], String::new()),
     ] {
         let outcome = run(&server, &NOBODY, program, arguments, &input);
-        assert!(matches!(outcome.code(), Some(8 | 50 | 53 | 1)), "{program}: {outcome:?}");
+        assert!(
+            matches!(outcome.code(), Some(8 | 50 | 53 | 1)),
+            "{program}: {outcome:?}"
+        );
     }
-    let found = run(&server, &user(BOSS), "ldapsearch", &["-b", BASE, "(|(uid=ann)(cn=x))", "sn"], "");
+    let found = run(
+        &server,
+        &user(BOSS),
+        "ldapsearch",
+        &["-b", BASE, "(|(uid=ann)(cn=x))", "sn"],
+        "",
+    );
     assert_eq!(found.stdout.matches("dn:").count(), 1);
     assert!(found.stdout.contains("sn: Able"));
 }
@@ -26,14 +43,25 @@ fn nobody_writes() {
 #[test]
 fn an_empty_password_is_no_password() {
     let server = site();
-    for dn in [ANN, "cn=Manager,dc=example,dc=com", HIDDEN, "uid=none,dc=example,dc=com"] {
+    for dn in [
+        ANN,
+        "cn=Manager,dc=example,dc=com",
+        HIDDEN,
+        "uid=none,dc=example,dc=com",
+    ] {
         let who = Credentials::Simple { dn, password: "" };
         let outcome = run(&server, &who, "ldapwhoami", &[], "");
         assert_eq!(outcome.code(), Some(53), "{dn}: {outcome:?}");
     }
     // Where it is allowed it is nobody.
     let server = site_with("allow bind_anon_dn", "");
-    let outcome = run(&server, &Credentials::Simple { dn: ANN, password: "" }, "ldapwhoami", &[], "");
+    let outcome = run(
+        &server,
+        &Credentials::Simple { dn: ANN, password: "" },
+        "ldapwhoami",
+        &[],
+        "",
+    );
     assert_eq!((outcome.code(), outcome.stdout.trim()), (Some(0), "anonymous"));
 }
 
@@ -46,19 +74,38 @@ fn a_bind_that_fails_leaves_nobody() {
          print(repr(c.whoami_s()), len(c.search_s('{BASE}', ldap.SCOPE_SUBTREE)) if False else '')\n"
     );
     let answer = server.python(&script).unwrap().success().unwrap().stdout;
-    assert_eq!(answer.lines().collect::<Vec<_>>(), [&format!("dn:{BOSS}"), "refused", "'' "]);
+    assert_eq!(
+        answer.lines().collect::<Vec<_>>(),
+        [&format!("dn:{BOSS}"), "refused", "'' "]
+    );
 }
 
 #[test]
 fn nobody_speaks_for_others_without_the_right() {
     let server = site_with("authz-policy both", "");
     for who in [NOBODY, user(ANN)] {
-        for authzid in [&format!("dn:{BOSS}")[..], "dn:cn=Manager,dc=example,dc=com", "dn:cn=config", "u:boss", "dn:", ""] {
+        for authzid in [
+            &format!("dn:{BOSS}")[..],
+            "dn:cn=Manager,dc=example,dc=com",
+            "dn:cn=config",
+            "u:boss",
+            "dn:",
+            "",
+        ] {
             let control = format!("!authzid={authzid}");
-            let outcome = run(&server, &who, "ldapsearch", &["-e", &control, "-b", HIDDEN, "-s", "base"], "");
+            let outcome = run(
+                &server,
+                &who,
+                "ldapsearch",
+                &["-e", &control, "-b", HIDDEN, "-s", "base"],
+                "",
+            );
             assert!(!outcome.stdout.contains("plan"), "{who:?} as {authzid}: {outcome:?}");
             let whoami = run(&server, &who, "ldapwhoami", &["-e", &control], "");
-            assert!(!whoami.stdout.contains("boss") && !whoami.stdout.contains("Manager"), "{who:?} as {authzid}: {whoami:?}");
+            assert!(
+                !whoami.stdout.contains("boss") && !whoami.stdout.contains("Manager"),
+                "{who:?} as {authzid}: {whoami:?}"
+            );
         }
     }
 }
@@ -89,7 +136,11 @@ fn passwords_of_others_are_not_changed() {
         let outcome = run(&server, &user(BOB), "ldappasswd", &["-a", old, "-s", "mine", ANN], "");
         (outcome.code(), outcome.stderr)
     };
-    assert_eq!(change("annspass"), change("wrong"), "the old password of another is no oracle");
+    assert_eq!(
+        change("annspass"),
+        change("wrong"),
+        "the old password of another is no oracle"
+    );
     assert_eq!(run(&server, &user(ANN), "ldapwhoami", &[], "").code(), Some(0));
 }
 
@@ -113,25 +164,49 @@ fn controls_give_no_rights() {
         assert!(!found.stdout.contains("dn:"), "{control}: {}", found.stdout);
     }
     // Deleting a tree needs the right to delete each entry of it.
-    let outcome = run(&server, &user(BOB), "ldapdelete", &["-e", "!1.2.840.113556.1.4.805", "ou=people,dc=example,dc=com"], "");
+    let outcome = run(
+        &server,
+        &user(BOB),
+        "ldapdelete",
+        &["-e", "!1.2.840.113556.1.4.805", "ou=people,dc=example,dc=com"],
+        "",
+    );
     assert_ne!(outcome.code(), Some(0));
-    let found = run(&server, &user(BOSS), "ldapsearch", &["-b", ANN, "-s", "base", "sn", "creatorsName"], "");
-    assert!(found.stdout.contains("sn: Able") && !found.stdout.contains("creatorsName: cn=x"), "{}", found.stdout);
+    let found = run(
+        &server,
+        &user(BOSS),
+        "ldapsearch",
+        &["-b", ANN, "-s", "base", "sn", "creatorsName"],
+        "",
+    );
+    assert!(
+        found.stdout.contains("sn: Able") && !found.stdout.contains("creatorsName: cn=x"),
+        "{}",
+        found.stdout
+    );
 }
 
 #[test]
 fn the_configuration_and_the_monitor_are_closed() {
     // No rules at all: what protects these two protects itself.
-    let template = ironbark_testkit::Server::PEOPLE_CONFIG
-        .replace("database mdb", "database config\nrootpw other\ndatabase mdb");
+    let template =
+        ironbark_testkit::Server::PEOPLE_CONFIG.replace("database mdb", "database config\nrootpw other\ndatabase mdb");
     let mut server = ironbark_testkit::Server::prepare(ironbark_testkit::Flavor::Ironbark, &template).unwrap();
     server.slapadd(crate::site::DATA).unwrap();
     server.launch().unwrap();
     for who in [NOBODY, user(BOB), Credentials::ROOT] {
-        for base in ["cn=config", "olcDatabase={1}mdb,cn=config", "olcDatabase={0}config,cn=config", "cn=schema,cn=config"] {
+        for base in [
+            "cn=config",
+            "olcDatabase={1}mdb,cn=config",
+            "olcDatabase={0}config,cn=config",
+            "cn=schema,cn=config",
+        ] {
             for scope in ["base", "sub"] {
                 let found = run(&server, &who, "ldapsearch", &["-b", base, "-s", scope], "");
-                assert!(!found.stdout.contains("dn:") && found.code() != Some(0), "{who:?} {base}: {found:?}");
+                assert!(
+                    !found.stdout.contains("dn:") && found.code() != Some(0),
+                    "{who:?} {base}: {found:?}"
+                );
             }
             let compare = run(&server, &who, "ldapcompare", &[base, "olcRootPW:other"], "");
             assert!(!matches!(compare.code(), Some(5 | 6)), "{compare:?}");

@@ -14,7 +14,7 @@ mod process;
 mod site;
 mod strings;
 mod tools;
-mod wire_tls;
-mod work;
 #[path = "../overload/wire.rs"]
 mod wire;
+mod wire_tls;
+mod work;

@@ -11,8 +11,18 @@ fn search(server: &Server, who: &Credentials<'_>, arguments: &[&str]) -> Outcome
 #[track_caller]
 fn assert_no_secret(outcome: &Outcome) {
     let text = format!("{}{}", outcome.stdout, outcome.stderr);
-    for secret in ["annspass", "bobspass", "YW5uc3Bhc3M", "userPassword:", "employeeNumber:"] {
-        assert!(!text.contains(secret), "{secret} in the answer to {}: {text}", outcome.command);
+    for secret in [
+        "annspass",
+        "bobspass",
+        "YW5uc3Bhc3M",
+        "userPassword:",
+        "employeeNumber:",
+    ] {
+        assert!(
+            !text.contains(secret),
+            "{secret} in the answer to {}: {text}",
+            outcome.command
+        );
     }
 }
 
@@ -52,7 +62,14 @@ fn no_filter_matches_by_a_value_that_may_not_be_read() {
 fn reading_it_gives_nothing_by_any_control() {
     let server = site_with("", "overlay sssvlv");
     for arguments in [
-        &["(uid=ann)", "*", "+", "userPassword", "employeeNumber", "userPassword;binary"][..],
+        &[
+            "(uid=ann)",
+            "*",
+            "+",
+            "userPassword",
+            "employeeNumber",
+            "userPassword;binary",
+        ][..],
         &["(uid=ann)", "@inetOrgPerson"],
         &["-A", "(uid=ann)", "userPassword", "employeeNumber"],
         &["-E", "mv=(userPassword=annspass)", "(uid=ann)", "*"],
@@ -72,7 +89,8 @@ fn reading_it_gives_nothing_by_any_control() {
 #[test]
 fn matched_values_tell_nothing_of_what_is_not_shown() {
     let server = site();
-    let matched = |filter: &str| search(&server, &user(BOB), &["-E", &format!("!mv={filter}"), "(uid=ann)", "*"]).stdout;
+    let matched =
+        |filter: &str| search(&server, &user(BOB), &["-E", &format!("!mv={filter}"), "(uid=ann)", "*"]).stdout;
     assert_eq!(matched("(userPassword=annspass)"), matched("(userPassword=wrong)"));
     assert_eq!(matched("(employeeNumber=3)"), matched("(employeeNumber=4)"));
 }
@@ -83,7 +101,11 @@ fn sorting_by_it_gives_no_order() {
     let bob = user(BOB);
     let sorted = |key: &str| search(&server, &bob, &["-E", &format!("sss={key}"), "(uid=*)", "uid"]).stdout;
     let order = "employeeNumber:caseIgnoreOrderingMatch";
-    assert_eq!(sorted(order), sorted(&format!("-{order}")), "the order tells the values");
+    assert_eq!(
+        sorted(order),
+        sorted(&format!("-{order}")),
+        "the order tells the values"
+    );
     assert_eq!(sorted(order).matches("dn:").count(), 3);
 }
 
@@ -93,7 +115,13 @@ fn compares_are_refused_alike_for_right_and_wrong() {
     for (attribute, right) in [("userPassword", "annspass"), ("employeeNumber", "3")] {
         for who in [NOBODY, user(BOB)] {
             let compare = |value: &str| {
-                let outcome = run(&server, &who, "ldapcompare", &[ANN, &format!("{attribute}:{value}")], "");
+                let outcome = run(
+                    &server,
+                    &who,
+                    "ldapcompare",
+                    &[ANN, &format!("{attribute}:{value}")],
+                    "",
+                );
                 (outcome.code(), outcome.stdout, outcome.stderr)
             };
             assert_eq!(compare(right), compare("wrong"));
@@ -118,23 +146,42 @@ fn assertions_and_changes_are_no_oracle() {
         ("(!(userPassword=annspass))", "(!(userPassword=wrong))"),
         ("(employeeNumber>=2)", "(employeeNumber>=9)"),
     ] {
-        assert_eq!(change(&["-e", &format!("!assert={right}")], describe), change(&["-e", &format!("!assert={wrong}")], describe));
+        assert_eq!(
+            change(&["-e", &format!("!assert={right}")], describe),
+            change(&["-e", &format!("!assert={wrong}")], describe)
+        );
         let search = |assertion: &str| {
-            let found = search(&server, &user(BOB), &["-e", &format!("!assert={assertion}"), "-s", "base", "1.1"]);
+            let found = search(
+                &server,
+                &user(BOB),
+                &["-e", &format!("!assert={assertion}"), "-s", "base", "1.1"],
+            );
             (found.code(), found.stderr)
         };
         assert_eq!(search(right), search(wrong));
     }
     for (right, wrong) in [
-        ("delete: userPassword\nuserPassword: annspass", "delete: userPassword\nuserPassword: wrong"),
-        ("add: userPassword\nuserPassword: annspass", "add: userPassword\nuserPassword: wrong"),
-        ("delete: employeeNumber\nemployeeNumber: 3", "delete: employeeNumber\nemployeeNumber: 4"),
+        (
+            "delete: userPassword\nuserPassword: annspass",
+            "delete: userPassword\nuserPassword: wrong",
+        ),
+        (
+            "add: userPassword\nuserPassword: annspass",
+            "add: userPassword\nuserPassword: wrong",
+        ),
+        (
+            "delete: employeeNumber\nemployeeNumber: 3",
+            "delete: employeeNumber\nemployeeNumber: 4",
+        ),
         ("delete: employeeNumber", "delete: mail"),
     ] {
         assert_eq!(change(&[], right), change(&[], wrong));
         assert_eq!(change(&[], right).0, Some(50));
         // A permissive modify, and one that is only tried.
-        assert_eq!(change(&["-e", "!1.2.840.113556.1.4.1413"], right), change(&["-e", "!1.2.840.113556.1.4.1413"], wrong));
+        assert_eq!(
+            change(&["-e", "!1.2.840.113556.1.4.1413"], right),
+            change(&["-e", "!1.2.840.113556.1.4.1413"], wrong)
+        );
         assert_eq!(change(&["-e", "!noop"], right), change(&["-e", "!noop"], wrong));
     }
 }
@@ -142,11 +189,18 @@ fn assertions_and_changes_are_no_oracle() {
 #[test]
 fn read_controls_show_what_a_search_would() {
     let server = site();
-    for control in ["!preread=userPassword,employeeNumber,*", "!postread=userPassword,employeeNumber,*,+"] {
+    for control in [
+        "!preread=userPassword,employeeNumber,*",
+        "!postread=userPassword,employeeNumber,*,+",
+    ] {
         let input = format!("dn: {ANN}\nchangetype: modify\nreplace: description\ndescription: y\n");
         let outcome = run(&server, &user(BOB), "ldapmodify", &["-e", control], &input);
         assert_eq!(outcome.code(), Some(0), "{outcome:?}");
         assert_no_secret(&outcome);
-        assert!(outcome.stdout.contains("sn: Able"), "what may be read is shown: {}", outcome.stdout);
+        assert!(
+            outcome.stdout.contains("sn: Able"),
+            "what may be read is shown: {}",
+            outcome.stdout
+        );
     }
 }

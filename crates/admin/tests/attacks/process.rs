@@ -50,7 +50,9 @@ fn root_is_given_up_by_every_thread_for_good() {
     let config = format!("{}{RULES}", Server::PEOPLE_CONFIG);
     if !is_root() {
         // Who has nothing to give up is told so, and does not serve as somebody else than he asked for.
-        let mut server = Server::prepare(Flavor::Ironbark, &config).unwrap().arguments(&["-u", "nobody"]);
+        let mut server = Server::prepare(Flavor::Ironbark, &config)
+            .unwrap()
+            .arguments(&["-u", "nobody"]);
         assert!(server.launch().unwrap_err().to_string().contains("cannot set"));
         return;
     }
@@ -73,12 +75,22 @@ fn root_is_given_up_by_every_thread_for_good() {
     }
     assert_eq!(run(&server, &user(BOB), "ldapwhoami", &[], "").code(), Some(0));
     let change = format!("dn: {ANN}\nchangetype: modify\nreplace: sn\nsn: y\n");
-    assert_eq!(run(&server, &Credentials::ROOT, "ldapmodify", &[], &change).code(), Some(0));
+    assert_eq!(
+        run(&server, &Credentials::ROOT, "ldapmodify", &[], &change).code(),
+        Some(0)
+    );
     for name in ["data.mdb", "lock.mdb"] {
         let file = server.layout().join("db").join(name);
-        assert_eq!((fs::metadata(&file).unwrap().uid(), mode(&file)), (NOBODY_ID, 0o600), "{name}");
+        assert_eq!(
+            (fs::metadata(&file).unwrap().uid(), mode(&file)),
+            (NOBODY_ID, 0o600),
+            "{name}"
+        );
     }
-    let unknown = Server::prepare(Flavor::Ironbark, &config).unwrap().arguments(&["-u", "no-such-user"]).launch();
+    let unknown = Server::prepare(Flavor::Ironbark, &config)
+        .unwrap()
+        .arguments(&["-u", "no-such-user"])
+        .launch();
     assert!(unknown.unwrap_err().to_string().contains("no-such-user"));
 }
 
@@ -88,7 +100,10 @@ fn a_server_in_a_chroot_sees_nothing_else() {
     let config = format!("{}{RULES}", Server::PEOPLE_CONFIG);
     if !is_root() {
         let server = Server::prepare(Flavor::Ironbark, &config).unwrap();
-        assert!(server.arguments(&["-r", "/tmp"]).launch().is_err(), "the root of the file system is root's to change");
+        assert!(
+            server.arguments(&["-r", "/tmp"]).launch().is_err(),
+            "the root of the file system is root's to change"
+        );
         return;
     }
     let mut server = handed_over(&config, &["-u", "nobody", "-f", "/slapd.conf"]);
@@ -108,13 +123,19 @@ fn a_server_in_a_chroot_sees_nothing_else() {
     server = server.arguments(&["-r", &root]);
     server.launch().unwrap();
     let pid = server.pid().unwrap();
-    assert_eq!(fs::read_link(format!("/proc/{pid}/root")).unwrap(), server.layout().path());
+    assert_eq!(
+        fs::read_link(format!("/proc/{pid}/root")).unwrap(),
+        server.layout().path()
+    );
     assert_eq!(run(&server, &user(BOB), "ldapwhoami", &[], "").code(), Some(0));
 }
 
 #[test]
 fn files_with_secrets_are_their_owners_alone() {
-    let config = format!("{}{RULES}", Server::PEOPLE_CONFIG.replace("database mdb", "database config\nrootpw other\ndatabase mdb"));
+    let config = format!(
+        "{}{RULES}",
+        Server::PEOPLE_CONFIG.replace("database mdb", "database config\nrootpw other\ndatabase mdb")
+    );
     let mut server = Server::prepare(Flavor::Ironbark, &config).unwrap();
     server.slapadd(DATA).unwrap();
     let folder = server.layout().make_dir("slapd.d").unwrap();
@@ -123,7 +144,10 @@ fn files_with_secrets_are_their_owners_alone() {
     server = server.from_directory(&folder).listening_on(Listen::Both);
     server.launch().unwrap();
     let change = "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nreplace: olcRootPW\nolcRootPW: another\n";
-    let config_root = Credentials::Simple { dn: "cn=config", password: "other" };
+    let config_root = Credentials::Simple {
+        dn: "cn=config",
+        password: "other",
+    };
     assert_eq!(run(&server, &config_root, "ldapmodify", &[], change).code(), Some(0));
     let mut folders = vec![folder];
     let mut files = 0;
@@ -151,7 +175,10 @@ fn files_with_secrets_are_their_owners_alone() {
 fn the_socket_has_the_mode_of_its_url() {
     let mut server = Server::prepare(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
     let socket = server.layout().join("own");
-    let url = format!("ldapi://{}/????x-mod=0600", socket.display().to_string().replace('/', "%2F"));
+    let url = format!(
+        "ldapi://{}/????x-mod=0600",
+        socket.display().to_string().replace('/', "%2F")
+    );
     server = server.listening_on(Listen::Socket);
     let both = format!("{} {url}", server.ldapi_url());
     server = server.arguments(&["-h", &both]);
@@ -163,18 +190,37 @@ fn the_socket_has_the_mode_of_its_url() {
 fn no_secret_is_logged_at_any_level() {
     let config = format!(
         "{}{RULES}",
-        Server::PEOPLE_CONFIG.replace("rootpw secret", "rootpw RootSecret1").replace("database mdb", "database config\nrootpw ConfSecret2\ndatabase mdb")
+        Server::PEOPLE_CONFIG
+            .replace("rootpw secret", "rootpw RootSecret1")
+            .replace("database mdb", "database config\nrootpw ConfSecret2\ndatabase mdb")
     );
     let mut server = Server::prepare(Flavor::Ironbark, &config).unwrap().debug_level("any");
     server.slapadd(&DATA.replace("annspass", "AnnSecret3")).unwrap();
     server.launch().unwrap();
-    let root = Credentials::Simple { dn: "cn=Manager,dc=example,dc=com", password: "RootSecret1" };
-    let ann = Credentials::Simple { dn: ANN, password: "AnnSecret3" };
-    let wrong = Credentials::Simple { dn: ANN, password: "WrongSecret4" };
-    let conf = Credentials::Simple { dn: "cn=config", password: "ConfSecret2" };
-    let add = format!("dn: uid=new,{BASE}\nobjectClass: inetOrgPerson\nuid: new\ncn: new\nsn: new\nuserPassword: NewSecret5\n");
-    let modify = format!("dn: uid=new,{BASE}\nchangetype: modify\nreplace: userPassword\nuserPassword: {{SSHA}}ModSecret6\n-\ndelete: userPassword\nuserPassword: {{SSHA}}ModSecret6\n");
-    let config_change = "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nreplace: olcRootPW\nolcRootPW: ConfSecret7\n";
+    let root = Credentials::Simple {
+        dn: "cn=Manager,dc=example,dc=com",
+        password: "RootSecret1",
+    };
+    let ann = Credentials::Simple {
+        dn: ANN,
+        password: "AnnSecret3",
+    };
+    let wrong = Credentials::Simple {
+        dn: ANN,
+        password: "WrongSecret4",
+    };
+    let conf = Credentials::Simple {
+        dn: "cn=config",
+        password: "ConfSecret2",
+    };
+    let add = format!(
+        "dn: uid=new,{BASE}\nobjectClass: inetOrgPerson\nuid: new\ncn: new\nsn: new\nuserPassword: NewSecret5\n"
+    );
+    let modify = format!(
+        "dn: uid=new,{BASE}\nchangetype: modify\nreplace: userPassword\nuserPassword: {{SSHA}}ModSecret6\n-\ndelete: userPassword\nuserPassword: {{SSHA}}ModSecret6\n"
+    );
+    let config_change =
+        "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nreplace: olcRootPW\nolcRootPW: ConfSecret7\n";
     for (who, program, arguments, input) in [
         (&ann, "ldapwhoami", &[][..], ""),
         (&wrong, "ldapwhoami", &[], ""),
@@ -182,9 +228,30 @@ fn no_secret_is_logged_at_any_level() {
         (&root, "ldapmodify", &[], &modify),
         (&root, "ldapcompare", &[ANN, "userPassword:CmpSecret8"], ""),
         (&root, "ldapsearch", &["-b", BASE, "(userPassword=FltSecret9)"], ""),
-        (&root, "ldapsearch", &["-b", BASE, "(|(userPassword=FltSec*ret9)(!(userPassword=FltSecret9)))", "*", "userPassword"], ""),
-        (&root, "ldapsearch", &["-e", "!assert=(userPassword=FltSecret9)", "-b", BASE], ""),
-        (&root, "ldapsearch", &["-E", "mv=(userPassword=FltSecret9)", "-b", BASE], ""),
+        (
+            &root,
+            "ldapsearch",
+            &[
+                "-b",
+                BASE,
+                "(|(userPassword=FltSec*ret9)(!(userPassword=FltSecret9)))",
+                "*",
+                "userPassword",
+            ],
+            "",
+        ),
+        (
+            &root,
+            "ldapsearch",
+            &["-e", "!assert=(userPassword=FltSecret9)", "-b", BASE],
+            "",
+        ),
+        (
+            &root,
+            "ldapsearch",
+            &["-E", "mv=(userPassword=FltSecret9)", "-b", BASE],
+            "",
+        ),
         (&ann, "ldappasswd", &["-a", "AnnSecret3", "-s", "ExtSecret10"], ""),
         (&root, "ldappasswd", &["-s", "ExtSecret11", ANN], ""),
         (&root, "ldappasswd", &[ANN], ""),
@@ -196,7 +263,10 @@ fn no_secret_is_logged_at_any_level() {
     server.stop().unwrap();
     let log = server.log();
     assert!(log.contains("BIND dn=\"uid=ann"), "something is logged: {log}");
-    let told: Vec<&str> = log.lines().filter(|line| line.contains("Secret") || line.contains("U2VjcmV0")).collect();
+    let told: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("Secret") || line.contains("U2VjcmV0"))
+        .collect();
     assert!(told.is_empty(), "{told:#?}");
     // As octets: a dump of a packet would show them so.
     for secret in ["RootSecret1", "AnnSecret3", "NewSecret5"] {
@@ -229,7 +299,10 @@ fn the_process_shows_no_secret_and_leaves_no_core() {
     let server = crate::site::site();
     let pid = server.pid().unwrap();
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
-    let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+    let core = limits
+        .lines()
+        .find(|line| line.starts_with("Max core file size"))
+        .unwrap();
     assert_eq!(core.split_whitespace().nth(4), Some("0"), "{core}");
     let command = fs::read(format!("/proc/{pid}/cmdline")).unwrap();
     assert!(!String::from_utf8_lossy(&command).contains("secret"));

@@ -21,7 +21,11 @@ fn a_value_from_a_file_is_the_loaders_business_and_no_clients() {
     let dump = server.tool(Tool::Cat, &["-a", "(cn=f)"], "").unwrap().stdout;
     assert!(dump.contains("description: file content"), "{dump}");
     // Other schemes are refused by name, nothing is fetched.
-    let refused = server.tool(Tool::Add, &[], &format!("dn: cn=g,{BASE}\nobjectClass: person\ncn: g\nsn:< http://127.0.0.1:1/x\n"));
+    let refused = server.tool(
+        Tool::Add,
+        &[],
+        &format!("dn: cn=g,{BASE}\nobjectClass: person\ncn: g\nsn:< http://127.0.0.1:1/x\n"),
+    );
     assert_ne!(refused.unwrap().code(), Some(0));
     // What a client sends is a value.
     let server = site();
@@ -38,17 +42,25 @@ fn a_configuration_entry_reads_no_other_file() {
     let server = prepared();
     server.slapadd(DATA).unwrap();
     let folder = server.layout().make_dir("slapd.d").unwrap();
-    server.tool(Tool::Test, &["-F", folder.to_str().unwrap()], "").unwrap().success().unwrap();
+    server
+        .tool(Tool::Test, &["-F", folder.to_str().unwrap()], "")
+        .unwrap()
+        .success()
+        .unwrap();
     let file = folder.join("cn=config.ldif");
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, format!("{text}olcSaslHost:< file:///etc/hostname\n")).unwrap();
-    let test = Tool::Test.run(Flavor::Ironbark, &["-u", "-F", folder.to_str().unwrap()], "").unwrap();
+    let test = Tool::Test
+        .run(Flavor::Ironbark, &["-u", "-F", folder.to_str().unwrap()], "")
+        .unwrap();
     assert_ne!(test.code(), Some(0), "{test:?}");
 }
 
 #[test]
 fn hostile_ldif_ends_with_a_reason_and_leaves_nothing() {
-    let random: String = (0..20_000_u32).map(|n| char::from(n.wrapping_mul(2_654_435_761).to_le_bytes()[3] & 0x7f)).collect();
+    let random: String = (0..20_000_u32)
+        .map(|n| char::from(n.wrapping_mul(2_654_435_761).to_le_bytes()[3] & 0x7f))
+        .collect();
     let server = prepared();
     let own = server.layout().join("loop.ldif");
     let include = format!("include: file://{}\n", own.display());
@@ -64,9 +76,19 @@ fn hostile_ldif_ends_with_a_reason_and_leaves_nothing() {
         include,
     ] {
         let outcome = server.tool(Tool::Add, &[], &ldif).unwrap();
-        assert_eq!(outcome.code(), Some(1), "{} {}", &ldif[..ldif.len().min(60)], outcome.stderr);
+        assert_eq!(
+            outcome.code(),
+            Some(1),
+            "{} {}",
+            &ldif[..ldif.len().min(60)],
+            outcome.stderr
+        );
         // What is wrong is quoted, once.
-        assert!(!outcome.stderr.is_empty() && outcome.stderr.len() < ldif.len() + 20_000, "{}", outcome.stderr.len());
+        assert!(
+            !outcome.stderr.is_empty() && outcome.stderr.len() < ldif.len() + 20_000,
+            "{}",
+            outcome.stderr.len()
+        );
     }
     server.slapadd(DATA).unwrap();
 }
@@ -75,11 +97,19 @@ fn hostile_ldif_ends_with_a_reason_and_leaves_nothing() {
 fn what_is_no_database_is_refused() {
     let mut server = prepared();
     let file = server.layout().join("db/data.mdb");
-    for content in [vec![0; 8192], vec![0xff; 65_536], b"not a database".to_vec(), b"SQLite format 3\0".repeat(1000)] {
+    for content in [
+        vec![0; 8192],
+        vec![0xff; 65_536],
+        b"not a database".to_vec(),
+        b"SQLite format 3\0".repeat(1000),
+    ] {
         fs::write(&file, &content).unwrap();
         let dump = server.tool(Tool::Cat, &[], "").unwrap();
         assert_eq!(dump.code(), Some(1), "{dump:?}");
-        assert!(dump.stderr.contains("data.mdb") || dump.stderr.contains("database"), "{dump:?}");
+        assert!(
+            dump.stderr.contains("data.mdb") || dump.stderr.contains("database"),
+            "{dump:?}"
+        );
         assert!(server.launch().is_err());
         assert_eq!(fs::read(&file).unwrap(), content, "what is not ours is left as it is");
     }
@@ -96,9 +126,17 @@ fn a_hostile_configuration_is_refused_by_line() {
     for text in [
         format!("include {own}\n"),
         "access to * by ".to_owned() + &"set=\"(".repeat(1) + &"(".repeat(100_000) + "\" read\n",
-        format!("access to filter={}(cn=a){} by * read\n", "(!".repeat(50_000), ")".repeat(50_000)),
+        format!(
+            "access to filter={}(cn=a){} by * read\n",
+            "(!".repeat(50_000),
+            ")".repeat(50_000)
+        ),
         format!("access to dn.regex={} by * read\n", "(".repeat(50_000)),
-        format!("access to dn.regex={}a{} by * read\n", "(".repeat(50_000), ")".repeat(50_000)),
+        format!(
+            "access to dn.regex={}a{} by * read\n",
+            "(".repeat(50_000),
+            ")".repeat(50_000)
+        ),
         format!("attributetype ( 1.2.3 NAME 'x' SUP {} )\n", "a".repeat(1 << 20)),
         "attributetype ( 1.2.3 NAME 'x' SUP y )\nattributetype ( 1.2.4 NAME 'y' SUP x )\n".to_owned(),
         "objectclass ( 1.2.3 NAME 'x' SUP y )\nobjectclass ( 1.2.4 NAME 'y' SUP x )\n".to_owned(),
@@ -126,9 +164,22 @@ fn passwords_are_read_from_files_too() {
         let text = String::from_utf8_lossy(&help.stdout).into_owned();
         assert!(text.contains("-y"), "{text}");
     }
-    let hashed = Tool::Passwd.run(Flavor::Ironbark, &["-T", file.to_str().unwrap()], "").unwrap().success().unwrap();
-    let stored = format!("dn: {ANN}\nchangetype: modify\nreplace: userPassword\nuserPassword: {}\n", hashed.stdout.trim());
-    assert_eq!(run(&server, &Credentials::ROOT, "ldapmodify", &[], &stored).code(), Some(0));
-    let ann = Credentials::Simple { dn: ANN, password: "secret" };
+    let hashed = Tool::Passwd
+        .run(Flavor::Ironbark, &["-T", file.to_str().unwrap()], "")
+        .unwrap()
+        .success()
+        .unwrap();
+    let stored = format!(
+        "dn: {ANN}\nchangetype: modify\nreplace: userPassword\nuserPassword: {}\n",
+        hashed.stdout.trim()
+    );
+    assert_eq!(
+        run(&server, &Credentials::ROOT, "ldapmodify", &[], &stored).code(),
+        Some(0)
+    );
+    let ann = Credentials::Simple {
+        dn: ANN,
+        password: "secret",
+    };
     assert_eq!(run(&server, &ann, "ldapwhoami", &[], "").code(), Some(0));
 }

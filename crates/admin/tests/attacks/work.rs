@@ -21,7 +21,10 @@ fn send(server: &Server, bytes: &[u8], answers: usize) -> Vec<(u32, u8, Vec<u8>)
     wire::bind(&mut stream);
     // It may hang up before it has everything.
     let _ = stream.write_all(bytes);
-    std::iter::from_fn(|| read_message(&mut stream)).filter(|(_, tag, _)| *tag != wire::SEARCH_ENTRY).take(answers).collect()
+    std::iter::from_fn(|| read_message(&mut stream))
+        .filter(|(_, tag, _)| *tag != wire::SEARCH_ENTRY)
+        .take(answers)
+        .collect()
 }
 
 fn message(id: u32, operation: &[u8]) -> Vec<u8> {
@@ -34,7 +37,14 @@ fn wide_filters_and_long_lists_are_answered_within_memory() {
     let before = memory(&server);
     let equal = element(0xa3, &[element(4, b"sn"), element(4, b"x")].concat());
     let pieces = element(0x30, &element(0x81, b"abc").repeat(100_000));
-    let many: Vec<u8> = (0..100_000_u32).flat_map(|n| element(0xa3, &[element(4, b"sn"), element(4, n.to_string().as_bytes())].concat())).collect();
+    let many: Vec<u8> = (0..100_000_u32)
+        .flat_map(|n| {
+            element(
+                0xa3,
+                &[element(4, b"sn"), element(4, n.to_string().as_bytes())].concat(),
+            )
+        })
+        .collect();
     for filter in [
         element(0xa1, &equal.repeat(200_000)),
         element(0xa0, &equal.repeat(200_000)),
@@ -42,20 +52,42 @@ fn wide_filters_and_long_lists_are_answered_within_memory() {
         element(0xa2, &element(0xa1, &many)),
         element(0xa4, &[element(4, b"sn"), pieces].concat()),
         element(0xa3, &[element(4, b"sn"), element(4, &vec![b'a'; 8 << 20])].concat()),
-        element(0xa9, &[element(0x81, b"1.3.6.1.4.1.1466.109.114.2"), element(0x83, &vec![b'a'; 4 << 20])].concat()),
+        element(
+            0xa9,
+            &[
+                element(0x81, b"1.3.6.1.4.1.1466.109.114.2"),
+                element(0x83, &vec![b'a'; 4 << 20]),
+            ]
+            .concat(),
+        ),
         element(0x87, &vec![b'a'; 4 << 20]),
         element(0x87, &b"cn;x".repeat(1 << 20)),
     ] {
         let answers = send(&server, &search(7, BASE, 2, &filter), 1);
-        assert!(answers.iter().all(|(id, tag, _)| (*id, *tag) == (7, wire::SEARCH_DONE) || *id == 0), "{answers:?}");
+        assert!(
+            answers
+                .iter()
+                .all(|(id, tag, _)| (*id, *tag) == (7, wire::SEARCH_DONE) || *id == 0),
+            "{answers:?}"
+        );
     }
     let names = element(0x30, &element(4, b"sn").repeat(500_000));
-    let parts = [element(4, BASE.as_bytes()), vec![0x0a, 1, 2, 0x0a, 1, 0, 2, 1, 0, 2, 1, 0, 1, 1, 0], everything(), names];
+    let parts = [
+        element(4, BASE.as_bytes()),
+        vec![0x0a, 1, 2, 0x0a, 1, 0, 2, 1, 0, 2, 1, 0, 1, 1, 0],
+        everything(),
+        names,
+    ];
     send(&server, &message(7, &element(0x63, &parts.concat())), 1);
     let name = format!("{},{BASE}", vec!["cn=x"; 200_000].join(","));
     send(&server, &search(7, &name, 0, &everything()), 1);
     let control = element(0x30, &[element(4, b"1.2.3.4"), element(1, b"\0")].concat()).repeat(100_000);
-    let abandon = [element(2, &[7]), element(0x4a, BASE.as_bytes()), element(0xa0, &control)].concat();
+    let abandon = [
+        element(2, &[7]),
+        element(0x4a, BASE.as_bytes()),
+        element(0xa0, &control),
+    ]
+    .concat();
     send(&server, &element(0x30, &abandon), 1);
     assert_serves_people(&server);
     let kept = memory(&server).saturating_sub(before);
@@ -127,29 +159,49 @@ fn half_requests_that_trickle_in_cost_little_and_hold_up_nobody() {
 fn big_changes_are_made_or_refused_within_memory() {
     let server = site_with("sockbuf_max_incoming_auth 16777215", "");
     let before = memory(&server);
-    let person = |rest: &str| format!("dn: cn=big,{BASE}\nobjectClass: person\nobjectClass: extensibleObject\nsn: x\n{rest}\n");
-    let values = |count: usize| (0..count).fold(String::new(), |mut text, number| {
-        let _ = writeln!(text, "description: value {number}");
-        text
-    });
+    let person =
+        |rest: &str| format!("dn: cn=big,{BASE}\nobjectClass: person\nobjectClass: extensibleObject\nsn: x\n{rest}\n");
+    let values = |count: usize| {
+        (0..count).fold(String::new(), |mut text, number| {
+            let _ = writeln!(text, "description: value {number}");
+            text
+        })
+    };
     for (rest, fits) in [
         (values(50_000), true),
         (format!("description: {}\n", "x".repeat(4 << 20)), true),
-        ((0..2000).fold(String::new(), |mut text, number| {
-            let _ = writeln!(text, "description;x-{number}: v");
-            text
-        }), false),
+        (
+            (0..2000).fold(String::new(), |mut text, number| {
+                let _ = writeln!(text, "description;x-{number}: v");
+                text
+            }),
+            false,
+        ),
         (format!("description;lang-{}: v\n", "a-".repeat(100_000)), false),
         (format!("cn{}: v\n", ";lang-a".repeat(50_000)), false),
     ] {
         let outcome = run(&server, &Credentials::ROOT, "ldapadd", &[], &person(&rest));
-        assert!(!fits || outcome.code() == Some(0), "{:?} {}", outcome.code(), outcome.stderr);
-        run(&server, &Credentials::ROOT, "ldapdelete", &[&format!("cn=big,{BASE}")], "");
+        assert!(
+            !fits || outcome.code() == Some(0),
+            "{:?} {}",
+            outcome.code(),
+            outcome.stderr
+        );
+        run(
+            &server,
+            &Credentials::ROOT,
+            "ldapdelete",
+            &[&format!("cn=big,{BASE}")],
+            "",
+        );
     }
     let change = |number: usize| format!("replace: description\ndescription: {number}\n-\n");
     let changes: String = (0..50_000).map(change).collect();
     let input = format!("dn: {ANN}\nchangetype: modify\n{changes}");
-    assert_eq!(run(&server, &Credentials::ROOT, "ldapmodify", &[], &input).code(), Some(0));
+    assert_eq!(
+        run(&server, &Credentials::ROOT, "ldapmodify", &[], &input).code(),
+        Some(0)
+    );
     assert_serves_people(&server);
     let kept = memory(&server).saturating_sub(before);
     assert!(kept < 2 * KEPT, "{kept} octets are kept");
@@ -165,15 +217,33 @@ fn patterns_of_rules_take_time_that_grows_with_the_text() {
     let mut server = Server::prepare(ironbark_testkit::Flavor::Ironbark, &config).unwrap();
     let name = "a".repeat(4000);
     let mut data = DATA.to_owned();
-    let _ = write!(data, "\ndn: cn={name},{BASE}\nobjectClass: person\ncn: {name}\nsn: x\ndescription: {}z\n", "x".repeat(4000));
+    let _ = write!(
+        data,
+        "\ndn: cn={name},{BASE}\nobjectClass: person\ncn: {name}\nsn: x\ndescription: {}z\n",
+        "x".repeat(4000)
+    );
     server.slapadd(&data).unwrap();
     server.launch().unwrap();
-    let found = run(&server, &user(BOB), "ldapsearch", &["-b", BASE, "-l", "10", "(sn=x)", "sn", "description"], "");
+    let found = run(
+        &server,
+        &user(BOB),
+        "ldapsearch",
+        &["-b", BASE, "-l", "10", "(sn=x)", "sn", "description"],
+        "",
+    );
     assert_eq!(found.code(), Some(0), "it is found within the time limit");
-    assert!(found.stdout.contains("sn: x") && !found.stdout.contains("description"), "{}", found.stdout);
+    assert!(
+        found.stdout.contains("sn: x") && !found.stdout.contains("description"),
+        "{}",
+        found.stdout
+    );
     // One that would take too much memory is refused when it is read.
     let big = format!("access to dn.regex=\"{}\" by * none\n", "(a{1,250}){1,250}");
-    let server = Server::prepare(ironbark_testkit::Flavor::Ironbark, &(Server::PEOPLE_CONFIG.to_owned() + &big)).unwrap();
+    let server = Server::prepare(
+        ironbark_testkit::Flavor::Ironbark,
+        &(Server::PEOPLE_CONFIG.to_owned() + &big),
+    )
+    .unwrap();
     let test = server.tool(ironbark_testkit::Tool::Test, &["-u"], "").unwrap();
     assert!(test.code() == Some(1) && test.stderr.contains("too big"), "{test:?}");
 }
@@ -227,14 +297,20 @@ fn a_cursor_of_each_kind_is_kept_a_few_times_only() {
 fn a_flood_of_abandons_and_unbinds_ends_nothing() {
     let server = site();
     let mut stream = connect(&server);
-    let abandon: Vec<u8> = (1..20_000_u32).flat_map(|id| message(id, &element(0x50, &(id - 1).to_be_bytes()))).collect();
+    let abandon: Vec<u8> = (1..20_000_u32)
+        .flat_map(|id| message(id, &element(0x50, &(id - 1).to_be_bytes())))
+        .collect();
     stream.write_all(&abandon).unwrap();
     stream.write_all(&search(30_000, "", 0, &everything())).unwrap();
-    assert!(std::iter::from_fn(|| read_message(&mut stream)).any(|(id, tag, _)| (id, tag) == (30_000, wire::SEARCH_DONE)));
+    assert!(
+        std::iter::from_fn(|| read_message(&mut stream)).any(|(id, tag, _)| (id, tag) == (30_000, wire::SEARCH_DONE))
+    );
     let unbind = message(1, &element(0x42, b"")).repeat(1000);
     let _ = stream.write_all(&unbind);
     assert!(read_message(&mut stream).is_none());
-    let gone = wait::until_deadline(Duration::from_secs(10), || server.log().contains("UNBIND").then_some(()));
+    let gone = wait::until_deadline(Duration::from_secs(10), || {
+        server.log().contains("UNBIND").then_some(())
+    });
     assert!(gone.is_some());
     assert_serves_people(&server);
 }

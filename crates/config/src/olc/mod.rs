@@ -15,8 +15,8 @@ mod text;
 mod tree;
 
 pub use change::{ChangeError, Modification, ModificationKind, Stamps};
-pub use folder::{Folder, FolderComplain};
 pub(crate) use folder::node_of_file;
+pub use folder::{Folder, FolderComplain};
 pub use load::{load, survey};
 
 pub use crate::entry_files::FolderError;

@@ -26,11 +26,11 @@ pub use self::{
     subject::Subject,
 };
 pub(crate) use self::{
-    set::fuzz as fuzz_set,
     check::Check,
     decisions::{Standing, Standings},
     lookup::Lookup,
     rules::Rules,
+    set::fuzz as fuzz_set,
     subject::RequestKind,
 };
 use crate::{Configuration, Context, OperationError};

@@ -388,8 +388,16 @@ mod tests {
     #[test]
     fn big_groups_are_followed_in_time_that_grows_with_them() {
         for (members, holds) in [(99_999, true), (100_001, false)] {
-            for text in ["this/member* & user", "this/member & user", "user & (this/member | this)/-* | this/member & user"] {
-                assert_eq!(Program::parse(text.as_bytes()).holds(&Crowd(members)), holds, "{members} {text}");
+            for text in [
+                "this/member* & user",
+                "this/member & user",
+                "user & (this/member | this)/-* | this/member & user",
+            ] {
+                assert_eq!(
+                    Program::parse(text.as_bytes()).holds(&Crowd(members)),
+                    holds,
+                    "{members} {text}"
+                );
             }
         }
         let long = ["this"; 30].join(" + ");

@@ -99,7 +99,10 @@ fn look_at(configuration: &Configuration, view: View<'_>, id: EntryId) -> Result
 }
 
 /// The alias that a name is, or that the deepest superior is which exists; with what is answered when it leads to nothing.
-pub(super) fn leads_to_nothing(view: View<'_>, dn: &Dn) -> Result<(OperationError, Option<(EntryId, usize)>), OperationError> {
+pub(super) fn leads_to_nothing(
+    view: View<'_>,
+    dn: &Dn,
+) -> Result<(OperationError, Option<(EntryId, usize)>), OperationError> {
     let alias = match view.locate(dn)? {
         Location::Entry(id) => Some((id, dn.depth())),
         Location::Missing { ancestor } => ancestor,

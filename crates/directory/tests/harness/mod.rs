@@ -397,7 +397,9 @@ fn configuration(folder: &Path, settings: &str, lines: &str) -> Configuration {
     let path = folder.display().to_string();
     // Of this repository, whichever package of it these files are built in.
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
-    let mut schemas = above.map(|folder| folder.join("schema")).filter(|folder| folder.join("core.schema").is_file());
+    let mut schemas = above
+        .map(|folder| folder.join("schema"))
+        .filter(|folder| folder.join("core.schema").is_file());
     let schema = schemas.next().expect("schema files").display().to_string();
     let mut text = String::new();
     for name in ["core", "cosine", "inetorgperson", "nis"] {

@@ -41,15 +41,27 @@ pub(crate) fn binds(data: &[u8]) {
                     },
                 ),
             };
-            let request = BindRequest { version: 3, name, authentication };
+            let request = BindRequest {
+                version: 3,
+                name,
+                authentication,
+            };
             let answer = site.send(&Request::Bind(request), &[]);
             challenge = answer.value.unwrap_or_default();
             let dn = site.session.identity.dn.pretty().to_owned();
             let knows = data.windows(SECRET.len()).any(|part| part == SECRET);
             assert!(dn.is_empty() || knows, "{} became {dn}", String::from_utf8_lossy(data));
         }
-        let unbound = BindRequest { version: 3, name: b"", authentication: Authentication::Simple(b"") };
-        assert_eq!(site.send(&Request::Bind(unbound), &[]).code, 0, "an anonymous bind ends everything");
+        let unbound = BindRequest {
+            version: 3,
+            name: b"",
+            authentication: Authentication::Simple(b""),
+        };
+        assert_eq!(
+            site.send(&Request::Bind(unbound), &[]).code,
+            0,
+            "an anonymous bind ends everything"
+        );
     });
 }
 
@@ -84,7 +96,9 @@ fn split(octets: &[u8], by: u8) -> (&[u8], &[u8]) {
 
 fn with_nonce(message: &[u8], challenge: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(challenge);
-    let nonce = text.split(',').find_map(|part| part.strip_prefix("r=").or(part.strip_prefix("nonce=")));
+    let nonce = text
+        .split(',')
+        .find_map(|part| part.strip_prefix("r=").or(part.strip_prefix("nonce=")));
     let (Some(nonce), Ok(message)) = (nonce, std::str::from_utf8(message)) else {
         return message.to_vec();
     };

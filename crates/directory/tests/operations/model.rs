@@ -84,7 +84,13 @@ pub(crate) struct Model {
 
 impl Model {
     /// Adds an entry, of whose lists of values some may have a repetition, or more values than the attribute may have.
-    pub(crate) fn add(&mut self, name: &Name, mut attributes: Attributes, has_repetition: bool, has_many: bool) -> Codes {
+    pub(crate) fn add(
+        &mut self,
+        name: &Name,
+        mut attributes: Attributes,
+        has_repetition: bool,
+        has_many: bool,
+    ) -> Codes {
         if let Some(codes) = refusal(has_repetition, has_many) {
             return codes;
         }
@@ -119,10 +125,11 @@ impl Model {
     }
 
     pub(crate) fn modify(&mut self, name: &Name, changes: &[Change]) -> Codes {
-        let repeats = |change: &Change| {
-            change.values.iter().collect::<BTreeSet<_>>().len() != change.values.len()
-        };
-        if changes.iter().any(|change| change.kind == ChangeKind::Add && change.values.is_empty()) {
+        let repeats = |change: &Change| change.values.iter().collect::<BTreeSet<_>>().len() != change.values.len();
+        if changes
+            .iter()
+            .any(|change| change.kind == ChangeKind::Add && change.values.is_empty())
+        {
             return &[2];
         }
         let gives = |change: &&Change| change.kind != ChangeKind::Delete;
@@ -161,7 +168,9 @@ impl Model {
         }
         let has_rdn = name.last().is_none_or(|rdn| {
             let values = RDNS[*rdn].1;
-            values.iter().all(|(attribute, value)| entry.get(attribute).is_some_and(|values| values.contains(*value)))
+            values
+                .iter()
+                .all(|(attribute, value)| entry.get(attribute).is_some_and(|values| values.contains(*value)))
         });
         if !has_rdn || !entry.contains_key("cn") {
             return &[64, 65, 67];
@@ -178,7 +187,11 @@ impl Model {
             return &[53, 64, 71];
         };
         let Some(entry) = self.entries.get(name) else {
-            return if superior.is_some_and(|superior| superior.starts_with(name)) { &[32, 53] } else { &[32] };
+            return if superior.is_some_and(|superior| superior.starts_with(name)) {
+                &[32, 53]
+            } else {
+                &[32]
+            };
         };
         let above = superior.map_or(old_superior, Vec::as_slice);
         if above.starts_with(name) {
@@ -242,7 +255,9 @@ impl Model {
     }
 
     fn below<'m>(&'m self, name: &'m Name) -> impl Iterator<Item = &'m Name> {
-        self.entries.keys().filter(move |other| other.len() > name.len() && other.starts_with(name))
+        self.entries
+            .keys()
+            .filter(move |other| other.len() > name.len() && other.starts_with(name))
     }
 }
 
@@ -258,7 +273,11 @@ fn refusal(is_repeated: bool, is_many: bool) -> Option<Codes> {
 
 fn put_rdn(entry: &mut Attributes, rdn: Rdn) {
     for (attribute, value) in RDNS[rdn].1 {
-        let attribute = ATTRIBUTES.iter().find(|known| *known == attribute).copied().unwrap_or_default();
+        let attribute = ATTRIBUTES
+            .iter()
+            .find(|known| *known == attribute)
+            .copied()
+            .unwrap_or_default();
         entry.entry(attribute).or_default().insert((*value).to_owned());
     }
 }
@@ -289,7 +308,11 @@ impl Term {
             Self::Equal(attribute, value) => format!("({attribute}={value})"),
             Self::Substring(attribute, [initial, any, last]) => {
                 let any = any.map_or_else(String::new, |any| format!("{any}*"));
-                format!("({attribute}={}*{any}{})", initial.unwrap_or_default(), last.unwrap_or_default())
+                format!(
+                    "({attribute}={}*{any}{})",
+                    initial.unwrap_or_default(),
+                    last.unwrap_or_default()
+                )
             }
             Self::And(terms) => format!("(&{})", all(terms)),
             Self::Or(terms) => format!("(|{})", all(terms)),

@@ -18,7 +18,8 @@ thread_local! {
 }
 
 fn open() -> Site {
-    let lines = "envflags nosync\nindex objectClass,cn,sn eq\nindex description pres,eq,sub\nindex title sub\nindex count eq";
+    let lines =
+        "envflags nosync\nindex objectClass,cn,sn eq\nindex description pres,eq,sub\nindex title sub\nindex count eq";
     let mut site = Site::open(lines);
     site.must_add("dc=ex", "objectClass: domain\nobjectClass: extensibleObject\ncn: top");
     site
@@ -97,7 +98,17 @@ impl Octets<'_> {
             1 | 2 => Term::Equal(attribute, value(attribute, self.octet() % 24).1),
             3 | 4 => {
                 let attribute = ["cn", "sn", "ou", "description", "title"][self.below(5)];
-                let mut piece = || [None, Some("a"), Some("b"), Some("ab"), Some("c"), Some("bca"), Some("w1")][self.below(7)];
+                let mut piece = || {
+                    [
+                        None,
+                        Some("a"),
+                        Some("b"),
+                        Some("ab"),
+                        Some("c"),
+                        Some("bca"),
+                        Some("w1"),
+                    ][self.below(7)]
+                };
                 let pieces = [piece(), piece(), piece()];
                 if pieces == [None; 3] {
                     return Term::Present(attribute);
@@ -125,7 +136,8 @@ impl Octets<'_> {
 }
 
 fn text_of(name: &Name) -> String {
-    name.iter().fold("dc=ex".to_owned(), |text, rdn| format!("{},{text}", RDNS[*rdn].0[0]))
+    name.iter()
+        .fold("dc=ex".to_owned(), |text, rdn| format!("{},{text}", RDNS[*rdn].0[0]))
 }
 
 fn operation(site: &mut Site, model: &mut Model, octets: &mut Octets<'_>) {
@@ -142,11 +154,19 @@ fn operation(site: &mut Site, model: &mut Model, octets: &mut Octets<'_>) {
         9 => compare(site, model, octets, &name, &text),
         _ => return search(site, model, octets, &name, &text),
     };
-    assert!(expected.contains(&answer.code), "{what}: expected {expected:?}, got {:?}", answer.brief());
+    assert!(
+        expected.contains(&answer.code),
+        "{what}: expected {expected:?}, got {:?}",
+        answer.brief()
+    );
     if answer.code == 32 && kind != 8 {
         let mut nearest = name;
         while !model.entries.contains_key(&nearest) && nearest.pop().is_some() {}
-        assert_eq!(normal(site, &answer.matched_dn), normal(site, &text_of(&nearest)), "matched DN of {what}");
+        assert_eq!(
+            normal(site, &answer.matched_dn),
+            normal(site, &text_of(&nearest)),
+            "matched DN of {what}"
+        );
     }
 }
 
@@ -181,7 +201,12 @@ fn modify(site: &mut Site, model: &mut Model, octets: &mut Octets<'_>, name: &Na
     let (mut changes, mut lines) = (Vec::new(), String::new());
     for _ in 0..=octets.below(3) {
         let attribute = octets.attribute();
-        let kind = [ChangeKind::Add, ChangeKind::Add, ChangeKind::Delete, ChangeKind::Replace][octets.below(4)];
+        let kind = [
+            ChangeKind::Add,
+            ChangeKind::Add,
+            ChangeKind::Delete,
+            ChangeKind::Replace,
+        ][octets.below(4)];
         let (texts, values) = octets.values(attribute);
         let word = match kind {
             ChangeKind::Add => "add",
@@ -193,7 +218,11 @@ fn modify(site: &mut Site, model: &mut Model, octets: &mut Octets<'_>, name: &Na
             let _ = writeln!(lines, "{attribute}: {text}");
         }
         lines.push_str("-\n");
-        changes.push(Change { kind, attribute, values });
+        changes.push(Change {
+            kind,
+            attribute,
+            values,
+        });
     }
     let expected = model.modify(name, &changes);
     (format!("modify {text} {lines}"), site.modify(text, &lines), expected)
@@ -208,7 +237,11 @@ fn rename(site: &mut Site, model: &mut Model, octets: &mut Octets<'_>, name: &Na
     let superior_text = superior.as_ref().map(|name| octets.spelled(name));
     let expected = model.rename(name, rdn, deletes_old, superior.as_ref());
     let answer = site.rename_with(text, rdn_text, deletes_old, superior_text.as_deref(), &[]);
-    (format!("rename {text} to {rdn_text} {deletes_old} {superior_text:?}"), answer, expected)
+    (
+        format!("rename {text} to {rdn_text} {deletes_old} {superior_text:?}"),
+        answer,
+        expected,
+    )
 }
 
 fn compare(site: &mut Site, model: &mut Model, octets: &mut Octets<'_>, name: &Name, text: &str) -> Outcome {
@@ -220,13 +253,22 @@ fn compare(site: &mut Site, model: &mut Model, octets: &mut Octets<'_>, name: &N
         value: written.as_bytes(),
     };
     let answer = site.send(&Request::Compare(request), &[]);
-    (format!("compare {text} {attribute}={written}"), answer, model.compare(name, attribute, &asserted))
+    (
+        format!("compare {text} {attribute}={written}"),
+        answer,
+        model.compare(name, attribute, &asserted),
+    )
 }
 
 fn search(site: &mut Site, model: &Model, octets: &mut Octets<'_>, name: &Name, text: &str) {
     let scope = octets.below(4);
     let filter = octets.term(2);
-    let scopes = [Scope::BaseObject, Scope::SingleLevel, Scope::WholeSubtree, Scope::SubordinateSubtree];
+    let scopes = [
+        Scope::BaseObject,
+        Scope::SingleLevel,
+        Scope::WholeSubtree,
+        Scope::SubordinateSubtree,
+    ];
     let answer = site.search_as_self(text, scopes[scope], &filter.text(), &["1.1"]);
     let what = format!("search {text} {scope} {}", filter.text());
     let exists = model.entries.contains_key(name);
@@ -263,7 +305,11 @@ fn compare_all(site: &mut Site, model: &Model) {
 
 /// Of the values that occur here.
 fn normal_value(text: &str) -> String {
-    text.to_ascii_lowercase().split(' ').filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+    text.to_ascii_lowercase()
+        .split(' ')
+        .filter(|word| !word.is_empty())
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 fn dn_of(site: &Site, entry: &str) -> Vec<u8> {

@@ -71,14 +71,18 @@ impl LogFilter<'_, '_> {
     /// The attribute of an item that asserts something of a password: what is asserted may be one.
     fn secret(&self, item: &Filter<'_>) -> Option<Vec<u8>> {
         let attribute = match item {
-            Filter::Equality(a) | Filter::GreaterOrEqual(a) | Filter::LessOrEqual(a) | Filter::Approx(a) => &a.attribute,
+            Filter::Equality(a) | Filter::GreaterOrEqual(a) | Filter::LessOrEqual(a) | Filter::Approx(a) => {
+                &a.attribute
+            }
             Filter::Substrings { attribute, .. } => attribute,
             Filter::Extensible { attribute, .. } => attribute.as_ref()?,
             Filter::Present(_) | Filter::And(_) | Filter::Or(_) | Filter::Not(_) => return None,
         };
         let name = self.name(attribute);
         let base = name.split(|byte| *byte == b';').next().unwrap_or_default();
-        let is_secret = SECRETS.iter().any(|secret| base.eq_ignore_ascii_case(secret.as_bytes()));
+        let is_secret = SECRETS
+            .iter()
+            .any(|secret| base.eq_ignore_ascii_case(secret.as_bytes()));
         is_secret.then_some(name)
     }
 
