@@ -212,6 +212,7 @@ fn patterns_of_rules_take_time_that_grows_with_the_text() {
     // Backtracking would take 2^30 steps for each.
     let rules = "access to dn.regex=\"^(cn=(a+)+)+b,dc=example,dc=com$\" by * none\n\
                  access to attrs=description val.regex=\"^((x|xx)*)*y$\" by * read\n\
+                 access to attrs=description by * none\n\
                  access to * by dn.regex=\"^(([a-z])+.)+[0-9]([a-z])+$\" none by * read\n";
     let config = Server::PEOPLE_CONFIG.to_owned() + rules;
     let mut server = Server::prepare(ironbark_testkit::Flavor::Ironbark, &config).unwrap();

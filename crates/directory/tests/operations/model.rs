@@ -172,7 +172,8 @@ impl Model {
                 .iter()
                 .all(|(attribute, value)| entry.get(attribute).is_some_and(|values| values.contains(*value)))
         });
-        if !has_rdn || !entry.contains_key("cn") {
+        // The suffix is no device, which must have a cn.
+        if !has_rdn || !(name.is_empty() || entry.contains_key("cn")) {
             return &[64, 65, 67];
         }
         if entry.get("only").is_some_and(|values| values.len() > 1) {
@@ -186,21 +187,18 @@ impl Model {
         let Some((old_rdn, old_superior)) = name.split_last() else {
             return &[53, 64, 71];
         };
-        let Some(entry) = self.entries.get(name) else {
-            return if superior.is_some_and(|superior| superior.starts_with(name)) {
-                &[32, 53]
-            } else {
-                &[32]
-            };
-        };
         let above = superior.map_or(old_superior, Vec::as_slice);
-        if above.starts_with(name) {
-            return &[53];
+        let new_name: Name = above.iter().copied().chain([rdn]).collect();
+        let is_circular = above.starts_with(name) || (new_name != *name && name.starts_with(&new_name));
+        let Some(entry) = self.entries.get(name) else {
+            return if is_circular { &[32, 53] } else { &[32] };
+        };
+        if is_circular {
+            return &[32, 53, 68];
         }
         if !self.entries.contains_key(above) {
             return &[32];
         }
-        let new_name: Name = above.iter().copied().chain([rdn]).collect();
         let mut entry = entry.clone();
         if deletes_old {
             for (attribute, value) in RDNS[*old_rdn].1 {
