@@ -110,9 +110,9 @@ fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
 }
 
 /// Terms joined by `OR`. `None`: malformed.
-fn either(words: &mut &[&str], allowed: &BTreeSet<String>) -> Option<bool> {
+fn either<'w>(words: &mut &'w [&'w str], allowed: &BTreeSet<String>) -> Option<bool> {
     let mut is_allowed = both(words, allowed)?;
-    while let Some(rest) = after(words, "OR") {
+    while let Some(rest) = after(*words, "OR") {
         *words = rest;
         is_allowed |= both(words, allowed)?;
     }
@@ -120,9 +120,9 @@ fn either(words: &mut &[&str], allowed: &BTreeSet<String>) -> Option<bool> {
 }
 
 /// Terms joined by `AND`.
-fn both(words: &mut &[&str], allowed: &BTreeSet<String>) -> Option<bool> {
+fn both<'w>(words: &mut &'w [&'w str], allowed: &BTreeSet<String>) -> Option<bool> {
     let mut is_allowed = one(words, allowed)?;
-    while let Some(rest) = after(words, "AND") {
+    while let Some(rest) = after(*words, "AND") {
         *words = rest;
         is_allowed &= one(words, allowed)?;
     }
@@ -130,17 +130,17 @@ fn both(words: &mut &[&str], allowed: &BTreeSet<String>) -> Option<bool> {
 }
 
 /// A licence, with an exception or without, or an expression in parentheses.
-fn one(words: &mut &[&str], allowed: &BTreeSet<String>) -> Option<bool> {
-    if let Some(rest) = after(words, "(") {
+fn one<'w>(words: &mut &'w [&'w str], allowed: &BTreeSet<String>) -> Option<bool> {
+    if let Some(rest) = after(*words, "(") {
         *words = rest;
         let is_allowed = either(words, allowed)?;
-        *words = after(words, ")")?;
+        *words = after(*words, ")")?;
         return Some(is_allowed);
     }
     let (license, rest) = words.split_first()?;
     *words = rest;
     // An exception gives more, and takes nothing.
-    if let Some([_, rest @ ..]) = after(words, "WITH") {
+    if let Some([_, rest @ ..]) = after(*words, "WITH") {
         *words = rest;
     }
     Some(allowed.contains(*license))

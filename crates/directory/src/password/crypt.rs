@@ -17,7 +17,7 @@ fn within_limits(text: &str) -> bool {
     }
     // Of the four characters of its rounds the last counts most: `D` and all others are four million.
     if text.starts_with('_') {
-        return text.bytes().nth(4).is_none_or(|most| most <= b'D');
+        return text.as_bytes().get(4).is_none_or(|most| *most <= b'D');
     }
     let mut fields = text.split('$').skip(1);
     let are_few = |rounds: &str| rounds.parse().is_ok_and(|rounds: u32| rounds <= MAX_SHA_ROUNDS);
