@@ -1,7 +1,7 @@
 # The menu of the repository; `make` prints it.
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo bench-slapd soak instructions test test-gssapi fmt lint tidy
+.PHONY: help deps build demo bench-slapd soak fuzz deny instructions test test-gssapi fmt lint tidy
 
 CARGO ?= cargo
 
@@ -22,6 +22,14 @@ bench-slapd: deps ## Measure Ironbark beside Debian's slapd (an hour; scripts/be
 
 soak: deps ## Ten minutes of mixed load with clients that misbehave: memory and file size must stay flat
 	@scripts/soak.sh
+
+MINUTES ?= 60
+fuzz: deps ## Fuzz every parser, and operations beside a model, for an hour in all (MINUTES=...); scripts/fuzz.sh has the settings
+	@scripts/fuzz.sh $(MINUTES)
+
+deny: ## Check licences, bans, sources and advisories of all dependencies with cargo-deny (needs the network)
+	@command -v cargo-deny >/dev/null || $(CARGO) install --locked cargo-deny
+	$(CARGO) deny check
 
 instructions: deps ## Count the instructions of the hot paths (callgrind) and compare them with data/instructions.txt
 	@$(CARGO) xtask instructions

@@ -1,5 +1,6 @@
-//! Repository tasks: `cargo xtask tidy`, `cargo xtask schema-ldif`, `cargo xtask instructions`.
+//! Repository tasks: `cargo xtask tidy`, `cargo xtask deny`, `cargo xtask schema-ldif`, `cargo xtask instructions`.
 
+mod deny;
 mod instructions;
 mod schema_ldif;
 mod tidy;
@@ -14,12 +15,13 @@ fn main() -> Result<ExitCode> {
     let arguments: Vec<String> = env::args().skip(1).collect();
     match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["tidy"] => tidy(),
+        ["deny"] => deny(),
         ["schema-ldif"] => schema_ldif(false),
         ["schema-ldif", "--check"] => schema_ldif(true),
         ["instructions"] => instructions(instructions::Purpose::Check),
         ["instructions", "--accept"] => instructions(instructions::Purpose::Accept),
         _ => {
-            eprintln!("usage: cargo xtask tidy | schema-ldif [--check] | instructions [--accept]");
+            eprintln!("usage: cargo xtask tidy | deny | schema-ldif [--check] | instructions [--accept]");
             Ok(ExitCode::from(2))
         }
     }
@@ -34,6 +36,11 @@ fn tidy() -> Result<ExitCode> {
     } else {
         ExitCode::FAILURE
     })
+}
+
+fn deny() -> Result<ExitCode> {
+    let is_good = deny::run(&repository_root()?)?;
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 fn schema_ldif(check: bool) -> Result<ExitCode> {

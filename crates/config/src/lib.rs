@@ -10,6 +10,7 @@ pub mod access;
 mod database;
 pub mod entry_files;
 mod error;
+pub mod fuzz;
 mod global;
 pub mod limits;
 mod load;

@@ -2,6 +2,7 @@
 
 use std::{
     io,
+    panic::{AssertUnwindSafe, catch_unwind},
     sync::{
         Arc, Mutex, PoisonError,
         mpsc::{Receiver, SyncSender, sync_channel},
@@ -43,8 +44,27 @@ fn serve(tasks: &Mutex<Receiver<Task>>) {
     loop {
         let task = tasks.lock().unwrap_or_else(PoisonError::into_inner).recv();
         match task {
-            Ok(task) => task(),
+            // One that a library gives up on ends without an answer: its bind fails, and the thread serves the next.
+            Ok(task) => drop(catch_unwind(AssertUnwindSafe(task))),
             Err(_) => return,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn a_task_that_panics_takes_no_thread_with_it() {
+        let pool = HashingPool::start().unwrap();
+        for _ in 0..4 * available_cores() {
+            assert!(pool.run(|| panic!("a library that gives up")));
+        }
+        let (sender, receiver) = channel();
+        assert!(pool.run(move || sender.send(7).unwrap()));
+        assert_eq!(receiver.recv(), Ok(7));
     }
 }

@@ -16,6 +16,7 @@ mod dn_cache;
 mod dse;
 mod ended;
 mod error;
+pub mod fuzz;
 mod hashing_pool;
 pub mod ldif;
 mod log;

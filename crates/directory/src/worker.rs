@@ -342,28 +342,7 @@ impl Worker {
             }
             _ => origin.stop = StopFlag::new(),
         }
-        let directory = &self.directory;
-        let result = match &message.operation {
-            Request::Bind(request) => bind::start(&mut self.scratch, session, configuration, &mut origin, request, out),
-            Request::Compare(request) => {
-                let error = compare::compare(&mut self.scratch, configuration, &mut origin, request, &mut controls);
-                return self.answer(&origin, kind, &error, out);
-            }
-            Request::Extended(request) => extended::start(
-                directory,
-                session,
-                configuration,
-                &mut origin,
-                request,
-                &mut controls,
-                out,
-            ),
-            Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
-                write_request::submit(directory, configuration, &mut origin, message, pdu)
-            }
-            Request::Search(_) | Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
-        };
-        match result {
+        match self.dispatch(session, configuration, &mut origin, message, (controls, pdu), out) {
             Ok(started) => {
                 if let Started::Submitted(_) = started {
                     session.in_flight.insert(origin.message_id, origin.stop);
@@ -371,6 +350,33 @@ impl Worker {
                 started
             }
             Err(error) => self.answer(&origin, kind, &error, out),
+        }
+    }
+
+    /// Starts any operation but a search.
+    fn dispatch(
+        &mut self,
+        session: &mut Session,
+        configuration: &Arc<Configuration>,
+        origin: &mut Origin,
+        message: &RequestMessage<'_>,
+        (mut controls, pdu): (RequestControls<'_>, &[u8]),
+        out: &mut Vec<u8>,
+    ) -> Result<Started, OperationError> {
+        let directory = &self.directory;
+        match &message.operation {
+            Request::Bind(request) => bind::start(&mut self.scratch, session, configuration, origin, request, out),
+            Request::Compare(request) => {
+                let outcome = compare::compare(&mut self.scratch, configuration, origin, request, &mut controls);
+                Ok(self.answer(origin, Operation::Compare, &outcome, out))
+            }
+            Request::Extended(request) => {
+                extended::start(directory, session, configuration, origin, request, &mut controls, out)
+            }
+            Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
+                write_request::submit(directory, configuration, origin, message, pdu)
+            }
+            Request::Search(_) | Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
         }
     }
 

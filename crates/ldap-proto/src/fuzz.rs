@@ -1,14 +1,20 @@
 //! Entry points of the fuzz targets in `/fuzz`; the smoke test calls the same functions.
 
-use ironbark_ber::{Header, Reader, Tlvs};
+use ironbark_ber::{Header, Reader, Tlvs, Writer};
 
 use crate::{
     DecodeLimits, Request, RequestMessage, Response, ResponseMessage,
     controls::{
-        ControlPolicy, DereferenceResponse, PagedResults, PostReadResponse, PreReadResponse, RequestControls,
-        SortResponse,
+        AccountUsability, AssertionControl, ControlPolicy, ControlValue, DereferenceRequest, DereferenceResponse,
+        MatchedValues, PagedResults, PasswordPolicyResponse, PostRead, PostReadResponse, PreRead, PreReadResponse,
+        ProxiedAuthorization, RequestControl, RequestControls, SearchOptions, SessionTracking, SortKeys, SortResponse,
+        Subentries,
     },
-    extended::{cancel, password_modify},
+    extended::{
+        cancel,
+        password_modify::{self, PasswordModifyRequest},
+        start_tls, who_am_i,
+    },
     frame,
 };
 
@@ -60,6 +66,67 @@ pub fn ldap_message(data: &[u8]) {
             Ok(message),
             "a response came back changed"
         );
+    }
+}
+
+/// Decodes a value as that of one kind of control: the first octet chooses the kind.
+macro_rules! control_values {
+    ($choice:expr, $value:expr, $limits:expr, $($number:literal => $kind:ident),+ $(,)?) => {
+        match $choice {
+            $($number => {
+                if let Ok(control) = $kind::decode($value, $limits) {
+                    let mut again = Vec::new();
+                    control.write_value(&mut Writer::new(&mut again));
+                    assert_eq!($kind::decode(&again, $limits), Ok(control), "a control came back changed");
+                }
+            })+
+            _ => {}
+        }
+    };
+}
+
+/// Decodes `data` as the value of a control or extended operation, which its first octet chooses.
+///
+/// # Panics
+/// When an encoded value does not decode to what it was encoded from: that is the property under test.
+pub fn control(data: &[u8]) {
+    let Some((choice, value)) = data.split_first() else {
+        return;
+    };
+    let limits = DecodeLimits::default();
+    control_values!(choice % 20, value, &limits,
+        0 => AssertionControl,
+        1 => PreRead,
+        2 => PostRead,
+        3 => MatchedValues,
+        4 => PagedResults,
+        5 => SortKeys,
+        6 => SearchOptions,
+        7 => Subentries,
+        8 => ProxiedAuthorization,
+        9 => SessionTracking,
+        10 => DereferenceRequest,
+    );
+    match choice % 20 {
+        11 => _ = PasswordPolicyResponse::decode(value),
+        12 => _ = AccountUsability::decode(value),
+        13 => password_modify_request(value),
+        14 => _ = cancel::decode_request(Some(value)),
+        15 => _ = start_tls::decode_request(Some(value)),
+        16 => _ = who_am_i::decode_request(Some(value)),
+        17 => _ = password_modify::decode_generated_password(value),
+        18 => _ = SortResponse::decode_value(value),
+        19 => _ = DereferenceResponse::decode_value(value),
+        _ => {}
+    }
+}
+
+fn password_modify_request(value: &[u8]) {
+    if let Ok(request) = PasswordModifyRequest::decode(Some(value)) {
+        let mut again = Vec::new();
+        request.encode(&mut again);
+        let again = PasswordModifyRequest::decode(Some(&again));
+        assert_eq!(again, Ok(request), "a password modify request came back changed");
     }
 }
 

@@ -7,6 +7,7 @@ use ironbark_testkit::fuzz::{corpus, smoke};
 fn corpus_and_mutations_of_it_never_panic() {
     let tokens = [0x00, 0x7f, 0x80, 0x84, 0xff, 0x30, 0xa0, 0xa2];
     smoke("ldap_message", &tokens, fuzz::ldap_message).unwrap();
+    smoke("control", &tokens, fuzz::control).unwrap();
     smoke("ber", &tokens, fuzz::ber).unwrap();
 }
 

@@ -1,7 +1,7 @@
 //! Entry points of the fuzz targets in `/fuzz`; the smoke test calls the same functions.
 
 use crate::{
-    CompiledFilter, Dn, Entry, Filter, Schema,
+    CompiledFilter, Dn, Entry, Filter, PosixRegex, Schema,
     dn::name_and_uid,
     entry::EntrySource,
     filter::log::LogFilter,
@@ -145,4 +145,24 @@ pub fn value(data: &[u8]) {
     let mut codes = Vec::new();
     matching::approx::codes(value, &mut codes);
     let _ = matching::approx::matches(&codes, &codes);
+}
+
+/// Compiles the first line of `data` as a POSIX expression and matches the rest with it.
+///
+/// # Panics
+/// When a match is found by one way and not by the other, or lies outside the text: that is the property under test.
+pub fn posix_regex(data: &[u8]) {
+    let mut lines = data.splitn(2, |byte| *byte == b'\n');
+    let (pattern, text) = (lines.next().unwrap_or_default(), lines.next().unwrap_or_default());
+    let Some(regex) = std::str::from_utf8(pattern)
+        .ok()
+        .and_then(|pattern| PosixRegex::new(pattern).ok())
+    else {
+        return;
+    };
+    let found = regex.find(text);
+    assert_eq!(found.is_some(), regex.is_match(text), "a match is one or is none");
+    for (start, end) in found.unwrap_or_default().into_iter().flatten() {
+        assert!(text.get(start..end).is_some(), "a submatch lies in the text");
+    }
 }

@@ -9,5 +9,6 @@ fn corpus_and_mutations_of_it_never_panic() {
     smoke("dn", b"\\=,*+#\";", fuzz::dn).unwrap();
     smoke("ldap_url", b"/?%:,!=[]", fuzz::ldap_url).unwrap();
     smoke("schema", b"()$'{}: ", fuzz::schema).unwrap();
+    smoke("posix_regex", b"()[]{}*+?|^$\\\n:-,1", fuzz::posix_regex).unwrap();
     smoke("value", b"\n{}:,$#\"", fuzz::value).unwrap();
 }

@@ -5,6 +5,7 @@
 mod config_tree;
 mod configuration;
 mod connection;
+pub mod fuzz;
 mod held;
 mod limits;
 pub mod listener;

@@ -9,6 +9,7 @@ pub mod database;
 mod digest;
 pub mod error;
 mod external;
+pub mod fuzz;
 mod hash;
 mod keys;
 mod names;

@@ -10,12 +10,20 @@ use crate::{TestkitError, repository_root};
 /// # Errors
 /// The corpus cannot be read.
 pub fn smoke(target: &str, tokens: &[u8], run: fn(&[u8])) -> Result<(), TestkitError> {
+    smoke_of(MUTATIONS, target, tokens, run)
+}
+
+/// The same with another number of mutations, for targets whose cases take long.
+///
+/// # Errors
+/// As of [`smoke`].
+pub fn smoke_of(mutations: usize, target: &str, tokens: &[u8], run: fn(&[u8])) -> Result<(), TestkitError> {
     let corpus = corpus(target)?;
     for seed in &corpus {
         run(seed);
     }
     let mut random = Random(0x1bad_5eed);
-    for _ in 0..MUTATIONS {
+    for _ in 0..mutations {
         let mut input = random.pick(&corpus).cloned().unwrap_or_default();
         for _ in 0..=random.below(6) {
             mutate(&mut input, &corpus, tokens, &mut random);
@@ -96,6 +104,17 @@ mod tests {
     use std::{cell::RefCell, collections::BTreeSet};
 
     use super::*;
+
+    /// What a smoke run covers, a long one covers too.
+    #[test]
+    fn every_corpus_has_a_target_and_every_target_a_corpus() {
+        let names = |folder: &str| -> BTreeSet<String> {
+            let entries = fs::read_dir(repository_root().join(folder)).unwrap();
+            let stem = |path: std::path::PathBuf| path.file_stem().unwrap().to_str().unwrap().to_owned();
+            entries.map(|entry| stem(entry.unwrap().path())).collect()
+        };
+        assert_eq!(names("fuzz/corpus"), names("fuzz/src/bin"));
+    }
 
     #[test]
     fn a_run_sees_seeds_and_many_different_mutations() {

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Notice, NoticeKind,
-    entry_files::{self, Durability, FolderError},
+    entry_files::{self, Durability, EntryFile, FolderError},
 };
 
 /// What becomes of an error: `Err` ends the reading there, `Ok` lets it go on.
@@ -275,8 +275,12 @@ fn read_children(
 }
 
 fn read_node(file: &Path, notices: &mut Vec<Notice>) -> Result<Node, FolderError> {
+    node_of_file(file, entry_files::read(file)?, notices)
+}
+
+/// The node that the content of a file is, without its subordinates.
+pub(crate) fn node_of_file(file: &Path, found: EntryFile, notices: &mut Vec<Notice>) -> Result<Node, FolderError> {
     let named: Arc<str> = file.display().to_string().into();
-    let found = entry_files::read(file)?;
     let wrong = |reason: String| FolderError::new(file, reason);
     if !found.is_as_written {
         notices.push(Notice {

@@ -15,6 +15,7 @@ mod text;
 mod tree;
 
 pub use change::{ChangeError, Modification, ModificationKind, Stamps};
+pub(crate) use folder::node_of_file;
 pub use folder::{Folder, FolderComplain};
 pub use load::{load, survey};
 

@@ -57,7 +57,9 @@ fn fill(node: &mut Node, class: &str, values: &dyn Fn(&'static Setting) -> Vec<S
         if found.is_empty() && form.is_always_shown && !row.default.is_empty() {
             found.push(row.default.to_owned());
         }
-        if !form.is_always_shown && found.iter().map(String::as_str).eq([row.default]) {
+        // A row without a default has an empty one, which is a value all the same: the suffix that is the root.
+        let is_default = !row.default.is_empty() && found.iter().map(String::as_str).eq([row.default]);
+        if is_default && !form.is_always_shown {
             continue;
         }
         let mut found: Vec<Vec<u8>> = if form.form.is_binary() {

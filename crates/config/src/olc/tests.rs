@@ -176,6 +176,13 @@ fn a_tree_says_what_the_file_said() {
 }
 
 #[test]
+fn a_suffix_that_is_the_root_is_a_value() {
+    let text = "database null\nsuffix \"\"\n";
+    let before = of_text(text);
+    same_meaning(&before, &load(&render(&before)).unwrap(), text);
+}
+
+#[test]
 fn every_example_of_every_setting_survives_the_way_there_and_back() {
     for row in settings() {
         if matches!(row.fate, Fate::Refused(_) | Fate::Obeyed(Handler::Structure)) || row.keywords.is_empty() {

@@ -34,6 +34,7 @@ pub(crate) use self::{
     name::EntryPlace,
     operations::OperationRules,
     rules::Rules,
+    set::fuzz as fuzz_set,
     subject::RequestKind,
 };
 use crate::{Configuration, Context, OperationError};

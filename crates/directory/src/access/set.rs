@@ -5,6 +5,10 @@
 //! superiors; `|`, `&` and `+` join two sets, from left to right: union, intersection, all concatenations. A clause holds if its set is
 //! not empty.
 
+use std::rc::Rc;
+
+use rustc_hash::FxHashSet;
+
 /// A parsed expression: steps for a machine with a stack. One that is malformed holds for nobody.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Program(Option<Vec<Step>>);
@@ -39,6 +43,8 @@ pub(super) trait World {
 
 /// More elements than this make a set hold for nobody.
 const MAX_ELEMENTS: usize = 100_000;
+/// So do concatenations that are longer in all.
+const MAX_OCTETS: usize = 16 << 20;
 const MAX_DEPTH: usize = 32;
 
 impl Program {
@@ -56,7 +62,7 @@ impl Program {
         self.0
             .as_deref()
             .and_then(|steps| evaluate(steps, world))
-            .is_some_and(|set| !set.is_empty())
+            .is_some_and(|set| !set.elements.is_empty())
     }
 }
 
@@ -170,29 +176,42 @@ impl Parser<'_> {
     }
 }
 
-type Set = Vec<Vec<u8>>;
+/// Elements in the order in which they were found, each once.
+#[derive(Default)]
+struct Set {
+    elements: Vec<Rc<[u8]>>,
+    known: FxHashSet<Rc<[u8]>>,
+}
 
-/// Adds what is new.
-fn join(set: &mut Set, more: impl IntoIterator<Item = Vec<u8>>) -> Option<()> {
-    let mut known: rustc_hash::FxHashSet<Vec<u8>> = set.iter().cloned().collect();
-    for element in more {
-        if known.insert(element.clone()) {
-            set.push(element);
-        }
-        if set.len() > MAX_ELEMENTS {
-            return None;
-        }
+impl Set {
+    fn of(element: Vec<u8>) -> Option<Self> {
+        let mut set = Self::default();
+        set.add([element])?;
+        Some(set)
     }
-    Some(())
+
+    /// Adds what is new. `None`: they are too many.
+    fn add(&mut self, more: impl IntoIterator<Item = Vec<u8>>) -> Option<()> {
+        for element in more {
+            let element: Rc<[u8]> = element.into();
+            if self.known.insert(Rc::clone(&element)) {
+                self.elements.push(element);
+            }
+            if self.elements.len() > MAX_ELEMENTS {
+                return None;
+            }
+        }
+        Some(())
+    }
 }
 
 fn evaluate(steps: &[Step], world: &impl World) -> Option<Set> {
     let mut stack: Vec<Set> = Vec::new();
     for step in steps {
         let set = match step {
-            Step::Literal(text) => vec![text.clone()],
-            Step::This => vec![world.this()],
-            Step::User => vec![world.user()?],
+            Step::Literal(text) => Set::of(text.clone())?,
+            Step::This => Set::of(world.this())?,
+            Step::User => Set::of(world.user()?)?,
             Step::Attribute(name, is_closure) => {
                 if !world.is_attribute(name) {
                     return None;
@@ -200,21 +219,19 @@ fn evaluate(steps: &[Step], world: &impl World) -> Option<Set> {
                 follow(&stack.pop()?, name, *is_closure, world)?
             }
             Step::Ancestor(levels) => {
-                let mut above = Set::new();
-                join(
-                    &mut above,
-                    stack.pop()?.iter().map(|name| world.ancestor(name, *levels)),
-                )?;
+                let mut above = Set::default();
+                let names = stack.pop()?.elements;
+                above.add(names.iter().map(|name| world.ancestor(name, *levels)))?;
                 above
             }
             Step::Ancestors => {
-                let mut above = Set::new();
-                for name in stack.pop()? {
-                    let mut line = vec![name];
+                let mut above = Set::default();
+                for name in stack.pop()?.elements {
+                    let mut line = vec![name.to_vec()];
                     while let Some(last) = line.last().filter(|last| !last.is_empty()) {
                         line.push(world.ancestor(last, 1));
                     }
-                    join(&mut above, line)?;
+                    above.add(line)?;
                 }
                 above
             }
@@ -231,77 +248,82 @@ fn evaluate(steps: &[Step], world: &impl World) -> Option<Set> {
 fn combine(step: &Step, mut left: Set, right: &Set) -> Option<Set> {
     match step {
         Step::Union => {
-            join(&mut left, right.iter().cloned())?;
+            left.add(right.elements.iter().map(|element| element.to_vec()))?;
             Some(left)
         }
         Step::Intersection => {
-            let known: rustc_hash::FxHashSet<&Vec<u8>> = right.iter().collect();
-            left.retain(|element| known.contains(element));
+            left.known.retain(|element| right.known.contains(element));
+            left.elements.retain(|element| right.known.contains(element));
             Some(left)
         }
         _ => {
-            if left.len().saturating_mul(right.len()) > MAX_ELEMENTS {
+            let mut all = Set::default();
+            let octets = |set: &Set| set.elements.iter().map(|element| element.len()).sum::<usize>();
+            let pairs = left.elements.len().saturating_mul(right.elements.len());
+            let length = octets(&left)
+                .saturating_mul(right.elements.len())
+                .saturating_add(octets(right).saturating_mul(left.elements.len()));
+            if pairs > MAX_ELEMENTS || length > MAX_OCTETS {
                 return None;
             }
-            let mut all = Set::new();
-            let pairs = left
-                .iter()
-                .flat_map(|one| right.iter().map(move |other| [&one[..], other].concat()));
-            join(&mut all, pairs)?;
+            for one in &left.elements {
+                all.add(right.elements.iter().map(|other| [&one[..], other].concat()))?;
+            }
             Some(all)
         }
     }
 }
 
 fn follow(names: &Set, attribute: &str, is_closure: bool, world: &impl World) -> Option<Set> {
-    let mut found = Set::new();
-    for name in names {
-        join(&mut found, world.values(name, attribute).unwrap_or_default())?;
+    let mut found = Set::default();
+    for name in &names.elements {
+        found.add(world.values(name, attribute).unwrap_or_default())?;
     }
     let mut at = 0;
-    while is_closure && at < found.len() {
-        let values = found.get(at).and_then(|name| world.values(name, attribute));
-        join(&mut found, values.unwrap_or_default())?;
+    while is_closure && let Some(name) = found.elements.get(at) {
+        let values = world.values(name, attribute);
+        found.add(values.unwrap_or_default())?;
         at += 1;
     }
     Some(found)
 }
 
+/// The fuzz target: `data` is an expression, evaluated on [`Groups`].
+pub(crate) fn fuzz(data: &[u8]) {
+    let _ = Program::parse(data).holds(&Groups);
+}
+
+/// Who belongs to what, for tests: `g1` has members a and g2, `g2` has members b and g1.
+struct Groups;
+
+impl World for Groups {
+    fn this(&self) -> Vec<u8> {
+        b"cn=g1,o=x".to_vec()
+    }
+    fn user(&self) -> Option<Vec<u8>> {
+        Some(b"cn=b,o=x".to_vec())
+    }
+    fn values(&self, name: &[u8], attribute: &str) -> Option<Vec<Vec<u8>>> {
+        let members: &[&[u8]] = match (name, attribute) {
+            (b"cn=g1,o=x", "member") => &[b"cn=a,o=x", b"cn=g2,o=x"],
+            (b"cn=g2,o=x", "member") => &[b"cn=b,o=x", b"cn=g1,o=x"],
+            (b"cn=b,o=x", "uid") => &[b"bob"],
+            _ => return None,
+        };
+        Some(members.iter().map(|member| member.to_vec()).collect())
+    }
+    fn ancestor(&self, name: &[u8], levels: usize) -> Vec<u8> {
+        let mut names = name.splitn(levels.saturating_add(1), |octet| *octet == b',');
+        names.nth(levels).unwrap_or_default().to_vec()
+    }
+    fn is_attribute(&self, attribute: &str) -> bool {
+        ["member", "uid"].contains(&attribute)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// `g1` has members a and g2, `g2` has members b and g1.
-    struct Groups;
-
-    impl World for Groups {
-        fn this(&self) -> Vec<u8> {
-            b"cn=g1,o=x".to_vec()
-        }
-        fn user(&self) -> Option<Vec<u8>> {
-            Some(b"cn=b,o=x".to_vec())
-        }
-        fn values(&self, name: &[u8], attribute: &str) -> Option<Vec<Vec<u8>>> {
-            let members: &[&[u8]] = match (name, attribute) {
-                (b"cn=g1,o=x", "member") => &[b"cn=a,o=x", b"cn=g2,o=x"],
-                (b"cn=g2,o=x", "member") => &[b"cn=b,o=x", b"cn=g1,o=x"],
-                (b"cn=b,o=x", "uid") => &[b"bob"],
-                _ => return None,
-            };
-            Some(members.iter().map(|member| member.to_vec()).collect())
-        }
-        fn ancestor(&self, name: &[u8], levels: usize) -> Vec<u8> {
-            let text = std::str::from_utf8(name).unwrap();
-            text.splitn(levels + 1, ',')
-                .nth(levels)
-                .unwrap_or_default()
-                .as_bytes()
-                .to_vec()
-        }
-        fn is_attribute(&self, attribute: &str) -> bool {
-            ["member", "uid"].contains(&attribute)
-        }
-    }
 
     #[test]
     fn sets_are_what_slapd_makes_of_them() {
@@ -338,5 +360,49 @@ mod tests {
         assert_eq!(Program::parse(text.as_bytes()), Program(None));
         let many = ["this/-*"; 200].join(" + ");
         assert!(!Program::parse(many.as_bytes()).holds(&Groups));
+    }
+
+    /// A group of so many members that are no groups themselves.
+    struct Crowd(usize);
+
+    impl World for Crowd {
+        fn this(&self) -> Vec<u8> {
+            b"cn=all".to_vec()
+        }
+        fn user(&self) -> Option<Vec<u8>> {
+            Some(format!("cn={}", self.0 - 1).into_bytes())
+        }
+        fn values(&self, name: &[u8], _: &str) -> Option<Vec<Vec<u8>>> {
+            let members = (0..self.0).map(|member| format!("cn={member}").into_bytes());
+            (name == b"cn=all").then(|| members.collect())
+        }
+        fn ancestor(&self, _: &[u8], _: usize) -> Vec<u8> {
+            Vec::new()
+        }
+        fn is_attribute(&self, _: &str) -> bool {
+            true
+        }
+    }
+
+    /// Work that grows with the square of the members would not end today.
+    #[test]
+    fn big_groups_are_followed_in_time_that_grows_with_them() {
+        for (members, holds) in [(99_999, true), (100_001, false)] {
+            for text in [
+                "this/member* & user",
+                "this/member & user",
+                "user & (this/member | this)/-* | this/member & user",
+            ] {
+                assert_eq!(
+                    Program::parse(text.as_bytes()).holds(&Crowd(members)),
+                    holds,
+                    "{members} {text}"
+                );
+            }
+        }
+        let long = ["this"; 30].join(" + ");
+        assert!(Program::parse(long.as_bytes()).holds(&Crowd(1)));
+        let text = format!("[{}] + this/member", "x".repeat(1000));
+        assert!(!Program::parse(text.as_bytes()).holds(&Crowd(50_000)), "50 MB of text");
     }
 }

@@ -15,6 +15,8 @@ const NEW_KEY_LENGTH: usize = 32;
 /// Stored hashes may not ask for more: 1 GiB.
 const MAX_MEMORY_KIB: u32 = 1 << 20;
 const MAX_PASSES: u32 = 64;
+/// Nor for more work than this, passes by KiB: about ten seconds.
+const MAX_WORK_KIB: u32 = 8 << 20;
 const MAX_LANES: u32 = 64;
 const MAX_KEY_LENGTH: usize = 512;
 
@@ -55,7 +57,8 @@ fn parse(text: &str) -> Option<Stored> {
     }
     let salt = decode_base64(fields.next()?.as_bytes())?;
     let key = decode_base64(fields.next()?.as_bytes())?;
-    if memory > MAX_MEMORY_KIB || passes > MAX_PASSES || lanes > MAX_LANES || key.len() > MAX_KEY_LENGTH {
+    let is_too_much = memory > MAX_MEMORY_KIB || passes > MAX_PASSES || memory.saturating_mul(passes) > MAX_WORK_KIB;
+    if is_too_much || lanes > MAX_LANES || key.len() > MAX_KEY_LENGTH {
         tracing::warn!(target: "any", "an {{ARGON2}} password asks for more memory or time than is allowed and was not verified");
         return None;
     }

@@ -4,23 +4,29 @@ use yescrypt::{PasswordHash, PasswordVerifier as _, Yescrypt};
 
 use super::HashError;
 
-/// bcrypt's cost is the logarithm of its rounds: stored hashes past these are refused.
-const MAX_BCRYPT_COST: u32 = 20;
+/// bcrypt's cost is the logarithm of its rounds: stored hashes past these, about ten seconds of work, are refused.
+const MAX_BCRYPT_COST: u32 = 17;
+/// Of SHA-1, SHA-256 and SHA-512.
 const MAX_SHA_ROUNDS: u32 = 5_000_000;
 const NEW_SALT: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
+/// Whether a string asks for no more work than is allowed, and has no characters but those that the libraries index their tables with.
 fn within_limits(text: &str) -> bool {
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return false;
+    }
+    // Of the four characters of its rounds the last counts most: `D` and all others are four million.
+    if text.starts_with('_') {
+        return text.as_bytes().get(4).is_none_or(|most| *most <= b'D');
+    }
     let mut fields = text.split('$').skip(1);
+    let are_few = |rounds: &str| rounds.parse().is_ok_and(|rounds: u32| rounds <= MAX_SHA_ROUNDS);
     match (fields.next(), fields.next()) {
         (Some("2a" | "2b" | "2y" | "2x"), Some(cost)) => cost.parse().is_ok_and(|cost: u32| cost <= MAX_BCRYPT_COST),
-        (Some("5" | "6"), Some(field)) => field
-            .strip_prefix("rounds=")
-            .is_none_or(|rounds| rounds.parse().is_ok_and(|rounds: u32| rounds <= MAX_SHA_ROUNDS)),
-        // Three characters: flavour, log2(N), r; memory is 128 * r * N octets. `jFT` is 1 GiB.
-        (Some("y"), Some(parameters)) => {
-            let mut characters = parameters.bytes().skip(1);
-            characters.next().is_some_and(|n| n <= b'F') && characters.next().is_some_and(|r| r <= b'T')
-        }
+        (Some("5" | "6"), Some(field)) => field.strip_prefix("rounds=").is_none_or(are_few),
+        (Some("sha1"), Some(rounds)) => are_few(rounds),
+        // Flavour, log2(N), r; memory is 128 * r * N octets. `jFT` is 1 GiB. More passes would be a fourth character.
+        (Some("y"), Some(parameters)) => matches!(parameters.as_bytes(), [_, n, r] if *n <= b'F' && *r <= b'T'),
         _ => true,
     }
 }
@@ -31,7 +37,7 @@ pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
     };
     let text = text.trim();
     if !within_limits(text) {
-        tracing::warn!(target: "any", "a {{CRYPT}} password asks for more time than is allowed and was not verified");
+        tracing::warn!(target: "any", "a {{CRYPT}} password is malformed or asks for more time than is allowed, and was not verified");
         return false;
     }
     if text.starts_with("$y$") {

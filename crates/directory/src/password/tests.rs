@@ -72,6 +72,13 @@ fn malformed_hashes_verify_nothing() {
         "{CRYPT}$2b$31$",
         "{CRYPT}$y$",
         "{CRYPT}$6$rounds=999999999$a$b",
+        "{CRYPT}$sha1$4294967295$abcdefgh$AAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "{CRYPT}_zzzzabcdAAAAAAAAAAA",
+        "{CRYPT}$2b$31$abcdefghijklmnopqrstuu",
+        "{CRYPT}$y$jFT5$abcdefgh$abcdefgh",
+        "{CRYPT}\u{80}\u{80}",
+        "{CRYPT}\u{1}b",
+        "{CRYPT}_\u{80}\u{80}\u{80}\u{80}abcd",
     ] {
         assert!(!verify(stored.as_bytes(), b""), "{stored}");
         assert!(!verify(stored.as_bytes(), b"secret"), "{stored}");

@@ -45,7 +45,7 @@ pub(super) fn find_base(
             return Err(problem(view, id, "circular alias"));
         }
         if leads_nowhere(configuration, view, &target)? {
-            return Err(problem(view, id, "aliasedObject not found"));
+            return Err(problem(view, id, NOT_FOUND));
         }
         // What lies below the alias in the name is carried over to where the alias leads.
         let mut followed = target;
@@ -97,6 +97,21 @@ fn look_at(configuration: &Configuration, view: View<'_>, id: EntryId) -> Result
     }
     Ok(target.map_or(Found::BrokenAlias, Found::Alias))
 }
+
+/// The alias that a name is, or that the deepest superior is which exists; with what is answered when it leads to nothing.
+pub(super) fn leads_to_nothing(
+    view: View<'_>,
+    dn: &Dn,
+) -> Result<(OperationError, Option<(EntryId, usize)>), OperationError> {
+    let alias = match view.locate(dn)? {
+        Location::Entry(id) => Some((id, dn.depth())),
+        Location::Missing { ancestor } => ancestor,
+    };
+    let code = || OperationError::code(ResultCode::NO_SUCH_OBJECT);
+    Ok((alias.map_or_else(code, |(id, _)| problem(view, id, NOT_FOUND)), alias))
+}
+
+const NOT_FOUND: &str = "aliasedObject not found";
 
 fn problem(view: View<'_>, id: EntryId, text: &'static str) -> OperationError {
     OperationError {

@@ -203,7 +203,7 @@ impl SearchRun {
             .and_then(|extras| extras.sort.as_mut())
             .filter(|sorting| sorting.is_active())
         {
-            return sorting.collect(&self.configuration.schema, context, record, parts.work);
+            return sorting.collect(&self.configuration.schema, context, (record, &entry), parts.work);
         }
         encode::entry(self, &entry, (parts.answers, parts.work), out)?;
         self.count_sent();

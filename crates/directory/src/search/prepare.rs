@@ -366,12 +366,15 @@ fn add_stored_targets(
     scope: Scope,
     deref_base: bool,
 ) -> Result<(), OperationError> {
-    let followed = if deref_base {
-        alias::find_base(configuration, context, view, base)?
-    } else {
-        None
+    let asked = base;
+    let followed = match deref_base.then(|| alias::find_base(configuration, context, view, asked)) {
+        Some(Err(error)) if error.result_code == ResultCode::ALIAS_PROBLEM => {
+            return Err(alias_problem(run, configuration, context, (view, asked), Some(error)));
+        }
+        Some(found) => found?,
+        None => None,
     };
-    let base = followed.as_ref().unwrap_or(base);
+    let base = followed.as_ref().unwrap_or(asked);
     let (location, is_referral) = names.locate_base(view, base)?;
     let id = match location {
         Location::Entry(id) => id,
@@ -392,7 +395,12 @@ fn add_stored_targets(
         }
     };
     if let Some(standing) = standing.filter(|standing| !standing.may_search_below(view, id)) {
-        check_base_access(run, configuration, context, view, id)?;
+        match check_base_access(run, configuration, context, view, id) {
+            Err(error) if followed.is_some() && error.result_code == ResultCode::NO_SUCH_OBJECT => {
+                return Err(alias_problem(run, configuration, context, (view, asked), None));
+            }
+            checked => checked?,
+        }
         standing.remember_base(view, id);
     }
     if is_referral
@@ -414,6 +422,24 @@ fn add_stored_targets(
     }
     glued_targets(run, configuration, context, base, scope)?;
     Ok(())
+}
+
+/// What is answered when a base is an alias, or lies below one, that cannot be followed; without an `error`, because what it leads to may not be
+/// known of: that is told as if it led to nothing. Nor is an alias told of that may not be known of itself.
+fn alias_problem(
+    run: &SearchRun,
+    configuration: &Configuration,
+    context: &Context,
+    (view, base): (View<'_>, &Dn),
+    error: Option<OperationError>,
+) -> OperationError {
+    match alias::leads_to_nothing(view, base) {
+        Ok((nothing, alias)) => {
+            let subject = Subject::of(&run.origin, context);
+            access::undisclosed(context, configuration, subject, (view, alias), error.unwrap_or(nothing))
+        }
+        Err(failed) => failed,
+    }
 }
 
 /// Searching needs the privilege to search on the base object itself; without `disclose` it does not even exist.

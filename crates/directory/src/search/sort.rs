@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Configuration, Context, OperationError, Session,
-    access::{self, Source, Subject},
+    access::{self, Source, Subject, VisibleEntry},
     worker::Scratch,
 };
 
@@ -140,7 +140,7 @@ impl Sorting {
         &mut self,
         schema: &Schema,
         context: &Context,
-        record: &Record<'_>,
+        (record, entry): (&Record<'_>, &VisibleEntry<'_>),
         work: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
         if self.collected.len() >= COLLECT_LIMIT {
@@ -151,7 +151,7 @@ impl Sorting {
         }
         let mut keys = Vec::with_capacity(self.keys.len());
         for key in &self.keys {
-            keys.push(smallest(schema, record, key, work)?);
+            keys.push(smallest(schema, (record, entry), key, work)?);
         }
         self.collected.push(Collected {
             keys: keys.into(),
@@ -204,17 +204,25 @@ fn resolve_key(schema: &Schema, key: SortKey<'_>) -> Result<Key, OperationError>
     })
 }
 
-/// The normal form of the smallest value of a key.
+/// The normal form of the smallest value of a key that may be read: an order by others would tell them.
 fn smallest(
     schema: &Schema,
-    record: &Record<'_>,
+    (record, entry): (&Record<'_>, &VisibleEntry<'_>),
     key: &Key,
     work: &mut Vec<u8>,
 ) -> Result<Option<Box<[u8]>>, OperationError> {
     let mut best: Option<Box<[u8]>> = None;
     for attribute in record.answering(&key.attribute) {
+        let description = attribute.description();
+        let all = entry.may_read_all(description);
+        if all == Some(false) {
+            continue;
+        }
         attribute.for_each(&mut |value| {
             work.clear();
+            if all.is_none() && !entry.may_read(description, Some(value)) {
+                return std::ops::ControlFlow::Continue(());
+            }
             if (key.rule.normalize_value)(schema, value, work).is_ok()
                 && best.as_deref().is_none_or(|best| work.as_slice() < best)
             {

@@ -64,7 +64,7 @@ pub struct Answer {
     pub entries: Vec<String>,
     /// The entry of a pre-read or post-read response control.
     pub read_entry: Option<String>,
-    /// Value of an extended response.
+    /// Value of an extended response, or what a SASL mechanism has for the client.
     pub value: Option<Vec<u8>>,
     /// Of the paged results response control.
     pub cookie: Option<Vec<u8>>,
@@ -395,7 +395,12 @@ impl Drop for Site {
 /// `dc=ex` in `folder`, with the standard schema files.
 fn configuration(folder: &Path, settings: &str, lines: &str) -> Configuration {
     let path = folder.display().to_string();
-    let schema = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema");
+    // Of this repository, whichever package of it these files are built in.
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
+    let mut schemas = above
+        .map(|folder| folder.join("schema"))
+        .filter(|folder| folder.join("core.schema").is_file());
+    let schema = schemas.next().expect("schema files").display().to_string();
     let mut text = String::new();
     for name in ["core", "cosine", "inetorgperson", "nis"] {
         writeln!(text, "include {schema}/{name}.schema").expect("writes");
@@ -447,7 +452,10 @@ fn read_answer(mut out: &[u8]) -> Answer {
                 continue;
             }
             Response::Done(_, result) => result,
-            Response::Bind(response) => response.result,
+            Response::Bind(response) => {
+                answer.value = response.server_sasl_credentials.map(<[u8]>::to_vec);
+                response.result
+            }
             Response::Extended(response) => {
                 answer.value = response.value.map(<[u8]>::to_vec);
                 response.result

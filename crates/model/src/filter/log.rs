@@ -53,6 +53,11 @@ impl LogFilter<'_, '_> {
     fn item(&self, item: &Filter<'_>, working: &mut CompiledFilter, f: &mut Formatter<'_>) -> fmt::Result {
         working.clear();
         let node = Compiler::new(working, self.schema).item(item);
+        if let Some(name) = self.secret(item) {
+            f.write_str(if node.is_none() { "?" } else { "" })?;
+            write_raw(&name, f)?;
+            return f.write_str("=***");
+        }
         match (node, item) {
             (None, Filter::Extensible { .. }) => f.write_str("?=undefined"),
             (None, item) => {
@@ -61,6 +66,24 @@ impl LogFilter<'_, '_> {
             }
             (Some(node), item) => self.defined(item, &node, working, f),
         }
+    }
+
+    /// The attribute of an item that asserts something of a password: what is asserted may be one.
+    fn secret(&self, item: &Filter<'_>) -> Option<Vec<u8>> {
+        let attribute = match item {
+            Filter::Equality(a) | Filter::GreaterOrEqual(a) | Filter::LessOrEqual(a) | Filter::Approx(a) => {
+                &a.attribute
+            }
+            Filter::Substrings { attribute, .. } => attribute,
+            Filter::Extensible { attribute, .. } => attribute.as_ref()?,
+            Filter::Present(_) | Filter::And(_) | Filter::Or(_) | Filter::Not(_) => return None,
+        };
+        let name = self.name(attribute);
+        let base = name.split(|byte| *byte == b';').next().unwrap_or_default();
+        let is_secret = SECRETS
+            .iter()
+            .any(|secret| base.eq_ignore_ascii_case(secret.as_bytes()));
+        is_secret.then_some(name)
     }
 
     /// As it came in, but with the attribute's first name when there is such an attribute.
@@ -183,6 +206,18 @@ impl LogFilter<'_, '_> {
     }
 }
 
+/// Attributes that hold passwords or what serves as one, of the schema files that come along and of those that sites use.
+const SECRETS: [&str; 9] = [
+    "userPassword",
+    "olcRootPW",
+    "pwdHistory",
+    "authPassword",
+    "sambaNTPassword",
+    "sambaLMPassword",
+    "sambaPasswordHistory",
+    "krbPrincipalKey",
+    "unicodePwd",
+];
 const UUID: &str = "1.3.6.1.1.16.1";
 /// Assertion syntaxes whose rules may have a normal form that is made for order, not for people.
 const BINARY_NORMAL_FORMS: [&str; 6] = [

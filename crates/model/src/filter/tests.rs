@@ -196,6 +196,22 @@ fn the_log_prints_filters_as_slapd() {
     }
 }
 
+#[test]
+fn what_filters_assert_of_passwords_is_not_logged() {
+    let schema = schema();
+    for (text, logged) in [
+        ("(userPassword=x)", "(userPassword=***)"),
+        ("(USERPASSWORD;lang-en=x)", "(userPassword;lang-en=***)"),
+        ("(2.5.4.35:=x)", "(userPassword=***)"),
+        ("(userPassword=x*y)", "(?userPassword=***)"),
+        ("(sambaNTPassword>=x)", "(?sambaNTPassword=***)"),
+        ("(&(cn=a)(!(userPassword=x)))", "(&(cn=a)(!(userPassword=***)))"),
+        ("(userPassword=*)", "(userPassword=*)"),
+    ] {
+        assert_eq!(log::LogFilter::new(&schema, &parse(text)).to_string(), logged, "{text}");
+    }
+}
+
 fn entry() -> Entry {
     let schema = schema();
     let mut entry = Entry::new(Dn::parse(&schema, b"cn=Babs Jensen,ou=Product Development,dc=example").unwrap());

@@ -29,6 +29,16 @@ pub fn raise_open_files_limit() -> io::Result<OpenFilesLimit> {
     })
 }
 
+/// Forbids core files: they would hold passwords and keys. Whoever has to find a fault allows them again from outside (prlimit(1)): the hard
+/// limit stays.
+///
+/// # Errors
+/// The operating system refused.
+pub fn forbid_core_files() -> io::Result<()> {
+    let (_, hard) = getrlimit(Resource::RLIMIT_CORE)?;
+    Ok(setrlimit(Resource::RLIMIT_CORE, 0, hard)?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -45,5 +55,12 @@ mod tests {
             }
         );
         assert_eq!(getrlimit(Resource::RLIMIT_NOFILE).unwrap(), (hard, hard));
+    }
+
+    #[test]
+    fn no_core_file_is_written_until_someone_asks_for_it() {
+        let (_, hard) = getrlimit(Resource::RLIMIT_CORE).unwrap();
+        forbid_core_files().unwrap();
+        assert_eq!(getrlimit(Resource::RLIMIT_CORE).unwrap(), (0, hard));
     }
 }

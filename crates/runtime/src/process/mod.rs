@@ -16,7 +16,7 @@ mod usage;
 pub use detach::{DetachError, Readiness, detach};
 pub use host::host_name;
 pub use identity::{Identity, IdentityError, drop_privileges};
-pub use limits::{OpenFilesLimit, raise_open_files_limit};
+pub use limits::{OpenFilesLimit, forbid_core_files, raise_open_files_limit};
 pub use memory::memory_limit;
 pub use sandbox::enter_chroot;
 pub use state_file::StateFile;

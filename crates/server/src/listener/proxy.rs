@@ -58,7 +58,7 @@ pub(crate) async fn read(socket: &mut (impl AsyncRead + Unpin)) -> Result<Source
     }
 }
 
-async fn read_header(socket: &mut (impl AsyncRead + Unpin)) -> Result<Source, ProxyError> {
+pub(crate) async fn read_header(socket: &mut (impl AsyncRead + Unpin)) -> Result<Source, ProxyError> {
     let mut start = [0; START];
     fill(socket, &mut start).await?;
     let header = Header::parse(start)?;
@@ -160,6 +160,8 @@ const START: usize = 16;
 /// Of two local sockets.
 const MAX_ADDRESSES: usize = 216;
 const MAX_OPTIONS: usize = 520;
+/// A header with everything.
+pub(crate) const MAX_HEADER: usize = START + MAX_ADDRESSES + MAX_OPTIONS;
 const UNSPECIFIED: u8 = 0;
 const TCP_4: u8 = 0x11;
 const TCP_6: u8 = 0x21;

@@ -2,7 +2,7 @@
 
 pub(crate) mod chunk;
 pub(crate) mod cursor;
-mod edit;
+pub(crate) mod edit;
 pub(crate) mod list;
 mod reader;
 pub(crate) mod set;

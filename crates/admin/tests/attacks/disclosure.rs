@@ -1,0 +1,230 @@
+//! Is there such an entry? Who may not know is told the same whether there is one or not.
+
+use ironbark_testkit::{Credentials, Server};
+
+use crate::site::{ABSENT, ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_with, told, user};
+
+/// The same request about an entry that is hidden and about one that is not there.
+#[track_caller]
+fn same(server: &Server, who: &Credentials<'_>, program: &str, arguments: &[&str], input: &str) {
+    let about = |name: &str| {
+        let arguments: Vec<String> = arguments
+            .iter()
+            .map(|argument| argument.replace("NAME", name))
+            .collect();
+        let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+        told(
+            &run(server, who, program, &arguments, &input.replace("NAME", name)),
+            name,
+        )
+    };
+    let (hidden, absent) = (about(HIDDEN), about(ABSENT));
+    assert_eq!(
+        hidden, absent,
+        "{program} {arguments:?} {input} tells {who:?} of the hidden entry"
+    );
+    assert_ne!(hidden.0, Some(0), "{program} {arguments:?} {input} succeeds");
+    for text in [&hidden.1, &hidden.2] {
+        assert!(!text.contains("plan"), "{text}");
+    }
+}
+
+#[test]
+fn a_hidden_entry_is_answered_for_like_one_that_is_not_there() {
+    let server = site();
+    for who in [NOBODY, user(BOB)] {
+        for scope in ["base", "one", "sub", "children"] {
+            same(&server, &who, "ldapsearch", &["-s", scope, "-b", "NAME"], "");
+            same(&server, &who, "ldapsearch", &["-s", scope, "-b", "cn=below,NAME"], "");
+            same(
+                &server,
+                &who,
+                "ldapsearch",
+                &["-a", "always", "-s", scope, "-b", "NAME"],
+                "",
+            );
+            same(&server, &who, "ldapsearch", &["-M", "-s", scope, "-b", "NAME"], "");
+        }
+        same(
+            &server,
+            &who,
+            "ldapsearch",
+            &["-e", "!assert=(sn=secret)", "-b", "NAME"],
+            "",
+        );
+        for assertion in ["sn:secret", "sn:wrong", "userPassword:hiddenpass", "mail:x"] {
+            same(&server, &who, "ldapcompare", &["NAME", assertion], "");
+        }
+    }
+}
+
+/// As slapd does, 50 instead of 32 tells somebody who may write nothing there that there is an entry; what is in it, it does not tell.
+#[test]
+fn changes_tell_no_more_of_hidden_entries_than_slapd() {
+    let server = site();
+    let try_change = |program: &str, arguments: &[&str], input: &str| {
+        let outcome = run(&server, &user(BOB), program, arguments, input);
+        let said = format!("{}{}", outcome.stdout, outcome.stderr);
+        assert!(
+            ["(50)", "(32)", "(122)"].iter().any(|code| said.contains(code)),
+            "{program} {input}: {outcome:?}"
+        );
+        assert!(!said.contains("plan") && !said.contains("Matched"), "{said}");
+        outcome.code()
+    };
+    assert_eq!(try_change("ldapdelete", &[ABSENT], ""), Some(32));
+    try_change("ldapdelete", &[HIDDEN], "");
+    try_change("ldapmodrdn", &[HIDDEN, "cn=other"], "");
+    try_change("ldappasswd", &["-s", "x", HIDDEN], "");
+    let change = |change: &str, arguments: &[&str]| {
+        try_change(
+            "ldapmodify",
+            arguments,
+            &format!("dn: {HIDDEN}\nchangetype: modify\n{change}\n"),
+        )
+    };
+    for (right, wrong) in [
+        ("delete: sn\nsn: secret", "delete: sn\nsn: wrong"),
+        ("add: sn\nsn: secret", "add: sn\nsn: wrong"),
+        ("delete: description", "delete: mail"),
+        ("replace: sn\nsn: x", "replace: mail\nmail: x"),
+    ] {
+        for arguments in [&[][..], &["-e", "!preread=*"], &["-e", "!noop"]] {
+            assert_eq!(change(right, arguments), change(wrong, arguments), "{right}");
+        }
+    }
+    let asserted = |filter: &str| change("replace: sn\nsn: x", &["-e", &format!("!assert={filter}")]);
+    assert_eq!(asserted("(sn=secret)"), asserted("(sn=wrong)"));
+    let below = format!("dn: cn=new,{HIDDEN}\nobjectClass: person\ncn: new\nsn: x\n");
+    try_change("ldapadd", &[], &below);
+}
+
+#[test]
+fn a_bind_does_not_say_whether_the_name_is_one() {
+    let server = site();
+    for password in ["hiddenpass1", "x"] {
+        let about = |name: &str| {
+            let who = Credentials::Simple { dn: name, password };
+            let outcome = run(&server, &who, "ldapwhoami", &[], "");
+            (outcome.code(), outcome.stderr)
+        };
+        assert_eq!(about(HIDDEN), about(ABSENT));
+        assert_eq!(about(ANN), about("uid=nobody,ou=people,dc=example,dc=com"));
+        assert_eq!(about(ANN), about("uid=nobody,dc=elsewhere"));
+        assert_eq!(about(HIDDEN).0, Some(49));
+    }
+}
+
+#[test]
+fn limits_counts_and_positions_are_those_of_what_may_be_seen() {
+    let server = site();
+    let search = |who: &Credentials<'_>, arguments: &[&str]| {
+        let outcome = run(&server, who, "ldapsearch", &[&["-b", BASE], arguments].concat(), "");
+        (outcome.code(), outcome.stdout)
+    };
+    let bob = user(BOB);
+    // The boss alone would exceed the limit.
+    let (code, found) = search(&bob, &["-z", "1", "(|(sn=secret)(uid=ann))", "1.1"]);
+    assert_eq!((code, found.matches("dn:").count()), (Some(0), 1), "{found}");
+    assert_eq!(
+        search(&user(BOSS), &["-z", "1", "(|(sn=secret)(uid=ann))", "1.1"]).0,
+        Some(4)
+    );
+    for filter in [
+        "(sn=secret)",
+        "(description=plan)",
+        "(entryDN=cn=secret,ou=hidden,dc=example,dc=com)",
+        "(cn=sec*)",
+    ] {
+        assert_eq!(search(&bob, &[filter]), (Some(0), String::new()), "{filter}");
+    }
+    let paged = search(&bob, &["-E", "!pr=100/noprompt", "(objectClass=person)", "1.1"]).1;
+    assert!(!paged.contains("hidden"), "{paged}");
+}
+
+#[test]
+fn a_virtual_list_counts_what_may_be_seen() {
+    let server = site_with("", "overlay sssvlv");
+    let script = format!(
+        "import ldap, os\n\
+         from ldap.controls import RequestControl\n\
+         c = ldap.initialize(os.environ['LDAP_URL'])\nc.simple_bind_s('{BOB}', 'bobspass')\n\
+         sort = RequestControl('1.2.840.113556.1.4.473', True, b'\\x30\\x06\\x30\\x04\\x04\\x02sn')\n\
+         view = RequestControl('2.16.840.1.113730.3.4.9', True, b'\\x30\\x0e\\x02\\x01\\x00\\x02\\x01\\x09\\xa0\\x06\\x02\\x01\\x01\\x02\\x01\\x00')\n\
+         m = c.search_ext('{BASE}', ldap.SCOPE_SUBTREE, '(|(sn=secret)(uid=ann)(uid=bob))', ['1.1'], serverctrls=[sort, view])\n\
+         try:\n\
+         \x20   t, data, i, controls = c.result3(m)\n\
+         \x20   print(len(data), [x.encodedControlValue for x in controls if x.controlType.endswith('3.4.10')])\n\
+         except ldap.UNAVAILABLE_CRITICAL_EXTENSION:\n\
+         \x20   print('none')\n"
+    );
+    let said = server.python(&script).unwrap().success().unwrap().stdout;
+    // Target position, content count, result.
+    assert!(
+        said == "none\n" || said.contains("2 [b'0\\t\\x02\\x01\\x01\\x02\\x01\\x02"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_alias_leads_nobody_where_he_may_not_be() {
+    let server = site();
+    let bob = user(BOB);
+    let follow = |name: &str| {
+        ["base", "one", "sub"].map(|scope| {
+            let base = format!("cn={name},ou=mine,dc=example,dc=com");
+            let outcome = run(
+                &server,
+                &bob,
+                "ldapsearch",
+                &["-a", "always", "-s", scope, "-b", &base],
+                "",
+            );
+            let plain = |text: &str| text.replace(name, "NAME");
+            (outcome.code(), plain(&outcome.stdout), plain(&outcome.stderr))
+        })
+    };
+    assert_eq!(follow("way"), follow("nowhere"));
+    let found = run(
+        &server,
+        &bob,
+        "ldapsearch",
+        &["-a", "always", "-b", "ou=mine,dc=example,dc=com", "*"],
+        "",
+    )
+    .stdout;
+    assert!(!found.contains("plan") && !found.contains("dn: cn=secret"), "{found}");
+}
+
+#[test]
+fn subentries_references_and_dereferenced_values_stay_hidden() {
+    let server = site_with("", "overlay memberof");
+    let search = |arguments: &[&str]| run(&server, &user(BOB), "ldapsearch", arguments, "").stdout;
+    let found = search(&["-b", BASE, "-E", "!subentries=true"]);
+    assert!(!found.contains("hidden"), "{found}");
+    let found = search(&[
+        "-b",
+        ANN,
+        "-s",
+        "base",
+        "-E",
+        "deref=seeAlso:sn,description",
+        "-E",
+        "deref=manager:userPassword,employeeNumber",
+        "cn",
+    ]);
+    assert!(
+        !found.contains("plan") && !found.contains("secret;") && !found.contains("pass"),
+        "{found}"
+    );
+    assert!(!found.contains("employeeNumber"), "{found}");
+    let found = search(&[
+        "-b",
+        "ou=people,dc=example,dc=com",
+        "-s",
+        "base",
+        "hasSubordinates",
+        "numSubordinates",
+    ]);
+    assert!(found.contains("hasSubordinates: TRUE"), "{found}");
+}

@@ -1,0 +1,20 @@
+//! Attacks tried and what happened: each test is a row of the table in docs/security.md.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "clippy knows test functions, but not what they call"
+)]
+
+mod disclosure;
+mod documented;
+mod identity;
+mod oracles;
+mod process;
+mod site;
+mod strings;
+mod tools;
+#[path = "../overload/wire.rs"]
+mod wire;
+mod wire_tls;
+mod work;

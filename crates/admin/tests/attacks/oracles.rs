@@ -1,0 +1,206 @@
+//! What is in an attribute that may not be read? No request may answer that, not even by yes or no.
+
+use ironbark_testkit::{Credentials, Outcome, Server};
+
+use crate::site::{ANN, BASE, BOB, NOBODY, run, site, site_with, user};
+
+fn search(server: &Server, who: &Credentials<'_>, arguments: &[&str]) -> Outcome {
+    run(server, who, "ldapsearch", &[&["-b", BASE], arguments].concat(), "")
+}
+
+#[track_caller]
+fn assert_no_secret(outcome: &Outcome) {
+    let text = format!("{}{}", outcome.stdout, outcome.stderr);
+    for secret in [
+        "annspass",
+        "bobspass",
+        "YW5uc3Bhc3M",
+        "userPassword:",
+        "employeeNumber:",
+    ] {
+        assert!(
+            !text.contains(secret),
+            "{secret} in the answer to {}: {text}",
+            outcome.command
+        );
+    }
+}
+
+#[test]
+fn no_filter_matches_by_a_value_that_may_not_be_read() {
+    let server = site();
+    let hidden = [
+        "(userPassword=annspass)",
+        "(userPassword=a*)",
+        "(userPassword=*nnspas*)",
+        "(userPassword=*)",
+        "(userPassword>=a)",
+        "(userPassword:2.5.13.17:=annspass)",
+        "(userPassword:=annspass)",
+        "(!(userPassword=wrong))",
+        "(!(userPassword=annspass))",
+        "(&(uid=ann)(!(userPassword=zzz)))",
+        "(employeeNumber=3)",
+        "(employeeNumber>=1)",
+        "(employeeNumber=3*)",
+        "(employeeNumber~=3)",
+        "(!(employeeNumber=7))",
+        "(:caseIgnoreMatch:=3)",
+        "(!(:octetStringMatch:=zzz))",
+        "(userPassword;x-a=annspass)",
+        "(userPassword;lang-=annspass)",
+    ];
+    for who in [NOBODY, user(BOB)] {
+        for filter in hidden {
+            let found = search(&server, &who, &[filter, "1.1"]);
+            assert_eq!(found.stdout, "", "{filter} as {who:?}");
+        }
+    }
+}
+
+#[test]
+fn reading_it_gives_nothing_by_any_control() {
+    let server = site_with("", "overlay sssvlv");
+    for arguments in [
+        &[
+            "(uid=ann)",
+            "*",
+            "+",
+            "userPassword",
+            "employeeNumber",
+            "userPassword;binary",
+        ][..],
+        &["(uid=ann)", "@inetOrgPerson"],
+        &["-A", "(uid=ann)", "userPassword", "employeeNumber"],
+        &["-E", "mv=(userPassword=annspass)", "(uid=ann)", "*"],
+        &["-E", "mv=((userPassword=*)(employeeNumber=3))", "(uid=ann)", "*"],
+        &["-E", "!pr=1/noprompt", "(uid=*)", "*"],
+        &["-E", "!sync=ro", "(uid=ann)", "*"],
+        &["-E", "deref=manager:userPassword", "(uid=ann)", "*"],
+    ] {
+        for who in [NOBODY, user(BOB)] {
+            assert_no_secret(&search(&server, &who, arguments));
+        }
+    }
+    // Its owner may write it, and read it no more than others.
+    assert_no_secret(&search(&server, &user(ANN), &["(uid=ann)", "*", "userPassword"]));
+}
+
+#[test]
+fn matched_values_tell_nothing_of_what_is_not_shown() {
+    let server = site();
+    let matched =
+        |filter: &str| search(&server, &user(BOB), &["-E", &format!("!mv={filter}"), "(uid=ann)", "*"]).stdout;
+    assert_eq!(matched("(userPassword=annspass)"), matched("(userPassword=wrong)"));
+    assert_eq!(matched("(employeeNumber=3)"), matched("(employeeNumber=4)"));
+}
+
+#[test]
+fn sorting_by_it_gives_no_order() {
+    let server = site_with("", "overlay sssvlv");
+    let bob = user(BOB);
+    let sorted = |key: &str| search(&server, &bob, &["-E", &format!("sss={key}"), "(uid=*)", "uid"]).stdout;
+    let order = "employeeNumber:caseIgnoreOrderingMatch";
+    assert_eq!(
+        sorted(order),
+        sorted(&format!("-{order}")),
+        "the order tells the values"
+    );
+    assert_eq!(sorted(order).matches("dn:").count(), 3);
+}
+
+#[test]
+fn compares_are_refused_alike_for_right_and_wrong() {
+    let server = site();
+    for (attribute, right) in [("userPassword", "annspass"), ("employeeNumber", "3")] {
+        for who in [NOBODY, user(BOB)] {
+            let compare = |value: &str| {
+                let outcome = run(
+                    &server,
+                    &who,
+                    "ldapcompare",
+                    &[ANN, &format!("{attribute}:{value}")],
+                    "",
+                );
+                (outcome.code(), outcome.stdout, outcome.stderr)
+            };
+            assert_eq!(compare(right), compare("wrong"));
+            assert!(![Some(5), Some(6)].contains(&compare(right).0), "{:?}", compare(right));
+        }
+    }
+}
+
+#[test]
+fn assertions_and_changes_are_no_oracle() {
+    let server = site();
+    let change = |arguments: &[&str], change: &str| {
+        let input = format!("dn: {ANN}\nchangetype: modify\n{change}\n");
+        let outcome = run(&server, &user(BOB), "ldapmodify", arguments, &input);
+        assert_no_secret(&outcome);
+        (outcome.code(), outcome.stderr)
+    };
+    // Bob may write the description: whether he succeeds must not depend on what he may not read.
+    let describe = "replace: description\ndescription: x";
+    for (right, wrong) in [
+        ("(userPassword=annspass)", "(userPassword=wrong)"),
+        ("(!(userPassword=annspass))", "(!(userPassword=wrong))"),
+        ("(employeeNumber>=2)", "(employeeNumber>=9)"),
+    ] {
+        assert_eq!(
+            change(&["-e", &format!("!assert={right}")], describe),
+            change(&["-e", &format!("!assert={wrong}")], describe)
+        );
+        let search = |assertion: &str| {
+            let found = search(
+                &server,
+                &user(BOB),
+                &["-e", &format!("!assert={assertion}"), "-s", "base", "1.1"],
+            );
+            (found.code(), found.stderr)
+        };
+        assert_eq!(search(right), search(wrong));
+    }
+    for (right, wrong) in [
+        (
+            "delete: userPassword\nuserPassword: annspass",
+            "delete: userPassword\nuserPassword: wrong",
+        ),
+        (
+            "add: userPassword\nuserPassword: annspass",
+            "add: userPassword\nuserPassword: wrong",
+        ),
+        (
+            "delete: employeeNumber\nemployeeNumber: 3",
+            "delete: employeeNumber\nemployeeNumber: 4",
+        ),
+        ("delete: employeeNumber", "delete: mail"),
+    ] {
+        assert_eq!(change(&[], right), change(&[], wrong));
+        assert_eq!(change(&[], right).0, Some(50));
+        // A permissive modify, and one that is only tried.
+        assert_eq!(
+            change(&["-e", "!1.2.840.113556.1.4.1413"], right),
+            change(&["-e", "!1.2.840.113556.1.4.1413"], wrong)
+        );
+        assert_eq!(change(&["-e", "!noop"], right), change(&["-e", "!noop"], wrong));
+    }
+}
+
+#[test]
+fn read_controls_show_what_a_search_would() {
+    let server = site();
+    for control in [
+        "!preread=userPassword,employeeNumber,*",
+        "!postread=userPassword,employeeNumber,*,+",
+    ] {
+        let input = format!("dn: {ANN}\nchangetype: modify\nreplace: description\ndescription: y\n");
+        let outcome = run(&server, &user(BOB), "ldapmodify", &["-e", control], &input);
+        assert_eq!(outcome.code(), Some(0), "{outcome:?}");
+        assert_no_secret(&outcome);
+        assert!(
+            outcome.stdout.contains("sn: Able"),
+            "what may be read is shown: {}",
+            outcome.stdout
+        );
+    }
+}

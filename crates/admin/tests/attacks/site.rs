@@ -1,0 +1,138 @@
+//! A directory with something to hide, and who asks for it.
+
+use ironbark_testkit::{Credentials, Flavor, Outcome, Server};
+
+pub(crate) const BASE: &str = "dc=example,dc=com";
+pub(crate) const ANN: &str = "uid=ann,ou=people,dc=example,dc=com";
+pub(crate) const BOB: &str = "uid=bob,ou=people,dc=example,dc=com";
+pub(crate) const BOSS: &str = "uid=boss,ou=people,dc=example,dc=com";
+/// An entry that nobody but the boss may know of, and its neighbour that is not there.
+pub(crate) const HIDDEN: &str = "cn=secret,ou=hidden,dc=example,dc=com";
+pub(crate) const ABSENT: &str = "cn=nothing,ou=hidden,dc=example,dc=com";
+
+/// employeeNumber stands for any attribute that has an order and is nobody's business.
+pub(crate) const RULES: &str = "\
+access to attrs=userPassword by self =xw by anonymous auth by * none
+access to attrs=employeeNumber by * none
+access to dn.subtree=\"ou=hidden,dc=example,dc=com\" by dn.exact=\"uid=boss,ou=people,dc=example,dc=com\" write by * none
+access to dn.exact=\"uid=ann,ou=people,dc=example,dc=com\" attrs=description by dn.exact=\"uid=bob,ou=people,dc=example,dc=com\" write by * read
+access to dn.subtree=\"ou=mine,dc=example,dc=com\" by dn.exact=\"uid=bob,ou=people,dc=example,dc=com\" write by users read
+access to * by users read by anonymous auth
+";
+
+pub(crate) const DATA: &str = "\
+dn: dc=example,dc=com
+objectClass: domain
+dc: example
+
+dn: ou=people,dc=example,dc=com
+objectClass: organizationalUnit
+ou: people
+
+dn: uid=ann,ou=people,dc=example,dc=com
+objectClass: inetOrgPerson
+uid: ann
+cn: Ann
+sn: Able
+description: first
+employeeNumber: 3
+manager: uid=boss,ou=people,dc=example,dc=com
+seeAlso: cn=secret,ou=hidden,dc=example,dc=com
+userPassword: annspass
+
+dn: uid=bob,ou=people,dc=example,dc=com
+objectClass: inetOrgPerson
+uid: bob
+cn: Bob
+sn: Baker
+employeeNumber: 1
+userPassword: bobspass
+
+dn: uid=boss,ou=people,dc=example,dc=com
+objectClass: inetOrgPerson
+uid: boss
+cn: Boss
+sn: Big
+employeeNumber: 2
+userPassword: bossspass
+
+dn: ou=mine,dc=example,dc=com
+objectClass: organizationalUnit
+ou: mine
+
+dn: cn=way,ou=mine,dc=example,dc=com
+objectClass: alias
+objectClass: extensibleObject
+cn: way
+aliasedObjectName: cn=secret,ou=hidden,dc=example,dc=com
+
+dn: cn=nowhere,ou=mine,dc=example,dc=com
+objectClass: alias
+objectClass: extensibleObject
+cn: nowhere
+aliasedObjectName: cn=nothing,ou=hidden,dc=example,dc=com
+
+dn: ou=hidden,dc=example,dc=com
+objectClass: organizationalUnit
+ou: hidden
+
+dn: cn=secret,ou=hidden,dc=example,dc=com
+objectClass: person
+cn: secret
+sn: secret
+description: plan
+userPassword: hiddenpass
+
+dn: cn=below,cn=secret,ou=hidden,dc=example,dc=com
+objectClass: person
+cn: below
+sn: secret
+
+dn: cn=subentry,ou=hidden,dc=example,dc=com
+objectClass: subentry
+objectClass: extensibleObject
+cn: subentry
+subtreeSpecification: {}
+description: plan
+";
+
+/// A configuration with the rules, global lines before the database and others in it.
+pub(crate) fn template(global: &str, lines: &str) -> String {
+    format!("{global}\n{}{lines}\n{RULES}", Server::PEOPLE_CONFIG)
+}
+
+/// A server with the rules and the data.
+pub(crate) fn site() -> Server {
+    site_with("", "")
+}
+
+pub(crate) fn site_with(global: &str, lines: &str) -> Server {
+    let mut server = Server::prepare(Flavor::Ironbark, &template(global, lines)).unwrap();
+    server.slapadd(DATA).unwrap();
+    server.launch().unwrap();
+    server
+}
+
+pub(crate) const NOBODY: Credentials<'_> = Credentials::Anonymous;
+
+/// Binds with the password of the data.
+pub(crate) fn user(dn: &str) -> Credentials<'_> {
+    let password = match dn {
+        ANN => "annspass",
+        BOB => "bobspass",
+        _ => "bossspass",
+    };
+    Credentials::Simple { dn, password }
+}
+
+/// What a client of ldap-utils says.
+pub(crate) fn run(server: &Server, who: &Credentials<'_>, program: &str, arguments: &[&str], input: &str) -> Outcome {
+    server.client(program, who, arguments, input).unwrap()
+}
+
+/// Exit status, answer and complaint with one name for another, so that what is told of two entries can be compared.
+pub(crate) fn told(outcome: &Outcome, name: &str) -> (Option<i32>, String, String) {
+    let rdn = name.split(',').next().unwrap();
+    let plain = |text: &str| text.replace(name, "NAME").replace(rdn, "RDN");
+    (outcome.code(), plain(&outcome.stdout), plain(&outcome.stderr))
+}

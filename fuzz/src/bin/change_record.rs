@@ -1,0 +1,8 @@
+//! Change records.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    ironbark_store::fuzz::change_record(data);
+});

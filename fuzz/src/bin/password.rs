@@ -1,0 +1,8 @@
+//! Stored passwords.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    ironbark_directory::fuzz::password(data);
+});

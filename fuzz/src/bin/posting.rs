@@ -1,0 +1,8 @@
+//! Chunks of posting lists.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    ironbark_store::fuzz::posting(data);
+});

@@ -1,0 +1,8 @@
+//! Entries' records.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| {
+    ironbark_store::fuzz::record(data);
+});
