@@ -309,7 +309,7 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Started {
         let kind = message.operation.operation();
-        let mut controls = match RequestControls::decode(
+        let controls = match RequestControls::decode(
             &message.controls,
             &message.operation,
             &policy(configuration),
