@@ -9,8 +9,9 @@ pub(crate) type Name = Vec<Rdn>;
 /// Attributes and their values, in normal form.
 pub(crate) type Attributes = BTreeMap<&'static str, BTreeSet<String>>;
 
-/// RDNs: ways to write each, and the values in it, in normal form. The first way of writing is the one that models and messages use.
-pub(crate) const RDNS: &[(&[&str], &[(&str, &str)])] = &[
+/// Ways to write an RDN, and the values in it, in normal form. The first way of writing is the one that models and messages use.
+type Forms = (&'static [&'static str], &'static [(&'static str, &'static str)]);
+pub(crate) const RDNS: &[Forms] = &[
     (&["cn=a", "CN=A", "cn=\\61", "2.5.4.3=a"], &[("cn", "a")]),
     (&["cn=b", "commonName=B"], &[("cn", "b")]),
     (&["cn=a b", "cn=A  B", "cn= a b"], &[("cn", "a b")]),
@@ -132,15 +133,15 @@ impl Model {
         {
             return &[2];
         }
-        let gives = |change: &&Change| change.kind != ChangeKind::Delete;
+        let stores = |change: &&Change| change.kind != ChangeKind::Delete;
         let is_many = |change: &Change| change.attribute == "only" && change.values.len() > 1;
         // What cannot be there twice cannot be deleted twice: it is refused, now or when it is found not to be there.
         let takes_twice = |change: &Change| change.kind == ChangeKind::Delete && (repeats(change) || is_many(change));
         if changes.iter().any(takes_twice) {
             return &[16, 19, 20, 32, 64, 65, 67];
         }
-        let is_repeated = changes.iter().filter(gives).any(repeats);
-        if let Some(codes) = refusal(is_repeated, changes.iter().filter(gives).any(is_many)) {
+        let is_repeated = changes.iter().filter(stores).any(repeats);
+        if let Some(codes) = refusal(is_repeated, changes.iter().filter(stores).any(is_many)) {
             return codes;
         }
         let Some(entry) = self.entries.get(name) else {
