@@ -231,7 +231,7 @@ print(old.whoami_s() or "anonymous")
 
 #[test]
 fn replaced_certificates_are_taken_up_and_connections_live_on() {
-    let (mut server, _) = prepared(Flavor::Ironbark, "");
+    let (mut server, _) = prepared(Flavor::Ironbark, "sighup reload\n");
     let mut other = Authority::new("New CA").unwrap();
     server.layout().write("new-ca.crt", other.certificate()).unwrap();
     other.server().unwrap().write(server.layout(), "new").unwrap();

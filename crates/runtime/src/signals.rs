@@ -17,7 +17,7 @@ pub enum Signal {
     Terminate,
     /// SIGINT: shut down (Ctrl-C in the foreground).
     Interrupt,
-    /// SIGHUP: take up replaced files, or shut down gently if so configured.
+    /// SIGHUP: shut down, gently if so configured, or take up replaced files.
     Hangup,
 }
 

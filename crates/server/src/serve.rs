@@ -265,8 +265,13 @@ async fn accept_until_stopped(
     let mut accepting = pool.accept(&listeners.listeners)?;
     let is_gentle = loop {
         match signals.next().await {
-            Signal::Hangup if directory.configuration().settings.gentle_hup => break true,
-            Signal::Hangup => reload(),
+            Signal::Hangup => {
+                let configuration = directory.configuration();
+                if !configuration.settings.reloads_on_hangup {
+                    break configuration.settings.gentle_hup;
+                }
+                reload();
+            }
             Signal::Terminate | Signal::Interrupt => break false,
         }
     };

@@ -212,7 +212,7 @@ fn at_the_end_clients_are_told() {
 
 #[test]
 fn a_hangup_opens_the_log_file_anew_and_stops_nothing() {
-    let mut running = Running::start("logfile file\nloglevel stats");
+    let mut running = Running::start("sighup reload\nlogfile file\nloglevel stats");
     let mut stream = running.connect();
     write(&mut stream, &search(1));
     while read_message(&mut stream) != Some((1, SEARCH_DONE)) {}
@@ -240,6 +240,15 @@ fn a_hangup_opens_the_log_file_anew_and_stops_nothing() {
         last.contains("slapd stopped.") && !fs::read_to_string(&old).unwrap().contains("reload"),
         "{last}"
     );
+}
+
+#[test]
+fn a_hangup_ends_it_as_it_ends_slapd() {
+    let mut running = Running::start("");
+    let mut stream = running.connect();
+    running.signal("HUP");
+    read_notice(&mut stream);
+    assert_eq!(running.wait(), Some(0));
 }
 
 #[test]

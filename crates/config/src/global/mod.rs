@@ -57,6 +57,8 @@ pub struct GlobalConfig {
     pub default_search_base: Option<Dn>,
     /// `gentlehup`.
     pub gentle_hup: bool,
+    /// `sighup reload`.
+    pub reloads_on_hangup: bool,
     /// `idletimeout`; 0: none.
     pub idle_timeout_s: u32,
     /// `writetimeout`; 0: none.
@@ -121,6 +123,7 @@ impl Default for GlobalConfig {
             proxy_trusted: Vec::new(),
             default_search_base: None,
             gentle_hup: false,
+            reloads_on_hangup: false,
             idle_timeout_s: 0,
             write_timeout_s: 0,
             local_ssf: 71,

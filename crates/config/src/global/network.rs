@@ -1,7 +1,7 @@
 //! Connections, timeouts and threads.
 
 use crate::{
-    setting::{Handler, Level::Global, Setting},
+    setting::{Handler, Level::Global, OWN, Setting},
     value::{Value, global_field},
 };
 
@@ -41,11 +41,29 @@ pub(super) const ROWS: &[Setting] = &[
         .takes("on|off", "FALSE")
         .does(
             "Makes SIGHUP a gentle stop: no new connections, writes are refused, and the server ends when its clients have \
-             left. Otherwise SIGHUP makes it read certificates, keys and revocation lists again and open its log file anew, \
-             while connections live on; slapd stops then, like at SIGTERM.",
+             left. Otherwise SIGHUP stops it like SIGTERM.",
         )
         .like(&["on"])
         .obeyed(global_field!(gentle_hup)),
+    Setting::new(Global, &["sighup"], &["olcSigHup"])
+        .takes("stop|reload", "stop")
+        .does(
+            "Says what SIGHUP does: `stop`, as in slapd (see `gentlehup`); `reload`: certificates, keys and revocation lists are read \
+             again and the log file is opened anew, while connections live on.",
+        )
+        .since(OWN)
+        .like(&["reload"])
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                config.reloads_on_hangup = match statement.one()?.to_ascii_lowercase().as_str() {
+                    "stop" => false,
+                    "reload" => true,
+                    other => return Err(format!("\"{other}\" is neither stop nor reload")),
+                };
+                Ok(())
+            },
+            get: |config, _| vec![if config.reloads_on_hangup { "reload" } else { "stop" }.to_owned()],
+        }),
     Setting::new(Global, &["localSSF"], &["olcLocalSSF"])
         .takes("<ssf>", "71")
         .does("Is the security strength factor of ldapi:// connections.")

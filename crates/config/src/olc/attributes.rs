@@ -282,6 +282,7 @@ pub(super) const ROWS: &[AttributeRow] = &[
     row(&["olcBindFailureLimit"], "+22", Form::Text),
     row(&["olcProxyTrusted"], "+23", Form::Texts),
     row(&["olcSaslMechanisms"], "+24", Form::Text),
+    row(&["olcSigHup"], "+25", Form::Text),
     row(&["olcBkMdbIdlExp"], "1.12.1", Form::Integer),
     shown(&["olcDbDirectory"], "2.0.1", Form::Text),
     row(&["olcDbIndex"], "2.0.2", Form::Texts),

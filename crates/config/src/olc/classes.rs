@@ -158,6 +158,7 @@ pub(super) const ROWS: &[ClassRow] = &[
             "olcSaslSecProps",
             "olcSecurity",
             "olcServerID",
+            "olcSigHup",
             "olcSizeLimit",
             "olcSlowLog",
             "olcSockbufMaxIncoming",

@@ -30,6 +30,7 @@ pub(super) fn configuration(directory: &Path, suffix: &Suffix, hash: &str) -> Re
 pidfile {pid}
 argsfile {args}
 password-hash {{ARGON2}}
+sighup reload
 
 # Passwords are taken over TLS (StartTLS, ldaps://) and the local socket (ldapi://) alone.
 TLSCertificateFile {certificate}
