@@ -58,6 +58,7 @@ const PASSWORD_LENGTH: usize = 20;
 impl Init {
     pub(super) fn run(&self) -> Result<(), String> {
         let suffix = Suffix::new(&self.suffix, self.organization.as_deref())?;
+        let tls = certificate::make(&self.names, &Clock::system())?;
         let directory = make_directory(&self.directory)?;
         for folder in ["data", "schema", "tls"] {
             make_private(&directory.join(folder))?;
@@ -65,7 +66,14 @@ impl Init {
         for (name, text) in SCHEMA {
             write_private(&directory.join("schema").join(name), text.as_bytes())?;
         }
-        certificate::make(&directory.join("tls"), &self.names, &Clock::system())?;
+        let tls_files = [
+            ("ca.crt", tls.authority),
+            ("server.crt", tls.certificate),
+            ("server.key", tls.key),
+        ];
+        for (name, text) in tls_files {
+            write_private(&directory.join("tls").join(name), text.as_bytes())?;
+        }
         let randomness = Randomness::system();
         let password = slappasswd::generate(&randomness, PASSWORD_LENGTH)?;
         let hash = hash(&password, &randomness)?;

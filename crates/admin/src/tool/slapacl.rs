@@ -71,7 +71,7 @@ fn check(options: &mut Options) -> Result<(), String> {
         .ok_or("slapacl: -b is needed: the entry to look at")?;
     if options.own.iter().any(|opt| matches!(opt.letter, 'U' | 'X')) {
         return Err(
-            "slapacl: -U and -X need SASL mappings, which are not built yet; use -D and -o authzDN=".to_owned(),
+            "slapacl: -U and -X are not built yet; give the names themselves, by -D and -o authzDN=".to_owned(),
         );
     }
     let bad = |error: String| format!("{error}\nslapacl: bad configuration file!");

@@ -110,6 +110,12 @@ fn a_new_directory_is_closed_to_strangers() {
     assert_eq!((folders, files), ([0o700; 4], [0o600; 2]));
     let again = ironbark(&["init", made.folder.to_str().unwrap(), "--suffix", "dc=example,dc=com"]);
     assert!(!again.status.success(), "it is not made twice");
+    let refused = made.place.layout().join("refused");
+    let name = ["init", refused.to_str().unwrap(), "--suffix", "dc=x", "--name", "a b"];
+    assert!(
+        !ironbark(&name).status.success() && !refused.exists(),
+        "nothing is left of what is refused"
+    );
     let checked = Tool::Test.run(Flavor::Ironbark, &["-f", config.to_str().unwrap()], "");
     checked.unwrap().success().unwrap();
 

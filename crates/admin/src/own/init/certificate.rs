@@ -1,20 +1,26 @@
 //! The certificate of a new server, and of the authority that has signed it and nothing else.
 
-use std::path::Path;
-
 use ironbark_runtime::{Clock, process::host_name};
 use rcgen::{
     BasicConstraints, CertificateParams, CertifiedIssuer, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     KeyPair, KeyUsagePurpose, date_time_ymd,
 };
 
-use super::write_private;
-
 /// Years for which both are good.
 const YEARS: i32 = 10;
 
-/// Writes `ca.crt`, `server.crt` and `server.key` (PEM). The authority's key is not kept: nobody can sign with it again.
-pub(super) fn make(directory: &Path, names: &[String], clock: &Clock) -> Result<(), String> {
+/// What clients and the server need of it, as PEM.
+pub(super) struct Made {
+    pub(super) authority: String,
+    pub(super) certificate: String,
+    pub(super) key: String,
+}
+
+/// Makes a certificate for these names beside the machine's own. The authority's key is not kept: nobody can sign with it again.
+pub(super) fn make(names: &[String], clock: &Clock) -> Result<Made, String> {
+    if let Some(name) = names.iter().find(|name| !is_host(name)) {
+        return Err(format!("--name {name:?} is neither a host's name nor an address"));
+    }
     let failed = |error: rcgen::Error| format!("the server's certificate: {error}");
     let mut all = vec![
         host_name(),
@@ -44,9 +50,23 @@ pub(super) fn make(directory: &Path, names: &[String], clock: &Clock) -> Result<
     let key = KeyPair::generate().map_err(failed)?;
     let server = server.signed_by(&key, &authority).map_err(failed)?;
 
-    write_private(&directory.join("ca.crt"), authority.pem().as_bytes())?;
-    write_private(&directory.join("server.crt"), server.pem().as_bytes())?;
-    write_private(&directory.join("server.key"), key.serialize_pem().as_bytes())
+    Ok(Made {
+        authority: authority.pem(),
+        certificate: server.pem(),
+        key: key.serialize_pem(),
+    })
+}
+
+/// Labels of letters, digits and hyphens (RFC 1123 §2.1), the first one perhaps `*`; or an address.
+fn is_host(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let is_plain = label
+            .bytes()
+            .all(|octet| octet.is_ascii_alphanumeric() || octet == b'-');
+        is_plain && (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let is_address = name.parse::<std::net::IpAddr>().is_ok();
+    is_address || (name.len() <= 253 && name.strip_prefix("*.").unwrap_or(name).split('.').all(is_label))
 }
 
 fn parameters(names: Vec<String>, common_name: &str, clock: &Clock) -> Result<CertificateParams, rcgen::Error> {
@@ -57,4 +77,38 @@ fn parameters(names: Vec<String>, common_name: &str, clock: &Clock) -> Result<Ce
     parameters.not_before = date_time_ymd(year - 1, 1, 1);
     parameters.not_after = date_time_ymd(year + YEARS, 1, 1);
     Ok(parameters)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_certificate_is_for_hosts_and_addresses() {
+        for good in [
+            "ldap.example.com",
+            "a",
+            "*.example.com",
+            "192.0.2.1",
+            "2001:db8::1",
+            "xn--80ak6aa92e.com",
+        ] {
+            assert!(is_host(good), "{good}");
+        }
+        for bad in [
+            "",
+            "a b",
+            "a..b",
+            ".a",
+            "-a",
+            "a-",
+            "*",
+            "a.*",
+            "\u{65e5}",
+            "a\n",
+            &"a".repeat(64),
+        ] {
+            assert!(!is_host(bad), "{bad}");
+        }
+    }
 }
