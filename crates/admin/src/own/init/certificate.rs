@@ -65,7 +65,7 @@ fn is_host(name: &str) -> bool {
             .all(|octet| octet.is_ascii_alphanumeric() || octet == b'-');
         is_plain && (1..=63).contains(&label.len()) && !label.starts_with('-') && !label.ends_with('-')
     };
-    let is_address = name.parse::<std::net::IpAddr>().is_ok();
+    let is_address = name.parse::<core::net::IpAddr>().is_ok();
     is_address || (name.len() <= 253 && name.strip_prefix("*.").unwrap_or(name).split('.').all(is_label))
 }
 
