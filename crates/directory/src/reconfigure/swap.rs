@@ -40,10 +40,10 @@ pub(super) fn go_over(
             (running.database, running.cache) = (other.database, other.cache);
         }
     }
-    let mut gone = Vec::new();
+    let (mut gone, mut resumed) = (Vec::new(), Vec::new());
     for (running, paused) in std::mem::take(&mut live.running).into_iter().zip(paused) {
         if let Some(served) = served(&configuration, running.cache) {
-            paused.resume(served);
+            resumed.push(paused.resume(served));
             live.running.push(running);
         } else {
             gone.push(running);
@@ -55,6 +55,9 @@ pub(super) fn go_over(
             let _ = first.send(served);
         }
         live.running.push(new);
+    }
+    for writer in resumed {
+        writer.wait();
     }
     for running in gone {
         running.writer.close(REMOVED);

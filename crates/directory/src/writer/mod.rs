@@ -119,8 +119,8 @@ pub(crate) struct Pause {
 }
 
 impl Pause {
-    /// Says that everything before is done, and waits. `None`: go on as before.
-    fn wait(self) -> Option<Served> {
+    /// Says that everything before is done, and waits. `None`: go on as before. To be dropped when what was served before has been.
+    fn wait(&self) -> Option<Served> {
         // Nobody waits for it any more: then there is no answer either.
         let _ = self.reached.send(());
         self.resume.recv().ok()
@@ -141,9 +141,21 @@ impl Pausing {
     }
 
     /// Lets the writer go on, serving something else.
-    pub(crate) fn resume(self, served: Served) {
+    pub(crate) fn resume(self, served: Served) -> Resumed {
         // A writer that panicked meanwhile has said so.
         let _ = self.resume.send(served);
+        Resumed(self.reached)
+    }
+}
+
+/// A writer that goes over to something else.
+pub(crate) struct Resumed(Receiver<()>);
+
+impl Resumed {
+    /// Waits until the writer has let go of what it served before, whose databases and overlays are to be closed.
+    pub(crate) fn wait(self) {
+        // Nothing is sent: the other end is dropped.
+        let _ = self.0.recv();
     }
 }
 
