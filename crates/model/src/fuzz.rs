@@ -162,6 +162,12 @@ pub fn posix_regex(data: &[u8]) {
     };
     let found = regex.find(text);
     assert_eq!(found.is_some(), regex.is_match(text), "a match is one or is none");
+    if found.is_some() {
+        let ends = (0..=text.len().min(32)).filter_map(|end| text.get(..end));
+        for beginning in ends {
+            assert!(regex.may_match_after(beginning), "what matches is not ruled out");
+        }
+    }
     for (start, end) in found.unwrap_or_default().into_iter().flatten() {
         assert!(text.get(start..end).is_some(), "a submatch lies in the text");
     }

@@ -4,15 +4,24 @@
 //! several ways to match, alternatives are tried from left to right, where POSIX prefers the longest: submatches of an alternation whose
 //! alternatives begin alike may differ. Back-references, which no linear time suffices for, are refused.
 
-use std::fmt::{self, Write as _};
+use std::{
+    fmt::{self, Write as _},
+    sync::Arc,
+};
 
 use regex::bytes::{Captures, Regex, RegexBuilder};
+use regex_syntax::{
+    ParserBuilder,
+    hir::{Look, literal::Extractor},
+};
 
 /// A compiled expression.
 #[derive(Clone)]
 pub struct PosixRegex {
     text: String,
     regex: Regex,
+    /// What the texts that match begin with, whatever the case: one of these. `None`: it may be anything.
+    heads: Option<Arc<[Box<[u8]>]>>,
 }
 
 /// Why an expression is refused.
@@ -52,6 +61,7 @@ impl PosixRegex {
         Ok(Self {
             text: text.to_owned(),
             regex,
+            heads: heads(&translated),
         })
     }
 
@@ -65,6 +75,19 @@ impl PosixRegex {
         self.regex.is_match(text)
     }
 
+    /// Whether it may match a text with this beginning; `false` is certain.
+    pub fn may_match_after(&self, beginning: &[u8]) -> bool {
+        let agrees = |head: &[u8]| {
+            let length = head.len().min(beginning.len());
+            let (head, beginning) = (head.get(..length), beginning.get(..length));
+            head.zip(beginning)
+                .is_some_and(|(head, beginning)| head.eq_ignore_ascii_case(beginning))
+        };
+        self.heads
+            .as_ref()
+            .is_none_or(|heads| heads.iter().any(|head| agrees(head)))
+    }
+
     /// Where its first match in `text` is: of the whole, and of each group; `None` for a group that has no part in the match.
     pub fn find(&self, text: &[u8]) -> Option<Vec<Option<(usize, usize)>>> {
         let found: Captures<'_> = self.regex.captures(text)?;
@@ -73,6 +96,25 @@ impl PosixRegex {
             .map(|group| group.map(|group| (group.start(), group.end())));
         Some(spans.collect())
     }
+}
+
+/// The literals that each match begins with, if it begins where the text does.
+fn heads(translated: &str) -> Option<Arc<[Box<[u8]>]>> {
+    // Without regard to case there would be a literal for each way to write one.
+    let mut parser = ParserBuilder::new()
+        .unicode(false)
+        .utf8(false)
+        .dot_matches_new_line(true)
+        .build();
+    let hir = parser.parse(translated).ok()?;
+    if !hir.properties().look_set_prefix().contains(Look::Start) {
+        return None;
+    }
+    let literals = Extractor::new().extract(&hir);
+    let heads = literals.literals()?.iter();
+    let heads: Vec<Box<[u8]>> = heads.map(|head| head.as_bytes().into()).collect();
+    // One that is empty agrees with everything.
+    (!heads.iter().any(|head| head.is_empty())).then(|| heads.into())
 }
 
 /// The crate draws a picture of the place above the reason.
@@ -325,6 +367,47 @@ mod tests {
         assert!(is_match("a)b", "a)b"));
         // Case, and line ends.
         assert!(is_match("^UID=.*$", "uid=a\nb"));
+    }
+
+    #[test]
+    fn beginnings_rule_out_what_cannot_match() {
+        let may =
+            |pattern: &str, beginning: &str| PosixRegex::new(pattern).unwrap().may_match_after(beginning.as_bytes());
+        for (pattern, yes, no) in [
+            ("^ou=admins,dc=(d[0-9]+),dc=ex$", "ou=", "uid="),
+            ("^UID=([^,]+),ou=people,dc=ex$", "uid=", "ou="),
+            ("^(cn|ou)=x", "cn=", "o="),
+            ("^o(u=|=)x", "o=", "uid="),
+            ("^(ou=a|ou=b)", "OU=", "o="),
+            ("^u[a-i]d=", "uid=", "und="),
+            ("^c?n=", "n=", "uid="),
+            ("^(uid=a,)+ou=x", "uid=", "ou="),
+        ] {
+            assert!(may(pattern, yes), "{pattern} {yes}");
+            assert!(!may(pattern, no), "{pattern} {no}");
+        }
+        for pattern in [
+            "ou=admins",
+            "^(.+,)?ou=x$",
+            "^ou=x|cn=y",
+            "^[^,]+,ou=x$",
+            "^",
+            "^(ou=x)?",
+            "^(ou=)*cn=x|",
+            "(^ou=)|,",
+            ".*ou=x$",
+        ] {
+            assert!(may(pattern, "uid="), "{pattern}");
+        }
+    }
+
+    #[test]
+    fn what_matches_is_never_ruled_out() {
+        proptest::proptest!(|(pattern in "\\^?[a-cA(|)*+?{1,2}=.\\[^\\]-]{0,10}", text in "[a-cA-C=,]{0,6}", length in 0_usize..6)| {
+            if let Ok(regex) = PosixRegex::new(&pattern) && regex.is_match(text.as_bytes()) {
+                proptest::prop_assert!(regex.may_match_after(&text.as_bytes()[..length.min(text.len())]), "{} {}", pattern, text);
+            }
+        });
     }
 
     #[test]

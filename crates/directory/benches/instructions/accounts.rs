@@ -25,11 +25,7 @@ pub struct Account {
 impl Accounts {
     /// Adds the accounts to a new directory.
     pub fn new() -> Self {
-        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-        let example = include_str!("../../../../data/zimbra.slapd.conf");
-        let indexes = example.lines().filter(|line| line.starts_with("index "));
-        let lines = indexes.fold(SETTINGS.to_owned(), |lines, index| lines + "\n" + index);
-        let mut site = Site::open_globally(&format!("include {root}/schema/zimbra.schema"), &lines);
+        let mut site = Site::open_globally(SCHEMA, &settings(TWO_RULES));
         site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
         let set = DataSet::new(Kind::Zimbra, SEED, "dc=ex", Passwords::Ssha).expect("a data set");
         let mut containers = BTreeSet::new();
@@ -41,6 +37,19 @@ impl Accounts {
             .collect();
         Self { site, all }
     }
+
+    /// Puts other access rules into force.
+    pub fn rule(&self, rules: &str) {
+        let configuration = self.site.configuration(SCHEMA, &settings(rules));
+        self.site.directory.reconfigure(configuration).expect("other rules");
+    }
+}
+
+/// Settings of the database.
+fn settings(rules: &str) -> String {
+    let example = include_str!("../../../../data/zimbra.slapd.conf");
+    let indexes = example.lines().filter(|line| line.starts_with("index "));
+    indexes.fold(format!("{SETTINGS}\n{rules}"), |lines, index| lines + "\n" + index)
 }
 
 fn add(site: &mut Site, entry: &Entry, containers: &mut BTreeSet<String>) -> Account {
@@ -78,6 +87,17 @@ const SEED: u64 = 1;
 /// valgrind has not the address space that is reserved by default.
 const SETTINGS: &str = "maxsize 268435456
 envflags nosync
-sizelimit unlimited
-access to attrs=userPassword by self write by anonymous auth by * none
+sizelimit unlimited";
+
+const SCHEMA: &str = concat!("include ", env!("CARGO_MANIFEST_DIR"), "/../../schema/zimbra.schema");
+
+const TWO_RULES: &str = "access to attrs=userPassword by self write by anonymous auth by * none
 access to * by * read";
+
+/// As many as an operator has, and of all kinds: a name, a regular expression, submatches, a group, the requester.
+pub const SIX_RULES: &str = r#"access to dn.base="" by * read
+access to attrs=userPassword by self write by anonymous auth by * none
+access to dn.subtree="cn=cos,dc=ex" by dn.exact="cn=ops,dc=ex" write by users read
+access to dn.regex="^ou=admins,dc=(d[0-9]+),dc=ex$" by dn.regex="^uid=[^,]+,ou=people,dc=$1,dc=ex$" write by users read
+access to attrs=homePhone,homePostalAddress,zimbraPasswordModifiedTime by self write by group.exact="cn=staff,dc=ex" read by * none
+access to * by self write by users read by * none"#;

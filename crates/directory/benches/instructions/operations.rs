@@ -6,7 +6,7 @@ use ironbark_ldap_proto::{
 };
 
 use crate::{
-    accounts::{Account, Accounts},
+    accounts::{Account, Accounts, SIX_RULES},
     count,
     harness::Site,
     protocol,
@@ -14,23 +14,36 @@ use crate::{
 
 /// Counts operations as a connection asks for them.
 pub fn count_all(accounts: &mut Accounts) {
-    let Accounts { site, all } = accounts;
+    let all = &accounts.all;
     let requests = |make: &dyn Fn(&Account) -> Vec<u8>| all.iter().map(make).collect::<Vec<_>>();
     let equality = requests(&|account| protocol::search(&protocol::equality(account)));
     let conjunction = requests(&|account| protocol::search(&protocol::conjunction(account)));
     let substring = requests(&|account| protocol::search(&protocol::substring(account)));
     let compare = requests(&protocol::compare);
     let bind = requests(&bind);
+    let user = all[0].dn.clone();
     let every = protocol::search("(objectClass=zimbraAccount)");
+    let site = &mut accounts.site;
     site.become_("cn=root,dc=ex");
     answer(site, "search-equality", &equality, ResultCode::SUCCESS);
     answer(site, "search-and", &conjunction, ResultCode::SUCCESS);
     answer(site, "search-substring", &substring, ResultCode::SUCCESS);
     answer(site, "search-every-account", &[every], ResultCode::SUCCESS);
-    site.become_(&all[0].dn);
+    site.become_(&user);
     answer(site, "search-equality-under-rules", &equality, ResultCode::SUCCESS);
     answer(site, "compare-under-rules", &compare, ResultCode::COMPARE_TRUE);
     answer(site, "bind-ssha", &bind, ResultCode::SUCCESS);
+    accounts.rule(SIX_RULES);
+    search_as(accounts, &user, "search-equality-six-rules", &equality);
+    // An expression that no part of the name rules out.
+    accounts.rule(&SIX_RULES.replace("^ou", "^(.+,)?ou").replace("$1", "$2"));
+    search_as(accounts, &user, "search-equality-open-expression", &equality);
+}
+
+fn search_as(accounts: &mut Accounts, user: &str, name: &str, pdus: &[Vec<u8>]) {
+    let site = &mut accounts.site;
+    site.become_(user);
+    answer(site, name, pdus, ResultCode::SUCCESS);
 }
 
 /// The password of an account is its uid.

@@ -279,7 +279,7 @@ impl<'a> Check<'a> {
                     .and_then(|rule| rule.dn.as_ref())
                     .is_none_or(|(pattern, _)| match pattern {
                         DnPattern::Name(name) => self.is_named(name),
-                        DnPattern::Regex(regex) => regex.is_match(self.dn().normalized()),
+                        DnPattern::Regex(regex) => self.is_name_match(regex),
                     })
             }
             Some(Question::Filter(at)) => rule(*at)

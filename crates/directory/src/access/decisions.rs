@@ -126,14 +126,15 @@ impl Kind {
 
     /// Whether an attribute is shown, by its number in the database.
     #[inline]
-    pub(super) fn shows(&self, number: u16) -> Option<bool> {
+    pub(crate) fn shows(&self, number: u16) -> Option<bool> {
         match self.shown.get(usize::from(number)).map(Cell::get) {
             None | Some(0) => None,
             Some(held) => Some(held == 2),
         }
     }
 
-    pub(super) fn remember_shown(&self, number: u16, is_shown: bool) {
+    /// All entries of this kind show the attribute with this number whole, or none does.
+    pub(crate) fn remember_shown(&self, number: u16, is_shown: bool) {
         if let Some(cell) = self.shown.get(usize::from(number)) {
             cell.set(1 + u8::from(is_shown));
         }

@@ -29,7 +29,7 @@ pub use self::{
 };
 pub(crate) use self::{
     check::Check,
-    decisions::{Standing, Standings},
+    decisions::{Kind, Standing, Standings},
     lookup::Lookup,
     name::EntryPlace,
     operations::OperationRules,
@@ -104,17 +104,9 @@ impl<'a> VisibleEntry<'a> {
             .map_or(Some(true), |check| check.permits_all(attribute, Privileges::READ))
     }
 
-    /// What [`VisibleEntry::remember_shown`] was told of entries like this.
-    #[inline]
-    pub(crate) fn shows(&self, number: u16) -> Option<bool> {
-        self.check?.kind()?.shows(number)
-    }
-
-    /// The attribute with this number in the database is shown whole, or not at all, in entries like this.
-    pub(crate) fn remember_shown(&self, number: u16, is_shown: bool) {
-        if let Some(kind) = self.check.and_then(Check::kind) {
-            kind.remember_shown(number, is_shown);
-        }
+    /// What is known about entries like this.
+    pub(crate) fn kind(&self) -> Option<&Kind> {
+        self.check?.kind()
     }
 }
 

@@ -3,7 +3,8 @@
 use std::cell::{OnceCell, RefCell};
 
 use ironbark_config::access::{NameMatch, NameScope};
-use ironbark_model::Dn;
+use ironbark_model::{Dn, PosixRegex};
+use smallvec::SmallVec;
 
 use super::{Source, check::Check};
 
@@ -65,6 +66,22 @@ impl Check<'_> {
             NameScope::Base => dn.is_child_of(parent) && whole(),
             NameScope::Level(_) => whole(),
         }
+    }
+
+    /// Whether an expression matches the name, which is not put together where the attribute type of its RDN rules that out.
+    pub(super) fn is_name_match(&self, regex: &PosixRegex) -> bool {
+        let is_ruled_out = self.place.is_some_and(|EntryPlace { rdn, .. }| {
+            // With a `+` there may be more than one type, in another order.
+            let is_one = memchr::memchr(b'+', rdn.as_bytes()).is_none();
+            let name = memchr::memchr(b'=', rdn.as_bytes()).and_then(|end| rdn.get(..end).filter(|_| is_one));
+            let found = name.and_then(|name| self.configuration.schema.find_attribute_type(name.as_bytes()));
+            found.is_some_and(|found| {
+                let mut beginning: SmallVec<[u8; 32]> = SmallVec::from_slice(found.name().as_bytes());
+                beginning.push(b'=');
+                !regex.may_match_after(&beginning)
+            })
+        });
+        !is_ruled_out && regex.is_match(self.dn().normalized())
     }
 
     /// Whether the entry is the one of the subject's own name; `None`: that has to be found out by its name.

@@ -185,11 +185,16 @@ impl Body<'_> {
             return Ok(());
         }
         let tells_values_apart = Cell::new(false);
-        let known = |number| entry.shows(number);
+        let kind = entry.kind();
+        let known = |number| kind.and_then(|kind| kind.shows(number));
         let shows = |number, description: &AttributeDescription| {
             let may = entry.may_read_all(description);
             match may {
-                Some(is_shown) => entry.remember_shown(number, is_shown),
+                Some(is_shown) => {
+                    if let Some(kind) = kind {
+                        kind.remember_shown(number, is_shown);
+                    }
+                }
                 None => tells_values_apart.set(true),
             }
             may == Some(true)

@@ -3,8 +3,28 @@
 use smallvec::SmallVec;
 
 /// Whether a byte is escaped wherever it stands.
-const fn special(byte: u8) -> bool {
-    matches!(byte, b',' | b'+' | b'"' | b'\\' | b'<' | b'>' | b';' | b'=' | 0)
+fn special(byte: u8) -> bool {
+    SPECIAL.get(usize::from(byte)).is_some_and(|special| *special)
+}
+
+/// A look is cheaper than nine comparisons, and every octet of every name is looked at.
+#[expect(
+    clippy::indexing_slicing,
+    reason = "an octet is within the table, and a constant is made by the compiler"
+)]
+static SPECIAL: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut special = b",+\"\\<>;=\0".as_slice();
+    while let [first, rest @ ..] = special {
+        table[*first as usize] = true;
+        special = rest;
+    }
+    table
+};
+
+/// Whether a byte ends the part of a text that is a value without escapes (RFC 4514 §3): what is escaped, but for `=`.
+pub(super) fn ends_plain_text(byte: u8) -> bool {
+    special(byte) && byte != b'='
 }
 
 fn needs_escape(value: &[u8]) -> bool {

@@ -2,7 +2,10 @@
 
 use smallvec::SmallVec;
 
-use super::{InvalidDn, der, escape::is_space};
+use super::{
+    InvalidDn, der,
+    escape::{ends_plain_text, is_space},
+};
 use crate::filter::hex_pair;
 
 /// What follows an attribute value assertion.
@@ -168,8 +171,8 @@ impl<'a> Lexer<'a> {
 
     fn string(&mut self) -> Result<RawValue<'a>, InvalidDn> {
         // Nearly all values hold nothing special.
-        let special = |byte: &u8| matches!(byte, b',' | b';' | b'+' | b'\\' | b'"' | b'<' | b'>' | 0);
-        let plain = self.rest.iter().position(special).unwrap_or(self.rest.len());
+        let plain = self.rest.iter().position(|byte| ends_plain_text(*byte));
+        let plain = plain.unwrap_or(self.rest.len());
         if matches!(self.rest.get(plain), None | Some(b',' | b';' | b'+')) {
             let raw = self.take(plain);
             let kept = raw.iter().rposition(|&byte| !is_space(byte)).map_or(0, |last| last + 1);
