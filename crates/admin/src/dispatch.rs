@@ -26,10 +26,10 @@ impl Program {
         if name == "slapd" {
             return Self::Slapd;
         }
-        tool::NAMES
+        tool::TOOLS
             .iter()
-            .find(|known| **known == name)
-            .map_or(Self::Own, |name| Self::Tool(name))
+            .find(|tool| tool.name == name)
+            .map_or(Self::Own, |tool| Self::Tool(tool.name))
     }
 }
 

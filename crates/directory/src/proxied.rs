@@ -8,6 +8,7 @@ use ironbark_model::{Dn, ResultCode};
 
 use crate::{
     Configuration, OperationError,
+    access::Subject,
     authorization::{Asking, dn_of_authorization, is_authorized},
     operation::Origin,
     session::Identity,
@@ -32,8 +33,7 @@ pub(crate) fn authorize(
     }
     let asking = Asking {
         configuration,
-        origin,
-        identity: &own,
+        subject: Subject::unplaced(origin),
     };
     let text = std::str::from_utf8(control.value.0).map_err(|_| refuse("authzId mapping failed"))?;
     let dn = if text.is_empty() {

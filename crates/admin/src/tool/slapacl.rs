@@ -14,16 +14,17 @@ use ironbark_model::{Dn, Entry, Schema, schema::Source};
 use ironbark_store::{Database, Location};
 
 use super::{
-    chosen::{Chosen, database_of, read_configuration},
+    chosen::{database_of, read_configuration},
+    names::{Names, normal, open_all, own_value},
     options::{Grammar, Options, Told},
-    slapcat::open_to_read,
 };
 
 const GRAMMAR: Grammar = Grammar {
     program: "slapacl",
     letters: "b:d:D:f:F:o:uU:vX:",
     usage: "slapacl [-v] [-d debuglevel] [-f configfile] [-F configdir] [-o <name>[=<value>]]\n\
-        \t[-D authcDN] [-o authzDN=<DN>] [-u] -b DN [attr[/access][:value]] [...]",
+        \t[-U authcID | -D authcDN] [-X authzID | -o authzDN=<DN>]\n\
+        \t-b DN [-u] [attr[/access][:value]] [...]",
     generic: &[
         "authzDN",
         "domain",
@@ -69,35 +70,29 @@ fn check(options: &mut Options) -> Result<(), String> {
         .suffix
         .take()
         .ok_or("slapacl: -b is needed: the entry to look at")?;
-    if options.own.iter().any(|opt| matches!(opt.letter, 'U' | 'X')) {
-        return Err(
-            "slapacl: -U and -X are not built yet; give the names themselves, by -D and -o authzDN=".to_owned(),
-        );
-    }
     let bad = |error: String| format!("{error}\nslapacl: bad configuration file!");
     let configuration = read_configuration(options).map_err(bad)?.configuration;
     let schema = &*configuration.schema;
     let dn = name(schema, "base", &base)?;
     let position = database_of(&configuration, &dn);
-    let asker = asker(options, schema)?;
-    let (mut databases, mut entry) = (Vec::new(), None);
+    let mut databases = Vec::new();
+    let mut fetched = None;
     if !options.dry_run {
-        let position = position.ok_or_else(|| {
-            format!(
+        databases = open_all(&configuration, "slapacl")?;
+        fetched = Some(match position {
+            Some(position) => fetch(databases.get(position).and_then(Option::as_ref), &dn),
+            None => Err(format!(
                 "{base}: no target database has been found for baseDN=\"slapacl\"; you may try with \"-u\" (dry run)."
-            )
-        })?;
-        let chosen = Chosen {
-            configuration: configuration.clone(),
-            positions: Vec::new(),
-        };
-        databases = open_all(&chosen)?;
-        entry = Some(fetch(databases.get(position).and_then(Option::as_ref), &dn)?);
+            )),
+        });
     }
+    let appraisal = Appraisal::with_databases(&configuration, databases).map_err(|error| error.to_string())?;
+    let asker = asker(options, schema, &appraisal)?;
+    let entry = fetched.transpose()?;
     let is_fake = entry.is_none();
     let question = Question {
         configuration: &configuration,
-        appraisal: Appraisal::with_databases(&configuration, databases).map_err(|error| error.to_string())?,
+        appraisal,
         number: position.map_or(usize::MAX, |position| position + 1),
         asker,
         entry: entry.unwrap_or_else(|| Entry {
@@ -119,20 +114,38 @@ fn name(schema: &Schema, what: &str, text: &str) -> Result<Dn, String> {
         .map_err(|_| format!("{what}=\"{text}\" normalization failed 34 (Invalid DN syntax)"))
 }
 
-/// `-D` and `-o`.
-fn asker(options: &Options, schema: &Schema) -> Result<Asker, String> {
-    let own = options.own.iter().find(|opt| opt.letter == 'D');
-    let authenticated = own
-        .map(|opt| opt.text().map_err(|error| error.to_string()))
-        .transpose()?;
-    let generic = |name: &str| {
-        let given = options.generic.iter().find(|(known, _)| known == name);
-        given.and_then(|(_, value)| value.as_deref())
+/// One of two ways to name somebody: an identity that is mapped, or a DN.
+fn either(
+    (what, id, dn): (&str, Option<&str>, Option<&str>),
+    map: impl Fn(&str) -> Result<Dn, String>,
+    schema: &Schema,
+) -> Result<Option<Dn>, String> {
+    match (id, dn) {
+        (Some(id), Some(dn)) => Err(format!("both {what}ID=\"{id}\" and {what}DN=\"{dn}\" provided")),
+        (Some(id), None) => {
+            let mapped = map(id).map_err(|error| format!("{what}ID: <{id}> {error}"))?;
+            Ok(Some(mapped).filter(|dn| !dn.is_root()))
+        }
+        (None, Some(dn)) => Ok(Some(name(schema, &format!("{what}DN"), dn)?)),
+        (None, None) => Ok(None),
+    }
+}
+
+/// `-D`, `-U`, `-X` and `-o`.
+fn asker(options: &Options, schema: &Schema, appraisal: &Appraisal) -> Result<Asker, String> {
+    let own = |letter| own_value(options, letter);
+    let generic = |name: &str| options.generic_value(name);
+    let names = Names {
+        appraisal,
+        realm: None,
+        mechanism: None,
     };
-    let authenticated = authenticated.map(|text| name(schema, "authcDN", text)).transpose()?;
-    let authorized = generic("authzDN")
-        .map(|text| name(schema, "authzDN", text))
-        .transpose()?;
+    let (id, dn) = (own('U')?, own('D')?);
+    let given = ("authc", id.as_deref(), dn.as_deref());
+    let authenticated = either(given, |id| names.authenticated(id), schema)?;
+    let id = own('X')?;
+    let given = ("authz", id.as_deref(), generic("authzDN"));
+    let authorized = either(given, |id| names.named(id), schema)?;
     if let Some(dn) = &authenticated {
         eprintln!("authcDN: \"{}\"", normal(dn));
     }
@@ -165,23 +178,6 @@ fn asker(options: &Options, schema: &Schema) -> Result<Asker, String> {
             sasl: number("sasl_ssf")?,
         },
     })
-}
-
-fn normal(dn: &Dn) -> String {
-    String::from_utf8_lossy(dn.normalized()).into_owned()
-}
-
-/// All databases, for the groups and sets of rules; one that cannot be opened has nothing in it.
-fn open_all(chosen: &Chosen) -> Result<Vec<Option<Database>>, String> {
-    let all = chosen.configuration.databases.iter();
-    all.map(|settings| {
-        if settings.kind.has_suffix() {
-            open_to_read(settings, chosen, "slapacl")
-        } else {
-            Ok(None)
-        }
-    })
-    .collect()
 }
 
 fn fetch(database: Option<&Database>, dn: &Dn) -> Result<Entry, String> {

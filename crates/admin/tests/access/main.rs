@@ -14,3 +14,4 @@ mod property;
 mod random;
 mod site;
 mod slapacl;
+mod slapauth;

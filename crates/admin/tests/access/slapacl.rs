@@ -7,6 +7,7 @@ const GLOBAL: &str = "\
 access to dn.base=\"\" by * read
 access to attrs=cn
   by * read
+authz-regexp ^uid=([^,]+),cn=auth$ uid=$1,dc=example,dc=com
 ";
 const OWN: &str = "\
 access to attrs=userPassword
@@ -149,6 +150,20 @@ const QUESTIONS: &[(&[&str], &[&str])] = &[
         ],
         &["1 by clause 1"],
     ),
+    (&["-U", "bob", "-b", ANN, "title"], &["7 by clause 2"]),
+    (
+        &["-U", "bob", "-X", "u:ann", "-b", ANN, "userPassword/write"],
+        &["1 by clause 1"],
+    ),
+    (
+        &["-X", "dn:uid=bob,dc=example,dc=com", "-b", ANN, "mail/search"],
+        &["7 by clause 2"],
+    ),
+    (&["-X", "ann", "-b", ANN, "mail"], &[]),
+    (
+        &["-X", "u:ann", "-o", "authzDN=uid=ann,dc=example,dc=com", "-b", ANN],
+        &[],
+    ),
 ];
 
 const NONE: &str = "no rule is about this (to * by * none)";
@@ -242,7 +257,10 @@ fn wrong_input_is_refused() {
         (&["-b", ANN, "-o", "ssf=x", "title"], "unable to parse ssf=\"x\""),
         (&["-b", ANN, "-o", "nosuch=x", "title"], "unknown option -o nosuch"),
         (&["-n", "1", "-b", ANN], "invalid option"),
-        (&["-U", "ann", "-b", ANN], "-U"),
+        (
+            &["-U", "ann", "-D", ANN, "-b", ANN],
+            "both authcID=\"ann\" and authcDN=",
+        ),
     ] {
         let outcome = acl(&server, arguments);
         assert!(!outcome.status.success(), "{arguments:?}");

@@ -21,7 +21,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Appraisal {
     /// Its contexts are cn=config, then the databases in order.
-    configuration: Configuration,
+    pub(crate) configuration: Configuration,
 }
 
 /// What a subject may do with an attribute of an entry.

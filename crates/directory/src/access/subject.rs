@@ -67,11 +67,25 @@ static NOBODY: LazyLock<Dn> = LazyLock::new(Dn::root);
 impl<'a> Subject<'a> {
     /// Whoever a request speaks for.
     pub fn of(origin: &'a Origin, context: &Context) -> Self {
-        Self::new(
-            (&origin.identity, &origin.peer),
-            (origin.strength, origin.request),
-            context,
-        )
+        Self::unplaced(origin).at(context)
+    }
+
+    /// The same where it is not known yet which database is meant: the rootdn of none.
+    pub(crate) fn unplaced(origin: &'a Origin) -> Self {
+        let identity = &origin.identity;
+        Self {
+            dn: &identity.dn,
+            real_dn: identity.authentication_dn.as_ref().unwrap_or(&identity.dn),
+            ..Self::anonymous(origin)
+        }
+    }
+
+    /// The same in a database.
+    pub(crate) fn at(self, context: &Context) -> Self {
+        Self {
+            is_root: context.is_root(self.dn),
+            ..self
+        }
     }
 
     /// The same of the parts of a request.

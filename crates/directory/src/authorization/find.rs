@@ -13,7 +13,7 @@ use ironbark_store::{Location, Record, Scope, View};
 use super::{Asking, name::normal};
 use crate::{
     Context, OperationError,
-    access::{self, Source, Subject, Target, WriteCheck},
+    access::{self, Source, Target, WriteCheck},
 };
 
 /// Nesting of filters in URLs.
@@ -227,22 +227,13 @@ fn with_record(
 
 /// Whether the access rules give `auth` on a part of an entry to who asks.
 fn may_authenticate(asking: Asking<'_>, context: &Context, (record, view): Entry<'_>, target: Target<'_>) -> bool {
-    let subject = subject(asking, context);
+    let subject = asking.subject.at(context);
     WriteCheck::on_record(context, asking.configuration, subject, record, view).permits(target, Privileges::AUTH)
-}
-
-fn subject<'a>(asking: Asking<'a>, context: &Context) -> Subject<'a> {
-    let origin = asking.origin;
-    Subject::new(
-        (asking.identity, &origin.peer),
-        (origin.strength, origin.request),
-        context,
-    )
 }
 
 /// Whether an entry answers a filter, of which what may not be authenticated with is Undefined.
 fn answers(asking: Asking<'_>, context: &Context, (record, view): Entry<'_>, filter: &CompiledFilter) -> bool {
-    let subject = subject(asking, context);
+    let subject = asking.subject.at(context);
     let check = access::check(asking.configuration, context, subject, Source::Record(record, view));
     let visible = access::authenticable_filter(check.as_ref(), filter);
     record.evaluate(visible.as_ref().unwrap_or(filter), &mut Vec::new()) == Truth::True

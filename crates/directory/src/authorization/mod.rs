@@ -1,6 +1,7 @@
 //! Who a name is, and who may act for whom: the names of SASL clients (RFC 4422), authorization identities (RFC 4513 §5.2.1.8), the rules of
 //! `authzTo` and `authzFrom`, as slapd has them.
 
+mod appraise;
 mod find;
 mod name;
 mod policy;
@@ -11,14 +12,12 @@ pub(crate) use self::{
     name::{dn_of_authorization, dn_of_user, mapped},
     policy::is_authorized,
 };
-use crate::{Configuration, operation::Origin, session::Identity};
+use crate::{Configuration, access::Subject};
 
 /// A request that needs to know of other entries who somebody is.
 #[derive(Clone, Copy)]
 pub(crate) struct Asking<'a> {
     pub(crate) configuration: &'a Configuration,
-    /// Over which connection.
-    pub(crate) origin: &'a Origin,
-    /// For whom entries are looked up: what the access rules do not let this identity authenticate with is not there.
-    pub(crate) identity: &'a Identity,
+    /// For whom entries are looked up: what the access rules do not let it authenticate with is not there.
+    pub(crate) subject: Subject<'a>,
 }

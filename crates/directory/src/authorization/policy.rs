@@ -4,7 +4,7 @@ use ironbark_config::AuthzPolicy;
 use ironbark_model::{AttributeDescription, Dn};
 
 use super::{Asking, find::stored_values, rule};
-use crate::{OperationError, session::Identity};
+use crate::{OperationError, access::Subject};
 
 /// Whether `own` may act for `other`: everybody for nobody and for himself, the rootdn for all of its database, others by the rules that
 /// `authz-policy` chooses.
@@ -47,12 +47,13 @@ fn has_rule(
     named: &Dn,
 ) -> Result<bool, OperationError> {
     let rules = stored_values(asking, holder, attribute)?;
-    let identity = &Identity {
-        dn: own.clone(),
-        ..Identity::default()
+    let subject = Subject {
+        dn: own,
+        real_dn: own,
+        ..asking.subject
     };
     for text in rules.iter().filter_map(|value| std::str::from_utf8(value).ok()) {
-        if rule::names(Asking { identity, ..asking }, text, named)? {
+        if rule::names(Asking { subject, ..asking }, text, named)? {
             return Ok(true);
         }
     }

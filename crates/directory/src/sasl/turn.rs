@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     Configuration, Context, Directory, OperationError,
+    access::Subject,
     authorization::{Asking, dn_of_user, mapped},
     log,
     operation::{
@@ -86,8 +87,7 @@ impl Turn {
             }
             Step::Claim(claim) => claim,
         };
-        let identity = Identity::default();
-        let verified = verify::verify(self.asking(&identity), self.mechanism, claim)?;
+        let verified = verify::verify(self.asking(), &self.origin, self.mechanism, claim)?;
         self.end(verified)
     }
 
@@ -117,11 +117,10 @@ impl Turn {
     }
 
     /// Until the client is known, entries are looked up for nobody.
-    fn asking<'a>(&'a self, identity: &'a Identity) -> Asking<'a> {
+    fn asking(&self) -> Asking<'_> {
         Asking {
             configuration: &self.configuration,
-            origin: &self.origin,
-            identity,
+            subject: Subject::anonymous(&self.origin),
         }
     }
 
@@ -178,8 +177,7 @@ impl Turn {
     }
 
     fn scram_secret(&self, user: &str, terms: Terms<'_>) -> Result<(Secret, Vec<u8>), OperationError> {
-        let identity = Identity::default();
-        let asking = self.asking(&identity);
+        let asking = self.asking();
         let secret = match dn_of_user(
             &self.configuration.schema,
             user,

@@ -7,7 +7,9 @@ use super::{Claim, Proof, SecurityLayer, User, failure, mechanism::Mechanism, se
 use crate::{
     OperationError,
     authorization::{Asking, dn_of_authorization, dn_of_user, is_authorized, mapped},
-    log, password,
+    log,
+    operation::Origin,
+    password,
     session::Identity,
 };
 
@@ -34,7 +36,12 @@ pub(super) struct Verified {
 /// # Errors
 /// `invalidCredentials` for what is no name; the storage failed. [`Verified::identity`]: `invalidCredentials`;
 /// `insufficientAccessRights` for who may not act for whom it wants to.
-pub(super) fn verify(asking: Asking<'_>, mechanism: &Mechanism, claim: Claim) -> Result<Verified, OperationError> {
+pub(super) fn verify(
+    asking: Asking<'_>,
+    origin: &Origin,
+    mechanism: &Mechanism,
+    claim: Claim,
+) -> Result<Verified, OperationError> {
     let Claim {
         user,
         authorization,
@@ -62,10 +69,15 @@ pub(super) fn verify(asking: Asking<'_>, mechanism: &Mechanism, claim: Claim) ->
         Proof::CramMd5(_) | Proof::DigestMd5(_) | Proof::Scram(_) => (true, None, None),
     };
     let wanted = authorization.filter(|wanted| *wanted != name);
-    let names = (name.as_str(), wanted.as_deref());
     let is_proven = proven.is_ok();
     let (identity, data) = match proven {
-        Ok(data) => (authorize(asking, mechanism, &own, names), data),
+        Ok(data) => {
+            let identity = authorize(asking, mechanism, &own, wanted.as_deref());
+            if identity.is_ok() {
+                log::sasl_names(origin, (&name, realm), wanted.as_deref());
+            }
+            (identity, data)
+        }
         Err(error) => (Err(error), None),
     };
     Ok(Verified {
@@ -84,7 +96,7 @@ fn authorize(
     asking: Asking<'_>,
     mechanism: &Mechanism,
     own: &Dn,
-    (name, wanted): (&str, Option<&str>),
+    wanted: Option<&str>,
 ) -> Result<Identity, OperationError> {
     let realm = asking.configuration.settings.sasl.realm.as_deref();
     let other = match wanted {
@@ -98,7 +110,6 @@ fn authorize(
             Some(dn)
         }
     };
-    log::sasl_names(asking.origin, (name, realm), wanted);
     let mechanism = Some(mechanism.name);
     Ok(match other.filter(|other| other != own) {
         None => Identity {

@@ -1,0 +1,112 @@
+//! slapauth: who a client is after `authz-regexp`, and whether `authz-policy` lets it act for somebody.
+
+use std::{ffi::OsString, process::ExitCode};
+
+use ironbark_directory::access::Appraisal;
+use ironbark_model::Dn;
+
+use super::{
+    chosen::read_configuration,
+    names::{Names, failed, normal, open_all, own_value},
+    options::{Grammar, Options, Told},
+};
+
+const GRAMMAR: Grammar = Grammar {
+    program: "slapauth",
+    letters: "d:f:F:M:o:R:U:vX:",
+    usage: "slapauth [-v] [-d debuglevel] [-f configfile] [-F configdir] [-o <name>[=<value>]]\n\
+        \t[-U authcID] [-X authzID] [-R realm] [-M mech] ID [...]",
+    generic: &[],
+    operands: true,
+};
+
+/// Runs slapauth; `arguments` begin with the program's name.
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
+    let options = match Options::read(&GRAMMAR, arguments) {
+        Ok(options) => options,
+        Err(Told(code)) => return code,
+    };
+    options.start_log();
+    let told = |text: String| {
+        eprintln!("{text}");
+        ExitCode::FAILURE
+    };
+    let own = |letter| own_value(&options, letter);
+    let (authenticated, authorized) = match (own('U'), own('X')) {
+        (Ok(authenticated), Ok(authorized)) => (authenticated, authorized),
+        (Err(text), _) | (_, Err(text)) => return told(text),
+    };
+    if authenticated.is_none() && options.operands.is_empty() {
+        return options.usage(&GRAMMAR, "no ID is given").0;
+    }
+    if authenticated.is_some() && authorized.is_some() && !options.operands.is_empty() {
+        return options.usage(&GRAMMAR, "with both -U and -X there can be no ID").0;
+    }
+    match appraisal(&options) {
+        Ok(appraisal) => {
+            let (realm, mechanism) = match (own('R'), own('M')) {
+                (Ok(realm), Ok(mechanism)) => (realm, mechanism),
+                (Err(text), _) | (_, Err(text)) => return told(text),
+            };
+            let names = Names {
+                appraisal: &appraisal,
+                realm,
+                mechanism,
+            };
+            match check(
+                &names,
+                (authenticated.as_deref(), authorized.as_deref()),
+                &options.operands,
+            ) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(text) => told(text),
+            }
+        }
+        Err(text) => told(text),
+    }
+}
+
+fn appraisal(options: &Options) -> Result<Appraisal, String> {
+    let bad = |error: String| format!("{error}\nslapauth: bad configuration file!");
+    let configuration = read_configuration(options).map_err(bad)?.configuration;
+    let databases = open_all(&configuration, "slapauth")?;
+    Appraisal::with_databases(&configuration, databases).map_err(|error| error.to_string())
+}
+
+/// Each ID is what is missing: with -U whom to act for, else who the client is.
+fn check(
+    names: &Names<'_>,
+    (authenticated, authorized): (Option<&str>, Option<&str>),
+    ids: &[String],
+) -> Result<(), String> {
+    let somebody = |id: &str| {
+        let dn = names.named(id).map_err(|error| format!("authzID: <{id}> {error}"))?;
+        // Acting for nobody is no question, to slapd.
+        Ok::<_, String>(Some(dn).filter(|dn| !dn.is_root()))
+    };
+    let other = authorized.map(somebody).transpose()?.flatten();
+    let Some(own) = authenticated else {
+        return ids.iter().try_for_each(|id| one(names, id, other.as_ref()));
+    };
+    if ids.is_empty() {
+        return one(names, own, other.as_ref());
+    }
+    ids.iter().try_for_each(|id| one(names, own, somebody(id)?.as_ref()))
+}
+
+fn one(names: &Names<'_>, id: &str, other: Option<&Dn>) -> Result<(), String> {
+    let own = names.authenticated(id).map_err(|error| format!("ID: <{id}> {error}"))?;
+    let Some(other) = other else {
+        eprintln!("ID: <{id}> check succeeded\nauthcID:     <{}>", normal(&own));
+        return Ok(());
+    };
+    let may = names.appraisal.may_act_for(&own, other);
+    let may = may.map_err(|error| format!("ID: <{id}> {}", failed(&error)))?;
+    let verdict = if may { "OK" } else { "failed" };
+    eprintln!(
+        "ID:      <{id}>\nauthcDN: <{}>\nauthzDN: <{}>\nauthorization {verdict}",
+        normal(&own),
+        normal(other)
+    );
+    Ok(())
+}
