@@ -71,7 +71,7 @@ fn a_bind_that_fails_leaves_nobody() {
     let script = format!(
         "import ldap, os\nc = ldap.initialize(os.environ['LDAP_URL'])\nc.simple_bind_s('{BOSS}', 'bossspass')\nprint(c.whoami_s())\n\
          try:\n    c.simple_bind_s('{BOSS}', 'wrong')\nexcept ldap.INVALID_CREDENTIALS:\n    print('refused')\n\
-         print(repr(c.whoami_s()), len(c.search_s('{BASE}', ldap.SCOPE_SUBTREE)) if False else '')\n"
+         print(repr(c.whoami_s()))\n"
     );
     let answer = server.python(&script).unwrap().success().unwrap().stdout;
     assert_eq!(

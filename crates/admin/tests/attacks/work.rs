@@ -6,10 +6,10 @@ use std::{
     time::Duration,
 };
 
-use ironbark_testkit::{Credentials, Server, wait};
+use ironbark_testkit::{Credentials, Flavor, Server, wait};
 
 use crate::process::memory;
-use crate::site::{ANN, BASE, BOB, DATA, run, site, site_with, user};
+use crate::site::{ANN, BASE, BOB, DATA, run, site, site_with, template, user};
 use crate::wire::{self, PATIENCE, connect, element, everything, read_message, search};
 
 /// Octets more than before that the server may keep after an attack.
@@ -153,6 +153,30 @@ fn half_requests_that_trickle_in_cost_little_and_hold_up_nobody() {
         let _ = stream.read_to_end(&mut rest);
     }
     assert_serves_people(&server);
+}
+
+#[test]
+fn who_acts_for_others_has_no_large_database_looked_through() {
+    let mapping = "authz-policy to\n\
+        authz-regexp \"^uid=sn-([^,]+),cn=auth$\" \"ldap:///dc=example,dc=com??sub?(sn=$1)\"\n\
+        authz-regexp \"^uid=([^,]+),cn=auth$\" \"ldap:///dc=example,dc=com??sub?(uid=$1)\"";
+    let mut server = Server::prepare(Flavor::Ironbark, &template(mapping, "")).unwrap();
+    server.slapadd(DATA).unwrap();
+    let devices = (0..50_000).fold(String::new(), |mut text, number| {
+        let _ = writeln!(text, "dn: cn=d{number},{BASE}\nobjectClass: device\n");
+        text
+    });
+    server.slapadd(&devices).unwrap();
+    server.launch().unwrap();
+    let answer = |name: &str| {
+        let control = format!("!authzid=u:{name}");
+        let outcome = run(&server, &user(ANN), "ldapwhoami", &["-e", &control], "");
+        outcome.stdout + &outcome.stderr
+    };
+    // uid has an index, sn has none.
+    assert_eq!(answer("ann"), format!("dn:{ANN}\n"));
+    assert!(answer("bob").contains("(123)"), "{}", answer("bob"));
+    assert!(answer("sn-Able").contains("(11)"), "{}", answer("sn-Able"));
 }
 
 #[test]

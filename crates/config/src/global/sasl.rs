@@ -180,7 +180,8 @@ pub(super) const ROWS: &[Setting] = &[
         .does(
             "Makes a DN of the name of a SASL client, `uid=<user>[,cn=<realm>],cn=<mechanism>,cn=auth` in lower case, or of an authorization identity: the first pattern (POSIX extended) \
              that the name matches decides. `$1` to `$9` in the replacement are its submatches. A replacement that is an LDAP URL, `ldap:///<base>??<scope>?<filter>`, is searched for, and \
-             must find one entry; the access rules must give `auth` on what the filter names. In a filter, submatches stand for themselves, whatever characters they have. A name \
+             must find one entry; the access rules must give `auth` on what the filter names. In a filter, submatches stand for themselves, whatever characters they have. For \
+             proxied authorization a search that reads more than 50,000 entries is given up with adminLimitExceeded: its filter needs an index. A name \
              that nothing matches stays as it is.",
         )
         .since("2.2")

@@ -64,6 +64,7 @@ impl Appraisal {
         Asking {
             configuration: &self.configuration,
             subject: Subject::nobody(Operation::Bind),
+            look_through: None,
         }
     }
 }

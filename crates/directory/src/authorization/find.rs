@@ -4,7 +4,7 @@ use std::{borrow::Cow, ops::ControlFlow, sync::Arc};
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{
-    AttributeDescription, CompiledFilter, Dn, Filter, Truth,
+    AttributeDescription, CompiledFilter, Dn, Filter, ResultCode, Truth,
     filter::Assertion,
     ldap_url::{LdapUrl, UrlScope},
 };
@@ -65,6 +65,9 @@ impl Question {
 }
 
 /// The one entry that a URL finds; `None` if it finds none or several, or is malformed.
+///
+/// # Errors
+/// `adminLimitExceeded`: [`Asking::look_through`]; the storage failed.
 pub(super) fn the_one(asking: Asking<'_>, url: &str) -> Result<Option<Dn>, OperationError> {
     let configuration = asking.configuration;
     let Some(question) = Question::parse(asking, url) else {
@@ -121,7 +124,12 @@ fn search(
     };
     let plan = view.plan(id, scope, &question.filter)?;
     let mut candidates = view.candidates(&plan, 0)?;
+    let mut read = 0_u32;
     while let Some(record) = candidates.next_record()? {
+        read += 1;
+        if asking.look_through.is_some_and(|limit| read > limit) {
+            return Err(too_many());
+        }
         if !record.is_in_scope(id, scope)? || !answers(asking, context, (&record, view), &question.filter) {
             continue;
         }
@@ -134,6 +142,13 @@ fn search(
         }
     }
     Ok(())
+}
+
+fn too_many() -> OperationError {
+    OperationError::new(
+        ResultCode::ADMIN_LIMIT_EXCEEDED,
+        "authz-regexp: too many entries to look through; the filter of its URL needs an index",
+    )
 }
 
 /// Whether a URL finds an entry.

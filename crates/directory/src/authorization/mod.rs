@@ -20,4 +20,6 @@ pub(crate) struct Asking<'a> {
     pub(crate) configuration: &'a Configuration,
     /// For whom entries are looked up: what the access rules do not let it authenticate with is not there.
     pub(crate) subject: Subject<'a>,
+    /// Entries that a URL may have read to find the one that it means; then nothing is found.
+    pub(crate) look_through: Option<u32>,
 }

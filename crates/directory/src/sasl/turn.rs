@@ -121,6 +121,8 @@ impl Turn {
         Asking {
             configuration: &self.configuration,
             subject: Subject::anonymous(&self.origin),
+            // Where mappings search, steps are taken on the hashing pool.
+            look_through: None,
         }
     }
 
