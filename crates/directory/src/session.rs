@@ -20,6 +20,8 @@ pub struct Peer {
     pub socket_name: Box<str>,
     /// The listener's URL.
     pub listener_url: Box<str>,
+    /// Its name in lower case as `reverse-lookup` finds it, else `unknown`; `local` on a local socket. `None` where nobody has connected.
+    pub domain: Option<Box<str>>,
     /// Address, for ldap://.
     pub address: Option<IpAddr>,
     /// User and group of the process, for ldapi://.
@@ -325,6 +327,7 @@ mod tests {
             name: "".into(),
             socket_name: "".into(),
             listener_url: "".into(),
+            domain: None,
             address: None,
             credentials: None,
         };

@@ -24,7 +24,7 @@ use crate::{
     connection::{CloseRequest, Connection, Handle, Registry, Socket, SpareBuffers, Status, Stream},
     held::{self, HeldMemory},
     limits::Limits,
-    listener::{address_name, proxy},
+    listener::{address_name, host_name, proxy},
     pool::Counters,
     round::Round,
     sources::Sources,
@@ -225,7 +225,7 @@ impl Reactor {
             Ok(arrival) if is_proxied => {
                 tokio::task::spawn_local(Rc::clone(self).admit_proxied(arrival));
             }
-            Ok(arrival) => self.serve(arrival),
+            Ok(arrival) => self.welcome(arrival),
             Err(error) => {
                 tracing::warn!(target: "any", "conn={number} cannot be served: {error}");
                 self.counters.ended();
@@ -252,11 +252,11 @@ impl Reactor {
                 tracing::info!(target: "stats", "proxyp({descriptor}): via {via}");
                 arrival.peer.name = address_name(address).into_boxed_str();
                 arrival.peer.address = Some(address.ip());
-                self.serve(arrival);
+                self.welcome(arrival);
             }
             Ok(proxy::Source::Proxy) => {
                 tracing::debug!(target: "conns", "proxyp({descriptor}): local connection, ignoring proxy data");
-                self.serve(arrival);
+                self.welcome(arrival);
             }
             Err(error) => {
                 tracing::warn!(target: "any", "proxyp({descriptor}): {error}");
@@ -264,6 +264,22 @@ impl Reactor {
                 self.sources.refuse_proxy();
                 self.counters.ended();
             }
+        }
+    }
+
+    /// Serves a connection whose address is known, when its name has been found or not, if that is asked for.
+    fn welcome(self: &Rc<Self>, mut arrival: Arrival) {
+        match arrival.peer.address {
+            Some(address) if self.directory.configuration().settings.reverse_lookup => {
+                let reactor = Rc::clone(self);
+                tokio::task::spawn_local(async move {
+                    if let Some(name) = host_name::of(address).await {
+                        arrival.peer.domain = Some(name);
+                    }
+                    reactor.serve(arrival);
+                });
+            }
+            _ => self.serve(arrival),
         }
     }
 
@@ -456,6 +472,7 @@ fn register(accepted: Accepted) -> io::Result<Arrival> {
         name: Box::from(&*socket_name),
         socket_name: Box::from(&*socket_name),
         listener_url: Box::from(&*listener_url),
+        domain: Some(Box::from(if address.is_some() { "unknown" } else { "local" })),
         address: address.map(|address| address.ip()),
         credentials: None,
     };

@@ -168,6 +168,7 @@ fn asker(options: &Options, schema: &Schema, appraisal: &Appraisal) -> Result<As
             name: peer_name.into(),
             socket_name: generic("sockname").unwrap_or_default().into(),
             listener_url: generic("sockurl").unwrap_or_default().into(),
+            domain: generic("domain").map(Into::into),
             address: address.map(|address| address.ip()),
             credentials: None,
         },

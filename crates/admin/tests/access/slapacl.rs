@@ -25,6 +25,7 @@ access to attrs=entry,children
   by * read
 access to attrs=cn
   by * break
+access to attrs=description by domain.subtree=example.com read
 ";
 const DATA: &str = "\
 dn: dc=example,dc=com
@@ -150,6 +151,15 @@ const QUESTIONS: &[(&[&str], &[&str])] = &[
         ],
         &["1 by clause 1"],
     ),
+    (
+        &["-b", ANN, "-o", "domain=a.example.com", "description"],
+        &["16 by clause 1"],
+    ),
+    (
+        &["-b", ANN, "-o", "domain=aexample.com", "description"],
+        &["16 no clause holds (by * none)"],
+    ),
+    (&["-b", ANN, "description"], &["16 no clause holds (by * none)"]),
     (&["-U", "bob", "-b", ANN, "title"], &["7 by clause 2"]),
     (
         &["-U", "bob", "-X", "u:ann", "-b", ANN, "userPassword/write"],

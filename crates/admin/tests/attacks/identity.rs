@@ -76,7 +76,7 @@ fn a_bind_that_fails_leaves_nobody() {
     let answer = server.python(&script).unwrap().success().unwrap().stdout;
     assert_eq!(
         answer.lines().collect::<Vec<_>>(),
-        [&format!("dn:{BOSS}"), "refused", "'' "]
+        [&format!("dn:{BOSS}"), "refused", "''"]
     );
 }
 

@@ -1,4 +1,4 @@
-//! Where connections come from: the PROXY protocol, trusted proxies, and limits by source address.
+//! Where connections come from: the PROXY protocol, trusted proxies, limits by source address, names in DNS.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -8,6 +8,7 @@
 
 mod haproxy;
 mod limited;
+mod names;
 mod proxied;
 
 use std::{

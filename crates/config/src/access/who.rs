@@ -193,7 +193,8 @@ fn allows(schema: &Schema, class: &ObjectClass, attribute: &ironbark_model::Attr
 
 fn domain(statement: &Statement<'_>, styled: &Styled<'_>) -> Result<Who, String> {
     let value = styled.some_value()?;
-    statement.notice("host names are not looked up: a rule with \"domain\" holds for nobody, but with \"*\" for everybody whose name is known");
+    statement
+        .notice("\"domain\" is about names that \"reverse-lookup\" finds: they are what the owner of an address says");
     let is_subtree = matches!(styled.style.as_deref(), Some("subtree" | "sub"));
     let pattern = if value == "*" {
         TextPattern::Anything

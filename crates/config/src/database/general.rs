@@ -54,10 +54,13 @@ pub(super) const ROWS: &[Setting] = &[
     Setting::new(Inherited, &["access"], &["olcAccess"])
         .takes("to <what> [by <who> [<access>] [<control>]] ...", "")
         .does(
-            "Grants access, see slapd.access(5). `<what>`: `*`, `dn[.base|exact|one|onelevel|sub|subtree|children]=`, `filter=`, \
-             `attrs=` with attributes, `entry`, `children`, `@class`, `!class`. `<who>`: `*`, `anonymous`, `users`, `self`, `dn` \
-             as above, `group[/class[/attribute]]=`, `dnattr=`. Other forms are refused until they are built. Without any rule \
-             everybody may read and only the rootdn may write; with one, what no rule grants is denied.",
+            "Grants access, as slapd.access(5) of OpenLDAP 2.7 has it. `<what>`: `*`, `dn[.<style>]=` (exact or base, one, sub, children, \
+             regex), `filter=`, `attrs=` with attributes, `entry`, `children`, `@class`, `!class`, behind one attribute `val[/<rule>][.<style>]=`, \
+             `op=`, `control=`. `<who>`: `*`, `anonymous`, `users`, `self`, `dn` as above with `expand` and `level{n}`, these with `real` in \
+             front, `dnattr=`, `group[/<class>[/<attribute>]][.expand]=`, `set[.expand]=`, `peername`, `sockname`, `sockurl`, `domain`, `ssf` \
+             and its kinds; `dynacl` is refused. `<control>`: `stop`, `continue`, `break`. Without any rule everybody may read and only the \
+             rootdn may write; with one, what no rule grants is denied. Expressions are POSIX's extended ones without regard to case; of \
+             alternatives that begin alike the first that fits counts, where slapd takes the longest, and back-references are refused.",
         )
         .like(&["to attrs=userPassword by self =xw by anonymous auth by * none", "to * by * read"])
         .obeyed(Handler::Database {

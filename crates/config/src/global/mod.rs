@@ -55,6 +55,8 @@ pub struct GlobalConfig {
     pub proxy_trusted: Vec<Network>,
     /// `defaultsearchbase`.
     pub default_search_base: Option<Dn>,
+    /// `reverse-lookup`.
+    pub reverse_lookup: bool,
     /// `gentlehup`.
     pub gentle_hup: bool,
     /// `sighup reload`.
@@ -122,6 +124,7 @@ impl Default for GlobalConfig {
             bind_failure_limit: None,
             proxy_trusted: Vec::new(),
             default_search_base: None,
+            reverse_lookup: false,
             gentle_hup: false,
             reloads_on_hangup: false,
             idle_timeout_s: 0,

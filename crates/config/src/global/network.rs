@@ -112,6 +112,10 @@ pub(super) const ROWS: &[Setting] = &[
         .meaningless("the kernel tunes TCP buffers by itself"),
     Setting::new(Global, &["reverse-lookup"], &["olcReverseLookup"])
         .takes("on|off", "FALSE")
-        .does("Looks up the names of clients in DNS.")
-        .meaningless("nothing uses the names of clients; log lines show addresses"),
+        .does(
+            "Looks up the names of clients, as access rules with `domain` ask for them, before they are served: in `/etc/hosts` and DNS, for at \
+             most five seconds. Such a name is what the owner of the address says. Without it every name is `unknown`, and `local` on a local socket.",
+        )
+        .like(&["on"])
+        .obeyed(global_field!(reverse_lookup)),
 ];

@@ -175,8 +175,8 @@ struct Key {
     dn: Vec<u8>,
     real_dn: Option<Vec<u8>>,
     strength: Strength,
-    /// Name, our side and URL, where rules look at them.
-    peer: Option<[Box<str>; 3]>,
+    /// Name, our side, URL and name in DNS, where rules look at them.
+    peer: Option<[Box<str>; 4]>,
     request: Option<RequestKind>,
 }
 
@@ -269,7 +269,15 @@ impl Standings {
                 .filter(is_other)
                 .map(|dn| dn.normalized().to_vec()),
             strength: subject.strength,
-            peer: peer.map(|peer| [peer.name.clone(), peer.socket_name.clone(), peer.listener_url.clone()]),
+            peer: peer.map(|peer| {
+                let domain = peer.domain.clone().unwrap_or_default();
+                [
+                    peer.name.clone(),
+                    peer.socket_name.clone(),
+                    peer.listener_url.clone(),
+                    domain,
+                ]
+            }),
             request: rules.uses_request.then_some(subject.request),
         };
         if let Some(standing) = self.known.get(&key).filter(|standing| standing.data == data) {

@@ -213,11 +213,13 @@ impl Rules {
                 self.uses_data = true;
                 Dependence::Each
             }
-            Who::Peer(PeerPattern::Text(pattern)) | Who::SocketName(pattern) | Who::SocketUrl(pattern) => {
+            Who::Peer(PeerPattern::Text(pattern))
+            | Who::SocketName(pattern)
+            | Who::SocketUrl(pattern)
+            | Who::Domain { pattern, .. } => {
                 self.uses_peer = true;
                 of_text(pattern)
             }
-            Who::Domain { pattern, .. } => of_text(pattern),
             Who::Peer(_) => {
                 self.uses_peer = true;
                 Dependence::Nothing

@@ -56,8 +56,10 @@ impl Check<'_> {
             Who::Peer(pattern) => self.is_peer(pattern, matched),
             Who::SocketName(pattern) => self.connection(|peer| &peer.socket_name, pattern, matched),
             Who::SocketUrl(pattern) => self.connection(|peer| &peer.listener_url, pattern, matched),
-            // Host names are not looked up.
-            Who::Domain { pattern, .. } => self.text_holds(pattern, matched, UNKNOWN_HOST),
+            Who::Domain { pattern, is_subtree } => {
+                let domain = self.subject.peer.and_then(|peer| peer.domain.as_deref());
+                domain.is_some_and(|domain| self.is_domain((pattern, *is_subtree), matched, domain))
+            }
             Who::Set { template, .. } => condition.program.as_ref().map_or_else(
                 || {
                     let expression = self.expanded(template, matched, text().as_deref());
@@ -166,6 +168,18 @@ impl Check<'_> {
         peer.is_some_and(|peer| self.text_holds(pattern, matched, property(peer)))
     }
 
+    /// A name, or with `subtree` one of the domains that it lies in.
+    fn is_domain(&self, (pattern, is_subtree): (&TextPattern, bool), matched: &Matched, domain: &str) -> bool {
+        let mut next = Some(domain);
+        while let Some(name) = next {
+            if self.text_holds(pattern, matched, name) {
+                return true;
+            }
+            next = name.split_once('.').map(|(_, above)| above).filter(|_| is_subtree);
+        }
+        false
+    }
+
     fn text_holds(&self, pattern: &TextPattern, matched: &Matched, text: &str) -> bool {
         match pattern {
             TextPattern::Anything => true,
@@ -225,6 +239,3 @@ pub(super) fn normal_values(schema: &Schema, held: &Held<'_>) -> Vec<Vec<u8>> {
     }
     values
 }
-
-/// As slapd calls a client whose host name it has not looked up.
-const UNKNOWN_HOST: &str = "unknown";

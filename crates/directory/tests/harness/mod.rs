@@ -167,6 +167,7 @@ impl Client {
             name: "IP=192.0.2.1:4711".into(),
             socket_name: "IP=192.0.2.2:389".into(),
             listener_url: "ldap://".into(),
+            domain: None,
             address: None,
             credentials: None,
         };

@@ -1,5 +1,6 @@
 //! Listeners: the sockets of the `-h` URLs, all bound before privileges are given up.
 
+pub(crate) mod host_name;
 pub(crate) mod proxy;
 pub mod url;
 

@@ -160,6 +160,7 @@ fn peer() -> Peer {
         name: "slapmodify".into(),
         socket_name: "slapmodify".into(),
         listener_url: "".into(),
+        domain: None,
         address: None,
         credentials: None,
     }

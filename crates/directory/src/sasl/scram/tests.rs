@@ -15,6 +15,7 @@ fn origin(channel: Option<TlsChannel>) -> Origin {
         name: "".into(),
         socket_name: "".into(),
         listener_url: "".into(),
+        domain: None,
         address: None,
         credentials: None,
     };
