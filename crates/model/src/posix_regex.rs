@@ -1,8 +1,9 @@
 //! POSIX extended regular expressions (IEEE 1003.1 §9.4) as slapd's settings use them: without regard to ASCII case, on octets.
 //!
-//! An expression is translated for the `regex` crate, whose matching takes linear time. What an expression matches is what POSIX says; of
-//! several ways to match, alternatives are tried from left to right, where POSIX prefers the longest: submatches of an alternation whose
-//! alternatives begin alike may differ. Back-references, which no linear time suffices for, are refused.
+//! An expression is translated for the `regex` crate, whose matching takes linear time. What an expression matches is what POSIX says. Of several
+//! ways to match, the first alternative that fits counts, as in glibc's library, which slapd matches with; of one that is not held at its end (`$`)
+//! glibc takes the longest match in all, so that submatches of alternatives and options that begin alike may differ there. Back-references, which no
+//! linear time suffices for, are refused.
 
 use std::{
     fmt::{self, Write as _},
@@ -323,6 +324,8 @@ impl<'a> Translation<'a> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
 
     fn spans(pattern: &str, text: &str) -> Option<Vec<Option<(usize, usize)>>> {
@@ -367,6 +370,68 @@ mod tests {
         assert!(is_match("a)b", "a)b"));
         // Case, and line ends.
         assert!(is_match("^UID=.*$", "uid=a\nb"));
+    }
+
+    #[test]
+    fn groups_of_what_is_held_at_both_ends_are_those_of_glibc() {
+        // sed matches with it.
+        let patterns: Vec<String> = (0..1000).map(random_groups).collect();
+        let texts = ["ab", "abc", "aab", "abab", "bcab", "aabbc", "abcbc", "cabab"];
+        // Each expression is tried on a copy of each line.
+        let each = patterns.iter().map(|pattern| format!("h;s/{pattern}/\\1,\\2,\\3/p;g;"));
+        let output = Command::new("sh")
+            .args([
+                "-c",
+                "printf '%s\\n' $2 | sed -nE \"$1\"",
+                "sh",
+                &each.collect::<String>(),
+                &texts.join(" "),
+            ])
+            .output()
+            .unwrap();
+        let theirs = String::from_utf8(output.stdout).unwrap();
+        let regexes: Vec<PosixRegex> = patterns
+            .iter()
+            .map(|pattern| PosixRegex::new(pattern).unwrap())
+            .collect();
+        let mut ours = Vec::new();
+        for text in texts {
+            for (regex, found) in regexes
+                .iter()
+                .filter_map(|regex| Some((regex, regex.find(text.as_bytes())?)))
+            {
+                let group = |number: usize| found[number].map_or("", |(start, end)| &text[start..end]);
+                ours.push((format!("{},{},{}", group(1), group(2), group(3)), regex, text));
+            }
+        }
+        assert!(ours.len() > 500, "{}", ours.len());
+        assert_eq!(ours.len(), theirs.lines().count());
+        let others = ours
+            .iter()
+            .zip(theirs.lines())
+            .filter(|((one, ..), other)| one != other);
+        assert_eq!(others.collect::<Vec<_>>(), []);
+    }
+
+    /// Three groups of alternatives.
+    fn random_groups(seed: u64) -> String {
+        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let mut below = |limit: u64| {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            usize::try_from((state >> 33) % limit).unwrap()
+        };
+        let mut pattern = String::from("^");
+        for _ in 0..3 {
+            let mut alternatives: Vec<String> = Vec::new();
+            for _ in 0..=below(3) {
+                let length = 1 + below(3);
+                alternatives.push((0..length).map(|_| ["a", "b", "c", "."][below(4)]).collect());
+            }
+            write!(pattern, "({}){}", alternatives.join("|"), ["", "?", ""][below(3)]).unwrap();
+        }
+        pattern + "$"
     }
 
     #[test]

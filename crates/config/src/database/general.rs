@@ -59,8 +59,8 @@ pub(super) const ROWS: &[Setting] = &[
              `op=`, `control=`. `<who>`: `*`, `anonymous`, `users`, `self`, `dn` as above with `expand` and `level{n}`, these with `real` in \
              front, `dnattr=`, `group[/<class>[/<attribute>]][.expand]=`, `set[.expand]=`, `peername`, `sockname`, `sockurl`, `domain`, `ssf` \
              and its kinds; `dynacl` is refused. `<control>`: `stop`, `continue`, `break`. Without any rule everybody may read and only the \
-             rootdn may write; with one, what no rule grants is denied. Expressions are POSIX's extended ones without regard to case; of \
-             alternatives that begin alike the first that fits counts, where slapd takes the longest, and back-references are refused.",
+             rootdn may write; with one, what no rule grants is denied. Expressions are POSIX's extended ones without regard to case; back-references \
+             are refused, and of one without `$` at its end the submatches of parts that begin alike may be others than slapd's.",
         )
         .like(&["to attrs=userPassword by self =xw by anonymous auth by * none", "to * by * read"])
         .obeyed(Handler::Database {
