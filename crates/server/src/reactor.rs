@@ -27,7 +27,7 @@ use crate::{
     listener::{address_name, host_name, proxy},
     pool::Counters,
     round::Round,
-    sources::Sources,
+    sources::{SourcePlace, Sources},
     tls::Tls,
 };
 
@@ -267,54 +267,58 @@ impl Reactor {
         }
     }
 
-    /// Serves a connection whose address is known, when its name has been found or not, if that is asked for.
+    /// Serves a connection whose address is known: at once, or when its name has been looked for, if that is asked for.
     fn welcome(self: &Rc<Self>, mut arrival: Arrival) {
-        match arrival.peer.address {
-            Some(address) if self.directory.configuration().settings.reverse_lookup => {
-                let reactor = Rc::clone(self);
-                tokio::task::spawn_local(async move {
-                    if let Some(name) = host_name::of(address).await {
-                        arrival.peer.domain = Some(name);
-                    }
-                    reactor.serve(arrival);
-                });
-            }
-            _ => self.serve(arrival),
+        let (number, descriptor) = (arrival.number, arrival.socket.descriptor());
+        let Peer { name, socket_name, .. } = &arrival.peer;
+        tracing::info!(target: "stats", "conn={number} fd={descriptor} ACCEPT from {name} ({socket_name})");
+        let Some(address) = arrival.peer.address else {
+            return self.serve(arrival, None);
+        };
+        let limit = self.limits.get().connections_per_source;
+        let Some(source) = self.sources.enter(address, limit) else {
+            return self.refuse(&arrival, "too many connections from this address");
+        };
+        if !self.directory.configuration().settings.reverse_lookup {
+            return self.serve(arrival, Some(source));
         }
+        let reactor = Rc::clone(self);
+        tokio::task::spawn_local(async move {
+            if let Some(name) = host_name::of(address).await {
+                arrival.peer.domain = Some(name);
+            }
+            reactor.serve(arrival, Some(source));
+        });
+    }
+
+    fn refuse(&self, arrival: &Arrival, reason: &str) {
+        let (number, descriptor) = (arrival.number, arrival.socket.descriptor());
+        tracing::info!(target: "stats", "conn={number} fd={descriptor} closed ({reason})");
+        self.counters.ended();
     }
 
     /// Serves a connection of which is known where it comes from.
-    fn serve(self: &Rc<Self>, arrival: Arrival) {
+    fn serve(self: &Rc<Self>, arrival: Arrival, source: Option<SourcePlace>) {
+        if self.is_ending.get() {
+            return self.refuse(&arrival, "slapd shutdown");
+        }
+        let context = if arrival.is_tls {
+            let Some(context) = self.tls.context() else {
+                return self.refuse(&arrival, "TLS negotiation failure");
+            };
+            Some(context)
+        } else {
+            None
+        };
         let Arrival {
             socket,
             place,
             peer,
             number,
-            is_tls,
+            is_tls: _,
         } = arrival;
         let mut stream = Stream::new(socket);
-        let descriptor = stream.descriptor();
-        let Peer { name, socket_name, .. } = &peer;
-        tracing::info!(target: "stats", "conn={number} fd={descriptor} ACCEPT from {name} ({socket_name})");
-        let refuse = |reason| {
-            tracing::info!(target: "stats", "conn={number} fd={descriptor} closed ({reason})");
-            self.counters.ended();
-        };
-        if self.is_ending.get() {
-            return refuse("slapd shutdown");
-        }
-        let limit = self.limits.get().connections_per_source;
-        let source = match peer.address {
-            Some(address) => match self.sources.enter(address, limit) {
-                Some(source) => Some(source),
-                None => return refuse("too many connections from this address"),
-            },
-            None => None,
-        };
-        if is_tls {
-            let Some(context) = self.tls.context() else {
-                return refuse("TLS negotiation failure");
-            };
+        if let Some(context) = context {
             stream.start_tls(context);
         }
         let status = Arc::new(Status::new(number, Arc::new(peer), self.clock.now().unix_seconds()));
