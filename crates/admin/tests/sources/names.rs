@@ -1,11 +1,11 @@
-//! `reverse-lookup` and rules with `domain`, beside Debian's slapd: every system calls 127.0.0.1 localhost.
+//! `reverse-lookup` and rules with `domain`, beside Debian's slapd: every system calls 127.0.0.1 localhost, or localhost in some domain.
 
 use ironbark_testkit::{Flavor, Server};
 
 use crate::{BASE, DATA};
 
 const RULES: &str = "\
-access to dn.base=\"dc=example,dc=com\" attrs=dc by domain=localhost read by domain=local search by * none
+access to dn.base=\"dc=example,dc=com\" attrs=dc by domain.regex=^localhost read by domain=local search by * none
 access to dn.base=\"dc=example,dc=com\" attrs=objectClass
   by domain.subtree=localhost read by domain.regex=^unk read by domain=* search
 access to dn.base=\"dc=example,dc=com\" attrs=entry by * read
