@@ -1,4 +1,6 @@
-//! `reverse-lookup` and rules with `domain`, beside Debian's slapd: every system calls 127.0.0.1 localhost, or localhost in some domain.
+//! `reverse-lookup` and rules with `domain`, beside Debian's slapd.
+
+use std::process::Command;
 
 use ironbark_testkit::{Flavor, Server};
 
@@ -46,15 +48,28 @@ fn seen(server: &Server) -> [String; 2] {
     })
 }
 
+/// What the system calls 127.0.0.1, `localhost` as a rule.
+fn name_of_loopback() -> Option<String> {
+    let output = Command::new("getent").args(["hosts", "127.0.0.1"]).output().unwrap();
+    let line = String::from_utf8(output.stdout).unwrap();
+    line.split_whitespace().nth(1).map(str::to_owned)
+}
+
 #[test]
 fn rules_see_the_names_of_clients_where_they_are_looked_up() {
+    let name = name_of_loopback();
     for global in ["", "reverse-lookup off", "reverse-lookup on"] {
         let (theirs, ours) = (started(Flavor::OpenLdap, global), started(Flavor::Ironbark, global));
         let [by_address, by_socket] = seen(&ours);
         assert_eq!([&by_address, &by_socket], seen(&theirs).each_ref(), "{global}");
-        let is_known = global.ends_with("on");
-        assert_eq!(by_address.contains("dc: example"), is_known, "{global}: {by_address}");
-        assert_eq!(by_address.contains("sn: ann"), !is_known, "{global}: {by_address}");
+        let name = name.as_deref().filter(|_| global.ends_with("on"));
+        let is_localhost = name.is_some_and(|name| name.starts_with("localhost"));
+        assert_eq!(
+            by_address.contains("dc: example"),
+            is_localhost,
+            "{global}: {by_address}"
+        );
+        assert_eq!(by_address.contains("sn: ann"), name.is_none(), "{global}: {by_address}");
         assert!(
             by_socket.contains("cn: ann") && !by_address.contains("cn: ann"),
             "{by_socket}"
