@@ -27,50 +27,36 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
         Err(Told(code)) => return code,
     };
     options.start_log();
-    let told = |text: String| {
-        eprintln!("{text}");
-        ExitCode::FAILURE
-    };
-    let own = |letter| own_value(&options, letter);
-    let (authenticated, authorized) = match (own('U'), own('X')) {
-        (Ok(authenticated), Ok(authorized)) => (authenticated, authorized),
-        (Err(text), _) | (_, Err(text)) => return told(text),
-    };
-    if authenticated.is_none() && options.operands.is_empty() {
-        return options.usage(&GRAMMAR, "no ID is given").0;
-    }
-    if authenticated.is_some() && authorized.is_some() && !options.operands.is_empty() {
-        return options.usage(&GRAMMAR, "with both -U and -X there can be no ID").0;
-    }
-    match appraisal(&options) {
-        Ok(appraisal) => {
-            let (realm, mechanism) = match (own('R'), own('M')) {
-                (Ok(realm), Ok(mechanism)) => (realm, mechanism),
-                (Err(text), _) | (_, Err(text)) => return told(text),
-            };
-            let names = Names {
-                appraisal: &appraisal,
-                realm,
-                mechanism,
-            };
-            match check(
-                &names,
-                (authenticated.as_deref(), authorized.as_deref()),
-                &options.operands,
-            ) {
-                Ok(()) => ExitCode::SUCCESS,
-                Err(text) => told(text),
-            }
+    match examine(&options) {
+        Ok(code) => code,
+        Err(text) => {
+            eprintln!("{text}");
+            ExitCode::FAILURE
         }
-        Err(text) => told(text),
     }
 }
 
-fn appraisal(options: &Options) -> Result<Appraisal, String> {
+fn examine(options: &Options) -> Result<ExitCode, String> {
+    let (authenticated, authorized) = (own_value(options, 'U')?, own_value(options, 'X')?);
+    if authenticated.is_none() && options.operands.is_empty() {
+        return Ok(options.usage(&GRAMMAR, "no ID is given").0);
+    }
+    if authenticated.is_some() && authorized.is_some() && !options.operands.is_empty() {
+        return Ok(options.usage(&GRAMMAR, "with both -U and -X there can be no ID").0);
+    }
+    let (realm, mechanism) = (own_value(options, 'R')?, own_value(options, 'M')?);
     let bad = |error: String| format!("{error}\nslapauth: bad configuration file!");
     let configuration = read_configuration(options).map_err(bad)?.configuration;
     let databases = open_all(&configuration, "slapauth")?;
-    Appraisal::with_databases(&configuration, databases).map_err(|error| error.to_string())
+    let appraisal = Appraisal::with_databases(&configuration, databases).map_err(|error| error.to_string())?;
+    let names = Names {
+        appraisal: &appraisal,
+        realm,
+        mechanism,
+    };
+    let given = (authenticated.as_deref(), authorized.as_deref());
+    check(&names, given, &options.operands)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 /// Each ID is what is missing: with -U whom to act for, else who the client is.

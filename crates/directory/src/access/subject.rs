@@ -72,12 +72,7 @@ impl<'a> Subject<'a> {
 
     /// The same where it is not known yet which database is meant: the rootdn of none.
     pub(crate) fn unplaced(origin: &'a Origin) -> Self {
-        let identity = &origin.identity;
-        Self {
-            dn: &identity.dn,
-            real_dn: identity.authentication_dn.as_ref().unwrap_or(&identity.dn),
-            ..Self::anonymous(origin)
-        }
+        Self::of_parts((&origin.identity, &origin.peer), (origin.strength, origin.request))
     }
 
     /// The same in a database.
@@ -89,10 +84,9 @@ impl<'a> Subject<'a> {
     }
 
     /// The same of the parts of a request.
-    pub(crate) fn new(
+    pub(crate) fn of_parts(
         (identity, peer): (&'a Identity, &'a Peer),
         (strength, request): (Strength, RequestKind),
-        context: &Context,
     ) -> Self {
         let Identity {
             dn, authentication_dn, ..
@@ -100,7 +94,7 @@ impl<'a> Subject<'a> {
         Self {
             dn,
             real_dn: authentication_dn.as_ref().unwrap_or(dn),
-            is_root: context.is_root(dn),
+            is_root: false,
             peer: Some(peer),
             strength,
             request,

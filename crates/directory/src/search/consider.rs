@@ -344,7 +344,7 @@ impl Asker {
     }
 
     fn subject(&self, context: &Context) -> Subject<'_> {
-        Subject::new((&self.identity, &self.peer), self.about, context)
+        Subject::of_parts((&self.identity, &self.peer), self.about).at(context)
     }
 }
 
