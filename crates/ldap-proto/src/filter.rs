@@ -105,9 +105,6 @@ pub(crate) fn leaf<'a>(identifier: u8, mut content: Reader<'a>, elements: &mut B
             let value = content.element(VALUE).map_err(malformed)?;
             let dn_attributes =
                 content.peek() == Some(DN_ATTRIBUTES) && content.boolean_of(DN_ATTRIBUTES).map_err(malformed)?;
-            if rule.is_none() && attribute.is_none() {
-                return Err(ERROR);
-            }
             Filter::Extensible {
                 rule: rule.map(Cow::Borrowed),
                 attribute: attribute.map(Cow::Borrowed),

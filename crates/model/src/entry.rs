@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::{
     AttributeDescription, CompiledFilter, Dn, Schema, Truth,
-    filter::{Slot, ValueSource, rule_applies},
+    filter::{Answering, AnsweringValue, Guard, Slot, ValueSource, rule_applies},
     matching::MatchingRule,
     schema::ClassNumber,
     syntax::oid,
@@ -146,30 +146,62 @@ impl Entry {
 }
 
 /// An entry in memory, seen by a filter.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct EntrySource<'e> {
-    /// The schema of both.
-    pub schema: &'e Schema,
-    /// The filter whose slots are asked for.
-    pub filter: &'e CompiledFilter,
-    /// The entry.
-    pub entry: &'e Entry,
+    schema: &'e Schema,
+    filter: &'e CompiledFilter,
+    entry: &'e Entry,
+    guard: Option<&'e dyn Guard>,
 }
 
-impl EntrySource<'_> {
-    fn visit_all<'v>(values: impl Iterator<Item = &'v Attribute>, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
-        for value in values.flat_map(|attribute| &attribute.values) {
-            if visit(value).is_break() {
-                return;
+impl<'e> EntrySource<'e> {
+    /// An entry, all of whose values may answer. `filter` is the one whose slots are asked for; `schema` is that of both.
+    pub fn new(schema: &'e Schema, filter: &'e CompiledFilter, entry: &'e Entry) -> Self {
+        Self {
+            schema,
+            filter,
+            entry,
+            guard: None,
+        }
+    }
+
+    /// With who may be answered by what.
+    #[must_use]
+    pub fn guarded(self, guard: Option<&'e dyn Guard>) -> Self {
+        Self { guard, ..self }
+    }
+
+    fn visit_all<'v>(
+        &self,
+        attributes: impl Iterator<Item = &'v Attribute>,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) {
+        for attribute in attributes {
+            let Attribute { description, values } = attribute;
+            for value in values.iter().filter(|value| self.may_answer(description, value)) {
+                if visit(value).is_break() {
+                    return;
+                }
             }
         }
+    }
+
+    fn may_answer(&self, description: &AttributeDescription, value: &[u8]) -> bool {
+        self.guard.is_none_or(|guard| match guard.answering(description) {
+            Answering::All => true,
+            Answering::None => false,
+            Answering::Each => guard.may_answer(description, AnsweringValue::Plain(value)),
+        })
     }
 }
 
 impl ValueSource for EntrySource<'_> {
+    fn guard(&self) -> Option<&dyn Guard> {
+        self.guard
+    }
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         if let Some(description) = self.filter.slot(slot) {
-            Self::visit_all(self.entry.matching_attributes(self.schema, description), visit);
+            self.visit_all(self.entry.matching_attributes(self.schema, description), visit);
         }
     }
     fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
@@ -177,7 +209,7 @@ impl ValueSource for EntrySource<'_> {
             self.entry.attributes.iter().filter(|attribute| {
                 rule_applies(rule, self.schema.attribute_type(attribute.description.attribute_type))
             });
-        Self::visit_all(attributes, visit);
+        self.visit_all(attributes, visit);
     }
     fn dn_values(
         &self,
@@ -213,7 +245,8 @@ impl ValueSource for EntrySource<'_> {
         };
         let mut any = false;
         for attribute in self.entry.matching_attributes(self.schema, description) {
-            for value in &attribute.values {
+            let values = attribute.values.iter();
+            for value in values.filter(|value| self.may_answer(&attribute.description, value)) {
                 any = true;
                 if reaches_directly(self.schema, &attribute.description, target, Some(value)) == Truth::True {
                     return Truth::True;

@@ -33,11 +33,7 @@ pub fn filter(data: &[u8]) {
     let mut compiled = CompiledFilter::default();
     compiled.compile(&schema, &filter);
     let entry = Entry::new(Dn::root());
-    let source = EntrySource {
-        schema: &schema,
-        filter: &compiled,
-        entry: &entry,
-    };
+    let source = EntrySource::new(&schema, &compiled, &entry);
     let _ = compiled.evaluate(&schema, &source, &mut Vec::new());
 }
 

@@ -43,11 +43,7 @@ fn a_warm_filter_is_compiled_and_evaluated_without_allocating() {
         compiled.compile(&schema, &filter);
         let counted = allocation_counter::measure(|| {
             compiled.compile(&schema, &filter);
-            let source = EntrySource {
-                schema: &schema,
-                filter: &compiled,
-                entry: &entry,
-            };
+            let source = EntrySource::new(&schema, &compiled, &entry);
             assert_eq!(compiled.evaluate(&schema, &source, &mut scratch), Truth::True);
         });
         assert_eq!(counted.count_total, 0, "{text}");

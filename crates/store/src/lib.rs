@@ -30,7 +30,7 @@ pub use database::{
 };
 pub use error::StoreError;
 pub use plan::{Candidates, Plan, PlannedTerm, Scope, TermKind, UnindexedTerm};
-pub use view::{AnswerCache, Kinds, Location, Record, RecordAttribute, View};
+pub use view::{AnswerCache, EntryGuards, Evaluation, Kinds, Location, Record, RecordAttribute, View};
 
 /// Local number of an entry: rising, never reused, 1 for the first. 0 is the parent of a naming context's topmost entries.
 pub type EntryId = u64;

@@ -10,7 +10,7 @@ mod scope;
 
 use std::{fmt, sync::Arc};
 
-use ironbark_model::{filter::Slot, schema::TypeNumber};
+use ironbark_model::{AttributeDescription, schema::TypeNumber};
 use roaring::RoaringTreemap;
 use smallvec::SmallVec;
 
@@ -128,7 +128,7 @@ pub(crate) enum Outcome {
 /// Result of a chain: entries from which the target is reached.
 #[derive(Clone, Debug)]
 pub(crate) struct Chain {
-    pub(crate) slot: Slot,
+    pub(crate) asked: AttributeDescription,
     pub(crate) target: Box<[u8]>,
     pub(crate) found: Arc<IdSet>,
 }
@@ -171,11 +171,11 @@ impl Plan {
             || then.len() == now.len() && both().all(|(then, now)| then.stored == now.stored)
     }
     /// The entries from which a chain's target is reached, if the plan has followed it.
-    pub(crate) fn chain(&self, slot: Slot, target: &[u8]) -> Option<&IdSet> {
+    pub(crate) fn chain(&self, asked: &AttributeDescription, target: &[u8]) -> Option<&IdSet> {
         let chain = self
             .chains
             .iter()
-            .find(|chain| chain.slot == slot && *chain.target == *target)?;
+            .find(|chain| chain.asked == *asked && *chain.target == *target)?;
         Some(&chain.found)
     }
     fn attribute_name(&self, term: &Term) -> &str {

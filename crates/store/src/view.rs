@@ -14,6 +14,7 @@ use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, Schema, Tr
 
 pub use answer::{AnswerCache, Kinds};
 pub use attribute::RecordAttribute;
+pub use source::{EntryGuards, Evaluation};
 
 use crate::{
     Candidates, Database, EntryId, Plan, Scope, StoreError,
@@ -98,7 +99,16 @@ impl<'t> View<'t> {
     /// Chooses how to answer a search. `base` is the ID of the base entry; 0 stands for the root above the topmost entries (the base
     /// `""` of a database with the empty suffix that has no entry of that name). The plan prints as `ironbark explain` shows it.
     pub fn plan(&self, base: EntryId, scope: Scope, filter: &CompiledFilter) -> Result<Plan, StoreError> {
-        planner::plan(*self, base, scope, filter)
+        planner::plan(*self, (base, scope), filter, None)
+    }
+    /// As [`View::plan`], for somebody who may not be answered by everything: chains go no further than `guards` let them.
+    pub fn plan_guarded(
+        &self,
+        (base, scope): (EntryId, Scope),
+        filter: &CompiledFilter,
+        guards: Option<&dyn EntryGuards>,
+    ) -> Result<Plan, StoreError> {
+        planner::plan(*self, (base, scope), filter, guards)
     }
     /// The candidates of a plan with IDs above `after`, ascending. The plan may be of an earlier snapshot: entries that came since may
     /// be missed, those that went are passed over.
@@ -108,6 +118,10 @@ impl<'t> View<'t> {
     /// Number of the commit that is seen. Within a write transaction, one more than that of the commit before it.
     pub fn version(&self) -> u64 {
         self.txn.id() as u64
+    }
+    /// Whether it is of this database, under whatever schema.
+    pub fn is_of(&self, database: &Database) -> bool {
+        Arc::ptr_eq(&self.database.common, &database.common)
     }
     /// Changes whenever an entry with subordinates is renamed: cached DNs of older values are stale.
     pub fn structure_version(&self) -> Result<u64, StoreError> {
@@ -271,11 +285,23 @@ impl<'t> Record<'t> {
     }
     /// Three-valued evaluation, in place. `filter` was compiled against [`View::schema`].
     pub fn evaluate(&self, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
-        source::evaluate(self, filter, None, scratch)
+        source::evaluate(self, filter, Evaluation::default(), scratch)
     }
     /// As [`Record::evaluate`], with what the plan has found out: chains of `LDAP_MATCHING_RULE_IN_CHAIN` are not followed again.
     pub fn evaluate_planned(&self, plan: &Plan, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
-        source::evaluate(self, filter, Some(plan), scratch)
+        let with = Evaluation {
+            plan: Some(plan),
+            ..Evaluation::default()
+        };
+        source::evaluate(self, filter, with, scratch)
+    }
+    /// As [`Record::evaluate`], with a plan, and for somebody who may not be answered by everything.
+    pub fn evaluate_with(&self, with: Evaluation<'_>, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
+        source::evaluate(self, filter, with, scratch)
+    }
+    /// The transaction in which it was read.
+    pub fn view(&self) -> View<'t> {
+        self.view
     }
     /// A copy in memory. `dn` is the entry's name.
     pub fn to_entry(&self, dn: Dn) -> Result<Entry, StoreError> {

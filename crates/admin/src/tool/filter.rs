@@ -177,11 +177,7 @@ fn matches(
             values,
         });
     }
-    let source = EntrySource {
-        schema,
-        filter,
-        entry: &entry,
-    };
+    let source = EntrySource::new(schema, filter, &entry);
     filter.evaluate(schema, &source, scratch) == Truth::True
 }
 

@@ -17,6 +17,7 @@ use ironbark_model::{
     entry::EntrySource,
     schema::{ClassNumber, TypeNumber},
 };
+use ironbark_store::View;
 
 use super::{
     Source, Subject, Target,
@@ -32,6 +33,8 @@ pub(crate) struct Check<'a> {
     pub(super) rules: &'a Rules,
     pub(super) subject: Subject<'a>,
     pub(super) source: Source<'a>,
+    /// The transaction in which other entries of the database are looked up; `None`: the last commit.
+    pub(super) view: Option<View<'a>>,
     /// What its name is made of, if whoever asks knows it.
     pub(super) place: Option<EntryPlace<'a>>,
     /// Its name, once a rule has asked for it.
@@ -42,6 +45,31 @@ pub(crate) struct Check<'a> {
     answered: Cell<(u64, u64)>,
     /// What is known about entries of which the same is true, for the same subject.
     kind: Option<Rc<Kind>>,
+    /// Whether a rule could not be evaluated: then nothing is granted, for the clause that was passed over may have been one that refuses.
+    failed: Cell<bool>,
+}
+
+/// For what a decision about an attribute holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(super) enum Reach {
+    /// All entries of the same kind.
+    #[default]
+    Kind,
+    /// All values in this entry.
+    Entry,
+    /// This value.
+    Value,
+}
+
+/// What is known of the privileges on all values of an attribute of the entry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OnAll {
+    /// These, in all entries of the same kind.
+    Alike(Privileges),
+    /// These, in this entry.
+    Here(Privileges),
+    /// Each value has to be asked about.
+    ByValue,
 }
 
 /// What was decided, and by what.
@@ -52,8 +80,8 @@ pub(crate) struct Decision {
     left: Privileges,
     /// The rule, by its place among the compiled ones, and the number of its clause from 1 on; 0 for the implicit one.
     pub(crate) by: Option<(usize, usize)>,
-    /// Whether another value of the attribute, or another entry of the same kind, may be decided about differently.
-    pub(super) is_single: bool,
+    /// For what else it holds.
+    pub(super) reach: Reach,
 }
 
 /// A value that access is asked to, in the form in which patterns see it.
@@ -87,12 +115,34 @@ impl<'a> Check<'a> {
             rules,
             subject,
             source,
+            view: match source {
+                Source::Record(_, view) => Some(view),
+                Source::Memory(_) => None,
+            },
             place: None,
             dn: BorrowedName::default(),
             standing: None,
             answered: Cell::new((0, 0)),
             kind: None,
+            failed: Cell::new(false),
         }
+    }
+
+    /// Other entries of the database are looked up in this transaction.
+    pub(super) fn within(mut self, view: View<'a>) -> Self {
+        self.view = Some(view);
+        self
+    }
+
+    /// Rules see the entry under this name.
+    pub(super) fn named(mut self, name: Dn) -> Self {
+        self.dn = BorrowedName::known(name);
+        self
+    }
+
+    /// A rule could not be evaluated.
+    pub(super) fn fail(&self) {
+        self.failed.set(true);
     }
 
     /// The entry's place is known.
@@ -133,50 +183,32 @@ impl<'a> Check<'a> {
         };
         match kind.known(place) {
             Known::All(privileges) => return privileges,
-            Known::Single => return self.decide(target).privileges,
+            Known::Entry | Known::Value => return self.decide(target).privileges,
             Known::Nothing => {}
         }
         let decision = self.decide(target);
-        let known = if decision.is_single {
-            Known::Single
-        } else {
-            Known::All(decision.privileges)
-        };
-        kind.remember(place, known);
+        kind.remember(place, decision.known());
         decision.privileges
     }
 
-    /// Whether all values of an attribute have the privileges, none has, or each has to be asked about.
-    pub(crate) fn permits_all(&self, attribute: &AttributeDescription, privileges: Privileges) -> Option<bool> {
-        match self.known_of(attribute) {
-            Known::All(granted) => Some(granted.contains(privileges)),
-            Known::Single | Known::Nothing => None,
-        }
-    }
-
     /// What holds for an attribute whatever the value; found out, and remembered, if need be.
-    fn known_of(&self, attribute: &AttributeDescription) -> Known {
+    pub(super) fn on_all(&self, attribute: &AttributeDescription) -> OnAll {
         let target = Target::Attribute(attribute, None);
         let place = self.kind.as_ref().and_then(|kind| Some((kind, kind.place(target)?)));
-        let known = place.map_or(Known::Nothing, |(kind, place)| kind.known(place));
-        if known != Known::Nothing {
-            return known;
+        match place.map_or(Known::Nothing, |(kind, place)| kind.known(place)) {
+            Known::All(privileges) => return OnAll::Alike(privileges),
+            Known::Value => return OnAll::ByValue,
+            Known::Entry | Known::Nothing => {}
         }
         let decision = self.decide(target);
-        let known = if decision.is_single {
-            Known::Single
-        } else {
-            Known::All(decision.privileges)
-        };
         if let Some((kind, place)) = place {
-            kind.remember(place, known);
+            kind.remember(place, decision.known());
         }
-        known
-    }
-
-    /// Whether the privileges on an attribute depend on which value it is about.
-    pub(super) fn is_decided_by_value(&self, attribute: &AttributeDescription) -> bool {
-        self.known_of(attribute) == Known::Single
+        match decision.reach {
+            Reach::Kind => OnAll::Alike(decision.privileges),
+            Reach::Entry => OnAll::Here(decision.privileges),
+            Reach::Value => OnAll::ByValue,
+        }
     }
 
     /// The decision and what it came from.
@@ -187,19 +219,30 @@ impl<'a> Check<'a> {
             return decision;
         }
         for (place, rule) in self.rules.all.iter().enumerate() {
-            let Some(matched) = self.is_about(rule, target, &mut decision.is_single) else {
+            let Some(matched) = self.is_about(rule, target, &mut decision.reach) else {
                 continue;
             };
             match self.apply((place, rule), &matched, target, &mut decision) {
                 Control::Break => {}
-                Control::Stop | Control::Continue => return decision,
+                Control::Stop | Control::Continue => return self.unless_failed(decision),
             }
         }
-        Decision {
+        self.unless_failed(Decision {
             privileges: Privileges::default(),
             left: decision.privileges,
             by: None,
-            is_single: decision.is_single,
+            reach: decision.reach,
+        })
+    }
+
+    /// Grants nothing, and lets nothing be remembered of it, where a rule could not be evaluated.
+    fn unless_failed(&self, decision: Decision) -> Decision {
+        if !self.failed.get() {
+            return decision;
+        }
+        Decision {
+            reach: decision.reach.max(Reach::Entry),
+            ..Decision::default()
         }
     }
 
@@ -219,7 +262,7 @@ impl<'a> Check<'a> {
     ) -> Control {
         let value = target.value();
         for (number, clause) in rule.by.iter().enumerate() {
-            if !self.is_meant(clause, matched, value, &mut decision.is_single) {
+            if !self.is_meant(clause, matched, value, &mut decision.reach) {
                 continue;
             }
             decision.privileges = clause.grant.kind.apply(decision.privileges);
@@ -234,14 +277,14 @@ impl<'a> Check<'a> {
         Control::Stop
     }
 
-    fn is_meant(&self, clause: &Clause, matched: &Matched, value: Value<'_>, is_single: &mut bool) -> bool {
+    fn is_meant(&self, clause: &Clause, matched: &Matched, value: Value<'_>, reach: &mut Reach) -> bool {
         let own = match clause.grant.self_only {
             SelfOnly::No => None,
             SelfOnly::Own => Some(self.subject.dn),
             SelfOnly::Real => Some(self.subject.real_dn),
         };
         if let Some(own) = own {
-            *is_single = true;
+            *reach = Reach::Value;
             if !self.is_name(value, own) {
                 return false;
             }
@@ -249,15 +292,16 @@ impl<'a> Check<'a> {
         clause.who.iter().all(|condition| {
             // A value that is the requester's own name need not be listed yet.
             (own.is_some() && super::who::is_dn_attribute_of(condition, clause.grant.self_only))
-                || self.holds(condition, matched, value, is_single)
+                || self.holds(condition, matched, value, reach)
         })
     }
 
-    fn holds(&self, condition: &Condition, matched: &Matched, value: Value<'_>, is_single: &mut bool) -> bool {
+    fn holds(&self, condition: &Condition, matched: &Matched, value: Value<'_>, reach: &mut Reach) -> bool {
         match condition.dependence {
             Dependence::Nothing => {}
             Dependence::Question(number) if number < MAX_QUESTIONS => return self.answer(number),
-            Dependence::Question(_) | Dependence::Each => *is_single = true,
+            Dependence::Question(_) | Dependence::Entry => *reach = Reach::Entry.max(*reach),
+            Dependence::Value => *reach = Reach::Value,
         }
         self.is(condition, matched, value)
     }
@@ -295,7 +339,7 @@ impl<'a> Check<'a> {
     }
 
     /// Whether a rule is about the target, and the submatches.
-    fn is_about(&self, rule: &Rule, target: Target<'_>, is_single: &mut bool) -> Option<Matched> {
+    fn is_about(&self, rule: &Rule, target: Target<'_>, reach: &mut Reach) -> Option<Matched> {
         let request = self.subject.request;
         if let Some((operations, oid)) = &rule.operation
             && (!operations.contains(request.operation)
@@ -316,7 +360,7 @@ impl<'a> Check<'a> {
         }
         let mut matched = Matched::NOTHING;
         if let Some(pattern) = &rule.value {
-            *is_single = true;
+            *reach = Reach::Value;
             matched = self.matched_value(pattern, target.value())?;
         }
         if rule.filter.as_ref().is_some_and(|(_, number)| !ask(*number)) {
@@ -325,7 +369,7 @@ impl<'a> Check<'a> {
         if rule
             .by
             .iter()
-            .any(|clause| clause.who.iter().any(|who| who.dependence == Dependence::Each))
+            .any(|clause| clause.who.iter().any(|who| who.dependence == Dependence::Value))
         {
             self.match_name(rule, &mut matched);
         }
@@ -409,7 +453,7 @@ impl<'a> Check<'a> {
         let mut scratch = Vec::new();
         let truth = match self.source {
             Source::Record(record, _) => record.evaluate(filter, &mut scratch),
-            Source::Memory(entry) => filter.evaluate(schema, &EntrySource { schema, filter, entry }, &mut scratch),
+            Source::Memory(entry) => filter.evaluate(schema, &EntrySource::new(schema, filter, entry), &mut scratch),
         };
         truth == Truth::True
     }
@@ -437,6 +481,17 @@ impl<'a> Check<'a> {
                 .attributes
                 .iter()
                 .any(|held| schema.is_description_subtype(&held.description, asked) && test(Held::Memory(held))),
+        }
+    }
+}
+
+impl Decision {
+    /// What is worth remembering of it.
+    fn known(&self) -> Known {
+        match self.reach {
+            Reach::Kind => Known::All(self.privileges),
+            Reach::Entry => Known::Entry,
+            Reach::Value => Known::Value,
         }
     }
 }

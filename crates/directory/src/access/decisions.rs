@@ -45,10 +45,13 @@ pub(crate) struct Kind {
 
 /// Nothing is known.
 const UNKNOWN: u16 = 0;
-/// It is known that each value, or each entry, has to be looked at.
-const SINGLE: u16 = 1;
+/// It is known that each value has to be looked at.
+const VALUE: u16 = 1;
 /// Privileges follow.
 const KNOWN: u16 = 2;
+/// It is known that each entry has to be looked at.
+const ENTRY: u16 = 3;
+const STATE: u16 = 3;
 const SHIFT: u32 = 2;
 
 impl Standing {
@@ -142,9 +145,13 @@ impl Kind {
 
     pub(super) fn known(&self, place: usize) -> Known {
         match self.places.get(place).map(Cell::get) {
-            None | Some(UNKNOWN) => Known::Nothing,
-            Some(SINGLE) => Known::Single,
-            Some(held) => Known::All(Privileges(u32::from(held >> SHIFT))),
+            None => Known::Nothing,
+            Some(held) => match held & STATE {
+                VALUE => Known::Value,
+                ENTRY => Known::Entry,
+                KNOWN => Known::All(Privileges(u32::from(held >> SHIFT))),
+                _ => Known::Nothing,
+            },
         }
     }
 
@@ -152,8 +159,9 @@ impl Kind {
         let Some(cell) = self.places.get(place) else { return };
         cell.set(match known {
             Known::Nothing => UNKNOWN,
-            Known::Single => SINGLE,
-            Known::All(privileges) => u16::try_from(privileges.0 << SHIFT).map_or(SINGLE, |bits| bits | KNOWN),
+            Known::Value => VALUE,
+            Known::Entry => ENTRY,
+            Known::All(privileges) => u16::try_from(privileges.0 << SHIFT).map_or(ENTRY, |bits| bits | KNOWN),
         });
     }
 }
@@ -162,8 +170,10 @@ impl Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Known {
     Nothing,
-    /// Each value, or each entry, has to be looked at.
-    Single,
+    /// Each value has to be looked at.
+    Value,
+    /// Each entry has to be looked at, but not each value.
+    Entry,
     /// The privileges on all values.
     All(Privileges),
 }

@@ -2,12 +2,12 @@
 
 use ironbark_config::access::NameScope;
 use ironbark_model::{
-    AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth,
+    AttributeDescription, CompiledFilter, Dn, Filter, Schema, Truth,
     entry::EntrySource,
     ldap_url::{LdapUrl, UrlScope},
     schema::ClassNumber,
 };
-use ironbark_store::{EntryId, Location, Record, Scope, View};
+use ironbark_store::{EntryId, Location, Record, Scope, StoreError, View};
 
 use super::{
     Source,
@@ -27,8 +27,23 @@ pub(crate) struct Lookup<'a> {
     configuration: &'a Configuration,
     /// Who.
     dn: &'a Dn,
-    /// An entry that has not been stored yet.
-    at_hand: Option<&'a Entry>,
+    /// The rules that ask, with the entry that they are applied to, which may be stored otherwise or not yet.
+    asked_by: Option<&'a Check<'a>>,
+}
+
+/// Why a look-up has no answer. A rule that needs one grants nothing then.
+enum Unknown {
+    /// The storage failed; it has been logged.
+    Failed,
+    /// More was found than is looked at.
+    TooMany,
+}
+
+impl From<StoreError> for Unknown {
+    fn from(error: StoreError) -> Self {
+        tracing::error!(target: "any", "an access rule could not be evaluated: {error}");
+        Self::Failed
+    }
 }
 
 impl<'a> Lookup<'a> {
@@ -37,23 +52,30 @@ impl<'a> Lookup<'a> {
         Self {
             configuration,
             dn,
-            at_hand: None,
+            asked_by: None,
         }
     }
 
-    /// Gives an entry to `read`: the one at hand, or one that is stored.
+    /// Gives an entry to `read`: the one at hand, or one that is stored. `None`: there is none, or the storage failed.
     fn with_entry<R>(&self, name: &Dn, read: impl FnOnce(Source<'_>) -> R) -> Option<R> {
-        if let Some(entry) = self.at_hand.filter(|entry| entry.dn == *name) {
-            return Some(read(Source::Memory(entry)));
+        if let Some(check) = self.asked_by.filter(|check| check.dn() == name) {
+            return Some(read(check.source));
         }
-        let database = self.configuration.context_of(name)?.database()?;
-        let snapshot = database.snapshot().ok()?;
-        let view = snapshot.view();
-        let Location::Entry(id) = view.locate(name).ok()? else {
-            return None;
-        };
-        let record = view.record(id).ok()??;
-        Some(read(Source::Record(&record, view)))
+        let found = with_stored(self.configuration, self.asked_by, name, |view| {
+            let Location::Entry(id) = view.locate(name)? else {
+                return Ok(None);
+            };
+            Ok(view.record(id)?.map(|record| read(Source::Record(&record, view))))
+        });
+        match (found, self.asked_by) {
+            (Ok(found), _) => found.flatten(),
+            (Err(_), check) => {
+                if let Some(check) = check {
+                    check.fail();
+                }
+                None
+            }
+        }
     }
 
     /// Whether the group entry, of the class, names the subject in the attribute.
@@ -117,10 +139,7 @@ impl Check<'_> {
         Lookup {
             configuration: self.configuration,
             dn: self.subject.dn,
-            at_hand: match self.source {
-                Source::Memory(entry) => Some(entry),
-                Source::Record(..) => None,
-            },
+            asked_by: Some(self),
         }
     }
 
@@ -141,14 +160,40 @@ impl Check<'_> {
             .filter_map(|name| schema.attribute_description(name.as_bytes()).ok())
             .collect();
         attributes.push(attribute.clone());
-        let database = self.configuration.context_of(&base)?.database()?;
-        let snapshot = database.snapshot().ok()?;
-        let view = snapshot.view();
-        let Location::Entry(id) = view.locate(&base).ok()? else {
-            return None;
-        };
-        found_values(schema, view, (id, scope), &filter, &attributes)
+        let found = with_stored(self.configuration, Some(self), &base, |view| {
+            let Location::Entry(id) = view.locate(&base)? else {
+                return Ok(None);
+            };
+            found_values(schema, view, (id, scope), &filter, &attributes).map(Some)
+        });
+        match found {
+            Ok(found) => found.flatten(),
+            Err(_) => {
+                self.fail();
+                None
+            }
+        }
     }
+}
+
+/// Gives `read` the database in which a name is: in the transaction of the rules that ask, if it is that one, or else as of its last commit.
+fn with_stored<R>(
+    configuration: &Configuration,
+    asked_by: Option<&Check<'_>>,
+    name: &Dn,
+    read: impl FnOnce(View<'_>) -> Result<R, Unknown>,
+) -> Result<Option<R>, Unknown> {
+    let Some(database) = configuration.context_of(name).and_then(|context| context.database()) else {
+        return Ok(None);
+    };
+    if let Some(view) = asked_by
+        .and_then(|check| check.view)
+        .filter(|view| view.is_of(database))
+    {
+        return read(view).map(Some);
+    }
+    let snapshot = database.snapshot()?;
+    read(snapshot.view()).map(Some)
 }
 
 fn found_values(
@@ -157,23 +202,23 @@ fn found_values(
     (base, scope): (EntryId, Scope),
     filter: &CompiledFilter,
     attributes: &[AttributeDescription],
-) -> Option<Vec<Vec<u8>>> {
-    let plan = view.plan(base, scope, filter).ok()?;
-    let mut candidates = view.candidates(&plan, 0).ok()?;
+) -> Result<Vec<Vec<u8>>, Unknown> {
+    let plan = view.plan(base, scope, filter)?;
+    let mut candidates = view.candidates(&plan, 0)?;
     let (mut values, mut found) = (Vec::new(), 0);
-    while let Some(record) = candidates.next_record().ok()? {
-        if !record.is_in_scope(base, scope).ok()? || record.evaluate(filter, &mut Vec::new()) != Truth::True {
+    while let Some(record) = candidates.next_record()? {
+        if !record.is_in_scope(base, scope)? || record.evaluate(filter, &mut Vec::new()) != Truth::True {
             continue;
         }
         found += 1;
         if found > MAX_FOUND {
-            return None;
+            return Err(Unknown::TooMany);
         }
         for attribute in attributes {
             values.extend(of_record(schema, &record, view, attribute));
         }
     }
-    Some(values)
+    Ok(values)
 }
 
 /// An LDAP URL of this server.
@@ -194,7 +239,7 @@ fn evaluate(schema: &Schema, filter: &CompiledFilter, source: Source<'_>) -> boo
     let mut scratch = Vec::new();
     let truth = match source {
         Source::Record(record, _) => record.evaluate(filter, &mut scratch),
-        Source::Memory(entry) => filter.evaluate(schema, &EntrySource { schema, filter, entry }, &mut scratch),
+        Source::Memory(entry) => filter.evaluate(schema, &EntrySource::new(schema, filter, entry), &mut scratch),
     };
     truth == Truth::True
 }

@@ -20,9 +20,10 @@ mod who;
 use std::rc::Rc;
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{AttributeDescription, CompiledFilter, Entry, ResultCode};
+use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode};
 use ironbark_store::{EntryId, Record, View};
 
+use self::check::OnAll;
 pub use self::{
     appraise::{Appraisal, Asker, Granted},
     subject::Subject,
@@ -34,6 +35,7 @@ pub(crate) use self::{
     name::EntryPlace,
     operations::OperationRules,
     rules::Rules,
+    searchable::{Answerable, AnswerableEntries},
     set::fuzz as fuzz_set,
     subject::RequestKind,
 };
@@ -45,6 +47,17 @@ pub struct VisibleEntry<'a> {
     dn: &'a str,
     /// `None`: everything is readable.
     check: Option<&'a Check<'a>>,
+}
+
+/// Which values of an attribute are readable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Readable {
+    /// All or none, in all entries of the kind.
+    Alike(bool),
+    /// All or none, in this entry.
+    Here(bool),
+    /// Each has to be asked about.
+    ByValue,
 }
 
 /// Where the entry is.
@@ -98,10 +111,14 @@ impl<'a> VisibleEntry<'a> {
             .is_none_or(|check| check.permits(Target::Attribute(attribute, value), Privileges::READ))
     }
 
-    /// Whether all values of an attribute are readable, none is, or each has to be asked about.
-    pub(crate) fn may_read_all(&self, attribute: &AttributeDescription) -> Option<bool> {
-        self.check
-            .map_or(Some(true), |check| check.permits_all(attribute, Privileges::READ))
+    /// Which values of an attribute are readable.
+    pub(crate) fn readable(&self, attribute: &AttributeDescription) -> Readable {
+        match self.check.map(|check| check.on_all(attribute)) {
+            None => Readable::Alike(true),
+            Some(OnAll::Alike(granted)) => Readable::Alike(granted.contains(Privileges::READ)),
+            Some(OnAll::Here(granted)) => Readable::Here(granted.contains(Privileges::READ)),
+            Some(OnAll::ByValue) => Readable::ByValue,
+        }
     }
 
     /// What is known about entries like this.
@@ -143,29 +160,6 @@ pub(crate) fn visible<'a>(check: Option<&'a Check<'a>>, source: Source<'a>, dn: 
 /// Whether a subject may read everything in a naming context: the rootdn, or nobody wrote a rule.
 pub(crate) fn reads_everything(context: &Context, configuration: &Configuration, subject: Subject<'_>) -> bool {
     subject.is_root || configuration.rules_of(context).is_empty()
-}
-
-/// The filter with what the subject may not search on this entry made Undefined; `None` if nothing is hidden.
-pub(crate) fn searchable_filter(check: Option<&Check<'_>>, filter: &CompiledFilter) -> Option<CompiledFilter> {
-    searchable::hide(check?, filter, Privileges::SEARCH)
-}
-
-/// The same with what the subject may not authenticate with.
-pub(crate) fn authenticable_filter(check: Option<&Check<'_>>, filter: &CompiledFilter) -> Option<CompiledFilter> {
-    searchable::hide(check?, filter, Privileges::AUTH)
-}
-
-/// Whether a subject has privileges on an entry in memory; for write operations, bind and compare.
-pub(crate) fn permits(
-    context: &Context,
-    configuration: &Configuration,
-    subject: Subject<'_>,
-    entry: &Entry,
-    target: Target<'_>,
-    privileges: Privileges,
-) -> bool {
-    let rules = configuration.rules_of(context);
-    subject.is_root || Check::new(configuration, rules, subject, Source::Memory(entry)).permits(target, privileges)
 }
 
 /// The error for a missing name without its matched DN and referrals, if the deepest ancestor may not be disclosed to the subject.
@@ -218,6 +212,21 @@ impl<'a> WriteCheck<'a> {
     fn new(context: &'a Context, configuration: &'a Configuration, subject: Subject<'a>, source: Source<'a>) -> Self {
         let rules = configuration.rules_of(context);
         Self((!subject.is_root).then(|| Check::new(configuration, rules, subject, source)))
+    }
+
+    /// Rules look other entries up in this transaction. That of a stored entry is its own.
+    pub(crate) fn within(self, view: View<'a>) -> Self {
+        Self(self.0.map(|check| check.within(view)))
+    }
+
+    /// Rules see the entry under this name.
+    pub(crate) fn named(self, name: Dn) -> Self {
+        Self(self.0.map(|check| check.named(name)))
+    }
+
+    /// What of the entry answers to who asks, for a privilege; `None`: everything.
+    pub(crate) fn answerable(&self, privilege: Privileges) -> Option<Answerable<'_>> {
+        self.0.as_ref().map(|check| Answerable::new(check, privilege))
     }
 
     /// Whether the base object of a search may be told of although it may not be searched.

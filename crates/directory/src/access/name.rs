@@ -24,6 +24,16 @@ pub(super) struct BorrowedName<'a> {
     pub(super) home: Option<&'a RefCell<Dn>>,
 }
 
+impl BorrowedName<'_> {
+    /// A name that need not be put together.
+    pub(super) fn known(name: Dn) -> Self {
+        Self {
+            name: OnceCell::from(name),
+            home: None,
+        }
+    }
+}
+
 impl Drop for BorrowedName<'_> {
     fn drop(&mut self) {
         if let (Some(home), Some(name)) = (self.home, self.name.take()) {

@@ -6,7 +6,7 @@ use ironbark_config::{
     Operations,
     access::{
         AccessRule, AttributeTarget, Control, DnPattern, Grant, GroupName, NameCondition, PeerPattern, RegexTemplate,
-        TextPattern, ValuePattern, Who,
+        SelfOnly, TextPattern, ValuePattern, Who,
     },
 };
 use ironbark_ldap_proto::controls::{ControlKind, REGISTRY};
@@ -26,6 +26,8 @@ pub(crate) struct Rules {
     pub(super) uses_peer: bool,
     /// Whether the operation or its controls are looked at.
     pub(super) uses_request: bool,
+    /// Whether some rule may tell the values of an attribute apart.
+    pub(super) tells_values_apart: bool,
 }
 
 /// A question about an entry and a requester that is cheap to answer.
@@ -89,8 +91,10 @@ pub(super) enum Dependence {
     Nothing,
     /// The entry, in a way that is cheap to find out.
     Question(QuestionNumber),
-    /// The entry or the value, in a way that is found out each time.
-    Each,
+    /// The entry, in a way that is found out each time.
+    Entry,
+    /// The entry and the value, in a way that is found out each time.
+    Value,
 }
 
 /// Nesting of `filter=` in rules.
@@ -120,6 +124,7 @@ impl Rules {
             uses_data: false,
             uses_peer: false,
             uses_request: false,
+            tells_values_apart: false,
         };
         &NONE
     }
@@ -169,6 +174,10 @@ impl Rules {
                 control: clause.control,
             });
         }
+        let is_about_values = |clause: &Clause| {
+            clause.grant.self_only != SelfOnly::No || clause.who.iter().any(|who| who.dependence == Dependence::Value)
+        };
+        self.tells_values_apart |= what.value.is_some() || by.iter().any(is_about_values);
         self.all.push(Rule {
             dn,
             filter,
@@ -198,7 +207,7 @@ impl Rules {
                 }
                 NameCondition::SelfEntry(_) => Dependence::Question(self.ask(question)),
                 NameCondition::Regex(RegexTemplate::Fixed { .. }) => Dependence::Nothing,
-                NameCondition::Expanded(..) | NameCondition::Regex(RegexTemplate::Filled(_)) => Dependence::Each,
+                NameCondition::Expanded(..) | NameCondition::Regex(RegexTemplate::Filled(_)) => Dependence::Value,
             },
             Who::DnAttribute { .. } => Dependence::Question(self.ask(question)),
             Who::Group { group, .. } => {
@@ -206,12 +215,16 @@ impl Rules {
                 match group {
                     // The entry at hand may be the group, as it is being changed.
                     GroupName::Exact(_) => Dependence::Nothing,
-                    GroupName::Expanded(_) => Dependence::Each,
+                    GroupName::Expanded(_) => Dependence::Value,
                 }
             }
-            Who::Set { .. } => {
+            Who::Set { is_expanded, .. } => {
                 self.uses_data = true;
-                Dependence::Each
+                if *is_expanded {
+                    Dependence::Value
+                } else {
+                    Dependence::Entry
+                }
             }
             Who::Peer(PeerPattern::Text(pattern))
             | Who::SocketName(pattern)
@@ -243,7 +256,7 @@ impl Rules {
 
 fn of_text(pattern: &TextPattern) -> Dependence {
     match pattern {
-        TextPattern::Expanded(_) | TextPattern::Regex(RegexTemplate::Filled(_)) => Dependence::Each,
+        TextPattern::Expanded(_) | TextPattern::Regex(RegexTemplate::Filled(_)) => Dependence::Value,
         TextPattern::Anything | TextPattern::Exact(_) | TextPattern::Regex(RegexTemplate::Fixed { .. }) => {
             Dependence::Nothing
         }

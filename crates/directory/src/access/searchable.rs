@@ -1,85 +1,107 @@
-//! What of a filter a subject may search.
-
-use std::ops::Range;
+//! What of entries answers a filter, for a subject that needs a privilege on what answers.
+//!
+//! Access is asked of the attribute and the value that are stored, whatever was asked for: a filter on `name` is answered by `sn` and by
+//! `cn;lang-de` only as far as these may be searched. What may not be is taken as not there.
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{
-    AttributeDescription, CompiledFilter, Truth,
-    filter::{Slot, compiled::Node},
+    AttributeDescription,
+    filter::{Answering, AnsweringValue, Guard},
 };
-use smallvec::SmallVec;
+use ironbark_store::{EntryGuards, Record};
 
-use super::{Check, Target};
+use super::{Check, Source, Subject, Target, check::OnAll, decisions::Standing, rules::Rules};
+use crate::{Configuration, Context};
 
-/// Whether an attribute may be searched, whatever is asserted.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Searchable {
-    Yes,
-    No,
-    /// It depends on the value.
-    Single,
+/// What of one entry answers.
+pub(crate) struct Answerable<'a> {
+    check: &'a Check<'a>,
+    privilege: Privileges,
 }
 
-/// A copy of the filter in which every item on which the subject lacks the privilege (to search) is Undefined; `None` if there is none.
-pub(super) fn hide(check: &Check<'_>, filter: &CompiledFilter, privilege: Privileges) -> Option<CompiledFilter> {
-    let of_slot = |description: &AttributeDescription| {
-        let may = check.permits(Target::Attribute(description, None), privilege);
-        match (check.is_decided_by_value(description), may) {
-            (true, _) => Searchable::Single,
-            (false, true) => Searchable::Yes,
-            (false, false) => Searchable::No,
-        }
-    };
-    let slots: SmallVec<[Searchable; 16]> = filter.slots.iter().map(of_slot).collect();
-    // An item without an attribute could be about any of them.
-    let has_any_attribute = filter
-        .nodes
-        .iter()
-        .any(|node| matches!(node, Node::AnyAttribute { .. }));
-    if slots.iter().all(|searchable| *searchable == Searchable::Yes) && !has_any_attribute {
-        return None;
+impl<'a> Answerable<'a> {
+    /// What the subject of `check` has the privilege on, usually to search.
+    pub(crate) fn new(check: &'a Check<'a>, privilege: Privileges) -> Self {
+        Self { check, privilege }
     }
-    let is_hidden = |slot: Slot, value: Option<&Range<u32>>| {
-        let searchable = slots.get(usize::from(slot.0)).copied().unwrap_or(Searchable::No);
-        match (searchable, filter.slots.get(usize::from(slot.0))) {
-            (Searchable::Yes, _) => false,
-            (Searchable::Single, Some(description)) => {
-                let target = match value.and_then(|range| bytes(filter, range)) {
-                    Some(value) => Target::Asserted(description, value),
-                    None => Target::Attribute(description, None),
+}
+
+impl Guard for Answerable<'_> {
+    fn may_ask(&self, asked: &AttributeDescription, assertion: Option<&[u8]>) -> bool {
+        match self.check.on_all(asked) {
+            OnAll::Alike(granted) | OnAll::Here(granted) => granted.contains(self.privilege),
+            OnAll::ByValue => {
+                let target = match assertion {
+                    Some(value) => Target::Asserted(asked, value),
+                    None => Target::Attribute(asked, None),
                 };
-                !check.permits(target, privilege)
+                self.check.permits(target, self.privilege)
             }
-            _ => true,
-        }
-    };
-    let mut visible = filter.clone();
-    let mut hides = false;
-    for node in &mut visible.nodes {
-        let hide = match node {
-            Node::And { .. } | Node::Or { .. } | Node::Not { .. } | Node::Constant(_) => false,
-            Node::AnyAttribute { .. } => true,
-            Node::Present(slot) | Node::Substrings { slot, .. } => is_hidden(*slot, None),
-            Node::AnyOf { slot, values, .. } => {
-                let range = values.start as usize..values.end as usize;
-                let parts = filter.parts.get(range).unwrap_or_default();
-                parts.iter().any(|part| is_hidden(*slot, Some(part)))
-            }
-            Node::Equality { slot, value, .. }
-            | Node::Less { slot, value, .. }
-            | Node::GreaterOrEqual { slot, value, .. }
-            | Node::LessOrEqual { slot, value, .. }
-            | Node::Approx { slot, value, .. }
-            | Node::InChain { slot, value, .. } => is_hidden(*slot, Some(value)),
-        };
-        if hide {
-            *node = Node::Constant(Truth::Undefined);
-            hides = true;
         }
     }
-    hides.then_some(visible)
+
+    fn asks_by_value(&self, asked: &AttributeDescription) -> bool {
+        self.check.on_all(asked) == OnAll::ByValue
+    }
+
+    fn answering(&self, stored: &AttributeDescription) -> Answering {
+        match self.check.on_all(stored) {
+            OnAll::Alike(granted) | OnAll::Here(granted) if granted.contains(self.privilege) => Answering::All,
+            OnAll::Alike(_) | OnAll::Here(_) => Answering::None,
+            OnAll::ByValue => Answering::Each,
+        }
+    }
+
+    fn may_answer(&self, stored: &AttributeDescription, value: AnsweringValue<'_>) -> bool {
+        let target = match value {
+            AnsweringValue::Plain(value) => Target::Attribute(stored, Some(value)),
+            AnsweringValue::Normalized(value) => Target::Asserted(stored, value),
+        };
+        self.check.permits(target, self.privilege)
+    }
 }
 
-fn bytes<'f>(filter: &'f CompiledFilter, range: &Range<u32>) -> Option<&'f [u8]> {
-    filter.bytes.get(range.start as usize..range.end as usize)
+/// What of any entry of a database answers.
+pub(crate) struct AnswerableEntries<'a> {
+    configuration: &'a Configuration,
+    rules: &'a Rules,
+    subject: Subject<'a>,
+    standing: Option<&'a Standing>,
+    privilege: Privileges,
+}
+
+impl<'a> AnswerableEntries<'a> {
+    /// `None`: everything may answer. `standing` is what is known of the subject, if anything.
+    pub(crate) fn new(
+        (configuration, context): (&'a Configuration, &'a Context),
+        subject: Subject<'a>,
+        standing: Option<&'a Standing>,
+        privilege: Privileges,
+    ) -> Option<Self> {
+        let rules = configuration.rules_of(context);
+        (!subject.is_root && !rules.is_empty()).then_some(Self {
+            configuration,
+            rules,
+            subject,
+            standing,
+            privilege,
+        })
+    }
+}
+
+impl EntryGuards for AnswerableEntries<'_> {
+    fn tells_values_apart(&self) -> bool {
+        self.rules.tells_values_apart
+    }
+
+    fn at(&self, record: &Record<'_>, look: &mut dyn FnMut(&dyn Guard)) {
+        let source = Source::Record(record, record.view());
+        let mut check = Check::new(self.configuration, self.rules, self.subject, source);
+        if let Some(standing) = self.standing {
+            check = check.remembered(standing);
+        }
+        if check.permits(Target::Entry, self.privilege) {
+            look(&Answerable::new(&check, self.privilege));
+        }
+    }
 }

@@ -96,7 +96,7 @@ impl Check<'_> {
             NameCondition::Regex(regex) => {
                 let (names, _) = matched.submatches(self.dn(), None);
                 // As in slapd, against its manual, nothing of the value can be had here: such a clause holds for nobody.
-                regex_holds(regex, (names, Submatches::default()), name.normalized())
+                self.regex_holds(regex, (names, Submatches::default()), name.normalized())
             }
         }
     }
@@ -189,7 +189,31 @@ impl Check<'_> {
                 let wanted = template.expand(names, values);
                 wanted.is_some_and(|wanted| wanted.eq_ignore_ascii_case(text.as_bytes()))
             }
-            TextPattern::Regex(regex) => regex_holds(regex, matched.of_expressions(self.dn()), text.as_bytes()),
+            TextPattern::Regex(regex) => self.regex_holds(regex, matched.of_expressions(self.dn()), text.as_bytes()),
+        }
+    }
+
+    fn regex_holds(
+        &self,
+        regex: &RegexTemplate,
+        (names, values): (Submatches<'_>, Submatches<'_>),
+        text: &[u8],
+    ) -> bool {
+        match regex {
+            RegexTemplate::Fixed { regex, .. } => regex.is_match(text),
+            RegexTemplate::Filled(template) => {
+                let Some(filled) = template.expand(names, values) else {
+                    return false;
+                };
+                let regex = String::from_utf8(filled)
+                    .ok()
+                    .and_then(|filled| PosixRegex::new(&filled).ok());
+                if regex.is_none() {
+                    // The name of an entry may spoil an expression; a clause that refuses is not passed over for that.
+                    self.fail();
+                }
+                regex.is_some_and(|regex| regex.is_match(text))
+            }
         }
     }
 }
@@ -197,19 +221,6 @@ impl Check<'_> {
 /// Whether a clause that is for the requester's own name needs no list of names.
 pub(super) fn is_dn_attribute_of(condition: &Condition, self_only: SelfOnly) -> bool {
     matches!(condition.who, Who::DnAttribute { is_real, .. } if is_real == (self_only == SelfOnly::Real))
-}
-
-fn regex_holds(regex: &RegexTemplate, (names, values): (Submatches<'_>, Submatches<'_>), text: &[u8]) -> bool {
-    match regex {
-        RegexTemplate::Fixed { regex, .. } => regex.is_match(text),
-        RegexTemplate::Filled(template) => {
-            let filled = template.expand(names, values);
-            let filled = filled.and_then(|filled| String::from_utf8(filled).ok());
-            filled
-                .and_then(|filled| PosixRegex::new(&filled).ok())
-                .is_some_and(|regex| regex.is_match(text))
-        }
-    }
 }
 
 /// Whether values of an attribute are names, with or without a UID.

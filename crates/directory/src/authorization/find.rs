@@ -5,15 +5,15 @@ use std::{borrow::Cow, ops::ControlFlow, sync::Arc};
 use ironbark_config::access::Privileges;
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, ResultCode, Truth,
-    filter::Assertion,
+    filter::{Assertion, Guard},
     ldap_url::{LdapUrl, UrlScope},
 };
-use ironbark_store::{Location, Record, Scope, View};
+use ironbark_store::{EntryGuards, Evaluation, Location, Record, Scope, View};
 
 use super::{Asking, name::normal};
 use crate::{
     Context, OperationError,
-    access::{self, Source, Target, WriteCheck},
+    access::{AnswerableEntries, Target, WriteCheck},
 };
 
 /// Nesting of filters in URLs.
@@ -122,7 +122,9 @@ fn search(
         Scope::Children if *base != question.base => Scope::Subtree,
         scope => scope,
     };
-    let plan = view.plan(id, scope, &question.filter)?;
+    let guards = guards(asking, context);
+    let guards = guards.as_ref().map(|guards| guards as &dyn EntryGuards);
+    let plan = view.plan_guarded((id, scope), &question.filter, guards)?;
     let mut candidates = view.candidates(&plan, 0)?;
     let mut read = 0_u32;
     while let Some(record) = candidates.next_record()? {
@@ -249,7 +251,19 @@ fn may_authenticate(asking: Asking<'_>, context: &Context, (record, view): Entry
 /// Whether an entry answers a filter, of which what may not be authenticated with is Undefined.
 fn answers(asking: Asking<'_>, context: &Context, (record, view): Entry<'_>, filter: &CompiledFilter) -> bool {
     let subject = asking.subject.at(context);
-    let check = access::check(asking.configuration, context, subject, Source::Record(record, view));
-    let visible = access::authenticable_filter(check.as_ref(), filter);
-    record.evaluate(visible.as_ref().unwrap_or(filter), &mut Vec::new()) == Truth::True
+    let check = WriteCheck::on_record(context, asking.configuration, subject, record, view);
+    let guard = check.answerable(Privileges::AUTH);
+    let guards = guards(asking, context);
+    let with = Evaluation {
+        plan: None,
+        guard: guard.as_ref().map(|guard| guard as &dyn Guard),
+        guards: guards.as_ref().map(|guards| guards as &dyn EntryGuards),
+    };
+    record.evaluate_with(with, filter, &mut Vec::new()) == Truth::True
+}
+
+/// What of any entry may answer.
+fn guards<'a>(asking: Asking<'a>, context: &'a Context) -> Option<AnswerableEntries<'a>> {
+    let subject = asking.subject.at(context);
+    AnswerableEntries::new((asking.configuration, context), subject, None, Privileges::AUTH)
 }

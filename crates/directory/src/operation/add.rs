@@ -241,7 +241,8 @@ fn place(
 ) -> Result<(), OperationError> {
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
     if let Some(control) = &execution.controls.assertion {
-        assertion::check_assertion(context, configuration, subject, entry, &control.value.0)?;
+        let check = WriteCheck::on_entry(context, configuration, subject, entry).within(execution.view());
+        assertion::check_assertion(configuration, &check, entry, &control.value.0)?;
     }
     let view = execution.view();
     let ancestor = match view.locate(&entry.dn)? {
@@ -267,7 +268,7 @@ fn place(
         None => return Err(OperationError::no_such_object(String::new())),
         Some(_) => return Err(referral::missing(configuration, view, &entry.dn, ancestor)),
     }
-    let check = WriteCheck::on_entry(context, configuration, subject, entry);
+    let check = WriteCheck::on_entry(context, configuration, subject, entry).within(view);
     require(
         check.permits(Target::Entry, Privileges::ADD),
         "no write access to entry",

@@ -1,31 +1,31 @@
 //! The assertion control (RFC 4528): an operation goes on only if its target entry matches a filter.
 
-use ironbark_model::{CompiledFilter, Entry, Filter, ResultCode, Truth, entry::EntrySource};
-use ironbark_store::{Record, View};
+use ironbark_config::access::Privileges;
+use ironbark_model::{CompiledFilter, Entry, Filter, ResultCode, Truth, entry::EntrySource, filter::Guard};
+use ironbark_store::{EntryGuards, Evaluation, Record, View};
 
 use crate::{
     Configuration, Context, OperationError,
-    access::{self, Source, Subject},
+    access::{AnswerableEntries, Subject, WriteCheck},
 };
 
-/// Checks the filter on an entry in memory, computed attributes included. What the subject may not search is Undefined.
+/// Checks the filter on an entry in memory, computed attributes included, as far as the subject of `check`, which is of that entry, may
+/// search.
 ///
 /// # Errors
 /// `assertionFailed`.
 pub(crate) fn check_assertion(
-    context: &Context,
     configuration: &Configuration,
-    subject: Subject<'_>,
+    check: &WriteCheck<'_>,
     entry: &Entry,
     filter: &Filter<'_>,
 ) -> Result<(), OperationError> {
     let compiled = compile(configuration, filter);
-    let check = access::check(configuration, context, subject, Source::Memory(entry));
-    let visible = access::searchable_filter(check.as_ref(), &compiled);
-    let filter = visible.as_ref().unwrap_or(&compiled);
+    let guard = check.answerable(Privileges::SEARCH);
+    let guard = guard.as_ref().map(|guard| guard as &dyn Guard);
     let schema = &*configuration.schema;
-    let source = EntrySource { schema, filter, entry };
-    verdict(filter.evaluate(schema, &source, &mut Vec::new()))
+    let source = EntrySource::new(schema, &compiled, entry).guarded(guard);
+    verdict(compiled.evaluate(schema, &source, &mut Vec::new()))
 }
 
 /// As [`check_assertion`], on a stored entry, in place.
@@ -37,9 +37,15 @@ pub(crate) fn check_assertion_on_record(
     filter: &Filter<'_>,
 ) -> Result<(), OperationError> {
     let compiled = compile(configuration, filter);
-    let check = access::check(configuration, context, subject, Source::Record(record, view));
-    let visible = access::searchable_filter(check.as_ref(), &compiled);
-    verdict(record.evaluate(visible.as_ref().unwrap_or(&compiled), &mut Vec::new()))
+    let check = WriteCheck::on_record(context, configuration, subject, record, view);
+    let guard = check.answerable(Privileges::SEARCH);
+    let guards = AnswerableEntries::new((configuration, context), subject, None, Privileges::SEARCH);
+    let with = Evaluation {
+        plan: None,
+        guard: guard.as_ref().map(|guard| guard as &dyn Guard),
+        guards: guards.as_ref().map(|guards| guards as &dyn EntryGuards),
+    };
+    verdict(record.evaluate_with(with, &compiled, &mut Vec::new()))
 }
 
 fn compile(configuration: &Configuration, filter: &Filter<'_>) -> CompiledFilter {

@@ -4,16 +4,20 @@ use std::ops::ControlFlow;
 
 use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::{CompareRequest, controls::RequestControls};
-use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode, Schema};
+use ironbark_model::{
+    AttributeDescription, Dn, Entry, ResultCode, Schema,
+    filter::{Answering, AnsweringValue, Guard},
+    matching::MatchingRule,
+};
 use ironbark_store::{Record, View};
 
 use super::Origin;
 use crate::{
     Configuration, Context, OperationError,
-    access::{self, Subject, Target, WriteCheck},
+    access::{self, Answerable, Subject, Target, WriteCheck},
     computed,
     context::Backend,
-    dn_cache::{DnCache, Found},
+    dn_cache::{self, DnCache},
     dse,
     overlay::Entries,
     referral,
@@ -141,8 +145,8 @@ impl Comparison<'_> {
         let Self { configuration, dn, .. } = self;
         let subject = Subject::of(self.origin, context);
         let record = match names.find(view, dn)? {
-            Found::Entry(record) => record,
-            Found::Missing(ancestor) => {
+            dn_cache::Found::Entry(record) => record,
+            dn_cache::Found::Missing(ancestor) => {
                 let error = referral::missing(configuration, view, dn, ancestor);
                 return Err(access::undisclosed(
                     context,
@@ -183,90 +187,126 @@ impl Comparison<'_> {
     /// Compares where the entry lies. Of a big set, one value is looked up.
     fn with_record(&self, check: &WriteCheck<'_>, record: &Record<'_>) -> Result<bool, OperationError> {
         let schema = &*self.configuration.schema;
-        // Without disclose the entry does not exist for this subject.
-        let unless_hidden = |code| {
-            let is_disclosed = check.permits(Target::Entry, Privileges::DISCLOSE);
-            OperationError::code(if is_disclosed { code } else { ResultCode::NO_SUCH_OBJECT })
-        };
-        let target = Target::Attribute(&self.description, Some(self.value));
-        if !check.permits(target, Privileges::COMPARE) {
-            return Err(unless_hidden(ResultCode::INSUFFICIENT_ACCESS_RIGHTS));
-        }
-        let (mut is_there, mut holds) = (false, false);
-        let mut normalized = Vec::new();
+        self.require_compare(check)?;
+        let guard = check.answerable(Privileges::COMPARE);
+        let mut found = Found::default();
         for attribute in record.answering(&self.description) {
             let description = attribute.description();
-            is_there = true;
+            let Some(answers) = Answers::of(guard.as_ref(), description) else {
+                continue;
+            };
             let Some(rule) = schema.attribute_type(description.attribute_type).equality else {
+                found.is_there |= answers.whole;
                 continue;
             };
             if attribute.is_external() && rule.evaluate.is_none() {
-                holds |= attribute.holds_normalized(&self.assertion)?;
+                found.is_there |= answers.whole;
+                found.holds |= attribute.holds_normalized(&self.assertion)?
+                    && answers.may(AnsweringValue::Normalized(&self.assertion));
                 continue;
             }
-            attribute.for_each(&mut |value| {
-                normalized.clear();
-                holds |= (rule.normalize_value)(schema, value, &mut normalized).is_ok()
-                    && rule.matches(schema, &normalized, &self.assertion);
-                if holds {
-                    ControlFlow::Break(())
-                } else {
-                    ControlFlow::Continue(())
-                }
-            })?;
+            attribute.for_each(&mut |value| found.look(schema, (rule, &self.assertion), &answers, value))?;
         }
-        match (holds, is_there) {
-            (true, _) => Ok(true),
-            (false, true) => Ok(false),
-            (false, false) => Err(unless_hidden(ResultCode::NO_SUCH_ATTRIBUTE)),
-        }
+        self.conclude(check, &found)
     }
 
     fn with(&self, context: &Context, entry: &Entry) -> Result<bool, OperationError> {
-        let Self {
-            configuration,
-            origin,
-            description,
-            assertion,
-            value,
-            ..
-        } = self;
-        let schema = &*configuration.schema;
-        let subject = Subject::of(origin, context);
-        let target = Target::Attribute(description, Some(*value));
-        let disclose = Privileges::DISCLOSE;
-        // Without disclose the entry does not exist for this subject.
-        let unless_hidden = |code| {
-            let is_disclosed = access::permits(context, configuration, subject, entry, Target::Entry, disclose);
-            OperationError::code(if is_disclosed { code } else { ResultCode::NO_SUCH_OBJECT })
-        };
-        if !access::permits(context, configuration, subject, entry, target, Privileges::COMPARE) {
-            return Err(unless_hidden(ResultCode::INSUFFICIENT_ACCESS_RIGHTS));
-        }
-        let mut found = false;
-        let mut normalized = Vec::new();
-        for attribute in &entry.attributes {
-            if !schema.is_description_subtype(&attribute.description, description) {
-                continue;
-            }
-            found = true;
-            let Some(rule) = schema.attribute_type(attribute.description.attribute_type).equality else {
+        let schema = &*self.configuration.schema;
+        let subject = Subject::of(self.origin, context);
+        let check = WriteCheck::on_entry(context, self.configuration, subject, entry);
+        self.require_compare(&check)?;
+        let guard = check.answerable(Privileges::COMPARE);
+        let mut found = Found::default();
+        for attribute in entry.matching_attributes(schema, &self.description) {
+            let Some(answers) = Answers::of(guard.as_ref(), &attribute.description) else {
                 continue;
             };
-            for value in &attribute.values {
-                normalized.clear();
-                if (rule.normalize_value)(schema, value, &mut normalized).is_err() {
-                    continue;
-                }
-                if rule.matches(schema, &normalized, assertion) {
-                    return Ok(true);
-                }
-            }
+            let Some(rule) = schema.attribute_type(attribute.description.attribute_type).equality else {
+                found.is_there |= answers.whole;
+                continue;
+            };
+            let _ = attribute
+                .values
+                .iter()
+                .try_for_each(|value| found.look(schema, (rule, &self.assertion), &answers, value));
         }
-        if found {
-            Ok(false)
+        self.conclude(&check, &found)
+    }
+
+    fn require_compare(&self, check: &WriteCheck<'_>) -> Result<(), OperationError> {
+        let target = Target::Attribute(&self.description, Some(self.value));
+        if check.permits(target, Privileges::COMPARE) {
+            return Ok(());
+        }
+        Err(unless_hidden(check, ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+    }
+
+    fn conclude(&self, check: &WriteCheck<'_>, found: &Found) -> Result<bool, OperationError> {
+        match found {
+            Found { holds: true, .. } => Ok(true),
+            Found { is_there: true, .. } => Ok(false),
+            Found { is_there: false, .. } => Err(unless_hidden(check, ResultCode::NO_SUCH_ATTRIBUTE)),
+        }
+    }
+}
+
+/// Without disclose the entry does not exist for this subject.
+fn unless_hidden(check: &WriteCheck<'_>, code: ResultCode) -> OperationError {
+    let is_disclosed = check.permits(Target::Entry, Privileges::DISCLOSE);
+    OperationError::code(if is_disclosed { code } else { ResultCode::NO_SUCH_OBJECT })
+}
+
+/// What a comparison has come upon among the values that may answer it.
+#[derive(Default)]
+struct Found {
+    is_there: bool,
+    holds: bool,
+    normalized: Vec<u8>,
+}
+
+impl Found {
+    fn look(
+        &mut self,
+        schema: &Schema,
+        (rule, assertion): (&'static MatchingRule, &[u8]),
+        answers: &Answers<'_>,
+        value: &[u8],
+    ) -> ControlFlow<()> {
+        if !answers.may(AnsweringValue::Plain(value)) {
+            return ControlFlow::Continue(());
+        }
+        self.is_there = true;
+        self.normalized.clear();
+        self.holds |= (rule.normalize_value)(schema, value, &mut self.normalized).is_ok()
+            && rule.matches(schema, &self.normalized, assertion);
+        if self.holds {
+            ControlFlow::Break(())
         } else {
-            Err(unless_hidden(ResultCode::NO_SUCH_ATTRIBUTE))
+            ControlFlow::Continue(())
         }
+    }
+}
+
+/// Which values of one stored attribute may answer.
+struct Answers<'a> {
+    guard: Option<&'a Answerable<'a>>,
+    stored: &'a AttributeDescription,
+    /// All of them.
+    whole: bool,
+}
+
+impl<'a> Answers<'a> {
+    /// `None`: none.
+    fn of(guard: Option<&'a Answerable<'a>>, stored: &'a AttributeDescription) -> Option<Self> {
+        let answering = guard.map_or(Answering::All, |guard| guard.answering(stored));
+        (answering != Answering::None).then_some(Self {
+            guard,
+            stored,
+            whole: answering == Answering::All,
+        })
+    }
+
+    fn may(&self, value: AnsweringValue<'_>) -> bool {
+        self.whole || self.guard.is_none_or(|guard| guard.may_answer(self.stored, value))
     }
 }

@@ -264,7 +264,7 @@ impl Execution<'_> {
             return Ok(());
         };
         let configuration = &self.served.configuration;
-        assertion::check_assertion(self.context, configuration, self.subject(), entry, &control.value.0)
+        assertion::check_assertion(configuration, &self.check(entry), entry, &control.value.0)
     }
 
     fn pre_read(&self, entry: &Entry) -> Result<Success, OperationError> {

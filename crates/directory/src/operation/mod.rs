@@ -239,12 +239,14 @@ impl<'w, 'd> Execution<'w, 'd> {
     /// Whether the access rules let who acts manage an entry.
     pub fn may_manage(&self, entry: &Entry) -> bool {
         WriteCheck::on_entry(self.context, self.configuration, self.subject(), entry)
+            .within(self.view())
             .permits(Target::Entry, Privileges::MANAGE)
     }
 
     /// Whether the access rules let who acts manage an attribute of an entry.
     pub fn may_manage_attribute(&self, entry: &Entry, description: &AttributeDescription) -> bool {
         WriteCheck::on_entry(self.context, self.configuration, self.subject(), entry)
+            .within(self.view())
             .permits(Target::Attribute(description, None), Privileges::MANAGE)
     }
 

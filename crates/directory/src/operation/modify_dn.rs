@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::ModifyDnRequest;
-use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode, Schema};
+use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema};
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
 use super::{
     Before, Execution, assertion,
     modification::{Authority, Modification, ModificationKind, normal_form},
-    modify::{self, Options, Plan, check_access, plan},
+    modify::{Options, Plan, check_access, plan},
     read_entry,
     write_checks::{self, grants_on_root, require},
 };
@@ -277,11 +277,7 @@ fn prepare(
     let pre_read = read_entry::pre_read(execution, view, &record)?;
     if !subject.is_root {
         // The rules see the entry under its new name.
-        let entry = light_copy(&record, new_name.clone())?;
-        check_access(
-            &WriteCheck::on_entry(context, configuration, subject, &entry),
-            modifications,
-        )?;
+        check_access(&check.named(new_name.clone()), modifications)?;
     }
     let options = Options {
         relax: execution.is_relaxed(),
@@ -350,15 +346,4 @@ fn destination(
         return Err(OperationError::new(ResultCode::OTHER, "new superior is a referral"));
     }
     Ok(view.dn(id)?)
-}
-
-/// The entry in memory without its big value sets: enough for access rules.
-fn light_copy(record: &Record<'_>, dn: Dn) -> Result<Entry, OperationError> {
-    let mut entry = Entry::new(dn);
-    for attribute in record.attributes().filter(|attribute| !attribute.is_external()) {
-        if let Some(attribute) = modify::stored_attribute(record, attribute.description())? {
-            entry.attributes.push(attribute);
-        }
-    }
-    Ok(entry)
 }

@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
-    access::{self, Subject, Target},
+    access::{Subject, Target, WriteCheck},
     context::Backend,
     password::{self, Cost, Scheme},
     referral, respond,
@@ -205,15 +205,13 @@ fn old_values(
         return Err(unverified());
     };
     let record = view.record(id)?.ok_or_else(unverified)?;
-    let entry = record.to_entry(view.dn(id)?)?;
     let description = &configuration.well_known.user_password;
     let subject = Subject::of(origin, context);
-    let attribute = entry.attribute(description).ok_or_else(unverified)?;
-    let values = attribute.values.iter().filter(|value| {
-        let target = Target::Attribute(description, Some(value));
-        access::permits(context, configuration, subject, &entry, target, Privileges::AUTH)
-    });
-    Ok(values.cloned().collect())
+    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    let attribute = record.values(description).ok_or_else(unverified)?;
+    let mut values = attribute.to_attribute()?.values;
+    values.retain(|value| check.permits(Target::Attribute(description, Some(value)), Privileges::AUTH));
+    Ok(values)
 }
 
 fn unverified() -> OperationError {

@@ -112,6 +112,7 @@ pub(crate) fn require(granted: bool, text: &'static str) -> Result<(), Operation
 pub(crate) fn grants_on_root(execution: &Execution<'_, '_>, privileges: Privileges) -> bool {
     let root = Entry::new(Dn::root());
     WriteCheck::on_entry(execution.context, execution.configuration, execution.subject(), &root)
+        .within(execution.view())
         .permits(Target::Children, privileges)
 }
 

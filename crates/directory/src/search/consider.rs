@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{List, MessageId, encode_search_reference};
-use ironbark_model::{CompiledFilter, Entry, ResultCode, Truth, entry::EntrySource};
-use ironbark_store::{EntryId, Plan, Record, Scope, View};
+use ironbark_model::{Entry, ResultCode, Truth, entry::EntrySource, filter::Guard};
+use ironbark_store::{EntryGuards, EntryId, Evaluation, Plan, Record, Scope, View};
 
 use super::{
     SearchRun, Slice, Walked, alias, encode, paged, sort,
@@ -12,7 +13,7 @@ use super::{
 };
 use crate::{
     Backend, Configuration, Context, OperationError,
-    access::{self, Check, RequestKind, Source, Subject},
+    access::{self, Answerable, AnswerableEntries, RequestKind, Source, Standing, Subject},
     log, referral,
     session::{Identity, Peer, Strength},
     worker::Scratch,
@@ -97,7 +98,7 @@ impl SearchRun {
     ) -> Result<Walked, OperationError> {
         let plan = match plan {
             Some(plan) => plan,
-            None => plan.insert(self.plan(view, base, scope)?),
+            None => plan.insert(self.plan(context, view, base, scope, scratch)?),
         };
         if *position == 0
             && let Some(limit) = self.limits.unchecked
@@ -106,6 +107,13 @@ impl SearchRun {
             return Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED));
         }
         let mut candidates = view.candidates(plan, *position)?;
+        let walk = StoredWalk {
+            context,
+            view,
+            base,
+            scope,
+            plan,
+        };
         while let Some(record) = candidates.next_record()? {
             // The clock is read at the first candidate of a slice and now and then.
             if slice.candidates.is_multiple_of(CANDIDATES_PER_LOOK)
@@ -116,7 +124,7 @@ impl SearchRun {
             if slice.is_used_up(out) {
                 return Ok(Walked::SliceEnd);
             }
-            if let Some(end) = self.consider(context, view, &record, base, scope, scratch, out)? {
+            if let Some(end) = self.consider(&walk, &record, scratch, out)? {
                 return Ok(end);
             }
             *position = record.id;
@@ -125,8 +133,20 @@ impl SearchRun {
     }
 
     /// Plans a target. Where there are referral entries they are candidates whatever the filter says.
-    fn plan(&self, view: View<'_>, base: &Base, scope: Scope) -> Result<Plan, OperationError> {
-        let plan = view.plan(base.id, scope, self.referral_filter.as_ref().unwrap_or(&self.filter))?;
+    fn plan(
+        &self,
+        context: &Context,
+        view: View<'_>,
+        base: &Base,
+        scope: Scope,
+        scratch: &mut Scratch,
+    ) -> Result<Plan, OperationError> {
+        let filter = self.referral_filter.as_ref().unwrap_or(&self.filter);
+        let standing = scratch.standing(&self.configuration, context, &self.origin);
+        let asker = Asker::of(self);
+        let guards = standing.as_deref().and_then(|standing| asker.guards(context, standing));
+        let guards = guards.as_ref().map(|guards| guards as &dyn EntryGuards);
+        let plan = view.plan_guarded((base.id, scope), filter, guards)?;
         if !plan.indexed {
             log::unindexed(&plan);
         }
@@ -139,17 +159,20 @@ impl SearchRun {
             .then(|| self.stop_with(ResultCode::TIME_LIMIT_EXCEEDED, ""))
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one target, borrowed apart")]
     fn consider(
         &mut self,
-        context: &Context,
-        view: View<'_>,
+        walk: &StoredWalk<'_>,
         record: &Record<'_>,
-        base: &Base,
-        scope: Scope,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
+        let StoredWalk {
+            context,
+            view,
+            base,
+            scope,
+            plan,
+        } = *walk;
         let id = record.id;
         if id != base.id && record.is_referral() && !self.options.manage_dsa_it {
             if record.is_in_scope(base.id, scope)? {
@@ -168,7 +191,7 @@ impl SearchRun {
         let source = Source::Record(record, view);
         let parts = scratch.parts(context);
         let asker = standing.as_ref().map(|standing| (standing, Asker::of(self)));
-        if asker.is_none() && record.evaluate(&self.filter, parts.work) != Truth::True {
+        if asker.is_none() && record.evaluate_planned(plan, &self.filter, parts.work) != Truth::True {
             return Ok(None);
         }
         parts.names.write_dn(view, record, parts.dn)?;
@@ -185,8 +208,16 @@ impl SearchRun {
                 )
             }
         };
-        if check.is_some() && !self.matches(check.as_ref(), record, parts.work) {
-            return Ok(None);
+        if let (Some(check), Some((standing, asker))) = (&check, &asker) {
+            let guards = asker.guards(context, standing);
+            let with = Evaluation {
+                plan: Some(plan),
+                guard: Some(&Answerable::new(check, Privileges::SEARCH)),
+                guards: guards.as_ref().map(|guards| guards as &dyn EntryGuards),
+            };
+            if record.evaluate_with(with, &self.filter, parts.work) != Truth::True {
+                return Ok(None);
+            }
         }
         let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
             return Ok(None);
@@ -240,13 +271,6 @@ impl SearchRun {
         }
     }
 
-    /// Whether the filter is True, with what the subject may not search being Undefined.
-    fn matches(&self, check: Option<&Check<'_>>, record: &Record<'_>, work: &mut Vec<u8>) -> bool {
-        let permitted: Option<CompiledFilter> = access::searchable_filter(check, &self.filter);
-        let filter = permitted.as_ref().unwrap_or(&self.filter);
-        record.evaluate(filter, work) == Truth::True
-    }
-
     fn consider_memory(
         &mut self,
         context: &Context,
@@ -260,8 +284,14 @@ impl SearchRun {
             return Ok(None);
         }
         let check = access::check(configuration, context, subject, Source::Memory(entry));
-        let permitted = access::searchable_filter(check.as_ref(), &self.filter);
-        if !evaluate_memory(self, permitted.as_ref().unwrap_or(&self.filter), entry, scratch) {
+        let guard = check.as_ref().map(|check| Answerable::new(check, Privileges::SEARCH));
+        let guard = guard.as_ref().map(|guard| guard as &dyn Guard);
+        let source = EntrySource::new(&configuration.schema, &self.filter, entry).guarded(guard);
+        if self
+            .filter
+            .evaluate(&configuration.schema, &source, &mut scratch.normalized)
+            != Truth::True
+        {
             return Ok(None);
         }
         let refreshed = match &context.backend {
@@ -325,6 +355,16 @@ impl SearchRun {
     }
 }
 
+/// The walk over one target.
+#[derive(Clone, Copy)]
+struct StoredWalk<'a> {
+    context: &'a Context,
+    view: View<'a>,
+    base: &'a Base,
+    scope: Scope,
+    plan: &'a Plan,
+}
+
 /// Who asks, held apart from the run.
 struct Asker {
     identity: Arc<Identity>,
@@ -346,10 +386,15 @@ impl Asker {
     fn subject(&self, context: &Context) -> Subject<'_> {
         Subject::of_parts((&self.identity, &self.peer), self.about).at(context)
     }
-}
 
-fn evaluate_memory(run: &SearchRun, filter: &CompiledFilter, entry: &Entry, scratch: &mut Scratch) -> bool {
-    let schema = &run.configuration.schema;
-    let source = EntrySource { schema, filter, entry };
-    filter.evaluate(schema, &source, &mut scratch.normalized) == Truth::True
+    /// What of any entry may answer, where there are rules.
+    fn guards<'a>(&'a self, context: &'a Context, standing: &'a Standing) -> Option<AnswerableEntries<'a>> {
+        let subject = self.subject(context);
+        AnswerableEntries::new(
+            (&self.configuration, context),
+            subject,
+            Some(standing),
+            Privileges::SEARCH,
+        )
+    }
 }

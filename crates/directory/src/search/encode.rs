@@ -9,7 +9,7 @@ use ironbark_store::{AnswerCache, Record, RecordAttribute};
 use super::{SearchRun, Selection, password_state};
 use crate::{
     OperationError,
-    access::{Source, VisibleEntry},
+    access::{Readable, Source, VisibleEntry},
     computed,
 };
 
@@ -187,17 +187,18 @@ impl Body<'_> {
         let tells_values_apart = Cell::new(false);
         let kind = entry.kind();
         let known = |number| kind.and_then(|kind| kind.shows(number));
-        let shows = |number, description: &AttributeDescription| {
-            let may = entry.may_read_all(description);
-            match may {
-                Some(is_shown) => {
-                    if let Some(kind) = kind {
-                        kind.remember_shown(number, is_shown);
-                    }
+        let shows = |number, description: &AttributeDescription| match entry.readable(description) {
+            Readable::Alike(is_shown) => {
+                if let Some(kind) = kind {
+                    kind.remember_shown(number, is_shown);
                 }
-                None => tells_values_apart.set(true),
+                is_shown
             }
-            may == Some(true)
+            Readable::Here(is_shown) => is_shown,
+            Readable::ByValue => {
+                tells_values_apart.set(true);
+                false
+            }
         };
         let start = writer.attributes().len();
         record.append_some_attributes(
@@ -233,9 +234,14 @@ impl Body<'_> {
             }
             return Ok(());
         }
+        let readable = entry.readable(description);
+        if matches!(readable, Readable::Alike(false) | Readable::Here(false)) {
+            return Ok(());
+        }
         let mark = writer.begin_attribute(attribute.name());
         attribute.for_each(&mut |value| {
-            if self.shows_value(entry, description, value) {
+            let may_read = readable != Readable::ByValue || entry.may_read(description, Some(value));
+            if may_read && self.is_matched(description, value) {
                 writer.value(value);
             }
             ControlFlow::Continue(())
@@ -299,11 +305,15 @@ impl Body<'_> {
 
     /// Whether the access rules and the matched-values control leave a value.
     fn shows_value(&mut self, entry: &VisibleEntry<'_>, description: &AttributeDescription, value: &[u8]) -> bool {
-        (entry.is_unrestricted() || entry.may_read(description, Some(value)))
-            && (self.matched_values.is_empty()
-                || self
-                    .matched_values
-                    .iter()
-                    .any(|filter| filter.matches_value(self.schema, description, value, self.work)))
+        (entry.is_unrestricted() || entry.may_read(description, Some(value))) && self.is_matched(description, value)
+    }
+
+    /// Whether the matched-values control leaves a value.
+    fn is_matched(&mut self, description: &AttributeDescription, value: &[u8]) -> bool {
+        self.matched_values.is_empty()
+            || self
+                .matched_values
+                .iter()
+                .any(|filter| filter.matches_value(self.schema, description, value, self.work))
     }
 }

@@ -8,7 +8,7 @@ use ironbark_runtime::WallTime;
 use super::SearchRun;
 use crate::{
     Context, OperationError,
-    access::{self, Source, Subject, Target, VisibleEntry},
+    access::{Source, Subject, Target, VisibleEntry, WriteCheck},
     overlay::Entries,
 };
 
@@ -52,7 +52,7 @@ pub(super) fn usability(
     let (configuration, context) = (&run.configuration, entries.context());
     let password = Target::Attribute(&configuration.well_known.user_password, None);
     let subject = Subject::of(&run.origin, context);
-    if !access::permits(context, configuration, subject, &whole, password, Privileges::COMPARE) {
+    if !WriteCheck::on_entry(context, configuration, subject, &whole).permits(password, Privileges::COMPARE) {
         return Ok(None);
     }
     for overlay in context.overlays.judging_binds() {

@@ -487,7 +487,10 @@ fn check_base(run: &SearchRun, configuration: &Configuration, filter: &Filter<'_
             check_assertion_on_record(context, configuration, subject, (view, &record), filter)
         }
         Walk::Memory { entries, base, .. } => match entries.iter().find(|entry| entry.dn == *base) {
-            Some(entry) => check_assertion(context, configuration, subject, entry, filter),
+            Some(entry) => {
+                let check = WriteCheck::on_entry(context, configuration, subject, entry);
+                check_assertion(configuration, &check, entry, filter)
+            }
             None => Ok(()),
         },
     }

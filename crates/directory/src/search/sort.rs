@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Configuration, Context, OperationError, Session,
-    access::{self, Source, Subject, VisibleEntry},
+    access::{self, Readable, Source, Subject, VisibleEntry},
     worker::Scratch,
 };
 
@@ -214,13 +214,13 @@ fn smallest(
     let mut best: Option<Box<[u8]>> = None;
     for attribute in record.answering(&key.attribute) {
         let description = attribute.description();
-        let all = entry.may_read_all(description);
-        if all == Some(false) {
+        let readable = entry.readable(description);
+        if matches!(readable, Readable::Alike(false) | Readable::Here(false)) {
             continue;
         }
         attribute.for_each(&mut |value| {
             work.clear();
-            if all.is_none() && !entry.may_read(description, Some(value)) {
+            if readable == Readable::ByValue && !entry.may_read(description, Some(value)) {
                 return std::ops::ControlFlow::Continue(());
             }
             if (key.rule.normalize_value)(schema, value, work).is_ok()

@@ -210,6 +210,11 @@ impl Client {
     }
 
     pub fn send(&mut self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Answer {
+        read_answer(&self.send_for_octets(request, controls))
+    }
+
+    /// All that comes back, as it would go to the client.
+    pub fn send_for_octets(&mut self, request: &Request<'_>, controls: &[&dyn EncodeControl]) -> Vec<u8> {
         self.next_id += 1;
         let mut pdu = Vec::new();
         encode_request(
@@ -230,7 +235,7 @@ impl Client {
             Started::Disconnect(reason) => panic!("disconnected: {reason}"),
             Started::StartTls => panic!("there is no connection to secure"),
         }
-        read_answer(&out)
+        out
     }
 
     /// `text` has a line `name: value` for each value.

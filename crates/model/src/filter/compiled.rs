@@ -132,6 +132,26 @@ pub enum Node {
     },
 }
 
+impl Node {
+    /// The attribute of an item that has one.
+    pub fn slot(&self) -> Option<Slot> {
+        match self {
+            Self::Present(slot)
+            | Self::Equality { slot, .. }
+            | Self::AnyOf { slot, .. }
+            | Self::Less { slot, .. }
+            | Self::GreaterOrEqual { slot, .. }
+            | Self::LessOrEqual { slot, .. }
+            | Self::Approx { slot, .. }
+            | Self::Substrings { slot, .. }
+            | Self::InChain { slot, .. } => Some(*slot),
+            Self::And { .. } | Self::Or { .. } | Self::Not { .. } | Self::Constant(_) | Self::AnyAttribute { .. } => {
+                None
+            }
+        }
+    }
+}
+
 /// A filter resolved against one schema. Reusable: [`CompiledFilter::compile`] keeps the memory it has.
 #[derive(Clone, Debug, Default)]
 pub struct CompiledFilter {
@@ -145,10 +165,49 @@ pub struct CompiledFilter {
     pub bytes: Vec<u8>,
 }
 
+/// Which stored values may answer an item.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answering {
+    /// Every value.
+    All,
+    /// No value: to this filter the attribute is not there.
+    None,
+    /// Each value has to be asked about.
+    Each,
+}
+
+/// One value of a stored attribute.
+#[derive(Clone, Copy, Debug)]
+pub enum AnsweringValue<'v> {
+    /// As it is stored.
+    Plain(&'v [u8]),
+    /// Its form by the equality rule of the attribute.
+    Normalized(&'v [u8]),
+}
+
+/// Who may be answered by what: how access control takes part in evaluation.
+///
+/// Two questions are asked. May there be an item about this description at all (if not, it is Undefined)? And, whatever was asked for, may
+/// the *stored* attribute, and the value, answer it? What may not answer is taken as not there, so that an answer never depends on it.
+pub trait Guard {
+    /// Whether an item about `asked` may be put; `assertion` is the normal form of what it asserts, where it asserts one value.
+    fn may_ask(&self, asked: &AttributeDescription, assertion: Option<&[u8]>) -> bool;
+    /// Whether [`Guard::may_ask`] depends on what is asserted.
+    fn asks_by_value(&self, asked: &AttributeDescription) -> bool;
+    /// Which values of a stored attribute may answer.
+    fn answering(&self, stored: &AttributeDescription) -> Answering;
+    /// Whether this value may, where the answer is [`Answering::Each`].
+    fn may_answer(&self, stored: &AttributeDescription, value: AnsweringValue<'_>) -> bool;
+}
+
 /// Where evaluation gets values from: a stored record or an entry in memory.
 pub trait ValueSource {
+    /// Who may be answered by what; `None`: everything may answer.
+    fn guard(&self) -> Option<&dyn Guard> {
+        None
+    }
     /// Calls `visit` with each value of the attribute of `slot`, its subtypes and its option supersets (RFC 4512 §2.5), as stored
-    /// (not normalized), until it breaks.
+    /// (not normalized), until it breaks. Like the other functions, with those values alone that the guard lets answer.
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>);
     /// Calls `visit` with the values of every attribute whose syntax `rule` applies to.
     fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>);
@@ -161,7 +220,8 @@ pub trait ValueSource {
     );
     /// Whether a value set that is too big to scan holds a value with this normal form. `None`: not such a set, scan it.
     fn holds_normalized(&self, slot: Slot, normalized: &[u8]) -> Option<bool>;
-    /// Whether the entry reaches the DN `target` through the DN-valued attribute of `slot`, in any number of steps.
+    /// Whether the entry reaches the DN `target` through the DN-valued attribute of `slot`, in any number of steps, by values that the
+    /// guard lets answer.
     fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth;
 }
 

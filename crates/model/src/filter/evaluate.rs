@@ -5,7 +5,7 @@ use std::ops::{ControlFlow, Range};
 use smallvec::SmallVec;
 
 use super::{
-    compiled::{CompiledFilter, Node, Slot, Truth, ValueSource},
+    compiled::{CompiledFilter, Guard, Node, Slot, Truth, ValueSource},
     item::rule_applies,
 };
 use crate::{
@@ -114,6 +114,15 @@ impl CompiledFilter {
     }
 
     fn leaf(&self, node: &Node, schema: &Schema, source: &dyn ValueSource, scratch: &mut Vec<u8>) -> Truth {
+        if let Some(guard) = source.guard() {
+            match self.permission(node, guard) {
+                Permission::Whole => {}
+                Permission::None => return Truth::Undefined,
+                Permission::ByValue(slot, rule, parts) => {
+                    return self.equalities((slot, rule, parts), guard, (schema, source), scratch);
+                }
+            }
+        }
         let mut values = Values {
             filter: self,
             schema,
@@ -180,6 +189,71 @@ impl CompiledFilter {
             Node::And { .. } | Node::Or { .. } | Node::Not { .. } => false,
         }
         .into()
+    }
+}
+
+/// Whether an item may be put.
+enum Permission<'f> {
+    Whole,
+    None,
+    /// It stands for several equalities, of which each has to be asked about.
+    ByValue(Slot, &'static MatchingRule, &'f Range<u32>),
+}
+
+impl CompiledFilter {
+    fn permission<'f>(&'f self, node: &'f Node, guard: &dyn Guard) -> Permission<'f> {
+        let (slot, value) = match node {
+            Node::Constant(_) | Node::AnyAttribute { .. } | Node::And { .. } | Node::Or { .. } | Node::Not { .. } => {
+                return Permission::Whole;
+            }
+            Node::AnyOf { slot, rule, values } => {
+                if self.slot(*slot).is_some_and(|asked| guard.asks_by_value(asked)) {
+                    return Permission::ByValue(*slot, rule, values);
+                }
+                (*slot, None)
+            }
+            Node::Present(slot) | Node::Substrings { slot, .. } | Node::Approx { slot, .. } => (*slot, None),
+            Node::Equality { slot, value, .. }
+            | Node::Less { slot, value, .. }
+            | Node::GreaterOrEqual { slot, value, .. }
+            | Node::LessOrEqual { slot, value, .. }
+            | Node::InChain { slot, value, .. } => (*slot, Some(self.value(value))),
+        };
+        match self.slot(slot) {
+            Some(asked) if guard.may_ask(asked, value) => Permission::Whole,
+            _ => Permission::None,
+        }
+    }
+
+    /// The `|` of several equalities, of which some may not be put.
+    fn equalities(
+        &self,
+        (slot, rule, parts): (Slot, &'static MatchingRule, &Range<u32>),
+        guard: &dyn Guard,
+        (schema, source): (&Schema, &dyn ValueSource),
+        scratch: &mut Vec<u8>,
+    ) -> Truth {
+        let Some(asked) = self.slot(slot) else {
+            return Truth::Undefined;
+        };
+        let mut truth = Truth::False;
+        let parts = parts.start as usize..parts.end as usize;
+        for part in self.parts.get(parts).unwrap_or_default() {
+            if !guard.may_ask(asked, Some(self.value(part))) {
+                truth = Truth::Undefined;
+                continue;
+            }
+            let mut values = Values {
+                filter: self,
+                schema,
+                source,
+                scratch,
+            };
+            if values.equality(slot, rule, part, false) {
+                return Truth::True;
+            }
+        }
+        truth
     }
 }
 

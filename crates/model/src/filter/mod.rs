@@ -14,7 +14,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use compiled::{CompiledFilter, Node, Slot, Truth, ValueSource};
+pub use compiled::{Answering, AnsweringValue, CompiledFilter, Guard, Node, Slot, Truth, ValueSource};
 pub use item::rule_applies;
 pub(crate) use text::hex_pair;
 pub use text::{FilterError, FilterErrorKind};
@@ -54,7 +54,7 @@ pub enum Filter<'a> {
     Present(Cow<'a, [u8]>),
     /// `(a~=v)`.
     Approx(Assertion<'a>),
-    /// `(a:dn:rule:=v)`; at least one of rule and attribute is there.
+    /// `(a:dn:rule:=v)`; without rule and attribute it is Undefined.
     Extensible {
         /// Matching rule, name or OID.
         rule: Option<Cow<'a, [u8]>>,

@@ -236,11 +236,7 @@ fn evaluate(text: &str, entry: &Entry) -> Truth {
     let schema = schema();
     let mut filter = CompiledFilter::default();
     filter.compile(&schema, &Filter::parse(text.as_bytes(), 10_000).unwrap());
-    let source = EntrySource {
-        schema: &schema,
-        filter: &filter,
-        entry,
-    };
+    let source = EntrySource::new(&schema, &filter, entry);
     filter.evaluate(&schema, &source, &mut Vec::new())
 }
 

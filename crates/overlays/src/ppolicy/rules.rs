@@ -128,7 +128,7 @@ impl Rule {
             }
         }
         if let Some(filter) = &self.filter {
-            let source = EntrySource { schema, filter, entry };
+            let source = EntrySource::new(schema, filter, entry);
             if filter.evaluate(schema, &source, &mut Vec::new()) != Truth::True {
                 return Ok(None);
             }

@@ -123,7 +123,7 @@ impl Domain {
         let Some((_, filter)) = &self.filter else {
             return true;
         };
-        let source = EntrySource { schema, filter, entry };
+        let source = EntrySource::new(schema, filter, entry);
         filter.evaluate(schema, &source, &mut Vec::new()) != Truth::False
     }
 

@@ -84,17 +84,8 @@ impl Planner<'_, '_> {
         let Some(node) = self.filter.nodes.get(at) else {
             return Ok(Leaf::Unknown);
         };
-        let slot = match node {
-            Node::Present(slot)
-            | Node::Equality { slot, .. }
-            | Node::AnyOf { slot, .. }
-            | Node::Less { slot, .. }
-            | Node::GreaterOrEqual { slot, .. }
-            | Node::LessOrEqual { slot, .. }
-            | Node::Approx { slot, .. }
-            | Node::Substrings { slot, .. }
-            | Node::InChain { slot, .. } => *slot,
-            _ => return Ok(Leaf::Unknown),
+        let Some(slot) = node.slot() else {
+            return Ok(Leaf::Unknown);
         };
         // The DN of an entry is not in the index of its attributes (a value may be in the name of a superior).
         if matches!(
@@ -259,25 +250,22 @@ impl Planner<'_, '_> {
 
     fn chain(&mut self, slot: Slot, value: &Range<u32>) -> Result<Leaf, StoreError> {
         let target = self.filter.value(value);
-        if let Some(chain) = self
-            .chains
-            .iter()
-            .find(|chain| chain.slot == slot && *chain.target == *target)
-        {
-            return Ok(Leaf::Set((*chain.found).clone(), true));
-        }
         let kinds = [IndexKind::EqualityHash, IndexKind::EqualityOrdered];
         let Some(asked) = self.description(slot) else {
             return Ok(Leaf::Unknown);
         };
+        let known = |chain: &&Chain| chain.asked == *asked && *chain.target == *target;
+        if let Some(chain) = self.chains.iter().find(known) {
+            return Ok(Leaf::Set((*chain.found).clone(), true));
+        }
         let Some(index) = self.index(asked, &kinds) else {
             return Ok(Leaf::Unknown);
         };
-        let Some(found) = self.view.chain_to(index, asked, target)? else {
+        let Some(found) = self.view.chain_to(index, asked, target, self.guards)? else {
             return Ok(Leaf::Unknown);
         };
         let chain = Chain {
-            slot,
+            asked: asked.clone(),
             target: target.into(),
             found: Arc::new(found.clone()),
         };

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ironbark_model::{CompiledFilter, Truth, filter::compiled::Node};
+use ironbark_model::{AttributeDescription, CompiledFilter, Truth, filter::compiled::Node};
 use smallvec::SmallVec;
 
 use super::{
@@ -13,7 +13,7 @@ use super::{
     range, scope,
 };
 use crate::{
-    EntryId, StoreError, View,
+    EntryGuards, EntryId, StoreError, View,
     posting::{IdSet, list},
 };
 
@@ -47,6 +47,8 @@ pub(super) enum Answer {
 pub(super) struct Planner<'p, 't> {
     pub(super) view: View<'t>,
     pub(super) filter: &'p CompiledFilter,
+    /// Who asks may not be answered by everything.
+    pub(super) guards: Option<&'p dyn EntryGuards>,
     pub(super) terms: SmallVec<[Term; 4]>,
     pub(super) chains: Vec<Chain>,
     probes: usize,
@@ -55,10 +57,16 @@ pub(super) struct Planner<'p, 't> {
 }
 
 /// See [`View::plan`].
-pub(crate) fn plan(view: View<'_>, base: EntryId, scope: Scope, filter: &CompiledFilter) -> Result<Plan, StoreError> {
+pub(crate) fn plan(
+    view: View<'_>,
+    (base, scope): (EntryId, Scope),
+    filter: &CompiledFilter,
+    guards: Option<&dyn EntryGuards>,
+) -> Result<Plan, StoreError> {
     let mut planner = Planner {
         view,
         filter,
+        guards,
         terms: SmallVec::new(),
         chains: Vec::new(),
         probes: 0,
@@ -405,7 +413,10 @@ impl Planner<'_, '_> {
             Answer::Large(count) => *count > total / 2,
             _ => false,
         };
-        if large && let Answer::Set(set, true) = self.fetch_set(at + 1)? {
+        if large
+            && self.is_guarded_alike(at)
+            && let Answer::Set(set, true) = self.fetch_set(at + 1)?
+        {
             let mut rest = IdSet::Nothing;
             rest.insert_run(1, self.view.last_entry()?);
             rest.subtract(&set);
@@ -414,6 +425,24 @@ impl Planner<'_, '_> {
         // Below a negation an index cannot help: its absence is not worth a line in the log.
         self.terms.truncate(terms);
         Ok(Answer::Unknown)
+    }
+
+    /// Whether nothing below a node is True by the indexes and False for who asks: then the entries that an index gives are not those that
+    /// a negation leaves out. It happens where a stored attribute answers that is not the very one that was asked for, or where rules tell
+    /// values apart. (Where who asks may not ask at all, the item is Undefined, and so is its negation.)
+    fn is_guarded_alike(&self, at: usize) -> bool {
+        let Some(guards) = self.guards else { return true };
+        let catalog = self.view.catalog;
+        let nodes = self.filter.nodes.get(at..self.end(at)).unwrap_or_default();
+        !guards.tells_values_apart()
+            && nodes.iter().filter_map(Node::slot).all(|slot| {
+                let is_asked = |asked: &AttributeDescription| {
+                    catalog
+                        .numbers_of(asked)
+                        .all(|number| catalog.attribute(number).is_some_and(|info| info.description == *asked))
+                };
+                self.filter.slot(slot).is_some_and(is_asked)
+            })
     }
 
     fn note(&mut self, at: usize, outcome: Outcome) {

@@ -2,57 +2,47 @@
 
 use std::{collections::VecDeque, ops::ControlFlow};
 
-use ironbark_model::{AttributeDescription, Dn, Truth};
+use ironbark_model::{
+    AttributeDescription, Dn, Truth,
+    filter::{Answering, AnsweringValue, Guard},
+};
 use rustc_hash::FxHashSet;
 
-use super::{Location, Record, View};
+use super::{EntryGuards, Location, Record, View};
 use crate::{EntryId, StoreError, catalog::Index, keys::KeySet, posting::IdSet, posting::list};
 
 /// Entries that one chain may pass through; beyond, the answer is Undefined (forward) or the index is not used (backward).
 const MAX_STEPS: usize = 100_000;
 
 impl<'t> View<'t> {
-    /// Whether `target` (a normalized DN) is reached from `record`.
+    /// Whether `target` (a normalized DN) is reached from `record` by values that the guards let be followed.
     pub(crate) fn chain_from(
         &self,
         record: &Record<'t>,
         asked: &AttributeDescription,
         target: &[u8],
+        guards: Option<&dyn EntryGuards>,
     ) -> Result<Truth, StoreError> {
-        let mut seen: FxHashSet<EntryId> = FxHashSet::default();
-        let mut queue = VecDeque::from([*record]);
-        seen.insert(record.id);
-        let (mut dn, mut found, mut steps) = (Dn::root(), false, 0usize);
-        while let Some(record) = queue.pop_front() {
-            let mut failure = None;
-            for attribute in record.answering(asked) {
-                if attribute.is_external() && attribute.holds_normalized(target)? {
-                    return Ok(Truth::True);
-                }
-                attribute.for_each(&mut |value| {
-                    steps += 1;
-                    if steps > MAX_STEPS {
-                        return ControlFlow::Break(());
-                    }
-                    match self.chain_step(value, target, &mut dn) {
-                        Ok(Step::Target) => {
-                            found = true;
-                            return ControlFlow::Break(());
-                        }
-                        Ok(Step::Entry(next)) if seen.insert(next.id) => queue.push_back(next),
-                        Ok(_) => {}
-                        Err(error) => failure = Some(error),
-                    }
-                    ControlFlow::Continue(())
-                })?;
+        let mut chain = Chain {
+            asked,
+            target,
+            seen: FxHashSet::from_iter([record.id]),
+            queue: VecDeque::from([*record]),
+            steps: 0,
+            name: Dn::root(),
+        };
+        while let Some(record) = chain.queue.pop_front() {
+            let mut reached = Ok(false);
+            match guards {
+                None => reached = chain.go_through(*self, &record, None),
+                Some(guards) => guards.at(&record, &mut |guard| {
+                    reached = chain.go_through(*self, &record, Some(guard));
+                }),
             }
-            if let Some(error) = failure {
-                return Err(error);
-            }
-            if found {
+            if reached? {
                 return Ok(Truth::True);
             }
-            if steps > MAX_STEPS {
+            if chain.steps > MAX_STEPS {
                 return Ok(Truth::Undefined);
             }
         }
@@ -72,12 +62,14 @@ impl<'t> View<'t> {
         Ok(self.record(id)?.map_or(Step::Elsewhere, Step::Entry))
     }
 
-    /// All entries from which `target` is reached, through the equality index of the attribute. `None`: more than can be followed.
+    /// All entries from which `target` is reached by values that the guards let be followed, through the equality index of the attribute.
+    /// `None`: more than can be followed.
     pub(crate) fn chain_to(
         &self,
         index: &Index,
         asked: &AttributeDescription,
         target: &[u8],
+        guards: Option<&dyn EntryGuards>,
     ) -> Result<Option<IdSet>, StoreError> {
         let numbers: Vec<u16> = self.catalog.numbers_of(asked).collect();
         let mut found = IdSet::Nothing;
@@ -96,7 +88,7 @@ impl<'t> View<'t> {
                 if steps > MAX_STEPS {
                     return Ok(None);
                 }
-                if found.contains(id) || !self.holds(id, &numbers, &name)? {
+                if found.contains(id) || !self.holds(id, &numbers, &name, guards)? {
                     continue;
                 }
                 found.insert(id);
@@ -106,18 +98,97 @@ impl<'t> View<'t> {
         Ok(Some(found))
     }
 
-    /// Whether an entry has a value with this normal form in one of the attributes.
-    fn holds(&self, id: EntryId, numbers: &[u16], normal: &[u8]) -> Result<bool, StoreError> {
+    /// Whether an entry has a value with this normal form, which may be followed, in one of the attributes.
+    fn holds(
+        &self,
+        id: EntryId,
+        numbers: &[u16],
+        normal: &[u8],
+        guards: Option<&dyn EntryGuards>,
+    ) -> Result<bool, StoreError> {
         let Some(record) = self.record(id)? else {
             return Ok(false);
         };
-        for attribute in record.attributes().filter(|a| numbers.contains(&a.number)) {
-            if attribute.holds_normalized(normal)? {
+        let value = AnsweringValue::Normalized(normal);
+        let look = |guard: Option<&dyn Guard>| {
+            for attribute in record.attributes().filter(|a| numbers.contains(&a.number)) {
+                if attribute.holds_normalized(normal)? && may_follow(guard, attribute.description(), value) {
+                    return Ok(true);
+                }
+            }
+            Ok(false)
+        };
+        let mut held = Ok(false);
+        match guards {
+            None => held = look(None),
+            Some(guards) => guards.at(&record, &mut |guard| held = look(Some(guard))),
+        }
+        held
+    }
+}
+
+/// A chain that is followed forwards.
+struct Chain<'c, 't> {
+    asked: &'c AttributeDescription,
+    target: &'c [u8],
+    seen: FxHashSet<EntryId>,
+    queue: VecDeque<Record<'t>>,
+    /// Values that were looked at.
+    steps: usize,
+    name: Dn,
+}
+
+impl<'t> Chain<'_, 't> {
+    /// Goes on from an entry; whether that has reached the target.
+    fn go_through(
+        &mut self,
+        view: View<'t>,
+        record: &Record<'t>,
+        guard: Option<&dyn Guard>,
+    ) -> Result<bool, StoreError> {
+        for attribute in record.answering(self.asked) {
+            let stored = attribute.description();
+            if attribute.is_external()
+                && attribute.holds_normalized(self.target)?
+                && may_follow(guard, stored, AnsweringValue::Normalized(self.target))
+            {
+                return Ok(true);
+            }
+            let mut reached = Ok(false);
+            attribute.for_each(&mut |value| {
+                self.steps += 1;
+                if self.steps > MAX_STEPS {
+                    return ControlFlow::Break(());
+                }
+                if !may_follow(guard, stored, AnsweringValue::Plain(value)) {
+                    return ControlFlow::Continue(());
+                }
+                match view.chain_step(value, self.target, &mut self.name) {
+                    Ok(Step::Target) => reached = Ok(true),
+                    Ok(Step::Entry(next)) if self.seen.insert(next.id) => self.queue.push_back(next),
+                    Ok(_) => {}
+                    Err(error) => reached = Err(error),
+                }
+                match reached {
+                    Ok(false) => ControlFlow::Continue(()),
+                    _ => ControlFlow::Break(()),
+                }
+            })?;
+            if reached? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
+}
+
+/// Whether a chain may go by a value.
+fn may_follow(guard: Option<&dyn Guard>, stored: &AttributeDescription, value: AnsweringValue<'_>) -> bool {
+    guard.is_none_or(|guard| match guard.answering(stored) {
+        Answering::All => true,
+        Answering::None => false,
+        Answering::Each => guard.may_answer(stored, value),
+    })
 }
 
 /// Where a value leads.

@@ -4,18 +4,38 @@ use std::{cell::Cell, ops::ControlFlow};
 
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Schema, Truth,
-    filter::{Slot, ValueSource, rule_applies},
+    filter::{Answering, AnsweringValue, Guard, Slot, ValueSource, rule_applies},
     matching::MatchingRule,
 };
 
-use super::Record;
+use super::{Record, RecordAttribute};
 use crate::{Plan, StoreError, record::codec::FLAG_EXTERNAL};
+
+/// Who may be answered by what, of whichever entry: access control, where an answer comes from several entries.
+pub trait EntryGuards {
+    /// Whether [`Guard::answering`] may be [`Answering::Each`] for some entry.
+    fn tells_values_apart(&self) -> bool;
+    /// Calls `look` with the guard of an entry that a chain (`LDAP_MATCHING_RULE_IN_CHAIN`) comes to. Does not call it if the chain may not
+    /// go through the entry at all.
+    fn at(&self, record: &Record<'_>, look: &mut dyn FnMut(&dyn Guard));
+}
+
+/// What evaluation takes along besides record and filter.
+#[derive(Clone, Copy, Default)]
+pub struct Evaluation<'e> {
+    /// Chains that the plan has followed are not followed again. The plan was made with the same `guards`.
+    pub plan: Option<&'e Plan>,
+    /// Who may be answered by what of this entry; `None`: everything may answer.
+    pub guard: Option<&'e dyn Guard>,
+    /// The same of other entries.
+    pub guards: Option<&'e dyn EntryGuards>,
+}
 
 /// A record as a source of values.
 struct RecordSource<'r, 't> {
     record: &'r Record<'t>,
     filter: &'r CompiledFilter,
-    plan: Option<&'r Plan>,
+    with: Evaluation<'r>,
     /// A value could not be read: the entry must not match by that.
     failed: Cell<bool>,
 }
@@ -24,20 +44,48 @@ struct RecordSource<'r, 't> {
 pub(super) fn evaluate(
     record: &Record<'_>,
     filter: &CompiledFilter,
-    plan: Option<&Plan>,
+    with: Evaluation<'_>,
     scratch: &mut Vec<u8>,
 ) -> Truth {
     let source = RecordSource {
         record,
         filter,
-        plan,
+        with,
         failed: Cell::new(false),
     };
     let truth = filter.evaluate(&record.view.catalog.schema, &source, scratch);
     if source.failed.get() { Truth::Undefined } else { truth }
 }
 
-impl RecordSource<'_, '_> {
+impl<'t> RecordSource<'_, 't> {
+    /// Which values of a stored attribute may answer.
+    #[inline]
+    fn answering(&self, stored: &AttributeDescription) -> Answering {
+        self.with.guard.map_or(Answering::All, |guard| guard.answering(stored))
+    }
+    /// Calls `visit` with the values of an attribute that may answer; breaks when it does.
+    fn visit(
+        &self,
+        attribute: &RecordAttribute<'t>,
+        visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        let stored = attribute.description();
+        let mut flow = ControlFlow::Continue(());
+        match (self.answering(stored), self.with.guard) {
+            (Answering::None, _) => {}
+            (Answering::Each, Some(guard)) => self.note(&attribute.for_each(&mut |value| {
+                if guard.may_answer(stored, AnsweringValue::Plain(value)) {
+                    flow = visit(value);
+                }
+                flow
+            })),
+            _ => self.note(&attribute.for_each(&mut |value| {
+                flow = visit(value);
+                flow
+            })),
+        }
+        flow
+    }
     fn description(&self, slot: Slot) -> Option<&AttributeDescription> {
         self.filter.slots.get(usize::from(slot.0))
     }
@@ -52,6 +100,18 @@ impl RecordSource<'_, '_> {
     }
     /// Values of attributes that are made, not stored; `false`: not such an attribute.
     fn made_values(&self, asked: &AttributeDescription, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> bool {
+        let visit = &mut |value: &[u8]| {
+            let may_answer = match (self.answering(asked), self.with.guard) {
+                (Answering::None, _) => false,
+                (Answering::Each, Some(guard)) => guard.may_answer(asked, AnsweringValue::Plain(value)),
+                _ => true,
+            };
+            if may_answer {
+                visit(value)
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
         let view = self.record.view;
         let special = &view.catalog.special;
         let asked_type = Some(asked.attribute_type);
@@ -96,18 +156,17 @@ fn applies(schema: &Schema, rule: &'static MatchingRule, description: &Attribute
 }
 
 impl ValueSource for RecordSource<'_, '_> {
+    #[inline]
+    fn guard(&self) -> Option<&dyn Guard> {
+        self.with.guard
+    }
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         let Some(asked) = self.description(slot) else { return };
         if self.made_values(asked, visit) {
             return;
         }
         for attribute in self.record.answering(asked) {
-            let mut flow = ControlFlow::Continue(());
-            self.note(&attribute.for_each(&mut |value| {
-                flow = visit(value);
-                flow
-            }));
-            if flow.is_break() {
+            if self.visit(&attribute, visit).is_break() {
                 return;
             }
         }
@@ -119,13 +178,7 @@ impl ValueSource for RecordSource<'_, '_> {
             .attributes()
             .filter(|a| applies(schema, rule, a.description()))
         {
-            let mut broken = false;
-            self.note(&attribute.for_each(&mut |value| {
-                let flow = visit(value);
-                broken = flow.is_break();
-                flow
-            }));
-            if broken {
+            if self.visit(&attribute, visit).is_break() {
                 return;
             }
         }
@@ -158,26 +211,32 @@ impl ValueSource for RecordSource<'_, '_> {
             return None;
         }
         for attribute in self.record.answering(asked) {
+            let stored = attribute.description();
+            let may_answer = match (self.answering(stored), self.with.guard) {
+                (Answering::None, _) => false,
+                (Answering::Each, Some(guard)) => guard.may_answer(stored, AnsweringValue::Normalized(normalized)),
+                _ => true,
+            };
             match attribute.holds_normalized(normalized) {
-                Ok(false) => {}
-                Ok(true) => return Some(true),
+                Ok(true) if may_answer => return Some(true),
+                Ok(_) => {}
                 Err(error) => self.fail(&error),
             }
         }
         Some(false)
     }
     fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth {
-        if let Some(found) = self.plan.and_then(|plan| plan.chain(slot, target)) {
-            return if found.contains(self.record.id) {
-                Truth::True
-            } else {
-                Truth::False
-            };
-        }
         let Some(asked) = self.description(slot) else {
             return Truth::Undefined;
         };
-        match self.record.view.chain_from(self.record, asked, target) {
+        if let Some(found) = self.with.plan.and_then(|plan| plan.chain(asked, target)) {
+            return found.contains(self.record.id).into();
+        }
+        match self
+            .record
+            .view
+            .chain_from(self.record, asked, target, self.with.guards)
+        {
             Ok(truth) => truth,
             Err(error) => {
                 self.fail(&error);
