@@ -62,18 +62,20 @@ impl Entry {
         self.values(attribute).any(|(_, held)| is_equal(attribute, held, value))
     }
 
-    fn is_of_class(&self, class: &str) -> bool {
+    fn is_of_class(&self, class: &str, may: &dyn Fn(&str, Option<&str>) -> bool) -> bool {
         let superior = |held: &str| match held.to_lowercase().as_str() {
             "inetorgperson" => vec!["organizationalperson", "person", "top"],
             _ => vec!["top"],
         };
         let named = self.values("objectClass");
-        named.into_iter().any(|(_, held)| {
-            held.eq_ignore_ascii_case(class) || superior(held).contains(&class.to_lowercase().as_str())
+        named.into_iter().any(|(name, held)| {
+            may(name, Some(held))
+                && (held.eq_ignore_ascii_case(class) || superior(held).contains(&class.to_lowercase().as_str()))
         })
     }
 
-    /// RFC 4511 §4.5.1.7. `may`: whether an attribute, or a value of it that is asserted, may be searched.
+    /// RFC 4511 §4.5.1.7. `may`: whether an attribute, or a value of it, may be searched: asked of what is asserted, and of what is stored and
+    /// would answer. The manual has the former; a value that may not be searched answers nothing here, where slapd has it answer substrings.
     pub(crate) fn matches(&self, filter: &str, may: &dyn Fn(&str, Option<&str>) -> bool) -> Truth {
         let (truth, rest) = self.component(filter, may);
         assert_eq!(rest, "", "{filter}");
@@ -109,9 +111,10 @@ impl Entry {
         if !value.contains('*') {
             let is_class = attribute.eq_ignore_ascii_case("objectClass");
             let holds = if is_class {
-                self.is_of_class(value)
+                self.is_of_class(value, may)
             } else {
-                self.holds(attribute, value)
+                let mut values = self.values(attribute);
+                values.any(|(name, held)| is_equal(attribute, held, value) && may(name, Some(held)))
             };
             return may(attribute, Some(value)).then_some(holds);
         }
@@ -123,7 +126,11 @@ impl Entry {
             let middle = parts[1..parts.len() - 1].first().map_or("", String::as_str);
             held.starts_with(first.as_str()) && held.ends_with(last.as_str()) && held.contains(middle)
         };
-        may(attribute, None).then(|| self.values(attribute).any(|(_, held)| fits(held)))
+        let answers = || {
+            self.values(attribute)
+                .any(|(name, held)| fits(held) && may(name, Some(held)))
+        };
+        may(attribute, None).then(answers)
     }
 }
 

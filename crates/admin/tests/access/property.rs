@@ -104,17 +104,21 @@ impl Expected<'_> {
     }
 
     /// "The compare operation requires compare privileges on the attribute that is being compared." What goes wrong is told if the entry may
-    /// be disclosed.
+    /// be disclosed. Values that may not be compared are not there.
     fn compare(&self, who: &str, dn: &str, attribute: &str, value: &str) -> String {
         let Some(entry) = self.directory.find(dn) else {
             return self.missing(who, dn);
         };
         let asks = self.asks(who, entry);
+        let values: Vec<_> = entry
+            .values(attribute)
+            .filter(|(name, held)| asks.permits((name, Some(held)), 'c'))
+            .collect();
         let code = if !asks.permits((attribute, Some(value)), 'c') {
             ResultCode::INSUFFICIENT_ACCESS_RIGHTS
-        } else if entry.values(attribute).next().is_none() {
+        } else if values.is_empty() {
             ResultCode::NO_SUCH_ATTRIBUTE
-        } else if entry.holds(attribute, value) {
+        } else if values.iter().any(|(_, held)| is_equal(attribute, held, value)) {
             ResultCode::COMPARE_TRUE
         } else {
             ResultCode::COMPARE_FALSE

@@ -1,8 +1,8 @@
 //! What is in an attribute that may not be read? No request may answer that, not even by yes or no.
 
-use ironbark_testkit::{Credentials, Outcome, Server};
+use ironbark_testkit::{Credentials, Flavor, Outcome, Server};
 
-use crate::site::{ANN, BASE, BOB, NOBODY, run, site, site_with, user};
+use crate::site::{ANN, BASE, BOB, DATA, NOBODY, run, site, site_with, user};
 
 fn search(server: &Server, who: &Credentials<'_>, arguments: &[&str]) -> Outcome {
     run(server, who, "ldapsearch", &[&["-b", BASE], arguments].concat(), "")
@@ -54,6 +54,70 @@ fn no_filter_matches_by_a_value_that_may_not_be_read() {
         for filter in hidden {
             let found = search(&server, &who, &[filter, "1.1"]);
             assert_eq!(found.stdout, "", "{filter} as {who:?}");
+        }
+    }
+}
+
+/// The rules hide `sn`, its tagged values, and the members of a group; what is asked for is something else that they answer.
+#[test]
+fn no_supertype_and_no_chain_answers_for_what_is_hidden() {
+    for indexes in ["", "index name,member eq,pres\nindex sn eq,sub"] {
+        let mut server = Server::prepare(
+            Flavor::Ironbark,
+            &format!(
+                "{}\n{indexes}\naccess to attrs=userPassword by anonymous auth\naccess to attrs=sn,member by * none\n\
+                 access to * by * read\n",
+                Server::PEOPLE_CONFIG
+            ),
+        )
+        .unwrap();
+        let groups = "\ndn: cn=g1,dc=example,dc=com\nobjectClass: groupOfNames\ncn: g1\nmember: cn=g2,dc=example,dc=com\n\n\
+                      dn: cn=g2,dc=example,dc=com\nobjectClass: groupOfNames\ncn: g2\nmember: uid=ann,ou=people,dc=example,dc=com\n";
+        server
+            .slapadd(&format!(
+                "{}{groups}",
+                DATA.replace("sn: Able", "sn: Able\nsn;lang-de: Fuchs")
+            ))
+            .unwrap();
+        server.launch().unwrap();
+        for filter in [
+            "(name=Able)",
+            "(name=Ab*)",
+            "(name>=Abl)",
+            "(name;lang-de=Fuchs)",
+            "(&(uid=ann)(name=*bl*))",
+            "(:caseExactMatch:=Able)",
+            "(:dn:caseIgnoreMatch:=fuchs)",
+            "(distinguishedName=uid=ann,ou=people,dc=example,dc=com)",
+            "(member:1.2.840.113556.1.4.1941:=uid=ann,ou=people,dc=example,dc=com)",
+            "(distinguishedName:1.2.840.113556.1.4.1941:=uid=ann,ou=people,dc=example,dc=com)",
+        ] {
+            let found = search(&server, &NOBODY, &[filter, "1.1"]);
+            assert_eq!(found.stdout, "", "{filter} {indexes}");
+            // Nor does its negation leave out the one that it would match.
+            if !filter.contains("1941") && !filter.starts_with("(&") {
+                let rest = search(&server, &NOBODY, &[&format!("(!{filter})"), "1.1"]).stdout;
+                assert!(rest.contains("uid=ann") || rest.is_empty(), "{filter} {indexes}");
+            }
+        }
+        // What may be searched is found, by any rule.
+        let found = search(&server, &NOBODY, &["(:caseExactMatch:=Ann)", "1.1"]);
+        assert!(found.stdout.contains("uid=ann"), "{}", found.stdout);
+        // Neither a rule nor a type: Undefined, as in slapd.
+        let found = search(&server, &NOBODY, &["(:dn:=x)", "1.1"]);
+        assert_eq!((found.code(), &*found.stdout), (Some(0), ""));
+        for (attribute, right) in [("name", "Able"), ("name;lang-de", "Fuchs")] {
+            let compare = |value: &str| {
+                let outcome = run(
+                    &server,
+                    &NOBODY,
+                    "ldapcompare",
+                    &[ANN, &format!("{attribute}:{value}")],
+                    "",
+                );
+                (outcome.code(), outcome.stdout, outcome.stderr)
+            };
+            assert_eq!(compare(right), compare("wrong"), "{attribute}");
         }
     }
 }

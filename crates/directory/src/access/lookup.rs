@@ -67,15 +67,13 @@ impl<'a> Lookup<'a> {
             };
             Ok(view.record(id)?.map(|record| read(Source::Record(&record, view))))
         });
-        match (found, self.asked_by) {
-            (Ok(found), _) => found.flatten(),
-            (Err(_), check) => {
-                if let Some(check) = check {
-                    check.fail();
-                }
-                None
+        let unknown = |_| {
+            if let Some(check) = self.asked_by {
+                check.fail();
             }
-        }
+            None
+        };
+        found.map_or_else(unknown, Option::flatten)
     }
 
     /// Whether the group entry, of the class, names the subject in the attribute.
@@ -166,13 +164,11 @@ impl Check<'_> {
             };
             found_values(schema, view, (id, scope), &filter, &attributes).map(Some)
         });
-        match found {
-            Ok(found) => found.flatten(),
-            Err(_) => {
-                self.fail();
-                None
-            }
-        }
+        let unknown = |_| {
+            self.fail();
+            None
+        };
+        found.map_or_else(unknown, Option::flatten)
     }
 }
 

@@ -16,6 +16,7 @@ use super::set::Program;
 
 /// All rules that decide about entries of a naming context, in order.
 #[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each says what some rule looks at")]
 pub(crate) struct Rules {
     pub(super) all: Vec<Rule>,
     /// Questions about an entry whose answers, together, decide. Each has a number.

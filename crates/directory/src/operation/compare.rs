@@ -207,7 +207,7 @@ impl Comparison<'_> {
             }
             attribute.for_each(&mut |value| found.look(schema, (rule, &self.assertion), &answers, value))?;
         }
-        self.conclude(check, &found)
+        found.conclude(check)
     }
 
     fn with(&self, context: &Context, entry: &Entry) -> Result<bool, OperationError> {
@@ -230,7 +230,7 @@ impl Comparison<'_> {
                 .iter()
                 .try_for_each(|value| found.look(schema, (rule, &self.assertion), &answers, value));
         }
-        self.conclude(&check, &found)
+        found.conclude(&check)
     }
 
     fn require_compare(&self, check: &WriteCheck<'_>) -> Result<(), OperationError> {
@@ -239,14 +239,6 @@ impl Comparison<'_> {
             return Ok(());
         }
         Err(unless_hidden(check, ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
-    }
-
-    fn conclude(&self, check: &WriteCheck<'_>, found: &Found) -> Result<bool, OperationError> {
-        match found {
-            Found { holds: true, .. } => Ok(true),
-            Found { is_there: true, .. } => Ok(false),
-            Found { is_there: false, .. } => Err(unless_hidden(check, ResultCode::NO_SUCH_ATTRIBUTE)),
-        }
     }
 }
 
@@ -283,6 +275,14 @@ impl Found {
             ControlFlow::Break(())
         } else {
             ControlFlow::Continue(())
+        }
+    }
+
+    fn conclude(&self, check: &WriteCheck<'_>) -> Result<bool, OperationError> {
+        if self.holds || self.is_there {
+            Ok(self.holds)
+        } else {
+            Err(unless_hidden(check, ResultCode::NO_SUCH_ATTRIBUTE))
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Backend, Configuration, Context, OperationError,
-    access::{self, Answerable, AnswerableEntries, RequestKind, Source, Standing, Subject},
+    access::{self, Answerable, AnswerableEntries, Check, RequestKind, Source, Standing, Subject},
     log, referral,
     session::{Identity, Peer, Strength},
     worker::Scratch,
@@ -167,24 +167,9 @@ impl SearchRun {
         out: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
         let StoredWalk {
-            context,
-            view,
-            base,
-            scope,
-            plan,
+            context, view, plan, ..
         } = *walk;
-        let id = record.id;
-        if id != base.id && record.is_referral() && !self.options.manage_dsa_it {
-            if record.is_in_scope(base.id, scope)? {
-                self.send_reference(view, record, scope, out);
-            }
-            return Ok(None);
-        }
-        let names = scratch.parts(context).names;
-        if !self.shows(record, id == base.id, scope) || !names.is_in_scope(view, record, base.id, scope)? {
-            return Ok(None);
-        }
-        if base.earlier_bases > 0 && self.was_covered(view, id, base.earlier_bases)? {
+        if !self.is_of_walk(walk, record, scratch, out)? {
             return Ok(None);
         }
         let standing = scratch.standing(&self.configuration, context, &self.origin);
@@ -208,16 +193,15 @@ impl SearchRun {
                 )
             }
         };
-        if let (Some(check), Some((standing, asker))) = (&check, &asker) {
-            let guards = asker.guards(context, standing);
-            let with = Evaluation {
-                plan: Some(plan),
-                guard: Some(&Answerable::new(check, Privileges::SEARCH)),
-                guards: guards.as_ref().map(|guards| guards as &dyn EntryGuards),
-            };
-            if record.evaluate_with(with, &self.filter, parts.work) != Truth::True {
-                return Ok(None);
-            }
+        if let (Some(check), Some((standing, asker))) = (&check, &asker)
+            && !self.answers(
+                check,
+                asker.guards(context, standing).as_ref(),
+                (record, plan),
+                parts.work,
+            )
+        {
+            return Ok(None);
         }
         let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
             return Ok(None);
@@ -239,6 +223,51 @@ impl SearchRun {
         encode::entry(self, &entry, (parts.answers, parts.work), out)?;
         self.count_sent();
         Ok(None)
+    }
+
+    /// Whether a candidate is one of those that the walk is about, filter and access aside. Sends the reference of a referral entry.
+    fn is_of_walk(
+        &mut self,
+        walk: &StoredWalk<'_>,
+        record: &Record<'_>,
+        scratch: &mut Scratch,
+        out: &mut Vec<u8>,
+    ) -> Result<bool, OperationError> {
+        let StoredWalk {
+            context,
+            view,
+            base,
+            scope,
+            ..
+        } = *walk;
+        let id = record.id;
+        if id != base.id && record.is_referral() && !self.options.manage_dsa_it {
+            if record.is_in_scope(base.id, scope)? {
+                self.send_reference(view, record, scope, out);
+            }
+            return Ok(false);
+        }
+        let names = scratch.parts(context).names;
+        if !self.shows(record, id == base.id, scope) || !names.is_in_scope(view, record, base.id, scope)? {
+            return Ok(false);
+        }
+        Ok(base.earlier_bases == 0 || !self.was_covered(view, id, base.earlier_bases)?)
+    }
+
+    /// Whether the filter is True of an entry, as far as the subject may search it.
+    fn answers(
+        &self,
+        check: &Check<'_>,
+        guards: Option<&AnswerableEntries<'_>>,
+        (record, plan): (&Record<'_>, &Plan),
+        work: &mut Vec<u8>,
+    ) -> bool {
+        let with = Evaluation {
+            plan: Some(plan),
+            guard: Some(&Answerable::new(check, Privileges::SEARCH)),
+            guards: guards.map(|guards| guards as &dyn EntryGuards),
+        };
+        record.evaluate_with(with, &self.filter, work) == Truth::True
     }
 
     fn count_sent(&mut self) {

@@ -227,15 +227,26 @@ impl Body<'_> {
         writer: &mut SearchEntryWriter<'_>,
     ) -> Result<(), OperationError> {
         let description = attribute.description();
-        // Values are asked about one by one; an attribute none of whose values is readable is not there.
-        if self.types_only {
-            if entry.may_read(description, None) {
-                writer.attribute_type(attribute.name());
-            }
-            return Ok(());
-        }
         let readable = entry.readable(description);
         if matches!(readable, Readable::Alike(false) | Readable::Here(false)) {
+            return Ok(());
+        }
+        // An attribute none of whose values is readable is not there.
+        if self.types_only {
+            let mut shows = readable != Readable::ByValue;
+            if !shows {
+                attribute.for_each(&mut |value| {
+                    shows = entry.may_read(description, Some(value));
+                    if shows {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                })?;
+            }
+            if shows {
+                writer.attribute_type(attribute.name());
+            }
             return Ok(());
         }
         let mark = writer.begin_attribute(attribute.name());
@@ -259,7 +270,11 @@ impl Body<'_> {
         let description = &attribute.description;
         let name = self.schema.description_text(description);
         if self.types_only {
-            if entry.may_read(description, None) {
+            if attribute
+                .values
+                .iter()
+                .any(|value| entry.may_read(description, Some(value)))
+            {
                 writer.attribute_type(name.as_bytes());
             }
             return;

@@ -123,6 +123,11 @@ impl CompiledFilter {
                 }
             }
         }
+        self.item(node, schema, source, scratch)
+    }
+
+    /// An item that may be put.
+    fn item(&self, node: &Node, schema: &Schema, source: &dyn ValueSource, scratch: &mut Vec<u8>) -> Truth {
         let mut values = Values {
             filter: self,
             schema,
