@@ -184,9 +184,9 @@ impl Directory {
         }
         let names: Vec<String> = self.0.iter().map(|entry| entry.dn.clone()).collect();
         for entry in &mut self.0 {
-            let (pool, kept): (&[&str], usize) = if entry.is_of_class("person") {
+            let (pool, kept): (&[&str], usize) = if entry.is_of_class("person", &|_, _| true) {
                 (&["title", "mail", "description", "manager", "seeAlso"], 0)
-            } else if entry.is_of_class("groupOfNames") {
+            } else if entry.is_of_class("groupOfNames", &|_, _| true) {
                 (&["member", "owner", "description"], 2)
             } else {
                 continue;
