@@ -1,5 +1,5 @@
-//! The DNs and superiors of recent parents and the last base object, so that neither an answer's DN nor its place nor where a search
-//! begins is found anew from the root. One per reactor and database.
+//! The DNs and superiors of recent parents, their entries by name, and the last base object, so that neither an answer's DN nor its place nor
+//! the entry of a name is found anew from the root. One per reactor and database.
 
 use std::collections::hash_map::Entry;
 
@@ -19,18 +19,10 @@ pub(crate) struct DnCache {
     structure_version: u64,
     parents: FxHashMap<EntryId, Parent>,
     base: Base,
-    superior: Superior,
+    /// Entries with subordinates by their normalized names. One that is gone has no subordinates: what was below it is looked up anew.
+    by_name: FxHashMap<Box<[u8]>, EntryId>,
     /// Above what is topmost.
     root: Dn,
-}
-
-/// The superior of the entry that was found last: the next one is often its neighbour.
-#[derive(Debug, Default)]
-struct Superior {
-    /// [`View::version`] of the snapshot; 0 for none.
-    version: u64,
-    normalized: Vec<u8>,
-    id: EntryId,
 }
 
 /// An entry looked up by its name.
@@ -64,6 +56,7 @@ impl DnCache {
         let version = view.structure_version()?;
         if version != self.structure_version {
             self.parents.clear();
+            self.by_name.clear();
             self.structure_version = version;
         }
         Ok(())
@@ -72,29 +65,27 @@ impl DnCache {
     /// As [`View::locate`], and whether the entry is a referral. Looks nothing up for the base object of the last call while nothing was
     /// written since.
     pub(crate) fn locate_base(&mut self, view: View<'_>, base: &Dn) -> Result<(Location, bool), StoreError> {
-        let (known, version) = (&mut self.base, view.version());
+        let (known, version) = (&self.base, view.version());
         if known.version == version && known.normalized == base.normalized() {
             return Ok((Location::Entry(known.id), known.is_referral));
         }
-        let location = view.locate(base)?;
-        let Location::Entry(id) = location else {
-            return Ok((location, false));
+        let record = match self.find(view, base)? {
+            Found::Entry(record) => record,
+            Found::Missing(ancestor) => return Ok((Location::Missing { ancestor }, false)),
         };
-        let is_referral = view.record(id)?.is_some_and(|record| record.is_referral());
+        let known = &mut self.base;
         known.normalized.clear();
         known.normalized.extend_from_slice(base.normalized());
-        (known.version, known.id, known.is_referral) = (version, id, is_referral);
-        Ok((location, is_referral))
+        (known.version, known.id, known.is_referral) = (version, record.id, record.is_referral());
+        Ok((Location::Entry(record.id), record.is_referral()))
     }
 
-    /// The entry of a name. Takes two look-ups for one below the superior of the last call while nothing was written since.
+    /// The entry of a name. Takes two look-ups for one below a known superior.
     pub(crate) fn find<'t>(&mut self, view: View<'t>, dn: &Dn) -> Result<Found<'t>, StoreError> {
-        let (known, version) = (&mut self.superior, view.version());
         let above = dn.ancestor_forms(dn.depth().saturating_sub(1)).1;
-        if known.version == version
-            && known.normalized == above
+        if let Some(&superior) = self.by_name.get(above)
             && let Some((_, rdn)) = dn.rdn(0)
-            && let Some(id) = view.subordinate(known.id, rdn)?
+            && let Some(id) = view.subordinate(superior, rdn)?
             && let Some(record) = view.record(id)?
         {
             return Ok(Found::Entry(record));
@@ -108,9 +99,10 @@ impl DnCache {
         };
         // Of a topmost entry the whole name is entered, not an RDN.
         if record.parent() != 0 {
-            known.normalized.clear();
-            known.normalized.extend_from_slice(above);
-            (known.version, known.id) = (version, record.parent());
+            if self.by_name.len() >= LIMIT {
+                self.by_name.clear();
+            }
+            self.by_name.insert(above.into(), record.parent());
         }
         Ok(Found::Entry(record))
     }

@@ -125,3 +125,31 @@ access to * by * read";
     assert_eq!(site.rename(A, "cn=x", None).brief(), (50, ""));
     assert_eq!(site.rename(A, "cn=y", None).brief(), (0, ""));
 }
+
+/// What is remembered of names does not outlive them: neither of an entry that lost its subordinates before it was renamed, nor of one that
+/// took the place of another.
+#[test]
+fn names_are_not_remembered_past_a_rename() {
+    use ironbark_ldap_proto::Scope;
+    let mut site = Site::populated("");
+    let below = |name: &str, superior: &str| format!("cn={name},ou={superior},dc=ex");
+    let person = "objectClass: person\nsn: s";
+    for name in ["a", "b", "c"] {
+        // Everything is remembered once.
+        assert!(site.read(&below(name, "p"), &["cn"]).is_some());
+        assert_eq!(site.delete(&below(name, "p")).code, 0);
+    }
+    assert_eq!(site.rename("ou=p,dc=ex", "ou=q", None).brief(), (0, ""));
+    site.must_add("ou=p,dc=ex", "objectClass: organizationalUnit");
+    site.must_add(&below("a", "q"), person);
+    let found = site.search("dc=ex", Scope::WholeSubtree, "(cn=a)", &["1.1"]);
+    assert_eq!(found, ["dn: cn=a,ou=q,dc=ex\n"]);
+    assert_eq!(site.read(&below("a", "p"), &["cn"]), None);
+    assert!(site.read(&below("a", "q"), &["cn"]).is_some());
+    site.must_add(&below("a", "p"), person);
+    assert_eq!(site.delete(&below("a", "q")).code, 0);
+    assert_eq!(site.delete("ou=q,dc=ex").code, 0);
+    assert_eq!(site.rename("ou=p,dc=ex", "ou=q", None).brief(), (0, ""));
+    assert!(site.read(&below("a", "q"), &["cn"]).is_some());
+    assert_eq!(site.read(&below("a", "p"), &["cn"]), None);
+}

@@ -123,7 +123,7 @@ impl<'t> View<'t> {
     pub fn is_of(&self, database: &Database) -> bool {
         Arc::ptr_eq(&self.database.common, &database.common)
     }
-    /// Changes whenever an entry with subordinates is renamed: cached DNs of older values are stale.
+    /// Changes whenever an entry is renamed: names that were remembered under older values are stale.
     pub fn structure_version(&self) -> Result<u64, StoreError> {
         self.tables().number(self.txn, MetaRow::StructureVersion)
     }

@@ -19,6 +19,7 @@ pub fn count_all(accounts: &mut Accounts) {
     let equality = requests(&|account| protocol::search(&protocol::equality(account)));
     let conjunction = requests(&|account| protocol::search(&protocol::conjunction(account)));
     let substring = requests(&|account| protocol::search(&protocol::substring(account)));
+    let base = requests(&protocol::base);
     let compare = requests(&protocol::compare);
     let bind = requests(&bind);
     let user = all[0].dn.clone();
@@ -28,6 +29,7 @@ pub fn count_all(accounts: &mut Accounts) {
     answer(site, "search-equality", &equality, ResultCode::SUCCESS);
     answer(site, "search-and", &conjunction, ResultCode::SUCCESS);
     answer(site, "search-substring", &substring, ResultCode::SUCCESS);
+    answer(site, "search-base", &base, ResultCode::SUCCESS);
     answer(site, "search-every-account", &[every], ResultCode::SUCCESS);
     site.become_(&user);
     answer(site, "search-equality-under-rules", &equality, ResultCode::SUCCESS);

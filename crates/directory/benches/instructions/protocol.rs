@@ -54,6 +54,20 @@ pub fn search(filter: &str) -> Vec<u8> {
     }))
 }
 
+/// A search of an entry by its name.
+pub fn base(account: &Account) -> Vec<u8> {
+    encoded(&Request::Search(SearchRequest {
+        base: account.dn.as_bytes(),
+        scope: Scope::BaseObject,
+        deref_aliases: DerefAliases::Never,
+        size_limit: 0,
+        time_limit: 0,
+        types_only: false,
+        filter: Filter::parse(b"(objectClass=*)", 10).expect("a filter"),
+        attributes: [].as_slice().into(),
+    }))
+}
+
 /// A compare that is answered with compareTrue.
 pub fn compare(account: &Account) -> Vec<u8> {
     encoded(&Request::Compare(CompareRequest {

@@ -147,7 +147,8 @@ impl WriteTransaction<'_> {
         }
         pretty_in(&new_dn, new.parent).clone_into(&mut new.rdn);
         if new.rdn != old.rdn || new.parent != old.parent {
-            self.structure_changed |= self.view().has_subordinates(id)?;
+            // Also of one without subordinates: it may have had some, and may get others, and names are remembered by readers.
+            self.structure_changed = true;
         }
         self.change_entry(id, &old, new, changes)?;
         Ok(id)
