@@ -2,8 +2,6 @@
 
 mod harness;
 
-use std::fmt::Write as _;
-
 use harness::Site;
 use ironbark_ldap_proto::controls::{Control, PostRead};
 
@@ -13,10 +11,10 @@ const BIG: &str = "cn=big,ou=p,dc=ex";
 /// A group of so many members that they lie outside of its record; `A` is one of them.
 fn with_big_group(rules: &str) -> Site {
     let mut site = Site::populated(rules);
-    let mut text = format!("objectClass: groupOfNames\nmember: {A}");
-    for number in 0..500 {
-        write!(text, "\nmember: cn=somebody-{number},ou=people,dc=ex").unwrap();
-    }
+    let members: Vec<String> = (0..500)
+        .map(|number| format!("\nmember: cn=somebody-{number},ou=people,dc=ex"))
+        .collect();
+    let text = format!("objectClass: groupOfNames\nmember: {A}{}", members.concat());
     site.must_add(BIG, &text);
     site.become_(A);
     site

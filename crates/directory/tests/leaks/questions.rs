@@ -46,6 +46,14 @@ enum Kind {
 }
 
 const NAME_ATTRIBUTES: [&str; 4] = ["member", "seeAlso", "manager", "distinguishedName"];
+const SELECTIONS: [&[&str]; 6] = [
+    &["*"],
+    &["1.1"],
+    &["name"],
+    &["cn", "sn"],
+    &["@person"],
+    &["description;lang-de", "member"],
+];
 const ASKED: [&str; 17] = [
     "name",
     "name",
@@ -100,14 +108,7 @@ impl Question {
                     DerefAliases::Always,
                     DerefAliases::InSearching,
                 ]),
-                names: random.of(&[
-                    &["*"][..],
-                    &["1.1"],
-                    &["name"],
-                    &["cn", "sn"],
-                    &["@person"],
-                    &["description;lang-de", "member"],
-                ]),
+                names: SELECTIONS[random.below(SELECTIONS.len())],
                 types_only: random.one_in(8),
                 size: if random.one_in(5) { 2 } else { 0 },
                 sort: random.one_in(4).then(|| {

@@ -59,6 +59,7 @@ impl CompiledFilter {
     /// Iterative: the depth of a filter costs no stack. Operands are evaluated in order, until one decides.
     pub fn evaluate(&self, schema: &Schema, source: &dyn ValueSource, scratch: &mut Vec<u8>) -> Truth {
         let mut open: SmallVec<[Frame<'_>; 16]> = SmallVec::new();
+        let guard = source.guard();
         let mut at = 0;
         loop {
             let Some(node) = self.nodes.get(at) else {
@@ -79,7 +80,10 @@ impl CompiledFilter {
                 });
                 continue;
             }
-            let mut truth = self.leaf(node, schema, source, scratch);
+            let mut truth = match guard {
+                None => self.item(node, schema, source, scratch),
+                Some(guard) => self.guarded_item(node, guard, (schema, source), scratch),
+            };
             loop {
                 let Some(frame) = open.last_mut() else {
                     return truth;
@@ -113,20 +117,24 @@ impl CompiledFilter {
         self.evaluate(schema, &source, scratch) == Truth::True
     }
 
-    fn leaf(&self, node: &Node, schema: &Schema, source: &dyn ValueSource, scratch: &mut Vec<u8>) -> Truth {
-        if let Some(guard) = source.guard() {
-            match self.permission(node, guard) {
-                Permission::Whole => {}
-                Permission::None => return Truth::Undefined,
-                Permission::ByValue(slot, rule, parts) => {
-                    return self.equalities((slot, rule, parts), guard, (schema, source), scratch);
-                }
+    /// An item, if it may be put.
+    fn guarded_item(
+        &self,
+        node: &Node,
+        guard: &dyn Guard,
+        (schema, source): (&Schema, &dyn ValueSource),
+        scratch: &mut Vec<u8>,
+    ) -> Truth {
+        match self.permission(node, guard) {
+            Permission::Whole => self.item(node, schema, source, scratch),
+            Permission::None => Truth::Undefined,
+            Permission::ByValue(slot, rule, parts) => {
+                self.equalities((slot, rule, parts), guard, (schema, source), scratch)
             }
         }
-        self.item(node, schema, source, scratch)
     }
 
-    /// An item that may be put.
+    /// An item, of the values that may answer it.
     fn item(&self, node: &Node, schema: &Schema, source: &dyn ValueSource, scratch: &mut Vec<u8>) -> Truth {
         let mut values = Values {
             filter: self,

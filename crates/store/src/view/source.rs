@@ -64,26 +64,28 @@ impl<'t> RecordSource<'_, 't> {
         self.with.guard.map_or(Answering::All, |guard| guard.answering(stored))
     }
     /// Calls `visit` with the values of an attribute that may answer; breaks when it does.
+    #[inline]
     fn visit(
         &self,
         attribute: &RecordAttribute<'t>,
         visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let stored = attribute.description();
         let mut flow = ControlFlow::Continue(());
-        match (self.answering(stored), self.with.guard) {
-            (Answering::None, _) => {}
-            (Answering::Each, Some(guard)) => self.note(&attribute.for_each(&mut |value| {
-                if guard.may_answer(stored, AnsweringValue::Plain(value)) {
-                    flow = visit(value);
-                }
-                flow
-            })),
-            _ => self.note(&attribute.for_each(&mut |value| {
+        let stored = attribute.description();
+        let each = match self.with.guard {
+            None => None,
+            Some(guard) => match guard.answering(stored) {
+                Answering::All => None,
+                Answering::Each => Some(guard),
+                Answering::None => return flow,
+            },
+        };
+        self.note(&attribute.for_each(&mut |value| {
+            if each.is_none_or(|guard| guard.may_answer(stored, AnsweringValue::Plain(value))) {
                 flow = visit(value);
-                flow
-            })),
-        }
+            }
+            flow
+        }));
         flow
     }
     fn description(&self, slot: Slot) -> Option<&AttributeDescription> {
