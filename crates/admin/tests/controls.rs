@@ -502,3 +502,76 @@ fn every_control_of_slapd_is_offered() {
         .collect();
     assert!(missing.is_empty(), "slapd offers {missing:?} too");
 }
+
+#[test]
+fn a_search_for_subentries_alone_gets_no_references() {
+    let data = "\
+dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example\n
+dn: ou=ref,dc=example,dc=com\nobjectClass: referral\nobjectClass: extensibleObject\nou: ref\nref: ldap://other.example.com/\n
+dn: cn=sub,dc=example,dc=com\nobjectClass: subentry\nobjectClass: extensibleObject\ncn: sub\nsubtreeSpecification: {}\n";
+    assert_same_answers(Server::PEOPLE_CONFIG, data, |transcript| {
+        for scope in ["sub", "one", "base"] {
+            for options in [
+                &[][..],
+                &["-E", "subentries=true"],
+                &["-E", "!subentries=true"],
+                &["-E", "subentries=false"],
+                &["-M", "-E", "subentries=true"],
+            ] {
+                for filter in ["(objectClass=*)", "(ou=ref)"] {
+                    let arguments = [options, &["-b", "dc=example,dc=com", "-s", scope, filter, "1.1"]].concat();
+                    transcript.search(&arguments)?;
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn authorization_rules_are_taken_stored_and_obeyed_as_by_slapd() {
+    let data = "\
+dn: dc=example,dc=com\nobjectClass: dcObject\nobjectClass: organization\ndc: example\no: Example\n
+dn: uid=ann,dc=example,dc=com\nobjectClass: inetOrgPerson\nuid: ann\ncn: Ann\nsn: Lee\nuserPassword: secret\n";
+    let config = format!("authz-policy from\n{}", Server::PEOPLE_CONFIG);
+    let ann = Credentials::Simple {
+        dn: "uid=ann,dc=example,dc=com",
+        password: "secret",
+    };
+    assert_same_answers(&config, data, |transcript| {
+        for (number, rule) in [
+            "*",
+            "dn:*",
+            "DN: *",
+            "dn.exact:*",
+            "dn.onelevel:*",
+            "dn.children:*",
+            "dn.subtree:*",
+            "dn.regex:*",
+            "dn.base:*",
+            "dn.sub:*",
+            "{0}dn:*",
+            "UID=Ann, dc=Example,dc=com",
+            "dn.exact: UID=ann,dc=example,dc=com",
+            "dn.regex:",
+            "dn.regex:^uid=bob",
+            "dn.children:DC=example,dc=com",
+            "u:",
+            "u:ann",
+            "group:*",
+            "dn:cn=*",
+            "dn:",
+        ]
+        .iter()
+        .enumerate()
+        {
+            transcript.modify(&format!(
+                "dn: uid=u{number},dc=example,dc=com\nchangetype: add\nobjectClass: account\nuid: u{number}\nauthzFrom: {rule}\n"
+            ))?;
+            transcript.root_search(&["-b", "dc=example,dc=com", &format!("(uid=u{number})"), "authzFrom"])?;
+            let control = format!("!authzid=dn:uid=u{number},dc=example,dc=com");
+            transcript.client("ldapwhoami", &ann, &["-e", &control], "")?;
+        }
+        Ok(())
+    });
+}

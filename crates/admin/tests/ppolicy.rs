@@ -172,3 +172,45 @@ fn the_last_success() {
         transcript.root_search(&count)
     });
 }
+
+#[test]
+fn account_usability_is_told_in_slapds_parts() {
+    let entry = |uid: &str, lines: &str| {
+        format!(
+            "\ndn: uid={uid},dc=example,dc=com\nobjectClass: inetOrgPerson\nuid: {uid}\ncn: Ann\nsn: Lee\n{lines}\n"
+        )
+    };
+    let mut all = data("pwdLockout: TRUE\npwdMaxFailure: 3\npwdMustChange: TRUE\npwdLockoutDuration: 0");
+    all += "\ndn: cn=short,dc=example,dc=com\nobjectClass: device\nobjectClass: pwdPolicy\npwdAttribute: userPassword\n\
+            pwdMaxAge: 1\npwdGraceAuthNLimit: 3\n";
+    for (uid, lines) in [
+        ("fine", ""),
+        ("reset", "pwdReset: TRUE"),
+        ("locked", "pwdAccountLockedTime: 000001010000Z"),
+        ("future", "pwdStartTime: 20991122000000Z"),
+        ("ended", "pwdEndTime: 20201122000000Z"),
+        (
+            "expired",
+            "pwdPolicySubentry: cn=short,dc=example,dc=com\npwdChangedTime: 20251122000000Z",
+        ),
+    ] {
+        all += &entry(uid, format!("userPassword: secret\n{lines}").trim_end());
+    }
+    all += &entry("open", "mail: a@b");
+    assert_same_answers(&configuration(""), &all, |transcript| {
+        transcript.ignore_order();
+        transcript.root_search(&["-b", BASE, "-E", "accountUsability", "uid"])?;
+        transcript.root_search(&[
+            "-b",
+            BASE,
+            "-E",
+            "accountUsability",
+            "-E",
+            "accountUsability",
+            "-s",
+            "base",
+            "1.1",
+        ])?;
+        transcript.root_search(&["-b", BASE, "-E", "1.3.6.1.4.1.42.2.27.9.5.8=:x", "-s", "base", "1.1"])
+    });
+}

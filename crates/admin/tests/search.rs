@@ -124,6 +124,11 @@ fn presence_counts_supertypes_and_options() {
         "(2.5.4.4=*)",
         "(entryUUID=*)",
         "(hasSubordinates=*)",
+        "(subschemaSubentry=*)",
+        "(!(subschemaSubentry=*))",
+        "(!(subschemaSubentry=cn=x))",
+        "(&(subschemaSubentry=*)(sn=*))",
+        "(entryDN=*)",
         "(!(mail=*))",
         "(preferredLanguage=*)",
     ]);

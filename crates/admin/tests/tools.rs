@@ -46,6 +46,20 @@ fn slapcat_ends_quietly_when_its_reader_has_seen_enough() {
 
 #[test]
 fn slaptest_says_what_slapd_says() {
+    for arguments in [&[][..], &["-u"], &["-Q"]] {
+        // Without data, and without a directory for it: slapd's last line.
+        for is_made in [true, false] {
+            assert_same(|flavor| {
+                let server = prepared(flavor);
+                if !is_made {
+                    std::fs::remove_dir(server.layout().join("db")).unwrap();
+                }
+                let outcome = server.tool(Tool::Test, arguments, "")?;
+                let last = outcome.stderr.lines().last().unwrap_or_default();
+                Ok(format!("{arguments:?} {is_made} {:?} {last}", outcome.code()))
+            });
+        }
+    }
     for arguments in [&[][..], &["-u"], &["-Q"], &["-n", "1"]] {
         assert_same(|flavor| {
             let server = prepared(flavor);

@@ -24,6 +24,9 @@ pub fn reference_markdown() -> String {
             heading = section;
             // Writing to a string cannot fail, here and below.
             let _ = write!(page, "\n## {heading}\n");
+            if let Some(text) = introduction(row.level) {
+                let _ = write!(page, "\n{text}\n");
+            }
         }
         page.push('\n');
         entry(&mut page, row);
@@ -71,6 +74,27 @@ fn section(level: Level) -> &'static str {
             crate::overlay::OverlayKind::Sssvlv => "Overlay sssvlv",
             crate::overlay::OverlayKind::Ppolicy => "Overlay ppolicy",
         },
+    }
+}
+
+/// What is there of an overlay, where its settings do not say it.
+fn introduction(level: Level) -> Option<&'static str> {
+    use crate::overlay::OverlayKind as Kind;
+    let Level::Overlay(kind) = level else { return None };
+    match kind {
+        Kind::Sssvlv => Some(
+            "The server side sorting control (RFC 2891) is always offered, with and without this overlay, and with paged results, too. The \
+             overlay bounds it by the settings below. The virtual list view control is not built yet: a search with it is answered as one \
+             with any unknown control, and the log says so of each database (or all) that has the overlay.",
+        ),
+        Kind::Memberof => Some(
+            "cn=Subschema shows memberOf when the overlay, or the module of its name, is loaded. Entries may have it anyway.",
+        ),
+        Kind::Ppolicy => Some(
+            "cn=Subschema shows pwdPolicy, its kin and their attributes when the overlay, or the module of its name, is loaded. Entries may \
+             have them anyway. A ppolicy.schema of OpenLDAP 2.4 that is included, too, adds nothing; one that contradicts is refused.",
+        ),
+        Kind::Auditlog | Kind::Refint | Kind::Unique => None,
     }
 }
 

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use ironbark_config::DatabaseKind;
-use ironbark_ldap_proto::{controls, extended};
+use ironbark_config::{DatabaseKind, parts};
+use ironbark_ldap_proto::{
+    controls::{self, ControlKind, ControlValue as _},
+    extended,
+};
 use ironbark_model::{Attribute, Dn, Entry, Schema};
 
 use crate::{
     Configuration, OpenError,
-    operation::Origin,
+    operation::{Origin, offered as offered_operation},
     sasl::{Situation, offered},
     worker::policy,
 };
@@ -72,20 +75,20 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
     let available = policy(configuration).available;
     let supported = controls::REGISTRY.iter();
     let supported = supported.filter(|row| row.advertised && available.contains(row.kind));
-    entry.add("supportedControl", supported.map(|row| row.oid));
-    let has_tls = configuration.settings.tls.is_configured();
-    let advertised = extended::REGISTRY.iter().filter(|row| {
-        let is_available = has_tls || row.operation != extended::ExtendedOperation::StartTls;
-        row.advertised && is_available
-    });
+    let mut supported: Vec<_> = supported.map(|row| row.oid).collect();
+    if available.contains(ControlKind::PasswordPolicy) {
+        // Those of responses alone, which `ppolicy_send_netscape_controls` sends.
+        supported.extend([controls::PasswordExpired::OID, controls::PasswordExpiring::OID]);
+    }
+    entry.add("supportedControl", supported);
+    let advertised = extended::REGISTRY.iter();
+    let advertised =
+        advertised.filter(|row| row.advertised && offered_operation(configuration, row.oid.as_bytes()).is_some());
     entry.add("supportedExtension", advertised.map(|row| row.oid));
     entry.add("supportedFeatures", FEATURES);
-    let versions: &[&str] = if configuration.settings.allow.contains(ironbark_config::Allow::BIND_V2) {
-        &["2", "3"]
-    } else {
-        &["3"]
-    };
-    entry.add("supportedLDAPVersion", versions.iter().copied());
+    // Not 2, which `allow bind_v2` lets a client say: who understands the root DSE speaks 3.
+    entry.add("supportedLDAPVersion", ["3"]);
+    entry.add("ref", configuration.settings.referrals.iter().map(String::as_str));
     entry.add("vendorName", ["Ironbark"]);
     entry.add("vendorVersion", [concat!("Ironbark ", env!("CARGO_PKG_VERSION"))]);
     entry.add("entryDN", [""]);
@@ -156,15 +159,15 @@ pub(crate) fn seen_by<'c>(configuration: &'c Configuration, origin: &Origin) -> 
     seen.map_or(&configuration.root_dse, |seen| &seen.entry)
 }
 
-/// The subschema subentry.
+/// The subschema subentry, as yet without its times. What an overlay brings is shown when the overlay or its module is loaded.
 pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
-    let schema = &*configuration.schema;
+    let schema = &configuration.schema.revealing(&loaded_parts(configuration));
     let mut entry = Builder {
         schema,
         attributes: Vec::new(),
     };
-    entry.add("objectClass", ["top", "subentry", "subschema", "extensibleObject"]);
     entry.add("structuralObjectClass", ["subentry"]);
+    entry.add("objectClass", ["top", "subentry", "subschema", "extensibleObject"]);
     let name = dn.leaf_assertions(schema).into_iter().map(|(_, value)| value);
     entry.add("cn", name);
     entry.add("ldapSyntaxes", schema.syntax_definitions());
@@ -179,4 +182,46 @@ pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
         dn,
         attributes: entry.attributes,
     }
+}
+
+/// Names of the modules and overlays in use.
+fn loaded_parts(configuration: &Configuration) -> Vec<&'static str> {
+    let modules = configuration.settings.modules.iter();
+    let modules = modules.filter_map(|module| Some(parts::module(module.split_whitespace().next()?)?.name));
+    let contexts = std::iter::once(&configuration.frontend).chain(&configuration.contexts);
+    let overlays = contexts.flat_map(|context| &context.settings.overlays);
+    modules.chain(overlays.map(|overlay| overlay.kind().name())).collect()
+}
+
+/// Says of the subschema subentry since when it is there, and when the schema changed last.
+pub(crate) fn date_subschema(configuration: &mut Configuration, former: &Configuration, now: &str) {
+    let known = &configuration.well_known;
+    let times = [&known.create_timestamp, &known.modify_timestamp];
+    let without_times = |entry: &Entry| -> Vec<Attribute> {
+        let attributes = entry.attributes.iter();
+        let others = attributes.filter(|attribute| !times.contains(&&attribute.description));
+        others.cloned().collect()
+    };
+    let [entry] = &*configuration.subschema else { return };
+    let former = former.subschema.first();
+    let is_changed = former.is_none_or(|former| without_times(former) != entry.attributes);
+    let time_of = |time| Some(former?.attribute(time)?.values.first()?.clone());
+    let [created, modified] = times.map(|time| time_of(time).unwrap_or_else(|| now.into()));
+    let modified = if is_changed { now.into() } else { modified };
+    let mut entry = entry.clone();
+    // As slapd has them: behind the name.
+    let name = entry
+        .attributes
+        .iter()
+        .position(|attribute| attribute.description == known.cn);
+    let place = name.map_or(entry.attributes.len(), |name| name + 1);
+    let dated = times
+        .into_iter()
+        .zip([created, modified])
+        .map(|(time, value)| Attribute {
+            description: time.clone(),
+            values: vec![value],
+        });
+    entry.attributes.splice(place..place, dated);
+    configuration.subschema = Arc::new([entry]);
 }

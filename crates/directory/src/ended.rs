@@ -50,7 +50,7 @@ pub(crate) fn ended(
 ) -> u64 {
     let now = directory.monotonic_micros();
     let micros = now.saturating_sub(origin.received_micros);
-    log::result(origin, &outcome, micros);
+    log::result(origin, &outcome, now);
     if outcome.operation == Operation::Bind
         && outcome.code == ResultCode::INVALID_CREDENTIALS
         && let Some(address) = origin.peer.address

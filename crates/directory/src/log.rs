@@ -6,16 +6,36 @@ use std::fmt::{Display, Formatter, Result as FmtResult};
 
 use ironbark_ldap_proto::{
     Authentication, MessageId, Operation, Request, SearchRequest,
-    extended::{ExtendedOperation, lookup, password_modify::PasswordModifyRequest},
+    controls::SessionTracking,
+    extended::{ExtendedOperation, password_modify::PasswordModifyRequest},
 };
-use ironbark_model::filter::log::LogFilter;
+use ironbark_model::{Dn, filter::log::LogFilter};
 
 use crate::{Configuration, ended::Outcome, operation::Origin};
 
 macro_rules! stats {
     ($origin:expr, $($argument:tt)+) => {
-        tracing::info!(target: "stats", "conn={} op={} {}", $origin.connection, $origin.operation, format_args!($($argument)+))
+        tracing::info!(target: "stats", "{} {}", Prefix($origin), format_args!($($argument)+))
     };
+}
+
+/// What each line of an operation begins with: `conn=1 op=2`, and what the session tracking control says.
+struct Prefix<'a>(&'a Origin);
+
+impl Display for Prefix<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
+        let Origin {
+            connection,
+            operation,
+            tracked,
+            ..
+        } = self.0;
+        write!(
+            f,
+            "conn={connection} op={operation}{}",
+            tracked.as_deref().unwrap_or_default()
+        )
+    }
 }
 
 fn is_enabled() -> bool {
@@ -31,11 +51,69 @@ impl Display for Text<'_> {
     }
 }
 
+/// A name in the schema's spelling, which the log has as slapd prints it: `uid=Ann,dc=example,dc=com`.
+struct Name<'a> {
+    configuration: &'a Configuration,
+    text: &'a [u8],
+}
+
+impl Display for Name<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
+        match Dn::parse(&self.configuration.schema, self.text) {
+            Ok(dn) => f.write_str(dn.pretty()),
+            Err(_) => Text(self.text).fmt(f),
+        }
+    }
+}
+
+/// An attribute that a search asks for. What cannot be one is shown as `1.1`, which asks for nothing.
+struct Asked<'a>(&'a [u8]);
+
+impl Display for Asked<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
+        let may_be_within = |octet: &u8| octet.is_ascii_alphanumeric() || b"-.;".contains(octet);
+        let is_shown = match self.0 {
+            b"*" | b"+" | [b'@', _, ..] => true,
+            [first, rest @ ..] => first.is_ascii_alphanumeric() && rest.iter().all(may_be_within),
+            [] => false,
+        };
+        Text(if is_shown { self.0 } else { b"1.1" }).fmt(f)
+    }
+}
+
+/// What the lines of an operation begin with beyond its number, for a request with the session tracking control: ` [IP=... NAME=...]`.
+/// Text that is not printable is left out, and so is all that is too long.
+pub(crate) fn tracked(tracking: &SessionTracking<'_>) -> Option<Box<str>> {
+    let printable = |octets: &'_ [u8]| {
+        let is_printable = octets.iter().all(|octet| matches!(octet, b' '..=b'~'));
+        is_printable.then(|| String::from_utf8_lossy(octets).into_owned())
+    };
+    let part = |name: &str, octets: &[u8]| {
+        let text = printable(octets).filter(|text| !text.is_empty());
+        text.map(|text| format!("{name}={text}"))
+    };
+    let identifier = (!tracking.identifier.is_empty()).then(|| {
+        let text = printable(tracking.identifier).unwrap_or_default();
+        format!("{}={text}", Text(tracking.format_name()))
+    });
+    let parts = [
+        part("IP", tracking.source_ip),
+        part("NAME", tracking.source_name),
+        identifier,
+    ];
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    (!text.is_empty() && text.len() < MAX_TRACKED).then(|| format!(" [{text}]").into())
+}
+
+/// Longest text of the session tracking control that is logged.
+const MAX_TRACKED: usize = 224;
+
 /// The line of a request.
 pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &Request<'_>) {
-    if !is_enabled() {
+    if !is_enabled() || refused_name(configuration, origin, request) {
         return;
     }
+    let name = |text| Name { configuration, text };
     match request {
         Request::Bind(request) => {
             let method = match request.authentication {
@@ -50,11 +128,11 @@ pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &
                     origin.strength.ssf
                 );
             }
-            stats!(origin, "BIND dn=\"{}\" method={method}", Text(request.name));
+            stats!(origin, "BIND dn=\"{}\" method={method}", name(request.name));
         }
         Request::Search(request) => search(configuration, origin, request),
         Request::Modify(request) => {
-            stats!(origin, "MOD dn=\"{}\"", Text(request.object));
+            stats!(origin, "MOD dn=\"{}\"", name(request.object));
             let names: Vec<_> = request
                 .changes
                 .iter()
@@ -62,43 +140,69 @@ pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &
                 .collect();
             stats!(origin, "MOD attr={}", names.join(" "));
         }
-        Request::Add(request) => stats!(origin, "ADD dn=\"{}\"", Text(request.entry)),
-        Request::Delete(name) => stats!(origin, "DEL dn=\"{}\"", Text(name)),
-        Request::ModifyDn(request) => stats!(origin, "MODRDN dn=\"{}\"", Text(request.entry)),
+        Request::Add(request) => stats!(origin, "ADD dn=\"{}\"", name(request.entry)),
+        Request::Delete(entry) => stats!(origin, "DEL dn=\"{}\"", name(entry)),
+        Request::ModifyDn(request) => stats!(origin, "MODRDN dn=\"{}\"", name(request.entry)),
         Request::Compare(request) => {
             stats!(
                 origin,
                 "CMP dn=\"{}\" attr=\"{}\"",
-                Text(request.entry),
+                name(request.entry),
                 Text(request.attribute)
             );
         }
         Request::Extended(request) => {
             stats!(origin, "EXT oid={}", Text(request.name));
-            extended(origin, request);
+            extended(configuration, origin, request);
         }
         Request::Unbind | Request::Abandon(_) => {}
     }
+}
+
+/// The line of a request whose name is none, which slapd writes in place of the request's own.
+fn refused_name(configuration: &Configuration, origin: &Origin, request: &Request<'_>) -> bool {
+    let (word, name) = match request {
+        Request::Bind(request) => ("do_bind", request.name),
+        Request::Search(request) => ("do_search", request.base),
+        Request::Modify(request) => ("do_modify", request.object),
+        Request::Add(request) => ("do_add", request.entry),
+        Request::Delete(entry) => ("do_delete", *entry),
+        Request::ModifyDn(request) => ("do_modrdn", request.entry),
+        Request::Compare(request) => ("do_compare", request.entry),
+        Request::Extended(_) | Request::Unbind | Request::Abandon(_) => return false,
+    };
+    if Dn::parse(&configuration.schema, name).is_ok() {
+        return false;
+    }
+    match request {
+        Request::Search(_) => stats!(origin, "{word}: invalid dn: \"{}\"", Text(name)),
+        _ => stats!(origin, "{word}: invalid dn ({})", Text(name)),
+    }
+    true
 }
 
 fn search(configuration: &Configuration, origin: &Origin, request: &SearchRequest<'_>) {
     stats!(
         origin,
         "SRCH base=\"{}\" scope={} deref={} filter=\"{}\"",
-        Text(request.base),
+        Name {
+            configuration,
+            text: request.base
+        },
         request.scope.number(),
         request.deref_aliases.number(),
         LogFilter::new(&configuration.schema, &request.filter)
     );
     if !request.attributes.is_empty() {
-        let names: Vec<_> = request.attributes.iter().map(String::from_utf8_lossy).collect();
+        let names: Vec<_> = request.attributes.iter().map(|name| Asked(name).to_string()).collect();
         stats!(origin, "SRCH attr={}", names.join(" "));
     }
 }
 
-fn extended(origin: &Origin, request: &ironbark_ldap_proto::ExtendedRequest<'_>) {
-    match lookup(request.name).map(|row| row.operation) {
-        Some(ExtendedOperation::WhoAmI) => stats!(origin, "WHOAMI"),
+fn extended(configuration: &Configuration, origin: &Origin, request: &ironbark_ldap_proto::ExtendedRequest<'_>) {
+    match crate::operation::offered(configuration, request.name).map(|row| row.operation) {
+        Some(ExtendedOperation::WhoAmI) if request.value.is_none() => stats!(origin, "WHOAMI"),
+        Some(ExtendedOperation::WhoAmI) => {}
         Some(ExtendedOperation::StartTls) => stats!(origin, "STARTTLS"),
         Some(ExtendedOperation::PasswordModify) => {
             let Ok(request) = PasswordModifyRequest::decode(request.value) else {
@@ -116,7 +220,7 @@ fn extended(origin: &Origin, request: &ironbark_ldap_proto::ExtendedRequest<'_>)
                 stats!(origin, "CANCEL msg={id}");
             }
         }
-        None => {}
+        None => stats!(origin, "do_extended: unsupported operation \"{}\"", Text(request.name)),
     }
 }
 
@@ -155,12 +259,13 @@ pub(crate) fn unbind(origin: &Origin) {
     stats!(origin, "UNBIND");
 }
 
-/// The line of a result, so many microseconds after the PDU was complete; requests do not queue before they are begun.
-pub(crate) fn result(origin: &Origin, outcome: &Outcome<'_>, micros: u64) {
+/// The line of a result at a time in monotonic microseconds.
+pub(crate) fn result(origin: &Origin, outcome: &Outcome<'_>, now: u64) {
     if !is_enabled() {
         return;
     }
-    let (queued, elapsed) = (Seconds(0), Seconds(micros));
+    let queued = Seconds(origin.taken_micros.saturating_sub(origin.arrived_micros));
+    let elapsed = Seconds(now.saturating_sub(origin.arrived_micros));
     let Outcome {
         code, text, entries, ..
     } = outcome;
@@ -172,20 +277,24 @@ pub(crate) fn result(origin: &Origin, outcome: &Outcome<'_>, micros: u64) {
         );
         return;
     }
-    let tag = outcome.operation.response_tag().unwrap_or_default();
+    // An extended operation that is known has a name in its response, or none, which is what we send.
+    let what = match outcome.operation.response_tag() {
+        Some(_) if origin.request.extended.is_some() => "oid=".to_owned(),
+        tag => format!("tag={}", tag.unwrap_or_default()),
+    };
     stats!(
         origin,
-        "RESULT tag={tag} err={} qtime={queued} etime={elapsed} text={text}",
+        "RESULT {what} err={} qtime={queued} etime={elapsed} text={text}",
         code.0
     );
 }
 
 /// The line of an operation that took long (`slowlog`). It is written whenever anything is.
 pub(crate) fn slow(origin: &Origin, outcome: &Outcome<'_>, micros: u64) {
-    let (connection, operation) = (origin.connection, origin.operation);
+    let prefix = Prefix(origin);
     let (word, code, elapsed) = (word_of(outcome.operation), outcome.code.0, Seconds(micros));
     let detail = outcome.detail.map_or_else(String::new, |detail| format!(" {detail}"));
-    tracing::warn!(target: "any", "conn={connection} op={operation} SLOW {word} etime={elapsed} err={code}{detail}");
+    tracing::warn!(target: "any", "{prefix} SLOW {word} etime={elapsed} err={code}{detail}");
 }
 
 /// What the lines of requests call an operation.

@@ -52,6 +52,8 @@ pub(crate) struct Scratch {
     shard: Arc<Shard>,
     /// When the last operation of the batch ended: the next one begins then.
     pub(crate) ended_micros: Option<u64>,
+    /// When the messages of the batch arrived; until that is asked for, `None`.
+    arrived_micros: Option<u64>,
     /// Working memory of normalization.
     pub(crate) normalized: Vec<u8>,
     dn: String,
@@ -193,6 +195,7 @@ impl Worker {
                 directory: Arc::clone(&directory),
                 shard: directory.statistics().new_shard(),
                 ended_micros: None,
+                arrived_micros: None,
                 normalized: Vec::new(),
                 dn: String::new(),
                 base: LastBase::default(),
@@ -206,11 +209,13 @@ impl Worker {
         }
     }
 
-    /// Begins a batch. Everything in it has been received before, so that it sees every write that its senders know of.
-    pub fn batch(&mut self) -> Batch<'_> {
+    /// Begins a batch. Everything in it has been received before, so that it sees every write that its senders know of: at this time in
+    /// monotonic microseconds, or just now.
+    pub fn batch(&mut self, arrived_micros: Option<u64>) -> Batch<'_> {
         self.refresh();
         self.scratch.refresh_snapshot();
         self.scratch.ended_micros = None;
+        self.scratch.arrived_micros = arrived_micros;
         Batch(self)
     }
 
@@ -231,7 +236,7 @@ impl Worker {
 
     /// [`Batch::start`] for one PDU alone.
     pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
-        self.batch().start(session, pdu, out)
+        self.batch(None).start(session, pdu, out)
     }
 
     fn begin_or_answer_barely(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
@@ -249,6 +254,7 @@ impl Worker {
         let configuration = Rc::clone(&self.configuration);
         let ended = self.scratch.ended_micros.take();
         let received_micros = ended.unwrap_or_else(|| self.directory.monotonic_micros());
+        let arrived_micros = *self.scratch.arrived_micros.get_or_insert(received_micros);
         let message = match RequestMessage::decode(pdu, &configuration.decode_limits) {
             Ok(message) => message,
             Err(error) => return self.refuse_undecodable(session, &error, out),
@@ -270,7 +276,10 @@ impl Worker {
             stop: StopFlag::default(),
             sequence: session.sequence.clone(),
             restriction: session.restriction.clone(),
+            arrived_micros,
             received_micros,
+            taken_micros: received_micros,
+            tracked: None,
         };
         session.next_operation += 1;
         if message.id == MessageId::UNSOLICITED {
@@ -321,13 +330,17 @@ impl Worker {
                 return self.answer(&origin, kind, &OperationError::new(fault.code, fault.diagnostic), out);
             }
         };
+        origin.tracked = controls
+            .session_tracking
+            .as_ref()
+            .and_then(|control| crate::log::tracked(&control.value));
         crate::log::request(configuration, &origin, &message.operation);
         if !message.controls.is_empty() {
             origin.request.controls = controls.present();
             origin.critical_controls = controls.critical();
         }
         if let Request::Extended(request) = &message.operation {
-            origin.request.extended = ironbark_ldap_proto::extended::lookup(request.name).map(|row| row.oid);
+            origin.request.extended = crate::operation::offered(configuration, request.name).map(|row| row.oid);
         }
         if session.negotiation.is_some() && kind != Operation::Bind {
             let error = OperationError::new(ResultCode::OPERATIONS_ERROR, "SASL bind in progress");
@@ -493,6 +506,14 @@ impl Batch<'_> {
     /// Begins one complete PDU; appends what can be answered at once to `out`.
     pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
         self.0.begin_or_answer_barely(session, pdu, out)
+    }
+
+    /// When its messages arrived, in monotonic microseconds: for the batch of those that are left over.
+    pub fn arrived_micros(&mut self) -> u64 {
+        let Worker { directory, scratch, .. } = &mut *self.0;
+        *scratch
+            .arrived_micros
+            .get_or_insert_with(|| directory.monotonic_micros())
     }
 }
 

@@ -197,16 +197,16 @@ fn refuse_frontend_entries(configuration: &Configuration, dn: &Dn, kind: Operati
     let refuse = |code, text| Err(OperationError::new(code, text));
     match (dn.depth() == 0, is_subschema, kind) {
         (true, _, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "root DSE already exists"),
-        (true, _, Operations::DELETE) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot delete the root DSE"),
+        // slapd says the same of both.
+        (true, _, Operations::DELETE) | (_, true, Operations::DELETE) => {
+            refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot delete the root DSE")
+        }
         (true, _, Operations::RENAME) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot rename the root DSE"),
         (true, _, Operations::MODIFY) => refuse(
             ResultCode::UNWILLING_TO_PERFORM,
             "modify upon the root DSE not supported",
         ),
         (_, true, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "subschema subentry already exists"),
-        (_, true, Operations::DELETE) => {
-            refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot delete the subschema subentry")
-        }
         (_, true, Operations::RENAME) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot rename subschema subentry"),
         (_, true, Operations::MODIFY) => refuse(
             ResultCode::UNWILLING_TO_PERFORM,

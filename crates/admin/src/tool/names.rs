@@ -2,7 +2,7 @@
 
 use ironbark_config::Configuration;
 use ironbark_directory::{OperationError, access::Appraisal};
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::{Dn, ResultCode, Schema};
 use ironbark_store::Database;
 
 use super::{chosen::Chosen, options::Options, slapcat::open_to_read};
@@ -37,11 +37,11 @@ pub(super) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The DN of an authentication identity.
+    /// The DN of an authentication identity; `None`: it is none, and taken as it is.
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn authenticated(&self, id: &str) -> Result<Dn, String> {
+    pub(super) fn authenticated(&self, id: &str) -> Result<Option<Dn>, String> {
         let dn = self
             .appraisal
             .authenticated(id, self.realm.as_deref(), self.mechanism.as_deref());
@@ -79,7 +79,10 @@ pub(super) fn own_value(options: &Options, letter: char) -> Result<Option<String
     text.map_err(|error| format!("{}: {error}", options.program))
 }
 
-/// As compared, which is how slapd's tools show names.
-pub(super) fn normal(dn: &Dn) -> String {
-    String::from_utf8_lossy(dn.normalized()).into_owned()
+/// As compared, with attribute types in the schema's spelling, which is how slapd's tools show names.
+pub(super) fn normal(schema: &Schema, dn: &Dn) -> String {
+    match Dn::parse(schema, dn.normalized()) {
+        Ok(dn) => dn.pretty().to_owned(),
+        Err(_) => String::from_utf8_lossy(dn.normalized()).into_owned(),
+    }
 }

@@ -80,7 +80,7 @@ fn check(options: &mut Options) -> Result<(), String> {
     if !options.dry_run {
         databases = open_all(&configuration, "slapacl")?;
         fetched = Some(match position {
-            Some(position) => fetch(databases.get(position).and_then(Option::as_ref), &dn),
+            Some(position) => fetch(databases.get(position).and_then(Option::as_ref), schema, &dn),
             None => Err(format!(
                 "{base}: no target database has been found for baseDN=\"slapacl\"; you may try with \"-u\" (dry run)."
             )),
@@ -142,15 +142,19 @@ fn asker(options: &Options, schema: &Schema, appraisal: &Appraisal) -> Result<As
     };
     let (id, dn) = (own('U')?, own('D')?);
     let given = ("authc", id.as_deref(), dn.as_deref());
-    let authenticated = either(given, |id| names.authenticated(id), schema)?;
+    let authenticated = either(
+        given,
+        |id| names.authenticated(id).map(Option::unwrap_or_default),
+        schema,
+    )?;
     let id = own('X')?;
     let given = ("authz", id.as_deref(), generic("authzDN"));
     let authorized = either(given, |id| names.named(id), schema)?;
     if let Some(dn) = &authenticated {
-        eprintln!("authcDN: \"{}\"", normal(dn));
+        eprintln!("authcDN: \"{}\"", normal(schema, dn));
     }
     if let Some(dn) = &authorized {
-        eprintln!("authzDN: \"{}\"", normal(dn));
+        eprintln!("authzDN: \"{}\"", normal(schema, dn));
     }
     let number = |name: &str| {
         let given = generic(name).map(|text| text.parse().map_err(|_| format!("unable to parse {name}=\"{text}\"")));
@@ -181,8 +185,8 @@ fn asker(options: &Options, schema: &Schema, appraisal: &Appraisal) -> Result<As
     })
 }
 
-fn fetch(database: Option<&Database>, dn: &Dn) -> Result<Entry, String> {
-    let unable = |why: String| format!("slapacl: unable to fetch entry \"{}\" ({why})", normal(dn));
+fn fetch(database: Option<&Database>, schema: &Schema, dn: &Dn) -> Result<Entry, String> {
+    let unable = |why: String| format!("slapacl: unable to fetch entry \"{}\" ({why})", normal(schema, dn));
     let database = database
         .ok_or("slapacl: target database doesn't support necessary operations; you may try with \"-u\" (dry run).")?;
     let snapshot = database.snapshot().map_err(|error| unable(error.to_string()))?;
@@ -194,7 +198,7 @@ fn fetch(database: Option<&Database>, dn: &Dn) -> Result<Entry, String> {
             let name = view.dn(id).map_err(|error| unable(error.to_string()))?;
             record.to_entry(name).map_err(|error| unable(error.to_string()))
         }
-        Location::Missing { .. } => Err(format!("slapacl: unable to fetch ID of DN \"{}\"", normal(dn))),
+        Location::Missing { .. } => Err(format!("slapacl: unable to fetch ID of DN \"{}\"", normal(schema, dn))),
     }
 }
 

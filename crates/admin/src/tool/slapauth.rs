@@ -3,7 +3,7 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use ironbark_directory::access::Appraisal;
-use ironbark_model::Dn;
+use ironbark_model::{Dn, Schema};
 
 use super::{
     chosen::read_configuration,
@@ -55,13 +55,14 @@ fn examine(options: &Options) -> Result<ExitCode, String> {
         mechanism,
     };
     let given = (authenticated.as_deref(), authorized.as_deref());
-    check(&names, given, &options.operands)?;
+    check(&names, &configuration.schema, given, &options.operands)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Each ID is what is missing: with -U whom to act for, else who the client is.
 fn check(
     names: &Names<'_>,
+    schema: &Schema,
     (authenticated, authorized): (Option<&str>, Option<&str>),
     ids: &[String],
 ) -> Result<(), String> {
@@ -72,27 +73,29 @@ fn check(
     };
     let other = authorized.map(somebody).transpose()?.flatten();
     let Some(own) = authenticated else {
-        return ids.iter().try_for_each(|id| one(names, id, other.as_ref()));
+        return ids.iter().try_for_each(|id| one((names, schema), id, other.as_ref()));
     };
     if ids.is_empty() {
-        return one(names, own, other.as_ref());
+        return one((names, schema), own, other.as_ref());
     }
-    ids.iter().try_for_each(|id| one(names, own, somebody(id)?.as_ref()))
+    ids.iter()
+        .try_for_each(|id| one((names, schema), own, somebody(id)?.as_ref()))
 }
 
-fn one(names: &Names<'_>, id: &str, other: Option<&Dn>) -> Result<(), String> {
+fn one((names, schema): (&Names<'_>, &Schema), id: &str, other: Option<&Dn>) -> Result<(), String> {
     let own = names.authenticated(id).map_err(|error| format!("ID: <{id}> {error}"))?;
+    let shown = own.as_ref().map_or_else(|| id.to_owned(), |own| normal(schema, own));
     let Some(other) = other else {
-        eprintln!("ID: <{id}> check succeeded\nauthcID:     <{}>", normal(&own));
+        eprintln!("ID: <{id}> check succeeded\nauthcID:     <{shown}>");
         return Ok(());
     };
-    let may = names.appraisal.may_act_for(&own, other);
+    // What is no name may act for nobody.
+    let may = own.map_or(Ok(false), |own| names.appraisal.may_act_for(&own, other));
     let may = may.map_err(|error| format!("ID: <{id}> {}", failed(&error)))?;
     let verdict = if may { "OK" } else { "failed" };
     eprintln!(
-        "ID:      <{id}>\nauthcDN: <{}>\nauthzDN: <{}>\nauthorization {verdict}",
-        normal(&own),
-        normal(other)
+        "ID:      <{id}>\nauthcDN: <{shown}>\nauthzDN: <{}>\nauthorization {verdict}",
+        normal(schema, other)
     );
     Ok(())
 }

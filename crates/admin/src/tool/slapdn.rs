@@ -6,6 +6,7 @@ use ironbark_model::{Dn, Schema};
 
 use super::{
     chosen::read_configuration,
+    names::normal,
     options::{Grammar, Options, Told},
 };
 
@@ -65,7 +66,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
 fn describe(schema: &Schema, name: &str, form: Form) -> Result<String, String> {
     let dn =
         Dn::parse(schema, name.as_bytes()).map_err(|_| format!("DN: <{name}> check failed 21 (Invalid syntax)"))?;
-    let normalized = String::from_utf8_lossy(dn.normalized()).into_owned();
+    let normalized = normal(schema, &dn);
     let pretty = dn.pretty();
     Ok(match form {
         Form::Normalized => normalized,

@@ -59,7 +59,13 @@ pub(crate) fn run(mut arguments: Vec<OsString>) -> ExitCode {
             ExitCode::SUCCESS
         }
         Err(text) => {
-            say(&text);
+            // Being quiet is about why, as in slapd.
+            let shown = if quiet {
+                text.lines().last().unwrap_or_default()
+            } else {
+                &text
+            };
+            eprintln!("{shown}");
             ExitCode::FAILURE
         }
     }
@@ -105,12 +111,21 @@ fn test(options: &Options, say: &dyn Fn(&str)) -> Result<(), String> {
         positions,
     };
     for (at, settings) in chosen.databases().filter(|(_, settings)| settings.kind.is_stored()) {
+        let directory = &settings.directory;
+        // As in slapd, this is wrong with the configuration, also for a dry run.
+        if settings.kind == DatabaseKind::Mdb && !directory.is_dir() {
+            return Err(format!(
+                "slaptest: database #{}: directory {}: there is no such directory\nslaptest: bad configuration file!",
+                at + 1,
+                directory.display()
+            ));
+        }
         match open(settings, &chosen) {
             Ok(()) => {}
             Err(error) if options.dry_run => say(&format!("slaptest: database #{}: {error}", at + 1)),
             Err(error) => {
                 return Err(format!(
-                    "slaptest: database #{}: {error}\nslaptest: bad configuration file!",
+                    "slaptest: database #{}: {error}\nslap_startup failed (test would succeed using the -u switch)",
                     at + 1
                 ));
             }
@@ -126,12 +141,8 @@ fn open(settings: &DatabaseConfig, chosen: &Chosen) -> Result<(), String> {
         return opened.map(drop).map_err(|error| error.to_string());
     }
     let directory = &settings.directory;
-    std::fs::read_dir(directory).map_err(|error| format!("directory {}: {error}", directory.display()))?;
     if !directory.join("data.mdb").exists() {
-        return Err(format!(
-            "{}: no database has been made here yet (test would succeed using the -u switch)",
-            directory.display()
-        ));
+        return Err(format!("{}: no database has been made here yet", directory.display()));
     }
     let mut options = ironbark_directory::open::options(settings);
     options.read_only = true;

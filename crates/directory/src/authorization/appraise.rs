@@ -3,7 +3,10 @@
 use ironbark_ldap_proto::Operation;
 use ironbark_model::{Dn, ResultCode};
 
-use super::{Asking, dn_of_authorization, dn_of_user, is_authorized, mapped, name::normal};
+use super::{
+    Asking, dn_of_authorization, dn_of_user, is_authorized, mapped,
+    name::{mapped_text, normal},
+};
 use crate::{
     OperationError,
     access::{Appraisal, Subject},
@@ -11,25 +14,37 @@ use crate::{
 
 impl Appraisal {
     /// Who a client is that a SASL mechanism knows as `user` (`authcID`): of EXTERNAL a DN, of the others a name. `anonymous` is the
-    /// empty name.
+    /// empty name. `None`: what EXTERNAL is said to have is no name, which slapd takes as it is.
     ///
     /// # Errors
-    /// `invalidAttributeSyntax`: it cannot be part of a DN, or is none; the storage failed.
+    /// `invalidAttributeSyntax`: it cannot be part of a DN; the storage failed.
     pub fn authenticated(
         &self,
         user: &str,
         realm: Option<&str>,
         mechanism: Option<&str>,
-    ) -> Result<Dn, OperationError> {
+    ) -> Result<Option<Dn>, OperationError> {
         let schema = &self.configuration.schema;
         if user.eq_ignore_ascii_case("anonymous") {
-            return Ok(Dn::root());
+            return Ok(Some(Dn::root()));
         }
-        let dn = match mechanism {
-            Some("EXTERNAL") => normal(schema, user.as_bytes()),
-            _ => dn_of_user(schema, user, realm, mechanism),
-        };
-        mapped(self.asking(), dn.ok_or_else(invalid)?)
+        let mechanism = mechanism.filter(|mechanism| !mechanism.is_empty());
+        if mechanism == Some("EXTERNAL") {
+            return self.external(user);
+        }
+        let dn = dn_of_user(schema, user, realm, mechanism);
+        mapped(self.asking(), dn.ok_or_else(invalid)?).map(Some)
+    }
+
+    /// The DN that EXTERNAL has of a client: mapped as it is, or else read as an authorization identity or a DN.
+    fn external(&self, text: &str) -> Result<Option<Dn>, OperationError> {
+        if let Some(dn) = mapped_text(self.asking(), text.as_bytes())? {
+            return Ok(Some(dn));
+        }
+        match dn_of_authorization(self.asking(), text, (None, None))? {
+            Some(dn) => Ok(Some(dn)),
+            None => Ok(normal(&self.configuration.schema, text.as_bytes())),
+        }
     }
 
     /// Who an authorization identity (`authzID`, RFC 4513 §5.2.1.8) is, as a client of a mechanism says it.
@@ -37,6 +52,7 @@ impl Appraisal {
     /// # Errors
     /// `inappropriateAuthentication`: it has none of the forms; `invalidAttributeSyntax`: the name is none; the storage failed.
     pub fn named(&self, identity: &str, mechanism: Option<&str>) -> Result<Dn, OperationError> {
+        let mechanism = mechanism.filter(|mechanism| !mechanism.is_empty());
         let dn = dn_of_authorization(self.asking(), identity, (None, mechanism))?;
         let has_form = || {
             let kind = identity.split_once(':').map_or("", |(kind, _)| kind);

@@ -69,23 +69,28 @@ pub(crate) fn dn_of_authorization(
 /// # Errors
 /// The storage failed.
 pub(crate) fn mapped(asking: Asking<'_>, dn: Dn) -> Result<Dn, OperationError> {
+    let found = mapped_text(asking, dn.normalized())?;
+    Ok(found.unwrap_or(dn))
+}
+
+/// What `authz-regexp` makes of a name, or of what is none; `None`, if that is nothing.
+///
+/// # Errors
+/// The storage failed.
+pub(super) fn mapped_text(asking: Asking<'_>, name: &[u8]) -> Result<Option<Dn>, OperationError> {
     let schema = &asking.configuration.schema;
     for row in &asking.configuration.settings.sasl.authz_regexps {
-        let Some(spans) = row.pattern.find(dn.normalized()) else {
+        let Some(spans) = row.pattern.find(name) else {
             continue;
         };
         let is_url = find::is_url(&row.replacement);
-        let Some(text) = filled(&row.replacement, dn.normalized(), &spans, is_url) else {
-            return Ok(dn);
+        return match filled(&row.replacement, name, &spans, is_url) {
+            Some(text) if is_url => find::the_one(asking, &text),
+            Some(text) => Ok(normal(schema, without_prefix(&text).as_bytes())),
+            None => Ok(None),
         };
-        let found = if is_url {
-            find::the_one(asking, &text)?
-        } else {
-            normal(schema, without_prefix(&text).as_bytes())
-        };
-        return Ok(found.unwrap_or(dn));
     }
-    Ok(dn)
+    Ok(None)
 }
 
 /// A replacement may say of a name that it is one.

@@ -252,15 +252,14 @@ fn passwords_of(
     Ok((if is_as_stored { dn.clone() } else { view.dn(record.id)? }, stored))
 }
 
-/// The name and the `rootpw` of the database whose rootdn this is.
+/// The name, as the client has spelt it, and the `rootpw` of the database whose rootdn this is.
 fn root_password(configuration: &Configuration, dn: &Dn) -> Option<(Dn, Vec<u8>)> {
     let context = configuration
         .contexts
         .iter()
         .find(|context| context.is_root(dn) && context.settings.root_password.is_some())?;
     let stored = context.settings.root_password.as_ref()?.0.clone();
-    let name = context.settings.root_dn.clone()?;
-    Some((name, stored))
+    Some((dn.clone(), stored))
 }
 
 fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, OperationError> {

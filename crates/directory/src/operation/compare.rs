@@ -83,7 +83,7 @@ fn outcome(
         value: request.value,
     };
     if let Some(entry) = entry {
-        return comparison.with(context, entry);
+        return comparison.with_asserted(context, entry, controls);
     }
     match &context.backend {
         Backend::Frontend => Err(OperationError::code(ResultCode::NO_SUCH_OBJECT)),
@@ -93,7 +93,7 @@ fn outcome(
                 .iter()
                 .find(|entry| entry.dn == comparison.dn)
                 .ok_or_else(|| OperationError::no_such_object(String::new()))?;
-            comparison.with(context, entry)
+            comparison.with_asserted(context, entry, controls)
         }
         Backend::Null { .. } => super::null::refuse_assertion(controls).map(|()| false),
         Backend::Stored { .. } => {
@@ -208,6 +208,20 @@ impl Comparison<'_> {
             attribute.for_each(&mut |value| found.look(schema, (rule, &self.assertion), &answers, value))?;
         }
         found.conclude(check)
+    }
+
+    /// Compares with an entry in memory, if the assertion control holds of it.
+    fn with_asserted(
+        &self,
+        context: &Context,
+        entry: &Entry,
+        controls: &RequestControls<'_>,
+    ) -> Result<bool, OperationError> {
+        if let Some(control) = &controls.assertion {
+            let subject = Subject::of(self.origin, context);
+            super::assertion::check_assertion(context, self.configuration, subject, entry, &control.value.0)?;
+        }
+        self.with(context, entry)
     }
 
     fn with(&self, context: &Context, entry: &Entry) -> Result<bool, OperationError> {

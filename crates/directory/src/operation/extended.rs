@@ -7,7 +7,7 @@ use ironbark_ldap_proto::{
     ExtendedRequest, ExtendedResponse, LdapResult, MessageId, Operation,
     controls::RequestControls,
     encode_extended_response,
-    extended::{ExtendedOperation, cancel, lookup},
+    extended::{Descriptor, ExtendedOperation, cancel, lookup},
 };
 use ironbark_model::ResultCode;
 
@@ -29,7 +29,7 @@ pub(crate) fn start(
     out: &mut Vec<u8>,
 ) -> Result<Started, OperationError> {
     let unsupported = || OperationError::new(ResultCode::PROTOCOL_ERROR, "unsupported extended operation");
-    let row = lookup(request.name).ok_or_else(unsupported)?;
+    let row = offered(configuration, request.name).ok_or_else(unsupported)?;
     match row.operation {
         // As in slapd, it is a matter of the database that the identity belongs to.
         ExtendedOperation::WhoAmI => {
@@ -49,6 +49,12 @@ pub(crate) fn start(
             password_modify::start(directory, configuration, origin, (row, request.value), controls)
         }
     }
+}
+
+/// The extended operation of a name. StartTLS is none where TLS is not configured, as in slapd.
+pub(crate) fn offered(configuration: &Configuration, name: &[u8]) -> Option<&'static Descriptor> {
+    let has_tls = configuration.settings.tls.is_configured();
+    lookup(name).filter(|row| has_tls || row.operation != ExtendedOperation::StartTls)
 }
 
 /// Says yes to a handshake. The identity becomes anonymous before, unless `disallow tls_2_anon`, with which `disallow tls_authc` refuses
@@ -87,10 +93,6 @@ fn start_tls(
     }
     if disallow.contains(Disallow::TLS_AUTHC) && !session.identity.is_anonymous() {
         return refuse(ResultCode::OPERATIONS_ERROR, "cannot start TLS after authentication");
-    }
-    // Debian's slapd calls it unknown where TLS is not configured; this says that it is known and cannot be had.
-    if !configuration.settings.tls.is_configured() {
-        return refuse(ResultCode::UNAVAILABLE, "Could not initialize TLS");
     }
     session.is_tls = true;
     succeed(directory, origin, None, out);

@@ -40,6 +40,7 @@ mod read_entry;
 pub(crate) mod write_checks;
 
 pub(crate) use assertion::{check_assertion, check_assertion_on_record};
+pub(crate) use extended::offered;
 pub use modification::{Authority, Modification, ModificationKind};
 
 /// Who asked, and when: what an operation carries from its connection to wherever it executes.
@@ -71,8 +72,14 @@ pub struct Origin {
     pub stop: StopFlag,
     pub(crate) sequence: Sequence,
     pub(crate) restriction: Restriction,
-    /// Monotonic microseconds when the PDU was complete.
+    /// Monotonic microseconds when the PDU was complete, for the log.
+    pub arrived_micros: u64,
+    /// When it was begun: what came before it on its connection had been answered. Limits of time count from here.
     pub received_micros: u64,
+    /// When it was its turn: a write waits for others before it is executed.
+    pub taken_micros: u64,
+    /// What the session tracking control adds to the lines of the log.
+    pub(crate) tracked: Option<Box<str>>,
 }
 
 impl Origin {

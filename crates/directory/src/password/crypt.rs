@@ -1,13 +1,16 @@
-//! `{CRYPT}` followed by a crypt(3) string: DES, MD5, bcrypt, SHA-256, SHA-512, yescrypt and their like.
+//! `{CRYPT}` followed by a crypt(3) string: DES, MD5, NT, bcrypt, SHA-256, SHA-512, scrypt, yescrypt and their like.
 
-use yescrypt::{PasswordHash, PasswordVerifier as _, Yescrypt};
+use subtle::ConstantTimeEq as _;
+use yescrypt::{Mode, Params, PasswordHash, PasswordVerifier as _, Yescrypt, yescrypt};
 
-use super::HashError;
+use super::{HashError, nt};
 
 /// bcrypt's cost is the logarithm of its rounds: stored hashes past these, about ten seconds of work, are refused.
 const MAX_BCRYPT_COST: u32 = 17;
 /// Of SHA-1, SHA-256 and SHA-512.
 const MAX_SHA_ROUNDS: u32 = 5_000_000;
+/// Of scrypt: its memory, 128 * r * N octets, times its passes p.
+const MAX_SCRYPT_OCTETS: u64 = 1 << 30;
 const NEW_SALT: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
 /// Whether a string asks for no more work than is allowed, and has no characters but those that the libraries index their tables with.
@@ -27,8 +30,76 @@ fn within_limits(text: &str) -> bool {
         (Some("sha1"), Some(rounds)) => are_few(rounds),
         // Flavour, log2(N), r; memory is 128 * r * N octets. `jFT` is 1 GiB. More passes would be a fourth character.
         (Some("y"), Some(parameters)) => matches!(parameters.as_bytes(), [_, n, r] if *n <= b'F' && *r <= b'T'),
+        (Some("7"), Some(_)) => Scrypt::parse(text).is_some_and(|scrypt| scrypt.octets() <= MAX_SCRYPT_OCTETS),
         _ => true,
     }
+}
+
+/// `$7$`, one digit of log2(N), five of r, five of p, the salt up to the next `$`, and 43 digits of the hash. Digits are those of crypt(3),
+/// the least significant first.
+struct Scrypt<'a> {
+    log_n: u32,
+    r: u32,
+    p: u32,
+    salt: &'a str,
+    hash: &'a str,
+}
+
+impl<'a> Scrypt<'a> {
+    fn parse(text: &'a str) -> Option<Self> {
+        let (parameters, rest) = text.strip_prefix("$7$")?.split_at_checked(11)?;
+        let (salt, hash) = rest.rsplit_once('$').unwrap_or((rest, ""));
+        let number = |digits: &str| {
+            let mut digits = digits.bytes().rev();
+            digits.try_fold(0, |number: u32, digit| {
+                let value = NEW_SALT.iter().position(|known| *known == digit)?;
+                Some(number << 6 | u32::try_from(value).ok()?)
+            })
+        };
+        let (log_n, rest) = parameters.split_at_checked(1)?;
+        let (r, p) = rest.split_at_checked(5)?;
+        Some(Self {
+            log_n: number(log_n)?,
+            r: number(r)?,
+            p: number(p)?,
+            salt,
+            hash,
+        })
+    }
+
+    /// Octets that are written, in all passes.
+    fn octets(&self) -> u64 {
+        let per_row = 128 * u64::from(self.r) * u64::from(self.p).max(1);
+        per_row
+            .checked_shl(self.log_n)
+            .filter(|all| all >> self.log_n == per_row)
+            .unwrap_or(u64::MAX)
+    }
+
+    fn verify(&self, presented: &[u8]) -> bool {
+        let params = Params::new(Mode::Classic, 1 << self.log_n, self.r, self.p);
+        let mut hash = [0; 32];
+        let is_made = params.is_ok_and(|params| yescrypt(presented, self.salt.as_bytes(), &params, &mut hash).is_ok());
+        is_made && digits(&hash).as_bytes().ct_eq(self.hash.as_bytes()).into()
+    }
+}
+
+/// Octets in the digits of crypt(3), three in four.
+fn digits(octets: &[u8]) -> String {
+    let mut text = String::new();
+    for group in octets.chunks(3) {
+        let number = group
+            .iter()
+            .rev()
+            .fold(0_usize, |number, octet| number << 8 | usize::from(*octet));
+        let places = (0..=group.len()).map(|place| number >> (6 * place) & 63);
+        text.extend(
+            places
+                .filter_map(|value| NEW_SALT.get(value))
+                .map(|digit| char::from(*digit)),
+        );
+    }
+    text
 }
 
 pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
@@ -42,6 +113,12 @@ pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
     }
     if text.starts_with("$y$") {
         return PasswordHash::new(text).is_ok_and(|hash| Yescrypt::default().verify_password(presented, &hash).is_ok());
+    }
+    if let Some(scrypt) = Scrypt::parse(text) {
+        return scrypt.verify(presented);
+    }
+    if let Some(hash) = text.strip_prefix("$3$$") {
+        return nt::verify(hash.as_bytes(), presented);
     }
     pwhash::unix::verify(presented, text)
 }

@@ -24,6 +24,20 @@ fn known_values_of_each_scheme_verify() {
 }
 
 #[test]
+fn scrypt_and_nt_hashes_of_crypt_verify() {
+    for stored in [
+        "{CRYPT}$7$C6..../....SodiumChloride$KnaT/KYqe0Wkw8JJxj5dtK/JH3wZT3jEZzX4iCRKXQ0",
+        "{CRYPT}$7$D6..../....x$N8uXmP2Kd1EpS.w29o6VrrrM09NgNwf898KnN3rIAC7",
+        "{CRYPT}$7$B6.....0....abc$UEpXxO5rHUbUuciF4uGfopurYRbh8mlnSRy34gtb7o3",
+        "{CRYPT}$3$$878d8014606cda29677a44efa1353fc7",
+    ] {
+        assert!(verify(stored.as_bytes(), b"secret"), "{stored}");
+        assert!(!verify(stored.as_bytes(), b"Secret"), "{stored}");
+        assert_eq!(super::cost(stored.as_bytes()), super::Cost::Slow, "{stored}");
+    }
+}
+
+#[test]
 fn a_new_hash_verifies_its_password_and_no_other() {
     let mut counter = 0_u8;
     let mut random = |octets: &mut [u8]| {
@@ -76,6 +90,14 @@ fn malformed_hashes_verify_nothing() {
         "{CRYPT}_zzzzabcdAAAAAAAAAAA",
         "{CRYPT}$2b$31$abcdefghijklmnopqrstuu",
         "{CRYPT}$y$jFT5$abcdefgh$abcdefgh",
+        "{CRYPT}$7$",
+        "{CRYPT}$7$C6..../....",
+        "{CRYPT}$7$C6..../....salt$",
+        "{CRYPT}$7$zzzzzzzzzzzsalt$KnaT/KYqe0Wkw8JJxj5dtK/JH3wZT3jEZzX4iCRKXQ0",
+        "{CRYPT}$7$J6..../....salt$KnaT/KYqe0Wkw8JJxj5dtK/JH3wZT3jEZzX4iCRKXQ0",
+        "{CRYPT}$7$C6....zzzzzsalt$KnaT/KYqe0Wkw8JJxj5dtK/JH3wZT3jEZzX4iCRKXQ0",
+        "{CRYPT}$7$C........../salt$KnaT/KYqe0Wkw8JJxj5dtK/JH3wZT3jEZzX4iCRKXQ0",
+        "{CRYPT}$3$$878d",
         "{CRYPT}\u{80}\u{80}",
         "{CRYPT}\u{1}b",
         "{CRYPT}_\u{80}\u{80}\u{80}\u{80}abcd",

@@ -8,7 +8,8 @@ use super::{Live, Planned, Running, Source, assemble, check_schema_use, failed, 
 use crate::{
     Configuration, Context, Directory, OpenError,
     context::{Backend, ReferralPresence},
-    dse::RootDseAddition,
+    dse::{self, RootDseAddition},
+    stamp::generalized_time,
     writer::{Pausing, REMOVED, SHUTTING_DOWN, Served},
 };
 
@@ -26,12 +27,14 @@ pub(super) fn go_over(
     let others = others(live, current, &read, &planned)?;
     let server_id = (directory.factories().server_id)(&read.global);
     let contexts = contexts(directory, live, made, planned, &others);
-    let configuration = Arc::new(assemble::configuration(
-        read,
-        contexts,
-        root_dse,
-        Arc::clone(&current.frontend.sorts),
-    )?);
+    let sorts = Arc::clone(&current.frontend.sorts);
+    let mut configuration = assemble::configuration(read, contexts, root_dse, sorts)?;
+    dse::date_subschema(
+        &mut configuration,
+        current,
+        &generalized_time::text(directory.clock().now().unix_seconds()),
+    );
+    let configuration = Arc::new(configuration);
     live::define_indexes(&configuration, current, live)?;
     live::tell_of_later(current, &configuration.contexts);
     directory.swap(Arc::clone(&configuration), server_id);

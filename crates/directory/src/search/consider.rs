@@ -242,7 +242,8 @@ impl SearchRun {
         } = *walk;
         let id = record.id;
         if id != base.id && record.is_referral() && !self.options.manage_dsa_it {
-            if record.is_in_scope(base.id, scope)? {
+            // A search for subentries alone is sent nowhere else.
+            if self.is_of_kind(record) && record.is_in_scope(base.id, scope)? {
                 self.send_reference(view, record, scope, out);
             }
             return Ok(false);
@@ -294,10 +295,13 @@ impl SearchRun {
         if record.is_alias() && self.options.deref_in_searching && !is_base {
             return false;
         }
-        match self.options.subentries {
-            Some(only) => record.is_subentry() == only,
-            None => !record.is_subentry() || (is_base && scope == Scope::Base),
-        }
+        let is_asked_for = self.options.subentries.is_none() && is_base && scope == Scope::Base;
+        is_asked_for || self.is_of_kind(record)
+    }
+
+    /// Subentries are there for a search that wants them, and for that nothing else is.
+    fn is_of_kind(&self, record: &Record<'_>) -> bool {
+        record.is_subentry() == self.options.subentries.unwrap_or(false)
     }
 
     fn consider_memory(

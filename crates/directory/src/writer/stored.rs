@@ -124,6 +124,10 @@ fn gather(first: Order, orders: &Receiver<Order>, group: &mut Vec<Queued>, limit
 }
 
 fn serve_group(directory: &Directory, served: &Served, database: &Database, group: &mut Vec<Queued>) {
+    let now = directory.monotonic_micros();
+    for queued in group.iter_mut() {
+        queued.job.origin.taken_micros = now;
+    }
     // Answers that do not depend on the commit of a group they were not part of.
     let mut settled: Vec<Option<OperationError>> = group.iter().map(|_| None).collect();
     let outcomes = loop {

@@ -41,7 +41,8 @@ fn trees(configuration: &Configuration) -> impl Iterator<Item = &Arc<Context>> {
         .filter(|context| matches!(context.backend, Backend::Virtual { .. } | Backend::Null { .. }))
 }
 
-fn serve(directory: &Arc<Directory>, queued: Queued) {
+fn serve(directory: &Arc<Directory>, mut queued: Queued) {
+    queued.job.origin.taken_micros = directory.monotonic_micros();
     let job = &queued.job;
     let served = match job.request.served(&directory.configuration()) {
         Ok(served) => served,

@@ -219,7 +219,11 @@ impl<'a> RequestControls<'a> {
             ControlKind::LazyCommit => put(&mut self.lazy_commit, control, limits),
             ControlKind::Dereference => put(&mut self.dereference, control, limits),
             ControlKind::PasswordPolicy => put(&mut self.password_policy, control, limits),
-            ControlKind::AccountUsability => put(&mut self.account_usability, control, limits),
+            ControlKind::AccountUsability => {
+                // slapd does not mind that it comes twice.
+                self.account_usability = None;
+                put(&mut self.account_usability, control, limits)
+            }
         }
     }
 }

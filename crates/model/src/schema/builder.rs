@@ -143,23 +143,6 @@ impl SchemaBuilder {
         }
     }
 
-    /// Publishes built-in attribute types and object classes that are hidden otherwise: those of an overlay that is configured.
-    /// Names that nothing has are passed over.
-    pub fn reveal<'a>(&mut self, names: impl IntoIterator<Item = &'a str>) {
-        for name in names {
-            if let Some(number) = self.base.type_names.find(name.as_bytes())
-                && let Some(found) = self.base.attribute_types.get_mut(number as usize)
-            {
-                found.hidden = false;
-            }
-            if let Some(number) = self.base.class_names.find(name.as_bytes())
-                && let Some(found) = self.base.object_classes.get_mut(number as usize)
-            {
-                found.hidden = false;
-            }
-        }
-    }
-
     /// Replaces the tagging options and prefixes (`attributeoptions`).
     pub fn attribute_options(&mut self, options: AttributeOptions) {
         self.base.options = options;

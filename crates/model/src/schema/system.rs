@@ -4,19 +4,29 @@ use std::sync::Arc;
 
 use super::{
     AttributeType, ClassKind, ClassNumber, NameIndex, ObjectClass, Schema, SchemaBuilder, SchemaErrors, Source,
-    TypeNumber, Usage, file, resolve::Closures, syntaxes,
+    TypeNumber, Usage, file,
+    resolve::{self, Closures},
+    syntaxes,
 };
 use crate::{attribute_description::AttributeOptions, syntax};
 
-/// Text and whether slapd keeps its elements out of the subschema subentry, for good or until an overlay brings them.
-const TEXTS: [(&str, bool); 7] = [
-    (include_str!("system/standard.schema"), false),
-    (include_str!("system/collective.schema"), true),
-    (include_str!("system/internal.schema"), true),
-    (include_str!("system/monitor.schema"), true),
-    (include_str!("system/password_policy.schema"), true),
-    (include_str!("system/overlays.schema"), true),
-    (include_str!("system/ironbark.schema"), true),
+/// When the subschema subentry shows what a text defines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    Always,
+    Never,
+    /// When this overlay, or the module of the same name, is loaded.
+    With(&'static str),
+}
+
+const TEXTS: [(&str, Shown); 7] = [
+    (include_str!("system/standard.schema"), Shown::Always),
+    (include_str!("system/collective.schema"), Shown::Never),
+    (include_str!("system/internal.schema"), Shown::Never),
+    (include_str!("system/monitor.schema"), Shown::Never),
+    (include_str!("system/ppolicy.schema"), Shown::With("ppolicy")),
+    (include_str!("system/memberof.schema"), Shown::With("memberof")),
+    (include_str!("system/ironbark.schema"), Shown::Never),
 ];
 
 /// Macros that third-party schema files rely on.
@@ -71,11 +81,32 @@ fn try_build() -> Result<Arc<Schema>, SchemaErrors> {
     for text in MACROS {
         builder.objectidentifier(text, &source)?;
     }
-    for (text, hidden) in TEXTS {
-        builder.hidden = hidden;
+    for (text, shown) in TEXTS {
+        builder.hidden = shown != Shown::Always;
         file::read(&mut builder, text, &source.file)?;
     }
     builder.build()
+}
+
+impl Schema {
+    /// This schema with what the named overlays or modules define shown in the subschema subentry, too. Numbers stay as they are.
+    #[must_use]
+    pub fn revealing(&self, parts: &[&str]) -> Self {
+        let mut revealed = self.clone();
+        for (text, shown) in TEXTS {
+            if matches!(shown, Shown::With(part) if parts.contains(&part)) {
+                revealed.reveal_all_of(text);
+            }
+        }
+        revealed
+    }
+
+    fn reveal_all_of(&mut self, text: &str) {
+        let mut builder = SchemaBuilder::from_schema(&empty());
+        // The system schema was built of it.
+        let _ = file::read(&mut builder, text, &"built-in".into());
+        resolve::reveal(self, &builder);
+    }
 }
 
 fn empty() -> Schema {

@@ -351,15 +351,32 @@ fn hidden_types_are_published_once_somebody_asks() {
     assert!(!published(&Schema::system()));
     let repeated = "attributetype ( 1.3.6.1.4.1.42.2.27.8.1.2 NAME 'pwdMinAge' EQUALITY integerMatch SYNTAX OMsInteger SINGLE-VALUE )";
     assert!(published(&built(repeated).expect("valid")));
-    let mut builder = SchemaBuilder::new();
-    builder.reveal(["pwdMinAge", "pwdPolicy", "nosuch"]);
-    let schema = builder.build().expect("valid");
+    assert!(!published(&Schema::system().revealing(&["memberof", "nosuch"])));
+    let schema = Schema::system().revealing(&["ppolicy"]);
     assert!(published(&schema));
-    assert!(
-        schema
-            .object_class_definitions()
-            .any(|text| text.contains("'pwdPolicy'"))
-    );
+    let types = schema.attribute_type_definitions();
+    assert_eq!(types.filter(|text| text.contains("'pwd")).count(), 37);
+    let mut classes = schema.object_class_definitions();
+    assert!(classes.any(|text| text.contains("'pwdPolicy'")));
+}
+
+#[test]
+fn a_published_class_names_published_types() {
+    let policy = "objectclass ( 1.3.6.1.4.1.42.2.27.8.2.1 NAME 'pwdPolicy' SUP top AUXILIARY MUST pwdAttribute )";
+    let schemas = [
+        built(policy).expect("valid"),
+        Schema::system().revealing(&["ppolicy"]).into(),
+    ];
+    for schema in schemas {
+        let published: Vec<_> = schema.object_classes().iter().filter(|class| !class.hidden).collect();
+        assert!(published.iter().any(|class| class.name() == "pwdPolicy"));
+        for class in published.iter().filter(|class| class.name().starts_with("pwd")) {
+            for number in class.must.iter().chain(&class.may) {
+                let named = schema.attribute_type(*number);
+                assert!(!named.hidden, "{} names {}", class.name(), named.name());
+            }
+        }
+    }
 }
 
 #[test]

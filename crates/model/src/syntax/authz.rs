@@ -5,38 +5,93 @@ use crate::{Dn, Schema};
 
 pub(super) static ROWS: &[Syntax] = &[Syntax::text(oid::AUTHZ, "OpenLDAP authz", authz).hidden()];
 
+/// How the name in a rule is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Pretty,
+    Normal,
+}
+
+/// Appends the form in which a rule is stored: a name in pretty form behind `dn:`, whoever is meant by a star as `dn:*`.
+///
+/// # Errors
+/// It is no rule; nothing is appended then.
+pub fn pretty(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    write(schema, value, Form::Pretty, out)
+}
+
+/// Appends the form in which rules are compared.
+///
+/// # Errors
+/// As of [`pretty`].
+pub(crate) fn normalize(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    write(schema, value, Form::Normal, out)
+}
+
 fn authz(schema: &Schema, value: &[u8]) -> Result<(), InvalidValue> {
-    let rule = without_order_prefix(text(value)?);
-    if rule == "*" {
-        return Ok(());
-    }
+    write(schema, value, Form::Pretty, &mut Vec::new())
+}
+
+fn write(schema: &Schema, value: &[u8], form: Form, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    let value = text(value)?;
+    let rule = without_order_prefix(value);
+    let order = value.strip_suffix(rule).unwrap_or_default();
+    let written = rewritten(schema, rule, form)?;
+    out.extend_from_slice(order.as_bytes());
+    out.extend_from_slice(written.as_bytes());
+    Ok(())
+}
+
+fn rewritten(schema: &Schema, rule: &str, form: Form) -> Result<String, InvalidValue> {
     if has_prefix(rule, "ldap://") || has_prefix(rule, "ldaps://") || has_prefix(rule, "ldapi://") {
-        return Ok(());
+        return Ok(rule.to_owned());
     }
     let (kind, name) = match rule.split_once(':') {
         Some((kind, name)) if !kind.contains('=') => (kind, name),
-        _ => return is_dn(schema, rule),
+        _ => return named(schema, "dn", rule, form),
     };
-    let mut words = kind.split(['.', '/']);
-    let first = words.next().unwrap_or_default();
-    if first.eq_ignore_ascii_case("dn") {
-        return match kind.get(2..).unwrap_or_default().to_ascii_lowercase().as_str() {
-            "" | ".exact" | ".base" | ".onelevel" | ".one" | ".children" | ".subtree" | ".sub" => is_dn(schema, name),
+    let lower = kind.to_ascii_lowercase();
+    let mut words = lower.split(['.', '/']);
+    match words.next().unwrap_or_default() {
+        "dn" => match lower.as_str() {
+            "dn" | "dn.exact" => named(schema, "dn", name, form),
+            "dn.onelevel" | "dn.children" | "dn.subtree" => named(schema, &lower, name, form),
             // A regular expression is compiled where it is used.
-            ".regex" => require(!name.is_empty()),
+            "dn.regex" if name.trim_start_matches(' ') != "*" => {
+                Ok(format!("dn.regex:{}", name.trim_start_matches(' ')))
+            }
+            "dn.regex" => Ok(ANYBODY.to_owned()),
             _ => Err(InvalidValue),
-        };
+        },
+        "u" => Ok(match form {
+            Form::Pretty => rule.to_owned(),
+            Form::Normal => format!("{lower}:{name}"),
+        }),
+        "group" => {
+            // `group[/class[/attribute]]:dn`, with `.exact` tolerated.
+            require(words.clone().count() <= 3 && words.all(crate::schema::is_descriptor))?;
+            let kind = if form == Form::Pretty { kind } else { &lower };
+            Ok(format!("{kind}:{}", name_of(schema, name, form)?))
+        }
+        _ => named(schema, "dn", rule, form),
     }
-    if first.eq_ignore_ascii_case("u") {
-        return require(!name.is_empty());
+}
+
+/// `kind:name`, where a star is anybody, whatever the kind.
+fn named(schema: &Schema, kind: &str, name: &str, form: Form) -> Result<String, InvalidValue> {
+    let name = name.trim_start_matches(' ');
+    if name == "*" {
+        return Ok(ANYBODY.to_owned());
     }
-    if first.eq_ignore_ascii_case("group") {
-        // `group[/class[/attribute]]:dn`, with `.exact` tolerated.
-        let valid = words.clone().count() <= 3 && words.all(crate::schema::is_descriptor);
-        require(valid)?;
-        return is_dn(schema, name);
-    }
-    is_dn(schema, rule)
+    Ok(format!("{kind}:{}", name_of(schema, name, form)?))
+}
+
+fn name_of(schema: &Schema, name: &str, form: Form) -> Result<String, InvalidValue> {
+    let dn = Dn::parse(schema, name.as_bytes()).map_err(|_| InvalidValue)?;
+    Ok(match form {
+        Form::Pretty => dn.pretty().to_owned(),
+        Form::Normal => String::from_utf8_lossy(dn.normalized()).into_owned(),
+    })
 }
 
 /// The rule behind the `{n}` of `X-ORDERED`.
@@ -52,6 +107,65 @@ fn has_prefix(text: &str, prefix: &str) -> bool {
         .is_some_and(|start| start.eq_ignore_ascii_case(prefix))
 }
 
-fn is_dn(schema: &Schema, name: &str) -> Result<(), InvalidValue> {
-    Dn::parse(schema, name.as_bytes()).map(|_| ()).map_err(|_| InvalidValue)
+const ANYBODY: &str = "dn:*";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pretty_of(rule: &str) -> Option<String> {
+        let mut out = Vec::new();
+        pretty(&Schema::system(), rule.as_bytes(), &mut out).ok()?;
+        String::from_utf8(out).ok()
+    }
+
+    #[test]
+    fn a_star_is_anybody_in_every_form_of_a_name() {
+        for rule in [
+            "*",
+            "dn:*",
+            "DN: *",
+            "dn.exact:*",
+            "dn.onelevel:*",
+            "dn.children:*",
+            "dn.subtree:*",
+            "dn.regex:*",
+        ] {
+            assert_eq!(pretty_of(rule).as_deref(), Some("dn:*"), "{rule}");
+        }
+        assert_eq!(pretty_of("{3}dn:*").as_deref(), Some("{3}dn:*"));
+        for rule in [
+            "dn.base:*",
+            "dn.one:*",
+            "dn.sub:*",
+            "dn.nonsense:uid=a",
+            "group:*",
+            "dn:cn=*x,",
+        ] {
+            assert_eq!(pretty_of(rule), None, "{rule}");
+        }
+    }
+
+    #[test]
+    fn names_are_pretty_and_compared_by_their_normal_form() {
+        for (rule, pretty) in [
+            ("UID=Ann, CN=x", "dn:uid=Ann,cn=x"),
+            ("dn.exact:  UID=Ann,CN=x", "dn:uid=Ann,cn=x"),
+            ("DN.Children:CN=X", "dn.children:cn=X"),
+            ("dn.regex:", "dn.regex:"),
+            ("dn.regex: ^uid=.*", "dn.regex:^uid=.*"),
+            ("u:", "u:"),
+            ("U.PLAIN/Realm:Ann", "U.PLAIN/Realm:Ann"),
+            ("group/groupOfNames:CN=g", "group/groupOfNames:cn=g"),
+            ("ldap:///CN=x??sub?(uid=a)", "ldap:///CN=x??sub?(uid=a)"),
+        ] {
+            assert_eq!(pretty_of(rule).as_deref(), Some(pretty), "{rule}");
+            let normal = |rule: &str| {
+                let mut out = Vec::new();
+                normalize(&Schema::system(), rule.as_bytes(), &mut out).unwrap();
+                out
+            };
+            assert_eq!(normal(rule), normal(pretty), "{rule}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use crate::Schema;
 
-mod authz;
+pub mod authz;
 mod binary;
 mod certificates;
 pub(crate) mod csn;

@@ -41,12 +41,14 @@ pub(super) fn of(
     if !expiry.has_expired && !is_locked {
         return Ok(Some(AccountUsability::Available(expiry.seconds_left)));
     }
+    let unlocked = lockout_end(names, entry, &policy, now);
+    // slapd's parts: it calls inactive what will be unlocked, and does not say of a password that it has expired.
     Ok(Some(AccountUsability::Unavailable {
-        inactive: is_locked,
+        inactive: unlocked.is_some(),
         reset: policy.must_change && is_true(entry, &names.reset),
-        expired: expiry.has_expired,
+        expired: false,
         remaining_grace: if expiry.has_expired { expiry.grace } else { -1 },
-        seconds_before_unlock: lockout_end(names, entry, &policy, now).map_or(-1, |end| end - now),
+        seconds_before_unlock: unlocked.map_or(-1, |end| end - now),
     }))
 }
 

@@ -71,6 +71,8 @@ pub(crate) struct Connection {
     starts_tls: bool,
     /// Messages have been received that a limit keeps from being started.
     is_held: bool,
+    /// When what is held arrived, in monotonic microseconds.
+    held_since_micros: Option<u64>,
     /// When what is produced is sent.
     sending: Sending,
     state: State,
@@ -120,6 +122,7 @@ impl Connection {
             is_blocked: false,
             starts_tls: false,
             is_held: false,
+            held_since_micros: None,
             sending: Sending::Now,
             state: State::Open,
             pause: Pause::default(),
@@ -312,12 +315,13 @@ impl Connection {
     /// Starts as many complete messages as limits allow; the bytes used, and whether it stopped for the sake of others only.
     fn start_messages(&mut self, work: &mut Work, bytes: &[u8]) -> (usize, bool) {
         let mut consumed = 0;
-        let mut batch = work.worker.batch();
+        let mut batch = work.worker.batch(self.held_since_micros.take());
         self.is_held = false;
         for _ in 0..MAX_MESSAGES_PER_TURN {
             let rest = bytes.get(consumed..).unwrap_or_default();
             if rest.is_empty() || !self.may_start() {
                 self.is_held = !rest.is_empty();
+                self.held_since_micros = self.is_held.then(|| batch.arrived_micros());
                 return (consumed, false);
             }
             match ironbark_ldap_proto::frame(rest, self.message_limit()) {
@@ -325,6 +329,7 @@ impl Connection {
                     let message = rest.get(..length).unwrap_or_default();
                     if self.must_wait(message) {
                         self.is_held = true;
+                        self.held_since_micros = Some(batch.arrived_micros());
                         return (consumed, false);
                     }
                     self.start(&mut batch, message);
@@ -337,6 +342,7 @@ impl Connection {
                 }
             }
         }
+        self.held_since_micros = (consumed < bytes.len()).then(|| batch.arrived_micros());
         (consumed, true)
     }
 

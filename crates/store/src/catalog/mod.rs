@@ -46,6 +46,8 @@ pub(crate) struct Special {
     pub(crate) entry_dn: Option<TypeNumber>,
     /// hasSubordinates: not stored.
     pub(crate) has_subordinates: Option<TypeNumber>,
+    /// subschemaSubentry: not stored, and every entry has it.
+    pub(crate) subschema_subentry: Option<TypeNumber>,
     alias: Option<ClassNumber>,
     referral: Option<ClassNumber>,
     subentry: Option<ClassNumber>,
@@ -73,6 +75,7 @@ impl Special {
             object_class: attribute(b"2.5.4.0"),
             entry_dn: attribute(b"1.3.6.1.1.20"),
             has_subordinates: attribute(b"2.5.18.9"),
+            subschema_subentry: attribute(b"2.5.18.10"),
             alias: class(b"2.5.6.1"),
             referral: class(b"2.16.840.1.113730.3.2.6"),
             subentry: class(b"2.5.17.0"),

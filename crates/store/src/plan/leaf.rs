@@ -70,10 +70,11 @@ impl Planner<'_, '_> {
         })
     }
     /// `Some` when the item is decided without an index: a made attribute, or one that no entry has.
-    fn without_index(&self, asked: &AttributeDescription) -> Option<Leaf> {
+    fn without_index(&self, node: &Node, asked: &AttributeDescription) -> Option<Leaf> {
         let special = &self.view.catalog.special;
         let asked_type = Some(asked.attribute_type);
-        if asked_type == special.entry_dn || asked_type == special.has_subordinates {
+        let has_every_entry = matches!(node, Node::Present(_)) && asked_type == special.subschema_subentry;
+        if has_every_entry || asked_type == special.entry_dn || asked_type == special.has_subordinates {
             return Some(Leaf::Everything);
         }
         let stored = self.view.catalog.numbers_of(asked).next().is_some();
@@ -103,7 +104,7 @@ impl Planner<'_, '_> {
         let Some(asked) = self.description(slot) else {
             return Ok(Leaf::Unknown);
         };
-        if let Some(leaf) = self.without_index(asked) {
+        if let Some(leaf) = self.without_index(node, asked) {
             return Ok(leaf);
         }
         Ok(match node {

@@ -129,6 +129,10 @@ impl<'t> RecordSource<'_, 't> {
                 Ok(()) => drop(visit(&dn)),
                 Err(error) => self.fail(&error),
             }
+        } else if asked_type == special.subschema_subentry {
+            // What it says is the server's matter: the item is answered for presence alone, as slapd does. This is no DN, so that no
+            // assertion matches it.
+            let _ = visit(b"?");
         } else {
             return false;
         }

@@ -34,7 +34,10 @@ fn origin(channel: Option<TlsChannel>) -> Origin {
         bound_version: None,
         stop: StopFlag::default(),
         sequence: Sequence::default(),
+        arrived_micros: 0,
         received_micros: 0,
+        taken_micros: 0,
+        tracked: None,
     }
 }
 

@@ -35,8 +35,12 @@ impl Element for AttributeType {
             built_in: self.built_in,
         }
     }
-    fn reveal(&mut self) {
-        self.hidden = false;
+    fn reveal(schema: &mut Schema, number: usize) {
+        let mut next = Some(number);
+        while let Some(found) = next.and_then(|number| schema.attribute_types.get_mut(number)) {
+            found.hidden = false;
+            next = found.superior.map(|superior| superior.0 as usize);
+        }
     }
     /// What the known type inherits counts as said.
     fn says(&self, schema: &Schema, new: &AttributeTypeDefinition, strictness: Strictness) -> bool {

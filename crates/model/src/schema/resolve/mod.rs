@@ -9,8 +9,9 @@ mod register;
 
 pub(super) use closures::Closures;
 
+use self::register::Element;
 use super::{
-    OidMacro, Schema, SchemaError, SchemaErrors, Source, SyntaxRow,
+    AttributeType, ObjectClass, OidMacro, Schema, SchemaError, SchemaErrors, Source, SyntaxRow,
     builder::{MacroDefinition, SchemaBuilder, Sourced},
     definition::{SyntaxDefinition, is_numeric_oid},
     syntaxes,
@@ -28,6 +29,20 @@ impl Refusals {
             element: element.into(),
             reason: reason.into(),
         });
+    }
+}
+
+/// Lets the subschema subentry show the elements of a schema that a batch defines again, found by their numeric OIDs.
+pub(super) fn reveal(schema: &mut Schema, again: &SchemaBuilder) {
+    for entry in &again.attribute_types {
+        if let Some(number) = schema.type_names.find(entry.definition.common.oid.as_bytes()) {
+            AttributeType::reveal(schema, number as usize);
+        }
+    }
+    for entry in &again.object_classes {
+        if let Some(number) = schema.class_names.find(entry.definition.common.oid.as_bytes()) {
+            ObjectClass::reveal(schema, number as usize);
+        }
     }
 }
 

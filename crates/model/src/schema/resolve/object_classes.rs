@@ -2,8 +2,8 @@
 
 use super::{
     super::{
-        ClassKind, ClassNumber, ObjectClass, ObjectClassDefinition, Schema, TypeNumber, builder::Sourced,
-        definition::Common, name_index::NameIndex,
+        AttributeType, ClassKind, ClassNumber, ObjectClass, ObjectClassDefinition, Schema, TypeNumber,
+        builder::Sourced, definition::Common, name_index::NameIndex,
     },
     Refusals,
     duplicates::{Strictness, same_object_class},
@@ -33,8 +33,24 @@ impl Element for ObjectClass {
             built_in: self.built_in,
         }
     }
-    fn reveal(&mut self) {
-        self.hidden = false;
+    fn reveal(schema: &mut Schema, number: usize) {
+        let mut waiting = vec![number];
+        while let Some(number) = waiting.pop() {
+            let Some(class) = schema.object_classes.get_mut(number).filter(|class| class.hidden) else {
+                continue;
+            };
+            class.hidden = false;
+            waiting.extend(class.superiors.iter().map(|superior| superior.0 as usize));
+            let named: Vec<_> = class
+                .must
+                .iter()
+                .chain(&class.may)
+                .map(|found| found.0 as usize)
+                .collect();
+            for number in named {
+                AttributeType::reveal(schema, number);
+            }
+        }
     }
     fn says(&self, _: &Schema, new: &ObjectClassDefinition, strictness: Strictness) -> bool {
         ObjectClassDefinition::parse(&self.definition).is_ok_and(|known| same_object_class(&known, new, strictness))

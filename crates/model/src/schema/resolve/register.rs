@@ -18,8 +18,8 @@ pub(super) trait Element: Sized {
     fn names(schema: &mut Schema) -> &mut NameIndex;
     fn elements(schema: &mut Schema) -> &mut Vec<Self>;
     fn identity(&self) -> Identity<'_>;
-    /// Lets the subschema subentry show it.
-    fn reveal(&mut self);
+    /// Lets the subschema subentry show the element of this number, and what its definition refers to.
+    fn reveal(schema: &mut Schema, number: usize);
     /// Whether a definition says what a resolved element says already.
     fn says(&self, schema: &Schema, new: &Self::Definition, strictness: Strictness) -> bool;
     /// Whether two definitions of one batch say the same.
@@ -126,9 +126,7 @@ fn check_duplicate<E: Element>(
     if !same {
         return Err(format!("inconsistent duplicate of {} {name}", E::KIND));
     }
-    if let Some(known) = E::elements(schema).get_mut(number) {
-        // A file that defines it wants it seen.
-        known.reveal();
-    }
+    // A file that defines it wants it seen.
+    E::reveal(schema, number);
     Ok(())
 }

@@ -45,6 +45,9 @@ pub(super) fn parse(line: &str) -> Option<Event> {
 }
 
 fn of_search(key: Key, message: &str) -> Option<Event> {
+    // What the session tracking control says stands before it.
+    let tracked = message.strip_prefix('[').and_then(|rest| rest.split_once("] "));
+    let message = tracked.map_or(message, |(_, message)| message);
     if let Some(rest) = message.strip_prefix("SRCH base=\"") {
         let (base, rest) = rest.split_once("\" scope=")?;
         let (_, filter) = rest.split_once(" filter=\"")?;
@@ -125,6 +128,8 @@ mod tests {
                 "{before}"
             );
         }
+        let tracked = format!("conn=1000 op=1 [IP=192.0.2.1 NAME=a USERNAME=b] {message}");
+        assert_eq!(parse(&tracked), Some(search.clone()));
         let object = serde_json::json!({"time": "x", "level": "stats", "conn": 1000, "op": 1, "message": message});
         assert_eq!(parse(&object.to_string()), Some(search));
         assert_eq!(

@@ -1,0 +1,102 @@
+//! The root DSE, and what is refused about it and about the subschema subentry.
+
+use ironbark_testkit::{Credentials, Server, assert_same, assert_same_answers};
+
+fn configuration(before: &str, after: &str) -> String {
+    let config = Server::PEOPLE_CONFIG.replacen("pidfile", &format!("{before}\npidfile"), 1);
+    format!("{config}{after}\n")
+}
+
+#[test]
+fn the_default_referral_and_the_protocol_version_are_shown_as_slapd_shows_them() {
+    let lines = "allow bind_v2\nreferral ldap://root.example.com/\nreferral ldap://other.example.com/";
+    assert_same(|flavor| {
+        let server = Server::start(flavor, &configuration(lines, ""))?;
+        let answer = server.search(&[
+            "-b",
+            "",
+            "-s",
+            "base",
+            "ref",
+            "supportedLDAPVersion",
+            "supportedExtension",
+        ])?;
+        let lines = answer.success()?.stdout;
+        // Transactions (RFC 5805) are not built.
+        let lines = lines
+            .lines()
+            .filter(|line| !line.starts_with("supportedExtension: 1.3.6.1.1.21."));
+        Ok(lines.collect::<Vec<_>>().join("\n"))
+    });
+}
+
+#[test]
+fn overlay_ppolicy_brings_slapds_four_controls() {
+    let config = configuration("moduleload ppolicy", "overlay ppolicy");
+    let controls = |flavor, config: &str| {
+        let server = Server::start(flavor, config)?;
+        let answer = server
+            .search(&["-b", "", "-s", "base", "supportedControl"])?
+            .success()?
+            .stdout;
+        let lines: std::collections::BTreeSet<_> = answer.lines().map(str::to_owned).collect();
+        Ok::<_, ironbark_testkit::TestkitError>(lines)
+    };
+    assert_same(|flavor| {
+        let (with, without) = (controls(flavor, &config)?, controls(flavor, Server::PEOPLE_CONFIG)?);
+        let new: Vec<_> = with.difference(&without).cloned().collect();
+        assert_eq!(new.len(), 4);
+        Ok(new.join("\n"))
+    });
+}
+
+#[test]
+fn start_tls_is_unknown_where_tls_is_not_configured() {
+    assert_same_answers(Server::PEOPLE_CONFIG, "", |transcript| {
+        transcript.search(&["-ZZ", "-b", "", "-s", "base", "1.1"])?;
+        transcript.search(&["-Z", "-b", "", "-s", "base", "1.1"])?;
+        for who in [Credentials::Anonymous, Credentials::ROOT] {
+            transcript.client("ldapexop", &who, &["1.3.6.1.4.1.1466.20037"], "")?;
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn writes_to_the_root_dse_and_the_subschema_subentry_are_refused_in_slapds_words() {
+    assert_same_answers(
+        &configuration("referral ldap://root.example.com/", ""),
+        "",
+        |transcript| {
+            for who in [Credentials::Anonymous, Credentials::ROOT] {
+                for name in ["", "cn=Subschema"] {
+                    transcript.client("ldapdelete", &who, &[name], "")?;
+                    transcript.client("ldapmodrdn", &who, &[name, "cn=x"], "")?;
+                    let change = format!("dn: {name}\nchangetype: modify\nreplace: cn\ncn: x\n");
+                    transcript.client("ldapmodify", &who, &[], &change)?;
+                }
+                transcript.client(
+                    "ldapadd",
+                    &who,
+                    &[],
+                    "dn: cn=Subschema\nobjectClass: device\ncn: Subschema\n",
+                )?;
+            }
+            Ok(())
+        },
+    );
+}
+
+/// The identity stays what it was, as in slapd, which does not know the operation.
+#[test]
+fn start_tls_that_cannot_be_leaves_the_identity() {
+    assert_same(|flavor| {
+        let server = Server::start(flavor, Server::PEOPLE_CONFIG)?;
+        let script = format!(
+            "import ldap\nc = ldap.initialize('{}')\nc.simple_bind_s('cn=Manager,dc=example,dc=com', 'secret')\n\
+             try:\n    c.start_tls_s()\nexcept ldap.LDAPError as error:\n    print(error.__class__.__name__)\nprint(c.whoami_s())\n",
+            server.url()
+        );
+        Ok(server.python(&script)?.success()?.stdout)
+    });
+}

@@ -1,0 +1,147 @@
+//! The subschema subentry: the schema of loaded overlays, its own attributes, and compare.
+
+use std::collections::BTreeSet;
+
+use ironbark_testkit::{Flavor, Server, TestkitError, assert_same, assert_same_answers, repository_root};
+
+/// What slapd 2.6 added to the schema of ppolicy, and 2.5 does not have.
+const LATER: [&str; 4] = [
+    "pwdUseCheckModule",
+    "pwdDefaultHash",
+    "pwdRehashOnBind",
+    "pwdHashingPolicy",
+];
+
+fn configuration(before: &str, after: &str) -> String {
+    let config = Server::PEOPLE_CONFIG.replacen("pidfile", &format!("{before}\npidfile"), 1);
+    format!("{config}{after}\n")
+}
+
+/// The definitions that the subschema subentry shows, without descriptions, which are each server's own.
+fn shown(flavor: Flavor, configuration: &str) -> Result<BTreeSet<String>, TestkitError> {
+    let server = Server::start(flavor, configuration)?;
+    let arguments = ["-b", "cn=Subschema", "-s", "base", "attributeTypes", "objectClasses"];
+    let answer = server.search(&arguments)?.success()?.stdout;
+    let without_description = |line: &str| match line.split_once(" DESC '") {
+        Some((before, after)) => format!("{before}{}", after.split_once('\'').unwrap_or_default().1),
+        None => line.to_owned(),
+    };
+    let lines = answer.lines().filter(|line| line.contains(": ( "));
+    Ok(lines.map(without_description).collect())
+}
+
+/// What is shown with some lines, and not without. What makes a part of cn=config is always there with us, as where slapd is built whole.
+fn brought(flavor: Flavor, before: &str, after: &str) -> BTreeSet<String> {
+    let without = shown(flavor, &configuration("", "")).unwrap();
+    let with = shown(flavor, &configuration(before, after)).unwrap();
+    let new = with
+        .difference(&without)
+        .filter(|line| !line.contains("NAME 'olc") && !line.contains("( 'olc"));
+    new.cloned().collect()
+}
+
+#[test]
+fn the_schema_of_a_loaded_overlay_is_shown_as_slapd_shows_it() {
+    for part in ["ppolicy", "memberof", "refint"] {
+        let module = format!("moduleload {part}");
+        let overlay = format!("overlay {part}");
+        let theirs = brought(Flavor::OpenLdap, &module, "");
+        assert_eq!(theirs.is_empty(), part == "refint");
+        // The line of the overlay is enough for us, and adds nothing to the module.
+        for (before, after) in [(&*module, ""), ("", &*overlay), (&*module, &*overlay)] {
+            let ours = brought(Flavor::Ironbark, before, after);
+            let is_later = |line: &&String| LATER.iter().any(|name| line.contains(&format!("NAME '{name}'")));
+            assert_eq!(
+                ours.iter().filter(is_later).count(),
+                if part == "ppolicy" { 4 } else { 0 }
+            );
+            let ours = ours.iter().filter(|line| !is_later(line));
+            let ours: BTreeSet<_> = ours.map(|line| line.replace(" $ pwdUseCheckModule", "")).collect();
+            assert_eq!(ours, theirs, "{before} {after}");
+        }
+    }
+}
+
+#[test]
+fn an_old_ppolicy_schema_beside_the_overlay_takes_nothing_from_what_is_shown() {
+    let file = repository_root().join("schema/ppolicy.schema");
+    let include = format!("include {}", file.display());
+    let with_both = format!("moduleload ppolicy\n{include}");
+    assert!(
+        Server::start(Flavor::OpenLdap, &configuration(&with_both, "")).is_err(),
+        "slapd 2.5 refuses it"
+    );
+    let alone = shown(
+        Flavor::Ironbark,
+        &configuration("moduleload ppolicy", "overlay ppolicy"),
+    )
+    .unwrap();
+    for lines in [with_both, format!("{include}\nmoduleload ppolicy"), include.clone()] {
+        let both = shown(Flavor::Ironbark, &configuration(&lines, "overlay ppolicy")).unwrap();
+        assert_eq!(both, alone, "{lines}");
+    }
+    // Without the overlay: what the file says of classes, and all that they name.
+    let file_alone = brought(Flavor::Ironbark, &include, "");
+    assert!(file_alone.is_subset(&alone));
+    assert!(
+        file_alone.iter().any(|line| line.contains("NAME 'pwdMaxIdle'")),
+        "pwdPolicy names it"
+    );
+}
+
+#[test]
+fn the_entry_has_slapds_attributes_in_its_order_and_says_when_it_was_made() {
+    assert_same(|flavor| {
+        let server = Server::start(flavor, Server::PEOPLE_CONFIG)?;
+        let answer = server
+            .search(&["-b", "cn=Subschema", "-s", "base", "*", "+"])?
+            .success()?
+            .stdout;
+        let mut names: Vec<_> = answer
+            .lines()
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, _)| name)
+            .collect();
+        names.dedup();
+        let times: Vec<_> = answer.lines().filter(|line| line.contains("Timestamp: ")).collect();
+        let [created, modified] = times.as_slice() else {
+            return Ok(answer.clone());
+        };
+        assert_eq!(created.replace("create", "modify"), *modified);
+        assert_eq!(created.len(), "createTimestamp: 20260102030405Z".len());
+        Ok(names.join("\n"))
+    });
+}
+
+#[test]
+fn compare_obeys_the_assertion_control_where_entries_are_in_memory() {
+    assert_same_answers(Server::PEOPLE_CONFIG, "", |transcript| {
+        for dn in ["", "cn=Subschema"] {
+            for filter in [
+                "(objectClass=*)",
+                "(objectClass=nosuch)",
+                "(subschemaSubentry=*)",
+                "(!(objectClass=top))",
+            ] {
+                let control = format!("!assert={filter}");
+                transcript.client(
+                    "ldapcompare",
+                    &ironbark_testkit::Credentials::Anonymous,
+                    &["-e", &control, dn, "objectClass:top"],
+                    "",
+                )?;
+            }
+        }
+        Ok(())
+    });
+    // Of cn=Monitor slapd refuses the control: 12.
+    let config = configuration("", "database monitor");
+    let server = Server::start(Flavor::Ironbark, &config).unwrap();
+    for (filter, code) in [("(cn=Monitor)", 6), ("(cn=nosuch)", 122)] {
+        let control = format!("!assert={filter}");
+        let arguments = ["-e", &control, "cn=Monitor", "objectClass:top"];
+        let who = ironbark_testkit::Credentials::Anonymous;
+        let outcome = server.client("ldapcompare", &who, &arguments, "").unwrap();
+        assert_eq!(outcome.code(), Some(code), "{filter}");
+    }
+}
