@@ -5,10 +5,12 @@
 pub mod bulk;
 mod catalog;
 pub mod change;
+pub mod check;
 pub mod database;
 mod digest;
 pub mod error;
 mod external;
+pub mod fault;
 pub mod fuzz;
 mod hash;
 mod keys;

@@ -17,7 +17,7 @@ use ironbark_model::{Dn, Schema};
 
 use super::{Common, Database, DatabaseOptions};
 use crate::{
-    StoreError,
+    StoreError, check,
     catalog::{Catalog, Parts, Undefined, index},
     sets::{SetWriter, SharedSets},
     tables::{Environment, FORMAT_VERSION, MetaRow, TABLE_COUNT, Tables},
@@ -34,6 +34,7 @@ const CLOSING_TIME: Duration = Duration::from_secs(10);
 /// See [`Database::open`].
 pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Database, StoreError> {
     prepare_files(&options)?;
+    check::refuse_truncated(&options.directory.join("data.mdb"))?;
     let env = open_environment(&options)?;
     env.clear_stale_readers()?;
     refuse_foreign_file(&env, &options.directory)?;
