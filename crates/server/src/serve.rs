@@ -18,7 +18,10 @@ use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
     process::{self, Identity, Readiness, StateFile},
 };
-use ironbark_store::fault::{self, Maps};
+use ironbark_store::{
+    fault::{self, Maps},
+    spare,
+};
 use tokio::runtime::Runtime;
 
 use crate::{
@@ -151,6 +154,7 @@ impl Running {
             .map_err(|error| format!("cannot start the log: {error}"))?;
         log_panics();
         log_faults(log, maps)?;
+        spare::keep();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()

@@ -77,7 +77,11 @@ fn install() -> io::Result<()> {
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         libc::sigaction(libc::SIGBUS, &raw const action, std::ptr::null_mut())
     };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
@@ -106,7 +110,9 @@ fn description(address: usize, maps: Option<&mut File>) -> String {
     let mut text = String::new();
     if let Some(maps) = maps {
         // The process ends in any case.
-        let _ = maps.seek(SeekFrom::Start(0)).and_then(|_| maps.read_to_string(&mut text));
+        let _ = maps
+            .seek(SeekFrom::Start(0))
+            .and_then(|_| maps.read_to_string(&mut text));
     }
     let Some((path, place)) = text.lines().find_map(|line| place_in(line, address)) else {
         return "a mapped file cannot be read (SIGBUS); this process ends".to_owned();
@@ -142,6 +148,9 @@ mod tests {
         let found = place_in(line, 0x7f00_0000_1234);
         assert_eq!(found, Some(("/var/lib/a b/data.mdb", 0x3234)));
         assert_eq!(place_in(line, 0x7f00_0001_0000), None);
-        assert_eq!(place_in("7f0000000000-7f0000010000 rw-p 00000000 00:00 0 ", 0x7f00_0000_1234), None);
+        assert_eq!(
+            place_in("7f0000000000-7f0000010000 rw-p 00000000 00:00 0 ", 0x7f00_0000_1234),
+            None
+        );
     }
 }

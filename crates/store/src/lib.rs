@@ -19,6 +19,7 @@ pub mod plan;
 mod posting;
 mod record;
 mod sets;
+pub mod spare;
 mod tables;
 mod varint;
 pub mod view;

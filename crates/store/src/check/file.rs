@@ -127,9 +127,6 @@ impl PageFile {
         page.page_size = size;
         Ok(Some(page))
     }
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
     /// Bytes of a page.
     pub(crate) fn page_size(&self) -> usize {
         self.page_size

@@ -7,7 +7,7 @@ use super::{
     findings::Findings,
     tree::{Order, Pages, Value, Walk},
 };
-use crate::StoreError;
+use crate::{StoreError, tables::NAMES};
 
 /// Meta pages.
 const FIRST: u64 = 2;
@@ -16,52 +16,49 @@ const ATTEMPTS: usize = 10;
 
 /// Refuses a data file that ends before the last page that is in use. A file that is empty, or no data file, is left to LMDB.
 pub(crate) fn refuse_truncated(path: &Path) -> Result<(), StoreError> {
+    // The layout is another on machines of 32 bits.
     if size_of::<usize>() != 8 {
         return Ok(());
     }
+    match truncation(path)? {
+        None => Ok(()),
+        Some(what) => Err(StoreError::Format(format!(
+            "{}: {what}; move it away and put a backup in its place (ironbark restore), or load an LDIF file (slapadd)",
+            path.display()
+        ))),
+    }
+}
+
+/// What is missing of a data file at its end.
+pub(super) fn truncation(path: &Path) -> Result<Option<String>, StoreError> {
     let Some(file) = PageFile::open(path)? else {
-        return match std::fs::metadata(path).map(|found| found.len()) {
-            Ok(1..FIRST_BYTES) => Err(truncated(path, "it ends within its first page")),
-            _ => Ok(()),
-        };
+        return Ok(None);
     };
     let mut seen = None;
     for _ in 0..ATTEMPTS {
         // First what should be there, then what is: files grow.
         let [Some(one), Some(two)] = file.metas()? else {
-            let length = file.length()?;
-            if length < FIRST * file.page_size() as u64 {
-                return Err(truncated(path, "it ends within its first pages"));
-            }
-            return Err(StoreError::Format(format!(
-                "{}: database is damaged: a meta page is unreadable; {REMEDY}",
-                path.display()
-            )));
+            return Ok(Some(match file.length()? {
+                length if length < FIRST * file.page_size() as u64 => {
+                    format!("the file is cut off, {length} bytes are there")
+                }
+                _ => "the file is damaged, one of its meta pages is unreadable".to_owned(),
+            }));
         };
         let meta = if one.transaction > two.transaction { one } else { two };
         let length = file.length()?;
         let wanted = meta.last_page.saturating_add(1).saturating_mul(file.page_size() as u64);
         if length >= wanted || tail_is_free(&file, meta, length)? {
-            return Ok(());
+            return Ok(None);
         }
         if seen == Some(meta.transaction) {
-            return Err(truncated(path, &format!("{length} bytes are there of {wanted}")));
+            return Ok(Some(format!(
+                "the file is cut off, {length} bytes are there of {wanted}"
+            )));
         }
         seen = Some(meta.transaction);
     }
-    Ok(())
-}
-
-/// The shortest page.
-const FIRST_BYTES: u64 = 256;
-/// What to do about damage.
-const REMEDY: &str = "move it away and put a backup in its place (ironbark restore), or load an LDIF file (slapadd)";
-
-fn truncated(path: &Path, what: &str) -> StoreError {
-    StoreError::Format(format!(
-        "{}: the file is cut off, {what}; {REMEDY}",
-        path.display()
-    ))
+    Ok(None)
 }
 
 /// Whether all pages between the file's end and the last page are free: those that were let go before they were written are missing, and
@@ -76,7 +73,9 @@ fn tail_is_free(file: &PageFile, meta: Meta, length: u64) -> Result<bool, StoreE
         pages: &mut pages,
         findings: &mut findings,
     };
-    free_pages(&mut walk, &mut |_, page| missing -= u64::from(page >= there && missing > 0))?;
+    free_pages(&mut walk, &mut |_, page| {
+        missing -= u64::from(page >= there && missing > 0)
+    })?;
     Ok(missing == 0 && findings.is_empty())
 }
 
@@ -105,7 +104,8 @@ fn free_pages(walk: &mut Walk<'_>, visit: &mut dyn FnMut(&mut Walk<'_>, u64)) ->
         let mut before = u64::MAX;
         for page in numbers.chunks_exact(8).filter_map(|bytes| u64_at(bytes, 0)) {
             if page >= before || page < FIRST || page > walk.meta.last_page {
-                walk.findings.add(format!("free pages: {page} should not be among them"));
+                walk.findings
+                    .add(format!("free pages: {page} should not be among them"));
                 return Ok(());
             }
             before = page;
@@ -130,7 +130,7 @@ fn long_value(file: &PageFile, first: u64, length: u64) -> Result<Vec<u8>, Store
 /// that nobody writes to. `false`: the commit is not there any more.
 pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findings) -> Result<bool, StoreError> {
     let Some(file) = PageFile::open(path)? else {
-        findings.add(format!("{}: this is no data file of LMDB's, or its beginning is damaged", path.display()));
+        findings.add("no data file of LMDB's, or its beginning is damaged");
         return Ok(true);
     };
     let meta = match transaction {
@@ -158,11 +158,15 @@ pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findin
     walk.tree("tables", meta.main, Order::Bytes, &mut |walk, key, value| {
         let name = String::from_utf8_lossy(key).into_owned();
         match value {
-            Value::Tree(root) if root.flags == 0 => tables.push((name, root)),
+            Value::Tree(root) if root.flags == 0 && NAMES.contains(&name.as_str()) => tables.push((name, root)),
             _ => walk.findings.add(format!("tables: `{name}` is none of ours")),
         }
         Ok(())
     })?;
+    // A file that has just been made has no tables yet.
+    if !tables.is_empty() && tables.len() < NAMES.len() {
+        walk.findings.add("tables: some are missing");
+    }
     for (name, root) in tables {
         walk.tree(&name, root, Order::Bytes, &mut |_, _, _| Ok(()))?;
     }

@@ -230,13 +230,7 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn leaf(
-        &mut self,
-        tree: &mut Progress<'_>,
-        page: u64,
-        node: Node<'_>,
-        visit: Visit<'_>,
-    ) -> Result<(), StoreError> {
+    fn leaf(&mut self, tree: &mut Progress<'_>, page: u64, node: Node<'_>, visit: Visit<'_>) -> Result<(), StoreError> {
         let key = node.key;
         let is_key = key.len() <= LONGEST_KEY && (tree.order == Order::Bytes || key.len() == 8);
         let in_order = tree.last.is_empty() || tree.order.is_above(key, &tree.last);
