@@ -2,6 +2,12 @@
 
 use std::process::ExitCode;
 
+use ironbark_store::spare::Spare;
+
+/// Memory that a client asks for in vain must not end the server.
+#[global_allocator]
+static ALLOCATOR: Spare = Spare;
+
 fn main() -> ExitCode {
     ironbark_admin::dispatch::run(std::env::args_os().collect())
 }

@@ -28,6 +28,7 @@ mod proxied;
 mod reconfigure;
 mod referral;
 mod respond;
+mod room;
 mod sasl;
 mod schema_use;
 mod search;

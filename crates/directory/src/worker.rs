@@ -318,6 +318,10 @@ impl Worker {
         out: &mut Vec<u8>,
     ) -> Started {
         let kind = message.operation.operation();
+        if !crate::room::may_begin() {
+            let error = OperationError::new(ResultCode::BUSY, "no memory is left; try again later");
+            return self.answer(&origin, kind, &error, out);
+        }
         let controls = match RequestControls::decode(
             &message.controls,
             &message.operation,

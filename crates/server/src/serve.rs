@@ -18,6 +18,10 @@ use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
     process::{self, Identity, Readiness, StateFile},
 };
+use ironbark_store::{
+    fault::{self, Maps},
+    spare,
+};
 use tokio::runtime::Runtime;
 
 use crate::{
@@ -134,6 +138,8 @@ impl Running {
             identity,
             max_descriptors,
         } = prepared;
+        // Within a chroot it is out of reach.
+        let maps = Maps::open();
         give_up_privileges(&identity, options)?;
         let mut loaded = load_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
         loaded.keep()?;
@@ -147,6 +153,8 @@ impl Running {
         log.start_writer()
             .map_err(|error| format!("cannot start the log: {error}"))?;
         log_panics();
+        log_faults(log, maps)?;
+        spare::keep();
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_io()
             .enable_time()
@@ -416,6 +424,15 @@ fn log_panics() {
         tracing::error!(target: "any", "internal error: {panic}");
         print(panic);
     }));
+}
+
+/// Puts into the log why the process ends when a data file is cut off under it.
+fn log_faults(log: &Log, maps: Maps) -> io::Result<()> {
+    let log = log.clone();
+    fault::watch(maps, move |text| {
+        complain(Some(&log), text);
+        log.close();
+    })
 }
 
 /// Says why there is no server, on stderr even when nothing is logged there.

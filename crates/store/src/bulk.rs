@@ -191,6 +191,9 @@ impl BulkBuilder {
                 rdn: pretty_in(&dn, parent),
             };
             codec::put_header(&header, &mut self.batch.bytes);
+            if self.database()?.tables.sealed {
+                codec::seal(id, start, &mut self.batch.bytes);
+            }
             self.batch.records.push((id, start..self.batch.bytes.len()));
         }
         self.write_out()
@@ -326,13 +329,16 @@ impl BulkBuilder {
             match form {
                 Prepared::External => {
                     let key = SetKey { id, attribute: number };
-                    let (set, rows) = key.rows(&catalog, codec::values(bytes));
+                    let (set, rows) = key.rows(&catalog, database.tables.sealed, codec::values(bytes));
                     codec::put_block(number, Form::External(set), out);
                     self.batch.values.extend(rows);
                 }
                 Prepared::Packed(packing) => codec::put_block(number, Form::Packed(packing, bytes), out),
                 Prepared::Set(hash) => image::put_set(number, bytes, hash, &mut sets, &database.common.sets, out),
             }
+        }
+        if database.tables.sealed {
+            codec::seal(id, start, out);
         }
         self.batch.records.push((id, start..out.len()));
         Ok(())
@@ -406,10 +412,8 @@ impl BulkBuilder {
         let database = self.database()?;
         let mut txn = database.env.write_txn()?;
         for (number, text) in (0u64..).zip(self.preparers.catalog().texts()) {
-            database
-                .tables
-                .attributes
-                .put(&mut txn, varint::Key::new(number).bytes(), text.as_bytes())?;
+            let tables = &database.tables;
+            tables.put_sealed(&mut txn, &tables.attributes, number, text.as_bytes())?;
         }
         database.common.sets.store(&mut txn, &database.tables)?;
         database.tables.put_number(&mut txn, MetaRow::NextEntry, self.next)?;

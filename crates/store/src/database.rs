@@ -20,6 +20,7 @@ use ironbark_model::{Dn, Schema};
 pub use crate::write::WriteTransaction;
 pub use indexing::{IndexProgress, IndexStep};
 pub use maintenance::DatabaseStat;
+pub(crate) use open::open_to_look_at;
 pub use schema::{ClosedDatabase, LostAttribute};
 
 use crate::{

@@ -83,14 +83,33 @@ impl SetKey {
         }
         Ok(())
     }
-    /// Sequence number and length of the value with this normal form.
-    pub(crate) fn find(
+    /// Sequence number and value of each, in order.
+    pub(crate) fn sequence<'t>(
         self,
-        txn: &RoTxn<'_>,
+        txn: &'t RoTxn<'_>,
+        table: &Table,
+    ) -> Result<impl Iterator<Item = Result<(u64, &'t [u8]), StoreError>> + use<'t>, StoreError> {
+        let prefix = self.prefix(BY_SEQUENCE);
+        let length = prefix.len();
+        let rows = table.prefix_iter(txn, &prefix)?;
+        Ok(rows.map(move |row| {
+            let (key, value) = row?;
+            let sequence = key.get(length..).and_then(varint::read).ok_or_else(damaged)?;
+            Ok((sequence, value))
+        }))
+    }
+    /// Whether the value of this number is found by this hash.
+    pub(crate) fn has_hash(self, txn: &RoTxn<'_>, table: &Table, hash: u64, sequence: u64) -> Result<bool, StoreError> {
+        Ok(table.get(txn, &self.hash_key(hash, sequence))?.is_some())
+    }
+    /// Sequence number of the value with this normal form, and the value.
+    pub(crate) fn find<'t>(
+        self,
+        txn: &'t RoTxn<'_>,
         table: &Table,
         catalog: &Catalog,
         normal: &[u8],
-    ) -> Result<Option<(u64, usize)>, StoreError> {
+    ) -> Result<Option<(u64, &'t [u8])>, StoreError> {
         let prefix = self.hash_prefix(hash::value_hash(normal));
         let mut scratch = Vec::new();
         for row in table.prefix_iter(txn, &prefix)? {
@@ -100,7 +119,7 @@ impl SetKey {
             scratch.clear();
             catalog.normal_form(self.attribute, value, &mut scratch);
             if scratch == normal {
-                return Ok(Some((sequence, value.len())));
+                return Ok(Some((sequence, value)));
             }
         }
         Ok(None)
@@ -121,9 +140,7 @@ impl SetKey {
         tables
             .values
             .put(txn, &self.hash_key(hash::value_hash(&normal), sequence), &[])?;
-        set.next += 1;
-        set.count += 1;
-        set.total += value.len() as u64;
+        set.take_in(self.id, value);
         Ok(())
     }
     /// Removes a value; `false` when it is not there.
@@ -137,15 +154,14 @@ impl SetKey {
     ) -> Result<bool, StoreError> {
         let mut normal = Vec::new();
         catalog.normal_form(self.attribute, value, &mut normal);
-        let Some((sequence, length)) = self.find(txn, &tables.values, catalog, &normal)? else {
+        let Some((sequence, stored)) = self.find(txn, &tables.values, catalog, &normal)? else {
             return Ok(false);
         };
+        set.let_go(self.id, stored);
         tables.values.delete(txn, &self.value_key(sequence))?;
         tables
             .values
             .delete(txn, &self.hash_key(hash::value_hash(&normal), sequence))?;
-        set.count = set.count.saturating_sub(1);
-        set.total = set.total.saturating_sub(length as u64);
         Ok(true)
     }
     /// Deletes all.
@@ -156,8 +172,13 @@ impl SetKey {
         Ok(())
     }
     /// All rows of a new set, in key order: what the bulk build appends.
-    pub(crate) fn rows<'v>(self, catalog: &Catalog, values: impl Iterator<Item = &'v [u8]>) -> (External, Vec<Row>) {
-        let mut set = External::default();
+    pub(crate) fn rows<'v>(
+        self,
+        catalog: &Catalog,
+        sealed: bool,
+        values: impl Iterator<Item = &'v [u8]>,
+    ) -> (External, Vec<Row>) {
+        let mut set = External::new(sealed);
         let (mut rows, mut hashes) = (Vec::new(), Vec::new());
         let mut normal = Vec::new();
         for value in values {
@@ -165,9 +186,7 @@ impl SetKey {
             catalog.normal_form(self.attribute, value, &mut normal);
             rows.push((self.value_key(set.next), value.to_vec()));
             hashes.push((self.hash_key(hash::value_hash(&normal), set.next), Vec::new()));
-            set.next += 1;
-            set.count += 1;
-            set.total += value.len() as u64;
+            set.take_in(self.id, value);
         }
         hashes.sort();
         rows.extend(hashes);

@@ -41,10 +41,13 @@ impl SharedSets {
         let start = varint::Key::new(self.count() as u64);
         let from = (std::ops::Bound::Included(start.bytes()), std::ops::Bound::Unbounded);
         for row in tables.sets.range(txn, &from)? {
-            let (key, tlvs) = row?;
-            if varint::read(key) != Some(self.count() as u64) {
+            let (key, row) = row?;
+            let number = self.count() as u64;
+            if varint::read(key) != Some(number) {
                 return Err(StoreError::damaged("the numbers of `sets` have a gap"));
             }
+            let tlvs = tables.unseal(number, row);
+            let tlvs = tlvs.ok_or_else(|| StoreError::damaged(&format!("shared value set {number}")))?;
             self.sets.push(tlvs.into());
         }
         Ok(())
@@ -125,7 +128,7 @@ impl SharedSets {
         let stored = tables.sets.len(txn)?;
         for number in stored..self.count() as u64 {
             if let Some(tlvs) = self.tlvs(number) {
-                tables.sets.put(txn, varint::Key::new(number).bytes(), tlvs)?;
+                tables.put_sealed(txn, &tables.sets, number, tlvs)?;
             }
         }
         Ok(())

@@ -2,15 +2,17 @@
 
 use heed::{CommitOrAbort, Env, RoTxn, RwTxn, WithoutTls, types::Bytes};
 
-use crate::StoreError;
+use crate::{StoreError, hash, varint};
 
 /// A table of byte strings.
 pub(crate) type Table = heed::Database<'static, Bytes, Bytes>;
 /// The environment.
 pub(crate) type Environment = Env<WithoutTls>;
 
-/// Version of the file format that this code writes and reads.
-pub(crate) const FORMAT_VERSION: u32 = 1;
+/// Version of the format of new files. Files of version 1, which have no checksums, stay as they are.
+pub(crate) const FORMAT_VERSION: u32 = 2;
+/// The first version with checksums.
+pub(crate) const SEALED_VERSION: u32 = 2;
 
 /// All tables.
 #[derive(Clone, Copy)]
@@ -23,12 +25,15 @@ pub(crate) struct Tables {
     pub(crate) sets: Table,
     pub(crate) index: Table,
     pub(crate) indexes: Table,
+    /// Whether rows bear checksums: from format 2 on.
+    pub(crate) sealed: bool,
 }
 
 /// Number of tables, for `max_dbs`.
 pub(crate) const TABLE_COUNT: u32 = 8;
 
-const NAMES: [&str; 8] = [
+/// Names of the tables, in the order of [`Tables::all`].
+pub(crate) const NAMES: [&str; 8] = [
     "meta",
     "attributes",
     "entries",
@@ -51,6 +56,7 @@ impl Tables {
             sets,
             index,
             indexes,
+            sealed: _,
         } = *self;
         [meta, attributes, entries, names, values, sets, index, indexes]
     }
@@ -126,6 +132,7 @@ impl Tables {
             sets,
             index,
             indexes,
+            sealed: false,
         })
     }
 }
@@ -190,6 +197,29 @@ impl Tables {
     /// Writes a numeric row.
     pub(crate) fn put_number(&self, txn: &mut RwTxn<'_>, row: MetaRow, value: u64) -> Result<(), StoreError> {
         self.put_meta(txn, row, &value.to_be_bytes())
+    }
+    /// Writes a row that is found by a number and read whole, with its checksum.
+    pub(crate) fn put_sealed(
+        &self,
+        txn: &mut RwTxn<'_>,
+        table: &Table,
+        number: u64,
+        content: &[u8],
+    ) -> Result<(), StoreError> {
+        let key = varint::Key::new(number);
+        if !self.sealed {
+            return Ok(table.put(txn, key.bytes(), content)?);
+        }
+        let row = [content, &hash::checksum(number, content)].concat();
+        Ok(table.put(txn, key.bytes(), &row)?)
+    }
+    /// The content of such a row. `None`: it is not what was written.
+    pub(crate) fn unseal<'t>(&self, number: u64, row: &'t [u8]) -> Option<&'t [u8]> {
+        if !self.sealed {
+            return Some(row);
+        }
+        let (content, checksum) = row.split_last_chunk()?;
+        (*checksum == hash::checksum(number, content)).then_some(content)
     }
     /// Deletes up to `limit` rows whose key begins with `prefix`; the number deleted.
     pub(crate) fn delete_prefix(

@@ -303,6 +303,21 @@ impl<'t> Record<'t> {
     pub fn view(&self) -> View<'t> {
         self.view
     }
+    /// Whether it is still what was written, as far as checksums tell (there are none before format 2), its big value sets included.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn verify(&self) -> Result<(), StoreError> {
+        let damaged = || StoreError::damaged(&format!("entry {} is not what was written", self.id));
+        let bytes = self.view.record_bytes(self.id)?.ok_or_else(damaged)?;
+        if !codec::is_sound(self.id, self.view.tables().sealed, bytes) {
+            return Err(damaged());
+        }
+        self.for_each_attribute(&mut |attribute| match attribute.is_whole()? {
+            true => Ok(()),
+            false => Err(damaged()),
+        })
+    }
     /// A copy in memory. `dn` is the entry's name.
     pub fn to_entry(&self, dn: Dn) -> Result<Entry, StoreError> {
         let mut attributes = Vec::new();

@@ -115,6 +115,8 @@ fn bulk_equals(single: &Store, entries: &[Entry], memory_limit: usize) {
         .unwrap();
     assert_eq!(bulk.search(ALL, Scope::Subtree, "(cn=later)").len(), 1);
     assert!(!bulk.directory.path().join("bulk-build.tmp").exists());
+    assert_sound(&bulk.database);
+    assert_sound(&single.database);
 }
 
 fn prepare(preparer: &mut Preparer, entry: &Entry) -> PreparedEntry {

@@ -98,6 +98,7 @@ fn acknowledged_writes_survive_kill() {
             }
         }
         let database = Database::open(durable(directory.path()), schema()).unwrap();
+        assert_sound(&database);
         let snapshot = database.snapshot().unwrap();
         let view = snapshot.view();
         let count = view.entry_count().unwrap();

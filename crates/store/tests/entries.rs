@@ -198,6 +198,7 @@ fn a_subtree_rename_moves_all_and_bumps_the_structure_version() {
         .unwrap();
     let found = store.search("dc=example,dc=com", Scope::Subtree, "(cn=a)");
     assert_eq!(found, ["cn=a,ou=STAFF,ou=groups,dc=example,dc=com"]);
+    assert_sound(&store.database);
 }
 
 fn member(number: u32) -> Vec<u8> {
@@ -272,6 +273,7 @@ fn a_big_group_changes_by_the_member() {
         .unwrap();
     assert_eq!(store.search(all, Scope::Subtree, &with(3)), [""; 0]);
     assert_eq!(store.search(all, Scope::Subtree, "(member=*)"), [""; 0]);
+    assert_sound(&store.database);
 }
 
 /// Additions, a deletion, a subtree rename and a modification, as one record each.
@@ -418,6 +420,7 @@ fn a_full_map_refuses_writes_and_serves_reads() {
     store
         .apply(&[add("cn=again,ou=people,dc=example,dc=com", &[("cn", "again")])])
         .unwrap();
+    assert_sound(&store.database);
 }
 
 #[test]
@@ -508,6 +511,7 @@ fn the_empty_suffix_needs_no_root_entry() {
     );
     assert!(!view.in_scope(root, root, Scope::Children).unwrap());
     assert_eq!(view.dn(com).unwrap().pretty(), "dc=com");
+    assert_sound(&store.database);
 }
 
 #[test]
@@ -540,6 +544,7 @@ fn superiors_may_come_late_in_a_load() {
     write.commit().unwrap();
     let found = store.search("dc=example,dc=com", Scope::Subtree, "(objectClass=organizationalUnit)");
     assert_eq!(found.len(), 4);
+    assert_sound(&store.database);
 }
 
 #[test]
@@ -626,6 +631,7 @@ fn readers_see_whole_transactions_while_a_writer_works() {
                 .unwrap();
         }
     });
+    assert_sound(&store.database);
 }
 
 #[test]
@@ -648,4 +654,5 @@ fn another_schema_takes_effect_at_once() {
     let error = database.under(system, Vec::new()).unwrap_err();
     assert!(matches!(error, StoreError::Format(_)));
     assert_eq!(found(&store.database), 1);
+    assert_sound(&store.database);
 }

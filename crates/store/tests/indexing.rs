@@ -147,6 +147,7 @@ fn a_dropped_index_is_not_used_and_goes_in_steps() {
     for n in [0, 17, 2999] {
         assert_eq!(store.search(ALL, Scope::Subtree, &format!("(uid=u{n})")), [name(n)]);
     }
+    assert_sound(&store.database);
 }
 
 #[test]
@@ -250,6 +251,7 @@ fn answers_are_right_whatever_happens_to_indexes() {
         let found = search(snapshot.view(), ALL, Scope::Subtree, filter);
         assert_eq!(found, scan(snapshot.view(), ALL, Scope::Subtree, filter));
     }
+    assert_sound(database);
 }
 
 /// A snapshot may be older than the catalog that it takes: the index that was completed in between is not for it.
@@ -347,4 +349,5 @@ fn a_build_goes_on_after_kill_where_it_was() {
         assert_eq!(found, scan(snapshot.view(), ALL, Scope::Subtree, filter));
         assert!(found.len() > 200);
     }
+    assert_sound(&store.database);
 }

@@ -550,6 +550,7 @@ proptest! {
                 prop_assert_eq!(found, scan(snapshot.view(), base, scope, filter), "{} {:?}", filter, scope);
             }
         }
+        assert_sound(&store.database);
     }
     #[test]
     fn deleting_all_leaves_no_key(people in proptest::collection::vec(person(), 1..40)) {
@@ -568,5 +569,6 @@ proptest! {
             let plan = view.plan(locate(view, ALL), Scope::Subtree, &compile(filter)).unwrap();
             prop_assert_eq!(plan.candidate_estimate, 0, "{}", filter);
         }
+        assert_sound(&store.database);
     }
 }

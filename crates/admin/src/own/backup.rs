@@ -2,14 +2,19 @@
 
 use std::{
     fs::{self, DirBuilder, File},
-    os::unix::fs::DirBuilderExt,
+    io,
+    os::unix::fs::{DirBuilderExt, MetadataExt},
     path::{Path, PathBuf},
 };
 
 use clap::Args;
 use ironbark_config::{DatabaseConfig, DatabaseKind};
 use ironbark_directory::open;
-use ironbark_store::{Database, StoreError};
+use ironbark_store::{
+    Database, StoreError,
+    check::{self, Extent, Findings},
+};
+use rustix::fs::{Mode, OFlags};
 
 use super::Target;
 use crate::tool::{chosen::Chosen, progress::Progress, slapcat::open_to_read};
@@ -44,9 +49,9 @@ impl Backup {
             .unwrap_or(Path::new("."));
         let staging = Staging::new(parent, &file)?;
         database
-            .copy_to(&staging.0, self.compact)
+            .copy_to(staging.path(), self.compact)
             .map_err(|error| error.to_string())?;
-        let entries = verify(&staging.0, settings, &chosen)?;
+        let entries = verify(staging.path(), settings, &chosen)?;
         staging.publish(&file)?;
         println!("{}: {entries} entries, verified", file.display());
         Ok(())
@@ -63,8 +68,18 @@ pub(super) fn backed_up(chosen: &Chosen) -> Result<&DatabaseConfig, String> {
     }
 }
 
-/// A directory beside the file to be made, so that the file appears whole or not at all.
-pub(super) struct Staging(pub(super) PathBuf);
+/// A directory beside the file to be made, so that the file appears whole or not at all. It is locked while it is in use: what has lost its
+/// process, however that ended, is removed by the next backup or restore.
+pub(super) struct Staging {
+    path: PathBuf,
+    /// Ends with the process.
+    _lock: File,
+}
+
+const PREFIX: &str = ".ironbark-";
+const SUFFIX: &str = ".tmp";
+/// How often a directory is made when another run takes it for one that was left.
+const ATTEMPTS: usize = 10;
 
 impl Staging {
     /// Makes the directory in `parent`, for `file`.
@@ -75,17 +90,29 @@ impl Staging {
         if file.symlink_metadata().is_ok() {
             return Err(format!("{}: exists", file.display()));
         }
-        let path = parent.join(format!(".ironbark-{}.tmp", std::process::id()));
-        let made = DirBuilder::new().mode(0o700).create(&path);
-        made.map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Self(path))
+        remove_abandoned(parent);
+        let path = parent.join(format!("{PREFIX}{}{SUFFIX}", std::process::id()));
+        let failed = |error: io::Error| format!("{}: {error}", path.display());
+        for _ in 0..ATTEMPTS {
+            DirBuilder::new().mode(0o700).create(&path).map_err(failed)?;
+            // Until it is locked, another run may remove it.
+            if let Some(lock) = lock(&path) {
+                return Ok(Self { path, _lock: lock });
+            }
+        }
+        Err(format!("{}: cannot be locked", path.display()))
+    }
+
+    /// The directory.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Gives the verified `data.mdb` its name, durably. A file of that name is not overwritten.
     pub(super) fn publish(self, file: &Path) -> Result<(), String> {
         let failed = |error: std::io::Error| format!("{}: {error}", file.display());
-        fs::hard_link(self.0.join("data.mdb"), file).map_err(failed)?;
-        let parent = self.0.parent().unwrap_or(Path::new("."));
+        fs::hard_link(self.path.join("data.mdb"), file).map_err(failed)?;
+        let parent = self.path.parent().unwrap_or(Path::new("."));
         File::open(parent).and_then(|parent| parent.sync_all()).map_err(failed)
     }
 }
@@ -93,31 +120,55 @@ impl Staging {
 impl Drop for Staging {
     fn drop(&mut self) {
         // It holds nothing that is missed; a name that stays is only untidy.
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// Opens the copy in `directory` and reads every entry and its name; their number.
+/// The lock of a directory that nobody else has locked, unless it is gone meanwhile.
+fn lock(path: &Path) -> Option<File> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let lock = File::from(rustix::fs::open(path, flags, Mode::empty()).ok()?);
+    lock.try_lock().ok()?;
+    let (locked, named) = (lock.metadata().ok()?, path.symlink_metadata().ok()?);
+    ((locked.dev(), locked.ino()) == (named.dev(), named.ino())).then_some(lock)
+}
+
+/// Removes the directories of runs that were killed. What cannot be removed stays: it is in nobody's way.
+fn remove_abandoned(parent: &Path) {
+    let Ok(found) = fs::read_dir(parent) else { return };
+    for path in found.filter_map(Result::ok).map(|found| found.path()) {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        if name.starts_with(PREFIX) && name.ends_with(SUFFIX) && lock(&path).is_some() {
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+/// Checks the copy in `directory`: every page, every entry and its name; the number of entries. Indexes are left out: slapindex makes them
+/// of the entries.
 pub(super) fn verify(directory: &Path, settings: &DatabaseConfig, chosen: &Chosen) -> Result<u64, String> {
     let mut options = open::options(settings);
     directory.clone_into(&mut options.directory);
     options.read_only = true;
-    let walk = || -> Result<u64, StoreError> {
-        let database = Database::open(options, chosen.schema().clone())?;
-        let snapshot = database.snapshot()?;
-        let view = snapshot.view();
-        let total = view.entry_count()?;
-        let progress = Progress::entries(Some(total));
-        let mut count = 0;
-        for record in view.entries(0)? {
-            let record = record?;
-            record.to_entry(view.dn(record.id)?)?;
-            count += 1;
-            if count % 1024 == 0 {
-                progress.set(count);
-            }
+    let unsound = |error: StoreError| format!("the copy is not sound: {error}");
+    sound(&check::file(&directory.join("data.mdb")).map_err(unsound)?)?;
+    let database = Database::open(options, chosen.schema().clone()).map_err(unsound)?;
+    let total = database.stat().map_err(unsound)?.entries;
+    let progress = Progress::entries(Some(total));
+    let report = database.check(Extent::Entries, &mut |count| progress.set(count));
+    let report = report.map_err(unsound)?;
+    sound(&report.findings)?;
+    Ok(report.entries)
+}
+
+/// Nothing, or what was found first.
+fn sound(findings: &Findings) -> Result<(), String> {
+    match findings.texts().first() {
+        None => Ok(()),
+        Some(first) if findings.count() == 1 => Err(format!("the copy is not sound: {first}")),
+        Some(first) => {
+            let more = findings.count() - 1;
+            Err(format!("the copy is not sound: {first}; and {more} more"))
         }
-        Ok(count)
-    };
-    walk().map_err(|error| format!("the copy is not sound: {error}"))
+    }
 }

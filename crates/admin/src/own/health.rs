@@ -1,13 +1,17 @@
-//! `ironbark health`: an anonymous search of the root DSE, as a monitor would do it.
+//! `ironbark health`: an anonymous search of the root DSE, as a monitor would do it; or a check of the files.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use clap::Args;
 use ironbark_client::Search;
+use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_directory::open;
 use ironbark_ldap_proto::{Filter, Scope};
 use ironbark_runtime::Clock;
+use ironbark_store::check::{self, Extent, Findings};
 
-use super::connect::connect;
+use super::{Target, backup::backed_up, connect::connect};
+use crate::tool::{chosen::Chosen, progress::Progress, slapcat::open_to_read};
 
 /// Options of `ironbark health`.
 #[derive(Debug, Args)]
@@ -18,10 +22,21 @@ pub(crate) struct Health {
     /// Seconds to wait at most
     #[arg(long, default_value_t = 5)]
     timeout: u64,
+    /// Check the files instead, while a server uses them or not: every page, entry and index row
+    #[arg(long, conflicts_with_all = ["url", "timeout"])]
+    deep: bool,
+    #[command(flatten)]
+    target: Target,
 }
 
 impl Health {
     pub(super) fn run(&self) -> Result<(), String> {
+        if self.deep {
+            return self.check_files();
+        }
+        if self.target.is_given() {
+            return Err("-f, -F, -n and -b are for --deep".to_owned());
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
         let clock = Clock::system();
@@ -36,6 +51,25 @@ impl Health {
             contexts.join("; ")
         );
         Ok(())
+    }
+
+    /// Checks the database that was asked for, or each.
+    ///
+    /// # Errors
+    /// An empty message: what is wrong has been printed.
+    fn check_files(&self) -> Result<(), String> {
+        let chosen = self.target.choose()?;
+        let all = chosen.configuration.databases.iter();
+        let databases: Vec<_> = if self.target.number.is_some() || self.target.base.is_some() {
+            vec![backed_up(&chosen)?]
+        } else {
+            all.filter(|settings| settings.kind == DatabaseKind::Mdb).collect()
+        };
+        let mut sound = true;
+        for settings in databases {
+            sound &= check_database(settings, &chosen)?;
+        }
+        if sound { Ok(()) } else { Err(String::new()) }
     }
 
     /// The naming contexts of the root DSE.
@@ -60,4 +94,50 @@ impl Health {
         let _ = client.unbind().await;
         Ok(contexts)
     }
+}
+
+/// Checks a database and says what is wrong; whether nothing is.
+fn check_database(settings: &DatabaseConfig, chosen: &Chosen) -> Result<bool, String> {
+    let file = settings.directory.join("data.mdb");
+    let shown = file.display();
+    if std::fs::metadata(&file).is_ok_and(|found| found.len() == 0) {
+        println!("{shown}: nothing there yet");
+        return Ok(true);
+    }
+    // What LMDB believes is looked at first.
+    let pages = check::file_in_use(&open::options(settings)).map_err(|error| error.to_string())?;
+    if !pages.is_empty() {
+        return Ok(tell(&file, &pages));
+    }
+    let Some(database) = open_to_read(settings, chosen, "ironbark")? else {
+        println!("{shown}: nothing there yet");
+        return Ok(true);
+    };
+    let failed = |error: ironbark_store::StoreError| format!("{shown}: {error}");
+    let progress = Progress::entries(Some(database.stat().map_err(failed)?.entries));
+    let report = database.check(Extent::Everything, &mut |count| progress.set(count));
+    let report = report.map_err(failed)?;
+    drop(progress);
+    if !tell(&file, &report.findings) {
+        return Ok(false);
+    }
+    let checksums = if report.has_checksums {
+        ""
+    } else {
+        " (without checksums, as an older version made it: slapcat and slapadd give it some)"
+    };
+    println!("{shown}: {} entries, sound{checksums}", report.entries);
+    Ok(true)
+}
+
+/// Prints what is wrong; whether nothing is.
+fn tell(file: &Path, findings: &Findings) -> bool {
+    for text in findings.texts() {
+        eprintln!("{}: {text}", file.display());
+    }
+    let more = findings.count() - findings.texts().len() as u64;
+    if more > 0 {
+        eprintln!("{}: and {more} more", file.display());
+    }
+    findings.is_empty()
 }

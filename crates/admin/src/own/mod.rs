@@ -33,7 +33,7 @@ pub(crate) enum Own {
     Backup(backup::Backup),
     /// Put a verified backup in the place of a database that is missing
     Restore(restore::Restore),
-    /// Ask a server for its root DSE
+    /// Ask a server for its root DSE, or check a database's files
     Health(health::Health),
 }
 
@@ -85,6 +85,10 @@ impl Own {
 }
 
 impl Target {
+    /// Whether anything was said.
+    fn is_given(&self) -> bool {
+        self.config.is_some() || self.config_directory.is_some() || self.number.is_some() || self.base.is_some()
+    }
     /// The database, without what is glued to it.
     ///
     /// # Errors

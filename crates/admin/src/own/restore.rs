@@ -42,11 +42,11 @@ impl Restore {
             ));
         }
         let staging = Staging::new(directory, &file)?;
-        let copy = staging.0.join("data.mdb");
+        let copy = staging.path().join("data.mdb");
         let failed = |error: std::io::Error| format!("{}: {error}", source.display());
         fs::copy(&source, &copy).map_err(failed)?;
         File::open(&copy).and_then(|copy| copy.sync_all()).map_err(failed)?;
-        let entries = verify(&staging.0, settings, &chosen)?;
+        let entries = verify(staging.path(), settings, &chosen)?;
         fs::set_permissions(&copy, Permissions::from_mode(settings.mdb.mode & 0o777)).map_err(failed)?;
         staging.publish(&file)?;
         owner::adopt(directory).map_err(|error| format!("{}: {error}", directory.display()))?;

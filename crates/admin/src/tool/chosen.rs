@@ -6,6 +6,7 @@ use ironbark_config::{Configuration, DatabaseConfig, DatabaseKind};
 use ironbark_model::{Dn, Schema};
 
 use ironbark_server::Loaded;
+use ironbark_store::fault::{self, Maps};
 
 use super::{options::Options, owner};
 
@@ -23,6 +24,9 @@ pub(crate) struct Chosen {
 /// # Errors
 /// The message for the user, without the program's name.
 pub(crate) fn read_configuration(options: &Options) -> Result<Loaded, String> {
+    let program = options.program;
+    // A tool that is not told of works as well.
+    let _ = fault::watch(Maps::open(), move |text| eprintln!("{program}: {text}"));
     let (file, folder) = (options.config_file.as_deref(), options.config_directory.as_deref());
     let mut loaded = ironbark_server::load_configuration(file, folder)?;
     if file.is_some() && !options.dry_run {

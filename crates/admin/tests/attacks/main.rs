@@ -8,7 +8,9 @@
 
 mod disclosure;
 mod documented;
+mod files;
 mod identity;
+mod memory;
 mod oracles;
 mod process;
 mod site;

@@ -140,6 +140,44 @@ fn a_backup_is_restored_and_overwrites_nothing() {
 }
 
 #[test]
+fn what_a_killed_backup_left_goes_with_the_next_one_and_what_is_in_use_stays() {
+    let server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    let config = server.config_path();
+    let config = config.to_str().unwrap().to_owned();
+    let left = |number: u32| server.layout().join(&format!(".ironbark-{number}.tmp"));
+    for number in [1, 7] {
+        let folder = server.layout().make_dir(&format!(".ironbark-{number}.tmp")).unwrap();
+        fs::write(folder.join("data.mdb"), "half").unwrap();
+    }
+    // Another backup that is under way, be its number that of this process or not.
+    let lock = fs::File::open(left(7)).unwrap();
+    lock.try_lock().unwrap();
+    let file = |name: &str| server.layout().join(name).to_str().unwrap().to_owned();
+    succeed(&["backup", "-f", &config, &file("one.mdb")]);
+    assert!(!left(1).exists() && left(7).join("data.mdb").exists());
+    drop(lock);
+    succeed(&["backup", "-f", &config, &file("two.mdb")]);
+    assert!(!left(7).exists());
+}
+
+#[test]
+fn a_deep_check_says_that_all_is_sound_beside_a_server_and_without() {
+    let mut server = prepared(Flavor::Ironbark);
+    server.slapadd(PEOPLE).unwrap();
+    let config = server.config_path();
+    let config = config.to_str().unwrap().to_owned();
+    let check = ["health", "--deep", "-f", &config];
+    assert!(succeed(&check).contains("data.mdb: 4 entries, sound"));
+    server.launch().unwrap();
+    assert!(succeed(&check).contains("data.mdb: 4 entries, sound"));
+    let ldif = "dn: ou=new,dc=example,dc=com\nobjectClass: organizationalUnit\nou: new\n";
+    server.ldapadd(ldif).unwrap().success().unwrap();
+    assert!(succeed(&check).contains("data.mdb: 5 entries, sound"));
+    assert!(!ironbark(&["health", "-f", &config]).status.success());
+}
+
+#[test]
 fn a_server_that_answers_is_healthy() {
     let mut server = prepared(Flavor::Ironbark);
     server.slapadd(PEOPLE).unwrap();

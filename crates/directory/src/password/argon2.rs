@@ -5,6 +5,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use subtle::ConstantTimeEq as _;
 
 use super::{HashError, decode_base64};
+use crate::room;
 
 /// Parameters of new hashes: the second recommendation of RFC 9106 §4 scaled to a server (19 MiB, two passes, OWASP's minimum).
 const NEW_MEMORY_KIB: u32 = 19_456;
@@ -72,10 +73,20 @@ fn parse(text: &str) -> Option<Stored> {
     })
 }
 
+/// Whether as much can be had: the library ends the process where it cannot.
+fn has_room(kibibytes: u32) -> bool {
+    let octets = usize::try_from(kibibytes).unwrap_or(usize::MAX).saturating_mul(1024);
+    room::passing::<u8>(octets).is_ok()
+}
+
 pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
     let Some(stored) = std::str::from_utf8(hash).ok().and_then(parse) else {
         return false;
     };
+    if !has_room(stored.params.m_cost()) {
+        tracing::warn!(target: "any", "an {{ARGON2}} password was not verified: no memory is left for it");
+        return false;
+    }
     let mut key = vec![0; stored.key.len()];
     let argon2 = Argon2::new(stored.algorithm, stored.version, stored.params);
     argon2.hash_password_into(presented, &stored.salt, &mut key).is_ok() && bool::from(key.ct_eq(&stored.key))
@@ -86,6 +97,9 @@ pub(super) fn hash(presented: &[u8], random: &mut dyn FnMut(&mut [u8]), out: &mu
     random(&mut salt);
     let params =
         Params::new(NEW_MEMORY_KIB, NEW_PASSES, NEW_LANES, Some(NEW_KEY_LENGTH)).map_err(|_| HashError::Failed)?;
+    if !has_room(NEW_MEMORY_KIB) {
+        return Err(HashError::Failed);
+    }
     let mut key = [0; NEW_KEY_LENGTH];
     Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
         .hash_password_into(presented, &salt, &mut key)

@@ -16,6 +16,7 @@ use super::{
 use crate::{
     Configuration, Context, OperationError, Session,
     access::{self, Readable, Source, Subject, VisibleEntry},
+    room,
     worker::Scratch,
 };
 
@@ -149,6 +150,7 @@ impl Sorting {
                 "too many entries to sort",
             ));
         }
+        room::make(&mut self.collected, 1)?;
         let mut keys = Vec::with_capacity(self.keys.len());
         for key in &self.keys {
             keys.push(smallest(schema, (record, entry), key, work)?);
@@ -255,6 +257,7 @@ fn emit_all(
         return Ok(Progress::Done);
     };
     if !sorting.sorted {
+        room::passing::<Collected>(sorting.collected.len())?;
         sorting.sort();
     }
     while let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut())

@@ -85,6 +85,9 @@ impl Input {
             Ok(None) | Err(_) => 0,
         };
         let room = missing.max(MIN_READ_BYTES).min(kept.max(shared.len()));
+        if self.bytes.try_reserve(room).is_err() {
+            return Poll::Ready(Err(io::ErrorKind::OutOfMemory.into()));
+        }
         self.bytes.resize(kept + room, 0);
         let read = stream.poll_read(cx, self.bytes.get_mut(kept..).unwrap_or_default());
         let count = match &read {

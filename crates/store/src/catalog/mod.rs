@@ -108,11 +108,15 @@ impl Parts<'_> {
     pub(crate) fn load<'a>(txn: &RoTxn<'_>, tables: &Tables, before: &'a [Index]) -> Result<Parts<'a>, StoreError> {
         let mut texts = Vec::new();
         for row in tables.attributes.iter(txn)? {
-            let (key, text) = row?;
-            if varint::read(key) != Some(texts.len() as u64) {
+            let (key, row) = row?;
+            let number = texts.len() as u64;
+            if varint::read(key) != Some(number) {
                 return Err(StoreError::damaged("the numbers of `attributes` have a gap"));
             }
-            let text = std::str::from_utf8(text).map_err(|_| StoreError::damaged("a text of `attributes`"))?;
+            let text = tables
+                .unseal(number, row)
+                .and_then(|text| std::str::from_utf8(text).ok());
+            let text = text.ok_or_else(|| StoreError::damaged(&format!("the name of attribute {number}")))?;
             texts.push(text.into());
         }
         Ok(Parts {
@@ -267,9 +271,7 @@ impl Catalog {
     ) -> Result<(Self, u16), StoreError> {
         let (catalog, number) = self.with(description)?;
         let text = catalog.texts.last().map_or(&[][..], |text| text.as_bytes());
-        tables
-            .attributes
-            .put(txn, varint::Key::new(u64::from(number)).bytes(), text)?;
+        tables.put_sealed(txn, &tables.attributes, u64::from(number), text)?;
         Ok((catalog, number))
     }
 

@@ -19,8 +19,10 @@ use super::{Common, Database, DatabaseOptions};
 use crate::{
     StoreError,
     catalog::{Catalog, Parts, Undefined, index},
+    check,
     sets::{SetWriter, SharedSets},
-    tables::{Environment, FORMAT_VERSION, MetaRow, TABLE_COUNT, Tables},
+    spare,
+    tables::{Environment, FORMAT_VERSION, MetaRow, SEALED_VERSION, TABLE_COUNT, Tables},
 };
 
 /// Address space without `maxsize`.
@@ -34,10 +36,11 @@ const CLOSING_TIME: Duration = Duration::from_secs(10);
 /// See [`Database::open`].
 pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Database, StoreError> {
     prepare_files(&options)?;
+    check::refuse_truncated(&options.directory.join("data.mdb"))?;
     let env = open_environment(&options)?;
     env.clear_stale_readers()?;
     refuse_foreign_file(&env, &options.directory)?;
-    let tables = if options.read_only {
+    let mut tables = if options.read_only {
         Tables::open(&env)?.ok_or_else(|| {
             StoreError::Format(format!(
                 "{}: no database has been made here yet",
@@ -47,7 +50,7 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
     } else {
         Tables::create(&env)?
     };
-    check_format(&env, &tables, &options)?;
+    tables.sealed = check_format(&env, &tables, &options)? >= u64::from(SEALED_VERSION);
     if !options.read_only {
         let mut txn = env.write_txn()?;
         if index::register(&mut txn, &tables, &schema, &options.indexes)? {
@@ -149,7 +152,7 @@ fn open_environment(options: &DatabaseOptions) -> Result<Environment, StoreError
     }
     let mut size = options
         .max_size
-        .unwrap_or(RESERVE)
+        .unwrap_or_else(reserve)
         .max(1 << 20)
         .next_multiple_of(ROUNDING);
     loop {
@@ -181,6 +184,24 @@ fn open_environment(options: &DatabaseOptions) -> Result<Environment, StoreError
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// What is reserved without `maxsize`: of address space that is limited, half of what is left, since everything else needs some too. A file
+/// that is longer is mapped whole all the same.
+fn reserve() -> u64 {
+    spare::address_space_left().map_or(RESERVE, |left| (left / 2).min(RESERVE))
+}
+
+/// An environment whose tables are not looked into, for reading.
+pub(crate) fn open_to_look_at(options: &DatabaseOptions) -> Result<Environment, StoreError> {
+    let options = DatabaseOptions {
+        read_only: true,
+        ..options.clone()
+    };
+    prepare_files(&options)?;
+    let env = open_environment(&options)?;
+    env.clear_stale_readers()?;
+    Ok(env)
 }
 
 /// An environment on this directory is being closed by whoever used it last.
@@ -216,8 +237,8 @@ fn refuse_foreign_file(env: &Environment, directory: &Path) -> Result<(), StoreE
     )))
 }
 
-/// Refuses newer formats; marks a new file.
-fn check_format(env: &Environment, tables: &Tables, options: &DatabaseOptions) -> Result<(), StoreError> {
+/// The version of the file's format. Refuses newer formats; marks a new file.
+fn check_format(env: &Environment, tables: &Tables, options: &DatabaseOptions) -> Result<u64, StoreError> {
     let txn = env.read_txn()?;
     let version = tables.number(&txn, MetaRow::Format)?;
     drop(txn);
@@ -229,7 +250,7 @@ fn check_format(env: &Environment, tables: &Tables, options: &DatabaseOptions) -
         )));
     }
     if version != 0 {
-        return Ok(());
+        return Ok(version);
     }
     if options.read_only {
         return Err(StoreError::Format(format!(
@@ -239,7 +260,8 @@ fn check_format(env: &Environment, tables: &Tables, options: &DatabaseOptions) -
     }
     let mut txn = env.write_txn()?;
     mark_new(&mut txn, tables)?;
-    Ok(txn.commit()?)
+    txn.commit()?;
+    Ok(u64::from(FORMAT_VERSION))
 }
 
 /// Writes the rows that every file has.

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 use ironbark_model::{AttributeDescription, Dn, Schema};
 
 use super::{Common, Database, open};
-use crate::{StoreError, varint};
+use crate::StoreError;
 
 /// An attribute that entries may have, and that cannot be read under another schema as it is now.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -66,8 +66,8 @@ impl Database {
         let mut changed = false;
         for (number, text) in (0u64..).zip(catalog.texts()) {
             if attributes.iter().any(|lost| !lost.is_defined && lost.name == *text) {
-                let key = varint::Key::new(number);
-                self.tables.attributes.put(&mut write.txn, key.bytes(), b"")?;
+                self.tables
+                    .put_sealed(&mut write.txn, &self.tables.attributes, number, b"")?;
                 changed = true;
             }
         }

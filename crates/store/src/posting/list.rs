@@ -45,6 +45,13 @@ fn edit(txn: &mut RwTxn<'_>, table: &Table, list: &[u8], id: EntryId, member: bo
     }
 }
 
+/// Whether an ID is in the list.
+pub(crate) fn contains(txn: &RoTxn<'_>, table: &Table, list: &[u8], id: EntryId) -> Result<bool, StoreError> {
+    let row = chunk_for(txn, table, list, id)?;
+    let holds = |row: Row| row.runs.as_slice().iter().any(|run| (run.0..=run.1).contains(&id));
+    Ok(row.is_some_and(holds))
+}
+
 /// One chunk as it lies in the table.
 struct Row {
     first: EntryId,

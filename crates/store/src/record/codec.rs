@@ -2,21 +2,27 @@
 //!
 //! ```text
 //! varint    parent ID, 0 for a topmost entry
-//! byte      flags: 1 alias, 2 referral, 4 subentry, 8 placeholder, 16 some set is external
+//! byte      flags: 1 alias, 2 referral, 4 subentry, 8 placeholder, 16 some set is external, 32 the last four bytes are a checksum
 //! varint    length of the pretty RDN (topmost entries: of the whole DN), then its bytes
 //! blocks, in the order in which the attributes were added:
 //!   varint  attribute number
 //!   varint  head = value * 8 + form
 //!   form 0  inline: value = number of bytes; the concatenated `04 len value` TLVs of the set
 //!   form 1  shared: value = number of the set in `sets`; nothing follows
-//!   form 2  external: value = number of bytes: varint count, varint total length of the values, varint next sequence
+//!   form 2  external: value = number of bytes: varint count, varint total length of the values, varint next sequence,
+//!           and from format 2 on eight bytes: the sum of the hashes of the values
 //!   form 3  UUID, 4 CSN, 5 time, 6 decimal, 7 hexadecimal: value = number of bytes: one packed value (`packed.rs`)
+//! 4 bytes   from format 2 on: checksum of all that precedes it, with the entry ID as seed
 //! ```
 
 use ironbark_ber::Writer;
 
 use super::packed::Packing;
-use crate::{EntryId, varint};
+use crate::{
+    EntryId,
+    hash::{self, CHECKSUM},
+    varint,
+};
 
 /// objectClass contains alias.
 pub(crate) const FLAG_ALIAS: u8 = 1;
@@ -29,6 +35,9 @@ pub(crate) const FLAG_PLACEHOLDER: u8 = 8;
 
 /// Some value set lies in `values`: without it nobody needs to look for one.
 pub(crate) const FLAG_EXTERNAL: u8 = 16;
+
+/// The last four bytes are a checksum. Not among the flags of a [`Header`].
+const FLAG_SEALED: u8 = 32;
 
 /// How a value set is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,15 +61,38 @@ pub(crate) struct External {
     pub(crate) total: u64,
     /// Sequence number of the next value.
     pub(crate) next: u64,
+    /// Sum of the values' hashes ([`hash::member`]); `None` before format 2.
+    pub(crate) digest: Option<u64>,
 }
 
 impl External {
+    /// An empty set.
+    pub(crate) fn new(sealed: bool) -> Self {
+        Self {
+            digest: sealed.then_some(0),
+            ..Self::default()
+        }
+    }
+    /// Counts a value that entry `id` gets.
+    pub(crate) fn take_in(&mut self, id: EntryId, value: &[u8]) {
+        self.next += 1;
+        self.count += 1;
+        self.total += value.len() as u64;
+        self.digest = self.digest.map(|sum| sum.wrapping_add(hash::member(id, value)));
+    }
+    /// Counts a value that it loses.
+    pub(crate) fn let_go(&mut self, id: EntryId, value: &[u8]) {
+        self.count = self.count.saturating_sub(1);
+        self.total = self.total.saturating_sub(value.len() as u64);
+        self.digest = self.digest.map(|sum| sum.wrapping_sub(hash::member(id, value)));
+    }
     #[inline(never)]
     fn read(mut bytes: &[u8]) -> Option<Self> {
         Some(Self {
             count: varint::take(&mut bytes)?,
             total: varint::take(&mut bytes)?,
             next: varint::take(&mut bytes)?,
+            digest: bytes.first_chunk().map(|sum| u64::from_be_bytes(*sum)),
         })
     }
 }
@@ -84,17 +116,50 @@ pub(crate) fn put_header(header: &Header<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(header.rdn.as_bytes());
 }
 
+/// Appends the checksum of the record of entry `id`, which begins at `start`, and marks it as one that has a checksum.
+pub(crate) fn seal(id: EntryId, start: usize, out: &mut Vec<u8>) {
+    let flags = out.get(start..).and_then(|bytes| {
+        let mut rest = bytes;
+        varint::take(&mut rest)?;
+        Some(start + bytes.len() - rest.len())
+    });
+    if let Some(flags) = flags.and_then(|at| out.get_mut(at)) {
+        *flags |= FLAG_SEALED;
+    }
+    let checksum = hash::checksum(id, out.get(start..).unwrap_or_default());
+    out.extend_from_slice(&checksum);
+}
+
+/// Whether a record says that it has a checksum.
+fn is_sealed(mut bytes: &[u8]) -> bool {
+    varint::take(&mut bytes).is_some() && bytes.first().is_some_and(|flags| flags & FLAG_SEALED != 0)
+}
+
+/// Whether the record of entry `id` is what was written, as far as a checksum tells. `sealed`: it must have one; otherwise it has none.
+pub(crate) fn is_sound(id: EntryId, sealed: bool, bytes: &[u8]) -> bool {
+    let content = bytes.split_last_chunk();
+    let is_same = || content.is_some_and(|(content, checksum)| *checksum == hash::checksum(id, content));
+    is_sealed(bytes) == sealed && (!sealed || is_same())
+}
+
 /// Reads the header and moves `input` to the first block. `None`: damaged.
 #[inline]
 pub(crate) fn take_header<'t>(input: &mut &'t [u8]) -> Option<Header<'t>> {
     let parent = varint::take(input)?;
     let (&flags, rest) = input.split_first()?;
     *input = rest;
+    if flags & FLAG_SEALED != 0 {
+        *input = rest.get(..rest.len().checked_sub(CHECKSUM)?)?;
+    }
     let length = usize::try_from(varint::take(input)?).ok()?;
     let (rdn, rest) = input.split_at_checked(length)?;
     *input = rest;
     let rdn = std::str::from_utf8(rdn).ok()?;
-    Some(Header { parent, flags, rdn })
+    Some(Header {
+        parent,
+        flags: flags & !FLAG_SEALED,
+        rdn,
+    })
 }
 
 /// Parent alone, the cheapest look at a record.
@@ -128,10 +193,11 @@ pub(crate) fn put_block(attribute: u16, form: Form<'_>, out: &mut Vec<u8>) {
         Form::Packed(Packing::Hex, bytes) => put(HEX, bytes),
         Form::Shared(number) => varint::put(out, (number << 3) | SHARED),
         Form::External(external) => {
-            let mut bytes = Vec::with_capacity(3 * varint::MAX_LENGTH);
+            let mut bytes = Vec::with_capacity(3 * varint::MAX_LENGTH + 8);
             varint::put(&mut bytes, external.count);
             varint::put(&mut bytes, external.total);
             varint::put(&mut bytes, external.next);
+            bytes.extend(external.digest.into_iter().flat_map(u64::to_be_bytes));
             put(EXTERNAL, &bytes);
         }
     }
@@ -254,6 +320,11 @@ mod tests {
         )
     }
 
+    fn blocks_of(mut bytes: &[u8]) -> &[u8] {
+        take_header(&mut bytes).unwrap();
+        bytes
+    }
+
     fn form(kind: u8, bytes: &[u8], number: u64) -> Form<'_> {
         match kind {
             0 => Form::Inline(bytes),
@@ -262,6 +333,7 @@ mod tests {
                 count: number,
                 total: number * 3,
                 next: number + 1,
+                digest: (number % 2 == 0).then_some(number),
             }),
             3 => Form::Packed(Packing::Uuid, bytes),
             4 => Form::Packed(Packing::Csn, bytes),
@@ -287,6 +359,15 @@ mod tests {
                 prop_assert_eq!(take_block(&mut rest), Some((*number, form(*kind, data, *n))));
             }
             prop_assert!(rest.is_empty());
+            // The same with a checksum, behind other bytes as in a bulk build.
+            let mut sealed = [&[9; 3], &bytes[..]].concat();
+            seal(7, 3, &mut sealed);
+            let sealed = &sealed[3..];
+            prop_assert!(is_sealed(sealed) && !is_sealed(&bytes) && is_sound(7, true, sealed));
+            prop_assert!(!is_sound(8, true, sealed) && !is_sound(7, false, sealed) && !is_sound(7, true, &bytes));
+            let mut rest = sealed;
+            prop_assert_eq!(take_header(&mut rest), Some(header));
+            prop_assert_eq!(rest.len(), blocks_of(&bytes).len());
         }
         #[test]
         fn values_come_back(values_in in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..300), 0..6)) {

@@ -60,8 +60,11 @@ impl ValueSet {
 }
 
 impl Image {
-    /// Reads a record. `None`: damaged.
-    pub(crate) fn decode(mut bytes: &[u8], shared: &SharedSets) -> Option<Self> {
+    /// Reads the record of an entry and verifies its checksum, if it is one of a file with checksums. `None`: damaged.
+    pub(crate) fn decode((id, sealed): (EntryId, bool), mut bytes: &[u8], shared: &SharedSets) -> Option<Self> {
+        if !codec::is_sound(id, sealed, bytes) {
+            return None;
+        }
         let header = codec::take_header(&mut bytes)?;
         let mut attributes = Vec::new();
         while !bytes.is_empty() {
@@ -180,7 +183,7 @@ mod tests {
         let mut bytes = Vec::new();
         image.encode(Some(&old), &mut sets, &shared, &mut bytes);
         assert!(bytes.len() < 300);
-        assert_eq!(Image::decode(&bytes, &shared), Some(image));
+        assert_eq!(Image::decode((1, false), &bytes, &shared), Some(image));
     }
 
     #[test]
@@ -210,6 +213,7 @@ mod tests {
                         count: 9,
                         total: 90,
                         next: 12,
+                        digest: Some(u64::MAX),
                     }),
                 },
             ],
@@ -218,7 +222,7 @@ mod tests {
         for _ in 0..3 {
             let mut bytes = Vec::new();
             image.encode(None, &mut sets, &shared, &mut bytes);
-            assert_eq!(Image::decode(&bytes, &shared), Some(image.clone()));
+            assert_eq!(Image::decode((1, false), &bytes, &shared), Some(image.clone()));
             lengths.push(bytes.len());
         }
         assert!(lengths[2] < 100, "the long set is shared by now: {lengths:?}");

@@ -89,7 +89,7 @@ impl WriteTransaction<'_> {
             let bytes = values.iter().map(Vec::len).sum();
             let set = if external::is_external(values.len(), bytes) {
                 let key = SetKey { id, attribute: *number };
-                let mut set = codec::External::default();
+                let mut set = codec::External::new(tables.sealed);
                 for value in *values {
                     key.add(&mut self.txn, tables, &self.catalog, value, &mut set)?;
                 }
@@ -219,8 +219,8 @@ impl WriteTransaction<'_> {
     fn image(&self, id: EntryId) -> Result<Image, StoreError> {
         let bytes = self.view().record_bytes(id)?;
         bytes
-            .and_then(|bytes| Image::decode(bytes, self.shared()))
-            .ok_or_else(|| StoreError::damaged("a record"))
+            .and_then(|bytes| Image::decode((id, self.tables().sealed), bytes, self.shared()))
+            .ok_or_else(|| StoreError::damaged(&format!("the record of entry {id}")))
     }
     pub(super) fn put_record(&mut self, id: EntryId, image: &Image, old: Option<&Image>) -> Result<(), StoreError> {
         let tables = self.tables();
@@ -231,6 +231,9 @@ impl WriteTransaction<'_> {
             &self.database.common.sets,
             &mut self.scratch.record,
         );
+        if tables.sealed {
+            codec::seal(id, 0, &mut self.scratch.record);
+        }
         Ok(tables
             .entries
             .put(&mut self.txn, varint::Key::new(id).bytes(), &self.scratch.record)?)

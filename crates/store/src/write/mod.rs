@@ -1,6 +1,6 @@
 //! The write transaction: the only code that changes entries and indexes.
 
-pub(crate) use apply::{name_in, pretty_in};
+pub(crate) use apply::{image_flags, name_in, pretty_in};
 
 mod apply;
 pub(crate) mod index;

@@ -76,7 +76,7 @@ impl WriteTransaction<'_> {
                 if tlvs.len() >= external::MIN_BYTES {
                     let count = codec::values(tlvs).count();
                     if external::is_external(count, tlvs.len()) {
-                        let mut set = External::default();
+                        let mut set = External::new(tables.sealed);
                         for value in codec::values(tlvs) {
                             key.add(&mut self.txn, tables, &self.catalog, value, &mut set)?;
                         }

@@ -18,6 +18,7 @@ use ironbark_model::{
 use ironbark_store::{
     ChangeKind, ChangeRecord, Database, DatabaseOptions, Effect, EntryId, IndexDefinition, Scope, StoreError,
     ValueChange, View,
+    check::{self, Extent},
 };
 
 const EXTRA: &str = "
@@ -90,6 +91,15 @@ pub fn options(directory: &std::path::Path) -> DatabaseOptions {
 pub struct Store {
     pub database: Database,
     pub directory: tempfile::TempDir,
+}
+
+/// Whatever was done to it, every page, entry, name and index row is as it should be.
+pub fn assert_sound(database: &Database) {
+    let file = database.options().directory.join("data.mdb");
+    let pages = check::file(&file).unwrap();
+    assert_eq!(pages.texts(), Vec::<String>::new());
+    let report = database.check(Extent::Everything, &mut |_| {}).unwrap();
+    assert_eq!(report.findings.texts(), Vec::<String>::new());
 }
 
 pub fn store() -> Store {

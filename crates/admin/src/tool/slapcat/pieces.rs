@@ -158,6 +158,7 @@ impl Lane<'_> {
                         let id = format!("# id={:08x}\n", record.id);
                         self.piece.text.extend_from_slice(id.as_bytes());
                     }
+                    record.verify()?;
                     self.text.put(&view, &record, &mut self.piece.text)?;
                     self.piece.entries += 1;
                 }

@@ -1,0 +1,52 @@
+//! Memory that is not to be had.
+
+use std::os::unix::fs::PermissionsExt;
+
+use ironbark_testkit::{Flavor, Server};
+
+use crate::site::BASE;
+
+/// A server that may take so much address space in KiB, with entries that take much to sort.
+fn narrow(kibibytes: u32) -> Server {
+    let server = Server::prepare(
+        Flavor::Ironbark,
+        &format!("threads 2\nsizelimit unlimited\n{}", Server::PEOPLE_CONFIG),
+    )
+    .unwrap();
+    let mut ldif = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n");
+    let text = "long ".repeat(800);
+    for n in 0..4000 {
+        ldif += &format!("\ndn: cn=p{n},{BASE}\nobjectClass: person\ncn: p{n}\nsn: s\ndescription: {n} {text}\n");
+    }
+    server.slapadd(&ldif).unwrap();
+    let program = Flavor::Ironbark.program().unwrap();
+    let script = format!(
+        "#!/bin/sh\nulimit -v {kibibytes}\nexec {} slapd \"$@\"\n",
+        program.display()
+    );
+    let path = server.layout().write("limited", script).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut server = server.program(path);
+    server.launch().unwrap();
+    server
+}
+
+#[test]
+fn what_cannot_be_had_is_an_answer() {
+    let server = narrow(700_000);
+    let key = ["description"; 40].join("/");
+    let sort = format!("sss={key}");
+    for _ in 0..3 {
+        let sorted = server.search(&["-b", BASE, "-E", &sort, "-z", "none", "1.1"]).unwrap();
+        // adminLimitExceeded, or busy.
+        assert!(matches!(sorted.code(), Some(11 | 51)), "{sorted:?}\n{}", server.log());
+        let found = server.search(&["-b", BASE, "-s", "base", "dc"]).unwrap();
+        assert!(found.stdout.contains("dc: example"), "{found:?}\n{}", server.log());
+    }
+    // What can be had is done.
+    let sorted = server
+        .search(&["-b", BASE, "-E", "sss=-cn", "-z", "none", "(cn=p39*)", "cn"])
+        .unwrap();
+    let first = sorted.stdout.lines().find(|line| line.starts_with("cn: "));
+    assert_eq!(first, Some("cn: p3999"), "{sorted:?}");
+}

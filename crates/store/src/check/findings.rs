@@ -1,0 +1,39 @@
+//! What a check has found wrong.
+
+/// What is wrong, in the order in which it was found.
+#[derive(Clone, Debug, Default)]
+pub struct Findings {
+    texts: Vec<String>,
+    count: u64,
+}
+
+/// Texts that are kept; the rest are counted.
+const KEPT: usize = 100;
+/// Past this many a check ends: more would say nothing new.
+const ENOUGH: u64 = 1000;
+
+impl Findings {
+    /// Adds one.
+    pub(crate) fn add(&mut self, text: impl Into<String>) {
+        if self.texts.len() < KEPT {
+            self.texts.push(text.into());
+        }
+        self.count += 1;
+    }
+    /// Whether it is pointless to go on.
+    pub(crate) fn is_enough(&self) -> bool {
+        self.count >= ENOUGH
+    }
+    /// The first hundred.
+    pub fn texts(&self) -> &[String] {
+        &self.texts
+    }
+    /// How many there are, those included of which no text is kept.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+    /// Whether nothing is wrong.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}

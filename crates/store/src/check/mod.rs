@@ -1,0 +1,112 @@
+//! Whether a database is what it was when it was written.
+//!
+//! First the file, page by page and without a map ([`file`]): only what passes that is read through LMDB, which believes what it finds.
+//! Then the content ([`Database::check`]).
+
+mod entries;
+mod file;
+mod findings;
+mod pages;
+mod postings;
+mod tree;
+
+use std::path::Path;
+
+pub use findings::Findings;
+pub(crate) use pages::refuse_truncated;
+
+use crate::{Database, DatabaseOptions, EntryId, StoreError, View, database::open_to_look_at, tables::MetaRow};
+
+/// How often it is tried to hold a commit of a file that is being written.
+const ATTEMPTS: usize = 100;
+
+/// What a check of the content is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// Entries, names and values.
+    Entries,
+    /// The indexes too.
+    Everything,
+}
+
+/// What a check of the content has found.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// Number of entries, places that are kept for superiors included.
+    pub entries: u64,
+    /// Whether the file has checksums: those of older versions have none.
+    pub has_checksums: bool,
+    /// What is wrong.
+    pub findings: Findings,
+}
+
+/// A check under way.
+struct Deep<'v> {
+    view: View<'v>,
+    /// Positions of the indexes that are complete.
+    complete: Vec<u16>,
+    /// No entry has a greater number.
+    last: EntryId,
+}
+
+/// Checks every page of a data file that nobody writes to.
+///
+/// # Errors
+/// It cannot be read.
+pub fn file(path: &Path) -> Result<Findings, StoreError> {
+    let mut findings = Findings::default();
+    if let Some(what) = pages::truncation(path)? {
+        findings.add(what);
+    } else if !pages::check(path, None, &mut findings)? {
+        findings.add("both meta pages are unreadable");
+    }
+    Ok(findings)
+}
+
+/// Checks every page of the last commit of a database that may be in use, also by other processes.
+///
+/// # Errors
+/// It cannot be opened or read.
+pub fn file_in_use(options: &DatabaseOptions) -> Result<Findings, StoreError> {
+    let path = options.directory.join("data.mdb");
+    refuse_truncated(&path)?;
+    let env = open_to_look_at(options)?;
+    for _ in 0..ATTEMPTS {
+        let mut findings = Findings::default();
+        // Its pages stay as they are while it is held.
+        let held = env.read_txn()?;
+        if pages::check(&path, Some(held.id() as u64), &mut findings)? {
+            return Ok(findings);
+        }
+    }
+    Err(StoreError::Format(format!("{}: commits come too fast", path.display())))
+}
+
+impl Database {
+    /// Checks the content of the last commit. `progress` hears the number of entries that are done.
+    ///
+    /// # Errors
+    /// LMDB cannot go on.
+    pub fn check(&self, extent: Extent, progress: &mut dyn FnMut(u64)) -> Result<Report, StoreError> {
+        let snapshot = self.snapshot()?;
+        let view = snapshot.view();
+        let indexes = view.catalog.indexes.iter().zip(0u16..);
+        let complete = indexes.filter(|(index, _)| index.stored.is_complete() && index.usable_from <= view.txn.id());
+        let deep = Deep {
+            view,
+            complete: complete.map(|(_, at)| at).collect(),
+            last: view.tables().number(view.txn, MetaRow::NextEntry)?,
+        };
+        let mut findings = Findings::default();
+        let mut sums = (extent == Extent::Everything).then(postings::Sums::default);
+        let entries = entries::check(&deep, sums.as_mut(), &mut findings, progress)?;
+        if let Some(sums) = sums {
+            postings::check(&deep, &sums, &mut findings)?;
+        }
+        Ok(Report {
+            entries,
+            has_checksums: self.tables.sealed,
+            findings,
+        })
+    }
+}

@@ -1,0 +1,174 @@
+//! The file as LMDB sees it: its length, its trees, its free pages.
+
+use std::path::Path;
+
+use super::{
+    file::{HEADER, Meta, PageFile, u64_at},
+    findings::Findings,
+    tree::{Order, Pages, Value, Walk},
+};
+use crate::{StoreError, tables::NAMES};
+
+/// Meta pages.
+const FIRST: u64 = 2;
+/// How often a file is looked at again because commits go on.
+const ATTEMPTS: usize = 10;
+
+/// Refuses a data file that ends before the last page that is in use. A file that is empty, or no data file, is left to LMDB.
+pub(crate) fn refuse_truncated(path: &Path) -> Result<(), StoreError> {
+    // The layout is another on machines of 32 bits.
+    if size_of::<usize>() != 8 {
+        return Ok(());
+    }
+    match truncation(path)? {
+        None => Ok(()),
+        Some(what) => Err(StoreError::Format(format!(
+            "{}: {what}; move it away and put a backup in its place (ironbark restore), or load an LDIF file (slapadd)",
+            path.display()
+        ))),
+    }
+}
+
+/// What is missing of a data file at its end.
+pub(super) fn truncation(path: &Path) -> Result<Option<String>, StoreError> {
+    let Some(file) = PageFile::open(path)? else {
+        return Ok(None);
+    };
+    let mut seen = None;
+    for _ in 0..ATTEMPTS {
+        // First what should be there, then what is: files grow.
+        let [Some(one), Some(two)] = file.metas()? else {
+            return Ok(Some(match file.length()? {
+                length if length < FIRST * file.page_size() as u64 => {
+                    format!("the file is cut off, {length} bytes are there")
+                }
+                _ => "the file is damaged, one of its meta pages is unreadable".to_owned(),
+            }));
+        };
+        let meta = if one.transaction > two.transaction { one } else { two };
+        let length = file.length()?;
+        let wanted = meta.last_page.saturating_add(1).saturating_mul(file.page_size() as u64);
+        if length >= wanted || tail_is_free(&file, meta, length)? {
+            return Ok(None);
+        }
+        if seen == Some(meta.transaction) {
+            return Ok(Some(format!(
+                "the file is cut off, {length} bytes are there of {wanted}"
+            )));
+        }
+        seen = Some(meta.transaction);
+    }
+    Ok(None)
+}
+
+/// Whether all pages between the file's end and the last page are free: those that were let go before they were written are missing, and
+/// nobody misses them.
+fn tail_is_free(file: &PageFile, meta: Meta, length: u64) -> Result<bool, StoreError> {
+    let there = length / file.page_size() as u64;
+    let mut missing = (meta.last_page + 1).saturating_sub(there);
+    let (mut pages, mut findings) = (Pages::new(there)?, Findings::default());
+    let mut walk = Walk {
+        file,
+        meta,
+        pages: &mut pages,
+        findings: &mut findings,
+    };
+    free_pages(&mut walk, &mut |_, page| {
+        missing -= u64::from(page >= there && missing > 0)
+    })?;
+    Ok(missing == 0 && findings.is_empty())
+}
+
+/// Calls `visit` with each free page.
+fn free_pages(walk: &mut Walk<'_>, visit: &mut dyn FnMut(&mut Walk<'_>, u64)) -> Result<(), StoreError> {
+    let root = walk.meta.free;
+    walk.tree("free pages", root, Order::Numbers, &mut |walk, _, value| {
+        let read;
+        let list = match value {
+            Value::Here(list) => list,
+            Value::Overflow(first, length) => {
+                read = long_value(walk.file, first, length)?;
+                &read
+            }
+            Value::Tree(_) => {
+                walk.findings.add("free pages: a tree among them");
+                return Ok(());
+            }
+        };
+        // The number of pages, then the pages, falling.
+        let count = u64_at(list, 0).and_then(|count| usize::try_from(count).ok());
+        let Some(numbers) = count.and_then(|count| list.get(8..)?.get(..count.checked_mul(8)?)) else {
+            walk.findings.add("free pages: a list is shorter than it says");
+            return Ok(());
+        };
+        let mut before = u64::MAX;
+        for page in numbers.chunks_exact(8).filter_map(|bytes| u64_at(bytes, 0)) {
+            if page >= before || page < FIRST || page > walk.meta.last_page {
+                walk.findings
+                    .add(format!("free pages: {page} should not be among them"));
+                return Ok(());
+            }
+            before = page;
+            visit(walk, page);
+        }
+        Ok(())
+    })
+}
+
+/// A value on overflow pages, whose length has been compared with the file's.
+fn long_value(file: &PageFile, first: u64, length: u64) -> Result<Vec<u8>, StoreError> {
+    let length = usize::try_from(length).unwrap_or(usize::MAX);
+    let mut value = Vec::new();
+    let room = value.try_reserve_exact(length);
+    room.map_err(|_| StoreError::Format(format!("no memory for a value of {length} bytes")))?;
+    value.resize(length, 0);
+    file.read(first * file.page_size() as u64 + HEADER as u64, &mut value)?;
+    Ok(value)
+}
+
+/// Checks every page of a data file as of one commit: that of number `transaction`, which some reader must hold, or the last one of a file
+/// that nobody writes to. `false`: the commit is not there any more.
+pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findings) -> Result<bool, StoreError> {
+    let Some(file) = PageFile::open(path)? else {
+        findings.add("no data file of LMDB's, or its beginning is damaged");
+        return Ok(true);
+    };
+    let meta = match transaction {
+        None => file.newest()?,
+        Some(wanted) => {
+            let mut metas = file.metas()?.into_iter().flatten();
+            metas.find(|meta| meta.transaction == wanted)
+        }
+    };
+    let Some(meta) = meta else { return Ok(false) };
+    let there = file.length()? / file.page_size() as u64;
+    let mut pages = Pages::new(there)?;
+    let mut walk = Walk {
+        file: &file,
+        meta,
+        pages: &mut pages,
+        findings,
+    };
+    free_pages(&mut walk, &mut |walk, page| {
+        if !walk.pages.mark(page) {
+            walk.findings.add(format!("free pages: page {page} is in use twice"));
+        }
+    })?;
+    let mut tables = Vec::new();
+    walk.tree("tables", meta.main, Order::Bytes, &mut |walk, key, value| {
+        let name = String::from_utf8_lossy(key).into_owned();
+        match value {
+            Value::Tree(root) if root.flags == 0 && NAMES.contains(&name.as_str()) => tables.push((name, root)),
+            _ => walk.findings.add(format!("tables: `{name}` is none of ours")),
+        }
+        Ok(())
+    })?;
+    // A file that has just been made has no tables yet.
+    if !tables.is_empty() && tables.len() < NAMES.len() {
+        walk.findings.add("tables: some are missing");
+    }
+    for (name, root) in tables {
+        walk.tree(&name, root, Order::Bytes, &mut |_, _, _| Ok(()))?;
+    }
+    Ok(true)
+}
