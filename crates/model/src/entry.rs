@@ -40,7 +40,7 @@ impl Attribute {
         let mut sought = Vec::new();
         let is_value = (rule.normalize_value)(schema, value, &mut sought).is_ok();
         if !is_value {
-            (rule.normalize_assertion)(schema, value, &mut sought).ok()?;
+            rule.assertion(schema, value, &mut sought).ok()?;
         }
         let mut normal = Vec::new();
         self.values.iter().position(|known| {

@@ -129,14 +129,12 @@ pub fn value(data: &[u8]) {
         rest.filter(|_| result.is_ok())
     };
     let stored = normal(&|out| (rule.normalize_value)(&schema, value, out));
-    let asserted = normal(&|out| (rule.normalize_assertion)(&schema, assertion, out));
+    let asserted = normal(&|out| rule.assertion(&schema, assertion, out));
     if let (Some(evaluate), Some(stored), Some(asserted)) = (rule.evaluate, stored, asserted) {
         let _ = evaluate(&schema, &stored, &asserted);
     }
-    if let Some(normalize) = rule.normalize_part {
-        for place in [SubstringPart::Initial, SubstringPart::Any, SubstringPart::Final] {
-            let _ = normal(&|out| normalize(&schema, assertion, place, out));
-        }
+    for place in [SubstringPart::Initial, SubstringPart::Any, SubstringPart::Final] {
+        let _ = normal(&|out| rule.part(&schema, None, (assertion, place), out));
     }
     let mut codes = Vec::new();
     matching::approx::codes(value, &mut codes);

@@ -169,7 +169,7 @@ impl NormalForm {
         let mut scratch = std::mem::take(&mut self.scratch);
         let kind = index.stored.kind;
         match (kind, index.rule) {
-            (IndexKind::Presence | IndexKind::Approximate, _) => keys_of(kind, value, &mut scratch, take),
+            (IndexKind::Presence, _) | (IndexKind::Approximate, Some(_)) => keys_of(kind, value, &mut scratch, take),
             (_, None) => {}
             (_, Some(rule)) => {
                 if let Some(framed) = self.framed(schema, rule.normalize_value, value) {

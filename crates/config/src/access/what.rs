@@ -167,7 +167,8 @@ fn value(statement: &Statement<'_>, styled: &Styled<'_>, what: &What) -> Result<
             known.ok_or_else(|| format!("invalid matching rule \"{name}\""))?
         }
     };
-    (matching.normalize_assertion)(schema, text.as_bytes(), &mut Vec::new())
+    matching
+        .assertion(schema, text.as_bytes(), &mut Vec::new())
         .map_err(|_| format!("attr \"{}\" normalization failed", held.name()))?;
     Ok(ValuePattern::Exact {
         rule,

@@ -277,7 +277,7 @@ fn compile_value(schema: &Schema, value: &ValuePattern, attributes: &[AttributeT
         .map(|name| ironbark_model::matching::find(name.as_bytes()));
     let mut normalized = Vec::new();
     let used = other.unwrap_or(own)?;
-    (used.normalize_assertion)(schema, text.as_bytes(), &mut normalized).ok()?;
+    used.assertion(schema, text.as_bytes(), &mut normalized).ok()?;
     Some(CompiledValue::Exact {
         rule: other
             .flatten()

@@ -126,7 +126,7 @@ fn normalized_assertion(
         .equality
         .ok_or_else(|| OperationError::new(ResultCode::INAPPROPRIATE_MATCHING, "inappropriate matching request"))?;
     let mut normalized = Vec::new();
-    (rule.normalize_assertion)(schema, value, &mut normalized).map_err(|_| {
+    rule.assertion(schema, value, &mut normalized).map_err(|_| {
         OperationError::new(
             ResultCode::INVALID_ATTRIBUTE_SYNTAX,
             "value does not conform to assertion syntax",

@@ -8,7 +8,7 @@ use ironbark_model::{Entry, ResultCode, Truth, entry::EntrySource, filter::Guard
 use ironbark_store::{EntryGuards, EntryId, Evaluation, Plan, Record, Scope, View};
 
 use super::{
-    SearchRun, Slice, Walked, alias, encode, paged, sort,
+    SearchRun, Slice, Walked, alias, encode, paged,
     target::{Base, Target, Walk, in_scope},
 };
 use crate::{
@@ -206,19 +206,16 @@ impl SearchRun {
         let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
             return Ok(None);
         };
-        if self.page_is_full() {
-            return Ok(Some(Walked::Finish));
-        }
-        if let Some(end) = self.size_is_reached() {
-            return Ok(Some(end));
-        }
-        if let Some(sorting) = self
-            .extras
-            .as_mut()
-            .and_then(|extras| extras.sort.as_mut())
-            .filter(|sorting| sorting.is_active())
+        if let Some(extras) = self.extras.as_deref_mut()
+            && let Some(sorting) = extras.sort.as_mut().filter(|sorting| sorting.is_active())
         {
-            return sorting.collect(&self.configuration.schema, context, (record, &entry), parts.work);
+            // Each page has a limit of its own.
+            let size_limit = self.limits.size.filter(|_| extras.paged.is_none());
+            let schema = &self.configuration.schema;
+            return sorting.collect(schema, context, (record, &entry), size_limit, parts.work);
+        }
+        if let Some(end) = self.no_more() {
+            return Ok(Some(end));
         }
         encode::entry(self, &entry, (parts.answers, parts.work), out)?;
         self.count_sent();
@@ -337,10 +334,7 @@ impl SearchRun {
         let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) else {
             return Ok(None);
         };
-        if self.page_is_full() {
-            return Ok(Some(Walked::Finish));
-        }
-        if let Some(end) = self.size_is_reached() {
+        if let Some(end) = self.no_more() {
             return Ok(Some(end));
         }
         let parts = scratch.parts(context);
@@ -349,14 +343,17 @@ impl SearchRun {
         Ok(None)
     }
 
-    fn size_is_reached(&mut self) -> Option<Walked> {
-        let collected = self
-            .extras
-            .as_ref()
-            .and_then(|extras| extras.sort.as_ref())
-            .map_or(0, sort::Sorting::collected);
-        (self.limits.size.is_some_and(|limit| self.sent + collected >= limit))
+    /// Asked before an entry is sent: whether the page or the size limit leaves no room for it.
+    fn no_more(&mut self) -> Option<Walked> {
+        if self.page_is_full() {
+            return Some(Walked::Finish);
+        }
+        self.size_is_reached()
             .then(|| self.stop_with(ResultCode::SIZE_LIMIT_EXCEEDED, ""))
+    }
+
+    pub(super) fn size_is_reached(&self) -> bool {
+        self.limits.size.is_some_and(|limit| self.sent >= limit)
     }
 
     /// Asked before an entry is sent, so that the page that ends with the last entry is known to be the last.

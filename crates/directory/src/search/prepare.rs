@@ -227,10 +227,18 @@ fn extras(
         used = true;
     }
     if let Some(control) = &controls.server_side_sort {
-        let mut sorting = Sorting::resolve(schema, control)?;
-        sorting.admit(session, configuration, context)?;
-        extras.sort = Some(sorting);
-        used = true;
+        // Entries in memory come in their order.
+        if matches!(context.backend, Backend::Stored { .. }) {
+            let mut sorting = Sorting::resolve(schema, control)?;
+            sorting.admit(session, configuration, context)?;
+            extras.sort = Some(sorting);
+            used = true;
+        } else if control.critical {
+            return Err(OperationError::new(
+                ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
+                "critical control unavailable in context",
+            ));
+        }
     }
     if let Some(control) = &controls.matched_values {
         for item in &control.value.0 {

@@ -20,8 +20,11 @@ use crate::{
     worker::Scratch,
 };
 
-/// Entries that one search may have sorted; past it the result is adminLimitExceeded.
+/// Entries that one search may hold to be sorted; past it the result is adminLimitExceeded.
 const COLLECT_LIMIT: usize = 1_000_000;
+
+/// Entries that are collected at least before those past a size limit are let go.
+const FEW: usize = 1_024;
 
 /// One sort key, resolved.
 #[derive(Debug)]
@@ -57,7 +60,8 @@ impl Sorting {
     /// Resolves the keys.
     ///
     /// # Errors
-    /// When a critical sort cannot be done. An uncritical one is then passed over, and the response control says why.
+    /// When a critical sort cannot be done, with the code that the response control has too. An uncritical one is then passed over, and
+    /// the response control says why (RFC 2891 §2); slapd refuses either.
     pub(crate) fn resolve(schema: &Schema, control: &Control<SortKeys<'_>>) -> Result<Self, OperationError> {
         let mut sorting = Self {
             keys: Vec::new(),
@@ -68,13 +72,13 @@ impl Sorting {
             place: None,
         };
         for key in &control.value.0 {
-            match resolve_key(schema, key) {
+            match resolve_key(schema, key, control.critical) {
                 Ok(key) => sorting.keys.push(key),
                 Err(error) if control.critical => {
-                    return Err(OperationError {
-                        result_code: ResultCode::UNAVAILABLE_CRITICAL_EXTENSION,
-                        ..error
-                    });
+                    return Err(error.clone().with_control(&SortResponse {
+                        code: error.result_code,
+                        attribute: Some(key.attribute),
+                    }));
                 }
                 Err(error) => {
                     sorting.keys.clear();
@@ -126,9 +130,10 @@ impl Sorting {
         self.refused.is_none()
     }
 
-    /// Entries collected so far.
-    pub(super) fn collected(&self) -> u32 {
-        u32::try_from(self.collected.len()).unwrap_or(u32::MAX)
+    /// The entry to be sent next, and its database.
+    fn following(&self) -> Option<(i32, EntryId)> {
+        let found = self.collected.get(self.next)?;
+        Some((found.context, found.id))
     }
 
     /// Whether sorted entries are left to send.
@@ -136,14 +141,22 @@ impl Sorting {
         self.next < self.collected.len()
     }
 
-    /// Remembers a match.
+    /// Remembers a match. All matches are sorted before a size limit cuts them; of those that it will cut one is kept.
     pub(super) fn collect(
         &mut self,
         schema: &Schema,
         context: &Context,
         (record, entry): (&Record<'_>, &VisibleEntry<'_>),
+        size_limit: Option<u32>,
         work: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
+        let wanted = size_limit.and_then(|limit| usize::try_from(limit).ok()?.checked_add(1));
+        if let Some(wanted) = wanted
+            && self.collected.len() >= wanted.saturating_mul(2).max(FEW)
+        {
+            self.order();
+            self.collected.truncate(wanted);
+        }
         if self.collected.len() >= COLLECT_LIMIT {
             return Err(OperationError::new(
                 ResultCode::ADMIN_LIMIT_EXCEEDED,
@@ -163,7 +176,8 @@ impl Sorting {
         Ok(None)
     }
 
-    fn sort(&mut self) {
+    /// Puts what is collected in order; what is equal stays in the order in which it came.
+    fn order(&mut self) {
         let Self { keys, collected, .. } = self;
         collected.sort_by(|a, b| {
             for (key, (a, b)) in keys.iter().zip(a.keys.iter().zip(b.keys.iter())) {
@@ -179,19 +193,24 @@ impl Sorting {
             }
             Ordering::Equal
         });
-        self.sorted = true;
     }
 }
 
-fn resolve_key(schema: &Schema, key: SortKey<'_>) -> Result<Key, OperationError> {
-    let attribute = schema
-        .attribute_description(key.attribute)
-        .map_err(|_| OperationError::new(ResultCode::NO_SUCH_ATTRIBUTE, "serverSort control: No such attribute"))?;
+fn resolve_key(schema: &Schema, key: SortKey<'_>, critical: bool) -> Result<Key, OperationError> {
+    let attribute = schema.attribute_description(key.attribute).map_err(|_| {
+        OperationError::new(
+            ResultCode::NO_SUCH_ATTRIBUTE,
+            "serverSort control: Unrecognized attribute type in sort key",
+        )
+    })?;
     let attribute_type = schema.attribute_type(attribute.attribute_type);
     let rule = match key.ordering_rule {
-        Some(name) => matching::find(name).filter(|rule| rule.kind == RuleKind::Ordering),
-        // Attributes without an ordering rule sort by the normal form of their equality rule.
-        None => attribute_type.ordering.or(attribute_type.equality),
+        // Normal forms have an order whatever they are made for.
+        Some(name) => matching::find(name).filter(|rule| matches!(rule.kind, RuleKind::Ordering | RuleKind::Equality)),
+        // Whoever does not insist gets entries in the order of the equality rule rather than in none.
+        None => attribute_type
+            .ordering
+            .or_else(|| attribute_type.equality.filter(|_| !critical)),
     };
     let rule = rule.ok_or_else(|| {
         OperationError::new(
@@ -258,16 +277,25 @@ fn emit_all(
     };
     if !sorting.sorted {
         room::passing::<Collected>(sorting.collected.len())?;
-        sorting.sort();
+        sorting.order();
+        sorting.sorted = true;
     }
-    while let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut())
-        && let Some((number, id)) = sorting
-            .collected
-            .get(sorting.next)
-            .map(|found| (found.context, found.id))
-    {
+    loop {
+        let is_cut = run.size_is_reached();
+        let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) else {
+            break;
+        };
+        let Some((number, id)) = sorting.following() else {
+            break;
+        };
         if slice.is_used_up(out) {
             return Ok(Progress::More);
+        }
+        if is_cut {
+            if run.verdict.is_none() {
+                run.stop_with(ResultCode::SIZE_LIMIT_EXCEEDED, "");
+            }
+            break;
         }
         sorting.next += 1;
         let configuration = run.configuration.clone();

@@ -68,6 +68,8 @@ pub struct Answer {
     pub value: Option<Vec<u8>>,
     /// Of the paged results response control.
     pub cookie: Option<Vec<u8>>,
+    /// Code of the sort response control.
+    pub sorted: Option<u32>,
     /// The password policy response control.
     pub policy: Option<controls::PasswordPolicyResponse>,
     /// The account usability control of the last entry.
@@ -438,6 +440,7 @@ fn read_answer(mut out: &[u8]) -> Answer {
         read_entry: None,
         value: None,
         cookie: None,
+        sorted: None,
         policy: None,
         usability: None,
         expiry: None,
@@ -477,6 +480,11 @@ fn read_answer(mut out: &[u8]) -> Answer {
             if control.oid == b"1.2.840.113556.1.4.319" {
                 let page = controls::PagedResults::decode_value(value).expect("a page");
                 answer.cookie = Some(page.cookie.to_vec());
+                continue;
+            }
+            if control.oid == controls::server_side_sort::RESPONSE_OID.as_bytes() {
+                let sorted = controls::SortResponse::decode_value(value).expect("a sort result");
+                answer.sorted = Some(sorted.code.0);
                 continue;
             }
             if control.oid == controls::password_policy::DESCRIPTOR.oid.as_bytes() {

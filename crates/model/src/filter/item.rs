@@ -9,7 +9,7 @@ use super::{
     compiled::{CompiledFilter, Compiler, Node, Slot, length},
 };
 use crate::{
-    matching::{self, Expand, IN_CHAIN, MatchingRule, RuleKind, SubstringPart},
+    matching::{self, Expand, IN_CHAIN, MatchingRule, RuleKind, SubstringPart, approx},
     schema::AttributeType,
     syntax::{InvalidValue, oid},
 };
@@ -17,7 +17,8 @@ use crate::{
 /// Whether a rule may be used on an attribute by extensible match: it is one of the attribute's own, or made for its syntax.
 pub fn rule_applies(rule: &'static MatchingRule, attribute: &AttributeType) -> bool {
     [attribute.equality, attribute.ordering, attribute.substrings].contains(&Some(rule))
-        || rule.is_for(attribute.syntax)
+        || attribute.equality.and_then(approx::rule_of) == Some(rule)
+        || rule.is_usable_with(attribute.syntax)
 }
 
 impl<'c> Compiler<'c> {
@@ -34,7 +35,7 @@ impl<'c> Compiler<'c> {
                 Some(Node::GreaterOrEqual {
                     slot,
                     rule,
-                    value: self.assertion(attribute, rule, value)?,
+                    value: self.assertion(rule, value)?,
                 })
             }
             Filter::LessOrEqual(Assertion { attribute, value }) => {
@@ -43,7 +44,7 @@ impl<'c> Compiler<'c> {
                 Some(Node::LessOrEqual {
                     slot,
                     rule,
-                    value: self.assertion(attribute, rule, value)?,
+                    value: self.assertion(rule, value)?,
                 })
             }
             Filter::Approx(Assertion { attribute, value }) => {
@@ -59,7 +60,7 @@ impl<'c> Compiler<'c> {
             } => {
                 let (slot, attribute) = self.attribute(attribute)?;
                 let any = any.iter().map(AsRef::as_ref);
-                self.substrings(slot, attribute.substrings?, initial.as_deref(), any, r#final.as_deref())
+                self.substrings(slot, attribute, initial.as_deref(), any, r#final.as_deref())
             }
             Filter::Extensible {
                 rule,
@@ -100,22 +101,14 @@ impl<'c> Compiler<'c> {
         Some(start..length(&self.filter.bytes))
     }
 
-    /// A normalized assertion value. The empty one is Undefined unless it is a value of the attribute's syntax.
-    fn assertion(
-        &mut self,
-        attribute: &AttributeType,
-        rule: &'static MatchingRule,
-        value: &[u8],
-    ) -> Option<Range<u32>> {
-        if value.is_empty() && (attribute.syntax.validate)(self.schema, value).is_err() {
-            return None;
-        }
-        self.append(|schema, out| (rule.normalize_assertion)(schema, value, out))
+    /// A normalized assertion value.
+    fn assertion(&mut self, rule: &'static MatchingRule, value: &[u8]) -> Option<Range<u32>> {
+        self.append(|schema, out| rule.assertion(schema, value, out))
     }
 
     fn equality(&mut self, slot: Slot, attribute: &AttributeType, value: &[u8], dn_attributes: bool) -> Option<Node> {
         let rule = attribute.equality?;
-        let value = self.assertion(attribute, rule, value)?;
+        let value = self.assertion(rule, value)?;
         if let Some(expand) = rule.expand
             && !dn_attributes
         {
@@ -152,44 +145,36 @@ impl<'c> Compiler<'c> {
         })
     }
 
-    /// Approximate match is by sound for text, and equality for all else and for what has no sound.
+    /// Approximate match is by sound where the equality rule has a rule for it, and equality for all else.
     fn approx(&mut self, slot: Slot, attribute: &AttributeType, value: &[u8]) -> Option<Node> {
-        let rule = attribute.equality?;
-        let asserted = self.assertion(attribute, rule, value)?;
-        if rule.oid == matching::UNIQUE_MEMBER_MATCH {
+        let equality = attribute.equality?;
+        if let Some(rule) = approx::rule_of(equality) {
+            let value = self.assertion(rule, value)?;
+            return Some(Node::Approx { slot, value });
+        }
+        if equality.oid == matching::UNIQUE_MEMBER_MATCH {
             let rule = &matching::UNIQUE_MEMBER_APPROXIMATE;
             return Some(Node::Equality {
                 slot,
                 rule,
-                value: asserted,
+                value: self.assertion(rule, value)?,
                 dn_attributes: false,
             });
         }
-        let start = length(&self.filter.bytes);
-        if TEXT_RULES.contains(&rule.oid) {
-            matching::approx::codes(value, &mut self.filter.bytes);
-        }
-        let value_range = start..length(&self.filter.bytes);
-        if value_range.is_empty() {
-            return self.equality(slot, attribute, value, false);
-        }
-        Some(Node::Approx {
-            slot,
-            value: value_range,
-        })
+        self.equality(slot, attribute, value, false)
     }
 
     fn substrings<'v>(
         &mut self,
         slot: Slot,
-        rule: &'static MatchingRule,
+        attribute: &AttributeType,
         initial: Option<&[u8]>,
         any: impl Iterator<Item = &'v [u8]>,
         r#final: Option<&[u8]>,
     ) -> Option<Node> {
-        let normalize = rule.normalize_part?;
+        let rule = attribute.substrings?;
         let part = |compiler: &mut Self, value: &[u8], place| {
-            compiler.append(|schema, out| normalize(schema, value, place, out))
+            compiler.append(|schema, out| rule.part(schema, attribute.equality, (value, place), out))
         };
         let initial = match initial {
             Some(value) => Some(part(self, value, SubstringPart::Initial)?),
@@ -226,7 +211,11 @@ impl<'c> Compiler<'c> {
     ) -> Option<Node> {
         let (rule, (slot, attribute)) = match (rule, attribute) {
             (None, None) => return None,
-            (None, Some((slot, attribute))) => return self.equality(slot, attribute, value, dn_attributes),
+            (None, Some((slot, attribute))) => {
+                // The attribute's own rule, if extensible match may use it.
+                attribute.equality.filter(|rule| rule.extensible)?;
+                return self.equality(slot, attribute, value, dn_attributes);
+            }
             (Some(rule), Some(attribute)) => (rule, attribute),
             (Some(rule), None) => {
                 if rule.oid == IN_CHAIN
@@ -235,7 +224,7 @@ impl<'c> Compiler<'c> {
                 {
                     return None;
                 }
-                let value = self.append(|schema, out| (rule.normalize_assertion)(schema, value, out))?;
+                let value = self.assertion(rule, value)?;
                 return Some(Node::AnyAttribute {
                     rule,
                     value,
@@ -247,7 +236,7 @@ impl<'c> Compiler<'c> {
             if !DN_SYNTAXES.contains(&attribute.syntax.oid) {
                 return None;
             }
-            let value = self.append(|schema, out| (rule.normalize_assertion)(schema, value, out))?;
+            let value = self.assertion(rule, value)?;
             return Some(Node::InChain { slot, value });
         }
         if !rule.extensible || !rule_applies(rule, attribute) {
@@ -258,11 +247,14 @@ impl<'c> Compiler<'c> {
             RuleKind::Ordering => Some(Node::Less {
                 slot,
                 rule,
-                value: self.assertion(attribute, rule, value)?,
+                value: self.assertion(rule, value)?,
                 dn_attributes,
             }),
+            RuleKind::Extensible if !dn_attributes && attribute.equality.and_then(approx::rule_of) == Some(rule) => {
+                self.approx(slot, attribute, value)
+            }
             RuleKind::Equality | RuleKind::Extensible => {
-                let value = self.append(|schema, out| (rule.normalize_assertion)(schema, value, out))?;
+                let value = self.assertion(rule, value)?;
                 Some(Node::Equality {
                     slot,
                     rule,
@@ -276,11 +268,4 @@ impl<'c> Compiler<'c> {
 
 const OBJECT_CLASS: &str = "2.5.4.0";
 const TOP: &[u8] = b"2.5.6.0";
-/// caseIgnoreMatch, caseExactMatch and their IA5 forms.
-const TEXT_RULES: [&str; 4] = [
-    "2.5.13.2",
-    "2.5.13.5",
-    "1.3.6.1.4.1.1466.109.114.2",
-    "1.3.6.1.4.1.1466.109.114.1",
-];
 const DN_SYNTAXES: [&str; 2] = [oid::DN, oid::NAME_AND_OPTIONAL_UID];

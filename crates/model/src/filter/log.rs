@@ -195,7 +195,7 @@ impl LogFilter<'_, '_> {
     /// The normal form where it is text; rules with a binary normal form print the value as it came.
     fn value(&self, rule: &'static MatchingRule, value: &[u8], f: &mut dyn Write) -> fmt::Result {
         let mut normal = Vec::new();
-        let text = (rule.normalize_assertion)(self.schema, value, &mut normal).is_ok()
+        let text = rule.assertion(self.schema, value, &mut normal).is_ok()
             && !BINARY_NORMAL_FORMS.contains(&rule.assertion_syntax)
             && std::str::from_utf8(&normal).is_ok_and(|text| !text.chars().any(char::is_control));
         match rule.assertion_syntax {

@@ -1,5 +1,7 @@
 //! The rules of RFC 4515 and RFC 4511 §4.5.1.7, and what slapd 2.5 logs for the same filters.
 
+mod undefined;
+
 use proptest::prelude::*;
 
 use super::*;

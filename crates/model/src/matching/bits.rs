@@ -13,7 +13,8 @@ pub(super) static ROWS: &[MatchingRule] = &[
         integers::normalize,
         any_bit,
         INTEGER,
-    ),
+    )
+    .checked_by_normalizing(),
     MatchingRule::extensible(
         "1.2.840.113556.1.4.803",
         "integerBitAndMatch",
@@ -21,7 +22,8 @@ pub(super) static ROWS: &[MatchingRule] = &[
         integers::normalize,
         all_bits,
         INTEGER,
-    ),
+    )
+    .checked_by_normalizing(),
 ];
 
 /// Some bit of the assertion is set in the value.

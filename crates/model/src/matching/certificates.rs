@@ -25,6 +25,7 @@ pub(super) static ROWS: &[MatchingRule] = &[
         &[oid::ATTRIBUTE_CERTIFICATE],
     )
     .with_assertion(attribute_certificate_assertion)
+    .checked_by_normalizing()
     .hidden(),
     MatchingRule::equality(
         "2.5.13.38",
@@ -33,7 +34,8 @@ pub(super) static ROWS: &[MatchingRule] = &[
         certificate_list,
         &[oid::CERTIFICATE_LIST],
     )
-    .with_assertion(certificate_list_assertion),
+    .with_assertion(certificate_list_assertion)
+    .checked_by_normalizing(),
     MatchingRule::equality(
         "2.5.13.34",
         "certificateExactMatch",
@@ -41,7 +43,8 @@ pub(super) static ROWS: &[MatchingRule] = &[
         certificate_or_assertion,
         // Attributes of the assertion syntax hold serial number and issuer of a certificate that is elsewhere.
         &[oid::CERTIFICATE, oid::CERTIFICATE_EXACT_ASSERTION],
-    ),
+    )
+    .checked_by_normalizing(),
 ];
 
 fn serial_and_issuer(schema: &Schema, serial: &[u8], issuer: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {

@@ -15,6 +15,7 @@ const CSN: &[&str] = &[oid::CSN];
 pub(super) static ROWS: &[MatchingRule] = &[
     MatchingRule::equality("1.3.6.1.4.1.4203.666.11.2.2", "CSNMatch", oid::CSN, normalize, CSN)
         .hidden()
+        .checked_by_normalizing()
         .not_extensible(),
     MatchingRule::ordering(
         "1.3.6.1.4.1.4203.666.11.2.3",
@@ -23,7 +24,8 @@ pub(super) static ROWS: &[MatchingRule] = &[
         normalize,
         CSN,
     )
-    .hidden(),
+    .hidden()
+    .checked_by_normalizing(),
     MatchingRule::equality(
         "1.3.6.1.4.1.4203.666.11.2.5",
         "CSNSIDMatch",
@@ -32,7 +34,8 @@ pub(super) static ROWS: &[MatchingRule] = &[
         CSN,
     )
     .with_assertion(sid)
-    .hidden(),
+    .hidden()
+    .checked_by_normalizing(),
 ];
 
 fn normalize(_: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {

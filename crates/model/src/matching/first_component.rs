@@ -32,7 +32,8 @@ pub(super) static ROWS: &[MatchingRule] = &[
             oid::OBJECT_CLASS_DESCRIPTION,
         ],
     )
-    .with_assertion(object_identifiers::assertion),
+    .with_assertion(object_identifiers::assertion)
+    .checked_by_normalizing(),
     MatchingRule::equality(
         "2.5.13.29",
         "integerFirstComponentMatch",
@@ -40,7 +41,8 @@ pub(super) static ROWS: &[MatchingRule] = &[
         first_integer,
         &[oid::INTEGER, oid::DIT_STRUCTURE_RULE_DESCRIPTION],
     )
-    .with_assertion(integers::normalize),
+    .with_assertion(integers::normalize)
+    .checked_by_normalizing(),
 ];
 
 /// The first word inside the parentheses, or the value itself when there are none.

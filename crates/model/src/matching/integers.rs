@@ -13,8 +13,9 @@ use crate::{
 const INTEGER: &[&str] = &[oid::INTEGER];
 
 pub(super) static ROWS: &[MatchingRule] = &[
-    MatchingRule::ordering("2.5.13.15", "integerOrderingMatch", oid::INTEGER, normalize, INTEGER),
-    MatchingRule::equality("2.5.13.14", "integerMatch", oid::INTEGER, normalize, INTEGER),
+    MatchingRule::ordering("2.5.13.15", "integerOrderingMatch", oid::INTEGER, normalize, INTEGER)
+        .checked_by_normalizing(),
+    MatchingRule::equality("2.5.13.14", "integerMatch", oid::INTEGER, normalize, INTEGER).checked_by_normalizing(),
 ];
 
 pub(super) fn normalize(_: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {

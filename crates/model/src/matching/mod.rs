@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::{
     Schema,
-    syntax::{InvalidValue, Syntax},
+    syntax::{self, InvalidValue, Syntax, Validate},
 };
 
 pub mod approx;
@@ -83,10 +83,14 @@ pub struct MatchingRule {
     pub kind: RuleKind,
     /// Normal form of an attribute value.
     pub normalize_value: Normalize,
-    /// Normal form of an assertion value. For substrings rules: of a whole string; parts go through `normalize_part`.
-    pub normalize_assertion: Normalize,
-    /// Substrings rules only: normal form of one part of an assertion.
-    pub normalize_part: Option<NormalizePart>,
+    /// Normal form of an assertion value that conforms to the assertion syntax: [`MatchingRule::assertion`] sees to that.
+    normalize_assertion: Normalize,
+    /// Whether a value conforms to the assertion syntax.
+    conforms: Validate,
+    /// `normalize_assertion` refuses whatever does not conform.
+    normalizing_checks: bool,
+    /// Substrings rules only: normal form of one part of an assertion; see [`MatchingRule::part`].
+    normalize_part: Option<NormalizePart>,
     /// Decides from the normal forms of value and assertion. `None`: their equality (or order) decides.
     pub evaluate: Option<Evaluate>,
     /// OIDs of the syntaxes whose attributes the rule may be applied to (for `matchingRuleUse` and extensible match).
@@ -129,6 +133,8 @@ impl MatchingRule {
             kind: RuleKind::Equality,
             normalize_value: normalize,
             normalize_assertion: normalize,
+            conforms: syntax::validator(assertion_syntax),
+            normalizing_checks: false,
             normalize_part: None,
             evaluate: None,
             applies_to,
@@ -195,11 +201,53 @@ impl MatchingRule {
         }
     }
 
+    /// For rules whose normal form cannot be made of what does not conform to the assertion syntax: it is not read twice.
+    const fn checked_by_normalizing(self) -> Self {
+        Self {
+            normalizing_checks: true,
+            ..self
+        }
+    }
+
     const fn not_extensible(self) -> Self {
         Self {
             extensible: false,
             ..self
         }
+    }
+
+    /// Appends the normal form of an assertion value. This is the one way from what a client asserts to what values are held
+    /// against, so that what the assertion syntax forbids decides nothing, True or False.
+    ///
+    /// # Errors
+    /// The value does not conform to the assertion syntax; the buffer is as it was.
+    pub fn assertion(&self, schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+        if !self.normalizing_checks {
+            (self.conforms)(schema, value)?;
+        }
+        (self.normalize_assertion)(schema, value, out)
+    }
+
+    /// Appends the normal form of a part of a substring assertion about an attribute with this equality rule: parts have to conform
+    /// to the assertion syntax of that rule, as in slapd, and are not empty.
+    ///
+    /// # Errors
+    /// As of [`MatchingRule::assertion`], and for rules that are not for substrings.
+    pub fn part(
+        &self,
+        schema: &Schema,
+        equality: Option<&Self>,
+        (value, place): (&[u8], SubstringPart),
+        out: &mut Vec<u8>,
+    ) -> Result<(), InvalidValue> {
+        let normalize = self.normalize_part.ok_or(InvalidValue)?;
+        if value.is_empty() {
+            return Err(InvalidValue);
+        }
+        if let Some(equality) = equality {
+            (equality.conforms)(schema, value)?;
+        }
+        normalize(schema, value, place, out)
     }
 
     /// Whether the normal form of a value satisfies an assertion's, by an equality or extensible rule.
@@ -234,6 +282,12 @@ impl MatchingRule {
     /// Whether the rule may be applied to values of this syntax.
     pub fn is_for(&self, syntax: &Syntax) -> bool {
         self.applies_to.contains(&syntax.oid) || self.applies_to.contains(&syntax.validated_as)
+    }
+
+    /// Whether extensible match may use the rule on attributes of this syntax: a country string is a directory string, an IA5 string
+    /// and a printable string too.
+    pub fn is_usable_with(&self, syntax: &Syntax) -> bool {
+        self.is_for(syntax) || syntax.superiors.contains(&self.assertion_syntax)
     }
 
     /// The definition as published (RFC 4512 §4.1.3).
@@ -272,6 +326,7 @@ static FAMILIES: &[&[MatchingRule]] = &[
     object_identifiers::ROWS,
     authz::ROWS,
     csn::ROWS,
+    approx::ROWS,
 ];
 
 /// All rules, in the order in which they are published.

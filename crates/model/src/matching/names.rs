@@ -15,9 +15,11 @@ use crate::{
 const DN: &[&str] = &[oid::DN];
 
 pub(super) static ROWS: &[MatchingRule] = &[
-    MatchingRule::equality("1.2.36.79672281.1.13.3", "rdnMatch", oid::RDN, rdn, &[oid::RDN]),
-    MatchingRule::equality("2.5.13.1", "distinguishedNameMatch", oid::DN, name, DN),
-    MatchingRule::extensible("1.3.6.1.4.1.4203.666.4.9", "dnSubtreeMatch", oid::DN, name, subtree, DN).hidden(),
+    MatchingRule::equality("1.2.36.79672281.1.13.3", "rdnMatch", oid::RDN, rdn, &[oid::RDN]).checked_by_normalizing(),
+    MatchingRule::equality("2.5.13.1", "distinguishedNameMatch", oid::DN, name, DN).checked_by_normalizing(),
+    MatchingRule::extensible("1.3.6.1.4.1.4203.666.4.9", "dnSubtreeMatch", oid::DN, name, subtree, DN)
+        .hidden()
+        .checked_by_normalizing(),
     MatchingRule::extensible(
         "1.3.6.1.4.1.4203.666.4.8",
         "dnOneLevelMatch",
@@ -26,7 +28,8 @@ pub(super) static ROWS: &[MatchingRule] = &[
         one_level,
         DN,
     )
-    .hidden(),
+    .hidden()
+    .checked_by_normalizing(),
     MatchingRule::extensible(
         "1.3.6.1.4.1.4203.666.4.10",
         "dnSubordinateMatch",
@@ -35,7 +38,8 @@ pub(super) static ROWS: &[MatchingRule] = &[
         subordinate,
         DN,
     )
-    .hidden(),
+    .hidden()
+    .checked_by_normalizing(),
     MatchingRule::extensible(
         "1.3.6.1.4.1.4203.666.4.11",
         "dnSuperiorMatch",
@@ -44,9 +48,12 @@ pub(super) static ROWS: &[MatchingRule] = &[
         superior,
         DN,
     )
-    .hidden(),
+    .hidden()
+    .checked_by_normalizing(),
     // Equality is the first step of the chain; the others are taken by `ValueSource::in_chain`.
-    MatchingRule::extensible(IN_CHAIN, "distinguishedNameInChainMatch", oid::DN, name, equal, DN).hidden(),
+    MatchingRule::extensible(IN_CHAIN, "distinguishedNameInChainMatch", oid::DN, name, equal, DN)
+        .hidden()
+        .checked_by_normalizing(),
 ];
 
 /// OID of uniqueMemberMatch.
@@ -58,7 +65,8 @@ pub(super) static UNIQUE_MEMBER_ROWS: &[MatchingRule] = &[MatchingRule::equality
     oid::NAME_AND_OPTIONAL_UID,
     member,
     &[oid::NAME_AND_OPTIONAL_UID],
-)];
+)
+.checked_by_normalizing()];
 
 /// Parses a name of at most `levels` RDNs, in memory that each thread keeps for it.
 fn parsed(schema: &Schema, value: &[u8], levels: usize, out: &mut Vec<u8>) -> Result<(), InvalidValue> {
@@ -111,6 +119,7 @@ pub(crate) static UNIQUE_MEMBER_APPROXIMATE: MatchingRule = MatchingRule {
         member,
         &[oid::NAME_AND_OPTIONAL_UID],
     )
+    .checked_by_normalizing()
 };
 
 fn same_member(_: &Schema, value: &[u8], assertion: &[u8]) -> bool {

@@ -11,13 +11,19 @@ use crate::{
 const OID: &[&str] = &[oid::OID];
 
 pub(super) static ROWS: &[MatchingRule] =
-    &[MatchingRule::equality("2.5.13.0", "objectIdentifierMatch", oid::OID, value, OID).with_assertion(assertion)];
+    &[
+        MatchingRule::equality("2.5.13.0", "objectIdentifierMatch", oid::OID, value, OID)
+            .with_assertion(assertion)
+            .checked_by_normalizing(),
+    ];
 
 /// objectIdentifierMatch for `objectClass`: an entry of a class is one of its superclasses too (RFC 4512 §2.4), listed or not. What
 /// is no class matches nothing.
 pub(super) static OBJECT_SUBCLASS_MATCH: MatchingRule = MatchingRule {
     expand: Some(subclasses),
-    ..MatchingRule::equality("2.5.13.0", "objectIdentifierMatch", oid::OID, value, OID).with_assertion(assertion)
+    ..MatchingRule::equality("2.5.13.0", "objectIdentifierMatch", oid::OID, value, OID)
+        .with_assertion(class)
+        .checked_by_normalizing()
 };
 
 pub(super) fn value(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
@@ -40,6 +46,12 @@ pub(super) fn assertion(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Res
     }
     let oid = oid_of_descriptor(schema, value).ok_or(InvalidValue)?;
     out.extend_from_slice(oid.as_bytes());
+    Ok(())
+}
+
+fn class(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
+    let class = schema.find_object_class(value).ok_or(InvalidValue)?;
+    out.extend_from_slice(class.oid.as_bytes());
     Ok(())
 }
 

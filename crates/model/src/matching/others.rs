@@ -31,7 +31,7 @@ pub(super) static ROWS: &[MatchingRule] = &[
     ),
 ];
 
-/// `TRUE` and `FALSE`; lower case is taken in assertions and old data.
+/// `TRUE` and `FALSE`; lower case is taken in old data.
 fn boolean(_: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {
     if value.eq_ignore_ascii_case(b"TRUE") {
         out.extend_from_slice(b"TRUE");

@@ -90,14 +90,16 @@ pub(super) static IA5_ROWS: &[MatchingRule] = &[
         oid::IA5_STRING,
         ignore_ia5,
         IA5,
-    ),
+    )
+    .checked_by_normalizing(),
     MatchingRule::equality(
         "1.3.6.1.4.1.1466.109.114.1",
         "caseExactIA5Match",
         oid::IA5_STRING,
         exact_ia5,
         IA5,
-    ),
+    )
+    .checked_by_normalizing(),
 ];
 
 /// How the spaces of a part count.

@@ -21,14 +21,16 @@ pub(super) static ROWS: &[MatchingRule] = &[
         oid::GENERALIZED_TIME,
         normalize,
         TIME,
-    ),
+    )
+    .checked_by_normalizing(),
     MatchingRule::equality(
         "2.5.13.27",
         "generalizedTimeMatch",
         oid::GENERALIZED_TIME,
         normalize,
         TIME,
-    ),
+    )
+    .checked_by_normalizing(),
 ];
 
 pub(super) fn normalize(_: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {

@@ -9,8 +9,12 @@ use crate::{
 const UUID: &[&str] = &[oid::UUID];
 
 pub(super) static ROWS: &[MatchingRule] = &[
-    MatchingRule::ordering("1.3.6.1.1.16.3", "UUIDOrderingMatch", oid::UUID, normalize, UUID).not_extensible(),
-    MatchingRule::equality("1.3.6.1.1.16.2", "UUIDMatch", oid::UUID, normalize, UUID).not_extensible(),
+    MatchingRule::ordering("1.3.6.1.1.16.3", "UUIDOrderingMatch", oid::UUID, normalize, UUID)
+        .not_extensible()
+        .checked_by_normalizing(),
+    MatchingRule::equality("1.3.6.1.1.16.2", "UUIDMatch", oid::UUID, normalize, UUID)
+        .not_extensible()
+        .checked_by_normalizing(),
 ];
 
 fn normalize(_: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), InvalidValue> {

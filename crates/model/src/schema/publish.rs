@@ -48,7 +48,7 @@ impl Schema {
                 let types: Vec<&str> = self
                     .attribute_types
                     .iter()
-                    .filter(|found| !found.hidden && rule.is_for(found.syntax))
+                    .filter(|found| !found.hidden && rule.is_usable_with(found.syntax))
                     .map(AttributeType::name)
                     .collect();
                 if types.is_empty() {

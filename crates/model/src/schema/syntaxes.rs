@@ -61,6 +61,7 @@ pub(super) fn substituted(
             validate: substitute.validate,
             validated_as: substitute.validated_as,
             hidden: false,
+            superiors: substitute.superiors,
             name_form: substitute.name_form,
         }))
     })

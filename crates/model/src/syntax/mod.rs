@@ -47,6 +47,8 @@ pub struct Syntax {
     pub validated_as: &'static str,
     /// Kept out of the subschema subentry, as slapd keeps it.
     pub hidden: bool,
+    /// OIDs of the syntaxes whose values these values are too: rules for them may be used by extensible match.
+    pub(crate) superiors: &'static [&'static str],
     /// How values stand in names.
     pub(crate) name_form: NameForm,
 }
@@ -98,6 +100,7 @@ impl Syntax {
             validate,
             validated_as: oid,
             hidden: false,
+            superiors: &[],
             name_form: NameForm::ByRule,
         }
     }
@@ -125,9 +128,14 @@ impl Syntax {
     const fn hidden(self) -> Self {
         Self { hidden: true, ..self }
     }
+
+    const fn within(self, superiors: &'static [&'static str]) -> Self {
+        Self { superiors, ..self }
+    }
 }
 
-type Validate = fn(&Schema, &[u8]) -> Result<(), InvalidValue>;
+/// Checks one value.
+pub(crate) type Validate = fn(&Schema, &[u8]) -> Result<(), InvalidValue>;
 
 /// OIDs of the syntaxes that rules and code refer to.
 pub mod oid {
@@ -227,6 +235,36 @@ pub fn all() -> impl Iterator<Item = &'static Syntax> {
 /// A built-in syntax by OID.
 pub fn find(oid: &str) -> Option<&'static Syntax> {
     all().find(|syntax| syntax.oid == oid)
+}
+
+/// The check of a built-in syntax, for the rows of matching rules, which are made at compile time.
+///
+/// # Panics
+/// At compile time, when there is no such syntax.
+pub(crate) const fn validator(oid: &str) -> Validate {
+    let mut families: &[&[Syntax]] = FAMILIES;
+    while let [rows, others @ ..] = families {
+        families = others;
+        let mut rows: &[Syntax] = rows;
+        while let [row, others @ ..] = rows {
+            rows = others;
+            if is_same(row.oid.as_bytes(), oid.as_bytes()) {
+                return row.validate;
+            }
+        }
+    }
+    panic!("a matching rule has an unknown assertion syntax")
+}
+
+/// Equality that the compiler can work out.
+const fn is_same(mut a: &[u8], mut b: &[u8]) -> bool {
+    while let ([first, rest @ ..], [other, others @ ..]) = (a, b) {
+        if *first != *other {
+            return false;
+        }
+        (a, b) = (rest, others);
+    }
+    a.is_empty() && b.is_empty()
 }
 
 /// The definition of a syntax as published (RFC 4512 §4.1.5).

@@ -8,7 +8,11 @@ pub(super) static ROWS: &[Syntax] = &[
     Syntax::text(oid::DIRECTORY_STRING, "Directory String", directory_string),
     Syntax::text(oid::IA5_STRING, "IA5 String", ia5_string),
     Syntax::text(oid::PRINTABLE_STRING, "Printable String", printable_string),
-    Syntax::text(oid::COUNTRY_STRING, "Country String", country_string),
+    Syntax::text(oid::COUNTRY_STRING, "Country String", country_string).within(&[
+        oid::DIRECTORY_STRING,
+        oid::IA5_STRING,
+        oid::PRINTABLE_STRING,
+    ]),
     Syntax::text(oid::NUMERIC_STRING, "Numeric String", numeric_string),
     Syntax::text(oid::TELEPHONE_NUMBER, "Telephone Number", printable_string),
     Syntax::text(oid::POSTAL_ADDRESS, "Postal Address", postal_address),

@@ -118,7 +118,7 @@ impl Gathered {
             };
             match (keys.kind, index.rule) {
                 (IndexKind::Presence, _) => place = (0, 0),
-                (IndexKind::Approximate, _) => {
+                (IndexKind::Approximate, Some(_)) => {
                     version = None;
                     place = append(&mut self.values, value);
                 }

@@ -2,14 +2,15 @@
 //!
 //! Row: key varint(index number); value: byte kind, byte state, byte flags (1 nolang, 2 nosubtypes), in state 3 varint ID of the last
 //! entry that is in it and varint number of entries that are, varint length of the attribute type's name, the name, OID of the matching
-//! rule that makes the keys (nothing for presence and approximate). Kinds: 1 presence, 2 equality by hash, 3 equality in order,
+//! rule that makes the keys (nothing for presence). Approximate indexes without one hold other codes than approximate match has now:
+//! another rule is wanted, so they are built anew. Kinds: 1 presence, 2 equality by hash, 3 equality in order,
 //! 4 substring, 5 approximate. States: 0 not built, 1 active, 2 dropped (its keys are being deleted), 3 being built, 4 active until the
 //! index that takes its place is built.
 
 use heed::{RoTxn, RwTxn};
 use ironbark_model::{
     AttributeDescription, Schema,
-    matching::MatchingRule,
+    matching::{MatchingRule, approx},
     schema::{AttributeType, TypeNumber},
 };
 use smallvec::SmallVec;
@@ -353,7 +354,8 @@ pub(crate) fn resolve(
 /// The rule that makes an index's keys.
 fn rule_of(found: &AttributeType, kind: IndexKind) -> Option<&'static MatchingRule> {
     match kind {
-        IndexKind::Presence | IndexKind::Approximate => None,
+        IndexKind::Presence => None,
+        IndexKind::Approximate => approx::rule_of(found.equality?),
         IndexKind::EqualityHash | IndexKind::EqualityOrdered => found.equality,
         IndexKind::Substring => found.substrings,
     }
@@ -373,4 +375,64 @@ pub(crate) fn feeds(schema: &Schema, indexes: &[Index], description: &AttributeD
         .filter(|(index, _)| feeds(index))
         .map(|(_, at)| at)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use ironbark_model::Schema;
+
+    use super::*;
+    use crate::{Database, DatabaseOptions};
+
+    #[test]
+    fn an_approximate_index_with_former_codes_is_out_of_use_and_built_anew() {
+        let directory = tempfile::tempdir().unwrap();
+        let definition = IndexDefinition {
+            attribute: "cn".into(),
+            presence: false,
+            equality: false,
+            substring: false,
+            approximate: true,
+            no_language: false,
+            no_subtypes: false,
+        };
+        let options = DatabaseOptions {
+            directory: directory.path().to_owned(),
+            suffixes: Vec::new(),
+            max_size: Some(1 << 24),
+            max_readers: 8,
+            mode: 0o600,
+            no_sync: true,
+            no_meta_sync: false,
+            no_read_ahead: false,
+            indexes: vec![definition.clone()],
+            read_only: false,
+        };
+        let schema = Schema::system();
+        let database = Database::open(options, schema.clone()).unwrap();
+        let mut write = database.write().unwrap();
+        let (txn, tables) = (&mut write.txn, &database.tables);
+        let [now] = &*load(txn, tables).unwrap() else {
+            panic!("one index")
+        };
+        assert_eq!(
+            (&*now.rule, now.state),
+            ("1.3.6.1.4.1.4203.666.4.4", IndexState::Active)
+        );
+        // Before slapd's codes were used, rows of approximate indexes named no rule.
+        let former = StoredIndex {
+            rule: "".into(),
+            ..now.clone()
+        };
+        former.store(txn, tables).unwrap();
+        tables
+            .entries
+            .put(txn, varint::Key::new(1).bytes(), b"some entry")
+            .unwrap();
+        let resolved = resolve(&schema, vec![former], (&[], 0)).unwrap();
+        assert!(resolved.iter().all(|index| !index.stored.is_complete()), "{resolved:?}");
+        assert!(register(txn, tables, &schema, &[definition]).unwrap());
+        let states: Vec<_> = load(txn, tables).unwrap().iter().map(|row| row.state).collect();
+        assert_eq!(states, [IndexState::Dropped, IndexState::NOT_BUILT]);
+    }
 }

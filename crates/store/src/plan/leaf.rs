@@ -187,7 +187,8 @@ impl Planner<'_, '_> {
     }
 
     fn approximate(&self, asked: &AttributeDescription, value: &Range<u32>) -> Leaf {
-        let Some(index) = self.index(asked, &[IndexKind::Approximate]) else {
+        let index = self.index(asked, &[IndexKind::Approximate]);
+        let Some(index) = index.filter(|index| index.rule.is_some()) else {
             return Leaf::Unknown;
         };
         let codes = self
@@ -200,7 +201,8 @@ impl Planner<'_, '_> {
             .map(|code| list(index, &hash::index_hash(code), 0))
             .collect();
         if lists.is_empty() {
-            Leaf::Unknown
+            // An assertion without words is true of nothing.
+            Leaf::Set(IdSet::Nothing, true)
         } else {
             Leaf::Intersection(lists)
         }
