@@ -124,7 +124,7 @@ impl Directory {
             randomness: options.randomness,
             stamps: StampGenerator::new(0),
             statistics: Statistics::default(),
-            hashing_pool: HashingPool::start().map_err(failed)?,
+            hashing_pool: HashingPool::new(),
             bind_failures: BindFailures::default(),
             factories: options.factories,
             live: Mutex::default(),

@@ -52,7 +52,7 @@ pub use dse::RootDseAddition;
 pub use error::{OpenError, OperationError, ResponseControl};
 pub use sasl::{LayerError, SecurityLayer};
 pub use search::{Progress, SearchRun};
-pub use session::{Identity, Peer, Session, Strength, TlsChannel};
+pub use session::{Identity, Peer, Session, Source, Strength, TlsChannel};
 pub use statistics::{
     FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics,
     filter_without_values,

@@ -9,7 +9,10 @@ use std::sync::{
 use ironbark_model::Dn;
 use rustc_hash::FxHashMap;
 
-use crate::sasl::{Negotiation, SecurityLayer};
+use crate::{
+    bind_failures::SourceAddress,
+    sasl::{Negotiation, SecurityLayer},
+};
 
 /// The peer of a connection, as the access log and access rules name it.
 #[derive(Clone, Debug)]
@@ -26,6 +29,28 @@ pub struct Peer {
     pub address: Option<IpAddr>,
     /// User and group of the process, for ldapi://.
     pub credentials: Option<(u32, u32)>,
+}
+
+/// Where connections come from that are to take turns with others: what one user or customer has.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Source {
+    /// By the network.
+    Address(SourceAddress),
+    /// By the local socket: the user of the process.
+    User(u32),
+    /// By no socket.
+    Unknown,
+}
+
+impl Peer {
+    /// Where it comes from.
+    pub fn source(&self) -> Source {
+        match (self.address, self.credentials) {
+            (Some(address), _) => Source::Address(SourceAddress::from(address)),
+            (None, Some((user, _))) => Source::User(user),
+            (None, None) => Source::Unknown,
+        }
+    }
 }
 
 /// Security strength factors, as `security` and access rules use them: about the length of keys in bits, 1 for integrity alone.

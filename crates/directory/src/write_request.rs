@@ -11,11 +11,12 @@ use tokio::sync::oneshot;
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
     context::Backend,
+    hashing_pool,
     operation::{
         Executed, Execution, Modification, Origin, add,
         bind_policy::{self, Judgement},
         delete, in_memory, modification, modify, modify_dn, null,
-        password_checks::{self, Verified},
+        password_checks::{self, Computed, Wanted},
         password_modify, write_checks,
     },
     referral, respond,
@@ -33,8 +34,8 @@ pub(crate) enum WriteRequest {
         change: Box<Change>,
         /// The PDU as it came in; the writer decodes the controls again, which is cheaper than owning every part of them.
         pdu: Box<[u8]>,
-        /// Passwords that were verified before.
-        verified: Verified,
+        /// What has been computed for it.
+        computed: Computed,
     },
     /// A password modify operation whose new password is hashed already.
     SetPassword(Box<password_modify::SetPassword>),
@@ -126,7 +127,7 @@ pub(crate) fn submit(
     let request = WriteRequest::Message {
         change: Box::new(change),
         pdu: pdu.into(),
-        verified: Verified::default(),
+        computed: Computed::default(),
     };
     if slow.is_empty() {
         return enqueue(configuration, origin, context, request);
@@ -163,20 +164,14 @@ fn verify_and_queue(
     request: WriteRequest,
     (slow, presented): (Vec<Vec<u8>>, Vec<Vec<u8>>),
 ) -> Result<Started, OperationError> {
-    let (reply, receiver) = oneshot::channel();
     let (for_pool, configuration, context) = (Arc::clone(directory), Arc::clone(configuration), Arc::clone(context));
-    let origin = origin.clone();
-    let accepted = directory.hashing_pool().run(move || {
-        let request = request.knowing(Verified::of(&slow, &presented));
-        queue_or_answer(&for_pool, &configuration, (&origin, &context), request, reply);
-    });
-    if !accepted {
-        return Err(OperationError::new(ResultCode::BUSY, "too many passwords are waiting"));
-    }
-    Ok(Started::Submitted(Submitted {
-        receiver,
-        blocks_connection: false,
-    }))
+    let (operation, octets) = (request.operation(), request.size());
+    let its_origin = origin.clone();
+    hashing_pool::submit(directory, origin, (operation, octets), move |reply| {
+        let (directory, origin) = (for_pool, its_origin);
+        let request = request.knowing(Computed::verifying(directory.hashing_pool(), &slow, &presented));
+        queue_or_answer(&directory, &configuration, (&origin, &context), request, reply);
+    })
 }
 
 /// Anonymous clients change nothing, unless `allow update_anon` says otherwise.
@@ -288,11 +283,21 @@ pub(crate) fn queue_or_answer(
 }
 
 impl WriteRequest {
-    /// The same with what was verified meanwhile.
-    fn knowing(self, verified: Verified) -> Self {
+    /// What has been computed for it.
+    fn computed(&self) -> &Computed {
         match self {
-            Self::Message { change, pdu, .. } => Self::Message { change, pdu, verified },
-            other => other,
+            Self::Message { computed, .. } => computed,
+            Self::SetPassword(request) => request.computed(),
+            Self::Bind(judgement) => judgement.computed(),
+        }
+    }
+
+    /// The same with what was computed meanwhile.
+    fn knowing(self, computed: Computed) -> Self {
+        match self {
+            Self::Message { change, pdu, .. } => Self::Message { change, pdu, computed },
+            Self::SetPassword(request) => Self::SetPassword(Box::new(request.knowing(computed))),
+            Self::Bind(judgement) => Self::Bind(Box::new(judgement.knowing(computed))),
         }
     }
 
@@ -352,14 +357,14 @@ impl WriteRequest {
         let has_same_schema = Arc::ptr_eq(&former.schema, &configuration.schema);
         let read_again = match self {
             _ if has_same_schema => None,
-            Self::Message { pdu, verified, .. } => {
+            Self::Message { pdu, computed, .. } => {
                 let message = decode(configuration, pdu)?;
                 let change = Change::read(configuration, &message.operation)?;
                 refuse_frontend_entries(configuration, change.dn(), change.kind())?;
                 Some(Self::Message {
                     change: Box::new(change),
                     pdu: pdu.clone(),
-                    verified: verified.clone(),
+                    computed: computed.clone(),
                 })
             }
             Self::SetPassword(request) => Some(Self::SetPassword(Box::new(request.under(&configuration.schema)?))),
@@ -411,7 +416,7 @@ impl WriteRequest {
         }
     }
 
-    /// Executes in the transaction. The error says whether effects were applied.
+    /// Executes in the transaction.
     pub(crate) fn execute(
         &self,
         directory: &Directory,
@@ -419,39 +424,93 @@ impl WriteRequest {
         context: &Context,
         origin: &Origin,
         transaction: &mut WriteTransaction<'_>,
-    ) -> Result<(Success, Executed), (OperationError, bool)> {
-        let clean = |error| (error, false);
-        match self {
-            Self::Message { change, pdu, verified } => {
-                let message = decode(configuration, pdu).map_err(clean)?;
-                let controls = decode_controls(configuration, origin, &message).map_err(clean)?;
-                let mut execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
-                execution.verified = Some(verified);
-                run(execution, |execution| match &**change {
-                    Change::Add(dn, modifications) => add::execute(execution, dn, modifications),
-                    Change::Delete(dn) => delete::execute(execution, dn),
-                    Change::Modify(dn, modifications) => modify::execute(execution, dn, modifications),
-                    Change::ModifyDn(rename) => modify_dn::execute(execution, rename),
-                })
+    ) -> Result<(Success, Executed), Refusal> {
+        let message;
+        let controls = match self {
+            Self::Message { pdu, .. } => {
+                message = decode(configuration, pdu)?;
+                decode_controls(configuration, origin, &message)?
             }
+            Self::SetPassword(_) | Self::Bind(_) => RequestControls::default(),
+        };
+        let mut execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
+        execution.computed = Some(self.computed());
+        let outcome = match self {
+            Self::Message { change, .. } => before(&mut execution).and_then(|()| match &**change {
+                Change::Add(dn, modifications) => add::execute(&mut execution, dn, modifications),
+                Change::Delete(dn) => delete::execute(&mut execution, dn),
+                Change::Modify(dn, modifications) => modify::execute(&mut execution, dn, modifications),
+                Change::ModifyDn(rename) => modify_dn::execute(&mut execution, rename),
+            }),
             Self::SetPassword(request) => {
-                let controls = RequestControls::default();
-                let mut execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
-                execution.verified = Some(request.verified());
-                run(execution, |execution| password_modify::execute(execution, request))
+                before(&mut execution).and_then(|()| password_modify::execute(&mut execution, request))
             }
-            Self::Bind(judgement) => {
-                let controls = RequestControls::default();
-                let mut execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
-                match bind_policy::execute(&mut execution, judgement) {
-                    Ok(success) => execution
-                        .finish()
-                        .map(|executed| (success, executed))
-                        .map_err(|error| (error, true)),
-                    Err(error) => Err((error, execution.is_dirty())),
-                }
-            }
+            Self::Bind(judgement) => bind_policy::execute(&mut execution, judgement),
+        };
+        let (error, dirty) = match outcome {
+            Ok(success) => match execution.finish() {
+                Ok(executed) => return Ok((success, executed)),
+                Err(error) => return Err(Refusal::dirty(error)),
+            },
+            Err(error) => (error, execution.is_dirty()),
+        };
+        Err(Refusal {
+            error,
+            dirty,
+            wanted: execution.take_wanted().map(Box::new),
+        })
+    }
+}
+
+/// Why a write was not made.
+pub(crate) struct Refusal {
+    /// What the client is told.
+    pub(crate) error: OperationError,
+    /// Whether the transaction holds some of its effects.
+    pub(crate) dirty: bool,
+    /// It was not refused: it is to be executed again when this has been computed.
+    pub(crate) wanted: Option<Box<Wanted>>,
+}
+
+impl Refusal {
+    fn dirty(error: OperationError) -> Self {
+        Self {
+            dirty: true,
+            ..Self::from(error)
         }
+    }
+}
+
+impl From<OperationError> for Refusal {
+    fn from(error: OperationError) -> Self {
+        Self {
+            error,
+            dirty: false,
+            wanted: None,
+        }
+    }
+}
+
+/// Computes what an operation lacks, and queues it again.
+pub(crate) fn compute_and_queue(directory: &Arc<Directory>, context: &Arc<Context>, job: Job, wanted: Wanted) {
+    let Job {
+        request,
+        origin,
+        configuration,
+        reply,
+    } = job;
+    let (operation, octets) = (request.operation(), request.size());
+    let (for_pool, its_origin, context) = (Arc::clone(directory), origin.clone(), Arc::clone(context));
+    let compute = move |reply| {
+        let (directory, origin) = (for_pool, its_origin);
+        let computed = request.computed().clone().with(&directory, wanted);
+        let request = request.knowing(computed);
+        queue_or_answer(&directory, &configuration, (&origin, &context), request, reply);
+    };
+    let submitted = hashing_pool::submit_for(directory, &origin, (operation, octets), reply, compute);
+    if let Err((error, Some(reply))) = submitted {
+        // The connection may be gone.
+        let _ = reply.send(respond::write_completion(directory, &origin, operation, Err(error)));
     }
 }
 
@@ -474,23 +533,10 @@ fn decode_controls<'p>(
     Ok(controls)
 }
 
-fn run<'w, 'd>(
-    mut execution: Execution<'w, 'd>,
-    operation: impl FnOnce(&mut Execution<'w, 'd>) -> Result<Success, OperationError>,
-) -> Result<(Success, Executed), (OperationError, bool)> {
-    let context = execution.context;
-    let before = context
-        .overlays
-        .before_write()
-        .try_for_each(|overlay| overlay.before_write(&mut execution));
-    match before.and_then(|()| operation(&mut execution)) {
-        Ok(success) => match execution.finish() {
-            Ok(executed) => Ok((success, executed)),
-            Err(error) => Err((error, true)),
-        },
-        Err(error) => {
-            let dirty = execution.is_dirty();
-            Err((error, dirty))
-        }
-    }
+/// Asks the overlays that look at every write.
+fn before(execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
+    let overlays = execution.context.overlays.before_write();
+    overlays
+        .into_iter()
+        .try_for_each(|overlay| overlay.before_write(execution))
 }

@@ -529,6 +529,32 @@ fn passwords_in_the_clear_are_hashed() {
 }
 
 #[test]
+fn slow_hashes_are_stored_as_quick_ones_are() {
+    let settings = format!("ppolicy_hash_cleartext{ACCESS}");
+    let policy = "objectClass: pwdHashingPolicy\npwdDefaultHash: {ARGON2}\npwdRehashOnBind: TRUE\npwdInHistory: 2";
+    let mut site = site_with(&settings, policy);
+    let is_slow = |values: &[String]| matches!(values, [value] if value.starts_with("{ARGON2}"));
+    assert!(is_slow(&state(&mut site, "userPassword")), "of an add");
+    assert_eq!(replace(&mut site, "second", &[]).brief(), (0, ""));
+    assert!(is_slow(&state(&mut site, "userPassword")), "of a modify");
+    let mut user = site.connect();
+    assert_eq!(bind(&mut user, "wrong"), 49);
+    assert_eq!(bind(&mut user, "second"), 0);
+    assert_eq!(
+        exchange(&mut user, "second", "first").brief().0,
+        19,
+        "it was used before"
+    );
+    assert_eq!(
+        replace(&mut site, "{SSHA}qpTUQaru80HNOvDDiWqTwdmCDblhbHR5", &[]).brief(),
+        (0, "")
+    );
+    assert_eq!(bind(&mut user, "salty"), 0);
+    assert!(is_slow(&state(&mut site, "userPassword")), "of a bind");
+    assert_eq!(bind(&mut user, "salty"), 0);
+}
+
+#[test]
 fn an_account_that_is_not_used_is_locked() {
     let mut site = site_with(&format!("lastbind on{ACCESS}"), "pwdLockout: TRUE\npwdMaxIdle: 15");
     let mut user = site.connect();

@@ -5,6 +5,7 @@
 
 mod civil;
 mod clock;
+mod fair_pool;
 mod randomness;
 mod signals;
 mod thread;
@@ -13,6 +14,7 @@ pub mod process;
 
 pub use civil::UtcTime;
 pub use clock::{Clock, ManualClock, MonotonicTime, WallTime};
+pub use fair_pool::{Claimant, FairPool, Shares, Task};
 pub use randomness::{Randomness, RandomnessError};
 pub use signals::{Signal, Signals, StopFlag};
 pub use thread::{available_cores, spawn_named};

@@ -11,7 +11,7 @@ use std::{
 };
 
 use ironbark_directory::{BindFailures, Directory, Peer, Statistics, Worker};
-use ironbark_runtime::{Clock, spawn_named};
+use ironbark_runtime::{Claimant, Clock, spawn_named};
 use rustc_hash::FxHashMap;
 use socket2::{Socket as AnySocket, TcpKeepalive};
 use tokio::{
@@ -319,7 +319,11 @@ impl Reactor {
         } = arrival;
         let mut stream = Stream::new(socket);
         if let Some(context) = context {
-            stream.start_tls(context);
+            let claimant = Claimant {
+                source: peer.source(),
+                connection: number,
+            };
+            stream.start_tls(context, claimant);
         }
         let status = Arc::new(Status::new(number, Arc::new(peer), self.clock.now().unix_seconds()));
         let handle = Rc::new(Handle::new(self.clock.coarse_monotonic()));

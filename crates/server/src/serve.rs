@@ -76,6 +76,7 @@ impl Prepared {
     fn new(options: &ServeOptions, log: &Log) -> Result<Self, Failure> {
         // Lowering a limit is refused to nobody.
         let _ = process::forbid_core_files();
+        process::give_back_large_blocks();
         // A system that keeps the old limit serves fewer connections, but serves.
         let max_descriptors = process::raise_open_files_limit().map_or(0, |limit| limit.now);
         let urls = ListenerUrl::parse_list(options.urls.as_deref())?;

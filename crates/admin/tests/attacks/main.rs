@@ -16,6 +16,7 @@ mod process;
 mod site;
 mod strings;
 mod tools;
+mod turns;
 #[path = "../overload/wire.rs"]
 mod wire;
 mod wire_tls;

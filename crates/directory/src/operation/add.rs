@@ -59,6 +59,7 @@ pub(crate) fn execute(
     for overlay in context.overlays.before_content() {
         overlay.before_add(execution, &mut entry)?;
     }
+    execution.check_computed()?;
     add_structural_class(execution, &mut entry)?;
     put_last(&mut entry, &named);
     add_operational(execution, &mut entry)?;

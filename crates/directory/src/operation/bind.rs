@@ -6,19 +6,20 @@ use ironbark_config::{Allow, Disallow, access::Privileges};
 use ironbark_ldap_proto::{Authentication, BindRequest, Operation};
 use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Record, View};
-use tokio::sync::oneshot;
 
 use super::{
     Origin,
     bind_policy::{self, Exchange, Judgement},
+    password_checks::Computed,
     write_checks,
 };
 use crate::{
-    Completion, Configuration, Context, Directory, OperationError, Session, Started, Submitted,
+    Completion, Configuration, Context, Directory, OperationError, Session, Started,
     access::{Subject, Target, WriteCheck},
     bind_failures::Patience,
     dn_cache::{DnCache, Found},
     ended::{Outcome, ended, ended_elsewhere},
+    hashing_pool,
     password::{self, Cost},
     respond, sasl,
     session::{Identity, Restriction},
@@ -332,31 +333,20 @@ fn submit(
     check: SlowCheck,
     judged: Option<(Judgement, Arc<Configuration>, Arc<Context>)>,
 ) -> Result<Started, OperationError> {
-    let (reply, receiver) = oneshot::channel();
-    let origin = origin.clone();
-    let for_pool = Arc::clone(directory);
-    let accepted = directory.hashing_pool().run(move || {
-        let accepted = check
-            .stored
-            .iter()
-            .any(|stored| password::verify(stored, &check.presented));
+    let octets = check.presented.len() + check.stored.iter().map(Vec::len).sum::<usize>();
+    let (for_pool, its_origin) = (Arc::clone(directory), origin.clone());
+    hashing_pool::submit(directory, origin, (Operation::Bind, octets), move |reply| {
+        let (directory, origin) = (for_pool, its_origin);
+        let (pool, mut computed) = (directory.hashing_pool(), Computed::default());
+        let mut stored = check.stored.iter();
+        let accepted = stored.any(|stored| computed.verify(pool, stored, &check.presented));
         if let Some((judgement, configuration, context)) = judged {
-            let judgement = judgement.verified(accepted);
-            return judgement.queue(&for_pool, &configuration, (&origin, &context), reply);
+            let judgement = judgement.verified(accepted, computed);
+            return judgement.queue(&directory, &configuration, (&origin, &context), reply);
         }
         // The connection may be gone.
-        let _ = reply.send(verified(&for_pool, &origin, check.dn, accepted));
-    });
-    if !accepted {
-        return Err(OperationError::new(
-            ResultCode::BUSY,
-            "too many password checks are waiting",
-        ));
-    }
-    Ok(Started::Submitted(Submitted {
-        receiver,
-        blocks_connection: true,
-    }))
+        let _ = reply.send(verified(&directory, &origin, check.dn, accepted));
+    })
 }
 
 /// The end of a bind whose password was verified on the pool.

@@ -12,7 +12,7 @@ use ironbark_model::{Dn, ResultCode, Schema};
 use ironbark_store::Location;
 use tokio::sync::oneshot;
 
-use super::{Execution, Modification, ModificationKind, Origin, write_checks};
+use super::{Execution, Modification, ModificationKind, Origin, password_checks::Computed, write_checks};
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
     context::Backend,
@@ -33,6 +33,7 @@ pub(crate) struct Judgement {
     claimed: Result<Identity, OperationError>,
     exchange: Exchange,
     restriction: Restriction,
+    computed: Computed,
 }
 
 /// How the password was verified.
@@ -82,6 +83,7 @@ impl Judgement {
             claimed: Ok(identity),
             exchange,
             restriction: restriction.clone(),
+            computed: Computed::default(),
         }
     }
 
@@ -91,8 +93,22 @@ impl Judgement {
     }
 
     /// The password has been verified elsewhere.
-    pub(crate) fn verified(self, is_verified: bool) -> Self {
-        Self { is_verified, ..self }
+    pub(crate) fn verified(self, is_verified: bool, computed: Computed) -> Self {
+        Self {
+            is_verified,
+            computed,
+            ..self
+        }
+    }
+
+    /// What has been computed for it.
+    pub(crate) fn computed(&self) -> &Computed {
+        &self.computed
+    }
+
+    /// The same with more of it.
+    pub(crate) fn knowing(self, computed: Computed) -> Self {
+        Self { computed, ..self }
     }
 
     /// Hands the bind to the writer.
@@ -148,6 +164,7 @@ impl Judgement {
             claimed,
             exchange: self.exchange.clone(),
             restriction: self.restriction.clone(),
+            computed: self.computed.clone(),
         })
     }
 }
@@ -189,6 +206,7 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, judgement: &Judgement) 
     for overlay in context.overlays.judging_binds() {
         overlay.judge_bind(execution, &mut attempt)?;
     }
+    execution.check_computed()?;
     let BindAttempt {
         result,
         mut modifications,

@@ -219,7 +219,8 @@ impl Comparison<'_> {
     ) -> Result<bool, OperationError> {
         if let Some(control) = &controls.assertion {
             let subject = Subject::of(self.origin, context);
-            super::assertion::check_assertion(context, self.configuration, subject, entry, &control.value.0)?;
+            let check = WriteCheck::on_entry(context, self.configuration, subject, entry);
+            super::assertion::check_assertion(self.configuration, &check, entry, &control.value.0)?;
         }
         self.with(context, entry)
     }

@@ -3,7 +3,7 @@
 //! A write executes on its database's writer thread, inside the open transaction. Everything is validated before the first effect is
 //! applied; a refusal after that ([`Execution::is_dirty`]) makes the writer start the group over without the operation.
 
-use std::sync::Arc;
+use std::{cell::RefCell, sync::Arc};
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::{ControlKind, ControlSet, RequestControls};
@@ -14,7 +14,7 @@ use crate::{
     Configuration, Context, Directory, OperationError,
     access::{self, RequestKind, Subject, Target, WriteCheck},
     overlay::{Applied, Asked, Entries},
-    password::Scheme,
+    password::{self, Cost, Scheme},
     session::{Identity, Peer, Restriction, Sequence, StopFlag, Strength, TlsChannel},
     stamp::Stamp,
 };
@@ -39,6 +39,8 @@ pub mod pretty;
 mod read_entry;
 pub(crate) mod write_checks;
 
+use self::password_checks::Computed;
+pub(crate) use self::password_checks::Wanted;
 pub(crate) use assertion::{check_assertion, check_assertion_on_record};
 pub(crate) use extended::offered;
 pub use modification::{Authority, Modification, ModificationKind};
@@ -140,8 +142,10 @@ pub struct Execution<'w, 'd> {
     record: ChangeRecord,
     /// The operation as it was asked for, if some overlay wants it.
     pub(crate) asked: Vec<Asked>,
-    /// What was verified before.
-    pub(crate) verified: Option<&'w password_checks::Verified>,
+    /// What was computed before; `None` if the operation cannot be sent back for more.
+    pub(crate) computed: Option<&'w Computed>,
+    /// What it lacks, for which it has to be sent back: its result counts for nothing then.
+    wanted: RefCell<Option<Wanted>>,
     /// Of a password modify operation.
     pub passwords: Option<Passwords>,
     /// Once it has succeeded the connection may do everything again.
@@ -182,7 +186,8 @@ impl<'w, 'd> Execution<'w, 'd> {
             stamp,
             transaction,
             asked: Vec::new(),
-            verified: None,
+            computed: None,
+            wanted: RefCell::default(),
             passwords: None,
             lifts_restriction: false,
         }
@@ -258,20 +263,67 @@ impl<'w, 'd> Execution<'w, 'd> {
     }
 
     /// Whether a password in the clear is the one behind a stored value.
+    ///
+    /// What takes long, and has not been computed before, is computed on the hashing pool: the operation is executed again with it, and
+    /// what it does until then is in vain. Call it before the first effect.
     pub fn verify_password(&self, stored: &[u8], clear: &[u8]) -> bool {
-        match self.verified {
-            Some(verified) => verified.verify(stored, clear),
-            None => crate::password::verify(stored, clear),
+        if let Some(matches) = self.computed.and_then(|computed| computed.verified(stored, clear)) {
+            return matches;
         }
+        if password::cost(stored) == Cost::Slow && self.may_return() {
+            self.want(Wanted::Verification(stored.to_vec(), clear.to_vec()));
+            return false;
+        }
+        self.directory.hashing_pool().verify(stored, clear)
     }
 
-    /// Hashes a password in the clear by a scheme, or by the first of `password-hash`.
+    /// Hashes a password in the clear by a scheme, or by the first of `password-hash`. Where it takes long, as
+    /// [`Execution::verify_password`].
     ///
     /// # Errors
-    /// `other`: the scheme makes no new values, or there was no randomness.
+    /// `other`: the scheme makes no new values, or there was no randomness. `busy`: it is still to be computed.
     pub fn hash_password(&self, scheme: Option<Scheme>, clear: &[u8]) -> Result<Vec<u8>, OperationError> {
         let scheme = scheme.or(self.configuration.password_schemes.first().copied());
-        password_modify::hash(self.directory, scheme.unwrap_or(Scheme::DEFAULT), clear)
+        let scheme = scheme.unwrap_or(Scheme::DEFAULT);
+        if let Some(hashed) = self.computed.and_then(|computed| computed.hashed(scheme, clear)) {
+            return hashed.clone();
+        }
+        if scheme.cost() == Cost::Slow && self.may_return() {
+            self.want(Wanted::Hash(scheme, clear.to_vec()));
+            return Err(still_to_be_computed());
+        }
+        password_modify::hash(self.directory, scheme, clear)
+    }
+
+    /// Whether the operation will be executed again, when more has been computed.
+    pub fn is_in_vain(&self) -> bool {
+        self.wanted.borrow().is_some()
+    }
+
+    /// Ends an operation that lacks something.
+    ///
+    /// # Errors
+    /// It does.
+    pub(crate) fn check_computed(&self) -> Result<(), OperationError> {
+        if self.is_in_vain() {
+            return Err(still_to_be_computed());
+        }
+        Ok(())
+    }
+
+    /// What the operation lacks.
+    pub(crate) fn take_wanted(&self) -> Option<Wanted> {
+        self.wanted.take()
+    }
+
+    fn may_return(&self) -> bool {
+        // Writes of a sequence keep their order.
+        let is_sequence = self.origin.sequence.is_kept();
+        !is_sequence && self.computed.is_some_and(Computed::may_return)
+    }
+
+    fn want(&self, wanted: Wanted) {
+        self.wanted.borrow_mut().get_or_insert(wanted);
     }
 
     /// Entries of all databases, those of its own as the transaction has them.
@@ -379,4 +431,9 @@ impl<'w, 'd> Execution<'w, 'd> {
     pub fn name_of(&self, description: &AttributeDescription) -> String {
         self.schema().description_text(description)
     }
+}
+
+/// Nobody hears of it.
+fn still_to_be_computed() -> OperationError {
+    OperationError::new(ResultCode::BUSY, "a password is still to be computed")
 }

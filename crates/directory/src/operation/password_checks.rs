@@ -1,40 +1,94 @@
-//! Slow verifications that overlays will need when a password changes, made on the hashing pool before the writer is asked: the new
-//! password against the stored one and the former ones.
+//! Slow verifications and hashes that overlays need, made on the hashing pool so that they do not hold up the one writer.
 //!
-//! What has changed by the time the writer executes is verified there.
+//! What a change of a password will surely need is verified before the writer is asked: the new password against the stored one and
+//! the former ones. What only the writer finds out that it needs, because a policy says so or because something has changed meanwhile,
+//! sends the operation back to the pool ([`Wanted`]), and from there to the writer again.
+
+use std::sync::Arc;
 
 use ironbark_model::Dn;
 use ironbark_store::Location;
 
 use crate::{
-    Context, OperationError,
-    password::{self, Cost},
+    Context, Directory, OperationError,
+    hashing_pool::HashingPool,
+    operation::password_modify,
+    password::{self, Cost, Scheme},
 };
 
-/// Stored value, presented password, and whether they match.
+/// What has been computed for an operation.
 #[derive(Clone, Default)]
-pub(crate) struct Verified(Vec<(Vec<u8>, Vec<u8>, bool)>);
+pub(crate) struct Computed {
+    /// Stored value, presented password, and whether they match.
+    verified: Vec<(Vec<u8>, Vec<u8>, bool)>,
+    hashed: Vec<Hashed>,
+    /// How often the writer has sent the operation back.
+    returns: u32,
+}
 
-impl Verified {
+/// A scheme, a password, and what is stored of it.
+type Hashed = (Scheme, Vec<u8>, Result<Vec<u8>, OperationError>);
+
+/// What the writer lacks.
+#[derive(Clone)]
+pub(crate) enum Wanted {
+    /// Whether a stored value is of a password.
+    Verification(Vec<u8>, Vec<u8>),
+    /// A password by a scheme.
+    Hash(Scheme, Vec<u8>),
+}
+
+impl Computed {
     /// Verifies each presented password against each stored value.
-    pub(crate) fn of(stored: &[Vec<u8>], presented: &[Vec<u8>]) -> Self {
-        let pairs = presented
-            .iter()
-            .flat_map(|presented| stored.iter().map(move |stored| (stored, presented)));
-        let verified = pairs.map(|(stored, presented)| {
-            let matches = password::verify(stored, presented);
-            (stored.clone(), presented.clone(), matches)
-        });
-        Self(verified.collect())
+    pub(crate) fn verifying(pool: &HashingPool, stored: &[Vec<u8>], presented: &[Vec<u8>]) -> Self {
+        let mut computed = Self::default();
+        for presented in presented {
+            for stored in stored {
+                computed.verify(pool, stored, presented);
+            }
+        }
+        computed
     }
 
-    /// Whether a password matches a stored value.
-    pub(crate) fn verify(&self, stored: &[u8], presented: &[u8]) -> bool {
-        let known = self
-            .0
-            .iter()
-            .find(|(known, password, _)| known == stored && password == presented);
-        known.map_or_else(|| password::verify(stored, presented), |(.., matches)| *matches)
+    /// Verifies a password, and keeps what comes of it.
+    pub(crate) fn verify(&mut self, pool: &HashingPool, stored: &[u8], presented: &[u8]) -> bool {
+        let matches = pool.verify(stored, presented);
+        self.verified.push((stored.to_vec(), presented.to_vec(), matches));
+        matches
+    }
+
+    /// With what the writer has asked for.
+    pub(crate) fn with(mut self, directory: &Arc<Directory>, wanted: Wanted) -> Self {
+        self.returns += 1;
+        match wanted {
+            Wanted::Verification(stored, presented) => {
+                self.verify(directory.hashing_pool(), &stored, &presented);
+            }
+            Wanted::Hash(scheme, clear) => {
+                let hashed = password_modify::hash(directory, scheme, &clear);
+                self.hashed.push((scheme, clear, hashed));
+            }
+        }
+        self
+    }
+
+    /// Whether a password matches a stored value, if that has been looked at.
+    pub(crate) fn verified(&self, stored: &[u8], presented: &[u8]) -> Option<bool> {
+        let mut known = self.verified.iter();
+        let found = known.find(|(known, password, _)| known == stored && password == presented);
+        found.map(|(.., matches)| *matches)
+    }
+
+    /// A password by a scheme, if that has been computed.
+    pub(crate) fn hashed(&self, scheme: Scheme, clear: &[u8]) -> Option<&Result<Vec<u8>, OperationError>> {
+        let mut known = self.hashed.iter();
+        let found = known.find(|(known, password, _)| *known == scheme && password == clear);
+        found.map(|(.., hashed)| hashed)
+    }
+
+    /// Whether the writer may send the operation back once more.
+    pub(crate) fn may_return(&self) -> bool {
+        self.returns < MAX_RETURNS
     }
 }
 
@@ -60,3 +114,6 @@ pub(crate) fn slow_values(context: &Context, dn: &Dn) -> Result<Vec<Vec<u8>>, Op
     values.retain(|value| password::cost(value) == Cost::Slow);
     Ok(values)
 }
+
+/// Policies and passwords that change as often while one operation waits are not expected: then the writer computes.
+const MAX_RETURNS: u32 = 8;

@@ -4,28 +4,29 @@ use std::sync::Arc;
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{
+    Operation,
     controls::RequestControls,
     extended::{Descriptor, ExtendedOperation, REGISTRY, password_modify::PasswordModifyRequest},
 };
 use ironbark_model::{Dn, ResultCode, Schema};
 use ironbark_store::Location;
-use tokio::sync::oneshot;
 
 use super::{
     Execution, Origin, Passwords,
     modification::{Authority, Modification, ModificationKind},
     modify,
-    password_checks::{self, Verified},
+    password_checks::{self, Computed},
     write_checks,
 };
 use crate::{
-    Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
+    Configuration, Context, Directory, OperationError, Started,
     access::{Subject, Target, WriteCheck},
     context::Backend,
+    hashing_pool::{self, Reply},
     password::{self, Cost, Scheme},
     referral, respond,
     respond::Success,
-    write_request::{WriteRequest, queue},
+    write_request::{WriteRequest, enqueue, queue_or_answer},
 };
 
 /// A new password on its way to the writer.
@@ -37,7 +38,7 @@ pub(crate) struct SetPassword {
     generated: Option<Vec<u8>>,
     /// As they came, for overlays that judge them.
     passwords: Passwords,
-    verified: Verified,
+    computed: Computed,
 }
 
 impl SetPassword {
@@ -45,9 +46,14 @@ impl SetPassword {
         &self.dn
     }
 
-    /// What was verified before.
-    pub(crate) fn verified(&self) -> &Verified {
-        &self.verified
+    /// What has been computed for it.
+    pub(crate) fn computed(&self) -> &Computed {
+        &self.computed
+    }
+
+    /// The same with more of it.
+    pub(crate) fn knowing(self, computed: Computed) -> Self {
+        Self { computed, ..self }
     }
 
     /// The password that the server made.
@@ -62,7 +68,7 @@ impl SetPassword {
             hashed: self.hashed.clone(),
             generated: self.generated.clone(),
             passwords: self.passwords.clone(),
-            verified: self.verified.clone(),
+            computed: self.computed.clone(),
         })
     }
 }
@@ -263,54 +269,43 @@ impl Work {
 
     /// Computes here when that is quick, otherwise on the hashing pool.
     fn start(self) -> Result<Started, OperationError> {
-        let (reply, receiver) = oneshot::channel();
-        let submitted = Started::Submitted(Submitted {
-            receiver,
-            blocks_connection: false,
-        });
         if !self.is_slow() {
-            let request = self.compute()?;
-            queue(
-                &self.configuration,
-                &self.origin,
-                &self.context,
-                WriteRequest::SetPassword(Box::new(request)),
-                reply,
-            )
-            .map_err(|(error, _)| error)?;
-            return Ok(submitted);
+            let request = WriteRequest::SetPassword(Box::new(self.compute()?));
+            return enqueue(&self.configuration, &self.origin, &self.context, request);
         }
-        let directory = Arc::clone(&self.directory);
-        if directory.hashing_pool().run(move || self.finish_on_pool(reply)) {
-            Ok(submitted)
-        } else {
-            Err(OperationError::new(ResultCode::BUSY, "too many passwords are waiting"))
-        }
+        let (directory, origin, octets) = (Arc::clone(&self.directory), self.origin.clone(), self.octets());
+        hashing_pool::submit(&directory, &origin, (Operation::Extended, octets), move |reply| {
+            self.finish_on_pool(reply);
+        })
     }
 
-    fn finish_on_pool(self, reply: oneshot::Sender<Completion>) {
-        let refused = match self.compute() {
+    /// What is kept until it is computed.
+    fn octets(&self) -> usize {
+        let old = self.old.iter().map(|(old, stored)| old.len() + total(stored));
+        self.new.len() + total(&self.slow) + old.sum::<usize>()
+    }
+
+    fn finish_on_pool(self, reply: Reply) {
+        match self.compute() {
             Ok(request) => {
                 let request = WriteRequest::SetPassword(Box::new(request));
-                match queue(&self.configuration, &self.origin, &self.context, request, reply) {
-                    Ok(()) => return,
-                    Err((error, Some(reply))) => (error, reply),
-                    Err((_, None)) => return,
-                }
+                let place = (&self.origin, &self.context);
+                queue_or_answer(&self.directory, &self.configuration, place, request, reply);
             }
-            Err(error) => (error, reply),
-        };
-        let (error, reply) = refused;
-        let operation = ironbark_ldap_proto::Operation::Extended;
-        let completion = respond::write_completion(&self.directory, &self.origin, operation, Err(error));
-        // The connection may be gone.
-        let _ = reply.send(completion);
+            Err(error) => {
+                let completion =
+                    respond::write_completion(&self.directory, &self.origin, Operation::Extended, Err(error));
+                // The connection may be gone.
+                let _ = reply.send(completion);
+            }
+        }
     }
 
     /// Verifies the old password and hashes the new one.
     fn compute(&self) -> Result<SetPassword, OperationError> {
+        let pool = self.directory.hashing_pool();
         if let Some((presented, stored)) = &self.old
-            && !stored.iter().any(|value| password::verify(value, presented))
+            && !stored.iter().any(|value| pool.verify(value, presented))
         {
             return Err(unverified());
         }
@@ -330,9 +325,13 @@ impl Work {
                 old: self.old.as_ref().map(|(old, _)| old.clone()),
                 new: self.new.clone(),
             },
-            verified: Verified::of(&self.slow, std::slice::from_ref(&self.new)),
+            computed: Computed::verifying(pool, &self.slow, std::slice::from_ref(&self.new)),
         })
     }
+}
+
+fn total(values: &[Vec<u8>]) -> usize {
+    values.iter().map(Vec::len).sum()
 }
 
 /// Hashes a new password; a `password-crypt-salt-format` other than the default decides about `{CRYPT}`.

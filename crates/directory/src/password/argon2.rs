@@ -58,11 +58,6 @@ fn parse(text: &str) -> Option<Stored> {
     }
     let salt = decode_base64(fields.next()?.as_bytes())?;
     let key = decode_base64(fields.next()?.as_bytes())?;
-    let is_too_much = memory > MAX_MEMORY_KIB || passes > MAX_PASSES || memory.saturating_mul(passes) > MAX_WORK_KIB;
-    if is_too_much || lanes > MAX_LANES || key.len() > MAX_KEY_LENGTH {
-        tracing::warn!(target: "any", "an {{ARGON2}} password asks for more memory or time than is allowed and was not verified");
-        return None;
-    }
     let params = Params::new(memory, passes, lanes, Some(key.len())).ok()?;
     Some(Stored {
         algorithm,
@@ -79,10 +74,30 @@ fn has_room(kibibytes: u32) -> bool {
     room::passing::<u8>(octets).is_ok()
 }
 
+impl Stored {
+    fn is_within_limits(&self) -> bool {
+        let (memory, passes) = (self.params.m_cost(), self.params.t_cost());
+        let is_work_bounded = memory.saturating_mul(passes) <= MAX_WORK_KIB;
+        let is_each_bounded = memory <= MAX_MEMORY_KIB && passes <= MAX_PASSES && self.params.p_cost() <= MAX_LANES;
+        is_work_bounded && is_each_bounded && self.key.len() <= MAX_KEY_LENGTH
+    }
+}
+
+pub(super) fn memory_octets(hash: &[u8]) -> usize {
+    let stored = std::str::from_utf8(hash).ok().and_then(parse);
+    let stored = stored.filter(Stored::is_within_limits);
+    let kibibytes = stored.map_or(0, |stored| stored.params.m_cost());
+    usize::try_from(kibibytes).unwrap_or(usize::MAX).saturating_mul(1024)
+}
+
 pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
     let Some(stored) = std::str::from_utf8(hash).ok().and_then(parse) else {
         return false;
     };
+    if !stored.is_within_limits() {
+        tracing::warn!(target: "any", "an {{ARGON2}} password asks for more memory or time than is allowed and was not verified");
+        return false;
+    }
     if !has_room(stored.params.m_cost()) {
         tracing::warn!(target: "any", "an {{ARGON2}} password was not verified: no memory is left for it");
         return false;

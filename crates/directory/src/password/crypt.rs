@@ -102,6 +102,25 @@ fn digits(octets: &[u8]) -> String {
     text
 }
 
+/// Of scrypt and yescrypt; the others take little.
+pub(super) fn memory_octets(hash: &[u8]) -> usize {
+    let text = std::str::from_utf8(hash).unwrap_or_default().trim();
+    if let Some(scrypt) = Scrypt::parse(text).filter(|_| within_limits(text)) {
+        return usize::try_from(scrypt.octets()).unwrap_or(usize::MAX);
+    }
+    let Some((parameters, _)) = text.strip_prefix("$y$").and_then(|rest| rest.split_once('$')) else {
+        return 0;
+    };
+    let number = |character: &u8| NEW_SALT.iter().position(|known| known == character);
+    match parameters.as_bytes() {
+        [_, n, r] if within_limits(text) => {
+            let (n, r) = (number(n).unwrap_or_default(), number(r).unwrap_or_default());
+            (128 * (r + 1)) << (n + 1)
+        }
+        _ => 0,
+    }
+}
+
 pub(super) fn verify(hash: &[u8], presented: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(hash) else {
         return false;

@@ -29,6 +29,15 @@ pub fn cost(stored: &[u8]) -> Cost {
     split(stored).0.map_or(Cost::Cheap, Scheme::cost)
 }
 
+/// Memory that verification of one stored value takes, where it is much.
+pub fn memory_octets(stored: &[u8]) -> usize {
+    match split(stored) {
+        (Some(Scheme::Argon2), hash) => argon2::memory_octets(hash),
+        (Some(Scheme::Crypt), hash) => crypt::memory_octets(hash),
+        _ => 0,
+    }
+}
+
 /// Whether `presented` is the password behind the stored value. A value without a `{SCHEME}` is a cleartext password.
 ///
 /// Schemes that are not known, malformed hashes, and hashes whose cost parameters exceed the limits of their scheme, verify nothing.

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use ironbark_ldap_proto::{BindResponse, LdapResult, MessageId, Operation, encode_bind_response};
 use ironbark_model::ResultCode;
-use tokio::sync::oneshot;
 
 use super::{
     Exchange, Mechanism, Negotiation, SecurityLayer, Situation, failure,
     turn::{Ended, Settled, Turn},
 };
 use crate::{
-    Completion, Configuration, OperationError, Session, Started, Submitted,
+    Completion, Configuration, OperationError, Session, Started,
     ended::{Outcome, ended, ended_elsewhere},
+    hashing_pool,
     operation::Origin,
     respond,
     session::Restriction,
@@ -78,9 +78,9 @@ pub(crate) fn start(
 
 /// Takes the step on the hashing pool. Nothing else of the connection is begun before it has ended.
 fn submit(turn: Turn) -> Result<Started, OperationError> {
-    let (reply, receiver) = oneshot::channel();
-    let directory = Arc::clone(&turn.directory);
-    let accepted = directory.hashing_pool().run(move || {
+    let (directory, origin) = (Arc::clone(&turn.directory), turn.origin.clone());
+    let octets = turn.message.as_ref().map_or(0, Vec::len);
+    hashing_pool::submit(&directory, &origin, (Operation::Bind, octets), move |reply| {
         let (directory, origin) = (Arc::clone(&turn.directory), turn.origin.clone());
         let configuration = Arc::clone(&turn.configuration);
         let settled = match turn.run() {
@@ -106,17 +106,7 @@ fn submit(turn: Turn) -> Result<Started, OperationError> {
             negotiation: answer.negotiation,
             layer: answer.layer,
         });
-    });
-    if !accepted {
-        return Err(OperationError::new(
-            ResultCode::BUSY,
-            "too many password checks are waiting",
-        ));
-    }
-    Ok(Started::Submitted(Submitted {
-        receiver,
-        blocks_connection: true,
-    }))
+    })
 }
 
 /// What a step means for the session.

@@ -87,7 +87,8 @@ impl Turn {
             }
             Step::Claim(claim) => claim,
         };
-        let verified = verify::verify(self.asking(), &self.origin, self.mechanism, claim)?;
+        let pool = self.directory.hashing_pool();
+        let verified = verify::verify(self.asking(), (&self.origin, pool), self.mechanism, claim)?;
         self.end(verified)
     }
 

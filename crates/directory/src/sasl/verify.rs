@@ -7,9 +7,9 @@ use super::{Claim, Proof, SecurityLayer, User, failure, mechanism::Mechanism, se
 use crate::{
     OperationError,
     authorization::{Asking, dn_of_authorization, dn_of_user, is_authorized, mapped},
+    hashing_pool::HashingPool,
     log,
     operation::Origin,
-    password,
     session::Identity,
 };
 
@@ -38,7 +38,7 @@ pub(super) struct Verified {
 /// `insufficientAccessRights` for who may not act for whom it wants to.
 pub(super) fn verify(
     asking: Asking<'_>,
-    origin: &Origin,
+    (origin, pool): (&Origin, &HashingPool),
     mechanism: &Mechanism,
     claim: Claim,
 ) -> Result<Verified, OperationError> {
@@ -60,7 +60,7 @@ pub(super) fn verify(
             (name, dn)
         }
     };
-    let proven = proof.verify(asking, &own);
+    let proven = proof.verify(asking, pool, &own);
     let (is_by_password, password, layer) = match proof {
         Proof::Given => (false, None, None),
         #[cfg(feature = "gssapi")]
@@ -137,17 +137,14 @@ fn refuse_anonymous(asking: Asking<'_>) -> Result<(), OperationError> {
 
 impl Proof {
     /// What the mechanism tells the client at last, if it has proven who it is.
-    fn verify(&self, asking: Asking<'_>, dn: &Dn) -> Result<Option<Vec<u8>>, OperationError> {
+    fn verify(&self, asking: Asking<'_>, pool: &HashingPool, dn: &Dn) -> Result<Option<Vec<u8>>, OperationError> {
         let proven = match self {
             Self::Given => Some(None),
             #[cfg(feature = "gssapi")]
             Self::Protected(_) => Some(None),
             Self::Password(presented) => {
                 let stored = secrets::passwords(asking, dn)?;
-                stored
-                    .iter()
-                    .any(|value| password::verify(value, presented))
-                    .then_some(None)
+                stored.iter().any(|value| pool.verify(value, presented)).then_some(None)
             }
             Self::CramMd5(proof) => {
                 let stored = secrets::cleartext(asking, dn)?;

@@ -20,9 +20,9 @@ use tokio::sync::oneshot;
 
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, change,
-    operation::{Executed, Origin},
+    operation::{Executed, Origin, Wanted},
     respond::{self, Success},
-    write_request::WriteRequest,
+    write_request::{WriteRequest, compute_and_queue},
 };
 
 pub(crate) use stored::run as run_stored;
@@ -247,6 +247,8 @@ fn unavailable(reason: &'static str) -> OperationError {
 enum Outcome {
     Done(Success, Executed),
     Refused(OperationError),
+    /// It will come again, when this has been computed.
+    Returned(Wanted),
 }
 
 /// Whether a job may still be executed; from here on it cannot be canceled.
@@ -268,8 +270,9 @@ fn end_sequence(job: &Job, error: &OperationError) {
 }
 
 /// After the commit: tells the overlays and the client.
-fn conclude(directory: &Directory, context: &Context, Queued { job, _share }: Queued, outcome: Outcome) {
+fn conclude(directory: &Arc<Directory>, context: &Arc<Context>, Queued { job, _share }: Queued, outcome: Outcome) {
     let result = match outcome {
+        Outcome::Returned(wanted) => return compute_and_queue(directory, context, job, wanted),
         Outcome::Done(success, executed) => {
             let is_record = job.request.operation() != Operation::Bind || !executed.record.effects.is_empty();
             if is_record {

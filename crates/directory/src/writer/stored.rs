@@ -14,7 +14,10 @@ use ironbark_model::ResultCode;
 use ironbark_store::{Database, WriteTransaction};
 
 use super::{Job, Order, Outcome, Queued, Served, begin, conclude, end_sequence, flusher::Flusher, indexing::Indexing};
-use crate::{Directory, OperationError, context::Backend, ldif::LdifError, operation::Executed, respond::Success};
+use crate::{
+    Directory, OperationError, context::Backend, ldif::LdifError, operation::Executed, respond::Success,
+    write_request::Refusal,
+};
 
 /// Operations that share one commit at most, so that the first is not kept waiting for ever.
 const GROUP_LIMIT: usize = 1_024;
@@ -123,7 +126,7 @@ fn gather(first: Order, orders: &Receiver<Order>, group: &mut Vec<Queued>, limit
     }
 }
 
-fn serve_group(directory: &Directory, served: &Served, database: &Database, group: &mut Vec<Queued>) {
+fn serve_group(directory: &Arc<Directory>, served: &Served, database: &Database, group: &mut Vec<Queued>) {
     let now = directory.monotonic_micros();
     for queued in group.iter_mut() {
         queued.job.origin.taken_micros = now;
@@ -179,11 +182,18 @@ fn attempt(
                 changed |= !executed.record.effects.is_empty();
                 outcomes.push(Outcome::Done(success, executed));
             }
-            Err(Refusal { error, dirty: false }) => {
+            Err(Refusal {
+                dirty: false,
+                wanted: Some(wanted),
+                ..
+            }) => outcomes.push(Outcome::Returned(*wanted)),
+            Err(Refusal {
+                error, dirty: false, ..
+            }) => {
                 end_sequence(job, &error);
                 outcomes.push(Outcome::Refused(error));
             }
-            Err(Refusal { error, dirty: true }) => {
+            Err(Refusal { error, dirty: true, .. }) => {
                 end_sequence(job, &error);
                 *settled = Some(error);
                 return Attempt::StartOver;
@@ -242,20 +252,13 @@ fn write_files_back(served: &Served, database: &Database, outcomes: &[Outcome]) 
     }
 }
 
-/// An operation was refused; `dirty` if the transaction holds some of its effects.
-struct Refusal {
-    error: OperationError,
-    dirty: bool,
-}
-
 fn execute(
     directory: &Directory,
     Served { configuration, context }: &Served,
     job: &Job,
     transaction: &mut WriteTransaction<'_>,
 ) -> Result<(Success, Executed), Refusal> {
-    let clean = |error| Refusal { error, dirty: false };
-    begin(job).map_err(clean)?;
+    begin(job)?;
     // One that was read before the configuration changed, and queued after, is executed under the new one.
     let (read_again, mut origin_again);
     let (request, origin) = if Arc::ptr_eq(configuration, &job.configuration) {
@@ -265,10 +268,8 @@ fn execute(
         let read = job
             .request
             .under((&job.configuration, configuration), context, &mut origin_again);
-        read_again = read.map_err(clean)?;
+        read_again = read?;
         (read_again.as_ref().unwrap_or(&job.request), &origin_again)
     };
-    request
-        .execute(directory, configuration, context, origin, transaction)
-        .map_err(|(error, dirty)| Refusal { error, dirty })
+    request.execute(directory, configuration, context, origin, transaction)
 }

@@ -67,7 +67,7 @@ fn serve(directory: &Arc<Directory>, mut queued: Queued) {
     conclude(directory, context, queued, outcome);
 }
 
-fn refuse(directory: &Directory, queued: Queued, error: OperationError) {
+fn refuse(directory: &Arc<Directory>, queued: Queued, error: OperationError) {
     let configuration = directory.configuration();
     conclude(directory, &configuration.frontend, queued, Outcome::Refused(error));
 }

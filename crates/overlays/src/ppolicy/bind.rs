@@ -228,7 +228,7 @@ impl Judge<'_, '_, '_> {
         let Some(stored) = stored.filter(|stored| password::split(stored).0 != Some(scheme)) else {
             return;
         };
-        if !self.policy.rehash_on_bind || !password::verify(stored, clear) {
+        if !self.policy.rehash_on_bind || !self.execution.verify_password(stored, clear) {
             return;
         }
         match self.execution.hash_password(Some(scheme), clear) {
@@ -236,6 +236,7 @@ impl Judge<'_, '_, '_> {
                 self.change(ModificationKind::Delete, &names.password, vec![stored.clone()]);
                 self.change(ModificationKind::Add, &names.password, vec![hashed]);
             }
+            Err(_) if self.execution.is_in_vain() => {}
             Err(error) => {
                 let (name, text) = (self.entry.dn.pretty(), error.diagnostic_message);
                 tracing::error!(target: "any", "overlay ppolicy: hashing the password of \"{name}\" again: {text}");

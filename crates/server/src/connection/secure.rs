@@ -17,7 +17,7 @@ impl Connection {
             return;
         }
         match self.reactor.tls().context() {
-            Some(context) => self.stream.start_tls(context),
+            Some(context) => self.stream.start_tls(context, self.status.claimant()),
             None => self.lose("TLS negotiation failure"),
         }
     }

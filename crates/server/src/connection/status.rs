@@ -5,7 +5,8 @@ use std::sync::{
     atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering},
 };
 
-use ironbark_directory::{Identity, Peer};
+use ironbark_directory::{Identity, Peer, Source};
+use ironbark_runtime::Claimant;
 use rustc_hash::FxHashMap;
 
 /// Facts of one connection. Written by its reactor alone, read by everybody.
@@ -52,6 +53,14 @@ impl Status {
             is_writing: AtomicBool::new(false),
             protocol: AtomicU8::new(0),
             identity: Mutex::new(None),
+        }
+    }
+
+    /// Whose turn it is when work takes turns.
+    pub(crate) fn claimant(&self) -> Claimant<Source> {
+        Claimant {
+            source: self.peer.source(),
+            connection: self.number,
         }
     }
 

@@ -14,12 +14,13 @@ use tokio::{
     io::{AsyncRead, AsyncWrite, ReadBuf},
     net::{TcpStream, UnixStream},
 };
-use tokio_rustls::{Accept, server::TlsStream};
+use tokio_rustls::server::TlsStream;
 
-use ironbark_directory::SecurityLayer;
+use ironbark_directory::{SecurityLayer, Source};
+use ironbark_runtime::Claimant;
 
 use super::layer::{Layered, Transport};
-use crate::tls::{Established, TlsContext};
+use crate::tls::{Established, Handshake, TlsContext};
 
 /// A connected socket, registered with its reactor's runtime.
 #[derive(Debug)]
@@ -40,7 +41,7 @@ pub(crate) struct Stream {
 enum State {
     Plain(Socket),
     /// A TLS handshake is under way.
-    Handshake(Box<Accept<Socket>>, Arc<TlsContext>),
+    Handshake(Box<Handshake>),
     /// What has been established, until somebody has been told of it.
     Tls(Box<TlsStream<Socket>>, Option<Established>),
     /// A handshake has failed.
@@ -63,9 +64,9 @@ impl Stream {
     }
 
     /// From here on TLS is spoken, beginning with the handshake, in which we are the server.
-    pub(crate) fn start_tls(&mut self, context: Arc<TlsContext>) {
+    pub(crate) fn start_tls(&mut self, context: Arc<TlsContext>, claimant: Claimant<Source>) {
         self.state = match std::mem::replace(&mut self.state, State::Lost) {
-            State::Plain(socket) => State::Handshake(Box::new(context.acceptor().accept(socket)), context),
+            State::Plain(socket) => State::Handshake(Box::new(Handshake::new(socket, context, claimant))),
             other => other,
         };
     }
@@ -88,15 +89,13 @@ impl Stream {
     /// # Errors
     /// The peer does not speak TLS, or not as we must.
     pub(crate) fn poll_handshake(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let State::Handshake(accept, context) = &mut self.state else {
+        let State::Handshake(handshake) = &mut self.state else {
             return Poll::Ready(Ok(()));
         };
-        let done = ready!(Pin::new(&mut **accept).poll(cx));
-        let context = Arc::clone(context);
+        let done = ready!(handshake.poll(cx));
         self.state = State::Lost;
-        let stream = done?;
-        let established = context.established(stream.get_ref().1);
-        self.state = State::Tls(Box::new(stream), Some(established));
+        let (stream, established) = done?;
+        self.state = State::Tls(stream, Some(established));
         Poll::Ready(Ok(()))
     }
 
@@ -175,6 +174,14 @@ impl Socket {
         match self {
             Self::Tcp(stream) => stream.as_raw_fd(),
             Self::Local(stream) => stream.as_raw_fd(),
+        }
+    }
+
+    /// Whether there is something to read, or never will be.
+    pub(crate) fn poll_read_ready(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        match self {
+            Self::Tcp(stream) => stream.poll_read_ready(cx),
+            Self::Local(stream) => stream.poll_read_ready(cx),
         }
     }
 

@@ -19,18 +19,23 @@ use tokio_rustls::TlsAcceptor;
 use self::{
     clients::Clients,
     files::{Material, Seen},
+    handshake::HandshakeThreads,
 };
+
+pub(crate) use self::handshake::Handshake;
 
 mod binding;
 mod ciphers;
 mod clients;
 mod files;
+mod handshake;
 mod secp521r1;
 
 /// The server's TLS.
 #[derive(Default)]
 pub(crate) struct Tls {
     current: ArcSwapOption<TlsContext>,
+    threads: Arc<HandshakeThreads>,
     source: Mutex<Source>,
 }
 
@@ -47,6 +52,7 @@ pub(crate) struct TlsContext {
     clients: Clients,
     /// Channel binding tls-server-end-point.
     endpoint: Option<Vec<u8>>,
+    threads: Arc<HandshakeThreads>,
 }
 
 /// What a handshake has established.
@@ -75,7 +81,7 @@ impl Tls {
         }
         let context = settings
             .is_configured()
-            .then(|| TlsContext::new(settings).map_err(|error| format!("TLS: {error}")));
+            .then(|| TlsContext::new(settings, &self.threads).map_err(|error| format!("TLS: {error}")));
         self.current.store(context.transpose()?.map(Arc::new));
         *source = Source {
             settings: settings.clone(),
@@ -104,7 +110,7 @@ impl Tls {
         if !is_due(seen.as_ref(), &now) {
             return;
         }
-        match TlsContext::new(settings) {
+        match TlsContext::new(settings, &self.threads) {
             Ok(context) => {
                 self.current.store(Some(Arc::new(context)));
                 tracing::info!(target: "any", "TLS: certificates and keys have been read again");
@@ -123,7 +129,7 @@ impl Tls {
 }
 
 impl TlsContext {
-    fn new(settings: &TlsConfig) -> Result<Self, String> {
+    fn new(settings: &TlsConfig, threads: &Arc<HandshakeThreads>) -> Result<Self, String> {
         let material = files::read(settings)?;
         let mut provider = default_provider();
         provider.cipher_suites = ciphers::select(settings.cipher_suite.as_deref())?;
@@ -146,16 +152,17 @@ impl TlsContext {
             config: Arc::new(config),
             clients,
             endpoint,
+            threads: Arc::clone(threads),
         })
     }
 
-    /// Begins a handshake as the server.
-    pub(crate) fn acceptor(&self) -> TlsAcceptor {
+    /// For handshakes as the server.
+    fn acceptor(&self) -> TlsAcceptor {
         TlsAcceptor::from(Arc::clone(&self.config))
     }
 
     /// What a handshake that has ended has established.
-    pub(crate) fn established(&self, connection: &ServerConnection) -> Established {
+    fn established(&self, connection: &ServerConnection) -> Established {
         let suite = connection.negotiated_cipher_suite();
         let (cipher, strength) = suite.map_or(("unknown", 1), |suite| ciphers::describe(suite.suite()));
         let chain = connection.peer_certificates().unwrap_or_default();

@@ -45,6 +45,7 @@ pub(crate) fn run(
     for overlay in context.overlays.before_content() {
         overlay.before_modify(execution, dn, &mut modifications)?;
     }
+    execution.check_computed()?;
     write_checks::add_stamps(execution, &mut modifications);
     let id = execution.locate(dn)?;
     let Prepared {

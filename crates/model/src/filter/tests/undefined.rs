@@ -183,7 +183,7 @@ fn compiled(filter: &Filter<'_>) -> CompiledFilter {
 
 fn holds(filter: &Filter<'_>, entry: &Entry) -> Truth {
     let (schema, filter) = (&*SCHEMA, &compiled(filter));
-    filter.evaluate(schema, &EntrySource { schema, filter, entry }, &mut Vec::new())
+    filter.evaluate(schema, &EntrySource::new(schema, filter, entry), &mut Vec::new())
 }
 
 /// An entry with the values, whether or not they conform: a tool may have stored them.

@@ -1,0 +1,145 @@
+//! Work that takes milliseconds, asked for by the hundred: others have their turn meanwhile, and what it took is given back.
+
+use std::{
+    io::Write as _,
+    net::Shutdown,
+    process::Command,
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+};
+
+use ironbark_testkit::{Credentials, Flavor, Listen, Server};
+
+use crate::process::memory;
+use crate::site::{ANN, BOB, DATA, run, site_with, template, user};
+use crate::wire::{self, connect, element, read_message};
+
+/// A server that hashes slowly, in which Ann has a slow hash.
+fn slow_site() -> Server {
+    let server = site_with("password-hash {ARGON2}", "");
+    let changed = run(&server, &Credentials::ROOT, "ldappasswd", &["-s", "annspass", ANN], "");
+    assert_eq!(changed.code(), Some(0), "{}", changed.stderr);
+    server
+}
+
+/// A password modify request for Bob.
+fn change_of_password(id: u32) -> Vec<u8> {
+    let value = [element(0x80, BOB.as_bytes()), element(0x82, b"next")].concat();
+    let request = [
+        element(0x80, b"1.3.6.1.4.1.4203.1.11.1"),
+        element(0x81, &element(0x30, &value)),
+    ];
+    let id = element(0x02, &id.to_be_bytes());
+    element(0x30, &[id, element(0x77, &request.concat())].concat())
+}
+
+#[test]
+fn who_changes_hundreds_of_passwords_waits_alone() {
+    const CHANGES: u32 = 800;
+    let server = slow_site();
+    let mut flood = connect(&server);
+    wire::bind(&mut flood);
+    let requests: Vec<u8> = (0..CHANGES).flat_map(|id| change_of_password(id + 2)).collect();
+    flood.write_all(&requests).unwrap();
+    let answered = AtomicUsize::new(0);
+    let mut reading = flood.try_clone().unwrap();
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while let Some((_, tag, content)) = read_message(&mut reading) {
+                assert_eq!((tag, wire::result_code(&content)), (wire::EXTENDED_RESPONSE, 0));
+                answered.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+        for _ in 0..3 {
+            assert_eq!(run(&server, &user(ANN), "ldapwhoami", &[], "").code(), Some(0));
+        }
+        let before_others = answered.load(Ordering::Relaxed);
+        // With the connection goes what it has asked for.
+        flood.shutdown(Shutdown::Both).unwrap();
+        assert!(before_others < 400, "{before_others} of {CHANGES} went first");
+    });
+    assert_eq!(run(&server, &user(ANN), "ldapwhoami", &[], "").code(), Some(0));
+}
+
+#[test]
+fn memory_that_slow_hashes_took_is_given_back() {
+    const KEPT: usize = 8 << 20;
+    let server = slow_site();
+    // The first requests of all kinds leave something behind.
+    assert_eq!(run(&server, &user(BOB), "ldapwhoami", &[], "").code(), Some(0));
+    let before = memory(&server);
+    thread::scope(|scope| {
+        for _ in 0..6 {
+            scope.spawn(|| assert_eq!(run(&server, &user(ANN), "ldapwhoami", &[], "").code(), Some(0)));
+        }
+    });
+    let kept = memory(&server).saturating_sub(before);
+    assert!(kept < KEPT, "{kept} octets are kept");
+}
+
+/// A server whose key takes milliseconds to sign with.
+fn slow_tls_site() -> Server {
+    let files = "TLSCertificateFile {dir}/server.crt\nTLSCertificateKeyFile {dir}/server.key\n";
+    let mut server = Server::prepare(Flavor::Ironbark, &template(files, ""))
+        .unwrap()
+        .listening_on(Listen::Tls);
+    let made = Command::new("openssl")
+        .args([
+            "req",
+            "-x509",
+            "-newkey",
+            "rsa:4096",
+            "-nodes",
+            "-days",
+            "30",
+            "-subj",
+            "/CN=localhost",
+        ])
+        .args(["-addext", "subjectAltName=IP:127.0.0.1", "-keyout"])
+        .arg(server.layout().join("server.key"))
+        .arg("-out")
+        .arg(server.layout().join("server.crt"))
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{made:?}");
+    server.slapadd(DATA).unwrap();
+    server.launch().unwrap();
+    server
+}
+
+#[test]
+fn a_flood_of_client_hellos_holds_up_nobody_else() {
+    const HELLOS: u32 = 900;
+    let server = slow_tls_site();
+    // Prints how many of the flood had been answered when others were: somebody without TLS, then somebody with, from another address.
+    let script = format!(
+        "import ldap, os, resource, select, socket, ssl, urllib.parse\n\
+         resource.setrlimit(resource.RLIMIT_NOFILE, (4096, max(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))\n\
+         there = ('127.0.0.1', urllib.parse.urlparse('{}').port)\n\
+         context = ssl.create_default_context()\n\
+         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE\n\
+         hello = ssl.MemoryBIO()\n\
+         client = context.wrap_bio(ssl.MemoryBIO(), hello)\n\
+         try: client.do_handshake()\n\
+         except ssl.SSLWantReadError: pass\n\
+         hello = hello.read()\n\
+         plain = ldap.initialize(os.environ['LDAP_URL'])\n\
+         plain.simple_bind_s('{BOB}', 'bobspass')\n\
+         flood = [socket.create_connection(there) for _ in range({HELLOS})]\n\
+         answered = select.poll()\n\
+         for one in flood: answered.register(one, select.POLLIN)\n\
+         for one in flood: one.sendall(hello)\n\
+         for _ in range(5): plain.search_s('', ldap.SCOPE_BASE)\n\
+         print(len(answered.poll(0)))\n\
+         other = context.wrap_socket(socket.create_connection(there, source_address=('127.0.0.2', 0)))\n\
+         print(len(answered.poll(0)))\n",
+        server.tls_url()
+    );
+    let outcome = server.python(&script).unwrap();
+    let counts: Vec<u32> = outcome.stdout.lines().map(|line| line.parse().unwrap()).collect();
+    assert_eq!(counts.len(), 2, "{}", outcome.stderr);
+    assert!(
+        counts.iter().all(|count| *count < HELLOS / 2),
+        "{counts:?} of {HELLOS} went first"
+    );
+}
