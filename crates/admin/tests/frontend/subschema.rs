@@ -134,14 +134,24 @@ fn compare_obeys_the_assertion_control_where_entries_are_in_memory() {
         }
         Ok(())
     });
-    // Of cn=Monitor slapd refuses the control: 12.
-    let config = configuration("", "database monitor");
-    let server = Server::start(Flavor::Ironbark, &config).unwrap();
-    for (filter, code) in [("(cn=Monitor)", 6), ("(cn=nosuch)", 122)] {
+}
+
+/// Of cn=Monitor slapd refuses the control: 12.
+#[test]
+fn compare_with_an_assertion_tells_of_no_hidden_entry_in_memory() {
+    let rules = "database monitor\naccess to dn.base=\"cn=Monitor\" by * read\naccess to * by * none";
+    let server = Server::start(Flavor::Ironbark, &configuration("", rules)).unwrap();
+    for (name, filter, code) in [
+        ("cn=Monitor", "(cn=Monitor)", 6),
+        ("cn=Monitor", "(cn=nosuch)", 122),
+        ("cn=Time,cn=Monitor", "(cn=Time)", 32),
+        ("cn=Time,cn=Monitor", "(cn=nosuch)", 32),
+        ("cn=Nothing,cn=Monitor", "(cn=nosuch)", 32),
+    ] {
         let control = format!("!assert={filter}");
-        let arguments = ["-e", &control, "cn=Monitor", "objectClass:top"];
+        let arguments = ["-e", &control, name, "objectClass:top"];
         let who = ironbark_testkit::Credentials::Anonymous;
         let outcome = server.client("ldapcompare", &who, &arguments, "").unwrap();
-        assert_eq!(outcome.code(), Some(code), "{filter}");
+        assert_eq!(outcome.code(), Some(code), "{name} {filter}");
     }
 }

@@ -220,7 +220,8 @@ impl Comparison<'_> {
         if let Some(control) = &controls.assertion {
             let subject = Subject::of(self.origin, context);
             let check = WriteCheck::on_entry(context, self.configuration, subject, entry);
-            super::assertion::check_assertion(self.configuration, &check, entry, &control.value.0)?;
+            super::check_assertion(self.configuration, &check, entry, &control.value.0)
+                .map_err(|error| unless_hidden(&check, error.result_code))?;
         }
         self.with(context, entry)
     }
