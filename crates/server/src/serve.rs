@@ -153,13 +153,8 @@ impl Running {
         let state_files = state_files(global, options)?;
         log.start_writer()
             .map_err(|error| format!("cannot start the log: {error}"))?;
-        log_panics();
-        log_faults(log, maps)?;
-        spare::keep();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_io()
-            .enable_time()
-            .build()?;
+        expect_the_worst(log, maps)?;
+        let runtime = main_runtime()?;
         // From here on a signal waits until the server can end cleanly.
         let signals = runtime.block_on(async { Signals::install() })?;
         let (threads, metrics_listener) = (global.threads, global.metrics_listener);
@@ -425,6 +420,21 @@ fn log_panics() {
         tracing::error!(target: "any", "internal error: {panic}");
         print(panic);
     }));
+}
+
+/// What the main thread waits with.
+fn main_runtime() -> io::Result<Runtime> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_io()
+        .enable_time()
+        .build()
+}
+
+/// Panics and faults of memory are logged, and some memory is kept back.
+fn expect_the_worst(log: &Log, maps: Maps) -> io::Result<()> {
+    log_panics();
+    spare::keep();
+    log_faults(log, maps)
 }
 
 /// Puts into the log why the process ends when a data file is cut off under it.

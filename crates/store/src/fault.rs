@@ -42,7 +42,8 @@ pub fn watch(maps: Maps, report: impl FnOnce(&str) + Send + 'static) -> io::Resu
         .compare_exchange(-1, ask, Ordering::AcqRel, Ordering::Acquire)
         .is_err()
     {
-        return close(ask);
+        close(ask);
+        return Ok(());
     }
     ANSWERED.store(answered.into_raw_fd(), Ordering::Release);
     let mut maps = maps.0;
@@ -58,12 +59,11 @@ pub fn watch(maps: Maps, report: impl FnOnce(&str) + Send + 'static) -> io::Resu
     install()
 }
 
-fn close(descriptor: i32) -> io::Result<()> {
+fn close(descriptor: i32) {
     use std::os::fd::{FromRawFd, OwnedFd};
     // SAFETY: the caller has just got it from `into_raw_fd`, and nobody else knows of it.
     #[allow(unsafe_code, reason = "a descriptor that was given up is taken back")]
     drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
-    Ok(())
 }
 
 fn install() -> io::Result<()> {

@@ -313,9 +313,8 @@ impl<'t> Record<'t> {
         if !codec::is_sound(self.id, self.view.tables().sealed, bytes) {
             return Err(damaged());
         }
-        self.for_each_attribute(&mut |attribute| match attribute.is_whole()? {
-            true => Ok(()),
-            false => Err(damaged()),
+        self.for_each_attribute(&mut |attribute| {
+            if attribute.is_whole()? { Ok(()) } else { Err(damaged()) }
         })
     }
     /// A copy in memory. `dn` is the entry's name.

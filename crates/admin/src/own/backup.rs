@@ -35,6 +35,12 @@ impl Backup {
     pub(super) fn run(&self) -> Result<(), String> {
         let chosen = self.target.choose()?;
         let settings = backed_up(&chosen)?;
+        let data = settings.directory.join("data.mdb");
+        // LMDB follows the pages then, and believes them.
+        if self.compact && data.metadata().is_ok_and(|found| found.len() > 0) {
+            let found = check::file_in_use(&open::options(settings)).map_err(|error| error.to_string())?;
+            sound("the database", &found)?;
+        }
         let Some(database) = open_to_read(settings, &chosen, "ironbark")? else {
             return Err("the database is empty".to_owned());
         };
@@ -151,24 +157,24 @@ pub(super) fn verify(directory: &Path, settings: &DatabaseConfig, chosen: &Chose
     directory.clone_into(&mut options.directory);
     options.read_only = true;
     let unsound = |error: StoreError| format!("the copy is not sound: {error}");
-    sound(&check::file(&directory.join("data.mdb")).map_err(unsound)?)?;
+    sound("the copy", &check::file(&directory.join("data.mdb")).map_err(unsound)?)?;
     let database = Database::open(options, chosen.schema().clone()).map_err(unsound)?;
     let total = database.stat().map_err(unsound)?.entries;
     let progress = Progress::entries(Some(total));
     let report = database.check(Extent::Entries, &mut |count| progress.set(count));
     let report = report.map_err(unsound)?;
-    sound(&report.findings)?;
+    sound("the copy", &report.findings)?;
     Ok(report.entries)
 }
 
 /// Nothing, or what was found first.
-fn sound(findings: &Findings) -> Result<(), String> {
+fn sound(what: &str, findings: &Findings) -> Result<(), String> {
     match findings.texts().first() {
         None => Ok(()),
-        Some(first) if findings.count() == 1 => Err(format!("the copy is not sound: {first}")),
+        Some(first) if findings.count() == 1 => Err(format!("{what} is not sound: {first}")),
         Some(first) => {
             let more = findings.count() - 1;
-            Err(format!("the copy is not sound: {first}; and {more} more"))
+            Err(format!("{what} is not sound: {first}; and {more} more"))
         }
     }
 }

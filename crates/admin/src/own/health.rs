@@ -11,7 +11,7 @@ use ironbark_runtime::Clock;
 use ironbark_store::check::{self, Extent, Findings};
 
 use super::{Target, backup::backed_up, connect::connect};
-use crate::tool::{chosen::Chosen, progress::Progress, slapcat::open_to_read};
+use crate::tool::{chosen::Chosen, owner, progress::Progress, slapcat::open_to_read};
 
 /// Options of `ironbark health`.
 #[derive(Debug, Args)]
@@ -105,7 +105,10 @@ fn check_database(settings: &DatabaseConfig, chosen: &Chosen) -> Result<bool, St
         return Ok(true);
     }
     // What LMDB believes is looked at first.
-    let pages = check::file_in_use(&open::options(settings)).map_err(|error| error.to_string())?;
+    let pages = check::file_in_use(&open::options(settings));
+    // A reader makes the lock file when there is none.
+    owner::adopt_database(settings, "ironbark");
+    let pages = pages.map_err(|error| error.to_string())?;
     if !pages.is_empty() {
         return Ok(tell(&file, &pages));
     }

@@ -1,6 +1,6 @@
 //! Memory that is not to be had.
 
-use std::os::unix::fs::PermissionsExt;
+use std::{fmt::Write as _, os::unix::fs::PermissionsExt};
 
 use ironbark_testkit::{Flavor, Server};
 
@@ -16,7 +16,10 @@ fn narrow(kibibytes: u32) -> Server {
     let mut ldif = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n");
     let text = "long ".repeat(800);
     for n in 0..4000 {
-        ldif += &format!("\ndn: cn=p{n},{BASE}\nobjectClass: person\ncn: p{n}\nsn: s\ndescription: {n} {text}\n");
+        let _ = write!(
+            ldif,
+            "\ndn: cn=p{n},{BASE}\nobjectClass: person\ncn: p{n}\nsn: s\ndescription: {n} {text}\n"
+        );
     }
     server.slapadd(&ldif).unwrap();
     let program = Flavor::Ironbark.program().unwrap();

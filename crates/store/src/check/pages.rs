@@ -74,7 +74,7 @@ fn tail_is_free(file: &PageFile, meta: Meta, length: u64) -> Result<bool, StoreE
         findings: &mut findings,
     };
     free_pages(&mut walk, &mut |_, page| {
-        missing -= u64::from(page >= there && missing > 0)
+        missing -= u64::from(page >= there && missing > 0);
     })?;
     Ok(missing == 0 && findings.is_empty())
 }

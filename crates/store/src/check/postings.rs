@@ -84,13 +84,17 @@ fn keys_of(
 pub(super) fn check(deep: &Deep<'_>, wanted: &Sums, findings: &mut Findings) -> Result<(), StoreError> {
     let view = deep.view;
     let mut found = Sums::default();
-    let mut last: (Vec<u8>, EntryId) = (Vec::new(), 0);
+    let mut before: (Vec<u8>, EntryId) = (Vec::new(), 0);
     for row in view.tables().index.iter(view.txn)? {
         let (key, value) = row?;
         if findings.is_enough() {
             return Ok(());
         }
-        let Some(index) = index_of(deep, key)? else { continue };
+        let index = match owner(deep, key)? {
+            Owner::Index(index) => Some(index),
+            Owner::Unfinished => continue,
+            Owner::Nobody => None,
+        };
         let Some((index, list, runs)) = index.and_then(|index| {
             let (list, first) = split(index, key)?;
             Some((index, list, Runs::decode(first, value)?))
@@ -99,10 +103,10 @@ pub(super) fn check(deep: &Deep<'_>, wanted: &Sums, findings: &mut Findings) -> 
             continue;
         };
         let first = runs.first().unwrap_or_default();
-        if last.0 == list && (first <= last.1 || value.is_empty()) {
+        if before.0 == list && (first <= before.1 || value.is_empty()) {
             findings.add(format!("index {}: chunks that overlap", index.stored.text()));
         }
-        last = (list.to_vec(), runs.last().unwrap_or_default());
+        before = (list.to_vec(), runs.last().unwrap_or_default());
         let sum = found.entry(index.stored.number).or_default();
         for id in runs.as_slice().iter().flat_map(|&(from, to)| from..=to) {
             // An ID that is out of all bounds is a long run of such.
@@ -125,19 +129,31 @@ pub(super) fn check(deep: &Deep<'_>, wanted: &Sums, findings: &mut Findings) -> 
     Ok(())
 }
 
-/// The index that a row belongs to. `None`: one that is not complete, or whose keys are being deleted. `Some(None)`: none.
-fn index_of<'d>(deep: &Deep<'d>, key: &[u8]) -> Result<Option<Option<&'d Index>>, StoreError> {
+/// Whose a row is.
+enum Owner<'d> {
+    Index(&'d Index),
+    /// An index that is not complete, or whose keys are being deleted.
+    Unfinished,
+    Nobody,
+}
+
+fn owner<'d>(deep: &Deep<'d>, key: &[u8]) -> Result<Owner<'d>, StoreError> {
     let view = deep.view;
     let mut rest = key;
     let Some(number) = varint::take(&mut rest) else {
-        return Ok(Some(None));
+        return Ok(Owner::Nobody);
     };
     let known = view.catalog.indexes.iter().find(|index| index.stored.number == number);
     if let Some(index) = known {
-        return Ok(index.stored.is_complete().then_some(Some(index)));
+        let is_complete = index.stored.is_complete();
+        return Ok(if is_complete {
+            Owner::Index(index)
+        } else {
+            Owner::Unfinished
+        });
     }
     let row = view.tables().indexes.get(view.txn, varint::Key::new(number).bytes())?;
-    Ok(row.is_none().then_some(None))
+    Ok(row.map_or(Owner::Nobody, |_| Owner::Unfinished))
 }
 
 /// A row's key as that of its list and the first ID of the chunk.
