@@ -32,17 +32,25 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// A server that will run as nobody, in files of nobody's.
+/// A server that will run as nobody, in files of nobody's: the schema's too, for the checkout may be closed to others.
 fn handed_over(config: &str, arguments: &[&str]) -> Server {
-    let server = Server::prepare(Flavor::Ironbark, config).unwrap();
-    server.slapadd(DATA).unwrap();
-    for path in [server.layout().path().to_owned(), server.layout().join("db")] {
-        chown(&path, Some(NOBODY_ID), Some(NOBODY_ID)).unwrap();
-        for entry in fs::read_dir(&path).unwrap() {
-            chown(entry.unwrap().path(), Some(NOBODY_ID), Some(NOBODY_ID)).unwrap();
-        }
+    let server = Server::prepare(Flavor::Ironbark, &config.replace("{schema}", "{dir}/schema")).unwrap();
+    let schema = server.layout().make_dir("schema").unwrap();
+    for entry in fs::read_dir(Flavor::Ironbark.schema_dir()).unwrap() {
+        let file = entry.unwrap();
+        fs::copy(file.path(), schema.join(file.file_name())).unwrap();
     }
+    server.slapadd(DATA).unwrap();
+    give_away(server.layout().path());
     server.arguments(arguments)
+}
+
+/// Makes a file or folder, and what is in it, nobody's.
+fn give_away(path: &Path) {
+    chown(path, Some(NOBODY_ID), Some(NOBODY_ID)).unwrap();
+    if path.is_dir() {
+        fs::read_dir(path).unwrap().for_each(|entry| give_away(&entry.unwrap().path()));
+    }
 }
 
 #[test]
@@ -108,18 +116,8 @@ fn a_server_in_a_chroot_sees_nothing_else() {
     }
     let mut server = handed_over(&config, &["-u", "nobody", "-f", "/slapd.conf"]);
     let root = server.layout().path().display().to_string();
-    let schema = server.layout().make_dir("schema").unwrap();
     let text = fs::read_to_string(server.config_path()).unwrap();
-    for line in text.lines() {
-        if let Some(file) = line.strip_prefix("include ") {
-            fs::copy(file, schema.join(Path::new(file).file_name().unwrap())).unwrap();
-        }
-    }
-    let line = |line: &str| match line.strip_prefix("include ") {
-        Some(file) => format!("include /schema/{}\n", Path::new(file).file_name().unwrap().display()),
-        None => line.replace(&format!("{root}/"), "/") + "\n",
-    };
-    fs::write(server.config_path(), text.lines().map(line).collect::<String>()).unwrap();
+    fs::write(server.config_path(), text.replace(&format!("{root}/"), "/")).unwrap();
     server = server.arguments(&["-r", &root]);
     server.launch().unwrap();
     let pid = server.pid().unwrap();
