@@ -69,7 +69,9 @@ impl<'a> Scrypt<'a> {
 
     /// Octets that are written, in all passes.
     fn octets(&self) -> u64 {
-        let per_row = 128 * u64::from(self.r) * u64::from(self.p).max(1);
+        let per_row = u64::from(self.r)
+            .saturating_mul(u64::from(self.p).max(1))
+            .saturating_mul(128);
         per_row
             .checked_shl(self.log_n)
             .filter(|all| all >> self.log_n == per_row)
