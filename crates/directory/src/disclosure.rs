@@ -25,7 +25,7 @@ pub(crate) struct Disclosure<'a> {
 /// The deepest entry on the way to a name, and its number of RDNs.
 pub(crate) type Ancestor = Option<(EntryId, usize)>;
 
-impl<'a> Disclosure<'a> {
+impl Disclosure<'_> {
     /// Whether the subject may know of an entry.
     pub(crate) fn discloses(&self, record: &Record<'_>) -> bool {
         WriteCheck::on_record(self.context, self.configuration, self.subject, record, self.view)

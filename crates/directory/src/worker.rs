@@ -545,7 +545,11 @@ impl Batch<'_> {
 
 /// What is wrong with a request whose controls are: as in slapd, the name of a search's base is read before them, other names are read after
 /// them.
-fn first_fault(configuration: &Configuration, message: &RequestMessage<'_>, of_controls: OperationError) -> OperationError {
+fn first_fault(
+    configuration: &Configuration,
+    message: &RequestMessage<'_>,
+    of_controls: OperationError,
+) -> OperationError {
     match &message.operation {
         Request::Search(request) => match Dn::parse(&configuration.schema, request.base) {
             Ok(_) => of_controls,

@@ -92,7 +92,11 @@ fn a_hidden_entry_of_a_visible_superior_is_answered_for_alike_but_for_the_superi
                 let lines = |text: &str| text.lines().filter(superior).collect::<Vec<_>>().join("\n");
                 (code, lines(&answer), lines(&complaint))
             };
-            assert_eq!(about("cn=shade"), about("cn=never"), "{program} {arguments:?} as {who:?}");
+            assert_eq!(
+                about("cn=shade"),
+                about("cn=never"),
+                "{program} {arguments:?} as {who:?}"
+            );
         };
         for base in ["NAME", "cn=x,NAME", "cn=y,cn=x,NAME"] {
             for scope in ["base", "one", "sub", "children"] {

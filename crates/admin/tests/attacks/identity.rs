@@ -180,12 +180,21 @@ fn relaxed_rules_need_the_right_to_manage() {
             assert_eq!(relaxed("ldapdelete", &[&name], ""), allowed, "{place}");
         }
     }
-    assert_eq!(relaxed("ldapdelete", &[&format!("cn=plain,ou=kept,{BASE}")], ""), Some(0));
+    assert_eq!(
+        relaxed("ldapdelete", &[&format!("cn=plain,ou=kept,{BASE}")], ""),
+        Some(0)
+    );
     // No two entries have one entryUUID.
     let used = "entryUUID: 00000000-0000-4000-8000-000000000000\n";
     assert_eq!(add("twin,ou=kept", used), Some(19));
-    assert_eq!(set("cn=new,ou=kept", "entryUUID", "00000000-0000-4000-8000-000000000000"), Some(19));
-    assert_eq!(set("cn=q,ou=kept", "entryUUID", "00000000-0000-4000-8000-000000000000"), Some(0));
+    assert_eq!(
+        set("cn=new,ou=kept", "entryUUID", "00000000-0000-4000-8000-000000000000"),
+        Some(19)
+    );
+    assert_eq!(
+        set("cn=q,ou=kept", "entryUUID", "00000000-0000-4000-8000-000000000000"),
+        Some(0)
+    );
 }
 
 #[test]

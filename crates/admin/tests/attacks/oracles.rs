@@ -271,7 +271,8 @@ fn read_controls_show_what_a_search_would() {
 
 #[test]
 fn counting_up_tells_nothing_of_a_counter_that_may_not_be_read() {
-    let config = "attributetype ( 1.2.3.4.5 NAME 'counter' EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )";
+    let config =
+        "attributetype ( 1.2.3.4.5 NAME 'counter' EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )";
     let rules = format!("access to attrs=counter by dn.exact=\"{BOB}\" =w by dn.exact=\"{BOSS}\" read by * none");
     let account = "dn: cn=counter,dc=example,dc=com\nobjectClass: person\nobjectClass: extensibleObject\ncn: counter\nsn: x\ncounter: 41\n";
     let server = site_holding(config, &rules, account);

@@ -15,7 +15,10 @@ access to dn.base=\"ou=unread,dc=example,dc=com\" attrs=ref by * none
 
 const NAMES: [(&str, &str); 2] = [
     ("ou=gone,dc=example,dc=com", "ou=none,dc=example,dc=com"),
-    ("ou=away,ou=hidden,dc=example,dc=com", "ou=none,ou=hidden,dc=example,dc=com"),
+    (
+        "ou=away,ou=hidden,dc=example,dc=com",
+        "ou=none,ou=hidden,dc=example,dc=com",
+    ),
 ];
 
 fn entries() -> String {
@@ -53,7 +56,10 @@ fn a_hidden_referral_is_answered_for_like_one_that_is_not_there() {
                 }
                 for control in [&[][..], &["-M"], &["-e", "!assert=(ou=gone)"]] {
                     same("ldapcompare", &[control, &[base, "ou:gone"]].concat());
-                    same("ldapcompare", &[control, &[base, "ref:ldap://gone.example/o=elsewhere"]].concat());
+                    same(
+                        "ldapcompare",
+                        &[control, &[base, "ref:ldap://gone.example/o=elsewhere"]].concat(),
+                    );
                 }
             }
         }
@@ -62,7 +68,12 @@ fn a_hidden_referral_is_answered_for_like_one_that_is_not_there() {
             same_of(names, &server, &who, program, arguments, input);
         };
         for name in ["NAME", "cn=x,NAME", "cn=y,cn=x,NAME"] {
-            for control in [&[][..], &["-e", "!assert=(ou=gone)"], &["-e", "!preread=ref"], &["-e", "!noop"]] {
+            for control in [
+                &[][..],
+                &["-e", "!assert=(ou=gone)"],
+                &["-e", "!preread=ref"],
+                &["-e", "!noop"],
+            ] {
                 let change = format!("dn: {name}\nchangetype: modify\nreplace: description\ndescription: x\n");
                 same("ldapmodify", control, &change);
                 same("ldapdelete", &[control, &[name]].concat(), "");

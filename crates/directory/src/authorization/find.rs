@@ -132,7 +132,10 @@ fn search(
         if asking.look_through.is_some_and(|limit| read > limit) {
             return Err(too_many());
         }
-        if record.is_referral() || !record.is_in_scope(id, scope)? || !answers(asking, context, (&record, view), &question.filter) {
+        if record.is_referral()
+            || !record.is_in_scope(id, scope)?
+            || !answers(asking, context, (&record, view), &question.filter)
+        {
             continue;
         }
         let dn = view.dn(record.id)?;

@@ -212,7 +212,11 @@ fn modifications_of(
 }
 
 /// Where an entry may be moved to, as the naming contexts have it.
-pub(super) fn check_context(configuration: &Configuration, context: &Context, rename: &Rename) -> Result<(), OperationError> {
+pub(super) fn check_context(
+    configuration: &Configuration,
+    context: &Context,
+    rename: &Rename,
+) -> Result<(), OperationError> {
     let refuse = |code, text| Err(OperationError::new(code, text));
     let destination = configuration
         .context_of(&rename.target)

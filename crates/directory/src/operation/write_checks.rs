@@ -56,8 +56,7 @@ pub(crate) fn refuse_used_uuid(
     }
     let known = &execution.configuration.well_known.entry_uuid;
     let brings = |modification: &&Modification| {
-        modification.description.attribute_type == known.attribute_type
-            && modification.kind != ModificationKind::Delete
+        modification.description.attribute_type == known.attribute_type && modification.kind != ModificationKind::Delete
     };
     for value in modifications.iter().filter(brings).flat_map(|change| &change.values) {
         if is_uuid_used(execution.view(), known, value, own)? {

@@ -384,7 +384,13 @@ fn add_stored_targets(
     let asked = base;
     let followed = match deref_base.then(|| alias::find_base(configuration, context, view, asked)) {
         Some(Err(error)) if error.result_code == ResultCode::ALIAS_PROBLEM => {
-            return Err(alias_problem(run, configuration, context, (view, asked, scope), Some(error)));
+            return Err(alias_problem(
+                run,
+                configuration,
+                context,
+                (view, asked, scope),
+                Some(error),
+            ));
         }
         Some(found) => found?,
         None => None,

@@ -135,7 +135,10 @@ mod tests {
         );
         assert_eq!(
             incremented(&values, b"99999999999999999999").expect("numbers"),
-            Some(vec![b"100000000000000000004".to_vec(), b"99999999999999999992".to_vec()])
+            Some(vec![
+                b"100000000000000000004".to_vec(),
+                b"99999999999999999992".to_vec()
+            ])
         );
         assert!(incremented(&values, b"x").is_err());
         assert!(incremented(&[b"-".to_vec()], b"1").is_err());
@@ -143,7 +146,24 @@ mod tests {
 
     #[test]
     fn sums_are_those_of_machine_numbers() {
-        let numbers = [i64::MIN, -1_000_000_000, -999, -100, -99, -10, -1, 0, 1, 9, 10, 90, 99, 101, 1000, i64::MAX];
+        let numbers = [
+            i64::MIN,
+            -1_000_000_000,
+            -999,
+            -100,
+            -99,
+            -10,
+            -1,
+            0,
+            1,
+            9,
+            10,
+            90,
+            99,
+            101,
+            1000,
+            i64::MAX,
+        ];
         for value in numbers {
             for increment in numbers.into_iter().filter(|increment| *increment != 0) {
                 let sum = incremented(&[value.to_string().into_bytes()], increment.to_string().as_bytes());
