@@ -32,6 +32,30 @@ fn same_python(config: &str, script: &str) {
 }
 
 #[test]
+fn faults_of_a_request_are_told_in_slapds_order() {
+    same_python(
+        Server::PEOPLE_CONFIG,
+        "
+R = RequestControl
+faults = [[], [R('1.2.3', True, None)], [R('1.2.840.113556.1.4.319', True, b'zz')], [R('1.3.6.1.4.1.4203.666.5.12', True, b'x')],
+          [R('1.3.6.1.4.1.4203.1.10.1', True, b'zz')], [R('2.16.840.1.113730.3.4.18', True, b'u:nobody')]]
+nobody = ldap.initialize(os.environ['LDAP_URL'])
+for c in c, nobody:
+    for base in 'bad', 'o=nowhere', 'ou=absent,dc=example,dc=com', 'uid=ann,ou=People,dc=example,dc=com':
+        for controls in faults:
+            print(base, [control.controlType for control in controls])
+            tried(c.search_ext_s, base, 0, attrlist=['1.1'], serverctrls=controls)
+            tried(c.compare_ext_s, base, 'uid', b'x', serverctrls=controls)
+            tried(c.modify_ext_s, base, [(0, 'nosuch', [b'x'])], serverctrls=controls)
+            tried(c.add_ext_s, base, [('nosuch', [b'x'])], serverctrls=controls)
+            tried(c.rename_s, base, 'cn=x', 'cn=y,' + base, serverctrls=controls)
+            tried(c.rename_s, 'cn=x,' + base, 'ou=absent', 'dc=example,dc=com', serverctrls=controls)
+            tried(c.rename_s, base, 'nosuch', serverctrls=controls)
+",
+    );
+}
+
+#[test]
 fn giving_a_page_up_ends_the_paged_search() {
     // slapd goes on with the next page when a client that gave it up comes back.
     let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();

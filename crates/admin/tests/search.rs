@@ -526,7 +526,76 @@ objectClass: referral
 objectClass: extensibleObject
 ou: Plain
 ref: ldap://plain.example.com
+
+dn: ou=Various,dc=example,dc=com
+objectClass: referral
+objectClass: extensibleObject
+ou: Various
+ref: ldap://scope.example.com/ou=there,o=x??one
+ref: ldap://filter.example.com/ou=there,o=x??sub?(cn=x) and a label
+ref: http://web.example.com/x
+ref: ldap://nameless.example.com/??base
+ref: ldap://attributes.example.com/ou=Various,dc=example,dc=com?cn,sn
+ref: ldap://malformed.example.com:port/ou=there
 ";
+
+/// Two ways to one referral.
+const WAYS: &str = "
+dn: ou=Ways,dc=example,dc=com
+objectClass: organizationalUnit
+ou: Ways
+
+dn: cn=one,ou=Ways,dc=example,dc=com
+objectClass: alias
+objectClass: extensibleObject
+cn: one
+aliasedObjectName: ou=Inner,ou=Outer,dc=example,dc=com
+
+dn: cn=two,ou=Ways,dc=example,dc=com
+objectClass: alias
+objectClass: extensibleObject
+cn: two
+aliasedObjectName: ou=Outer,dc=example,dc=com
+
+dn: cn=three,ou=Ways,dc=example,dc=com
+objectClass: alias
+objectClass: extensibleObject
+cn: three
+aliasedObjectName: ou=Various,dc=example,dc=com
+
+dn: ou=Outer,dc=example,dc=com
+objectClass: organizationalUnit
+ou: Outer
+
+dn: ou=Inner,ou=Outer,dc=example,dc=com
+objectClass: organizationalUnit
+ou: Inner
+
+dn: ou=Far,ou=Inner,ou=Outer,dc=example,dc=com
+objectClass: referral
+objectClass: extensibleObject
+ou: Far
+ref: ldap://far.example.com/
+";
+
+#[test]
+fn references_come_once_whatever_ways_lead_to_them() {
+    let data = format!("{DATA}{REFERRALS}{WAYS}");
+    assert_same_answers(Server::PEOPLE_CONFIG, &data, |transcript| {
+        transcript.ignore_order();
+        for base in [BASE, "ou=Ways,dc=example,dc=com", "cn=two,ou=Ways,dc=example,dc=com"] {
+            for scope in ["one", "sub", "children"] {
+                for aliases in ["never", "always", "search"] {
+                    for managed in [&[][..], &["-M"]] {
+                        let arguments = ["-a", aliases, "-b", base, "-s", scope, "(cn=nothing)", "1.1"];
+                        transcript.search(&[managed, &arguments].concat())?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    });
+}
 
 #[test]
 fn referrals_are_returned_unless_they_are_managed() {
@@ -540,6 +609,8 @@ fn referrals_are_returned_unless_they_are_managed() {
                 "ou=Remote,dc=example,dc=com",
                 "cn=x y,ou=Remote,dc=example,dc=com",
                 "cn=a,cn=b,ou=Plain,dc=example,dc=com",
+                "ou=Various,dc=example,dc=com",
+                "cn=a,cn=b,ou=Various,dc=example,dc=com",
                 "dc=elsewhere",
                 "dc=com",
             ] {
@@ -554,6 +625,13 @@ fn referrals_are_returned_unless_they_are_managed() {
             "dn: cn=x,ou=Remote,dc=example,dc=com\nchangetype: add\nobjectClass: person\ncn: x\nsn: x\n",
             "dn: cn=x,ou=Remote,dc=example,dc=com\nchangetype: delete\n",
             "dn: ou=Remote,dc=example,dc=com\nchangetype: modify\nreplace: ou\nou: Remote\n",
+            "dn: ou=Various,dc=example,dc=com\nchangetype: modify\nreplace: ou\nou: Various\n",
+            "dn: cn=x,ou=Various,dc=example,dc=com\nchangetype: modify\nreplace: ou\nou: Various\n",
+            "dn: cn=x,cn=y,ou=Various,dc=example,dc=com\nchangetype: delete\n",
+            "dn: ou=Various,dc=example,dc=com\nchangetype: delete\n",
+            "dn: ou=Various,dc=example,dc=com\nchangetype: modrdn\nnewrdn: ou=Other\ndeleteoldrdn: 0\n",
+            "dn: cn=x,ou=Various,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=y\ndeleteoldrdn: 0\n",
+            "dn: cn=x,cn=y,ou=Various,dc=example,dc=com\nchangetype: modrdn\nnewrdn: cn=z\ndeleteoldrdn: 0\n",
             "dn: uid=ann,ou=People,dc=example,dc=com\nchangetype: modrdn\nnewrdn: uid=ann\ndeleteoldrdn: 0\nnewsuperior: ou=Remote,dc=example,dc=com\n",
             "dn: dc=elsewhere\nchangetype: delete\n",
         ] {
@@ -565,6 +643,9 @@ fn referrals_are_returned_unless_they_are_managed() {
             &["ou=Remote,dc=example,dc=com", "ou:Remote"],
             "",
         )?;
+        for name in ["ou=Various,dc=example,dc=com", "cn=x,ou=Various,dc=example,dc=com"] {
+            transcript.client("ldapcompare", &Credentials::Anonymous, &[name, "ou:Various"], "")?;
+        }
         transcript.client(
             "ldapcompare",
             &Credentials::Anonymous,

@@ -12,6 +12,7 @@ mod computed;
 mod configuration;
 pub mod context;
 mod directory;
+mod disclosure;
 mod dn_cache;
 mod dse;
 mod ended;

@@ -333,6 +333,14 @@ impl Session {
         }
     }
 
+    /// A bind request has come. Whatever becomes of it, what is under way is given up, and the connection speaks for nobody until a bind
+    /// succeeds (RFC 4511 §4.2.1). A SASL negotiation stays for the bind that goes on with it.
+    pub(crate) fn begin_bind(&mut self) {
+        self.stop_all();
+        self.identity = Arc::default();
+        self.restriction = Restriction::default();
+    }
+
     /// Stops everything under way: the connection is closing, or a bind changes who it speaks for (RFC 4511 §4.2.1).
     pub fn stop_all(&mut self) {
         for (_, flag) in self.in_flight.drain() {

@@ -282,6 +282,9 @@ impl Worker {
             tracked: None,
         };
         session.next_operation += 1;
+        if kind == Operation::Bind {
+            session.begin_bind();
+        }
         if message.id == MessageId::UNSOLICITED {
             encode_notice_of_disconnection(out, ResultCode::PROTOCOL_ERROR, "message ID is zero");
             return Started::Disconnect("message ID is zero");
@@ -331,7 +334,15 @@ impl Worker {
             Ok(controls) => controls,
             Err(fault) => {
                 crate::log::request(configuration, &origin, &message.operation);
-                return self.answer(&origin, kind, &OperationError::new(fault.code, fault.diagnostic), out);
+                if kind == Operation::Bind {
+                    session.negotiation = None;
+                }
+                let error = first_fault(
+                    configuration,
+                    message,
+                    OperationError::new(fault.code, fault.diagnostic),
+                );
+                return self.answer(&origin, kind, &error, out);
             }
         };
         origin.tracked = controls
@@ -339,6 +350,9 @@ impl Worker {
             .as_ref()
             .and_then(|control| crate::log::tracked(&control.value));
         crate::log::request(configuration, &origin, &message.operation);
+        if kind == Operation::Bind {
+            origin.identity = Arc::clone(&session.identity);
+        }
         if !message.controls.is_empty() {
             origin.request.controls = controls.present();
             origin.critical_controls = controls.critical();
@@ -351,6 +365,10 @@ impl Worker {
             return self.answer(&origin, kind, &error, out);
         }
         if let Err(error) = crate::proxied::authorize(configuration, &mut origin, &controls) {
+            if kind == Operation::Bind {
+                session.negotiation = None;
+            }
+            let error = first_fault(configuration, message, error);
             return self.answer(&origin, kind, &error, out);
         }
         match &message.operation {
@@ -492,6 +510,10 @@ impl Worker {
         session.next_operation += 1;
         match error {
             DecodeError::Operation { id, operation, .. } if !fault.disconnect => {
+                if *operation == Operation::Bind {
+                    session.begin_bind();
+                    session.negotiation = None;
+                }
                 let error = OperationError::new(fault.code, fault.diagnostic);
                 respond::result(out, id.value(), *operation, &error);
                 self.scratch.shard.record_initiated(*operation);
@@ -518,6 +540,22 @@ impl Batch<'_> {
         *scratch
             .arrived_micros
             .get_or_insert_with(|| directory.monotonic_micros())
+    }
+}
+
+/// What is wrong with a request whose controls are: as in slapd, the name of a search's base is read before them, other names are read after
+/// them.
+fn first_fault(
+    configuration: &Configuration,
+    message: &RequestMessage<'_>,
+    of_controls: OperationError,
+) -> OperationError {
+    match &message.operation {
+        Request::Search(request) => match Dn::parse(&configuration.schema, request.base) {
+            Ok(_) => of_controls,
+            Err(_) => search::invalid_base(),
+        },
+        _ => of_controls,
     }
 }
 

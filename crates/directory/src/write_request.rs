@@ -116,6 +116,9 @@ pub(crate) fn submit(
     let change = Change::read(configuration, &message.operation)?;
     let (dn, kind) = (change.dn(), change.kind());
     refuse_frontend_entries(configuration, dn, kind)?;
+    if let Change::ModifyDn(rename) = &change {
+        rename.check_loops()?;
+    }
     refuse_anonymous(configuration, origin, dn)?;
     let context = writable_context(configuration, origin, dn, kind)?;
     let presented = presented_passwords(configuration, context, origin, &change);

@@ -2,11 +2,24 @@
 
 use ironbark_testkit::{Credentials, Server};
 
-use crate::site::{ABSENT, ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_with, told, user};
+use crate::site::{ABSENT, ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_holding, site_with, told, user};
 
 /// The same request about an entry that is hidden and about one that is not there.
 #[track_caller]
 fn same(server: &Server, who: &Credentials<'_>, program: &str, arguments: &[&str], input: &str) {
+    same_of((HIDDEN, ABSENT), server, who, program, arguments, input);
+}
+
+/// The same about two names: of an entry that is hidden, and of one that is not there.
+#[track_caller]
+pub(crate) fn same_of(
+    (hidden, absent): (&str, &str),
+    server: &Server,
+    who: &Credentials<'_>,
+    program: &str,
+    arguments: &[&str],
+    input: &str,
+) {
     let about = |name: &str| {
         let arguments: Vec<String> = arguments
             .iter()
@@ -18,14 +31,14 @@ fn same(server: &Server, who: &Credentials<'_>, program: &str, arguments: &[&str
             name,
         )
     };
-    let (hidden, absent) = (about(HIDDEN), about(ABSENT));
+    let (of_hidden, of_absent) = (about(hidden), about(absent));
     assert_eq!(
-        hidden, absent,
-        "{program} {arguments:?} {input} tells {who:?} of the hidden entry"
+        of_hidden, of_absent,
+        "{program} {arguments:?} {input} tells {who:?} of {hidden}"
     );
-    assert_ne!(hidden.0, Some(0), "{program} {arguments:?} {input} succeeds");
-    for text in [&hidden.1, &hidden.2] {
-        assert!(!text.contains("plan"), "{text}");
+    assert_ne!(of_hidden.0, Some(0), "{program} {arguments:?} {input} succeeds");
+    for text in [&of_hidden.1, &of_hidden.2] {
+        assert!(!text.contains("plan") && !text.contains("ldap://"), "{text}");
     }
 }
 
@@ -55,6 +68,60 @@ fn a_hidden_entry_is_answered_for_like_one_that_is_not_there() {
         for assertion in ["sn:secret", "sn:wrong", "userPassword:hiddenpass", "mail:x"] {
             same(&server, &who, "ldapcompare", &["NAME", assertion], "");
         }
+    }
+}
+
+/// As from slapd, the answer names no superior, which that for an entry that is not there does; nothing else differs.
+#[test]
+fn a_hidden_entry_of_a_visible_superior_is_answered_for_alike_but_for_the_superior() {
+    let rules = "access to dn.subtree=\"cn=shade,ou=people,dc=example,dc=com\" by * none";
+    let entries = "dn: cn=shade,ou=people,dc=example,dc=com\nobjectClass: person\ncn: shade\nsn: secret\ndescription: plan\n\n\
+                   dn: cn=under,cn=shade,ou=people,dc=example,dc=com\nobjectClass: person\ncn: under\nsn: secret\n\n\
+                   dn: cn=to shade,ou=mine,dc=example,dc=com\nobjectClass: alias\nobjectClass: extensibleObject\ncn: to shade\n\
+                   aliasedObjectName: cn=shade,ou=people,dc=example,dc=com\n";
+    let server = site_holding("", rules, entries);
+    for who in [NOBODY, user(BOB)] {
+        let same = |program: &str, arguments: &[&str], input: &str| {
+            let about = |rdn: &str| {
+                let name = format!("{rdn},ou=people,dc=example,dc=com");
+                let arguments: Vec<String> = arguments.iter().map(|part| part.replace("NAME", &name)).collect();
+                let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+                let outcome = run(&server, &who, program, &arguments, &input.replace("NAME", &name));
+                let (code, answer, complaint) = told(&outcome, &name);
+                let superior = |line: &&str| !line.trim_start().to_lowercase().starts_with("matched dn:");
+                let lines = |text: &str| text.lines().filter(superior).collect::<Vec<_>>().join("\n");
+                (code, lines(&answer), lines(&complaint))
+            };
+            assert_eq!(
+                about("cn=shade"),
+                about("cn=never"),
+                "{program} {arguments:?} as {who:?}"
+            );
+        };
+        for base in ["NAME", "cn=x,NAME", "cn=y,cn=x,NAME"] {
+            for scope in ["base", "one", "sub", "children"] {
+                same("ldapsearch", &["-s", scope, "-b", base], "");
+                same("ldapsearch", &["-M", "-a", "always", "-s", scope, "-b", base], "");
+            }
+            same("ldapsearch", &["-e", "!assert=(sn=secret)", "-b", base], "");
+            for assertion in ["sn:secret", "sn:wrong", "mail:x", "hasSubordinates:TRUE"] {
+                same("ldapcompare", &[base, assertion], "");
+                same("ldapcompare", &["-e", "!assert=(sn=secret)", base, assertion], "");
+                same("ldapcompare", &["-e", "!assert=(sn=wrong)", base, assertion], "");
+            }
+        }
+        // Who may add nothing there is not told that the name is in use.
+        let add = "dn: NAME\nobjectClass: person\ncn: x\nsn: x\n";
+        same("ldapadd", &[], add);
+    }
+    // Nor does what lies below an alias to it, by name, tell of it.
+    for below in ["cn=x", "cn=under"] {
+        let follow = |name: &str| {
+            let base = format!("{below},cn={name},ou=mine,dc=example,dc=com");
+            let outcome = run(&server, &user(BOB), "ldapsearch", &["-a", "always", "-b", &base], "");
+            (outcome.code(), outcome.stderr.replace(name, "NAME"))
+        };
+        assert_eq!(follow("to shade"), follow("nowhere"));
     }
 }
 

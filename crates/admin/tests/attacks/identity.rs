@@ -2,7 +2,7 @@
 
 use ironbark_testkit::Credentials;
 
-use crate::site::{ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_with, user};
+use crate::site::{ANN, BASE, BOB, BOSS, HIDDEN, NOBODY, run, site, site_holding, site_with, user};
 
 #[test]
 fn nobody_writes() {
@@ -77,6 +77,123 @@ fn a_bind_that_fails_leaves_nobody() {
     assert_eq!(
         answer.lines().collect::<Vec<_>>(),
         [&format!("dn:{BOSS}"), "refused", "''"]
+    );
+}
+
+#[test]
+fn a_bind_that_is_refused_for_its_controls_leaves_nobody() {
+    let server = site();
+    let script = format!(
+        "import ldap, os\n\
+         from ldap.controls import RequestControl as R\n\
+         refused = [\n\
+         \x20   [R('1.2.3', True, None)],\n\
+         \x20   [R('1.2.840.113556.1.4.319', True, b'zz')],\n\
+         \x20   [R('2.16.840.1.113730.3.4.18', True, b'dn:{ANN}')],\n\
+         \x20   [R('1.2.3.%d' % n, False, None) for n in range(100)],\n\
+         ]\n\
+         for controls in refused:\n\
+         \x20   for again in [('{BOSS}', 'bossspass'), ('{ANN}', 'annspass'), ('', ''), ('bad', 'x')]:\n\
+         \x20       c = ldap.initialize(os.environ['LDAP_URL'])\n\
+         \x20       c.simple_bind_s('{BOSS}', 'bossspass')\n\
+         \x20       m = c.search_ext('{BASE}', ldap.SCOPE_SUBTREE, '(sn=secret)', ['1.1'])\n\
+         \x20       assert c.result3(m)[1], 'the boss sees it'\n\
+         \x20       try:\n\
+         \x20           c.simple_bind_s(*again, serverctrls=controls)\n\
+         \x20           raise AssertionError('taken')\n\
+         \x20       except ldap.LDAPError:\n\
+         \x20           pass\n\
+         \x20       assert c.whoami_s() == '', (controls, again, c.whoami_s())\n\
+         \x20       m = c.search_ext('{BASE}', ldap.SCOPE_SUBTREE, '(sn=secret)', ['1.1'])\n\
+         \x20       try:\n\
+         \x20           assert not c.result3(m)[1]\n\
+         \x20       except ldap.LDAPError:\n\
+         \x20           pass\n\
+         print('good')\n"
+    );
+    assert_eq!(server.python(&script).unwrap().success().unwrap().stdout, "good\n");
+}
+
+#[test]
+fn a_start_tls_that_cannot_be_leaves_the_identity() {
+    let server = site();
+    let script = format!(
+        "import ldap, os\n\
+         from ldap.extop import ExtendedRequest\n\
+         c = ldap.initialize(os.environ['LDAP_URL'])\n\
+         c.simple_bind_s('{BOSS}', 'bossspass')\n\
+         for value in (None, b'x'):\n\
+         \x20   try:\n\
+         \x20       c.extop_s(ExtendedRequest('1.3.6.1.4.1.1466.20037', value))\n\
+         \x20   except ldap.LDAPError as e:\n\
+         \x20       print(type(e).__name__)\n\
+         \x20   print(c.whoami_s())\n"
+    );
+    let said = server.python(&script).unwrap().success().unwrap().stdout;
+    let boss = format!("dn:{BOSS}");
+    assert_eq!(
+        said.lines().collect::<Vec<_>>(),
+        ["PROTOCOL_ERROR", &boss, "PROTOCOL_ERROR", &boss]
+    );
+}
+
+#[test]
+fn relaxed_rules_need_the_right_to_manage() {
+    let rules = format!("access to dn.subtree=\"ou=kept,{BASE}\" by dn.exact=\"{BOB}\" manage by * read");
+    let entries = format!(
+        "dn: ou=kept,{BASE}\nobjectClass: organizationalUnit\nou: kept\n\n\
+         dn: cn=p,ou=kept,{BASE}\nobjectClass: person\ncn: p\nsn: p\n\n\
+         dn: cn=p,ou=mine,{BASE}\nobjectClass: person\ncn: p\nsn: p\n"
+    );
+    let server = site_holding("", &rules, &entries);
+    let relaxed = |program: &str, arguments: &[&str], input: &str| {
+        let arguments = [&["-e", "!relax"], arguments].concat();
+        run(&server, &user(BOB), program, &arguments, input).code()
+    };
+    let add = |name: &str, more: &str| {
+        let input = format!("dn: cn={name},{BASE}\nobjectClass: person\nsn: x\n{more}");
+        relaxed("ldapadd", &[], &input)
+    };
+    let set = |name: &str, attribute: &str, value: &str| {
+        let input = format!("dn: {name},{BASE}\nchangetype: modify\nreplace: {attribute}\n{attribute}: {value}\n");
+        relaxed("ldapmodify", &[], &input)
+    };
+    let forged = [
+        ("creatorsName", "cn=x"),
+        ("modifiersName", "cn=x"),
+        ("createTimestamp", "20000101000000Z"),
+        ("modifyTimestamp", "20000101000000Z"),
+        ("entryUUID", "00000000-0000-4000-8000-000000000000"),
+    ];
+    // Bob may write in one place, and manage in the other.
+    for (place, allowed) in [("ou=mine", Some(50)), ("ou=kept", Some(0))] {
+        for (attribute, value) in forged {
+            let target = format!("cn=p,{place}");
+            assert_eq!(set(&target, attribute, value), allowed, "{attribute} in {place}");
+        }
+        assert_eq!(add(&format!("new,{place}"), "creatorsName: cn=x\n"), allowed, "{place}");
+        assert_eq!(add(&format!("plain,{place}"), ""), allowed, "{place}");
+        let name = format!("cn=p,{place},{BASE}");
+        assert_eq!(relaxed("ldapmodrdn", &[&name, "cn=q"], ""), allowed, "{place}");
+        let name = format!("cn=way,{place},{BASE}");
+        if allowed == Some(50) {
+            assert_eq!(relaxed("ldapdelete", &[&name], ""), allowed, "{place}");
+        }
+    }
+    assert_eq!(
+        relaxed("ldapdelete", &[&format!("cn=plain,ou=kept,{BASE}")], ""),
+        Some(0)
+    );
+    // No two entries have one entryUUID.
+    let used = "entryUUID: 00000000-0000-4000-8000-000000000000\n";
+    assert_eq!(add("twin,ou=kept", used), Some(19));
+    assert_eq!(
+        set("cn=new,ou=kept", "entryUUID", "00000000-0000-4000-8000-000000000000"),
+        Some(19)
+    );
+    assert_eq!(
+        set("cn=q,ou=kept", "entryUUID", "00000000-0000-4000-8000-000000000000"),
+        Some(0)
     );
 }
 

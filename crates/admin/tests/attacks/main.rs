@@ -13,6 +13,7 @@ mod identity;
 mod memory;
 mod oracles;
 mod process;
+mod referrals;
 mod site;
 mod strings;
 mod tools;

@@ -2,7 +2,7 @@
 
 use ironbark_testkit::{Credentials, Flavor, Outcome, Server};
 
-use crate::site::{ANN, BASE, BOB, DATA, NOBODY, run, site, site_with, user};
+use crate::site::{ANN, BASE, BOB, BOSS, DATA, NOBODY, run, site, site_holding, site_with, user};
 
 fn search(server: &Server, who: &Credentials<'_>, arguments: &[&str]) -> Outcome {
     run(server, who, "ldapsearch", &[&["-b", BASE], arguments].concat(), "")
@@ -267,4 +267,33 @@ fn read_controls_show_what_a_search_would() {
             outcome.stdout
         );
     }
+}
+
+#[test]
+fn counting_up_tells_nothing_of_a_counter_that_may_not_be_read() {
+    let config =
+        "attributetype ( 1.2.3.4.5 NAME 'counter' EQUALITY integerMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.27 )";
+    let rules = format!("access to attrs=counter by dn.exact=\"{BOB}\" =w by dn.exact=\"{BOSS}\" read by * none");
+    let account = "dn: cn=counter,dc=example,dc=com\nobjectClass: person\nobjectClass: extensibleObject\ncn: counter\nsn: x\ncounter: 41\n";
+    let server = site_holding(config, &rules, account);
+    let count = |by: &str| {
+        let input = format!("dn: cn=counter,{BASE}\nchangetype: modify\nincrement: counter\ncounter: {by}\n");
+        let outcome = run(&server, &user(BOB), "ldapmodify", &[], &input);
+        (outcome.code(), outcome.stderr)
+    };
+    let plain = count("1");
+    assert_eq!(plain.0, Some(0), "{plain:?}");
+    for by in [
+        i64::MAX,
+        i64::MAX - 41,
+        i64::MAX - 42,
+        i64::MIN,
+        i64::from(i32::MAX),
+        i64::from(i32::MIN),
+    ] {
+        assert_eq!(count(&by.to_string()), plain, "{by}");
+        assert_eq!(count(&(-i128::from(by)).to_string()), plain, "{by}");
+    }
+    let found = search(&server, &user(BOSS), &["(cn=counter)", "counter"]).stdout;
+    assert!(found.contains("counter: 42\n"), "{found}");
 }

@@ -107,8 +107,13 @@ pub(crate) fn site() -> Server {
 }
 
 pub(crate) fn site_with(global: &str, lines: &str) -> Server {
+    site_holding(global, lines, "")
+}
+
+/// The same with further entries.
+pub(crate) fn site_holding(global: &str, lines: &str, entries: &str) -> Server {
     let mut server = Server::prepare(Flavor::Ironbark, &template(global, lines)).unwrap();
-    server.slapadd(DATA).unwrap();
+    server.slapadd(&format!("{DATA}\n{entries}")).unwrap();
     server.launch().unwrap();
     server
 }

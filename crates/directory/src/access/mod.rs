@@ -20,8 +20,8 @@ mod who;
 use std::rc::Rc;
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{AttributeDescription, Dn, Entry, ResultCode};
-use ironbark_store::{EntryId, Record, View};
+use ironbark_model::{AttributeDescription, Dn, Entry};
+use ironbark_store::{Record, View};
 
 use self::check::OnAll;
 pub use self::{
@@ -39,7 +39,7 @@ pub(crate) use self::{
     set::fuzz as fuzz_set,
     subject::RequestKind,
 };
-use crate::{Configuration, Context, OperationError};
+use crate::{Configuration, Context};
 
 /// An entry of which the subject may know, and of which it may see what [`VisibleEntry::may_read`] grants.
 pub struct VisibleEntry<'a> {
@@ -160,28 +160,6 @@ pub(crate) fn visible<'a>(check: Option<&'a Check<'a>>, source: Source<'a>, dn: 
 /// Whether a subject may read everything in a naming context: the rootdn, or nobody wrote a rule.
 pub(crate) fn reads_everything(context: &Context, configuration: &Configuration, subject: Subject<'_>) -> bool {
     subject.is_root || configuration.rules_of(context).is_empty()
-}
-
-/// The error for a missing name without its matched DN and referrals, if the deepest ancestor may not be disclosed to the subject.
-pub(crate) fn undisclosed(
-    context: &Context,
-    configuration: &Configuration,
-    subject: Subject<'_>,
-    (view, ancestor): (View<'_>, Option<(EntryId, usize)>),
-    error: OperationError,
-) -> OperationError {
-    let Some((id, _)) = ancestor else { return error };
-    let is_disclosed = match view.record(id) {
-        Ok(Some(record)) => WriteCheck::on_record(context, configuration, subject, &record, view)
-            .permits(Target::Entry, Privileges::DISCLOSE),
-        Ok(None) => true,
-        Err(failed) => return failed.into(),
-    };
-    if is_disclosed {
-        error
-    } else {
-        OperationError::code(ResultCode::NO_SUCH_OBJECT)
-    }
 }
 
 /// Access rules applied to one subject and one entry that is about to be written.

@@ -113,7 +113,7 @@ fn search(
         return Ok(());
     };
     let Some(record) = view.record(id)? else { return Ok(()) };
-    if !may_authenticate(asking, context, (&record, view), Target::Entry) {
+    if record.is_referral() || !may_authenticate(asking, context, (&record, view), Target::Entry) {
         return Ok(());
     }
     // A glued database is searched from its top.
@@ -132,7 +132,10 @@ fn search(
         if asking.look_through.is_some_and(|limit| read > limit) {
             return Err(too_many());
         }
-        if !record.is_in_scope(id, scope)? || !answers(asking, context, (&record, view), &question.filter) {
+        if record.is_referral()
+            || !record.is_in_scope(id, scope)?
+            || !answers(asking, context, (&record, view), &question.filter)
+        {
             continue;
         }
         let dn = view.dn(record.id)?;
@@ -238,7 +241,8 @@ fn with_record(
     let Location::Entry(id) = view.locate(dn)? else {
         return Ok(false);
     };
-    let record = view.record(id)?;
+    // A referral entry stands for one that is elsewhere: nobody is authenticated by it.
+    let record = view.record(id)?.filter(|record| !record.is_referral());
     Ok(record.is_some_and(|record| ask(context, (&record, view))))
 }
 

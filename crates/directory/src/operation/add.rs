@@ -5,7 +5,7 @@ use ironbark_ldap_proto::AddRequest;
 use ironbark_model::{
     Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, schema::entry_check::CheckedAttribute,
 };
-use ironbark_store::{ChangeKind, Effect, Location, Record, View};
+use ironbark_store::{ChangeKind, Effect, Location, Record};
 
 use super::{
     Before, Execution, assertion, entry_rules,
@@ -18,7 +18,6 @@ use crate::{
     OperationError,
     access::{Target, WriteCheck},
     overlay::Asked,
-    referral,
     respond::Success,
 };
 
@@ -52,7 +51,6 @@ pub(crate) fn execute(
     let mut modifications = modifications.to_vec();
     let mut entry = entry_of(dn.clone(), &modifications);
     let named = add_naming_values(schema, &mut entry, execution.is_relaxed())?;
-    write_checks::refuse_referral(execution, &entry.dn)?;
     modification::check_permitted(schema, &mut modifications, execution.is_relaxed())?;
     refuse_repetition(schema, &modifications)?;
     let context = execution.context;
@@ -246,9 +244,14 @@ fn place(
         assertion::check_assertion(configuration, &check, entry, &control.value.0)?;
     }
     let view = execution.view();
-    let ancestor = match view.locate(&entry.dn)? {
-        Location::Entry(_) => return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS)),
+    let occupied = || OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS);
+    let location = view.locate(&entry.dn)?;
+    let is_occupied = matches!(location, Location::Entry(_));
+    let ancestor = match execution.seen(&entry.dn, location)? {
         Location::Missing { ancestor } => ancestor,
+        Location::Entry(id) if execution.disclosure().discloses_entry(id)? => return Err(occupied()),
+        // Only who may add an entry there learns that there is one.
+        Location::Entry(id) => execution.disclosure().above(id, entry.dn.depth())?,
     };
     // The root entry of a database of the empty suffix need not exist.
     let is_below_absent_root = ancestor.is_none() && entry.dn.depth() == 1 && context.is_suffix(&Dn::root());
@@ -258,7 +261,7 @@ fn place(
             let record = write_checks::record_of(view, id)?;
             let check = WriteCheck::on_record(context, configuration, subject, &record, view);
             let name = view.dn(id)?;
-            check_superior(execution, &check, (view, &record), (&entry.dn, &name))?;
+            check_superior(execution, &check, &record, (&entry.dn, &name))?;
             entry.dn = entry.dn.with_new_superior(&name).unwrap_or_default();
         }
         // Below an empty suffix the root need not be an entry.
@@ -267,24 +270,28 @@ fn place(
         }
         _ if !has_superior => require(grants_on_root(execution, Privileges::ADD), "no write access to parent")?,
         None => return Err(OperationError::no_such_object(String::new())),
-        Some(_) => return Err(referral::missing(configuration, view, &entry.dn, ancestor)),
+        Some(_) => return Err(execution.missing(&entry.dn, ancestor)),
     }
     let check = WriteCheck::on_entry(context, configuration, subject, entry).within(view);
     require(
-        check.permits(Target::Entry, Privileges::ADD),
+        check.permits(Target::Entry, execution.needed_on_entry(Privileges::ADD)),
         "no write access to entry",
     )?;
     let attributes_granted = !context.settings.add_content_acl
         || modifications
             .iter()
             .all(|modification| is_granted(&check, modification));
-    require(attributes_granted, "no write access to attribute")
+    require(attributes_granted, "no write access to attribute")?;
+    if is_occupied {
+        return Err(occupied());
+    }
+    write_checks::refuse_used_uuid(execution, modifications, None)
 }
 
 fn check_superior(
     execution: &Execution<'_, '_>,
     check: &WriteCheck<'_>,
-    (view, record): (View<'_>, &Record<'_>),
+    record: &Record<'_>,
     (dn, name): (&Dn, &Dn),
 ) -> Result<(), OperationError> {
     require(
@@ -301,12 +308,7 @@ fn check_superior(
         return Err(OperationError::new(ResultCode::ALIAS_PROBLEM, "parent is an alias"));
     }
     if record.is_referral() {
-        return Err(referral::missing(
-            execution.configuration,
-            view,
-            dn,
-            Some((record.id, name.depth())),
-        ));
+        return Err(execution.missing(dn, Some((record.id, name.depth()))));
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ use crate::{
     worker::Scratch,
 };
 
-/// Begins a bind. Whatever the outcome, operations under way are given up first and the connection is anonymous until the end.
+/// Begins a bind, on a session that is anonymous already ([`Session::begin_bind`]).
 pub(crate) fn start(
     scratch: &mut Scratch,
     session: &mut Session,
@@ -35,10 +35,7 @@ pub(crate) fn start(
     request: &BindRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Started, OperationError> {
-    session.stop_all();
     let negotiation = session.negotiation.take();
-    session.identity = Arc::default();
-    session.restriction = Restriction::default();
     refuse_impatiently(scratch.directory(), configuration, origin)?;
     let version = checked_version(configuration, request.version)?;
     let dn = write_checks::parse_dn(&configuration.schema, request.name)?;

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::{CompareRequest, controls::RequestControls};
 use ironbark_model::{
-    AttributeDescription, Dn, Entry, ResultCode, Schema,
+    AttributeDescription, Dn, Entry, Filter, ResultCode, Schema,
     filter::{Answering, AnsweringValue, Guard},
     matching::MatchingRule,
 };
@@ -14,9 +14,10 @@ use ironbark_store::{Record, View};
 use super::Origin;
 use crate::{
     Configuration, Context, OperationError,
-    access::{self, Answerable, Subject, Target, WriteCheck},
+    access::{Answerable, Subject, Target, WriteCheck},
     computed,
     context::Backend,
+    disclosure::Disclosure,
     dn_cache::{self, DnCache},
     dse,
     overlay::Entries,
@@ -49,6 +50,8 @@ struct Comparison<'a> {
     /// Normal form of `value`.
     assertion: Vec<u8>,
     value: &'a [u8],
+    /// Of the assertion control.
+    filter: Option<&'a Filter<'a>>,
 }
 
 fn outcome(
@@ -81,9 +84,10 @@ fn outcome(
         description,
         assertion,
         value: request.value,
+        filter: controls.assertion.as_ref().map(|control| &control.value.0),
     };
     if let Some(entry) = entry {
-        return comparison.with_asserted(context, entry, controls);
+        return comparison.with_alone(context, entry);
     }
     match &context.backend {
         Backend::Frontend => Err(OperationError::code(ResultCode::NO_SUCH_OBJECT)),
@@ -93,7 +97,7 @@ fn outcome(
                 .iter()
                 .find(|entry| entry.dn == comparison.dn)
                 .ok_or_else(|| OperationError::no_such_object(String::new()))?;
-            comparison.with_asserted(context, entry, controls)
+            comparison.with_alone(context, entry)
         }
         Backend::Null { .. } => super::null::refuse_assertion(controls).map(|()| false),
         Backend::Stored { .. } => {
@@ -101,7 +105,8 @@ fn outcome(
                 return Err(OperationError::code(ResultCode::NO_SUCH_OBJECT));
             };
             let names = scratch.parts(context).names;
-            let compared = comparison.with_stored(context, (snapshot.view(), names), controls);
+            let manages_dsa = controls.manage_dsa_it.is_some();
+            let compared = comparison.with_stored(context, (snapshot.view(), names), manages_dsa);
             scratch.keep_snapshot(snapshot);
             compared
         }
@@ -140,38 +145,47 @@ impl Comparison<'_> {
         &self,
         context: &Context,
         (view, names): (View<'_>, &mut DnCache),
-        controls: &RequestControls<'_>,
+        manages_dsa: bool,
     ) -> Result<bool, OperationError> {
         let Self { configuration, dn, .. } = self;
-        let subject = Subject::of(self.origin, context);
+        let disclosure = Disclosure {
+            context,
+            configuration,
+            subject: Subject::of(self.origin, context),
+            view,
+        };
         let record = match names.find(view, dn)? {
             dn_cache::Found::Entry(record) => record,
-            dn_cache::Found::Missing(ancestor) => {
-                let error = referral::missing(configuration, view, dn, ancestor);
-                return Err(access::undisclosed(
-                    context,
-                    configuration,
-                    subject,
-                    (view, ancestor),
-                    error,
-                ));
-            }
+            dn_cache::Found::Missing(ancestor) => return Err(disclosure.missing(dn, ancestor, None)),
         };
-        if record.is_referral() && controls.manage_dsa_it.is_none() {
-            let urls = referral::urls_of(configuration, &record, Some((dn, dn)), None);
-            return Err(OperationError::referral(view.dn(record.id)?.pretty().to_owned(), urls));
+        let compared = if record.is_referral() && !manages_dsa {
+            let urls = referral::urls_of(configuration, &record);
+            Err(OperationError::referral(view.dn(record.id)?.pretty().to_owned(), urls))
+        } else {
+            self.in_place(context, view, &record, manages_dsa)
+        };
+        match compared {
+            Err(_) if !disclosure.discloses(&record) => Err(disclosure.hidden(dn, &record, None)),
+            compared => compared,
         }
-        if let Some(assertion) = &controls.assertion {
-            let stored = (view, &record);
-            super::check_assertion_on_record(context, configuration, subject, stored, &assertion.value.0)?;
-        }
+    }
+
+    /// Compares with a stored entry, completed by what is computed if that is asked for.
+    fn in_place(
+        &self,
+        context: &Context,
+        view: View<'_>,
+        record: &Record<'_>,
+        manages_dsa: bool,
+    ) -> Result<bool, OperationError> {
+        let configuration = self.configuration;
         if computed::is_computed(configuration, &self.description) {
             let mut entry = record.to_entry(view.dn(record.id)?)?;
             computed::add_all(configuration, &mut entry, view.has_subordinates(record.id)?);
             return self.with(context, &entry);
         }
         let policy = &configuration.well_known.pwd_policy_subentry;
-        if self.description == *policy && context.overlays.judges_binds() && controls.manage_dsa_it.is_none() {
+        if self.description == *policy && context.overlays.judges_binds() && !manages_dsa {
             let mut entry = record.to_entry(view.dn(record.id)?)?;
             if entry.attribute(policy).is_none()
                 && let Some(name) = policy_of(Entries::new(configuration, context, view), &entry)?
@@ -180,14 +194,18 @@ impl Comparison<'_> {
             }
             return self.with(context, &entry);
         }
-        let check = WriteCheck::on_record(context, configuration, subject, &record, view);
-        self.with_record(&check, &record)
+        self.with_record(context, view, record)
     }
 
     /// Compares where the entry lies. Of a big set, one value is looked up.
-    fn with_record(&self, check: &WriteCheck<'_>, record: &Record<'_>) -> Result<bool, OperationError> {
+    fn with_record(&self, context: &Context, view: View<'_>, record: &Record<'_>) -> Result<bool, OperationError> {
         let schema = &*self.configuration.schema;
-        self.require_compare(check)?;
+        let subject = Subject::of(self.origin, context);
+        let check = WriteCheck::on_record(context, self.configuration, subject, record, view);
+        self.require_compare(&check)?;
+        if let Some(filter) = self.filter {
+            super::check_assertion_on_record(context, self.configuration, subject, (view, record), filter)?;
+        }
         let guard = check.answerable(Privileges::COMPARE);
         let mut found = Found::default();
         for attribute in record.answering(&self.description) {
@@ -207,23 +225,20 @@ impl Comparison<'_> {
             }
             attribute.for_each(&mut |value| found.look(schema, (rule, &self.assertion), &answers, value))?;
         }
-        found.conclude(check)
+        found.conclude()
     }
 
-    /// Compares with an entry in memory, if the assertion control holds of it.
-    fn with_asserted(
-        &self,
-        context: &Context,
-        entry: &Entry,
-        controls: &RequestControls<'_>,
-    ) -> Result<bool, OperationError> {
-        if let Some(control) = &controls.assertion {
+    /// Compares with an entry that stands alone: without `disclose` it does not exist for the subject.
+    fn with_alone(&self, context: &Context, entry: &Entry) -> Result<bool, OperationError> {
+        self.with(context, entry).map_err(|error| {
             let subject = Subject::of(self.origin, context);
             let check = WriteCheck::on_entry(context, self.configuration, subject, entry);
-            super::check_assertion(self.configuration, &check, entry, &control.value.0)
-                .map_err(|error| unless_hidden(&check, error.result_code))?;
-        }
-        self.with(context, entry)
+            if check.permits(Target::Entry, Privileges::DISCLOSE) {
+                error
+            } else {
+                OperationError::code(ResultCode::NO_SUCH_OBJECT)
+            }
+        })
     }
 
     fn with(&self, context: &Context, entry: &Entry) -> Result<bool, OperationError> {
@@ -231,6 +246,9 @@ impl Comparison<'_> {
         let subject = Subject::of(self.origin, context);
         let check = WriteCheck::on_entry(context, self.configuration, subject, entry);
         self.require_compare(&check)?;
+        if let Some(filter) = self.filter {
+            super::check_assertion(self.configuration, &check, entry, filter)?;
+        }
         let guard = check.answerable(Privileges::COMPARE);
         let mut found = Found::default();
         for attribute in entry.matching_attributes(schema, &self.description) {
@@ -246,7 +264,7 @@ impl Comparison<'_> {
                 .iter()
                 .try_for_each(|value| found.look(schema, (rule, &self.assertion), &answers, value));
         }
-        found.conclude(&check)
+        found.conclude()
     }
 
     fn require_compare(&self, check: &WriteCheck<'_>) -> Result<(), OperationError> {
@@ -254,14 +272,8 @@ impl Comparison<'_> {
         if check.permits(target, Privileges::COMPARE) {
             return Ok(());
         }
-        Err(unless_hidden(check, ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+        Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
     }
-}
-
-/// Without disclose the entry does not exist for this subject.
-fn unless_hidden(check: &WriteCheck<'_>, code: ResultCode) -> OperationError {
-    let is_disclosed = check.permits(Target::Entry, Privileges::DISCLOSE);
-    OperationError::code(if is_disclosed { code } else { ResultCode::NO_SUCH_OBJECT })
 }
 
 /// What a comparison has come upon among the values that may answer it.
@@ -294,11 +306,11 @@ impl Found {
         }
     }
 
-    fn conclude(&self, check: &WriteCheck<'_>) -> Result<bool, OperationError> {
+    fn conclude(&self) -> Result<bool, OperationError> {
         if self.holds || self.is_there {
             Ok(self.holds)
         } else {
-            Err(unless_hidden(check, ResultCode::NO_SUCH_ATTRIBUTE))
+            Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE))
         }
     }
 }

@@ -22,7 +22,6 @@ const TREE_LIMIT: usize = 100_000;
 
 /// Executes a delete request.
 pub(crate) fn execute(execution: &mut Execution<'_, '_>, dn: &Dn) -> Result<Success, OperationError> {
-    write_checks::refuse_referral(execution, dn)?;
     let id = execution.locate(dn)?;
     let (pre_read, tree) = check(execution, dn, id)?;
     let top = if tree.is_empty() {
@@ -55,9 +54,10 @@ fn check(
     }
     let check = WriteCheck::on_record(context, configuration, subject, &record, view);
     require(
-        check.permits(Target::Entry, Privileges::DELETE),
+        check.permits(Target::Entry, execution.needed_on_entry(Privileges::DELETE)),
         "no write access to entry",
     )?;
+    write_checks::refuse_referral(execution, view, &record)?;
     let pre_read = read_entry::pre_read(execution, view, &record)?;
     let tree = if execution.controls.tree_delete.is_some() {
         subordinates(execution, view, &check, id)?
@@ -109,6 +109,7 @@ fn subordinates(
 ) -> Result<Vec<EntryId>, OperationError> {
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
     let refused = "no write access to a subordinate";
+    let needed = execution.needed_on_entry(Privileges::DELETE);
     // Superiors first; turned round at the end.
     let mut found = Vec::new();
     let mut open = vec![id];
@@ -135,7 +136,7 @@ fn subordinates(
         for child in children {
             let record = write_checks::record_of(view, child)?;
             let check = WriteCheck::on_record(context, configuration, subject, &record, view);
-            require(check.permits(Target::Entry, Privileges::DELETE), refused)?;
+            require(check.permits(Target::Entry, needed), refused)?;
             found.push(child);
             open.push(child);
         }

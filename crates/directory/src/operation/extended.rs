@@ -57,8 +57,8 @@ pub(crate) fn offered(configuration: &Configuration, name: &[u8]) -> Option<&'st
     lookup(name).filter(|row| has_tls || row.operation != ExtendedOperation::StartTls)
 }
 
-/// Says yes to a handshake. The identity becomes anonymous before, unless `disallow tls_2_anon`, with which `disallow tls_authc` refuses
-/// whoever has bound.
+/// Says yes to a handshake. With that the identity becomes anonymous, unless `disallow tls_2_anon`; then `disallow tls_authc` refuses
+/// whoever has bound. A refusal changes nothing.
 fn start_tls(
     directory: &Directory,
     session: &mut Session,
@@ -87,12 +87,13 @@ fn start_tls(
             "cannot start TLS when operations are outstanding",
         );
     }
-    if !disallow.contains(Disallow::TLS_2_ANON) && !session.identity.is_anonymous() {
+    let stays_bound = disallow.contains(Disallow::TLS_2_ANON) && !session.identity.is_anonymous();
+    if stays_bound && disallow.contains(Disallow::TLS_AUTHC) {
+        return refuse(ResultCode::OPERATIONS_ERROR, "cannot start TLS after authentication");
+    }
+    if !stays_bound && !session.identity.is_anonymous() {
         session.identity = Arc::default();
         session.paged.clear();
-    }
-    if disallow.contains(Disallow::TLS_AUTHC) && !session.identity.is_anonymous() {
-        return refuse(ResultCode::OPERATIONS_ERROR, "cannot start TLS after authentication");
     }
     session.is_tls = true;
     succeed(directory, origin, None, out);

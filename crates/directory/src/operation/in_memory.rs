@@ -160,11 +160,9 @@ impl Execution<'_> {
 
     fn rename(&self, rename: &Rename) -> Result<(Success, Executed), OperationError> {
         let dn = rename.dn();
-        modify_dn::check_names(&self.served.configuration, self.context, rename)?;
+        modify_dn::check_context(&self.served.configuration, self.context, rename)?;
         let entry = self.locate(dn)?;
-        let moves = rename.new_superior().is_some();
-        let needed = if moves { Privileges::DELETE } else { modify_dn::RENAME };
-        self.check_superior_of(entry, needed, "no write access to parent's children")?;
+        self.check_superior_of(entry, rename.needed_above(), "no write access to parent's children")?;
         self.check_assertion(entry)?;
         require(
             self.check(entry).permits(Target::Entry, modify_dn::RENAME),

@@ -12,7 +12,8 @@ use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, 
 
 use crate::{
     Configuration, Context, Directory, OperationError,
-    access::{self, RequestKind, Subject, Target, WriteCheck},
+    access::{RequestKind, Subject, Target, WriteCheck},
+    disclosure::{Ancestor, Disclosure},
     overlay::{Applied, Asked, Entries},
     password::{self, Cost, Scheme},
     session::{Identity, Peer, Restriction, Sequence, StopFlag, Strength, TlsChannel},
@@ -227,25 +228,42 @@ impl<'w, 'd> Execution<'w, 'd> {
         Ok(record.to_entry(view.dn(id)?)?)
     }
 
-    /// The entry's ID, or noSuchObject with the deepest existing ancestor (or the referral there).
+    /// Whether the `ManageDsaIT` control came along.
+    pub fn manages_dsa(&self) -> bool {
+        self.origin.has_control(ControlKind::ManageDsaIt)
+    }
+
+    /// What the subject may know of names.
+    pub(crate) fn disclosure(&self) -> Disclosure<'_> {
+        Disclosure {
+            context: self.context,
+            configuration: self.configuration,
+            subject: self.subject(),
+            view: self.view(),
+        }
+    }
+
+    /// Where a name leads for the subject: a referral entry that it may not know of is not there.
+    pub(crate) fn place_of(&self, dn: &Dn) -> Result<Location, OperationError> {
+        self.seen(dn, self.view().locate(dn)?)
+    }
+
+    /// The same of what the database says of the name.
+    pub(crate) fn seen(&self, dn: &Dn, location: Location) -> Result<Location, OperationError> {
+        self.disclosure().seen(dn, location, self.manages_dsa())
+    }
+
+    /// The entry's ID, or noSuchObject with the deepest entry above it (or the referral there).
     pub fn locate(&self, dn: &Dn) -> Result<EntryId, OperationError> {
-        match self.view().locate(dn)? {
+        match self.place_of(dn)? {
             Location::Entry(id) => Ok(id),
             Location::Missing { ancestor } => Err(self.missing(dn, ancestor)),
         }
     }
 
     /// The error for a name that does not exist, without what the subject may not know.
-    pub(crate) fn missing(&self, dn: &Dn, ancestor: Option<(EntryId, usize)>) -> OperationError {
-        let view = self.view();
-        let error = crate::referral::missing(self.configuration, view, dn, ancestor);
-        access::undisclosed(
-            self.context,
-            self.configuration,
-            self.subject(),
-            (view, ancestor),
-            error,
-        )
+    pub(crate) fn missing(&self, dn: &Dn, ancestor: Ancestor) -> OperationError {
+        self.disclosure().missing(dn, ancestor, None)
     }
 
     /// Whether the access rules let who acts manage an entry.
@@ -334,6 +352,15 @@ impl<'w, 'd> Execution<'w, 'd> {
     /// Whether the relax rules control came along.
     pub fn is_relaxed(&self) -> bool {
         self.controls.relax_rules.is_some()
+    }
+
+    /// Privileges that adding, deleting or renaming an entry needs on it: `manage` under relaxed rules, as in slapd.
+    pub(crate) fn needed_on_entry(&self, privileges: Privileges) -> Privileges {
+        if self.is_relaxed() {
+            Privileges::MANAGE
+        } else {
+            privileges
+        }
     }
 
     /// Applies an effect that the operation was asked for, then lets the overlays act in the transaction. Call it after every check,

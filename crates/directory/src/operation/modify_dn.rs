@@ -31,6 +31,8 @@ pub(crate) struct Rename {
     new_superior: Option<Dn>,
     /// As far as the request alone tells.
     target: Dn,
+    /// What the new RDN means for the entry's attributes.
+    modifications: Vec<Modification>,
 }
 
 /// Renaming in place takes a name away and adds one: `add` and `delete`, which is what slapd calls `write`.
@@ -38,8 +40,8 @@ pub(super) const RENAME: Privileges = Privileges::ADD.with(Privileges::DELETE);
 
 /// Executes a modify DN request.
 pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Result<Success, OperationError> {
-    let mut modifications = modifications_of(execution.schema(), rename)?;
-    check_destination(execution, rename)?;
+    let mut modifications = rename.modifications.clone();
+    check_context(execution.configuration, execution.context, rename)?;
     let context = execution.context;
     for overlay in context.overlays.before_content() {
         let renaming = Renaming {
@@ -51,7 +53,7 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Res
         overlay.before_modify_dn(execution, renaming)?;
     }
     write_checks::add_stamps(execution, &mut modifications);
-    let id = locate(execution, &rename.dn)?;
+    let id = locate(execution, rename)?;
     let Prepared {
         plan,
         old_name,
@@ -93,8 +95,33 @@ impl Rename {
         &self.dn
     }
 
+    /// What the names alone forbid. slapd looks at it before it looks at anything else.
+    ///
+    /// # Errors
+    /// `unwillingToPerform`.
+    pub(crate) fn check_loops(&self) -> Result<(), OperationError> {
+        let refuse = |text| Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
+        let (dn, target) = (&self.dn, &self.target);
+        if target != dn && target.is_within(dn) {
+            return refuse("cannot place an entry below itself");
+        }
+        if target != dn && dn.is_within(target) {
+            return refuse("cannot place an entry above itself");
+        }
+        Ok(())
+    }
+
     pub(super) fn new_superior(&self) -> Option<&Dn> {
         self.new_superior.as_ref()
+    }
+
+    /// Privileges on the children of the superior that the entry has.
+    pub(super) fn needed_above(&self) -> Privileges {
+        if self.new_superior.is_some() {
+            Privileges::DELETE
+        } else {
+            RENAME
+        }
     }
 
     /// As overlays hear of it.
@@ -121,7 +148,7 @@ impl Rename {
 /// The names of a request.
 ///
 /// # Errors
-/// `invalidDNSyntax`.
+/// `invalidDNSyntax`, `namingViolation`.
 pub(crate) fn read(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Rename, OperationError> {
     let invalid = |text| OperationError::new(ResultCode::INVALID_DN_SYNTAX, text);
     let dn = write_checks::parse_dn(schema, request.entry)?;
@@ -135,17 +162,24 @@ pub(crate) fn read(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Ren
         .transpose()?;
     let parent = dn.parent().unwrap_or_default();
     let target = new_superior.as_ref().unwrap_or(&parent).child(&new_rdn);
+    let modifications = modifications_of(schema, &dn, &new_rdn, request.delete_old_rdn)?;
     Ok(Rename {
         dn,
         new_rdn,
         delete_old_rdn: request.delete_old_rdn,
         new_superior,
         target,
+        modifications,
     })
 }
 
 /// What the new RDN means for the entry's attributes: values of the old one go (if they are to), those of the new one come.
-fn modifications_of(schema: &Schema, rename: &Rename) -> Result<Vec<Modification>, OperationError> {
+fn modifications_of(
+    schema: &Schema,
+    dn: &Dn,
+    new_rdn: &Dn,
+    delete_old_rdn: bool,
+) -> Result<Vec<Modification>, OperationError> {
     let change = |kind, description: &AttributeDescription, value: Vec<u8>| {
         let normalized = vec![normal_form(schema, description, &value)];
         Modification {
@@ -158,7 +192,7 @@ fn modifications_of(schema: &Schema, rename: &Rename) -> Result<Vec<Modification
         }
     };
     let mut modifications = Vec::new();
-    for (description, value) in rename.new_rdn.leaf_assertions(schema) {
+    for (description, value) in new_rdn.leaf_assertions(schema) {
         if schema.attribute_type(description.attribute_type).equality.is_none() {
             return Err(OperationError::new(
                 ResultCode::NAMING_VIOLATION,
@@ -167,8 +201,8 @@ fn modifications_of(schema: &Schema, rename: &Rename) -> Result<Vec<Modification
         }
         modifications.push(change(ModificationKind::AddIfAbsent, &description, value));
     }
-    if rename.delete_old_rdn {
-        for (description, value) in rename.dn.leaf_assertions(schema) {
+    if delete_old_rdn {
+        for (description, value) in dn.leaf_assertions(schema) {
             modifications.push(change(ModificationKind::Delete, &description, value));
         }
     }
@@ -177,36 +211,12 @@ fn modifications_of(schema: &Schema, rename: &Rename) -> Result<Vec<Modification
     Ok(modifications)
 }
 
-/// What the names alone forbid, and a referral.
-fn check_destination(execution: &Execution<'_, '_>, rename: &Rename) -> Result<(), OperationError> {
-    check_loops(rename)?;
-    write_checks::refuse_referral(execution, &rename.dn)?;
-    check_context(execution.configuration, execution.context, rename)
-}
-
-/// What the names alone forbid, where there are no referrals.
-pub(super) fn check_names(
+/// Where an entry may be moved to, as the naming contexts have it.
+pub(super) fn check_context(
     configuration: &Configuration,
     context: &Context,
     rename: &Rename,
 ) -> Result<(), OperationError> {
-    check_loops(rename)?;
-    check_context(configuration, context, rename)
-}
-
-fn check_loops(rename: &Rename) -> Result<(), OperationError> {
-    let refuse = |text| Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
-    let (dn, target) = (&rename.dn, &rename.target);
-    if target != dn && target.is_within(dn) {
-        return refuse("cannot place an entry below itself");
-    }
-    if target != dn && dn.is_within(target) {
-        return refuse("cannot place an entry above itself");
-    }
-    Ok(())
-}
-
-fn check_context(configuration: &Configuration, context: &Context, rename: &Rename) -> Result<(), OperationError> {
     let refuse = |code, text| Err(OperationError::new(code, text));
     let destination = configuration
         .context_of(&rename.target)
@@ -221,8 +231,9 @@ fn check_context(configuration: &Configuration, context: &Context, rename: &Rena
 }
 
 /// The entry; where its superior is missing as well, slapd names no matched DN.
-fn locate(execution: &Execution<'_, '_>, dn: &Dn) -> Result<EntryId, OperationError> {
-    match execution.view().locate(dn)? {
+fn locate(execution: &Execution<'_, '_>, rename: &Rename) -> Result<EntryId, OperationError> {
+    let dn = &rename.dn;
+    match execution.place_of(dn)? {
         Location::Entry(id) => Ok(id),
         Location::Missing {
             ancestor: Some((_, depth)),
@@ -235,7 +246,7 @@ fn locate(execution: &Execution<'_, '_>, dn: &Dn) -> Result<EntryId, OperationEr
                 let (context, configuration) = (execution.context, execution.configuration);
                 let check = WriteCheck::on_record(context, configuration, execution.subject(), &parent, view);
                 require(
-                    check.permits(Target::Children, RENAME),
+                    check.permits(Target::Children, rename.needed_above()),
                     "no write access to parent's children",
                 )?;
             }
@@ -262,12 +273,16 @@ fn prepare(
     let record = write_checks::record_of(view, id)?;
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
     let old_name = view.dn(id)?;
-    check_parent(execution, view, &record, rename.new_superior.is_some())?;
+    check_parent(execution, view, &record, rename.needed_above())?;
     if let Some(control) = &execution.controls.assertion {
         assertion::check_assertion_on_record(context, configuration, subject, (view, &record), &control.value.0)?;
     }
     let check = WriteCheck::on_record(context, configuration, subject, &record, view);
-    require(check.permits(Target::Entry, RENAME), "no write access to old entry")?;
+    require(
+        check.permits(Target::Entry, execution.needed_on_entry(RENAME)),
+        "no write access to old entry",
+    )?;
+    write_checks::refuse_referral(execution, view, &record)?;
     let superior = destination(execution, view, &old_name, rename)?;
     let new_name = superior.child(&rename.new_rdn);
     match view.locate(&new_name)? {
@@ -297,10 +312,9 @@ fn check_parent(
     execution: &Execution<'_, '_>,
     view: View<'_>,
     record: &Record<'_>,
-    moves: bool,
+    needed: Privileges,
 ) -> Result<(), OperationError> {
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
-    let needed = if moves { Privileges::DELETE } else { RENAME };
     let granted = if record.parent() == 0 {
         grants_on_root(execution, needed)
     } else {
@@ -323,7 +337,7 @@ fn destination(
     };
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
     let refused = "no write access to new superior's children";
-    let Location::Entry(id) = view.locate(wanted)? else {
+    let Location::Entry(id) = execution.place_of(wanted)? else {
         if wanted.is_root() {
             require(grants_on_root(execution, Privileges::ADD), refused)?;
             return Ok(Dn::root());

@@ -45,7 +45,7 @@ pub(crate) fn execute(
             (ChangeKind::Modify, Asked::Modify { dn, modifications })
         }
         Change::ModifyDn(rename) => {
-            modify_dn::check_names(configuration, context, rename)?;
+            modify_dn::check_context(configuration, context, rename)?;
             (ChangeKind::ModifyDn, rename.asked())
         }
     };

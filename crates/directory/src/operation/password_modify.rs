@@ -24,7 +24,7 @@ use crate::{
     context::Backend,
     hashing_pool::{self, Reply},
     password::{self, Cost, Scheme},
-    referral, respond,
+    respond,
     respond::Success,
     write_request::{WriteRequest, enqueue, queue_or_answer},
 };
@@ -113,7 +113,7 @@ pub(crate) fn start(
     let context = context_of(configuration, &dn, request.old_password.is_some())?;
     context.check_extended(configuration, row, origin)?;
     controls.remove(origin.dropped_controls);
-    refuse_referral(configuration, &context, &dn, controls)?;
+    refuse_unsupported(&context)?;
     let stored = if request.old_password.is_some() {
         old_values(configuration, &context, origin, &dn)?
     } else {
@@ -164,36 +164,14 @@ fn context_of(configuration: &Configuration, dn: &Dn, has_old: bool) -> Result<A
     }
 }
 
-fn refuse_referral(
-    configuration: &Configuration,
-    context: &Context,
-    dn: &Dn,
-    controls: &RequestControls<'_>,
-) -> Result<(), OperationError> {
-    let database = match &context.backend {
-        Backend::Stored { database, .. } => database,
-        Backend::Null { .. } => return Ok(()),
-        Backend::Virtual { .. } | Backend::Frontend => {
-            return Err(OperationError::new(
-                ResultCode::UNWILLING_TO_PERFORM,
-                "operation not supported for current user",
-            ));
-        }
-    };
-    if controls.manage_dsa_it.is_some() {
-        return Ok(());
-    }
-    let snapshot = database.snapshot()?;
-    let view = snapshot.view();
-    let Location::Entry(id) = view.locate(dn)? else {
-        return Ok(());
-    };
-    match view.record(id)? {
-        Some(record) if record.is_referral() => {
-            let urls = referral::urls_of(configuration, &record, Some((dn, dn)), None);
-            Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls))
-        }
-        _ => Ok(()),
+/// Only databases with entries have passwords to change.
+fn refuse_unsupported(context: &Context) -> Result<(), OperationError> {
+    match &context.backend {
+        Backend::Stored { .. } | Backend::Null { .. } => Ok(()),
+        Backend::Virtual { .. } | Backend::Frontend => Err(OperationError::new(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "operation not supported for current user",
+        )),
     }
 }
 

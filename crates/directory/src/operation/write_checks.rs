@@ -1,8 +1,10 @@
 //! What write operations share: names, referrals, time stamps.
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{Dn, Entry, ResultCode, Schema};
-use ironbark_store::{EntryId, Location, Record, View};
+use ironbark_model::{
+    AttributeDescription, CompiledFilter, Dn, Entry, Filter, ResultCode, Schema, Truth, filter::Assertion,
+};
+use ironbark_store::{EntryId, Record, Scope, View};
 
 use super::{
     Execution,
@@ -23,32 +25,70 @@ pub(crate) fn parse_dn(schema: &Schema, text: &[u8]) -> Result<Dn, OperationErro
     Dn::parse(schema, text).map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))
 }
 
-/// Without the `ManageDsaIT` control a write to a referral, or below one, is answered with it (RFC 3296 §5).
+/// Without the `ManageDsaIT` control a write to a referral entry is answered with its URIs (RFC 3296 §5).
 ///
 /// # Errors
 /// `referral`.
-pub(crate) fn refuse_referral(execution: &Execution<'_, '_>, dn: &Dn) -> Result<(), OperationError> {
-    if execution.controls.manage_dsa_it.is_some() {
+pub(crate) fn refuse_referral(
+    execution: &Execution<'_, '_>,
+    view: View<'_>,
+    record: &Record<'_>,
+) -> Result<(), OperationError> {
+    if !record.is_referral() || execution.manages_dsa() {
         return Ok(());
     }
-    let view = execution.view();
-    let id = match view.locate(dn)? {
-        Location::Entry(id)
-        | Location::Missing {
-            ancestor: Some((id, _)),
-        } => id,
-        Location::Missing { ancestor: None } => return Ok(()),
+    let urls = referral::urls_of(execution.configuration, record);
+    Err(OperationError::referral(view.dn(record.id)?.pretty().to_owned(), urls))
+}
+
+/// Under relaxed rules a manager may choose an entryUUID, but none that another entry than `own` has. Without an index on it, all entries
+/// are read.
+///
+/// # Errors
+/// `constraintViolation`.
+pub(crate) fn refuse_used_uuid(
+    execution: &Execution<'_, '_>,
+    modifications: &[Modification],
+    own: Option<EntryId>,
+) -> Result<(), OperationError> {
+    if !execution.is_relaxed() {
+        return Ok(());
+    }
+    let known = &execution.configuration.well_known.entry_uuid;
+    let brings = |modification: &&Modification| {
+        modification.description.attribute_type == known.attribute_type && modification.kind != ModificationKind::Delete
     };
-    let record = record_of(view, id)?;
-    if !record.is_referral() {
-        return Ok(());
+    for value in modifications.iter().filter(brings).flat_map(|change| &change.values) {
+        if is_uuid_used(execution.view(), known, value, own)? {
+            let text = "entryUUID: value is that of another entry";
+            return Err(OperationError::new(ResultCode::CONSTRAINT_VIOLATION, text));
+        }
     }
-    let matched = view.dn(id)?;
-    let urls = referral::urls_of(execution.configuration, &record, Some((dn, &matched)), None);
-    if urls.is_empty() {
-        return Err(OperationError::new(ResultCode::OTHER, "bad referral object"));
+    Ok(())
+}
+
+fn is_uuid_used(
+    view: View<'_>,
+    entry_uuid: &AttributeDescription,
+    value: &[u8],
+    own: Option<EntryId>,
+) -> Result<bool, OperationError> {
+    let name = view.schema().description_text(entry_uuid);
+    let mut filter = CompiledFilter::default();
+    let item = Filter::Equality(Assertion {
+        attribute: name.as_bytes().into(),
+        value: value.into(),
+    });
+    filter.compile(view.schema(), &item);
+    let plan = view.plan(0, Scope::Subtree, &filter)?;
+    let mut candidates = view.candidates(&plan, 0)?;
+    let mut scratch = Vec::new();
+    while let Some(record) = candidates.next_record()? {
+        if Some(record.id) != own && record.evaluate(&filter, &mut scratch) == Truth::True {
+            return Ok(true);
+        }
     }
-    Err(OperationError::referral(matched.pretty().to_owned(), urls))
+    Ok(false)
 }
 
 /// Who makes a change, as `creatorsName` and `modifiersName` have it.

@@ -18,6 +18,13 @@ pub(crate) struct AliasBase {
     pub(crate) scope: Scope,
 }
 
+/// Where aliases on the way to a name have led.
+pub(super) struct Followed {
+    pub(super) dn: Dn,
+    /// Number of RDNs of what the last alias names; the rest is carried over from below it.
+    pub(super) target_depth: usize,
+}
+
 /// Follows aliases on the way to `dn`: in the name itself and in every superior.
 ///
 /// # Errors
@@ -27,10 +34,10 @@ pub(super) fn find_base(
     context: &Context,
     view: View<'_>,
     dn: &Dn,
-) -> Result<Option<Dn>, OperationError> {
-    let mut current: Option<Dn> = None;
+) -> Result<Option<Followed>, OperationError> {
+    let mut current: Option<Followed> = None;
     for _ in 0..=context.settings.max_dereference_depth {
-        let name = current.as_ref().unwrap_or(dn);
+        let name = current.as_ref().map_or(dn, |followed| &followed.dn);
         let (id, depth) = match view.locate(name)? {
             Location::Entry(id) => (id, name.depth()),
             Location::Missing { ancestor: Some(found) } => found,
@@ -48,6 +55,7 @@ pub(super) fn find_base(
             return Err(problem(view, id, NOT_FOUND));
         }
         // What lies below the alias in the name is carried over to where the alias leads.
+        let target_depth = target.depth();
         let mut followed = target;
         for level in (0..name.depth().saturating_sub(depth)).rev() {
             if let Some(rdn) = name
@@ -57,7 +65,10 @@ pub(super) fn find_base(
                 followed = followed.child(&rdn);
             }
         }
-        current = Some(followed);
+        current = Some(Followed {
+            dn: followed,
+            target_depth,
+        });
     }
     Err(OperationError::new(
         ResultCode::ALIAS_PROBLEM,
@@ -188,7 +199,7 @@ fn resolve(
         return Ok(None);
     };
     let target = match find_base(configuration, context, view, &target) {
-        Ok(further) => further.unwrap_or(target),
+        Ok(further) => further.map_or(target, |followed| followed.dn),
         Err(_) => return Ok(None),
     };
     Ok(match view.locate(&target)? {

@@ -238,10 +238,15 @@ impl SearchRun {
             ..
         } = *walk;
         let id = record.id;
-        if id != base.id && record.is_referral() && !self.options.manage_dsa_it {
+        // Where the search itself begins there is none: it would have been the answer.
+        if record.is_referral() && !self.options.manage_dsa_it {
             // A search for subentries alone is sent nowhere else.
-            if self.is_of_kind(record) && record.is_in_scope(base.id, scope)? {
-                self.send_reference(view, record, scope, out);
+            if self.is_of_kind(record)
+                && record.is_in_scope(base.id, scope)?
+                && (base.earlier_bases == 0 || !self.was_covered(view, id, base.earlier_bases)?)
+                && self.shows_reference(context, (view, record), scratch)?
+            {
+                self.send_reference(view, record, scope, out)?;
             }
             return Ok(false);
         }
@@ -362,26 +367,57 @@ impl SearchRun {
         page.is_some_and(paged::Page::is_full)
     }
 
-    /// A continuation reference (RFC 4511 §4.5.3).
-    fn send_reference(&mut self, view: View<'_>, record: &Record<'_>, scope: Scope, out: &mut Vec<u8>) {
+    /// Whether the subject may read a referral entry and its URIs, and wants to.
+    fn shows_reference(
+        &self,
+        context: &Context,
+        (view, record): (View<'_>, &Record<'_>),
+        scratch: &mut Scratch,
+    ) -> Result<bool, OperationError> {
         if self.options.domain_scope {
-            return;
+            return Ok(false);
         }
+        let Some(standing) = scratch.standing(&self.configuration, context, &self.origin) else {
+            return Ok(true);
+        };
+        let asker = Asker::of(self);
+        let names = scratch.parts(context).names;
+        let check = access::check_remembered(
+            &self.configuration,
+            context,
+            asker.subject(context),
+            (Source::Record(record, view), names.place(view, record)?),
+            Some(&standing),
+        );
+        let uris = access::Target::Attribute(&self.configuration.well_known.r#ref, None);
+        Ok(check.is_none_or(|check| {
+            check.permits(access::Target::Entry, Privileges::READ) && check.permits(uris, Privileges::READ)
+        }))
+    }
+
+    /// A continuation reference (RFC 4511 §4.5.3).
+    fn send_reference(
+        &mut self,
+        view: View<'_>,
+        record: &Record<'_>,
+        scope: Scope,
+        out: &mut Vec<u8>,
+    ) -> Result<(), OperationError> {
         // Below a one-level base, the search goes on at the referral's own entry; that entry is one of the children of a base.
         let scope = match scope {
-            Scope::OneLevel => Scope::Base,
-            Scope::Children => Scope::Subtree,
-            scope => scope,
+            Scope::OneLevel | Scope::Base => Scope::Base,
+            Scope::Children | Scope::Subtree => Scope::Subtree,
         };
-        let dn = view.dn(record.id).unwrap_or_default();
-        let urls = referral::urls_of(&self.configuration, record, Some((&dn, &dn)), Some(scope));
+        let dn = view.dn(record.id)?;
+        let urls = referral::urls_below(&self.configuration, record, (&dn, &dn), Some(scope));
         if urls.is_empty() {
-            return;
+            return Ok(());
         }
         let urls: Vec<&[u8]> = urls.iter().map(String::as_bytes).collect();
         let id = MessageId::new(self.origin.message_id).unwrap_or_default();
         encode_search_reference(out, id, &List::new(&urls), &[]);
         self.references += 1;
+        Ok(())
     }
 }
 

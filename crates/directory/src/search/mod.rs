@@ -38,7 +38,7 @@ pub(crate) use selection::Selection;
 
 pub(crate) use encode::entry_value;
 pub(crate) use password_state::policy_of;
-pub(crate) use prepare::{class_filter, prepare};
+pub(crate) use prepare::{class_filter, invalid_base, prepare};
 pub(crate) use target::Target;
 
 /// Output of one step before others get their turn.

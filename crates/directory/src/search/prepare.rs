@@ -11,7 +11,8 @@ use ironbark_model::{CompiledFilter, Dn, Entry, Filter, ResultCode, filter::Asse
 use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::{
-    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias,
+    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection,
+    alias::{self, Followed},
     encode::DereferenceSpecification,
     limits::{self, PageRequest},
     paged,
@@ -22,6 +23,7 @@ use crate::{
     Configuration, Context, OperationError, Session,
     access::{self, Standing, Subject, WriteCheck},
     context::Backend,
+    disclosure::Disclosure,
     dn_cache::DnCache,
     dse,
     operation::{check_assertion, check_assertion_on_record, null},
@@ -57,7 +59,7 @@ fn read_base(
     base.is_read = false;
     base.dn
         .parse_into(&configuration.schema, request.base)
-        .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;
+        .map_err(|_| invalid_base())?;
     if base.dn.is_root()
         && scope != Scope::Base
         && let Some(default) = &configuration.settings.default_search_base
@@ -70,6 +72,11 @@ fn read_base(
     // What the empty name means depends on the scope.
     base.is_read = !base.dn.is_root();
     Ok(())
+}
+
+/// The error for a name of a base object that is none.
+pub(crate) fn invalid_base() -> OperationError {
+    OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN")
 }
 
 /// As [`prepare`]; `base` is memory for the name of the base object.
@@ -348,7 +355,7 @@ fn memory_target(
     let check = |entry| WriteCheck::on_entry(context, configuration, subject, entry);
     if let Some(entry) = entries.iter().find(|entry| entry.dn == *base) {
         if !access::reads_everything(context, configuration, subject) {
-            require_search(&check(entry))?;
+            require_search(&check(entry), || OperationError::code(ResultCode::NO_SUCH_OBJECT))?;
         }
         return Ok(Target::memory(
             Arc::clone(context),
@@ -377,12 +384,18 @@ fn add_stored_targets(
     let asked = base;
     let followed = match deref_base.then(|| alias::find_base(configuration, context, view, asked)) {
         Some(Err(error)) if error.result_code == ResultCode::ALIAS_PROBLEM => {
-            return Err(alias_problem(run, configuration, context, (view, asked), Some(error)));
+            return Err(alias_problem(
+                run,
+                configuration,
+                context,
+                (view, asked, scope),
+                Some(error),
+            ));
         }
         Some(found) => found?,
         None => None,
     };
-    let base = followed.as_ref().unwrap_or(asked);
+    let base = followed.as_ref().map_or(asked, |followed| &followed.dn);
     let (location, is_referral) = names.locate_base(view, base)?;
     let id = match location {
         Location::Entry(id) => id,
@@ -393,21 +406,24 @@ fn add_stored_targets(
             if glued_targets(run, configuration, context, base, scope)? {
                 return Ok(());
             }
-            let mut error = referral::missing_for_search(configuration, view, base, ancestor, scope);
-            if run.options.domain_scope && error.result_code == ResultCode::REFERRAL {
-                error = OperationError::no_such_object(error.matched_dn);
+            let disclosure = disclosure_of(run, configuration, context, view);
+            if let Some(followed) = &followed
+                && !reaches(disclosure, followed)?
+            {
+                return Err(alias_problem(run, configuration, context, (view, asked, scope), None));
             }
-            let subject = Subject::of(&run.origin, context);
-            let base = (view, ancestor);
-            return Err(access::undisclosed(context, configuration, subject, base, error));
+            return Err(within_domain(run, disclosure.missing(base, ancestor, Some(scope))));
         }
     };
     if let Some(standing) = standing.filter(|standing| !standing.may_search_below(view, id)) {
-        match check_base_access(run, configuration, context, view, id) {
-            Err(error) if followed.is_some() && error.result_code == ResultCode::NO_SUCH_OBJECT => {
-                return Err(alias_problem(run, configuration, context, (view, asked), None));
+        let disclosure = disclosure_of(run, configuration, context, view);
+        if let Err(error) = check_base_access(disclosure, base, id, scope) {
+            if let Some(followed) = &followed
+                && !reaches(disclosure, followed)?
+            {
+                return Err(alias_problem(run, configuration, context, (view, asked, scope), None));
             }
-            checked => checked?,
+            return Err(within_domain(run, error));
         }
         standing.remember_base(view, id);
     }
@@ -415,11 +431,9 @@ fn add_stored_targets(
         && !run.options.manage_dsa_it
         && let Some(record) = view.record(id)?
     {
-        if run.options.domain_scope {
-            return Err(OperationError::no_such_object(view.dn(id)?.pretty().to_owned()));
-        }
-        let urls = referral::urls_of(configuration, &record, Some((base, base)), Some(scope));
-        return Err(OperationError::referral(view.dn(id)?.pretty().to_owned(), urls));
+        let urls = referral::urls_below(configuration, &record, (base, base), Some(scope));
+        let error = OperationError::referral(view.dn(id)?.pretty().to_owned(), urls);
+        return Err(within_domain(run, error));
     }
     run.targets.push_back(Target::stored(Arc::clone(context), id, scope));
     if run.options.deref_in_searching && scope != Scope::Base {
@@ -432,48 +446,81 @@ fn add_stored_targets(
     Ok(())
 }
 
+/// An answer as it is under the domain scope control, with which a client wants no referrals.
+fn within_domain(run: &SearchRun, error: OperationError) -> OperationError {
+    if run.options.domain_scope && error.result_code == ResultCode::REFERRAL {
+        OperationError::no_such_object(error.matched_dn)
+    } else {
+        error
+    }
+}
+
+/// What the client may know of names.
+fn disclosure_of<'a>(
+    run: &'a SearchRun,
+    configuration: &'a Configuration,
+    context: &'a Context,
+    view: View<'a>,
+) -> Disclosure<'a> {
+    Disclosure {
+        context,
+        configuration,
+        subject: Subject::of(&run.origin, context),
+        view,
+    }
+}
+
+/// Whether the subject may know of the entry that an alias on the way to the base names.
+fn reaches(disclosure: Disclosure<'_>, followed: &Followed) -> Result<bool, OperationError> {
+    match disclosure.view.locate(&followed.dn.ancestor(followed.target_depth))? {
+        Location::Entry(id) => disclosure.discloses_entry(id),
+        Location::Missing { .. } => Ok(false),
+    }
+}
+
 /// What is answered when a base is an alias, or lies below one, that cannot be followed; without an `error`, because what it leads to may not be
 /// known of: that is told as if it led to nothing. Nor is an alias told of that may not be known of itself.
 fn alias_problem(
     run: &SearchRun,
     configuration: &Configuration,
     context: &Context,
-    (view, base): (View<'_>, &Dn),
+    (view, base, scope): (View<'_>, &Dn, Scope),
     error: Option<OperationError>,
 ) -> OperationError {
-    match alias::leads_to_nothing(view, base) {
-        Ok((nothing, alias)) => {
-            let subject = Subject::of(&run.origin, context);
-            access::undisclosed(context, configuration, subject, (view, alias), error.unwrap_or(nothing))
-        }
-        Err(failed) => failed,
-    }
+    let disclosure = disclosure_of(run, configuration, context, view);
+    let answer = || {
+        let (nothing, alias) = alias::leads_to_nothing(view, base)?;
+        Ok(match alias {
+            Some((id, _)) if !disclosure.discloses_entry(id)? => disclosure.missing(base, alias, Some(scope)),
+            _ => error.unwrap_or(nothing),
+        })
+    };
+    answer().unwrap_or_else(|failed: OperationError| failed)
 }
 
 /// Searching needs the privilege to search on the base object itself; without `disclose` it does not even exist.
-fn check_base_access(
-    run: &SearchRun,
-    configuration: &Configuration,
-    context: &Context,
-    view: View<'_>,
-    id: EntryId,
-) -> Result<(), OperationError> {
-    let subject = Subject::of(&run.origin, context);
+fn check_base_access(disclosure: Disclosure<'_>, base: &Dn, id: EntryId, scope: Scope) -> Result<(), OperationError> {
+    let Disclosure {
+        context,
+        configuration,
+        subject,
+        view,
+    } = disclosure;
     let Some(record) = view.record(id)? else {
         return Ok(());
     };
-    require_search(&WriteCheck::on_record(context, configuration, subject, &record, view))
+    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    require_search(&check, || disclosure.hidden(base, &record, Some(scope)))
 }
 
-fn require_search(check: &WriteCheck<'_>) -> Result<(), OperationError> {
+fn require_search(check: &WriteCheck<'_>, hidden: impl FnOnce() -> OperationError) -> Result<(), OperationError> {
     if check.permits(access::Target::Entry, Privileges::SEARCH) {
-        return Ok(());
-    }
-    Err(OperationError::code(if check.discloses_base() {
-        ResultCode::INSUFFICIENT_ACCESS_RIGHTS
+        Ok(())
+    } else if check.discloses_base() {
+        Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
     } else {
-        ResultCode::NO_SUCH_OBJECT
-    }))
+        Err(hidden())
+    }
 }
 
 /// Checks the filter of an assertion control on the base object (RFC 4528 §4).

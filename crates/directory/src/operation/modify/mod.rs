@@ -29,7 +29,6 @@ pub(crate) fn execute(
     dn: &Dn,
     modifications: &[Modification],
 ) -> Result<Success, OperationError> {
-    write_checks::refuse_referral(execution, dn)?;
     let mut modifications = modifications.to_vec();
     modification::check_permitted(execution.schema(), &mut modifications, execution.is_relaxed())?;
     run(execution, dn, modifications)
@@ -95,6 +94,7 @@ fn prepare(
 ) -> Result<Prepared, OperationError> {
     let view = execution.view();
     let record = write_checks::record_of(view, id)?;
+    write_checks::refuse_referral(execution, view, &record)?;
     let name = view.dn(id)?;
     if let Some(control) = &execution.controls.assertion {
         assertion::check_assertion_on_record(
@@ -117,6 +117,7 @@ fn prepare(
         view,
     );
     check_access(&check, modifications)?;
+    write_checks::refuse_used_uuid(execution, modifications, Some(id))?;
     let options = Options {
         relax: execution.is_relaxed(),
         permissive: execution.controls.permissive_modify.is_some(),
