@@ -2,9 +2,14 @@
 
 use std::{fmt::Write as _, os::unix::fs::PermissionsExt};
 
-use ironbark_testkit::{Flavor, Server};
+use ironbark_testkit::{Credentials, Flavor, Server};
 
-use crate::site::BASE;
+use crate::site::{BASE, run};
+
+/// An entry whose passwords take a gibibyte to verify.
+const COSTLY: &str = "\ndn: cn=costly,dc=example,dc=com\nobjectClass: person\ncn: costly\nsn: s\n\
+    userPassword: {ARGON2}$argon2id$v=19$m=1048576,t=1,p=1$c2FsdHNhbHRzYWx0$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n\
+    userPassword: {CRYPT}$y$jFT$abcdefghij$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n";
 
 /// A server that may take so much address space in KiB, with entries that take much to sort.
 fn narrow(kibibytes: u32) -> Server {
@@ -13,7 +18,7 @@ fn narrow(kibibytes: u32) -> Server {
         &format!("threads 2\nsizelimit unlimited\n{}", Server::PEOPLE_CONFIG),
     )
     .unwrap();
-    let mut ldif = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n");
+    let mut ldif = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n{COSTLY}");
     let text = "long ".repeat(800);
     for n in 0..4000 {
         let _ = write!(
@@ -46,6 +51,13 @@ fn what_cannot_be_had_is_an_answer() {
         let found = server.search(&["-b", BASE, "-s", "base", "dc"]).unwrap();
         assert!(found.stdout.contains("dc: example"), "{found:?}\n{}", server.log());
     }
+    let costly = Credentials::Simple {
+        dn: "cn=costly,dc=example,dc=com",
+        password: "x",
+    };
+    let bound = run(&server, &costly, "ldapwhoami", &[], "");
+    assert_eq!(bound.code(), Some(49), "{bound:?}\n{}", server.log());
+    assert!(server.log().contains("cannot be had for it"), "{}", server.log());
     // What can be had is done.
     let sorted = server
         .search(&["-b", BASE, "-E", "sss=-cn", "-z", "none", "(cn=p39*)", "cn"])

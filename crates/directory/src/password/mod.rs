@@ -13,6 +13,8 @@ pub(crate) mod scram;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use subtle::ConstantTimeEq as _;
 
+use crate::room;
+
 pub use scheme::{HashError, Scheme};
 
 /// How long a verification may take: decides where it runs.
@@ -40,8 +42,14 @@ pub fn memory_octets(stored: &[u8]) -> usize {
 
 /// Whether `presented` is the password behind the stored value. A value without a `{SCHEME}` is a cleartext password.
 ///
-/// Schemes that are not known, malformed hashes, and hashes whose cost parameters exceed the limits of their scheme, verify nothing.
+/// Schemes that are not known, malformed hashes, and hashes whose cost parameters exceed the limits of their scheme, verify nothing, nor does one
+/// that takes more memory than can be had: the libraries would end the process.
 pub fn verify(stored: &[u8], presented: &[u8]) -> bool {
+    let octets = memory_octets(stored);
+    if octets > 0 && room::passing::<u8>(octets).is_err() {
+        tracing::warn!(target: "any", "a password was not verified: {octets} octets of memory cannot be had for it");
+        return false;
+    }
     match split(stored) {
         // As in slapd: what looks like a hash must not be a password itself.
         (None, unknown) if names_scheme(unknown) => false,
