@@ -73,23 +73,20 @@ impl Disclosure<'_> {
         }
     }
 
-    /// The entry `ancestor`, or the first above it that is no hidden referral entry, if the subject may know of it.
+    /// The deepest of the entry `ancestor` and those above it that the subject may know of.
     fn deepest_disclosed(&self, mut ancestor: Ancestor) -> Result<Ancestor, OperationError> {
         while let Some((id, depth)) = ancestor {
-            let record = self.view.record(id)?;
-            if record.as_ref().is_some_and(|record| self.discloses(record)) {
+            if self.discloses_entry(id)? {
                 return Ok(ancestor);
-            }
-            if !record.is_some_and(|record| record.is_referral()) {
-                return Ok(None);
             }
             ancestor = self.above(id, depth)?;
         }
         Ok(None)
     }
 
-    /// The error for a name that is not there: a referral if the deepest entry on the way to it is one, otherwise noSuchObject with that
-    /// entry's name; neither, if the subject may not know of the entry. `scope` is that of a search.
+    /// The error for a name that is not there: a referral if the deepest entry on the way to it that the subject may know of is one,
+    /// otherwise noSuchObject with that entry's name. `scope` is that of a search. (slapd names no entry where the deepest of all is hidden,
+    /// which tells that there is one.)
     pub(crate) fn missing(&self, dn: &Dn, ancestor: Ancestor, scope: Option<Scope>) -> OperationError {
         if ancestor.is_none() {
             return referral::default_referral(self.configuration, dn, scope);
@@ -116,11 +113,8 @@ impl Disclosure<'_> {
         })
     }
 
-    /// The error for the name of an entry that the subject may not know of.
+    /// The error for the name of an entry that the subject may not know of: that for a name that is not there.
     pub(crate) fn hidden(&self, dn: &Dn, record: &Record<'_>, scope: Option<Scope>) -> OperationError {
-        if !record.is_referral() {
-            return OperationError::code(ResultCode::NO_SUCH_OBJECT);
-        }
         match self.above(record.id, dn.depth()) {
             Ok(above) => self.missing(dn, above, scope),
             Err(failed) => failed,

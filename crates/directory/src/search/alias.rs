@@ -6,7 +6,7 @@ use ironbark_model::{CompiledFilter, Dn, ResultCode};
 use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::{class_filter, target::Target};
-use crate::{Configuration, Context, OperationError};
+use crate::{Configuration, Context, OperationError, disclosure::Disclosure};
 
 /// Aliases that one search may follow below its base; past it the result is adminLimitExceeded.
 const ALIAS_LIMIT: usize = 10_000;
@@ -25,16 +25,18 @@ pub(super) struct Followed {
     pub(super) target_depth: usize,
 }
 
-/// Follows aliases on the way to `dn`: in the name itself and in every superior.
+/// Follows aliases on the way to `dn`: in the name itself and in every superior. One that the subject may not know of is not followed, as if
+/// it were not there; slapd follows it.
 ///
 /// # Errors
 /// `aliasProblem` for a loop, more than `maxderefdepth` aliases, or an alias that leads nowhere.
-pub(super) fn find_base(
-    configuration: &Configuration,
-    context: &Context,
-    view: View<'_>,
-    dn: &Dn,
-) -> Result<Option<Followed>, OperationError> {
+pub(super) fn find_base(disclosure: Disclosure<'_>, dn: &Dn) -> Result<Option<Followed>, OperationError> {
+    let Disclosure {
+        context,
+        configuration,
+        view,
+        ..
+    } = disclosure;
     let mut current: Option<Followed> = None;
     for _ in 0..=context.settings.max_dereference_depth {
         let name = current.as_ref().map_or(dn, |followed| &followed.dn);
@@ -43,7 +45,11 @@ pub(super) fn find_base(
             Location::Missing { ancestor: Some(found) } => found,
             Location::Missing { ancestor: None } => return Ok(current),
         };
-        let target = match look_at(configuration, view, id)? {
+        let found = look_at(configuration, view, id)?;
+        if !matches!(found, Found::Entry) && !disclosure.discloses_entry(id)? {
+            return Ok(current);
+        }
+        let target = match found {
             Found::Entry => return Ok(current),
             Found::Alias(target) => target,
             Found::BrokenAlias => return Err(problem(view, id, "alias dereferences to an invalid name")),
@@ -133,15 +139,18 @@ fn problem(view: View<'_>, id: EntryId, text: &'static str) -> OperationError {
 
 /// Adds the targets of aliases within the scope of `base` to the search, and of aliases below those, each subtree once.
 ///
-/// Aliases that lead nowhere, or to another naming context, are passed over (RFC 4511 §4.5.1.3 leaves the choice).
+/// Aliases that lead nowhere, or to another naming context, are passed over (RFC 4511 §4.5.1.3 leaves the choice), and so are those that the
+/// subject may not know of.
 pub(super) fn expand(
-    configuration: &Configuration,
+    disclosure: Disclosure<'_>,
     context: &Arc<Context>,
-    view: View<'_>,
     base: (EntryId, &Dn),
     scope: Scope,
     targets: &mut VecDeque<Target>,
 ) -> Result<Vec<AliasBase>, OperationError> {
+    let Disclosure {
+        configuration, view, ..
+    } = disclosure;
     let mut bases = vec![AliasBase {
         dn: base.1.clone(),
         scope,
@@ -168,7 +177,7 @@ pub(super) fn expand(
                     "too many aliases",
                 ));
             }
-            let Some(target) = resolve(configuration, context, view, alias)? else {
+            let Some(target) = resolve(disclosure, alias)? else {
                 continue;
             };
             // Below a one-level base an alias stands for the entry it names; below a subtree, for the subtree there.
@@ -189,16 +198,17 @@ pub(super) fn expand(
 }
 
 /// The entry that an alias leads to, through further aliases.
-fn resolve(
-    configuration: &Configuration,
-    context: &Context,
-    view: View<'_>,
-    alias: EntryId,
-) -> Result<Option<(EntryId, Dn)>, OperationError> {
+fn resolve(disclosure: Disclosure<'_>, alias: EntryId) -> Result<Option<(EntryId, Dn)>, OperationError> {
+    let Disclosure {
+        configuration, view, ..
+    } = disclosure;
     let Found::Alias(target) = look_at(configuration, view, alias)? else {
         return Ok(None);
     };
-    let target = match find_base(configuration, context, view, &target) {
+    if !disclosure.discloses_entry(alias)? {
+        return Ok(None);
+    }
+    let target = match find_base(disclosure, &target) {
         Ok(further) => further.map_or(target, |followed| followed.dn),
         Err(_) => return Ok(None),
     };

@@ -353,9 +353,18 @@ fn memory_target(
 ) -> Result<Target, OperationError> {
     let subject = Subject::of(&run.origin, context);
     let check = |entry| WriteCheck::on_entry(context, configuration, subject, entry);
+    // What the subject may not know of is answered for like what is not there.
+    let missing = || {
+        let superiors = entries
+            .iter()
+            .filter(|entry| base.depth() > entry.dn.depth() && base.is_within(&entry.dn));
+        let disclosed = superiors.filter(|entry| check(entry).permits(access::Target::Entry, Privileges::DISCLOSE));
+        let matched = disclosed.max_by_key(|entry| entry.dn.depth());
+        OperationError::no_such_object(matched.map(|entry| entry.dn.pretty().to_owned()).unwrap_or_default())
+    };
     if let Some(entry) = entries.iter().find(|entry| entry.dn == *base) {
         if !access::reads_everything(context, configuration, subject) {
-            require_search(&check(entry), || OperationError::code(ResultCode::NO_SUCH_OBJECT))?;
+            require_search(&check(entry), missing)?;
         }
         return Ok(Target::memory(
             Arc::clone(context),
@@ -364,12 +373,7 @@ fn memory_target(
             scope,
         ));
     }
-    let superiors = entries.iter().filter(|entry| base.is_within(&entry.dn));
-    let matched = superiors
-        .max_by_key(|entry| entry.dn.depth())
-        .filter(|entry| check(entry).permits(access::Target::Entry, Privileges::DISCLOSE))
-        .map(|entry| entry.dn.pretty().to_owned());
-    Err(OperationError::no_such_object(matched.unwrap_or_default()))
+    Err(missing())
 }
 
 fn add_stored_targets(
@@ -382,7 +386,8 @@ fn add_stored_targets(
     deref_base: bool,
 ) -> Result<(), OperationError> {
     let asked = base;
-    let followed = match deref_base.then(|| alias::find_base(configuration, context, view, asked)) {
+    let find = || alias::find_base(disclosure_of(run, configuration, context, view), asked);
+    let followed = match deref_base.then(find) {
         Some(Err(error)) if error.result_code == ResultCode::ALIAS_PROBLEM => {
             return Err(alias_problem(
                 run,
@@ -437,7 +442,10 @@ fn add_stored_targets(
     }
     run.targets.push_back(Target::stored(Arc::clone(context), id, scope));
     if run.options.deref_in_searching && scope != Scope::Base {
-        let bases = alias::expand(configuration, context, view, (id, base), scope, &mut run.targets)?;
+        let mut targets = std::mem::take(&mut run.targets);
+        let disclosure = disclosure_of(run, configuration, context, view);
+        let bases = alias::expand(disclosure, context, (id, base), scope, &mut targets)?;
+        run.targets = targets;
         if bases.len() > 1 {
             run.extras.get_or_insert_default().alias_bases = bases;
         }
