@@ -4,10 +4,11 @@ mod harness;
 
 use harness::{Answer, Site};
 use ironbark_ldap_proto::{
-    Authentication, BindRequest, CompareRequest, ExtendedRequest, Request,
+    Authentication, BindRequest, CompareRequest, DerefAliases, ExtendedRequest, Request, Scope, SearchRequest,
     controls::{Control, ProxiedAuthorization},
     extended::{password_modify, start_tls, who_am_i},
 };
+use ironbark_model::Filter;
 
 const A: &str = "cn=a,ou=p,dc=ex";
 
@@ -168,5 +169,30 @@ fn anonymous_clients_may_be_allowed_to_name_an_identity() {
         assert_eq!(site.send(&request, &[&as_anonymous]).brief(), expected);
         let as_another = Control::critical(ProxiedAuthorization(b"dn:cn=a,ou=p,dc=ex"));
         assert_eq!(site.send(&request, &[&as_another]).code, 123);
+    }
+}
+
+#[test]
+fn an_extensible_item_with_neither_rule_nor_type_is_undefined() {
+    let mut site = Site::populated("");
+    for is_negated in [false, true] {
+        let item = Filter::Extensible {
+            rule: None,
+            attribute: None,
+            value: b"x".as_slice().into(),
+            dn_attributes: true,
+        };
+        let request = SearchRequest {
+            base: b"dc=ex",
+            scope: Scope::WholeSubtree,
+            deref_aliases: DerefAliases::Never,
+            size_limit: 0,
+            time_limit: 0,
+            types_only: false,
+            filter: if is_negated { Filter::Not(Box::new(item)) } else { item },
+            attributes: [].as_slice().into(),
+        };
+        let answer = site.send(&Request::Search(request), &[]);
+        assert_eq!((answer.code, answer.entries.len()), (0, 0));
     }
 }
