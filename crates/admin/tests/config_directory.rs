@@ -61,6 +61,18 @@ fn with_database(flavor: Flavor) -> Server {
     server
 }
 
+/// A backslash of slapd.conf takes a meaning away; one of cn=config stands for itself.
+const ESCAPES: &str = r#"authz-regexp "gidnumber=[0-9]+\\+uidnumber=[0-9]+,cn=peercred,cn=external,cn=auth" "cn=Manager,dc=example,dc=com"
+authz-regexp uid=([^,]*)\\.x,cn=auth "ldap:///dc=example,dc=com??sub?(cn=$1\\2A)"
+"#;
+const ESCAPES_OF_DATABASE: &str = r#"overlay unique
+unique_uri ldap:///?cn?sub?(cn=a\\2Ab)
+access to dn.regex="^cn=[^,]+\\.x,dc=example,dc=com$" filter=(cn=\\2A) by dn.regex="a\\+b c$" read by set="[cn=a\\2Cb,dc=example,dc=com]/member & user" read
+access to dn.base="cn=a\\2Cb,dc=example,dc=com" by domain.regex="x\\.y$" read by peername.regex="IP=127\\.0\\.0\\.1:.*" read
+limits dn.regex="^cn=a\\+b" size=7
+limits dn.exact="cn=a\\2Cb,dc=example,dc=com" size=8
+"#;
+
 #[test]
 fn a_converted_file_loads_in_either_server_and_says_the_same() {
     let extra =
@@ -68,7 +80,7 @@ fn a_converted_file_loads_in_either_server_and_says_the_same() {
     let rest = "limits users size.soft=10 size.hard=20\naccess to attrs=userPassword by self write by anonymous auth by * none\n\
         access to * by * read\ncheckpoint 10 20\nenvflags nometasync writemap\nmaxsize 104857600\noverlay memberof\nmemberof-refint TRUE\n\
         overlay sssvlv\nsssvlv-maxkeys 3\n";
-    let text = |flavor| format!("{extra}{}{rest}", template(flavor));
+    let text = |flavor| format!("{extra}{ESCAPES}{}{rest}{ESCAPES_OF_DATABASE}", template(flavor));
     let server = Server::prepare(Flavor::OpenLdap, &text(Flavor::OpenLdap)).unwrap();
     server
         .slapadd("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n")
@@ -121,6 +133,45 @@ fn a_converted_file_loads_in_either_server_and_says_the_same() {
         missing.is_empty() && added.is_empty(),
         "slapd alone: {missing:#?}\nours alone: {added:#?}"
     );
+}
+
+#[test]
+fn names_are_mapped_alike_from_a_file_and_from_either_servers_directory() {
+    for flavor in [Flavor::Ironbark, Flavor::OpenLdap] {
+        let mut server = Server::prepare(flavor, &format!("{ESCAPES}{}", template(flavor))).unwrap();
+        let mut text = server.layout().read("slapd.conf").unwrap();
+        if flavor == Flavor::Ironbark {
+            // Debian's slapd, which converts it too, has its database in a module.
+            text.insert_str(0, "modulepath /usr/lib/ldap\nmoduleload back_mdb\n");
+        }
+        let file = server.layout().write("both.conf", text).unwrap().display().to_string();
+        let mut mapped = vec![];
+        let folders = [Flavor::OpenLdap, Flavor::Ironbark].map(|writer| {
+            let folder = server.layout().make_dir(&format!("{writer:?}.d")).unwrap();
+            // It misses the database, after the conversion.
+            slaptest(writer, &["-f", &file, "-F", &folder.display().to_string()]);
+            folder
+        });
+        server.launch().unwrap();
+        mapped.push(whoami(&server));
+        server.stop().unwrap();
+        for folder in folders {
+            server = server.from_directory(folder);
+            server.launch().unwrap();
+            mapped.push(whoami(&server));
+            server.stop().unwrap();
+        }
+        assert_eq!(mapped, ["dn:cn=manager,dc=example,dc=com\n"; 3], "{flavor}");
+    }
+}
+
+fn whoami(server: &Server) -> String {
+    server
+        .client("ldapwhoami", &Credentials::External, &[], "")
+        .unwrap()
+        .success()
+        .unwrap()
+        .stdout
 }
 
 #[test]
