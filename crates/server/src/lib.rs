@@ -19,6 +19,7 @@ mod root_dse;
 mod round;
 mod seldom;
 mod serve;
+mod server_id;
 mod sources;
 mod tls;
 
