@@ -63,7 +63,8 @@ impl ConfigTree {
 
     /// Puts a new tree into force: the directory, the files, the server's own settings.
     fn put(&self, tree: Tree, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
-        let configuration = olc::load(&tree).map_err(|error| refusal(&error))?;
+        let read = olc::load_change(&tree, &by.configuration.schema);
+        let configuration = read.map_err(|error| refusal(&error))?;
         let (global, notices) = (configuration.global.clone(), configuration.notices.clone());
         by.directory
             .reconfigure(configuration)
@@ -93,7 +94,7 @@ impl ConfigTree {
 
     /// Puts the configuration of the tree, which was in force before, back into force.
     fn take_back(&self, by: &ChangeAuthor<'_>) {
-        let outcome = match olc::load(&self.tree()) {
+        let outcome = match olc::load_change(&self.tree(), &by.configuration.schema) {
             Ok(configuration) => (self.obey)(&configuration.global).and_then(|()| {
                 let back = by.directory.reconfigure(configuration);
                 back.map_err(|error| error.to_string())
