@@ -6,7 +6,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, process::Command};
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Outcome, Server, TestkitError, Tool, assert_same};
 
@@ -528,4 +528,149 @@ fn a_change_that_cannot_be_written_is_refused_and_taken_back() {
     server.stop().unwrap();
     server.launch().unwrap();
     assert!(shown(&server, "cn=config", &["olcIdleTimeout"]).contains("olcIdleTimeout: 9"));
+}
+
+/// A file system of 4 MB, which only these commands see, is filled and emptied again.
+const FULL_DISK: &str = r#"
+mount -t tmpfs -o size=4m tmpfs fs || exit 99
+mkdir fs/slapd.d fs/db fs/other
+"$0" slaptest -f small.conf -F fs/slapd.d 2>/dev/null
+"$0" slapd -F fs/slapd.d -h "$URL" -d 0 2>log &
+pid=$!
+until ldapwhoami -x -H "$URL" >/dev/null 2>&1; do kill -0 $pid || exit 98; done
+change() { printf "$1" | ldapmodify -x -H "$URL" -D cn=config -w secret >/dev/null 2>&1; echo "$2: $?"; }
+changes() {
+    change "dn: cn=config\nchangetype: modify\nreplace: olcIdleTimeout\nolcIdleTimeout: $1\n" "one file"
+    change "dn: cn=x$1,cn=schema,cn=config\nchangetype: add\nobjectClass: olcSchemaConfig\ncn: x$1\n" "a new file"
+    change "dn: olcDatabase={1}null,cn=config\nchangetype: add\nobjectClass: olcNullConfig\nolcDatabase: {1}null\nolcSuffix: o=null\n" "several files"
+    change "dn: olcDatabase={3}mdb,cn=config\nchangetype: add\nobjectClass: olcMdbConfig\nolcDatabase: {3}mdb\nolcSuffix: o=other\nolcDbDirectory: $PWD/fs/other\n" "a database"
+}
+dd if=/dev/zero of=fs/filler bs=1k 2>/dev/null
+changes 8
+rm fs/filler
+changes 9
+ldapsearch -LLL -x -H "$URL" -D cn=config -w secret -b cn=config "(|(olcSuffix=*)(cn=config)(cn=*x*))" olcSuffix olcIdleTimeout
+kill $pid && wait $pid
+echo "ended: $?"
+"$0" slapcat -F fs/slapd.d -n 0 | grep -E "^olcSuffix|^olcIdleTimeout"
+"#;
+
+#[test]
+fn a_full_disk_refuses_changes_and_one_with_room_again_takes_them() {
+    let server = Server::prepare(Flavor::Ironbark, &template(Flavor::Ironbark)).unwrap();
+    server.layout().make_dir("fs").unwrap();
+    let text = server.layout().read("slapd.conf").unwrap();
+    let folder = server.layout().path().display().to_string();
+    let text = text.replace(&format!("{folder}/db"), &format!("{folder}/fs/db"));
+    server.layout().write("small.conf", text).unwrap();
+    let output = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", FULL_DISK])
+        .arg(Flavor::Ironbark.program().unwrap())
+        .env("URL", server.ldapi_url())
+        .current_dir(server.layout().path())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let log = server.layout().read("log").unwrap_or_default();
+    let refused = "one file: 80\na new file: 80\nseveral files: 80\na database: 80\n";
+    let taken = refused.replace("80", "0");
+    let shown_by_it = "dn: cn=config\nolcIdleTimeout: 9\n\ndn: cn={3}x9,cn=schema,cn=config\n\n\
+        dn: olcDatabase={1}null,cn=config\nolcSuffix: o=null\n\ndn: olcDatabase={2}mdb,cn=config\nolcSuffix: dc=example,dc=com\n\n\
+        dn: olcDatabase={3}mdb,cn=config\nolcSuffix: o=other\n\n";
+    let kept = "ended: 0\nolcIdleTimeout: 9\nolcSuffix: o=null\nolcSuffix: dc=example,dc=com\nolcSuffix: o=other\n";
+    let expected = format!("{refused}{taken}{shown_by_it}{kept}");
+    assert_eq!(shown, expected, "{}\n{log}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A tree whose suffix, rootdn and rules have attribute types that no schema knows, made by slapadd and served.
+#[test]
+fn names_with_unknown_types_are_taken_from_a_directory_and_in_requests_as_by_slapd() {
+    assert_same(|flavor| {
+        let server = Server::prepare(flavor, &template(flavor))?;
+        let folder = server.layout().make_dir("new.d")?.display().to_string();
+        let dir = server.layout().path().display();
+        let ldif = format!(
+            "dn: cn=config\nobjectClass: olcGlobal\ncn: config\n\n\
+             dn: cn=module,cn=config\nobjectClass: olcModuleList\ncn: module\nolcModulePath: /usr/lib/ldap\nolcModuleLoad: back_mdb\n\n\
+             dn: olcDatabase={{0}}config,cn=config\nobjectClass: olcDatabaseConfig\nolcDatabase: {{0}}config\nolcRootPW: secret\n\n\
+             dn: olcDatabase=mdb,cn=config\nobjectClass: olcMdbConfig\nolcDatabase: mdb\nolcSuffix: foo=a B,1.2.3.4=x\n\
+             olcRootDN: cn=root,Foo=a B,1.2.3.4=x\nolcRootPW: secret\nolcDbDirectory: {dir}/db\n\
+             olcAccess: to dn.base=\"foo=c,foo=a B,1.2.3.4=x\" by dn.base=\"cn=y,foo=z\" write\nolcAccess: to * by * read\n"
+        );
+        Tool::Add.run(flavor, &["-F", &folder, "-n0"], &ldif)?.success()?;
+        Tool::Test.run(flavor, &["-u", "-F", &folder], "")?.success()?;
+        let mut server = server.from_directory(&folder);
+        server.launch()?;
+        let mut text = String::new();
+        for base in [
+            "foo=a B,1.2.3.4=x",
+            "FOO=A b,1.2.3.4=x",
+            "foo=1,cn=x",
+            "bar=a",
+            "1.2.3.5=x",
+            "f_o=x",
+        ] {
+            let outcome = server.search(&["-b", base, "-s", "base"])?;
+            writeln!(text, "search {base}: {:?}", outcome.code()).unwrap();
+        }
+        let root = Credentials::Simple {
+            dn: "cn=root,foo=a B,1.2.3.4=x",
+            password: "secret",
+        };
+        let whoami = server.client("ldapwhoami", &root, &[], "")?;
+        writeln!(text, "{:?} {}", whoami.code(), whoami.stdout).unwrap();
+        for change in [
+            "dn: foo=c,cn=config\nchangetype: add\nobjectClass: olcGlobal\n",
+            "dn: foo=a B,1.2.3.4=x\nchangetype: add\nobjectClass: applicationProcess\ncn: x\n",
+            "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nadd: olcSuffix\nolcSuffix: bar=x\n",
+            "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nadd: olcAccess\nolcAccess: to dn.base=\"bar=x\" by * read\n",
+            "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nadd: olcAccess\nolcAccess: to dn.base=\"foo=x\" by * read\n",
+        ] {
+            let as_root = if change.contains("cn=config") { &CONFIG } else { &root };
+            writeln!(
+                text,
+                "{change}= {:?}",
+                server.client("ldapmodify", as_root, &[], change)?.code()
+            )
+            .unwrap();
+        }
+        text.push_str(&shown(
+            &server,
+            "olcDatabase={1}mdb,cn=config",
+            &["olcSuffix", "olcRootDN", "olcAccess"],
+        ));
+        Ok(text)
+    });
+}
+
+#[test]
+fn a_server_whose_number_belongs_to_no_listener_does_not_start() {
+    for flavor in [Flavor::Ironbark, Flavor::OpenLdap] {
+        let with = |ids: &str| {
+            Server::prepare(
+                flavor,
+                &template(flavor).replacen("pidfile", &format!("{ids}pidfile"), 1),
+            )
+            .unwrap()
+        };
+        let mut others = with("serverID 1 ldap://ldap1.invalid/\nserverID 2 ldap://ldap2.invalid:1389\n");
+        let refused = others.launch().unwrap_err().to_string();
+        assert!(
+            refused.contains("no serverID / URL match found. Check slapd -h arguments"),
+            "{refused}"
+        );
+        if flavor == Flavor::Ironbark {
+            let compared = format!(
+                "compared ldap://ldap1.invalid/ ldap://ldap2.invalid:1389 with the listeners {} {}",
+                others.url(),
+                others.ldapi_url()
+            );
+            assert!(refused.contains(&compared), "{refused}");
+        }
+        // The tools do not listen.
+        others.tool(Tool::Test, &["-u"], "").unwrap().success().unwrap();
+        let mut twice = with("serverID 1 ldap://127.0.0.1:{port}/\nserverID 2 ldap://:{port}\n");
+        let refused = twice.launch().unwrap_err().to_string();
+        assert!(refused.contains("multiple server ID URLs matched"), "{refused}");
+    }
 }

@@ -106,18 +106,24 @@ impl ConfigTree {
         }
     }
 
-    /// Has the files say again what they said, as far as the change was begun.
+    /// Has the files say again what they said, if the disk failed in the middle of a change.
     fn write_back(&self, written: &Written) {
-        if let (Some(folder), Some(stored)) = (&self.folder, &written.stored)
-            && let Err(error) = folder.write(Some(stored), stored)
-        {
-            tracing::error!(target: "any", "config: the former files could not be put back: {error}");
+        let (Some(folder), Some(stored)) = (&self.folder, &written.stored) else {
+            return;
+        };
+        match folder.write(None, stored) {
+            Ok(None) => {}
+            Ok(Some(error)) | Err(error) => {
+                tracing::error!(target: "any", "config: the former files could not be put back: {error}");
+            }
         }
     }
 
     fn write(&self, written: &mut Written, tree: &Tree) -> Result<(), olc::FolderError> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        folder.write(written.stored.as_deref(), tree)?;
+        if let Some(error) = folder.write(written.stored.as_deref(), tree)? {
+            tracing::error!(target: "any", "config: the next change will finish this one: {error}");
+        }
         written.stored = Some(Arc::new(tree.clone()));
         Ok(())
     }

@@ -137,7 +137,10 @@ impl Loaded {
     pub fn keep(&mut self) -> Result<(), String> {
         if let Some(folder) = &self.folder {
             let known = self.stored.as_ref();
-            folder.write(known, &self.tree).map_err(|error| error.to_string())?;
+            let written = folder.write(known, &self.tree).map_err(|error| error.to_string())?;
+            if let Some(error) = written {
+                return Err(error.to_string());
+            }
             self.stored = Some(self.tree.clone());
         }
         Ok(())

@@ -195,7 +195,12 @@ impl<'o> Changes<'o> {
             return Ok(());
         };
         let written = self.folder.write(self.stored.as_ref(), &tree);
-        written.map_err(|error| error.to_string())?;
+        if let Some(error) = written.map_err(|error| error.to_string())? {
+            eprintln!(
+                "{}: the next change will finish this one: {error}",
+                self.options.program
+            );
+        }
         owner::adopt_folder(self.folder.path()).map_err(|error| format!("{}: {error}", self.folder.path().display()))
     }
 }

@@ -632,3 +632,51 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_change_of_several_files_that_cannot_be_written_is_not_begun() {
+    let held = tempfile::tempdir().unwrap();
+    let folder = Folder::new(held.path());
+    let old = render(&of_text(TEXT));
+    folder.write(None, &old).unwrap();
+    let schema = schema_of(&old);
+    let new = old
+        .add(&schema, &database(&schema, "{1}mdb", "o=first"), &stamps())
+        .unwrap();
+    let texts = |path: &std::path::Path| std::fs::read(path).unwrap();
+    let first = held.path().join("cn=config/olcDatabase={1}mdb.ldif");
+    let before = texts(&first);
+    // What one of the later files is called until it is put in place; then what the journal is.
+    for in_the_way in ["cn=config/olcDatabase={3}monitor.new", "ironbark-journal.new"] {
+        let in_the_way = held.path().join(in_the_way);
+        std::fs::create_dir(&in_the_way).unwrap();
+        folder.write(Some(&old), &new).unwrap_err();
+        std::fs::remove_dir(&in_the_way).unwrap();
+        assert_eq!(folder.read().unwrap().0.walk().len(), old.walk().len());
+        assert_eq!(texts(&first), before);
+        let left = walk_files(held.path());
+        assert!(
+            left.iter()
+                .all(|name| name.ends_with(".ldif") && !name.contains("journal")),
+            "{left:?}"
+        );
+    }
+    assert_eq!(
+        folder.write(Some(&old), &new).unwrap().map(|error| error.to_string()),
+        None
+    );
+    assert_eq!(folder.read().unwrap().0.walk().len(), new.walk().len());
+}
+
+fn walk_files(folder: &std::path::Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(walk_files(&path));
+        } else {
+            found.push(path.display().to_string());
+        }
+    }
+    found
+}
