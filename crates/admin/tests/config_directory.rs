@@ -6,7 +6,7 @@
     reason = "clippy knows test functions, but not what they call"
 )]
 
-use std::fmt::Write as _;
+use std::{fmt::Write as _, process::Command};
 
 use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Outcome, Server, TestkitError, Tool, assert_same};
 
@@ -61,6 +61,18 @@ fn with_database(flavor: Flavor) -> Server {
     server
 }
 
+/// A backslash of slapd.conf takes a meaning away; one of cn=config stands for itself.
+const ESCAPES: &str = r#"authz-regexp "gidnumber=[0-9]+\\+uidnumber=[0-9]+,cn=peercred,cn=external,cn=auth" "cn=Manager,dc=example,dc=com"
+authz-regexp uid=([^,]*)\\.x,cn=auth "ldap:///dc=example,dc=com??sub?(cn=$1\\2A)"
+"#;
+const ESCAPES_OF_DATABASE: &str = r#"overlay unique
+unique_uri ldap:///?cn?sub?(cn=a\\2Ab)
+access to dn.regex="^cn=[^,]+\\.x,dc=example,dc=com$" filter=(cn=\\2A) by dn.regex="a\\+b c$" read by set="[cn=a\\2Cb,dc=example,dc=com]/member & user" read
+access to dn.base="cn=a\\2Cb,dc=example,dc=com" by domain.regex="x\\.y$" read by peername.regex="IP=127\\.0\\.0\\.1:.*" read
+limits dn.regex="^cn=a\\+b" size=7
+limits dn.exact="cn=a\\2Cb,dc=example,dc=com" size=8
+"#;
+
 #[test]
 fn a_converted_file_loads_in_either_server_and_says_the_same() {
     let extra =
@@ -68,7 +80,7 @@ fn a_converted_file_loads_in_either_server_and_says_the_same() {
     let rest = "limits users size.soft=10 size.hard=20\naccess to attrs=userPassword by self write by anonymous auth by * none\n\
         access to * by * read\ncheckpoint 10 20\nenvflags nometasync writemap\nmaxsize 104857600\noverlay memberof\nmemberof-refint TRUE\n\
         overlay sssvlv\nsssvlv-maxkeys 3\n";
-    let text = |flavor| format!("{extra}{}{rest}", template(flavor));
+    let text = |flavor| format!("{extra}{ESCAPES}{}{rest}{ESCAPES_OF_DATABASE}", template(flavor));
     let server = Server::prepare(Flavor::OpenLdap, &text(Flavor::OpenLdap)).unwrap();
     server
         .slapadd("dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n")
@@ -121,6 +133,45 @@ fn a_converted_file_loads_in_either_server_and_says_the_same() {
         missing.is_empty() && added.is_empty(),
         "slapd alone: {missing:#?}\nours alone: {added:#?}"
     );
+}
+
+#[test]
+fn names_are_mapped_alike_from_a_file_and_from_either_servers_directory() {
+    for flavor in [Flavor::Ironbark, Flavor::OpenLdap] {
+        let mut server = Server::prepare(flavor, &format!("{ESCAPES}{}", template(flavor))).unwrap();
+        let mut text = server.layout().read("slapd.conf").unwrap();
+        if flavor == Flavor::Ironbark {
+            // Debian's slapd, which converts it too, has its database in a module.
+            text.insert_str(0, "modulepath /usr/lib/ldap\nmoduleload back_mdb\n");
+        }
+        let file = server.layout().write("both.conf", text).unwrap().display().to_string();
+        let mut mapped = vec![];
+        let folders = [Flavor::OpenLdap, Flavor::Ironbark].map(|writer| {
+            let folder = server.layout().make_dir(&format!("{writer:?}.d")).unwrap();
+            // It misses the database, after the conversion.
+            slaptest(writer, &["-f", &file, "-F", &folder.display().to_string()]);
+            folder
+        });
+        server.launch().unwrap();
+        mapped.push(whoami(&server));
+        server.stop().unwrap();
+        for folder in folders {
+            server = server.from_directory(folder);
+            server.launch().unwrap();
+            mapped.push(whoami(&server));
+            server.stop().unwrap();
+        }
+        assert_eq!(mapped, ["dn:cn=manager,dc=example,dc=com\n"; 3], "{flavor}");
+    }
+}
+
+fn whoami(server: &Server) -> String {
+    server
+        .client("ldapwhoami", &Credentials::External, &[], "")
+        .unwrap()
+        .success()
+        .unwrap()
+        .stdout
 }
 
 #[test]
@@ -477,4 +528,149 @@ fn a_change_that_cannot_be_written_is_refused_and_taken_back() {
     server.stop().unwrap();
     server.launch().unwrap();
     assert!(shown(&server, "cn=config", &["olcIdleTimeout"]).contains("olcIdleTimeout: 9"));
+}
+
+/// A file system of 4 MB, which only these commands see, is filled and emptied again.
+const FULL_DISK: &str = r#"
+mount -t tmpfs -o size=4m tmpfs fs || exit 99
+mkdir fs/slapd.d fs/db fs/other
+"$0" slaptest -f small.conf -F fs/slapd.d 2>/dev/null
+"$0" slapd -F fs/slapd.d -h "$URL" -d 0 2>log &
+pid=$!
+until ldapwhoami -x -H "$URL" >/dev/null 2>&1; do kill -0 $pid || exit 98; done
+change() { printf "$1" | ldapmodify -x -H "$URL" -D cn=config -w secret >/dev/null 2>&1; echo "$2: $?"; }
+changes() {
+    change "dn: cn=config\nchangetype: modify\nreplace: olcIdleTimeout\nolcIdleTimeout: $1\n" "one file"
+    change "dn: cn=x$1,cn=schema,cn=config\nchangetype: add\nobjectClass: olcSchemaConfig\ncn: x$1\n" "a new file"
+    change "dn: olcDatabase={1}null,cn=config\nchangetype: add\nobjectClass: olcNullConfig\nolcDatabase: {1}null\nolcSuffix: o=null\n" "several files"
+    change "dn: olcDatabase={3}mdb,cn=config\nchangetype: add\nobjectClass: olcMdbConfig\nolcDatabase: {3}mdb\nolcSuffix: o=other\nolcDbDirectory: $PWD/fs/other\n" "a database"
+}
+dd if=/dev/zero of=fs/filler bs=1k 2>/dev/null
+changes 8
+rm fs/filler
+changes 9
+ldapsearch -LLL -x -H "$URL" -D cn=config -w secret -b cn=config "(|(olcSuffix=*)(cn=config)(cn=*x*))" olcSuffix olcIdleTimeout
+kill $pid && wait $pid
+echo "ended: $?"
+"$0" slapcat -F fs/slapd.d -n 0 | grep -E "^olcSuffix|^olcIdleTimeout"
+"#;
+
+#[test]
+fn a_full_disk_refuses_changes_and_one_with_room_again_takes_them() {
+    let server = Server::prepare(Flavor::Ironbark, &template(Flavor::Ironbark)).unwrap();
+    server.layout().make_dir("fs").unwrap();
+    let text = server.layout().read("slapd.conf").unwrap();
+    let folder = server.layout().path().display().to_string();
+    let text = text.replace(&format!("{folder}/db"), &format!("{folder}/fs/db"));
+    server.layout().write("small.conf", text).unwrap();
+    let output = Command::new("unshare")
+        .args(["--map-root-user", "--mount", "sh", "-c", FULL_DISK])
+        .arg(Flavor::Ironbark.program().unwrap())
+        .env("URL", server.ldapi_url())
+        .current_dir(server.layout().path())
+        .output()
+        .unwrap();
+    let shown = String::from_utf8_lossy(&output.stdout);
+    let log = server.layout().read("log").unwrap_or_default();
+    let refused = "one file: 80\na new file: 80\nseveral files: 80\na database: 80\n";
+    let taken = refused.replace("80", "0");
+    let shown_by_it = "dn: cn=config\nolcIdleTimeout: 9\n\ndn: cn={3}x9,cn=schema,cn=config\n\n\
+        dn: olcDatabase={1}null,cn=config\nolcSuffix: o=null\n\ndn: olcDatabase={2}mdb,cn=config\nolcSuffix: dc=example,dc=com\n\n\
+        dn: olcDatabase={3}mdb,cn=config\nolcSuffix: o=other\n\n";
+    let kept = "ended: 0\nolcIdleTimeout: 9\nolcSuffix: o=null\nolcSuffix: dc=example,dc=com\nolcSuffix: o=other\n";
+    let expected = format!("{refused}{taken}{shown_by_it}{kept}");
+    assert_eq!(shown, expected, "{}\n{log}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A tree whose suffix, rootdn and rules have attribute types that no schema knows, made by slapadd and served.
+#[test]
+fn names_with_unknown_types_are_taken_from_a_directory_and_in_requests_as_by_slapd() {
+    assert_same(|flavor| {
+        let server = Server::prepare(flavor, &template(flavor))?;
+        let folder = server.layout().make_dir("new.d")?.display().to_string();
+        let dir = server.layout().path().display();
+        let ldif = format!(
+            "dn: cn=config\nobjectClass: olcGlobal\ncn: config\n\n\
+             dn: cn=module,cn=config\nobjectClass: olcModuleList\ncn: module\nolcModulePath: /usr/lib/ldap\nolcModuleLoad: back_mdb\n\n\
+             dn: olcDatabase={{0}}config,cn=config\nobjectClass: olcDatabaseConfig\nolcDatabase: {{0}}config\nolcRootPW: secret\n\n\
+             dn: olcDatabase=mdb,cn=config\nobjectClass: olcMdbConfig\nolcDatabase: mdb\nolcSuffix: foo=a B,1.2.3.4=x\n\
+             olcRootDN: cn=root,Foo=a B,1.2.3.4=x\nolcRootPW: secret\nolcDbDirectory: {dir}/db\n\
+             olcAccess: to dn.base=\"foo=c,foo=a B,1.2.3.4=x\" by dn.base=\"cn=y,foo=z\" write\nolcAccess: to * by * read\n"
+        );
+        Tool::Add.run(flavor, &["-F", &folder, "-n0"], &ldif)?.success()?;
+        Tool::Test.run(flavor, &["-u", "-F", &folder], "")?.success()?;
+        let mut server = server.from_directory(&folder);
+        server.launch()?;
+        let mut text = String::new();
+        for base in [
+            "foo=a B,1.2.3.4=x",
+            "FOO=A b,1.2.3.4=x",
+            "foo=1,cn=x",
+            "bar=a",
+            "1.2.3.5=x",
+            "f_o=x",
+        ] {
+            let outcome = server.search(&["-b", base, "-s", "base"])?;
+            writeln!(text, "search {base}: {:?}", outcome.code()).unwrap();
+        }
+        let root = Credentials::Simple {
+            dn: "cn=root,foo=a B,1.2.3.4=x",
+            password: "secret",
+        };
+        let whoami = server.client("ldapwhoami", &root, &[], "")?;
+        writeln!(text, "{:?} {}", whoami.code(), whoami.stdout).unwrap();
+        for change in [
+            "dn: foo=c,cn=config\nchangetype: add\nobjectClass: olcGlobal\n",
+            "dn: foo=a B,1.2.3.4=x\nchangetype: add\nobjectClass: applicationProcess\ncn: x\n",
+            "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nadd: olcSuffix\nolcSuffix: bar=x\n",
+            "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nadd: olcAccess\nolcAccess: to dn.base=\"bar=x\" by * read\n",
+            "dn: olcDatabase={1}mdb,cn=config\nchangetype: modify\nadd: olcAccess\nolcAccess: to dn.base=\"foo=x\" by * read\n",
+        ] {
+            let as_root = if change.contains("cn=config") { &CONFIG } else { &root };
+            writeln!(
+                text,
+                "{change}= {:?}",
+                server.client("ldapmodify", as_root, &[], change)?.code()
+            )
+            .unwrap();
+        }
+        text.push_str(&shown(
+            &server,
+            "olcDatabase={1}mdb,cn=config",
+            &["olcSuffix", "olcRootDN", "olcAccess"],
+        ));
+        Ok(text)
+    });
+}
+
+#[test]
+fn a_server_whose_number_belongs_to_no_listener_does_not_start() {
+    for flavor in [Flavor::Ironbark, Flavor::OpenLdap] {
+        let with = |ids: &str| {
+            Server::prepare(
+                flavor,
+                &template(flavor).replacen("pidfile", &format!("{ids}pidfile"), 1),
+            )
+            .unwrap()
+        };
+        let mut others = with("serverID 1 ldap://ldap1.invalid/\nserverID 2 ldap://ldap2.invalid:1389\n");
+        let refused = others.launch().unwrap_err().to_string();
+        assert!(
+            refused.contains("no serverID / URL match found. Check slapd -h arguments"),
+            "{refused}"
+        );
+        if flavor == Flavor::Ironbark {
+            let compared = format!(
+                "compared ldap://ldap1.invalid/ ldap://ldap2.invalid:1389 with the listeners {} {}",
+                others.url(),
+                others.ldapi_url()
+            );
+            assert!(refused.contains(&compared), "{refused}");
+        }
+        // The tools do not listen.
+        others.tool(Tool::Test, &["-u"], "").unwrap().success().unwrap();
+        let mut twice = with("serverID 1 ldap://127.0.0.1:{port}/\nserverID 2 ldap://:{port}\n");
+        let refused = twice.launch().unwrap_err().to_string();
+        assert!(refused.contains("multiple server ID URLs matched"), "{refused}");
+    }
 }

@@ -4,7 +4,7 @@ mod words;
 
 use ironbark_model::{AttributeDescription, Dn, Schema, posix_regex::PosixRegex, schema::ClassNumber};
 
-use crate::{reader::quote, setting::Statement, value};
+use crate::{reader::quoted_after, setting::Statement, value};
 
 /// The limits that apply to one requester.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -289,7 +289,7 @@ fn selector_text(schema: &Schema, selector: &LimitsSelector) -> String {
                 DnPattern::Children(dn) => ("children", normal(dn)),
                 DnPattern::Regex(expression) => ("regex", expression.as_str()),
             };
-            format!("dn{kind}.{style}={}", quote_always(text))
+            quoted_after(&format!("dn{kind}.{style}="), text)
         }
         LimitsSelector::Group { class, attribute, dn } => {
             let class = schema
@@ -299,11 +299,8 @@ fn selector_text(schema: &Schema, selector: &LimitsSelector) -> String {
             let class = class.map_or("", |class| {
                 class.names.first().map_or(class.oid.as_ref(), AsRef::as_ref)
             });
-            format!(
-                "group/{class}/{}={}",
-                schema.description_text(attribute),
-                quote_always(normal(dn))
-            )
+            let attribute = schema.description_text(attribute);
+            quoted_after(&format!("group/{class}/{attribute}="), normal(dn))
         }
     }
 }
@@ -311,16 +308,6 @@ fn selector_text(schema: &Schema, selector: &LimitsSelector) -> String {
 /// slapd shows normalized names here; one whose normal form is no text stays as it is.
 fn normal(dn: &Dn) -> &str {
     std::str::from_utf8(dn.normalized()).unwrap_or(dn.pretty())
-}
-
-/// Names are always quoted in access and limits values, as slapd does.
-pub(crate) fn quote_always(text: &str) -> String {
-    let quoted = quote(text);
-    if quoted.starts_with('"') {
-        quoted
-    } else {
-        format!("\"{quoted}\"")
-    }
 }
 
 #[cfg(test)]

@@ -180,6 +180,11 @@ impl Loading {
 
     fn act(&mut self, row: &'static Setting, line: &Line) -> Result<(), ConfigError> {
         let refused = |reason: String| ConfigError::refused(&line.location, format!("<{}> {reason}", line.keyword));
+        if let Some(word) = line.unsayable(row) {
+            return Err(refused(format!(
+                "\"{word}\" cannot be said in cn=config, where a double quote before a blank ends a word"
+            )));
+        }
         let text = line.value(row);
         // What is so anyway may be said of what is not built too.
         let is_default = row.is_default(&text);

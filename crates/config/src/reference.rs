@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use crate::{
-    DatabaseKind,
+    DatabaseKind, reader,
     setting::{Fate, Level, OWN, Setting},
     table,
 };
@@ -133,12 +133,14 @@ fn entry(page: &mut String, row: &Setting) {
     };
 }
 
-/// The slapd.conf line that sets a value given in the form of `get` (or of a row's examples).
+/// The slapd.conf line that sets a value given in the form of cn=config (or of a row's examples).
 pub fn statement_text(row: &Setting, value: &str) -> String {
-    let value = if row.is_whole {
-        crate::reader::quote(value)
-    } else {
+    let value = if reader::is_same_in_a_file(row, value) {
         value.to_owned()
+    } else {
+        let words = reader::arguments(row, value);
+        let words: Vec<String> = words.iter().map(|word| reader::quote(word)).collect();
+        words.join(" ")
     };
     format!("{} {value}", row.name()).trim_end().to_owned()
 }

@@ -35,6 +35,8 @@ pub struct Setting {
     pub waits_for_start: bool,
     /// Whether a value is one argument, blanks and all (DNs, file names, passwords), rather than words.
     pub is_whole: bool,
+    /// Whether such a value in cn=config has no quotes either: one that begins it is part of it.
+    pub is_verbatim: bool,
     /// What becomes of it.
     pub fate: Fate,
 }
@@ -183,6 +185,7 @@ impl Setting {
             examples: &[],
             waits_for_start: false,
             is_whole: false,
+            is_verbatim: false,
             fate: Fate::Refused("a row without a fate"),
         }
     }
@@ -227,6 +230,14 @@ impl Setting {
     #[must_use]
     pub const fn whole(mut self) -> Self {
         self.is_whole = true;
+        self
+    }
+
+    /// A value is one argument, and no character of it means anything.
+    #[must_use]
+    pub const fn verbatim(mut self) -> Self {
+        self.is_whole = true;
+        self.is_verbatim = true;
         self
     }
 

@@ -41,8 +41,8 @@ pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>
 /// Reads what the `rootDSE` files add to the root DSE: attribute descriptions and values.
 pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<RootDseAddition>, String> + Send + Sync;
 
-/// Chooses the `serverID` of this server.
-pub type ServerIdFactory = dyn Fn(&GlobalConfig) -> u16 + Send + Sync;
+/// Chooses the `serverID` of this server, or says why a configuration cannot be put into force.
+pub type ServerIdFactory = dyn Fn(&GlobalConfig) -> Result<u16, String> + Send + Sync;
 
 /// What a directory is opened with.
 pub struct OpenOptions {
@@ -78,7 +78,7 @@ impl Default for Factories {
             overlays: Arc::new(|_, _| Err("overlays are not served here".to_owned())),
             trees: Arc::new(|_| None),
             root_dse: Arc::new(|_| Ok(Vec::new())),
-            server_id: Arc::new(|_| 0),
+            server_id: Arc::new(|_| Ok(0)),
         }
     }
 }

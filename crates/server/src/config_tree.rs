@@ -63,7 +63,8 @@ impl ConfigTree {
 
     /// Puts a new tree into force: the directory, the files, the server's own settings.
     fn put(&self, tree: Tree, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
-        let configuration = olc::load(&tree).map_err(|error| refusal(&error))?;
+        let read = olc::load_change(&tree, &by.configuration.schema);
+        let configuration = read.map_err(|error| refusal(&error))?;
         let (global, notices) = (configuration.global.clone(), configuration.notices.clone());
         by.directory
             .reconfigure(configuration)
@@ -93,7 +94,7 @@ impl ConfigTree {
 
     /// Puts the configuration of the tree, which was in force before, back into force.
     fn take_back(&self, by: &ChangeAuthor<'_>) {
-        let outcome = match olc::load(&self.tree()) {
+        let outcome = match olc::load_change(&self.tree(), &by.configuration.schema) {
             Ok(configuration) => (self.obey)(&configuration.global).and_then(|()| {
                 let back = by.directory.reconfigure(configuration);
                 back.map_err(|error| error.to_string())
@@ -105,18 +106,24 @@ impl ConfigTree {
         }
     }
 
-    /// Has the files say again what they said, as far as the change was begun.
+    /// Has the files say again what they said, if the disk failed in the middle of a change.
     fn write_back(&self, written: &Written) {
-        if let (Some(folder), Some(stored)) = (&self.folder, &written.stored)
-            && let Err(error) = folder.write(Some(stored), stored)
-        {
-            tracing::error!(target: "any", "config: the former files could not be put back: {error}");
+        let (Some(folder), Some(stored)) = (&self.folder, &written.stored) else {
+            return;
+        };
+        match folder.write(None, stored) {
+            Ok(None) => {}
+            Ok(Some(error)) | Err(error) => {
+                tracing::error!(target: "any", "config: the former files could not be put back: {error}");
+            }
         }
     }
 
     fn write(&self, written: &mut Written, tree: &Tree) -> Result<(), olc::FolderError> {
         let Some(folder) = &self.folder else { return Ok(()) };
-        folder.write(written.stored.as_deref(), tree)?;
+        if let Some(error) = folder.write(written.stored.as_deref(), tree)? {
+            tracing::error!(target: "any", "config: the next change will finish this one: {error}");
+        }
         written.stored = Some(Arc::new(tree.clone()));
         Ok(())
     }

@@ -7,6 +7,7 @@ use ironbark_config::{
     olc::{self, Folder, Stamps, Tree},
 };
 use ironbark_directory::stamp::StampGenerator;
+use ironbark_model::Schema;
 use ironbark_runtime::{Clock, Randomness};
 
 use crate::options::{DEFAULT_CONFIG_DIRECTORY, DEFAULT_CONFIG_FILE};
@@ -56,7 +57,7 @@ fn of_file(file: &Path, folder: Option<&Path>) -> Result<Loaded, String> {
         let shown = folder.display().to_string().into_bytes();
         tree.root.set("olcConfigDir", vec![shown]);
     }
-    stamp(&mut tree, &configuration)?;
+    stamp(&mut tree, &configuration.schema)?;
     Ok(Loaded {
         configuration,
         tree,
@@ -82,7 +83,7 @@ fn of_folder(folder: &Folder) -> Result<Loaded, String> {
     tree.complete();
     let mut configuration = olc::load(&tree).map_err(|error| error.to_string())?;
     configuration.notices.splice(0..0, notices);
-    stamp(&mut tree, &configuration)?;
+    stamp(&mut tree, &configuration.schema)?;
     Ok(Loaded {
         configuration,
         tree,
@@ -91,9 +92,13 @@ fn of_folder(folder: &Folder) -> Result<Loaded, String> {
     })
 }
 
-fn stamp(tree: &mut Tree, configuration: &Configuration) -> Result<(), String> {
+/// Gives every entry of a tree that has none its operational attributes.
+///
+/// # Errors
+/// The system has no randomness.
+pub fn stamp(tree: &mut Tree, schema: &Schema) -> Result<(), String> {
     let mut failure = None;
-    tree.stamp(&configuration.schema, &mut || {
+    tree.stamp(schema, &mut || {
         new_stamps("cn=config").unwrap_or_else(|error| {
             failure = Some(error);
             Stamps {
@@ -132,7 +137,10 @@ impl Loaded {
     pub fn keep(&mut self) -> Result<(), String> {
         if let Some(folder) = &self.folder {
             let known = self.stored.as_ref();
-            folder.write(known, &self.tree).map_err(|error| error.to_string())?;
+            let written = folder.write(known, &self.tree).map_err(|error| error.to_string())?;
+            if let Some(error) = written {
+                return Err(error.to_string());
+            }
             self.stored = Some(self.tree.clone());
         }
         Ok(())

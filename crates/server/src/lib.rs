@@ -19,10 +19,11 @@ mod root_dse;
 mod round;
 mod seldom;
 mod serve;
+mod server_id;
 mod sources;
 mod tls;
 
-pub use configuration::{Loaded, load_configuration, new_stamps, usual_file, usual_folder};
+pub use configuration::{Loaded, load_configuration, new_stamps, stamp, usual_file, usual_folder};
 pub use monitor::BACKENDS;
 pub use options::ServeOptions;
 pub use serve::{built_in_overlays, serve};

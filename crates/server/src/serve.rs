@@ -36,6 +36,7 @@ use crate::{
     pool::Pool,
     reactor::World,
     root_dse,
+    server_id::OwnServerId,
     tls::Tls,
 };
 
@@ -314,6 +315,7 @@ fn open_directory(
     clock: &Clock,
 ) -> Result<(Arc<Directory>, Arc<Attached>), Failure> {
     let attached = Arc::<Attached>::default();
+    let own_server_id = OwnServerId::new(listener_urls);
     let (its_log, its_clock, its_server) = (log.clone(), clock.clone(), Arc::clone(&attached));
     let make_tree = move |settings: &DatabaseConfig| -> Option<Arc<dyn VirtualContext>> {
         if settings.kind == DatabaseKind::Config {
@@ -339,7 +341,7 @@ fn open_directory(
             overlays: Arc::new(ironbark_overlays::make),
             trees: Arc::new(make_tree),
             root_dse: Arc::new(|global| root_dse::read(&global.root_dse_files)),
-            server_id: Arc::new(move |global| server_id(global, &listener_urls)),
+            server_id: Arc::new(move |global| own_server_id.choose(global)),
         },
         bare,
     })?;
@@ -370,21 +372,6 @@ fn obey(log: &Log, metrics: Option<&Metrics>, tls: &Tls, global: &GlobalConfig) 
         .map_err(|error| format!("cannot open the log file: {error}"))?;
     let configured = metrics.map_or(Ok(()), |metrics| metrics.configure(global.metrics_listener));
     configured.map_err(|error| format!("metrics-listener: {error}"))
-}
-
-/// The `serverID` that has no URL, or the URL of one of our listeners; 0 when there is none.
-fn server_id(global: &GlobalConfig, listener_urls: &[Arc<str>]) -> u16 {
-    let is_ours = |url: &str| listener_urls.iter().any(|own| same_url(own, url));
-    let own = global
-        .server_ids
-        .iter()
-        .find(|server| server.url.as_deref().is_none_or(is_ours));
-    own.map_or(0, |server| server.id)
-}
-
-fn same_url(one: &str, other: &str) -> bool {
-    one.trim_end_matches('/')
-        .eq_ignore_ascii_case(other.trim_end_matches('/'))
 }
 
 /// Obeys `-r`, `-u` and `-g`.

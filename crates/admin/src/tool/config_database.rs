@@ -9,7 +9,7 @@ use std::{
 use ironbark_config::olc::{self, ChangeError, Folder, Modification, ModificationKind, Tree, base_schema};
 use ironbark_ldif::{Change, FileResolver, ModifyKind, Reader, Record, RecordKind, Writer};
 use ironbark_model::{Attribute, Dn, Entry, Schema};
-use ironbark_server::{new_stamps, usual_folder};
+use ironbark_server::{new_stamps, stamp, usual_folder};
 
 use super::{chosen::read_configuration, filter::Selection, load_options::LoadOptions, options::Options, owner};
 
@@ -138,11 +138,16 @@ impl<'o> Changes<'o> {
         for notice in notices {
             eprintln!("{notice}");
         }
+        // As slapd: what every server has is there to be changed, and other entries can stand below it.
+        let mut tree = stored.clone();
+        tree.complete();
+        let schema = whole(&tree).map_err(|error| error.to_string())?.schema;
+        stamp(&mut tree, &schema)?;
         Ok(Self {
             options,
             folder,
-            stored: Some(stored.clone()),
-            tree: Some(stored),
+            stored: Some(stored),
+            tree: Some(tree),
         })
     }
 
@@ -190,7 +195,12 @@ impl<'o> Changes<'o> {
             return Ok(());
         };
         let written = self.folder.write(self.stored.as_ref(), &tree);
-        written.map_err(|error| error.to_string())?;
+        if let Some(error) = written.map_err(|error| error.to_string())? {
+            eprintln!(
+                "{}: the next change will finish this one: {error}",
+                self.options.program
+            );
+        }
         owner::adopt_folder(self.folder.path()).map_err(|error| format!("{}: {error}", self.folder.path().display()))
     }
 }

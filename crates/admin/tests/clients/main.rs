@@ -11,6 +11,7 @@ mod gssapi;
 mod jndi;
 mod postfix;
 mod python;
+mod slapdtest;
 mod sssd;
 
 use std::{path::Path, process::Command};

@@ -138,7 +138,12 @@ const FORMS: &[(&str, &str)] = &[
 fn rules_are_read_and_printed_and_read_again() {
     for (text, printed) in FORMS {
         let (rule, text_again) = parse(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        assert_eq!(text_again, printed.replace(" by ", "  by "), "{text}");
+        // Clauses are two blanks apart.
+        let clauses = [" by ", " attrs=", " filter=", " val", " control="];
+        let apart = clauses.iter().fold(printed.to_string(), |text, word| {
+            text.replace(word, &format!(" {word}"))
+        });
+        assert_eq!(text_again, apart.replace("to  ", "to "), "{text}");
         assert_eq!(parse(&text_again).unwrap().0, rule, "{text}");
     }
 }

@@ -6,15 +6,15 @@ use super::{
     AccessRule, AttributeTarget, By, DnPattern, GroupName, NameCondition, StrengthFactor, TextPattern, ValuePattern,
     What, Who,
 };
-use crate::limits::quote_always;
+use crate::reader::{quote_value, quoted_after};
 
 impl AccessRule {
     /// The value of `access`.
     pub(crate) fn text(&self, schema: &Schema) -> String {
-        let mut words = vec!["to".to_owned()];
-        words.extend(what_words(schema, &self.what));
+        // slapd puts two blanks between them.
+        let mut words = vec!["to".to_owned(), what_words(schema, &self.what).join("  ")];
         for by in &self.by {
-            // slapd puts two blanks before it.
+            // And before it.
             words.push(" by".to_owned());
             words.extend(by_words(schema, by));
         }
@@ -27,12 +27,12 @@ fn what_words(schema: &Schema, what: &What) -> Vec<String> {
     match &what.dn {
         None => {}
         Some(DnPattern::Name(name)) => {
-            words.push(format!("dn.{}={}", name.scope.word(), quote_always(name.dn.pretty())));
+            words.push(quoted_after(&format!("dn.{}=", name.scope.word()), name.dn.pretty()));
         }
-        Some(DnPattern::Regex(regex)) => words.push(format!("dn.regex={}", quote_always(regex.as_str()))),
+        Some(DnPattern::Regex(regex)) => words.push(quoted_after("dn.regex=", regex.as_str())),
     }
     if let Some(filter) = &what.filter {
-        words.push(format!("filter={}", quote_always(filter)));
+        words.push(quoted_after("filter=", filter));
     }
     if !what.attributes.is_empty() {
         let names: Vec<String> = what
@@ -44,14 +44,14 @@ fn what_words(schema: &Schema, what: &What) -> Vec<String> {
     }
     match &what.value {
         None => {}
-        Some(ValuePattern::Exact { rule: None, value }) => words.push(format!("val.exact={}", quote_always(value))),
+        Some(ValuePattern::Exact { rule: None, value }) => words.push(quoted_after("val.exact=", value)),
         Some(ValuePattern::Exact {
             rule: Some(rule),
             value,
-        }) => words.push(format!("val/{rule}.exact={}", quote_always(value))),
-        Some(ValuePattern::Regex(regex)) => words.push(format!("val.regex={}", quote_always(regex.as_str()))),
+        }) => words.push(quoted_after(&format!("val/{rule}.exact="), value)),
+        Some(ValuePattern::Regex(regex)) => words.push(quoted_after("val.regex=", regex.as_str())),
         Some(ValuePattern::Name(name)) => {
-            words.push(format!("val.{}={}", name.scope.word(), quote_always(name.dn.pretty())));
+            words.push(quoted_after(&format!("val.{}=", name.scope.word()), name.dn.pretty()));
         }
     }
     words.extend(what.operation.iter().map(|operation| format!("op={}", operation.text)));
@@ -88,7 +88,7 @@ fn by_words(schema: &Schema, by: &By) -> Vec<String> {
 
 pub(super) fn who_text(schema: &Schema, who: &Who) -> String {
     let real = |is_real: &bool| if *is_real { "real" } else { "" };
-    let styled = |name: &str, (style, text): (&str, &str)| format!("{name}.{style}={}", quote_always(text));
+    let styled = |name: &str, (style, text): (&str, &str)| quoted_after(&format!("{name}.{style}="), text);
     match who {
         Who::Name { is_real, is } => format!("{}{}", real(is_real), name_text(is)),
         Who::DnAttribute { is_real, attribute } => {
@@ -120,7 +120,7 @@ pub(super) fn who_text(schema: &Schema, who: &Who) -> String {
             } else {
                 ""
             };
-            format!("domain.{style}{expand}={text}")
+            quote_value(&format!("domain.{style}{expand}={text}"))
         }
         Who::SocketUrl(pattern) => styled("sockurl", pattern.words()),
         Who::Set { template, is_expanded } => styled(
@@ -141,10 +141,10 @@ fn name_text(is: &NameCondition) -> String {
         NameCondition::Users => "users".to_owned(),
         NameCondition::SelfEntry(0) => "self".to_owned(),
         NameCondition::SelfEntry(level) => format!("self.level{{{level}}}"),
-        NameCondition::Dn(name) => format!("dn.{}={}", name.scope.word(), quote_always(name.dn.pretty())),
+        NameCondition::Dn(name) => quoted_after(&format!("dn.{}=", name.scope.word()), name.dn.pretty()),
         NameCondition::Expanded(scope, template) => {
-            format!("dn.{},expand={}", scope.word(), quote_always(template.as_str()))
+            quoted_after(&format!("dn.{},expand=", scope.word()), template.as_str())
         }
-        NameCondition::Regex(regex) => format!("dn.regex={}", quote_always(regex.as_str())),
+        NameCondition::Regex(regex) => quoted_after("dn.regex=", regex.as_str()),
     }
 }

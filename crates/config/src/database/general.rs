@@ -43,7 +43,7 @@ pub(super) const ROWS: &[Setting] = &[
              hash as `slappasswd` prints.",
         )
         .like(&["{SSHA}DkMTwBl+a/3DQTxCYEApdUtNXGgdUac3"])
-        .whole()
+        .verbatim()
         .obeyed(Handler::Database {
             set: set_root_password,
             get: |config, _| {

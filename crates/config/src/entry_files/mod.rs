@@ -146,6 +146,19 @@ pub fn parse(file: &Path, text: &[u8]) -> Result<EntryFile, FolderError> {
 /// # Errors
 /// It cannot be written.
 pub fn put(file: &Path, text: &[u8], durability: Durability) -> Result<(), FolderError> {
+    prepare(file, text, durability)?;
+    place(file)?;
+    match durability {
+        Durability::Synced => sync_folder(file.parent().unwrap_or(Path::new("."))),
+        Durability::Later => Ok(()),
+    }
+}
+
+/// Writes what a file will hold beside it, so that [`place`] needs no room on the disk. Folders that lead to it are made.
+///
+/// # Errors
+/// It cannot be written; nothing of it is left.
+pub fn prepare(file: &Path, text: &[u8], durability: Durability) -> Result<(), FolderError> {
     let folder = file.parent().unwrap_or(Path::new("."));
     if !folder.is_dir() {
         let mut builder = fs::DirBuilder::new();
@@ -155,20 +168,33 @@ pub fn put(file: &Path, text: &[u8], durability: Durability) -> Result<(), Folde
             sync_folder(folder.parent().unwrap_or(folder))?;
         }
     }
-    // Not longer than the name of the entry's own file.
+    write_file(&fresh(file), text, durability).map_err(|error| {
+        give_up(file);
+        FolderError::of(file, &error)
+    })
+}
+
+/// Puts a file in place that was prepared.
+///
+/// # Errors
+/// Of the file system; nothing of it is left.
+pub fn place(file: &Path) -> Result<(), FolderError> {
+    fs::rename(fresh(file), file).map_err(|error| {
+        give_up(file);
+        FolderError::of(file, &error)
+    })
+}
+
+/// Removes what was prepared for a file: it takes room on a full disk, and is in nobody's way otherwise.
+pub fn give_up(file: &Path) {
+    let _ = fs::remove_file(fresh(file));
+}
+
+/// What a file is called until it is put in place: no longer than the name of the entry's own file.
+fn fresh(file: &Path) -> PathBuf {
     let mut name = file.file_stem().unwrap_or_default().to_owned();
     name.push(".new");
-    let fresh = folder.join(name);
-    let written = write_file(&fresh, text, durability).and_then(|()| fs::rename(&fresh, file));
-    if let Err(error) = written {
-        // It takes room on a full disk, and is in nobody's way otherwise.
-        let _ = fs::remove_file(&fresh);
-        return Err(FolderError::of(file, &error));
-    }
-    match durability {
-        Durability::Synced => sync_folder(folder),
-        Durability::Later => Ok(()),
-    }
+    file.with_file_name(name)
 }
 
 /// Removes an entry's file and its folder, which is empty by then. One that is not there is removed already.

@@ -6,7 +6,7 @@ use ironbark_model::PosixRegex;
 
 use crate::{
     GlobalConfig,
-    limits::quote_always,
+    reader::quoted_after,
     setting::{Handler, Level::Global, OWN, Setting, Statement},
     value::{global_field, parse_u32},
     word_set::word_set,
@@ -197,7 +197,7 @@ pub(super) const ROWS: &[Setting] = &[
             },
             get: |config, _| {
                 let rows = config.sasl.authz_regexps.iter();
-                rows.map(|row| format!("{} {}", quote_always(row.pattern.as_str()), quote_always(&row.replacement))).collect()
+                rows.map(|row| format!("{} {}", quoted_after("", row.pattern.as_str()), quoted_after("", &row.replacement))).collect()
             },
         }),
     Setting::new(Global, &["sasl-auxprops"], &["olcSaslAuxprops"])

@@ -1,5 +1,7 @@
 //! `serverID`.
 
+use ironbark_model::ldap_url::LdapUrl;
+
 use crate::{
     GlobalConfig,
     setting::{Handler, Level::Global, Setting, Statement},
@@ -19,7 +21,9 @@ pub(super) const ROWS: &[Setting] = &[Setting::new(Global, &["serverID"], &["olc
     .takes("<number> [<url>]", "")
     .does(
         "Is this server's number in the CSNs of its writes, 0 to 4095, decimal or `0x`. With URLs it may be repeated: the line whose \
-         URL is one of this server's listeners counts.",
+         URL is one of this server's listeners counts. As in slapd, a URL is compared with the listeners letter by letter; if its host is empty, localhost \
+         or the name of this machine, scheme and port are compared, and the host unless one of both has none. A server that finds none does not start; \
+         one that runs keeps its number and says so in the log.",
     )
     .since("2.4")
     .like(&["1", "0x2 ldap://ldap2.example.com"])
@@ -36,7 +40,8 @@ fn set(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), Strin
         .filter(|&id| id <= 4095)
         .ok_or_else(|| format!("illegal server ID \"{number}\""))?;
     if let Some(url) = &url
-        && !url.contains("://")
+        // `pldap`: the scheme of a listener for proxies.
+        && LdapUrl::parse(url.strip_prefix('p').unwrap_or(url)).is_err()
     {
         return Err(format!("invalid URL \"{url}\""));
     }

@@ -88,7 +88,7 @@ pub(super) const ROWS: &[Setting] = &[
         .does("Is the DER of a certificate of an authority, in base64; in cn=config it is the certificate itself (`olcTLSCACertificate;binary`).")
         .since("2.5")
         .like(&["MAA="])
-        .whole()
+        .verbatim()
         .obeyed(Handler::Global {
             set: |config, statement| der(&mut config.tls.ca_certificate, statement),
             get: |config, _| base64_text(config.tls.ca_certificate.as_deref()),
@@ -113,7 +113,7 @@ pub(super) const ROWS: &[Setting] = &[
         .does("Is the DER of the server's certificate, in base64; in cn=config it is the certificate itself (`olcTLSCertificate;binary`).")
         .since("2.5")
         .like(&["MAA="])
-        .whole()
+        .verbatim()
         .obeyed(Handler::Global {
             set: |config, statement| der(&mut config.tls.certificate, statement),
             get: |config, _| base64_text(config.tls.certificate.as_deref()),
@@ -131,7 +131,7 @@ pub(super) const ROWS: &[Setting] = &[
         .does("Is the DER of the server's private key (PKCS#8, PKCS#1 or SEC1), in base64; in cn=config it is the key itself (`olcTLSCertificateKey;binary`).")
         .since("2.5")
         .like(&["MAA="])
-        .whole()
+        .verbatim()
         .obeyed(Handler::Global {
             set: |config, statement| der(&mut config.tls.key, statement),
             get: |config, _| base64_text(config.tls.key.as_deref()),

@@ -1,11 +1,12 @@
 //! A configuration directory (slapd.d) as slapd writes it: a file for each entry, in folders as the tree.
 //!
-//! A change of one file is one rename. Before more than one file changes, the whole new tree is written to a journal, so that whoever
-//! reads sees all of the change or nothing, and what a crash interrupted can be finished.
+//! A change of one file is one rename. Before more than one file changes, each is written beside its place, and the whole new tree to a
+//! journal, so that whoever reads sees all of the change or nothing, what a crash interrupted can be finished, and a disk that is full
+//! refuses the change before anything of it is made.
 
 use std::{
     borrow::Cow,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
     sync::Arc,
@@ -84,48 +85,101 @@ impl Folder {
         }
     }
 
-    /// Makes the files say what `new` says; `old` is what they say now, if that is known.
+    /// Makes the files say what `new` says; `old` is what they say now, if that is known. What could not be finished, though the change
+    /// is made, is given back: whoever reads sees the change, and the next one finishes it.
     ///
     /// # Errors
-    /// A file cannot be written. What was begun counts as made for whoever reads, and is finished by the next write.
-    pub fn write(&self, old: Option<&Tree>, new: &Tree) -> Result<(), FolderError> {
-        let is_unfinished = self.path.join(JOURNAL).exists();
-        let Some(old) = old.filter(|_| !is_unfinished) else {
-            self.write_journal(new)?;
-            return self.make_like(new);
+    /// A file cannot be written. Nothing has been changed, unless the disk itself has failed.
+    pub fn write(&self, old: Option<&Tree>, new: &Tree) -> Result<Option<FolderError>, FolderError> {
+        // It takes room that this change may need.
+        if let Some(tree) = self.journal()? {
+            self.make_like(&tree)?;
+        }
+        let before = match old {
+            Some(old) => files_of(old),
+            None => self.held()?,
         };
-        let (before, after) = (files_of(old), files_of(new));
+        let after = files_of(new);
         let changed: Vec<_> = after
             .iter()
             .filter(|(path, text)| before.get(*path) != Some(*text))
             .collect();
         let removed: Vec<_> = before.keys().filter(|path| !after.contains_key(*path)).collect();
         match (changed.as_slice(), removed.as_slice()) {
-            ([], []) => Ok(()),
-            ([(path, text)], []) => self.put(path, text),
-            ([], [path]) => self.remove(path),
-            _ => {
-                self.write_journal(new)?;
-                self.make_like(new)
+            ([], []) => Ok(None),
+            ([(path, text)], []) => self.put(path, text).map(|()| None),
+            ([], [path]) => self.remove(path).map(|()| None),
+            (changed, removed) => {
+                // What needs room is done before the change is made by the journal, which names are left to be changed after.
+                let prepared = self.prepare(changed).and_then(|()| self.write_journal(new));
+                if let Err(error) = prepared {
+                    self.give_up(changed);
+                    return Err(error);
+                }
+                Ok(self.complete(changed, removed).err())
             }
         }
     }
 
-    /// Writes what differs, removes what is too much, and then the journal.
-    fn make_like(&self, tree: &Tree) -> Result<(), FolderError> {
-        let files = files_of(tree);
-        for (path, text) in &files {
-            let whole = self.path.join(path);
-            if fs::read(&whole).is_ok_and(|held| held == *text) {
-                continue;
-            }
-            self.put(path, text)?;
+    fn prepare(&self, changed: &[(&PathBuf, &Vec<u8>)]) -> Result<(), FolderError> {
+        for (path, text) in changed {
+            entry_files::prepare(&self.path.join(path), text, Durability::Synced)?;
         }
-        let mut held = Vec::new();
-        list(&self.path.join(ROOT), Path::new(ROOT), &mut held, 0)?;
-        for path in held.iter().filter(|path| !files.contains_key(*path)) {
+        Ok(())
+    }
+
+    fn give_up(&self, changed: &[(&PathBuf, &Vec<u8>)]) {
+        // Subordinates have come first.
+        for (path, _) in changed {
+            entry_files::give_up(&self.path.join(path));
+            if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+                // One that was there before holds something, or is as good as one that is not there.
+                let _ = fs::remove_dir(self.path.join(folder));
+            }
+        }
+    }
+
+    /// Puts in place what was prepared, removes what is too much, and then the journal.
+    fn complete(&self, changed: &[(&PathBuf, &Vec<u8>)], removed: &[&PathBuf]) -> Result<(), FolderError> {
+        let mut folders = BTreeSet::new();
+        for (path, _) in changed {
+            let whole = self.path.join(path);
+            entry_files::place(&whole)?;
+            folders.extend(whole.parent().map(Path::to_owned));
+        }
+        for folder in folders {
+            entry_files::sync_folder(&folder)?;
+        }
+        for path in removed {
             self.remove(path)?;
         }
+        self.remove_journal()
+    }
+
+    /// Writes what differs, removes what is too much, and then the journal.
+    fn make_like(&self, tree: &Tree) -> Result<(), FolderError> {
+        let (files, held) = (files_of(tree), self.held()?);
+        for (path, text) in files.iter().filter(|(path, text)| held.get(*path) != Some(*text)) {
+            self.put(path, text)?;
+        }
+        for path in held.keys().filter(|path| !files.contains_key(*path)) {
+            self.remove(path)?;
+        }
+        self.remove_journal()
+    }
+
+    /// What the files hold. One that cannot be read is as good as one that holds something else.
+    fn held(&self) -> Result<BTreeMap<PathBuf, Vec<u8>>, FolderError> {
+        let mut paths = vec![PathBuf::from(format!("{ROOT}.ldif"))];
+        list(&self.path.join(ROOT), Path::new(ROOT), &mut paths, 0)?;
+        let read = |path: PathBuf| match fs::read(self.path.join(&path)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            read => Some((path, read.unwrap_or_default())),
+        };
+        Ok(paths.into_iter().filter_map(read).collect())
+    }
+
+    fn remove_journal(&self) -> Result<(), FolderError> {
         let journal = self.path.join(JOURNAL);
         match fs::remove_file(&journal) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(FolderError::of(&journal, &error)),

@@ -28,12 +28,28 @@ const FIRST: [&str; 5] = [
     "olcDbDirectory",
 ];
 
-/// Reads a tree. The whole of it is checked.
+/// Reads a tree. The whole of it is checked. Names may have attribute types without a definition, as in slapd: the schema that a suffix
+/// needs may come later.
 ///
 /// # Errors
 /// The first thing that is wrong; the location is that of the node.
 pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
-    let (schema, definitions) = schema(tree)?;
+    let (mut schema, definitions) = schema(tree)?;
+    Arc::make_mut(&mut schema).gather_unknown_types();
+    let (mut configuration, _) = load_settings(tree, Loading::new(schema), &mut Err)?;
+    Arc::make_mut(&mut configuration.schema).end_gathering();
+    configuration.schema_definitions = definitions;
+    Ok(configuration)
+}
+
+/// Reads a tree that a client has changed while `current` was in force: of attribute types without a definition, names may have those
+/// that they had before.
+///
+/// # Errors
+/// As of [`load`].
+pub fn load_change(tree: &Tree, current: &Schema) -> Result<Configuration, ConfigError> {
+    let (mut schema, definitions) = schema(tree)?;
+    Arc::make_mut(&mut schema).take_unknown_types_of(current);
     let (mut configuration, _) = load_settings(tree, Loading::new(schema), &mut Err)?;
     configuration.schema_definitions = definitions;
     Ok(configuration)
@@ -42,8 +58,10 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
 /// Reads a tree to its end, whatever is wrong with it.
 pub fn survey(tree: &Tree) -> Survey {
     Survey::of(|complain| {
-        let (schema, definitions) = schema_on(tree, complain)?;
+        let (mut schema, definitions) = schema_on(tree, complain)?;
+        Arc::make_mut(&mut schema).gather_unknown_types();
         let (mut configuration, statements) = load_settings(tree, Loading::surveying(schema), complain)?;
+        Arc::make_mut(&mut configuration.schema).end_gathering();
         configuration.schema_definitions = definitions;
         Ok((configuration, statements))
     })

@@ -17,7 +17,7 @@ mod tree;
 pub use change::{ChangeError, Modification, ModificationKind, Stamps};
 pub(crate) use folder::node_of_file;
 pub use folder::{Folder, FolderComplain};
-pub use load::{load, survey};
+pub use load::{load, load_change, survey};
 
 pub use crate::entry_files::FolderError;
 pub use render::render;

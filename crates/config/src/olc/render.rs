@@ -16,8 +16,8 @@ use super::{
     tree::{Node, Tree},
 };
 use crate::{
-    Configuration, DatabaseConfig, DatabaseKind, Fate, Handler, OverlayConfig, Setting, schema_statement::SchemaKind,
-    setting::Kept, table,
+    Configuration, DatabaseConfig, DatabaseKind, Fate, Handler, OverlayConfig, Setting, reader::whole_value,
+    schema_statement::SchemaKind, setting::Kept, table,
 };
 
 /// The tree of a configuration.
@@ -66,7 +66,15 @@ fn fill(node: &mut Node, class: &str, values: &dyn Fn(&'static Setting) -> Vec<S
             // The settings say it in base64.
             found.iter().filter_map(|text| STANDARD.decode(text).ok()).collect()
         } else {
-            found.into_iter().map(String::into_bytes).collect()
+            let is_kept = matches!(row.fate, Fate::Meaningless(_));
+            let in_form = |text: String| {
+                if row.is_whole && !is_kept {
+                    whole_value(row, &text)
+                } else {
+                    text
+                }
+            };
+            found.into_iter().map(|text| in_form(text).into_bytes()).collect()
         };
         if form.form.is_ordered() {
             index::number(&mut found);

@@ -237,6 +237,80 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
     }
 }
 
+/// Statements whose arguments hold what means something to slapd.conf, to cn=config or to neither, in the form of slapd.conf.
+const AWKWARD: &[&str] = &[
+    r#"authz-regexp "gidnumber=0\\+uidnumber=0,cn=auth" "cn=a b,dc=x""#,
+    r#"authz-regexp "uid=\"([a-z]*)\",cn=auth" "ldap:///dc=x??sub?(&(uid=\\5c$1)(cn=\"a\"b))""#,
+    r#"rootdse "/srv/a \"b\\c""#,
+    r#"pidfile "\"/srv/a""#,
+    r#"password-crypt-salt-format "$6$\\%.16s""#,
+    r#"loglevel "stats" s\ync"#,
+];
+
+#[test]
+fn backslashes_and_quotes_survive_the_way_there_and_back() {
+    let database = r#"database mdb
+suffix "dc=x\\2Cy"
+rootdn "cn=a\\2C \\22b c,dc=x\\2Cy"
+rootpw "\"sec\\ret"
+directory "/srv/\"a b\\"
+access to dn.regex="^uid=[^,]+\\.x,dc=x\\\\,y$" filter="(cn=\\28\"a\"b)" by dn.regex="a\\+b c$" write by set="[ldap:///dc=x\\2Cy??sub?(cn=\\2A)]/member & user" read
+access to attrs=cn val.regex="\"\\*" by domain.regex="a\\.b|c d" read by peername.regex="IP=127\\.0\\.0\\.1:.*" read
+limits dn.regex="^cn=\\*,\"dc=x" size=1
+limits dn.exact="cn=a\\2Cb c,dc=x" time=2
+overlay unique
+unique_uri "ldap:///?cn?sub?(cn=\\2a\"a)"
+overlay ppolicy
+ppolicy_rules dn.regex="^uid=a\\.\"b c" "policy_dn.expand=cn=$0,dc=x\\2Cy"
+"#;
+    let mut text: String = AWKWARD.iter().flat_map(|line| [*line, "\n"]).collect();
+    text.push_str(database);
+    let before = of_text(&text);
+    assert_eq!(
+        before.global.sasl.authz_regexps[0].pattern.as_str(),
+        r"gidnumber=0\+uidnumber=0,cn=auth"
+    );
+    let tree = render(&before);
+    let shown = texts(&tree, "cn=config", "olcAuthzRegexp");
+    assert_eq!(
+        shown[0], r#"{0}"gidnumber=0\+uidnumber=0,cn=auth" "cn=a b,dc=x""#,
+        "as slapd shows it"
+    );
+    let after = load(&tree).unwrap();
+    same_meaning(&before, &after, &text);
+    assert_eq!(before.global.sasl, after.global.sasl);
+    assert_eq!(before.global.pid_file, after.global.pid_file);
+    assert_eq!(before.databases[0].directory, after.databases[0].directory);
+    assert_eq!(before.databases[0].root_password, after.databases[0].root_password);
+    assert_eq!(before.databases[0].limits, after.databases[0].limits);
+    let again = slapd_conf(&tree).unwrap();
+    let reread = load_file("again.conf", &Memory::file("again.conf", again.clone()));
+    same_meaning(
+        &before,
+        &reread.unwrap_or_else(|error| panic!("{again}: {error}")),
+        &again,
+    );
+}
+
+#[test]
+fn a_whole_value_in_quotes_is_taken_without_them_as_slapd_does() {
+    let tree = render(&of_text(TEXT));
+    let quoted = [
+        (ModificationKind::Replace, "olcRootDN", &["\"cn=a b,dc=x\""][..]),
+        (ModificationKind::Replace, "olcDbDirectory", &["\"/srv/a b\""]),
+        (ModificationKind::Replace, "olcRootPW", &["\"secret\""]),
+    ];
+    let loaded = load(&modify(&tree, MDB, &quoted).unwrap()).unwrap();
+    let database = &loaded.databases[0];
+    assert_eq!(database.root_dn.as_ref().unwrap().pretty(), "cn=a b,dc=x");
+    assert_eq!(database.directory, std::path::Path::new("/srv/a b"));
+    assert_eq!(
+        texts(&render(&loaded), MDB, "olcRootPW"),
+        ["\"secret\""],
+        "a password has no quotes"
+    );
+}
+
 const DATABASE: &str =
     "database mdb\nsuffix dc=example,dc=com\nrootdn cn=Manager,dc=example,dc=com\ndirectory /srv/d\n";
 
@@ -557,4 +631,52 @@ proptest! {
             prop_assert_eq!(texts(&tree, MDB, "olcLimits"), expected);
         }
     }
+}
+
+#[test]
+fn a_change_of_several_files_that_cannot_be_written_is_not_begun() {
+    let held = tempfile::tempdir().unwrap();
+    let folder = Folder::new(held.path());
+    let old = render(&of_text(TEXT));
+    folder.write(None, &old).unwrap();
+    let schema = schema_of(&old);
+    let new = old
+        .add(&schema, &database(&schema, "{1}mdb", "o=first"), &stamps())
+        .unwrap();
+    let texts = |path: &std::path::Path| std::fs::read(path).unwrap();
+    let first = held.path().join("cn=config/olcDatabase={1}mdb.ldif");
+    let before = texts(&first);
+    // What one of the later files is called until it is put in place; then what the journal is.
+    for in_the_way in ["cn=config/olcDatabase={3}monitor.new", "ironbark-journal.new"] {
+        let in_the_way = held.path().join(in_the_way);
+        std::fs::create_dir(&in_the_way).unwrap();
+        folder.write(Some(&old), &new).unwrap_err();
+        std::fs::remove_dir(&in_the_way).unwrap();
+        assert_eq!(folder.read().unwrap().0.walk().len(), old.walk().len());
+        assert_eq!(texts(&first), before);
+        let left = walk_files(held.path());
+        assert!(
+            left.iter()
+                .all(|name| name.ends_with(".ldif") && !name.contains("journal")),
+            "{left:?}"
+        );
+    }
+    assert_eq!(
+        folder.write(Some(&old), &new).unwrap().map(|error| error.to_string()),
+        None
+    );
+    assert_eq!(folder.read().unwrap().0.walk().len(), new.walk().len());
+}
+
+fn walk_files(folder: &std::path::Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            found.extend(walk_files(&path));
+        } else {
+            found.push(path.display().to_string());
+        }
+    }
+    found
 }

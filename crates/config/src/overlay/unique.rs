@@ -184,7 +184,7 @@ pub(super) const ROWS: &[Setting] = &[
         )
         .since("2.4")
         .like(&["strict ldap:///?mail?sub", "ldap:///ou=people,dc=example,dc=com?cn,sn?one?(objectClass=person)", "ignore ldap:///?objectClass?sub"])
-        .whole()
+        .verbatim()
         .obeyed(Handler::Overlay {
             set: add_domain,
             get: |config, _| {

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use ironbark_model::schema::Source;
 
 pub use files::{Disk, FileSource, Memory};
-pub use words::quote;
+pub(crate) use words::quoted_after;
+pub use words::{quote, quote_value};
 
 use crate::{ConfigError, Setting, error::Complain, table};
 
@@ -30,9 +31,16 @@ impl Line {
     /// The statement as one value of a setting, as cn=config has it.
     pub(crate) fn value(&self, row: &Setting) -> String {
         match self.arguments.as_slice() {
-            [one] if row.is_whole => one.clone(),
-            words => words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" "),
+            [one] if row.is_whole => whole_value(row, one),
+            words => words.iter().map(|word| quote_value(word)).collect::<Vec<_>>().join(" "),
         }
+    }
+
+    /// An argument that cn=config has no form for.
+    pub(crate) fn unsayable(&self, row: &Setting) -> Option<&str> {
+        let is_sayable = |word: &&String| (row.is_whole && !word.starts_with('"')) || words::can_be_said(word);
+        let found = self.arguments.iter().find(|word| !is_sayable(word));
+        found.filter(|_| !row.is_verbatim).map(String::as_str)
     }
 
     /// An attribute of cn=config without a setting; its values are nobody's business.
@@ -45,20 +53,39 @@ impl Line {
         }
     }
 
-    /// A value of a setting as a statement. A quote that is left open ends with the value, as in slapd.
+    /// A value of a setting as a statement.
     pub(crate) fn of_value(row: &Setting, keyword: &str, text: &str, location: &Source) -> Self {
-        let arguments = if row.is_whole {
-            vec![text.to_owned()]
-        } else {
-            words::split(text).0
-        };
         Self {
             location: location.clone(),
             keyword: keyword.to_owned(),
-            arguments,
+            arguments: arguments(row, text),
             raw: text.to_owned(),
         }
     }
+}
+
+/// The arguments that a value of cn=config stands for. Of a setting that takes the value as it is, a double quote at its beginning is
+/// no part, unless nothing at all counts as a quote there.
+pub(crate) fn arguments(row: &Setting, value: &str) -> Vec<String> {
+    if row.is_whole && (row.is_verbatim || !value.starts_with('"')) {
+        vec![value.to_owned()]
+    } else {
+        words::split_value(value)
+    }
+}
+
+/// The value of cn=config that stands for the only argument.
+pub(crate) fn whole_value(row: &Setting, argument: &str) -> String {
+    if argument.starts_with('"') && !row.is_verbatim {
+        quote_value(argument)
+    } else {
+        argument.to_owned()
+    }
+}
+
+/// Whether a value of cn=config, as it stands, says the same in slapd.conf.
+pub(crate) fn is_same_in_a_file(row: &Setting, value: &str) -> bool {
+    !row.is_whole && words::split(value) == (words::split_value(value), true)
 }
 
 /// Reads a file and all it includes into one flat list, `include` lines replaced by what they name.

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{Memory, quote, read, words};
+use super::{Memory, quote, quote_value, quoted_after, read, words};
 
 /// `(line, words)` of a file.
 fn lines(text: &str) -> Vec<(u32, Vec<String>)> {
@@ -144,6 +144,53 @@ fn text_that_is_not_utf_8_is_refused_outside_comments() {
     );
 }
 
+#[test]
+fn values_of_cn_config_are_split_as_slapd_splits_them() {
+    for (value, expected) in [
+        ("a b\tc", &["a", "b", "c"][..]),
+        ("  a  ", &["a"]),
+        ("", &[]),
+        (r#""a b" c"#, &["a b", "c"]),
+        (r#""" x"#, &["", "x"]),
+        (r#""gid=0\+uid=0,cn=auth" "dc=x""#, &[r"gid=0\+uid=0,cn=auth", "dc=x"]),
+        (r"a\ b", &[r"a\", "b"]),
+        (
+            r#"dn.regex="^uid=(a b)\.$" write"#,
+            &[r"dn.regex=^uid=(a b)\.$", "write"],
+        ),
+        (r#"dn="a"b c" d"#, &[r#"dn="ab c"#, "d"]),
+        (r#""a"b""#, &["ab"]),
+        (r#""a"b"c" d"#, &[r#"a"bc"#, "d"]),
+        (r#"x" y" z"#, &["x y", "z"]),
+        (r#""left open"#, &["left open"]),
+        (r#"a"left open"#, &["aleft open"]),
+    ] {
+        assert_eq!(words::split_value(value), expected, "{value}");
+    }
+}
+
+#[test]
+fn a_double_quote_before_a_blank_has_hardly_a_form_in_cn_config() {
+    for (word, expected) in [
+        (r#"a"b"#, true),
+        (r#"a b"c"#, true),
+        (r#"ends with ""#, true),
+        (r#"x" y"#, true),
+        (r#"say "hi" now"#, false),
+        (r#"a b" c"#, false),
+    ] {
+        assert_eq!(words::can_be_said(word), expected, "{word}");
+    }
+    let files = Memory::file(
+        "f",
+        "database null\nsuffix cn=x\naccess to filter=\"(cn=a b\\\" c)\" by * read\n",
+    );
+    assert_eq!(
+        crate::load("f", &files).unwrap_err().to_string(),
+        "f: line 3: <access> \"filter=(cn=a b\" c)\" cannot be said in cn=config, where a double quote before a blank ends a word"
+    );
+}
+
 proptest! {
     #[test]
     fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
@@ -153,5 +200,27 @@ proptest! {
     #[test]
     fn a_quoted_word_is_read_back(word in "[ -~]{0,20}") {
         prop_assert_eq!(words::split(&quote(&word)), (vec![word], true));
+    }
+
+    #[test]
+    fn words_of_a_value_are_read_back(all in proptest::collection::vec(r##"[a-c =\\"#\t]{0,8}"##, 1..4)) {
+        prop_assume!(all.iter().all(|word| words::can_be_said(word)));
+        let value: Vec<String> = all.iter().map(|word| quote_value(word)).collect();
+        prop_assert_eq!(words::split_value(&value.join(" ")), all);
+    }
+
+    #[test]
+    fn whatever_a_value_says_can_be_said_again(value in r##"[a-c =\\"]{0,16}"##) {
+        let all = words::split_value(&value);
+        let again: Vec<String> = all.iter().map(|word| quote_value(word)).collect();
+        prop_assert_eq!(words::split_value(&again.join(" ")), all);
+    }
+
+    #[test]
+    fn the_end_of_a_word_is_read_back(text in r##"[a-c =\\"]{0,8}"##) {
+        let word = format!("dn.regex={text}");
+        prop_assume!(words::can_be_said(&word));
+        let value = format!("{} read", quoted_after("dn.regex=", &text));
+        prop_assert_eq!(words::split_value(&value), vec![word, "read".to_owned()]);
     }
 }

@@ -1,6 +1,10 @@
-//! Words of a line: separated by blanks, joined by double quotes, with backslash escapes.
+//! Words of a line: separated by blanks and joined by double quotes.
+//!
+//! There are two sets of rules, both slapd's. A backslash in slapd.conf takes the meaning of the character behind it away. In a value of
+//! cn=config it is a character like any other: within a word that has begun, a double quote counts as one unless a blank or the end
+//! follows, and the last of them that does not end the word is left out.
 
-/// Splits a line. The flag is false when a quote was left open; the words are then those that slapd's own splitter would give.
+/// Splits a line of slapd.conf. The flag is false when a quote was left open; the words are then those that slapd's own splitter would give.
 pub(super) fn split(line: &str) -> (Vec<String>, bool) {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -22,7 +26,51 @@ pub(super) fn split(line: &str) -> (Vec<String>, bool) {
     (words, !quoted)
 }
 
-/// A word as it must be written to be read back as `text`.
+/// Splits a value of cn=config. A quote that is left open ends with the value.
+pub(super) fn split_value(value: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut rest = value;
+    while !rest.is_empty() {
+        let (word, after) = first_word(rest.trim_start_matches(BLANKS));
+        words.push(word);
+        rest = after.trim_start_matches(BLANKS);
+    }
+    words
+}
+
+/// The first word of a value that does not begin with a blank, and what follows the word.
+fn first_word(value: &str) -> (String, &str) {
+    let (mut is_quoted, text) = match value.strip_prefix('"') {
+        Some(text) => (true, text),
+        None => (false, value),
+    };
+    let mut left_out = None;
+    let mut end = text.len();
+    for (at, character) in text.char_indices() {
+        let after = text.get(at + character.len_utf8()..).unwrap_or_default();
+        let is_end = match character {
+            '"' => is_quoted && (after.is_empty() || after.starts_with(BLANKS)),
+            _ => !is_quoted && BLANKS.contains(&character),
+        };
+        if is_end {
+            end = at;
+            break;
+        }
+        if character == '"' {
+            is_quoted = true;
+            left_out = Some(at);
+        }
+    }
+    let (word, after) = text.split_at_checked(end).unwrap_or((text, ""));
+    let word = match left_out.and_then(|at| word.split_at_checked(at)) {
+        Some((before, behind)) => format!("{before}{}", behind.strip_prefix('"').unwrap_or(behind)),
+        None => word.to_owned(),
+    };
+    // The quote or the blank that ended the word.
+    (word, after.get(1..).unwrap_or_default())
+}
+
+/// A word as slapd.conf must have it.
 pub fn quote(text: &str) -> String {
     let plain = !text.is_empty() && !text.contains([' ', '\t', '"', '\\', '#', '\n']);
     if plain {
@@ -39,3 +87,32 @@ pub fn quote(text: &str) -> String {
     quoted.push('"');
     quoted
 }
+
+/// A word as a value of cn=config must have it. A few words cannot be said there: see [`can_be_said`].
+pub fn quote_value(word: &str) -> String {
+    if !word.is_empty() && !word.contains(BLANKS) && !word.contains('"') {
+        return word.to_owned();
+    }
+    quoted_after("", word)
+}
+
+/// A word of cn=config that begins with `start`, as in `dn.base="..."`: the rest of it, `text`, stands in quotes. `start` has neither
+/// blanks nor quotes.
+pub(crate) fn quoted_after(start: &str, text: &str) -> String {
+    match text.find('"') {
+        None => format!("{start}\"{text}\""),
+        // The quote that is left out stands at the end; without it, it would be one of the text.
+        Some(first) if start.len() + first == 0 || text.get(..first).is_some_and(|text| text.contains(BLANKS)) => {
+            format!("\"{start}{text}\"\"")
+        }
+        Some(_) => format!("{start}{text}\"\""),
+    }
+}
+
+/// Whether cn=config has a form for a word: it has none for most words in which a blank follows a double quote.
+pub(super) fn can_be_said(word: &str) -> bool {
+    !word.contains('"') || split_value(&quote_value(word)) == [word]
+}
+
+/// What separates words, besides blanks and tabulators what else C takes for white space.
+const BLANKS: [char; 6] = [' ', '\t', '\n', '\r', '\x0b', '\x0c'];

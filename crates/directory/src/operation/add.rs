@@ -128,6 +128,7 @@ fn add_naming_values(
     relax: bool,
 ) -> Result<Vec<AttributeDescription>, OperationError> {
     let mut added = Vec::new();
+    entry_rules::check_naming_types(schema, &entry.dn)?;
     for (description, value) in entry.dn.leaf_assertions(schema) {
         entry_rules::check_naming_attribute(schema, &description, relax)?;
         let attribute_type = schema.attribute_type(description.attribute_type);

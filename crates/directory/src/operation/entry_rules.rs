@@ -97,6 +97,20 @@ fn check_name(schema: &Schema, name: &Dn, entry: &Checked<'_>, holds: &Holds<'_>
     Ok(())
 }
 
+/// Refuses a new name with an attribute type that only names in the configuration have.
+///
+/// # Errors
+/// `undefinedAttributeType`.
+pub(crate) fn check_naming_types(schema: &Schema, name: &Dn) -> Result<(), OperationError> {
+    if name.has_unknown_leaf_type(schema) {
+        return Err(OperationError::new(
+            ResultCode::UNDEFINED_ATTRIBUTE_TYPE,
+            "attribute type undefined (in RDN)",
+        ));
+    }
+    Ok(())
+}
+
 /// Whether an attribute may name entries at all.
 ///
 /// # Errors

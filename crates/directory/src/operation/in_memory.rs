@@ -10,7 +10,7 @@ use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_store::{ChangeKind, ChangeRecord};
 
 use super::{
-    Executed, Origin, add, assertion,
+    Executed, Origin, add, assertion, entry_rules,
     modification::{self, Modification},
     modify::check_access,
     modify_dn::{self, Rename},
@@ -97,6 +97,7 @@ impl Execution<'_> {
         add::refuse_repetition(&self.served.configuration.schema, &modifications)?;
         let entry = add::entry_of(dn.clone(), &modifications);
         self.check_assertion(&entry)?;
+        entry_rules::check_naming_types(&self.served.configuration.schema, dn)?;
         if self.find(dn).is_some() {
             return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS));
         }

@@ -8,7 +8,7 @@ use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema};
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
 use super::{
-    Before, Execution, assertion,
+    Before, Execution, assertion, entry_rules,
     modification::{Authority, Modification, ModificationKind, normal_form},
     modify::{Options, Plan, check_access, plan},
     read_entry,
@@ -192,6 +192,7 @@ fn modifications_of(
         }
     };
     let mut modifications = Vec::new();
+    entry_rules::check_naming_types(schema, new_rdn)?;
     for (description, value) in new_rdn.leaf_assertions(schema) {
         if schema.attribute_type(description.attribute_type).equality.is_none() {
             return Err(OperationError::new(

@@ -35,7 +35,8 @@ pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_con
         (statement.kind, &statement.text, &statement.words)
     }
     let (old, new) = (&current.schema_definitions, &read.schema_definitions);
-    if old.iter().map(content).eq(new.iter().map(content)) {
+    let has_same_names = current.schema.takes_unknown_types_like(&read.schema);
+    if has_same_names && old.iter().map(content).eq(new.iter().map(content)) {
         read.schema = Arc::clone(&current.schema);
     }
 }

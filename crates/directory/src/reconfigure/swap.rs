@@ -25,7 +25,8 @@ pub(super) fn go_over(
     let paused = pause(live)?;
     check_schema_use(live, current, &read, &planned)?;
     let others = others(live, current, &read, &planned)?;
-    let server_id = (directory.factories().server_id)(&read.global);
+    let chosen = (directory.factories().server_id)(&read.global);
+    let server_id = chosen.map_err(OpenError::Configuration)?;
     let contexts = contexts(directory, live, made, planned, &others);
     let sorts = Arc::clone(&current.frontend.sorts);
     let mut configuration = assemble::configuration(read, contexts, root_dse, sorts)?;

@@ -12,7 +12,21 @@ use crate::{Schema, schema::AttributeType, syntax::NameForm};
 /// How deep DNs may be values within DNs (`seeAlso=cn\=a\,dc\=b`).
 const MAX_NESTING: u32 = 4;
 
-type Assertion<'s, 'a> = (&'s AttributeType, RawValue<'a>);
+struct Assertion<'s, 'a> {
+    /// `None`: the schema takes a type by this name without a definition.
+    attribute: Option<&'s AttributeType>,
+    name: &'a [u8],
+    value: RawValue<'a>,
+}
+
+impl Assertion<'_, '_> {
+    fn printed_name(&self) -> SmallVec<[u8; 32]> {
+        match self.attribute {
+            Some(attribute) => SmallVec::from_slice(attribute.name().as_bytes()),
+            None => self.name.iter().map(u8::to_ascii_uppercase).collect(),
+        }
+    }
+}
 
 /// Appends the RDNs of `text` to `dn`.
 pub(super) fn parse(dn: &mut Dn, schema: &Schema, text: &[u8], nesting: u32) -> Result<(), InvalidDn> {
@@ -22,16 +36,26 @@ pub(super) fn parse(dn: &mut Dn, schema: &Schema, text: &[u8], nesting: u32) -> 
     let mut lexer = Lexer::new(text);
     let mut assertions: SmallVec<[Assertion<'_, '_>; 4]> = SmallVec::new();
     while let Some(ava) = lexer.next_ava()? {
-        let attribute = schema.find_attribute_type(ava.name).ok_or(InvalidDn)?;
-        assertions.push((attribute, ava.value));
+        let attribute = schema.find_attribute_type(ava.name);
+        if attribute.is_none() && !schema.takes_unknown_type(ava.name) {
+            return Err(InvalidDn);
+        }
+        assertions.push(Assertion {
+            attribute,
+            name: ava.name,
+            value: ava.value,
+        });
         if ava.separator == Separator::Assertion {
             continue;
         }
         sort(&mut assertions)?;
         let start = dn.begin_rdn()?;
-        for (index, (attribute, raw)) in assertions.drain(..).enumerate() {
-            let value = raw.decode()?;
-            push_assertion(dn, schema, index, attribute, &value, nesting)?;
+        for (index, assertion) in assertions.drain(..).enumerate() {
+            let value = assertion.value.decode()?;
+            match assertion.attribute {
+                Some(attribute) => push_assertion(dn, schema, index, attribute, &value, nesting)?,
+                None => push_unknown(dn, index, assertion.name, &value)?,
+            }
         }
         dn.end_rdn(start)?;
     }
@@ -43,11 +67,18 @@ fn sort(assertions: &mut [Assertion<'_, '_>]) -> Result<(), InvalidDn> {
     if assertions.len() < 2 {
         return Ok(());
     }
-    assertions.sort_unstable_by(|a, b| a.0.name().cmp(b.0.name()));
+    assertions.sort_unstable_by(|a, b| match (a.attribute, b.attribute) {
+        (Some(a), Some(b)) => a.name().cmp(b.name()),
+        _ => a.printed_name().cmp(&b.printed_name()),
+    });
     let twice = assertions
         .iter()
         .zip(assertions.iter().skip(1))
-        .any(|(a, b)| a.0.number == b.0.number);
+        .any(|(a, b)| match (a.attribute, b.attribute) {
+            (Some(a), Some(b)) => a.number == b.number,
+            (None, None) => a.name.eq_ignore_ascii_case(b.name),
+            _ => false,
+        });
     if twice { Err(InvalidDn) } else { Ok(()) }
 }
 
@@ -64,19 +95,7 @@ pub(super) fn push_assertion(
     if value.is_empty() || is_ordered_by_value(attribute) {
         return Err(InvalidDn);
     }
-    if index > 0 {
-        dn.pretty.push('+');
-        dn.normalized.push(b'+');
-    }
-    let name = attribute.name();
-    dn.pretty.push_str(name);
-    dn.pretty.push('=');
-    let start = dn.normalized.len();
-    dn.normalized.extend_from_slice(name.as_bytes());
-    if let Some(written) = dn.normalized.get_mut(start..) {
-        written.make_ascii_lowercase();
-    }
-    dn.normalized.push(b'=');
+    push_type(dn, index, attribute.name());
     let start = dn.normalized.len();
     match attribute.syntax.name_form {
         NameForm::Name => push_name(dn, schema, (value, None), nesting)?,
@@ -86,6 +105,36 @@ pub(super) fn push_assertion(
             push_value(dn, schema, attribute, form, text)?;
         }
     }
+    escape::escape_tail(&mut dn.normalized, start);
+    Ok(())
+}
+
+/// Appends `type=` to both forms.
+fn push_type(dn: &mut Dn, index: usize, name: &str) {
+    if index > 0 {
+        dn.pretty.push('+');
+        dn.normalized.push(b'+');
+    }
+    dn.pretty.push_str(name);
+    dn.pretty.push('=');
+    let start = dn.normalized.len();
+    dn.normalized.extend_from_slice(name.as_bytes());
+    if let Some(written) = dn.normalized.get_mut(start..) {
+        written.make_ascii_lowercase();
+    }
+    dn.normalized.push(b'=');
+}
+
+/// Appends an assertion whose type has no definition: its values are compared octet by octet, as slapd does.
+fn push_unknown(dn: &mut Dn, index: usize, name: &[u8], value: &[u8]) -> Result<(), InvalidDn> {
+    let text = |bytes| std::str::from_utf8(bytes).map_err(|_| InvalidDn);
+    if value.is_empty() {
+        return Err(InvalidDn);
+    }
+    push_type(dn, index, &text(name)?.to_ascii_uppercase());
+    escape::push_pretty(&mut dn.pretty, text(value)?);
+    let start = dn.normalized.len();
+    dn.normalized.extend_from_slice(value);
     escape::escape_tail(&mut dn.normalized, start);
     Ok(())
 }

@@ -77,7 +77,7 @@ impl Dn {
     /// Parses an RFC 4514 string (RFC 2253 and LDAPv2 leniencies as slapd: `;`, spaces round separators, quotes).
     ///
     /// Beyond slapd it takes `#hex` values (RFC 4514 §2.4) whose BER is a string, an integer, a
-    /// boolean, an OID or a bit string. Refused: undefined attribute types, values that their syntax or UTF-8 forbid, empty
+    /// boolean, an OID or a bit string. Refused: undefined attribute types (but for those of [`Schema::gather_unknown_types`]), values that their syntax or UTF-8 forbid, empty
     /// values, a type twice in one RDN, more than [`MAX_LENGTH`] bytes.
     pub fn parse(schema: &Schema, text: &[u8]) -> Result<Self, InvalidDn> {
         let mut dn = Self::default();
@@ -209,6 +209,19 @@ impl Dn {
             ControlFlow::Continue(())
         });
         assertions
+    }
+    /// Whether the leaf RDN has an attribute type without a definition ([`Dn::leaf_assertions`] passes over it): no entry is called so.
+    pub fn has_unknown_leaf_type(&self, schema: &Schema) -> bool {
+        if !schema.takes_unknown_types() {
+            return false;
+        }
+        let mut lexer = lexer::Lexer::new(self.rdn(0).unwrap_or_default().0);
+        while let Ok(Some(ava)) = lexer.next_ava() {
+            if schema.find_attribute_type(ava.name).is_none() {
+                return true;
+            }
+        }
+        false
     }
     /// Calls `visit` with type and unescaped value of each assertion in the RDNs of `levels` (0 = leaf), until it breaks.
     pub fn visit_assertions(

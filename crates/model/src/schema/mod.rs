@@ -17,11 +17,13 @@ mod resolve;
 mod syntaxes;
 mod system;
 mod tokens;
+mod unknown_types;
 
 #[cfg(test)]
 mod tests;
 
 use name_index::NameIndex;
+use unknown_types::UnknownTypes;
 
 pub use builder::SchemaBuilder;
 pub use content_rule::ContentRule;
@@ -203,6 +205,7 @@ pub struct Schema {
     type_names: NameIndex,
     class_names: NameIndex,
     closures: resolve::Closures,
+    unknown_types: UnknownTypes,
     /// What a number of another schema yields (a fault of the caller): a type and a class that nothing refers to.
     stray: Box<(AttributeType, ObjectClass)>,
 }

@@ -7,6 +7,7 @@ use super::{
     TypeNumber, Usage, file,
     resolve::{self, Closures},
     syntaxes,
+    unknown_types::UnknownTypes,
 };
 use crate::{attribute_description::AttributeOptions, syntax};
 
@@ -121,6 +122,7 @@ fn empty() -> Schema {
         type_names: NameIndex::default(),
         class_names: NameIndex::default(),
         closures: Closures::default(),
+        unknown_types: UnknownTypes::default(),
         stray: Box::new((
             AttributeType {
                 number: TypeNumber(u32::MAX),

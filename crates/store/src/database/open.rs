@@ -2,6 +2,7 @@
 
 use std::{
     fs::OpenOptions,
+    io::Read as _,
     os::unix::fs::{MetadataExt, OpenOptionsExt},
     path::Path,
     sync::{
@@ -29,6 +30,10 @@ use crate::{
 const RESERVE: u64 = 1 << 40;
 /// LMDB's page size is the system's; map sizes are rounded up to this multiple of both usual ones.
 const ROUNDING: u64 = 65_536;
+
+/// Bytes of LMDB's lock file for each reader, and before them.
+const READER_SLOT: usize = 64;
+const LOCK_HEADER: usize = 256;
 
 /// Closing takes no longer than it takes to unmap a file.
 const CLOSING_TIME: Duration = Duration::from_secs(10);
@@ -123,20 +128,27 @@ fn prepare_files(options: &DatabaseOptions) -> Result<(), StoreError> {
         }
         return Ok(());
     }
-    for path in [data, options.directory.join("lock.mdb")] {
-        let made = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(options.mode)
-            .open(&path);
-        match made {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => {
-                return Err(StoreError::file(&path, error));
-            }
-            _ => {}
-        }
-    }
-    Ok(())
+    make_file(&data, options.mode, 0)?;
+    // LMDB writes to it through a map, where a full disk ends the process instead of refusing.
+    let slots = usize::try_from(options.max_readers).unwrap_or(usize::MAX).max(1);
+    let room = slots.saturating_mul(READER_SLOT).saturating_add(LOCK_HEADER);
+    make_file(&options.directory.join("lock.mdb"), options.mode, room)
+}
+
+/// Makes a file of zeros, unless it is there.
+fn make_file(path: &Path, mode: u32, length: usize) -> Result<(), StoreError> {
+    let mut options = OpenOptions::new();
+    let made = options.write(true).create_new(true).mode(mode).open(path);
+    let written = match made {
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) => Err(error),
+        Ok(file) => std::io::copy(&mut std::io::repeat(0).take(length as u64), &mut &file).map(drop),
+    };
+    written.map_err(|error| {
+        // What is there next time must have its room.
+        let _ = std::fs::remove_file(path);
+        StoreError::file(path, error)
+    })
 }
 
 fn open_environment(options: &DatabaseOptions) -> Result<Environment, StoreError> {

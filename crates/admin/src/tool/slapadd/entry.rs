@@ -290,6 +290,10 @@ impl Assembler {
             let name = self.schema.object_class(structural).name().as_bytes().to_vec();
             draft.set(&known.structural_object_class, smallvec![Cow::Owned(name)]);
         }
+        if draft.dn.has_unknown_leaf_type(&self.schema) {
+            let text = "attribute type undefined (in RDN)".to_owned();
+            return Err((ResultCode::UNDEFINED_ATTRIBUTE_TYPE.0, text));
+        }
         for (description, value) in draft.dn.leaf_assertions(&self.schema) {
             let naming = self.schema.attribute_type(description.attribute_type);
             if draft.has(&self.schema, &description, &value) {

@@ -4,7 +4,7 @@ use ironbark_model::{Dn, Filter, PosixRegex, Schema};
 
 use crate::{
     access::{DnPattern, NameMatch, NameScope, Template},
-    reader::quote,
+    reader::quote_value,
     setting::Statement,
     value::parse_bool,
 };
@@ -80,7 +80,7 @@ impl PolicyRule {
 
     /// As it was written.
     pub(super) fn text(&self) -> String {
-        let words: Vec<String> = self.words.iter().map(|word| quote(word)).collect();
+        let words: Vec<String> = self.words.iter().map(|word| quote_value(word)).collect();
         words.join(" ")
     }
 }

@@ -1,0 +1,110 @@
+//! Attribute types that names in the configuration have, and that no definition describes.
+//!
+//! A configuration may name a suffix before the schema that it needs: slapd takes such names when it reads cn=config, and from then on
+//! takes the types in names of requests too. They name nothing: no entry can have them.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use super::{Schema, is_descriptor, is_numeric_oid};
+
+/// The types of a schema.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UnknownTypes {
+    /// In upper case, as slapd prints them.
+    taken: BTreeSet<Box<str>>,
+    /// Where new ones go while a configuration is read.
+    gathered: Option<Arc<Mutex<BTreeSet<Box<str>>>>>,
+}
+
+impl Schema {
+    /// Whether names may have any such type.
+    pub(crate) fn takes_unknown_types(&self) -> bool {
+        !self.unknown_types.taken.is_empty() || self.unknown_types.gathered.is_some()
+    }
+
+    /// Whether a name may have an attribute type that [`Schema::find_attribute_type`] does not find.
+    pub(crate) fn takes_unknown_type(&self, name: &[u8]) -> bool {
+        if !self.takes_unknown_types() {
+            return false;
+        }
+        let UnknownTypes { taken, gathered } = &self.unknown_types;
+        let Ok(name) = std::str::from_utf8(name) else {
+            return false;
+        };
+        let name = name.to_ascii_uppercase();
+        if taken.contains(name.as_str()) {
+            return true;
+        }
+        let Some(gathered) = gathered else { return false };
+        let may_be_a_type = is_descriptor(&name) || is_numeric_oid(name.as_bytes());
+        if may_be_a_type {
+            let mut gathered = gathered.lock().unwrap_or_else(PoisonError::into_inner);
+            gathered.insert(name.into());
+        }
+        may_be_a_type
+    }
+
+    /// Takes any attribute type in names from now on, until [`Schema::end_gathering`].
+    pub fn gather_unknown_types(&mut self) {
+        self.unknown_types.gathered = Some(Arc::default());
+    }
+
+    /// Takes those types in names that it has been asked about meanwhile, and no further ones.
+    pub fn end_gathering(&mut self) {
+        let UnknownTypes { taken, gathered } = &mut self.unknown_types;
+        if let Some(gathered) = gathered.take() {
+            taken.append(&mut gathered.lock().unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Whether another schema takes the same types in names.
+    pub fn takes_unknown_types_like(&self, other: &Schema) -> bool {
+        self.unknown_types.taken == other.unknown_types.taken
+    }
+
+    /// Takes those types in names that another schema takes.
+    pub fn take_unknown_types_of(&mut self, other: &Schema) {
+        self.unknown_types.taken.clone_from(&other.unknown_types.taken);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Dn, Schema};
+
+    fn parsed(schema: &Schema, text: &str) -> Option<(String, String)> {
+        let dn = Dn::parse(schema, text.as_bytes()).ok()?;
+        let normal = String::from_utf8_lossy(dn.normalized()).into_owned();
+        Some((dn.pretty().to_owned(), normal))
+    }
+
+    #[test]
+    fn names_have_unknown_types_after_a_configuration_had_them() {
+        let mut schema = Schema::clone(&Schema::system());
+        assert_eq!(parsed(&schema, "foo=A b+1.2.3=x,cn=Y"), None);
+        schema.gather_unknown_types();
+        let expected = ("1.2.3=x+FOO=A b,cn=Y".to_owned(), "1.2.3=x+foo=A b,cn=y".to_owned());
+        assert_eq!(parsed(&schema, "foo=A b+1.2.3=x, cn=Y"), Some(expected));
+        for wrong in ["f_o=x", "1.=x", "=x", "foo=a+FOO=b", "foo="] {
+            assert_eq!(parsed(&schema, wrong), None, "{wrong}");
+        }
+        schema.end_gathering();
+        let pretty = |text| parsed(&schema, text).map(|(pretty, _)| pretty);
+        assert_eq!(pretty("fOO=\\2C"), Some("FOO=\\2C".to_owned()));
+        assert_eq!(pretty("bar=x"), None);
+        let dn = Dn::parse(&schema, b"foo=x+cn=y,foo=z").unwrap();
+        assert!(dn.has_unknown_leaf_type(&schema));
+        assert_eq!(dn.leaf_assertions(&schema).len(), 1);
+        assert!(
+            !Dn::parse(&schema, b"cn=x,foo=z")
+                .unwrap()
+                .has_unknown_leaf_type(&schema)
+        );
+        let mut other = Schema::clone(&Schema::system());
+        other.take_unknown_types_of(&schema);
+        assert_eq!(parsed(&other, "foo=x"), parsed(&schema, "foo=x"));
+    }
+}

@@ -1,0 +1,208 @@
+//! Which `serverID` is this server's: the one without a URL, or the one whose URL is that of a listener.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use dns_lookup::{AddrInfoHints, getaddrinfo};
+use ironbark_config::{GlobalConfig, ServerId};
+use ironbark_model::ldap_url::LdapUrl;
+use ironbark_runtime::process::host_name;
+
+/// The numbers of this server, as of each configuration.
+pub(crate) struct OwnServerId {
+    /// The URLs of `-h`.
+    listeners: Vec<Arc<str>>,
+    /// The number in force.
+    current: Mutex<Option<u16>>,
+}
+
+impl OwnServerId {
+    /// Of a server that begins.
+    pub(crate) fn new(listeners: Vec<Arc<str>>) -> Self {
+        Self {
+            listeners,
+            current: Mutex::new(None),
+        }
+    }
+
+    /// The number that a configuration gives this server; 0 if it has none at all. A change at run time may leave this server without
+    /// one, as in slapd: its line may come with the next change. It keeps its number then.
+    ///
+    /// # Errors
+    /// URLs of several lines are this server's; none is, and the server begins.
+    pub(crate) fn choose(&self, global: &GlobalConfig) -> Result<u16, String> {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = match (find(&global.server_ids, &self.listeners, &full_host_name)?, *current) {
+            (Found::Own(id), _) => id,
+            (Found::None(compared), Some(id)) => {
+                tracing::warn!(target: "any", "{compared}; the server ID stays {id}");
+                id
+            }
+            (Found::None(compared), None) => return Err(compared),
+        };
+        *current = Some(found);
+        Ok(found)
+    }
+}
+
+#[derive(PartialEq, Eq, Debug)]
+enum Found {
+    Own(u16),
+    /// What was compared.
+    None(String),
+}
+
+/// What slapd compares: a URL is ours if it is that of a listener, letter by letter; or if its host is empty, begins with localhost or
+/// is this machine, and a listener has its scheme and port, and its host unless one of both has none.
+fn find(ids: &[ServerId], listeners: &[Arc<str>], host_name: &dyn Fn() -> String) -> Result<Found, String> {
+    let mut host = None;
+    let mut own = ids.iter().filter(|server| match &server.url {
+        None => true,
+        Some(url) => {
+            listeners.iter().any(|listener| same_text(url, listener)) || {
+                let mut is_local = |name: &str| {
+                    let begins = name.get(..LOCAL.len());
+                    name.is_empty()
+                        || begins.is_some_and(|start| start.eq_ignore_ascii_case(LOCAL))
+                        || host.get_or_insert_with(host_name).eq_ignore_ascii_case(name)
+                };
+                parse(url).is_some_and(|url| is_local(&url.1.host) && listeners.iter().any(|one| serves(one, &url)))
+            }
+        }
+    });
+    let found = own.next();
+    if let (Some(one), Some(other)) = (found, own.next()) {
+        let url = |server: &ServerId| server.url.clone().unwrap_or_default();
+        return Err(format!(
+            "serverID: multiple server ID URLs matched, only one is allowed: {} and {}",
+            url(one),
+            url(other)
+        ));
+    }
+    match found {
+        Some(server) => Ok(Found::Own(server.id)),
+        None if ids.is_empty() => Ok(Found::Own(0)),
+        None => {
+            let urls: Vec<&str> = ids.iter().filter_map(|server| server.url.as_deref()).collect();
+            Ok(Found::None(format!(
+                "no serverID / URL match found. Check slapd -h arguments: compared {} with the listeners {} on the host {}",
+                urls.join(" "),
+                listeners.join(" "),
+                host.unwrap_or_else(host_name)
+            )))
+        }
+    }
+}
+
+fn serves(listener: &str, (is_proxied, url): &(bool, LdapUrl)) -> bool {
+    let Some((listens_for_proxies, listener)) = parse(listener) else {
+        return false;
+    };
+    let has_same_host =
+        listener.host.is_empty() || url.host.is_empty() || listener.host.eq_ignore_ascii_case(&url.host);
+    listens_for_proxies == *is_proxied
+        && listener.scheme == url.scheme
+        && listener.effective_port() == url.effective_port()
+        && has_same_host
+}
+
+/// A URL, and whether its scheme is one for proxies (`pldap`).
+fn parse(text: &str) -> Option<(bool, LdapUrl)> {
+    let without = text.strip_prefix(['p', 'P']);
+    LdapUrl::parse(without.unwrap_or(text))
+        .ok()
+        .map(|url| (without.is_some(), url))
+}
+
+/// A slash at the end says nothing.
+fn same_text(one: &str, other: &str) -> bool {
+    one.trim_end_matches('/')
+        .eq_ignore_ascii_case(other.trim_end_matches('/'))
+}
+
+/// The name of this machine with its domain, as the system's resolver has it; without, if it knows none.
+fn full_host_name() -> String {
+    let name = host_name();
+    let hints = AddrInfoHints {
+        flags: CANONICAL_NAME,
+        ..AddrInfoHints::default()
+    };
+    let found = getaddrinfo(Some(&name), None, Some(hints)).ok();
+    let full = found.and_then(|mut found| found.find_map(|one| one.ok()?.canonname));
+    full.unwrap_or(name)
+}
+
+/// `AI_CANONNAME` of Linux.
+const CANONICAL_NAME: i32 = 2;
+const LOCAL: &str = "localhost";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(ids: &[(u16, &str)], listeners: &[&str]) -> Result<Found, String> {
+        let id = |(id, url): &(u16, &str)| ServerId {
+            id: *id,
+            url: Some((*url).to_owned()).filter(|url| !url.is_empty()),
+        };
+        let ids: Vec<ServerId> = ids.iter().map(id).collect();
+        let listeners: Vec<Arc<str>> = listeners.iter().map(|one| Arc::from(*one)).collect();
+        find(&ids, &listeners, &|| "ldap1.example.com".to_owned())
+    }
+
+    #[test]
+    fn a_url_is_ours_as_in_slapd() {
+        for (url, listener, is_ours) in [
+            ("ldap://10.1.2.3:1389/", "LDAP://10.1.2.3:1389", true),
+            ("ldap://10.1.2.3/", "ldap://10.1.2.3:389/", false),
+            ("ldap://ldap1.example.com", "ldap:///", true),
+            ("ldap://LDAP1.example.com:389", "ldap:///", true),
+            ("ldap://ldap1.example.com:390", "ldap:///", false),
+            ("ldap://ldap2.example.com", "ldap:///", false),
+            ("ldap://localhost.localdomain", "ldap:///", true),
+            ("ldap://localhost", "ldap://127.0.0.1", false),
+            ("ldap:///", "ldap://127.0.0.1/", true),
+            ("ldaps://", "ldap:///", false),
+            ("ldaps://", "ldaps://ldap1.example.com:636", true),
+            ("ldapi://%2Frun%2Fx", "ldapi://%2Frun%2Fx/????x-mod=0777", false),
+            ("pldap:///", "ldap:///", false),
+            ("pldap:///", "pldap://127.0.0.1", true),
+        ] {
+            let expected = |found: &Found| matches!(found, Found::Own(7)) == is_ours;
+            let found = found(&[(6, "ldap://ldap9"), (7, url)], &["ldap://127.9.9.9/", listener]).unwrap();
+            assert!(expected(&found), "{url} {listener}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn what_was_compared_is_named() {
+        assert_eq!(found(&[], &["ldap:///"]), Ok(Found::Own(0)));
+        assert_eq!(found(&[(5, "")], &["ldap:///"]), Ok(Found::Own(5)));
+        let two = [(1, "ldap://ldap8/"), (2, "ldap://ldap9:1389/")];
+        let text = "no serverID / URL match found. Check slapd -h arguments: compared ldap://ldap8/ ldap://ldap9:1389/ with the \
+                    listeners ldap:/// ldapi:/// on the host ldap1.example.com";
+        assert_eq!(
+            found(&two, &["ldap:///", "ldapi:///"]),
+            Ok(Found::None(text.to_owned()))
+        );
+        let both = [(1, "ldap://localhost/"), (2, "ldap:///")];
+        let text = "serverID: multiple server ID URLs matched, only one is allowed: ldap://localhost/ and ldap:///";
+        assert_eq!(found(&both, &["ldap:///"]), Err(text.to_owned()));
+    }
+
+    #[test]
+    fn a_server_that_runs_keeps_its_number_when_its_line_goes() {
+        let own = OwnServerId::new(vec!["ldap:///".into()]);
+        let of = |url: &str, id| {
+            let mut global = GlobalConfig::default();
+            global.server_ids.push(ServerId {
+                id,
+                url: Some(url.to_owned()),
+            });
+            global
+        };
+        assert!(own.choose(&of("ldap://elsewhere:1/", 3)).is_err());
+        assert_eq!(own.choose(&of("ldap:///", 4)), Ok(4));
+        assert_eq!(own.choose(&of("ldap://elsewhere:1/", 3)), Ok(4));
+        assert!(!full_host_name().is_empty());
+    }
+}
