@@ -51,21 +51,6 @@ impl Display for Text<'_> {
     }
 }
 
-/// A name in the schema's spelling, which the log has as slapd prints it: `uid=Ann,dc=example,dc=com`.
-struct Name<'a> {
-    configuration: &'a Configuration,
-    text: &'a [u8],
-}
-
-impl Display for Name<'_> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
-        match Dn::parse(&self.configuration.schema, self.text) {
-            Ok(dn) => f.write_str(dn.pretty()),
-            Err(_) => Text(self.text).fmt(f),
-        }
-    }
-}
-
 /// An attribute that a search asks for. What cannot be one is shown as `1.1`, which asks for nothing.
 struct Asked<'a>(&'a [u8]);
 
@@ -110,10 +95,13 @@ const MAX_TRACKED: usize = 224;
 
 /// The line of a request.
 pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &Request<'_>) {
-    if !is_enabled() || refused_name(configuration, origin, request) {
+    if !is_enabled() {
         return;
     }
-    let name = |text| Name { configuration, text };
+    let Some(dn) = named(configuration, origin, request) else {
+        return;
+    };
+    let dn = dn.pretty();
     match request {
         Request::Bind(request) => {
             let method = match request.authentication {
@@ -128,11 +116,11 @@ pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &
                     origin.strength.ssf
                 );
             }
-            stats!(origin, "BIND dn=\"{}\" method={method}", name(request.name));
+            stats!(origin, "BIND dn=\"{dn}\" method={method}");
         }
-        Request::Search(request) => search(configuration, origin, request),
+        Request::Search(request) => search(configuration, origin, dn, request),
         Request::Modify(request) => {
-            stats!(origin, "MOD dn=\"{}\"", name(request.object));
+            stats!(origin, "MOD dn=\"{dn}\"");
             let names: Vec<_> = request
                 .changes
                 .iter()
@@ -140,16 +128,11 @@ pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &
                 .collect();
             stats!(origin, "MOD attr={}", names.join(" "));
         }
-        Request::Add(request) => stats!(origin, "ADD dn=\"{}\"", name(request.entry)),
-        Request::Delete(entry) => stats!(origin, "DEL dn=\"{}\"", name(entry)),
-        Request::ModifyDn(request) => stats!(origin, "MODRDN dn=\"{}\"", name(request.entry)),
+        Request::Add(_) => stats!(origin, "ADD dn=\"{dn}\""),
+        Request::Delete(_) => stats!(origin, "DEL dn=\"{dn}\""),
+        Request::ModifyDn(_) => stats!(origin, "MODRDN dn=\"{dn}\""),
         Request::Compare(request) => {
-            stats!(
-                origin,
-                "CMP dn=\"{}\" attr=\"{}\"",
-                name(request.entry),
-                Text(request.attribute)
-            );
+            stats!(origin, "CMP dn=\"{dn}\" attr=\"{}\"", Text(request.attribute));
         }
         Request::Extended(request) => {
             stats!(origin, "EXT oid={}", Text(request.name));
@@ -159,8 +142,9 @@ pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &
     }
 }
 
-/// The line of a request whose name is none, which slapd writes in place of the request's own.
-fn refused_name(configuration: &Configuration, origin: &Origin, request: &Request<'_>) -> bool {
+/// The name of a request in the schema's spelling, which the log has as slapd prints it: `uid=Ann,dc=example,dc=com`. `None`: it is none, and
+/// slapd's line of that has been written in place of the request's own.
+fn named(configuration: &Configuration, origin: &Origin, request: &Request<'_>) -> Option<Dn> {
     let (word, name) = match request {
         Request::Bind(request) => ("do_bind", request.name),
         Request::Search(request) => ("do_search", request.base),
@@ -169,26 +153,21 @@ fn refused_name(configuration: &Configuration, origin: &Origin, request: &Reques
         Request::Delete(entry) => ("do_delete", *entry),
         Request::ModifyDn(request) => ("do_modrdn", request.entry),
         Request::Compare(request) => ("do_compare", request.entry),
-        Request::Extended(_) | Request::Unbind | Request::Abandon(_) => return false,
+        Request::Extended(_) | Request::Unbind | Request::Abandon(_) => return Some(Dn::root()),
     };
-    if Dn::parse(&configuration.schema, name).is_ok() {
-        return false;
+    let parsed = Dn::parse(&configuration.schema, name).ok();
+    match (&parsed, request) {
+        (Some(_), _) => {}
+        (None, Request::Search(_)) => stats!(origin, "{word}: invalid dn: \"{}\"", Text(name)),
+        (None, _) => stats!(origin, "{word}: invalid dn ({})", Text(name)),
     }
-    match request {
-        Request::Search(_) => stats!(origin, "{word}: invalid dn: \"{}\"", Text(name)),
-        _ => stats!(origin, "{word}: invalid dn ({})", Text(name)),
-    }
-    true
+    parsed
 }
 
-fn search(configuration: &Configuration, origin: &Origin, request: &SearchRequest<'_>) {
+fn search(configuration: &Configuration, origin: &Origin, base: &str, request: &SearchRequest<'_>) {
     stats!(
         origin,
-        "SRCH base=\"{}\" scope={} deref={} filter=\"{}\"",
-        Name {
-            configuration,
-            text: request.base
-        },
+        "SRCH base=\"{base}\" scope={} deref={} filter=\"{}\"",
         request.scope.number(),
         request.deref_aliases.number(),
         LogFilter::new(&configuration.schema, &request.filter)

@@ -266,7 +266,8 @@ fn value_rules_hold() {
                 assert!(refused(Some(b"\x30\x05junk")).is_err(), "{}", row.name);
             }
         }
-        if row.value == ValueRule::Absent {
+        // slapd does not mind the account usability control twice.
+        if row.value == ValueRule::Absent && row.kind != ControlKind::AccountUsability {
             let twice = raw(row.oid, false, None);
             let fault = sent(operation, &[&twice, &twice]).unwrap_err();
             assert_eq!(

@@ -214,6 +214,8 @@ const TABLE: &[(&str, &[&str], &[&str])] = &[
         &[
             "u:joe",
             "*",
+            "dn:*",
+            "u:",
             "dn.regex:^uid=.*$",
             "{0}u:joe",
             "dn:cn=a",
@@ -222,7 +224,7 @@ const TABLE: &[(&str, &[&str], &[&str])] = &[
             "group/groupOfNames/member:cn=g",
             "ldap:///dc=x??sub?(a=b)",
         ],
-        &["u:", "dn.foo:x"],
+        &["dn.foo:x", "dn.base:cn=a", "dn:nosuch=a", "group:*"],
     ),
     ("12", &["", "cn=a,cn=b", "CN=a+uid=b"], &["a", "nosuch=a", "cn="]),
     ("34", &["cn=a#'01'B", "cn=a", "cn=a#b"], &["a#'01'B", "#b"]),
