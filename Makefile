@@ -8,13 +8,14 @@ CARGO ?= cargo
 help: ## Print this menu
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-deps: ## Install what building and testing need (Debian packages, Rust components)
-	@scripts/deps.sh
+deps: ## Install what tests and benchmarks need (Debian packages, Rust components; make test does it too)
+	@scripts/deps.sh test
 
-build: deps ## Build the release binary target/release/ironbark
+build: ## Build the release binary target/release/ironbark, with a compiler installed if there is none
+	@scripts/deps.sh build
 	$(CARGO) build --release --package ironbark-admin --bin ironbark
 
-demo: build ## Create a directory of 10,000 people, start the server on loopback and search it
+demo: ## Say what will be done, build quickly, create a directory of 10,000 people, start the server on loopback and search it
 	@scripts/demo.sh
 
 bench-slapd: deps ## Measure Ironbark beside Debian's slapd (an hour; scripts/bench-slapd.sh has the settings)

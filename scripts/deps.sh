@@ -1,28 +1,52 @@
 #!/usr/bin/env bash
-# Installs what building and testing need on Debian and its kin: packages by apt, Rust components by rustup.
+# Installs what is missing on Debian and its kin: packages by apt, Rust components by rustup.
+#
+#   deps.sh [build|demo|test|gssapi] [--list]
+#
+#   build    a C compiler
+#   demo     that and the clients of `make demo`
+#   test     everything that the tests and benchmarks need (the default)
+#   gssapi   that and what the feature gssapi is built and tested with
+#   --list   only names the packages that are missing
 #
 # Quick and silent when everything is there. Works as root, or with sudo. slapd, Postfix, sssd and their like are wanted as programs to
 # compare and talk with, not as services: no daemon is started, and no database is created for slapd.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-packages=(
-  build-essential     # the linker, and the C of LMDB
-  ca-certificates
-  default-jdk-headless # JNDI, the LDAP client of Java
-  ldap-utils          # ldapsearch and its family
-  libsasl2-modules    # SASL mechanisms of the clients
-  haproxy             # speaks the PROXY protocol to pldap://
-  libnss-sss libpam-sss pamtester sssd-ldap # users of the directory as users of a machine
-  postfix-ldap        # Postfix's maps
-  python3-ldap        # for /usr/bin/python3; a python3 elsewhere on PATH does not see it
-  python3-prometheus-client # its parser reads what /metrics says
-  slapd               # the reference server
-  valgrind            # its callgrind counts the instructions of the hot paths
-)
+readonly PURPOSE="${1:-test}"
 
-# With the argument gssapi: also what that feature is built and tested with.
-if [ "${1:-}" = gssapi ]; then
+packages=(
+  ca-certificates     # by which cargo knows the registry
+  gcc libc6-dev       # the linker, and the C of LMDB and of the cryptography
+)
+case "$PURPOSE" in
+  build) ;;
+  demo)
+    packages+=(ldap-utils)
+    ;;
+  test | gssapi)
+    packages+=(
+      build-essential     # fuzzing has C++
+      default-jdk-headless # JNDI, the LDAP client of Java
+      ldap-utils          # ldapsearch and its family
+      libsasl2-modules    # SASL mechanisms of the clients
+      haproxy             # speaks the PROXY protocol to pldap://
+      libnss-sss libpam-sss pamtester sssd-ldap # users of the directory as users of a machine
+      openssl             # a client of TLS
+      postfix-ldap        # Postfix's maps
+      python3-ldap        # for /usr/bin/python3; a python3 elsewhere on PATH does not see it
+      python3-prometheus-client # its parser reads what /metrics says
+      slapd               # the reference server
+      valgrind            # its callgrind counts the instructions of the hot paths
+    )
+    ;;
+  *)
+    echo "usage: $0 [build|demo|test|gssapi] [--list]" >&2
+    exit 2
+    ;;
+esac
+if [ "$PURPOSE" = gssapi ]; then
   packages+=(
     krb5-admin-server krb5-kdc krb5-user # a KDC and its clients
     libclang-dev                # reads the headers
@@ -62,24 +86,34 @@ forbid_daemons() {
   as_root chmod 755 "$policy"
 }
 
-install_packages() {
-  local missing=() package
+missing=()
+find_missing() {
+  local package
   for package in "${packages[@]}"; do
     is_installed "$package" || missing+=("$package")
   done
+}
+
+
+install_packages() {
   [ "${#missing[@]}" -gt 0 ] || return 0
   command -v apt-get >/dev/null || die "please install the equivalents of: ${missing[*]}"
   say "installing ${missing[*]}"
-  forbid_daemons
-  printf '%s\n' 'slapd slapd/no_configuration boolean true' 'postfix postfix/main_mailer_type select No configuration' |
-    as_root debconf-set-selections
-  local apt=(env DEBIAN_FRONTEND=noninteractive apt-get --yes --no-install-recommends --quiet install "${missing[@]}")
-  # The package lists may be absent or old; fetch them only then.
+  local apt=(apt-get --quiet)
+  if [ -t 1 ]; then apt=(apt-get); fi
+  # A new machine may have no lists of packages.
+  apt-cache show --quiet=2 "${missing[@]}" >/dev/null 2>&1 || as_root "${apt[@]}" update
+  if [ "$PURPOSE" = test ] || [ "$PURPOSE" = gssapi ]; then
+    forbid_daemons
+    printf '%s\n' 'slapd slapd/no_configuration boolean true' 'postfix postfix/main_mailer_type select No configuration' |
+      as_root debconf-set-selections
+  fi
+  apt=(env DEBIAN_FRONTEND=noninteractive "${apt[@]}" --yes --no-install-recommends --show-progress install "${missing[@]}")
+  # Lists that are old name versions that are gone.
   as_root "${apt[@]}" || { as_root apt-get --quiet update && as_root "${apt[@]}"; }
 }
 
 install_rust() {
-  command -v cargo >/dev/null || die "Rust is missing: see https://rustup.rs, then run this again"
   local wanted have
   wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
   have=$(rustc --version | cut -d ' ' -f 2)
@@ -88,6 +122,7 @@ install_rust() {
     say "updating Rust $have"
     rustup update stable
   fi
+  [ "$PURPOSE" = test ] || [ "$PURPOSE" = gssapi ] || return 0
   local component
   for component in rustfmt clippy; do
     if ! "cargo-${component/rust/}" --version >/dev/null 2>&1; then
@@ -101,8 +136,15 @@ check_python() {
   /usr/bin/python3 -c 'import ldap' 2>/dev/null || die "/usr/bin/python3 cannot import ldap although python3-ldap is installed"
 }
 
+find_missing
+if [ "${2:-}" = --list ]; then
+  printf '%s\n' "${missing[*]}"
+  exit
+fi
+# Before anything is installed for it.
+command -v cargo >/dev/null || die "Rust is missing: see https://rustup.rs, then run this again"
 # A run that was killed has left its answer in place of the administrator's.
 if grep --quiet --no-messages 'Written by the ironbark build' "$policy"; then restore_policy; fi
 install_packages
 install_rust
-check_python
+if [ "$PURPOSE" = test ] || [ "$PURPOSE" = gssapi ]; then check_python; fi
