@@ -149,6 +149,8 @@ fn refusals_have_slapds_words_lines_and_exit_status() {
         "dn: cn=x,dc=example,dc=com\nobjectClass: person\ncn: x\nsn: x\nstructuralObjectClass: organization\n",
         "dn: cn=x,dc=example,dc=com\nchangetype: delete\n",
         "dn:\nobjectClass: person\n",
+        "dn: jpegPhoto=x,dc=example,dc=com\nobjectClass: inetOrgPerson\ncn: x\nsn: x\njpegPhoto: x\n",
+        "dn: cn=x+creatorsName=cn\\=x,dc=example,dc=com\nobjectClass: person\ncn: x\nsn: x\n",
     ] {
         for arguments in [&[][..], &["-c"]] {
             assert_same(|flavor| {
@@ -240,6 +242,41 @@ fn context_csns_are_written_as_slapd_writes_them() {
             .map(|line| line.split('#').nth(2).unwrap_or("?").to_owned())
             .collect::<Vec<_>>()
             .join(","))
+    });
+}
+
+#[test]
+fn values_are_loaded_whatever_their_syntax_where_slapd_loads_them() {
+    let mut ldif = PEOPLE.split_once("\n\n").unwrap().0.to_owned();
+    for (number, line) in [
+        "uidNumber: 01",
+        "uidNumber: abc",
+        "telephoneNumber: a_b",
+        "x121Address: abc",
+        "mail:: w6Q=",
+        "postalAddress: a$$b",
+        "postalAddress:",
+        "postalAddress: a\\b",
+        "preferredDeliveryMethod: x",
+        "facsimileTelephoneNumber: 1$$2",
+        "seeAlso: x",
+        "description:: /w==",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        ldif += &format!(
+            "\n\ndn: cn={number},dc=example,dc=com\nobjectClass: inetOrgPerson\nobjectClass: extensibleObject\nsn: x\n{line}"
+        );
+    }
+    ldif += "\n\ndn: cn=many,dc=example,dc=com\nobjectClass: device\nobjectClass: extensibleObject";
+    for number in 100..200 {
+        ldif += &format!("\nmail: m{number} \u{e9}{}", "-".repeat(40));
+    }
+    assert_same(|flavor| {
+        let server = prepared(flavor);
+        server.tool(Tool::Add, &["-c"], &format!("{ldif}\n"))?;
+        Ok(dump(&server))
     });
 }
 

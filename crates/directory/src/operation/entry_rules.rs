@@ -122,18 +122,10 @@ pub(crate) fn check_naming_attribute(
 ) -> Result<(), OperationError> {
     let attribute_type = schema.attribute_type(description.attribute_type);
     let text = schema.description_text(description);
-    let fault = if attribute_type.is_operational() {
-        "is operational"
-    } else if attribute_type.collective {
-        "is collective"
-    } else if attribute_type.obsolete && !relax {
-        "is obsolete"
-    } else if attribute_type.equality.is_none() {
-        "has no equality matching rule"
-    } else {
-        return Ok(());
-    };
-    naming(format!("naming attribute '{text}' {fault}"))
+    match attribute_type.naming_fault(relax) {
+        Some(fault) => naming(format!("naming attribute '{text}' {fault}")),
+        None => Ok(()),
+    }
 }
 
 /// Where an attribute may stand.

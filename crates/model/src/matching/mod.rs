@@ -263,6 +263,12 @@ impl MatchingRule {
         }
     }
 
+    /// Whether a tool loads values that have no normal form: slapd makes none by this rule, or one of anything, so data that exists
+    /// may hold such values (`uidNumber: 01`). They are equal to nothing, and have no order.
+    pub fn loads_any_value(&self) -> bool {
+        LOADED_AS_THEY_ARE.contains(&self.oid)
+    }
+
     /// Whether values are held against patterns as they are, in whatever form they are equal.
     pub fn reads_values_as_they_are(&self) -> bool {
         [INTEGER_MATCH, OBJECT_IDENTIFIER_MATCH, BOOLEAN_MATCH].contains(&self.oid)
@@ -303,6 +309,21 @@ const OBJECT_IDENTIFIER_MATCH: &str = "2.5.13.0";
 const BOOLEAN_MATCH: &str = "2.5.13.13";
 const INTEGER_MATCH: &str = "2.5.13.14";
 const GENERALIZED_TIME_MATCH: &str = "2.5.13.27";
+
+/// Rules for which slapd has no way to refuse a value that it loads.
+const LOADED_AS_THEY_ARE: [&str; 9] = [
+    OBJECT_IDENTIFIER_MATCH,
+    BOOLEAN_MATCH,
+    INTEGER_MATCH,
+    // numericStringMatch, telephoneNumberMatch, presentationAddressMatch, protocolInformationMatch
+    "2.5.13.8",
+    "2.5.13.20",
+    "2.5.13.22",
+    "2.5.13.24",
+    // caseExactIA5Match, caseIgnoreIA5Match
+    "1.3.6.1.4.1.1466.109.114.1",
+    "1.3.6.1.4.1.1466.109.114.2",
+];
 
 /// The rows of all families.
 static FAMILIES: &[&[MatchingRule]] = &[

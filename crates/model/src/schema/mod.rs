@@ -126,6 +126,21 @@ impl AttributeType {
         self.usage != Usage::UserApplications
     }
 
+    /// Why no entry may be named by it; `relax` as of the relax rules control.
+    pub fn naming_fault(&self, relax: bool) -> Option<&'static str> {
+        if self.is_operational() {
+            Some("is operational")
+        } else if self.collective {
+            Some("is collective")
+        } else if self.obsolete && !relax {
+            Some("is obsolete")
+        } else if self.equality.is_none() {
+            Some("has no equality matching rule")
+        } else {
+            None
+        }
+    }
+
     /// The first value of an extension, such as `X-ORDERED`.
     pub fn extension(&self, name: &str) -> Option<&str> {
         let (_, values) = self.extensions.iter().find(|(found, _)| &**found == name)?;

@@ -216,6 +216,7 @@ impl Preparer {
                 let schema = &catalog.schema;
                 if let Some(rule) = info.equality.filter(|_| !value.is_empty())
                     && self.form.framed(schema, rule.normalize_value, value).is_none()
+                    && !rule.loads_any_value()
                 {
                     return Err(Unprepared::Value(description.clone()));
                 }

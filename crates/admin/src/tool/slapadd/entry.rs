@@ -215,7 +215,7 @@ impl Assembler {
         self.rules.value_check
     }
 
-    /// As slapd: a value must have a normal form; its syntax is checked only if that is asked for.
+    /// As slapd: a value must have a normal form, where slapd makes one; its syntax is checked only if that is asked for.
     pub(super) fn check_values(&mut self, draft: &Draft<'_>, place: &Place) -> Result<(), Refused> {
         for attribute in draft.attributes() {
             let attribute_type = self.schema.attribute_type(attribute.description.attribute_type);
@@ -228,7 +228,7 @@ impl Assembler {
                     continue;
                 };
                 self.scratch.clear();
-                if (rule.normalize_value)(&self.schema, value, &mut self.scratch).is_err() {
+                if (rule.normalize_value)(&self.schema, value, &mut self.scratch).is_err() && !rule.loads_any_value() {
                     return Err(self.no_normal_form(&attribute.description, place));
                 }
             }
@@ -296,6 +296,10 @@ impl Assembler {
         }
         for (description, value) in draft.dn.leaf_assertions(&self.schema) {
             let naming = self.schema.attribute_type(description.attribute_type);
+            if let Some(fault) = naming.naming_fault(false) {
+                let text = format!("naming attribute '{}' {fault}", naming.name());
+                return Err((ResultCode::NAMING_VIOLATION.0, text));
+            }
             if draft.has(&self.schema, &description, &value) {
                 continue;
             }
