@@ -227,7 +227,11 @@ fn values_that_the_syntax_forbids_decide_nothing() {
         "(objectClass=cn)",
         "(x500UniqueIdentifier=1)",
     ] {
-        filters.extend([item.to_owned(), format!("(!{item})"), format!("(|(cn=ann lee)(!{item}))")]);
+        filters.extend([
+            item.to_owned(),
+            format!("(!{item})"),
+            format!("(|(cn=ann lee)(!{item}))"),
+        ]);
     }
     let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
     same_filters(&filters);

@@ -117,7 +117,7 @@ impl Lines<'_> {
                 at + 23.0,
                 escape(&line.name),
             );
-            at += 38.0 + 6.4 * float(line.name.chars().count());
+            at += 38.0 + LETTER * float(line.name.chars().count());
         }
     }
 }
@@ -144,12 +144,18 @@ impl Bars<'_> {
             );
             let _ = write!(
                 svg,
-                r#"<text class="value" x="{middle:.1}" y="{:.1}" text-anchor="middle">{}</text><text class="label" x="{middle:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
+                r#"<text class="value" x="{middle:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
                 TOP + HEIGHT - height - 6.0,
                 precise(*value),
-                TOP + HEIGHT + 19.0,
-                escape(name),
             );
+            for (row, text) in wrapped(name, room).iter().enumerate() {
+                let _ = write!(
+                    svg,
+                    r#"<text class="label" x="{middle:.1}" y="{:.1}" text-anchor="middle">{}</text>"#,
+                    TOP + HEIGHT + 15.0 + 13.0 * float(row),
+                    escape(text),
+                );
+            }
         }
         svg.push_str("</svg>\n");
         svg
@@ -186,6 +192,32 @@ fn grid(svg: &mut String, y: &Scale, title: &str) {
     );
 }
 
+/// A name in rows that fit below its bar; what is left out is marked by an ellipsis, and is in the tooltip.
+fn wrapped(name: &str, room: f64) -> Vec<String> {
+    let fits = |text: &str| float(text.chars().count()) * LETTER <= room;
+    let mut rows: Vec<String> = Vec::new();
+    for word in name.split_whitespace() {
+        let joined = rows.last().map(|row| format!("{row} {word}"));
+        match (joined.filter(|joined| fits(joined)), rows.last_mut()) {
+            (Some(joined), Some(row)) => *row = joined,
+            _ => rows.push(word.to_owned()),
+        }
+    }
+    let has_more = rows.len() > MOST_ROWS;
+    rows.truncate(MOST_ROWS);
+    let last = rows.len();
+    for (row, at) in rows.iter_mut().zip(1..) {
+        let is_cut = has_more && at == last;
+        if is_cut || !fits(row) {
+            while !row.is_empty() && !fits(&format!("{row}…")) {
+                row.pop();
+            }
+            row.push('…');
+        }
+    }
+    rows
+}
+
 /// Text for HTML and SVG, attributes included.
 pub(super) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
@@ -215,6 +247,10 @@ const BOTTOM: f64 = 48.0;
 const WIDTH: f64 = 516.0;
 const HEIGHT: f64 = 234.0;
 const MOST_MARKS: usize = 32;
+/// Width of a letter of a label, about.
+const LETTER: f64 = 6.4;
+/// Rows of a label below a bar.
+const MOST_ROWS: usize = 3;
 
 #[cfg(test)]
 mod tests {
@@ -273,5 +309,23 @@ mod tests {
             svg.contains(r#"height="117.0""#) && svg.contains(r#"height="234.0""#),
             "{svg}"
         );
+    }
+
+    #[test]
+    fn names_of_bars_keep_to_their_room() {
+        let room = WIDTH / 6.0;
+        for name in [
+            "Ironbark, 16 in flight",
+            "slapd 2.5.13 with very many words in its name",
+            "averyveryverylongname",
+        ] {
+            let rows = wrapped(name, room);
+            assert!(rows.len() <= MOST_ROWS, "{rows:?}");
+            for row in &rows {
+                assert!(float(row.chars().count()) * LETTER <= room, "{rows:?}");
+            }
+        }
+        assert_eq!(wrapped("Ironbark, 16 in flight", room), ["Ironbark, 16", "in flight"]);
+        assert_eq!(wrapped("one two", WIDTH), ["one two"]);
     }
 }
