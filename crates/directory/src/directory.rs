@@ -21,6 +21,7 @@ use crate::{
     dse::RootDseAddition,
     error::OpenError,
     hashing_pool::HashingPool,
+    long_searches::LongSearches,
     overlay::Overlay,
     reconfigure::{self, Live},
     stamp::{Stamp, StampGenerator},
@@ -100,6 +101,7 @@ pub struct Directory {
     stamps: StampGenerator,
     statistics: Statistics,
     hashing_pool: HashingPool,
+    long_searches: LongSearches,
     bind_failures: BindFailures,
     factories: Factories,
     /// What runs for the configuration in force; whoever changes that holds it.
@@ -125,6 +127,7 @@ impl Directory {
             stamps: StampGenerator::new(0),
             statistics: Statistics::default(),
             hashing_pool: HashingPool::new(),
+            long_searches: LongSearches::new(),
             bind_failures: BindFailures::default(),
             factories: options.factories,
             live: Mutex::default(),
@@ -283,6 +286,10 @@ impl Directory {
         &self.bind_failures
     }
 
+    pub(crate) fn long_searches(&self) -> &LongSearches {
+        &self.long_searches
+    }
+
     pub(crate) fn hashing_pool(&self) -> &HashingPool {
         &self.hashing_pool
     }
@@ -308,6 +315,7 @@ impl Directory {
 
     /// Waits until the writers have ended, which flush to disk at last. The configuration cannot change any more.
     pub fn close(&self) {
+        self.long_searches.end();
         self.refuse_writes();
         let trees = self.trees_thread.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(thread) = trees {

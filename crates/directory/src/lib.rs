@@ -21,6 +21,7 @@ pub mod fuzz;
 mod hashing_pool;
 pub mod ldif;
 mod log;
+mod long_searches;
 pub mod open;
 pub mod operation;
 pub mod overlay;
@@ -51,6 +52,7 @@ pub use directory::{
 };
 pub use dse::RootDseAddition;
 pub use error::{OpenError, OperationError, ResponseControl};
+pub use long_searches::{HandedOver, Stepped};
 pub use sasl::{LayerError, SecurityLayer};
 pub use search::{Progress, SearchRun};
 pub use session::{Identity, Peer, Session, Source, Strength, TlsChannel};

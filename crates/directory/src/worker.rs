@@ -8,7 +8,7 @@ use ironbark_ldap_proto::{
     controls::{ControlKind, ControlPolicy, ControlSet, RequestControls},
     encode_notice_of_disconnection,
 };
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::{Budget, Dn, ResultCode, budget};
 use ironbark_store::{AnswerCache, HeldSnapshot, StoreError};
 use rustc_hash::FxHashMap;
 use tokio::sync::oneshot;
@@ -18,6 +18,7 @@ use crate::{
     access::{RequestKind, Standing, Standings},
     dn_cache::DnCache,
     ended::{Outcome, ended},
+    long_searches::{HandedOver, Stepped},
     operation::{Origin, abandon, bind, compare, extended},
     respond,
     sasl::{Negotiation, SecurityLayer},
@@ -60,6 +61,10 @@ pub(crate) struct Scratch {
     pub(crate) base: LastBase,
     caches: FxHashMap<u64, Caches>,
     standings: Standings,
+    /// What is left of the step that is being taken.
+    pub(crate) budget: Rc<Budget>,
+    /// Steps that are left of the turn.
+    pub(crate) turn_left: u64,
     /// The last snapshot, for whoever comes next while nothing is committed. [`Worker::rest`] drops it: none outlives a wait.
     snapshot: Option<HeldSnapshot>,
 }
@@ -131,6 +136,29 @@ pub struct Completion {
 }
 
 impl Scratch {
+    /// Without anything in it.
+    pub(crate) fn new(directory: Arc<Directory>, shard: Arc<Shard>) -> Self {
+        Self {
+            directory,
+            shard,
+            ended_micros: None,
+            arrived_micros: None,
+            normalized: Vec::new(),
+            dn: String::new(),
+            base: LastBase::default(),
+            caches: FxHashMap::default(),
+            standings: Standings::default(),
+            budget: Rc::new(Budget::new(0)),
+            turn_left: search::TURN_STEPS,
+            snapshot: None,
+        }
+    }
+
+    /// Lets go of the snapshot: whoever waits, or may, keeps none.
+    pub(crate) fn rest(&mut self) {
+        self.snapshot = None;
+    }
+
     pub(crate) fn directory(&self) -> &Arc<Directory> {
         &self.directory
     }
@@ -190,19 +218,9 @@ impl Scratch {
 impl Worker {
     /// A worker for one reactor.
     pub fn new(directory: Arc<Directory>) -> Self {
+        let shard = directory.statistics().new_shard();
         Self {
-            scratch: Scratch {
-                directory: Arc::clone(&directory),
-                shard: directory.statistics().new_shard(),
-                ended_micros: None,
-                arrived_micros: None,
-                normalized: Vec::new(),
-                dn: String::new(),
-                base: LastBase::default(),
-                caches: FxHashMap::default(),
-                standings: Standings::default(),
-                snapshot: None,
-            },
+            scratch: Scratch::new(Arc::clone(&directory), shard),
             configuration: Rc::new(directory.configuration()),
             spare_runs: Vec::new(),
             directory,
@@ -216,6 +234,7 @@ impl Worker {
         self.scratch.refresh_snapshot();
         self.scratch.ended_micros = None;
         self.scratch.arrived_micros = arrived_micros;
+        self.scratch.turn_left = search::TURN_STEPS;
         Batch(self)
     }
 
@@ -232,6 +251,11 @@ impl Worker {
     /// The reactor's counters.
     pub fn shard(&self) -> &Shard {
         &self.scratch.shard
+    }
+
+    /// Steps that the last turn has taken of a [`Budget`].
+    pub fn spent_in_turn(&self) -> u64 {
+        search::TURN_STEPS.saturating_sub(self.scratch.turn_left)
     }
 
     /// [`Batch::start`] for one PDU alone.
@@ -373,7 +397,7 @@ impl Worker {
         }
         match &message.operation {
             Request::Search(request) => {
-                return self.start_search(session, configuration, origin, request, controls, out);
+                return self.start_search(session, configuration, origin, (request, pdu), controls, out);
             }
             _ => origin.stop = StopFlag::new(),
         }
@@ -420,7 +444,7 @@ impl Worker {
         session: &mut Session,
         configuration: &Arc<Configuration>,
         origin: Origin,
-        request: &ironbark_ldap_proto::SearchRequest<'_>,
+        (request, pdu): (&ironbark_ldap_proto::SearchRequest<'_>, &[u8]),
         mut controls: RequestControls<'_>,
         out: &mut Vec<u8>,
     ) -> Started {
@@ -436,11 +460,12 @@ impl Worker {
             session,
             configuration,
             &mut run,
-            request,
+            (request, pdu),
             &mut controls,
         ) {
             let started = self.answer(&run.origin, Operation::Search, &error, out);
             run.extras = None;
+            run.deferred = None;
             self.spare_runs.push(run);
             return started;
         }
@@ -457,31 +482,80 @@ impl Worker {
         }
     }
 
-    /// Goes on with a search for one slice; appends to `out`.
+    /// Goes on with a search for one slice; appends to `out`. One that [`SearchRun::is_long`] takes as long as it takes: to be handed over.
     pub fn step(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
         self.scratch.refresh_snapshot();
+        self.scratch.turn_left = search::TURN_STEPS;
         self.slice(session, run, out)
+    }
+
+    /// Takes the next step of a search elsewhere: await it, then call [`Worker::take_back`]. `None`: too many wait, which is answered in `out`.
+    pub fn hand_over(
+        &mut self,
+        session: &mut Session,
+        mut run: Box<SearchRun>,
+        out: &mut Vec<u8>,
+    ) -> Option<HandedOver> {
+        if !run.origin.stop.can_stop() {
+            run.origin.stop = StopFlag::new();
+            session.in_flight.insert(run.origin.message_id, run.origin.stop.clone());
+        }
+        let stop = run.origin.stop.clone();
+        match self.directory.long_searches().submit(&self.directory, run) {
+            Ok(receiver) => Some(HandedOver::new(receiver, stop)),
+            Err(mut run) => {
+                let error = OperationError::new(ResultCode::BUSY, "too many long searches are waiting");
+                run.refuse(error, &mut self.scratch, out);
+                self.conclude(session, &mut run);
+                None
+            }
+        }
+    }
+
+    /// A step that was taken elsewhere has ended: appends what it has produced, gives the search back if it goes on.
+    pub fn take_back(&mut self, session: &mut Session, stepped: Stepped, out: &mut Vec<u8>) -> Option<Box<SearchRun>> {
+        let Stepped {
+            mut run,
+            output,
+            progress,
+        } = stepped;
+        if out.is_empty() {
+            *out = output;
+        } else {
+            out.extend_from_slice(&output);
+        }
+        if progress == Progress::More {
+            return Some(run);
+        }
+        self.conclude(session, &mut run);
+        None
     }
 
     /// To be called before the reactor waits: lets go of the snapshot, which would keep LMDB from using freed pages again, and of a
     /// configuration that is no longer in force, whose databases are to be closed.
     pub fn rest(&mut self) {
-        self.scratch.snapshot = None;
+        self.scratch.rest();
         self.refresh();
     }
 
     fn slice(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
         let progress = run.step(&mut self.scratch, out);
         if progress == Progress::Done {
-            if run.origin.stop.can_stop() {
-                session.ended(run.origin.message_id, &run.origin.stop);
-            }
-            run.put_aside(session);
-            // A sorted search gives its place back when it ends, not when its memory is used again.
-            run.extras = None;
-            self.scratch.shard.record_sent(run.sent_now(), run.references);
+            self.conclude(session, run);
         }
         progress
+    }
+
+    /// A search has ended.
+    fn conclude(&mut self, session: &mut Session, run: &mut SearchRun) {
+        if run.origin.stop.can_stop() {
+            session.ended(run.origin.message_id, &run.origin.stop);
+        }
+        run.put_aside(session);
+        // A sorted search gives its place back when it ends, not when its memory is used again.
+        run.extras = None;
+        run.deferred = None;
+        self.scratch.shard.record_sent(run.sent_now(), run.references);
     }
 
     /// An operation that ran elsewhere has ended: appends its response and brings the session up to date.
@@ -531,7 +605,15 @@ impl Worker {
 impl Batch<'_> {
     /// Begins one complete PDU; appends what can be answered at once to `out`.
     pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
-        self.0.begin_or_answer_barely(session, pdu, out)
+        let started = self.0.begin_or_answer_barely(session, pdu, out);
+        let scratch = &mut self.0.scratch;
+        scratch.turn_left = scratch.turn_left.saturating_sub(budget::cost(pdu.len()));
+        started
+    }
+
+    /// Whether what was begun has taken so long that others should go first.
+    pub fn is_used_up(&self) -> bool {
+        self.0.scratch.turn_left < search::TURN_STEPS / 2
     }
 
     /// When its messages arrived, in monotonic microseconds: for the batch of those that are left over.

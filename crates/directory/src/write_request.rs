@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_config::{Allow, Operations};
 use ironbark_ldap_proto::{Operation, Request, RequestMessage, controls::RequestControls};
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::{Budget, Dn, ResultCode};
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
 
@@ -428,6 +428,7 @@ impl WriteRequest {
         origin: &Origin,
         transaction: &mut WriteTransaction<'_>,
     ) -> Result<(Success, Executed), Refusal> {
+        let budget = Budget::new(WRITE_STEPS);
         let message;
         let controls = match self {
             Self::Message { pdu, .. } => {
@@ -436,7 +437,14 @@ impl WriteRequest {
             }
             Self::SetPassword(_) | Self::Bind(_) => RequestControls::default(),
         };
-        let mut execution = Execution::new(directory, configuration, context, origin, &controls, transaction);
+        let mut execution = Execution::new(
+            directory,
+            configuration,
+            context,
+            origin,
+            &controls,
+            (transaction, &budget),
+        );
         execution.computed = Some(self.computed());
         let outcome = match self {
             Self::Message { change, .. } => before(&mut execution).and_then(|()| match &**change {
@@ -451,6 +459,11 @@ impl WriteRequest {
             Self::Bind(judgement) => bind_policy::execute(&mut execution, judgement),
         };
         let (error, dirty) = match outcome {
+            // Whatever was decided without steps is not to be believed.
+            _ if budget.is_exhausted() => {
+                let error = OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "operation takes too much work");
+                (error, execution.is_dirty())
+            }
             Ok(success) => match execution.finish() {
                 Ok(executed) => return Ok((success, executed)),
                 Err(error) => return Err(Refusal::dirty(error)),
@@ -535,6 +548,9 @@ fn decode_controls<'p>(
     controls.remove(origin.dropped_controls);
     Ok(controls)
 }
+
+/// Steps that finding out about rights and assertions may take, on the thread that all writes of a database wait for: about 50 milliseconds.
+const WRITE_STEPS: u64 = 500_000;
 
 /// Asks the overlays that look at every write.
 fn before(execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use crate::{
-    AttributeDescription, CompiledFilter, Dn, Schema, Truth,
+    AttributeDescription, Budget, CompiledFilter, Dn, Schema, Truth,
     filter::{Answering, AnsweringValue, Guard, Slot, ValueSource, rule_applies},
     matching::MatchingRule,
     schema::ClassNumber,
@@ -152,6 +152,7 @@ pub struct EntrySource<'e> {
     filter: &'e CompiledFilter,
     entry: &'e Entry,
     guard: Option<&'e dyn Guard>,
+    budget: Option<&'e Budget>,
 }
 
 impl<'e> EntrySource<'e> {
@@ -162,6 +163,7 @@ impl<'e> EntrySource<'e> {
             filter,
             entry,
             guard: None,
+            budget: None,
         }
     }
 
@@ -169,6 +171,12 @@ impl<'e> EntrySource<'e> {
     #[must_use]
     pub fn guarded(self, guard: Option<&'e dyn Guard>) -> Self {
         Self { guard, ..self }
+    }
+
+    /// With what the evaluation may cost.
+    #[must_use]
+    pub fn within(self, budget: Option<&'e Budget>) -> Self {
+        Self { budget, ..self }
     }
 
     fn visit_all<'v>(
@@ -198,6 +206,9 @@ impl<'e> EntrySource<'e> {
 impl ValueSource for EntrySource<'_> {
     fn guard(&self) -> Option<&dyn Guard> {
         self.guard
+    }
+    fn budget(&self) -> Option<&Budget> {
+        self.budget
     }
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         if let Some(description) = self.filter.slot(slot) {

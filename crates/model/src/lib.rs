@@ -3,6 +3,7 @@
 //! Invariants: no I/O, no clock, no randomness; nothing here knows how entries are stored or how messages are framed.
 
 pub mod attribute_description;
+pub mod budget;
 pub mod dn;
 pub mod entry;
 pub mod filter;
@@ -19,6 +20,7 @@ pub mod syntax;
 mod test_schema;
 
 pub use attribute_description::AttributeDescription;
+pub use budget::{Budget, Watch};
 pub use dn::Dn;
 pub use entry::{Attribute, Entry};
 pub use filter::{CompiledFilter, Filter, Truth};

@@ -17,5 +17,5 @@ pub use clock::{Clock, ManualClock, MonotonicTime, WallTime};
 pub use fair_pool::{Claimant, FairPool, Shares, Task};
 pub use randomness::{Randomness, RandomnessError};
 pub use signals::{Signal, Signals, StopFlag};
-pub use thread::{available_cores, spawn_named};
+pub use thread::{available_cores, give_way, spawn_named};
 pub use uuid::Uuid;

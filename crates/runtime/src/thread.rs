@@ -22,6 +22,19 @@ where
     Builder::new().name(name.to_owned()).spawn(body)
 }
 
+/// Makes the calling thread give way to the other threads of the process, as `nice` does: it gets what they leave, and a tenth or so of a core
+/// that is contended.
+///
+/// # Errors
+/// The system refuses it.
+pub fn give_way() -> io::Result<()> {
+    // For Linux, nobody's number is the calling thread's, and the priority a thread's.
+    Ok(rustix::process::setpriority_process(None, NICENESS)?)
+}
+
+/// About a tenth of the share of a thread at 0.
+const NICENESS: i32 = 10;
+
 /// The number of cores that this process may use, by affinity and cgroup quota; at least 1.
 pub fn available_cores() -> usize {
     available_parallelism().map_or(1, NonZeroUsize::get)

@@ -8,7 +8,10 @@ mod range;
 mod read_ahead;
 mod scope;
 
-use std::{fmt, sync::Arc};
+use std::{
+    fmt,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use ironbark_model::{AttributeDescription, schema::TypeNumber};
 use roaring::RoaringTreemap;
@@ -17,7 +20,7 @@ use smallvec::SmallVec;
 pub use candidates::Candidates;
 use conjunction::{Ahead, Conjunction};
 
-use crate::{EntryId, StoreError, View, catalog::Catalog, posting::IdSet};
+use crate::{EntryId, StoreError, View, catalog::Catalog, posting::IdSet, view::WalkedChains};
 
 /// Search scope (RFC 4511 §4.5.1.2; `Children` is the subordinate scope of draft-sermersheim-ldap-subordinate-scope).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,6 +81,8 @@ pub struct Plan {
     way: Way,
     terms: SmallVec<[Term; 4]>,
     chains: Vec<Chain>,
+    /// Chains that are followed from candidates, one after the other.
+    walked: Arc<Mutex<WalkedChains>>,
     catalog: Arc<Catalog>,
 }
 
@@ -169,6 +174,10 @@ impl Plan {
         let both = || then.iter().zip(now);
         Arc::ptr_eq(&self.catalog, view.catalog)
             || then.len() == now.len() && both().all(|(then, now)| then.stored == now.stored)
+    }
+    /// What following chains from candidates has found out.
+    pub(crate) fn walked(&self) -> MutexGuard<'_, WalkedChains> {
+        self.walked.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// The entries from which a chain's target is reached, if the plan has followed it.
     pub(crate) fn chain(&self, asked: &AttributeDescription, target: &[u8]) -> Option<&IdSet> {

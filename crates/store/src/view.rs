@@ -10,10 +10,11 @@ mod source;
 use std::sync::Arc;
 
 use heed::{RoTxn, WithoutTls};
-use ironbark_model::{AttributeDescription, CompiledFilter, Dn, Entry, Schema, Truth};
+use ironbark_model::{AttributeDescription, Budget, CompiledFilter, Dn, Entry, Schema, Truth};
 
 pub use answer::{AnswerCache, Kinds};
 pub use attribute::RecordAttribute;
+pub(crate) use chain::WalkedChains;
 pub use source::{EntryGuards, Evaluation};
 
 use crate::{
@@ -31,6 +32,8 @@ pub struct View<'t> {
     pub(crate) txn: &'t RoTxn<'t, WithoutTls>,
     pub(crate) database: &'t Database,
     pub(crate) catalog: &'t Arc<Catalog>,
+    /// What reading for a request may cost; `None`: whatever it costs.
+    pub(crate) budget: Option<&'t Budget>,
 }
 
 /// Where a DN leads.
@@ -57,7 +60,38 @@ pub struct Record<'t> {
 
 impl<'t> View<'t> {
     pub(crate) fn new(txn: &'t RoTxn<'t, WithoutTls>, database: &'t Database, catalog: &'t Arc<Catalog>) -> Self {
-        Self { txn, database, catalog }
+        Self {
+            txn,
+            database,
+            catalog,
+            budget: None,
+        }
+    }
+    /// The same, where every loop over values, links and lists spends of a budget. When that is exhausted, what was planned, evaluated or
+    /// walked over means nothing.
+    #[must_use]
+    pub fn under<'b>(self, budget: &'b Budget) -> View<'b>
+    where
+        't: 'b,
+    {
+        View {
+            budget: Some(budget),
+            ..self
+        }
+    }
+    /// The budget, if there is one.
+    pub fn budget(&self) -> Option<&'t Budget> {
+        self.budget
+    }
+    /// Whether there is a budget, and it is exhausted.
+    #[inline]
+    pub fn is_exhausted(&self) -> bool {
+        self.budget.is_some_and(Budget::is_exhausted)
+    }
+    /// Takes steps of the budget; false: the work is to end.
+    #[inline]
+    pub fn spend(&self, steps: u64) -> bool {
+        self.budget.is_none_or(|budget| budget.spend(steps))
     }
     pub(crate) fn tables(&self) -> &'t Tables {
         &self.database.tables
@@ -173,6 +207,17 @@ impl<'t> Record<'t> {
             blocks,
             view,
         })
+    }
+    /// The same, where evaluation spends of a budget.
+    #[must_use]
+    pub fn under<'b>(self, budget: &'b Budget) -> Record<'b>
+    where
+        't: 'b,
+    {
+        Record {
+            view: self.view.under(budget),
+            ..self
+        }
     }
     /// Parent entry, 0 for the topmost.
     pub fn parent(&self) -> EntryId {

@@ -10,6 +10,7 @@ mod disclosure;
 mod documented;
 mod files;
 mod identity;
+mod long;
 mod memory;
 mod oracles;
 mod process;

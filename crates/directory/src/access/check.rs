@@ -13,7 +13,8 @@ use ironbark_config::{
     },
 };
 use ironbark_model::{
-    Attribute, AttributeDescription, Dn, Schema, Truth,
+    Attribute, AttributeDescription, Budget, Dn, Schema, Truth,
+    budget::cost_of,
     entry::EntrySource,
     schema::{ClassNumber, TypeNumber},
 };
@@ -24,6 +25,7 @@ use super::{
     decisions::{Kind, Known, Standing},
     name::{BorrowedName, EntryPlace},
     rules::{Clause, CompiledValue, Condition, Dependence, Question, QuestionNumber, Rule, Rules},
+    set_memory::SetAnswers,
 };
 use crate::Configuration;
 
@@ -41,6 +43,8 @@ pub(crate) struct Check<'a> {
     pub(super) dn: BorrowedName<'a>,
     /// All that is known of the subject.
     pub(super) standing: Option<&'a Standing>,
+    /// What sets say of the subject and the entry.
+    pub(super) sets: SetAnswers,
     /// Which of the first 64 questions have been answered, and how.
     answered: Cell<(u64, u64)>,
     /// What is known about entries of which the same is true, for the same subject.
@@ -122,6 +126,7 @@ impl<'a> Check<'a> {
             place: None,
             dn: BorrowedName::default(),
             standing: None,
+            sets: SetAnswers::default(),
             answered: Cell::new((0, 0)),
             kind: None,
             failed: Cell::new(false),
@@ -138,6 +143,16 @@ impl<'a> Check<'a> {
     pub(super) fn named(mut self, name: Dn) -> Self {
         self.dn = BorrowedName::known(name);
         self
+    }
+
+    /// Whether a rule could not be evaluated, or the steps have run out: what was found out is not to be remembered.
+    pub(super) fn cannot_tell(&self) -> bool {
+        self.failed.get() || self.budget().is_some_and(Budget::is_exhausted)
+    }
+
+    /// What the check may cost; `None`: whatever it costs.
+    pub(super) fn budget(&self) -> Option<&'a Budget> {
+        self.view.and_then(|view| view.budget()).or(self.subject.budget)
     }
 
     /// A rule could not be evaluated.
@@ -187,7 +202,9 @@ impl<'a> Check<'a> {
             Known::Nothing => {}
         }
         let decision = self.decide(target);
-        kind.remember(place, decision.known());
+        if !self.cannot_tell() {
+            kind.remember(place, decision.known());
+        }
         decision.privileges
     }
 
@@ -201,7 +218,9 @@ impl<'a> Check<'a> {
             Known::Entry | Known::Nothing => {}
         }
         let decision = self.decide(target);
-        if let Some((kind, place)) = place {
+        if let Some((kind, place)) = place
+            && !self.cannot_tell()
+        {
             kind.remember(place, decision.known());
         }
         match decision.reach {
@@ -214,6 +233,10 @@ impl<'a> Check<'a> {
     /// The decision and what it came from.
     pub(crate) fn decide(&self, target: Target<'_>) -> Decision {
         let mut decision = Decision::default();
+        if let Some(budget) = self.budget() {
+            // What decides by value looks at it through each of the rules.
+            budget.spend(self.rules.all.len() as u64 / RULES_PER_STEP + target.value().cost());
+        }
         if self.rules.is_empty() {
             decision.privileges = AccessLevel::Read.privileges();
             return decision;
@@ -235,9 +258,9 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// Grants nothing, and lets nothing be remembered of it, where a rule could not be evaluated.
+    /// Grants nothing, and lets nothing be remembered of it, where a rule could not be evaluated or the steps have run out.
     fn unless_failed(&self, decision: Decision) -> Decision {
-        if !self.failed.get() {
+        if !self.cannot_tell() {
             return decision;
         }
         Decision {
@@ -537,6 +560,14 @@ impl Matched {
 }
 
 impl<'v> Value<'v> {
+    /// Steps for looking at it.
+    fn cost(self) -> u64 {
+        match self {
+            Self::None => 1,
+            Self::Plain(_, value) | Self::Normalized(_, value) => cost_of(value),
+        }
+    }
+
     fn description(self) -> Option<&'v AttributeDescription> {
         match self {
             Self::None => None,
@@ -572,6 +603,8 @@ impl<'v> Value<'v> {
     }
 }
 
+/// Rules that are run through in about one step.
+const RULES_PER_STEP: u64 = 4;
 /// Questions whose answers are remembered.
 const MAX_QUESTIONS: usize = 64;
 

@@ -12,7 +12,11 @@ use ironbark_model::Dn;
 use ironbark_store::{EntryId, Location, StoreError, View};
 use rustc_hash::FxHashMap;
 
-use super::{RequestKind, Subject, Target, rules::Rules};
+use super::{
+    RequestKind, Subject, Target,
+    rules::Rules,
+    set_memory::{Followed, SetAnswers},
+};
 use crate::{
     Configuration, Context,
     session::{Identity, Peer, Strength},
@@ -26,6 +30,10 @@ pub(crate) struct Standing {
     types: usize,
     /// Sum of the databases' commit versions, where groups or sets are looked up.
     data: u64,
+    /// What sets say of the subject whatever the entry.
+    pub(super) sets: SetAnswers,
+    /// What they have found in entries on the way.
+    pub(super) followed: RefCell<Followed>,
     /// The subject's own entry in the database, and the [`View::version`] under which it was found; 0 for none.
     own: Cell<(u64, Option<EntryId>)>,
     /// Memory for the name of an entry.
@@ -60,6 +68,8 @@ impl Standing {
             kinds: RefCell::default(),
             types,
             data,
+            sets: SetAnswers::default(),
+            followed: RefCell::default(),
             own: Cell::default(),
             spare_name: RefCell::default(),
             base: Cell::default(),

@@ -3,6 +3,7 @@
 use ironbark_config::access::NameScope;
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Filter, Schema, Truth,
+    budget::cost,
     entry::EntrySource,
     ldap_url::{LdapUrl, UrlScope},
     schema::ClassNumber,
@@ -19,6 +20,10 @@ use crate::Configuration;
 
 /// Entries that one URL of a set may find.
 const MAX_FOUND: usize = 10_000;
+/// Steps for looking at an entry.
+const CANDIDATE_STEPS: u64 = 10;
+/// Steps for finding an entry by its name.
+const LINK_STEPS: u64 = 20;
 /// Nesting of filters in URLs.
 const FILTER_DEPTH: usize = 100;
 
@@ -186,10 +191,17 @@ fn with_stored<R>(
         .and_then(|check| check.view)
         .filter(|view| view.is_of(database))
     {
+        let view = asked_by
+            .and_then(Check::budget)
+            .map_or(view, |budget| view.under(budget));
         return read(view).map(Some);
     }
     let snapshot = database.snapshot()?;
-    read(snapshot.view()).map(Some)
+    let view = snapshot.view();
+    let view = asked_by
+        .and_then(Check::budget)
+        .map_or(view, |budget| view.under(budget));
+    read(view).map(Some)
 }
 
 fn found_values(
@@ -203,6 +215,9 @@ fn found_values(
     let mut candidates = view.candidates(&plan, 0)?;
     let (mut values, mut found) = (Vec::new(), 0);
     while let Some(record) = candidates.next_record()? {
+        if !view.spend(CANDIDATE_STEPS) {
+            return Err(Unknown::TooMany);
+        }
         if !record.is_in_scope(base, scope)? || record.evaluate(filter, &mut Vec::new()) != Truth::True {
             continue;
         }
@@ -299,6 +314,9 @@ impl World for Check<'_> {
     fn values(&self, name: &[u8], attribute: &str) -> Option<Vec<Vec<u8>>> {
         let schema = &*self.configuration.schema;
         let attribute = schema.attribute_description(attribute.as_bytes()).ok()?;
+        if !self.spend(LINK_STEPS + cost(name.len())) {
+            return None;
+        }
         if name
             .get(..8)
             .is_some_and(|start| start.eq_ignore_ascii_case(b"ldap:///"))
@@ -309,8 +327,10 @@ impl World for Check<'_> {
         if is_entry_dn(schema, &attribute) {
             return Some(vec![dn.normalized().to_vec()]);
         }
-        self.lookup()
-            .with_entry(&dn, |source| normalized_values(schema, source, &attribute))
+        self.followed(name, &attribute, || {
+            self.lookup()
+                .with_entry(&dn, |source| normalized_values(schema, source, &attribute))
+        })
     }
 
     fn ancestor(&self, name: &[u8], levels: usize) -> Vec<u8> {
@@ -323,5 +343,9 @@ impl World for Check<'_> {
             .schema
             .attribute_description(attribute.as_bytes())
             .is_ok()
+    }
+
+    fn spend(&self, steps: u64) -> bool {
+        self.budget().is_none_or(|budget| budget.spend(steps))
     }
 }

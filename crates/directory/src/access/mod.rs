@@ -14,13 +14,14 @@ mod operations;
 mod rules;
 mod searchable;
 mod set;
+mod set_memory;
 mod subject;
 mod who;
 
 use std::rc::Rc;
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{AttributeDescription, Dn, Entry};
+use ironbark_model::{AttributeDescription, Budget, Dn, Entry};
 use ironbark_store::{Record, View};
 
 use self::check::OnAll;
@@ -211,6 +212,16 @@ impl<'a> WriteCheck<'a> {
     pub(crate) fn discloses_base(&self) -> bool {
         let check = self.0.as_ref();
         check.is_none_or(|check| check.permits_or_left(Target::Entry, Privileges::DISCLOSE))
+    }
+
+    /// What it may cost; `None`: whatever it costs.
+    pub(crate) fn budget(&self) -> Option<&'a Budget> {
+        self.0.as_ref().and_then(Check::budget)
+    }
+
+    /// From here on what sets say of the subject whatever the entry is remembered.
+    pub(crate) fn remembered(self, standing: &'a Standing) -> Self {
+        Self(self.0.map(|check| check.remembered(standing)))
     }
 
     /// Whether all of `privileges` are granted.

@@ -21,6 +21,8 @@ pub(crate) struct Rules {
     pub(super) all: Vec<Rule>,
     /// Questions about an entry whose answers, together, decide. Each has a number.
     pub(super) questions: Vec<Question>,
+    /// Sets into which nothing is filled.
+    sets: usize,
     /// Whether groups or sets are looked up: a decision is good until something is written.
     pub(super) uses_data: bool,
     /// Whether addresses or URLs are looked at.
@@ -76,13 +78,16 @@ pub(super) struct Clause {
     pub(super) control: Control,
 }
 
+/// Number of a set.
+pub(super) type SetNumber = usize;
+
 /// One condition of a clause.
 #[derive(Debug)]
 pub(super) struct Condition {
     pub(super) who: Who,
     pub(super) dependence: Dependence,
-    /// Of a set into which nothing is filled.
-    pub(super) program: Option<Program>,
+    /// Of a set into which nothing is filled, with the number by which what it says is remembered.
+    pub(super) program: Option<(Program, SetNumber)>,
 }
 
 /// What a condition depends on besides requester, connection and operation.
@@ -122,6 +127,7 @@ impl Rules {
         static NONE: Rules = Rules {
             all: Vec::new(),
             questions: Vec::new(),
+            sets: 0,
             uses_data: false,
             uses_peer: false,
             uses_request: false,
@@ -201,6 +207,16 @@ impl Rules {
 
     fn condition(&mut self, who: &Who, (rule, clause, place): (usize, usize, usize)) -> Condition {
         let question = Question::Who(rule, clause, place);
+        let program = match who {
+            Who::Set {
+                template,
+                is_expanded: false,
+            } => {
+                self.sets += 1;
+                Some((Program::parse(template.as_str().as_bytes()), self.sets - 1))
+            }
+            _ => None,
+        };
         let dependence = match who {
             Who::Name { is, .. } => match is {
                 NameCondition::Anyone | NameCondition::Anonymous | NameCondition::Users | NameCondition::Dn(_) => {
@@ -221,10 +237,11 @@ impl Rules {
             }
             Who::Set { is_expanded, .. } => {
                 self.uses_data = true;
-                if *is_expanded {
-                    Dependence::Value
-                } else {
-                    Dependence::Entry
+                match &program {
+                    _ if *is_expanded => Dependence::Value,
+                    // What it says of the requester is the same for all entries.
+                    Some((program, _)) if !program.depends_on_entry() => Dependence::Nothing,
+                    _ => Dependence::Entry,
                 }
             }
             Who::Peer(PeerPattern::Text(pattern))
@@ -239,13 +256,6 @@ impl Rules {
                 Dependence::Nothing
             }
             Who::Strength { .. } => Dependence::Nothing,
-        };
-        let program = match who {
-            Who::Set {
-                template,
-                is_expanded: false,
-            } => Some(Program::parse(template.as_str().as_bytes())),
-            _ => None,
         };
         Condition {
             who: who.clone(),

@@ -7,6 +7,7 @@
 
 use std::rc::Rc;
 
+use ironbark_model::budget::cost;
 use rustc_hash::FxHashSet;
 
 /// A parsed expression: steps for a machine with a stack. One that is malformed holds for nobody.
@@ -39,6 +40,8 @@ pub(super) trait World {
     fn ancestor(&self, name: &[u8], levels: usize) -> Vec<u8>;
     /// Whether there is such an attribute.
     fn is_attribute(&self, attribute: &str) -> bool;
+    /// Takes steps of what the evaluation may cost; false: it is to end.
+    fn spend(&self, steps: u64) -> bool;
 }
 
 /// More elements than this make a set hold for nobody.
@@ -46,6 +49,8 @@ const MAX_ELEMENTS: usize = 100_000;
 /// So do concatenations that are longer in all.
 const MAX_OCTETS: usize = 16 << 20;
 const MAX_DEPTH: usize = 32;
+/// Steps for an element, besides those for its octets.
+const ELEMENT_STEPS: u64 = 2;
 
 impl Program {
     pub(super) fn parse(text: &[u8]) -> Self {
@@ -55,6 +60,11 @@ impl Program {
         };
         let is_whole = parser.expression(0).is_some() && parser.rest.is_empty();
         Self(is_whole.then_some(parser.steps))
+    }
+
+    /// Whether the set says something about the entry, and not about the requester alone.
+    pub(super) fn depends_on_entry(&self) -> bool {
+        self.0.as_ref().is_some_and(|steps| steps.contains(&Step::This))
     }
 
     /// Whether the set is not empty.
@@ -184,15 +194,18 @@ struct Set {
 }
 
 impl Set {
-    fn of(element: Vec<u8>) -> Option<Self> {
+    fn of(element: Vec<u8>, world: &impl World) -> Option<Self> {
         let mut set = Self::default();
-        set.add([element])?;
+        set.add([element], world)?;
         Some(set)
     }
 
-    /// Adds what is new. `None`: they are too many.
-    fn add(&mut self, more: impl IntoIterator<Item = Vec<u8>>) -> Option<()> {
+    /// Adds what is new. `None`: they are too many, or there are no steps left.
+    fn add(&mut self, more: impl IntoIterator<Item = Vec<u8>>, world: &impl World) -> Option<()> {
         for element in more {
+            if !world.spend(ELEMENT_STEPS + cost(element.len())) {
+                return None;
+            }
             let element: Rc<[u8]> = element.into();
             if self.known.insert(Rc::clone(&element)) {
                 self.elements.push(element);
@@ -209,9 +222,9 @@ fn evaluate(steps: &[Step], world: &impl World) -> Option<Set> {
     let mut stack: Vec<Set> = Vec::new();
     for step in steps {
         let set = match step {
-            Step::Literal(text) => Set::of(text.clone())?,
-            Step::This => Set::of(world.this())?,
-            Step::User => Set::of(world.user()?)?,
+            Step::Literal(text) => Set::of(text.clone(), world)?,
+            Step::This => Set::of(world.this(), world)?,
+            Step::User => Set::of(world.user()?, world)?,
             Step::Attribute(name, is_closure) => {
                 if !world.is_attribute(name) {
                     return None;
@@ -221,7 +234,7 @@ fn evaluate(steps: &[Step], world: &impl World) -> Option<Set> {
             Step::Ancestor(levels) => {
                 let mut above = Set::default();
                 let names = stack.pop()?.elements;
-                above.add(names.iter().map(|name| world.ancestor(name, *levels)))?;
+                above.add(names.iter().map(|name| world.ancestor(name, *levels)), world)?;
                 above
             }
             Step::Ancestors => {
@@ -231,13 +244,13 @@ fn evaluate(steps: &[Step], world: &impl World) -> Option<Set> {
                     while let Some(last) = line.last().filter(|last| !last.is_empty()) {
                         line.push(world.ancestor(last, 1));
                     }
-                    above.add(line)?;
+                    above.add(line, world)?;
                 }
                 above
             }
             Step::Union | Step::Intersection | Step::Concatenation => {
                 let (right, left) = (stack.pop()?, stack.pop()?);
-                combine(step, left, &right)?
+                combine(step, left, &right, world)?
             }
         };
         stack.push(set);
@@ -245,10 +258,10 @@ fn evaluate(steps: &[Step], world: &impl World) -> Option<Set> {
     stack.pop()
 }
 
-fn combine(step: &Step, mut left: Set, right: &Set) -> Option<Set> {
+fn combine(step: &Step, mut left: Set, right: &Set, world: &impl World) -> Option<Set> {
     match step {
         Step::Union => {
-            left.add(right.elements.iter().map(|element| element.to_vec()))?;
+            left.add(right.elements.iter().map(|element| element.to_vec()), world)?;
             Some(left)
         }
         Step::Intersection => {
@@ -267,7 +280,7 @@ fn combine(step: &Step, mut left: Set, right: &Set) -> Option<Set> {
                 return None;
             }
             for one in &left.elements {
-                all.add(right.elements.iter().map(|other| [&one[..], other].concat()))?;
+                all.add(right.elements.iter().map(|other| [&one[..], other].concat()), world)?;
             }
             Some(all)
         }
@@ -277,12 +290,12 @@ fn combine(step: &Step, mut left: Set, right: &Set) -> Option<Set> {
 fn follow(names: &Set, attribute: &str, is_closure: bool, world: &impl World) -> Option<Set> {
     let mut found = Set::default();
     for name in &names.elements {
-        found.add(world.values(name, attribute).unwrap_or_default())?;
+        found.add(world.values(name, attribute).unwrap_or_default(), world)?;
     }
     let mut at = 0;
     while is_closure && let Some(name) = found.elements.get(at) {
         let values = world.values(name, attribute);
-        found.add(values.unwrap_or_default())?;
+        found.add(values.unwrap_or_default(), world)?;
         at += 1;
     }
     Some(found)
@@ -318,6 +331,9 @@ impl World for Groups {
     }
     fn is_attribute(&self, attribute: &str) -> bool {
         ["member", "uid"].contains(&attribute)
+    }
+    fn spend(&self, _: u64) -> bool {
+        true
     }
 }
 
@@ -380,6 +396,9 @@ mod tests {
             Vec::new()
         }
         fn is_attribute(&self, _: &str) -> bool {
+            true
+        }
+        fn spend(&self, _: u64) -> bool {
             true
         }
     }

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use ironbark_config::Operations;
 use ironbark_ldap_proto::{Operation, controls::ControlSet};
-use ironbark_model::Dn;
+use ironbark_model::{Budget, Dn};
 
 use crate::{
     Context,
@@ -27,6 +27,8 @@ pub struct Subject<'a> {
     pub(crate) strength: Strength,
     /// What is asked.
     pub(crate) request: RequestKind,
+    /// What finding out about rights may cost, where the views do not say so; `None`: whatever it costs.
+    pub(crate) budget: Option<&'a Budget>,
 }
 
 /// Which operation is asked for, with which controls.
@@ -83,6 +85,14 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// The same, where finding out about rights takes steps of a budget. When that is exhausted, nothing is granted.
+    pub(crate) fn within(self, budget: &'a Budget) -> Self {
+        Self {
+            budget: Some(budget),
+            ..self
+        }
+    }
+
     /// The same of the parts of a request.
     pub(crate) fn of_parts(
         (identity, peer): (&'a Identity, &'a Peer),
@@ -98,6 +108,7 @@ impl<'a> Subject<'a> {
             peer: Some(peer),
             strength,
             request,
+            budget: None,
         }
     }
 
@@ -120,6 +131,7 @@ impl<'a> Subject<'a> {
             peer: None,
             strength: Strength::default(),
             request: RequestKind::of(operation),
+            budget: None,
         }
     }
 

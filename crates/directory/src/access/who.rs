@@ -65,7 +65,7 @@ impl Check<'_> {
                     let expression = self.expanded(template, matched, text().as_deref());
                     expression.is_some_and(|text| Program::parse(&text).holds(self))
                 },
-                |program| program.holds(self),
+                |(program, number)| self.set_holds(program, *number),
             ),
             Who::Strength { factor, least } => {
                 let strength = self.subject.strength;
@@ -202,6 +202,10 @@ impl Check<'_> {
         match regex {
             RegexTemplate::Fixed { regex, .. } => regex.is_match(text),
             RegexTemplate::Filled(template) => {
+                // An expression is made anew each time.
+                if self.budget().is_some_and(|budget| !budget.spend(EXPRESSION_STEPS)) {
+                    return false;
+                }
                 let Some(filled) = template.expand(names, values) else {
                     return false;
                 };
@@ -217,6 +221,9 @@ impl Check<'_> {
         }
     }
 }
+
+/// Steps for making a regular expression.
+const EXPRESSION_STEPS: u64 = 500;
 
 /// Whether a clause that is for the requester's own name needs no list of names.
 pub(super) fn is_dn_attribute_of(condition: &Condition, self_only: SelfOnly) -> bool {

@@ -1,7 +1,7 @@
 //! The assertion control (RFC 4528): an operation goes on only if its target entry matches a filter.
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{CompiledFilter, Entry, Filter, ResultCode, Truth, entry::EntrySource, filter::Guard};
+use ironbark_model::{Budget, CompiledFilter, Entry, Filter, ResultCode, Truth, entry::EntrySource, filter::Guard};
 use ironbark_store::{EntryGuards, Evaluation, Record, View};
 
 use crate::{
@@ -20,11 +20,13 @@ pub(crate) fn check_assertion(
     entry: &Entry,
     filter: &Filter<'_>,
 ) -> Result<(), OperationError> {
-    let compiled = compile(configuration, filter);
+    let compiled = compile(configuration, filter, check.budget());
     let guard = check.answerable(Privileges::SEARCH);
     let guard = guard.as_ref().map(|guard| guard as &dyn Guard);
     let schema = &*configuration.schema;
-    let source = EntrySource::new(schema, &compiled, entry).guarded(guard);
+    let source = EntrySource::new(schema, &compiled, entry)
+        .guarded(guard)
+        .within(check.budget());
     verdict(compiled.evaluate(schema, &source, &mut Vec::new()))
 }
 
@@ -36,8 +38,13 @@ pub(crate) fn check_assertion_on_record(
     (view, record): (View<'_>, &Record<'_>),
     filter: &Filter<'_>,
 ) -> Result<(), OperationError> {
-    let compiled = compile(configuration, filter);
-    let check = WriteCheck::on_record(context, configuration, subject, record, view);
+    let budget = subject.budget.or(view.budget());
+    let (view, record) = match budget {
+        Some(budget) => (view.under(budget), record.under(budget)),
+        None => (view, *record),
+    };
+    let compiled = compile(configuration, filter, budget);
+    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
     let guard = check.answerable(Privileges::SEARCH);
     let guards = AnswerableEntries::new((configuration, context), subject, None, Privileges::SEARCH);
     let with = Evaluation {
@@ -48,9 +55,9 @@ pub(crate) fn check_assertion_on_record(
     verdict(record.evaluate_with(with, &compiled, &mut Vec::new()))
 }
 
-fn compile(configuration: &Configuration, filter: &Filter<'_>) -> CompiledFilter {
+fn compile(configuration: &Configuration, filter: &Filter<'_>, budget: Option<&Budget>) -> CompiledFilter {
     let mut compiled = CompiledFilter::default();
-    compiled.compile(&configuration.schema, filter);
+    compiled.compile_within(&configuration.schema, filter, budget);
     compiled
 }
 

@@ -1,11 +1,12 @@
 //! Compare (RFC 4511 §4.10).
 
-use std::ops::ControlFlow;
+use std::{ops::ControlFlow, rc::Rc};
 
 use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::{CompareRequest, controls::RequestControls};
 use ironbark_model::{
-    AttributeDescription, Dn, Entry, Filter, ResultCode, Schema,
+    AttributeDescription, Budget, Dn, Entry, Filter, ResultCode, Schema,
+    budget::cost_of,
     filter::{Answering, AnsweringValue, Guard},
     matching::MatchingRule,
 };
@@ -26,6 +27,9 @@ use crate::{
     worker::Scratch,
 };
 
+/// Steps that a comparison may take, which holds up its reactor: about ten milliseconds.
+const COMPARE_STEPS: u64 = 100_000;
+
 /// Compares; the "error" is the result, compareTrue and compareFalse included.
 pub(crate) fn compare(
     scratch: &mut Scratch,
@@ -34,7 +38,14 @@ pub(crate) fn compare(
     request: &CompareRequest<'_>,
     controls: &mut RequestControls<'_>,
 ) -> OperationError {
-    match outcome(scratch, configuration, origin, request, controls) {
+    let budget = Rc::clone(&scratch.budget);
+    budget.renew(COMPARE_STEPS, None);
+    let outcome = outcome(scratch, &budget, configuration, origin, request, controls);
+    scratch.turn_left = scratch.turn_left.saturating_sub(COMPARE_STEPS - budget.left());
+    match outcome {
+        _ if budget.is_exhausted() => {
+            OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "comparison takes too much work")
+        }
         Ok(true) => OperationError::code(ResultCode::COMPARE_TRUE),
         Ok(false) => OperationError::code(ResultCode::COMPARE_FALSE),
         Err(error) => error,
@@ -45,6 +56,7 @@ pub(crate) fn compare(
 struct Comparison<'a> {
     configuration: &'a Configuration,
     origin: &'a Origin,
+    budget: &'a Budget,
     dn: Dn,
     description: AttributeDescription,
     /// Normal form of `value`.
@@ -56,6 +68,7 @@ struct Comparison<'a> {
 
 fn outcome(
     scratch: &mut Scratch,
+    budget: &Budget,
     configuration: &Configuration,
     origin: &mut Origin,
     request: &CompareRequest<'_>,
@@ -67,6 +80,9 @@ fn outcome(
     let description = schema
         .attribute_description(request.attribute)
         .map_err(|_| OperationError::code(ResultCode::UNDEFINED_ATTRIBUTE_TYPE))?;
+    if !budget.spend(cost_of(request.value)) {
+        return Ok(false);
+    }
     let assertion = normalized_assertion(schema, &description, request.value)?;
     let entry = frontend_entry(configuration, origin, &dn);
     let context = match entry {
@@ -80,6 +96,7 @@ fn outcome(
     let comparison = Comparison {
         configuration,
         origin,
+        budget,
         dn,
         description,
         assertion,
@@ -106,7 +123,8 @@ fn outcome(
             };
             let names = scratch.parts(context).names;
             let manages_dsa = controls.manage_dsa_it.is_some();
-            let compared = comparison.with_stored(context, (snapshot.view(), names), manages_dsa);
+            let view = snapshot.view().under(budget);
+            let compared = comparison.with_stored(context, (view, names), manages_dsa);
             scratch.keep_snapshot(snapshot);
             compared
         }
@@ -243,7 +261,7 @@ impl Comparison<'_> {
 
     fn with(&self, context: &Context, entry: &Entry) -> Result<bool, OperationError> {
         let schema = &*self.configuration.schema;
-        let subject = Subject::of(self.origin, context);
+        let subject = Subject::of(self.origin, context).within(self.budget);
         let check = WriteCheck::on_entry(context, self.configuration, subject, entry);
         self.require_compare(&check)?;
         if let Some(filter) = self.filter {

@@ -7,7 +7,7 @@ use std::{cell::RefCell, sync::Arc};
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::controls::{ControlKind, ControlSet, RequestControls};
-use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema};
+use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, WriteTransaction};
 
 use crate::{
@@ -140,6 +140,8 @@ pub struct Execution<'w, 'd> {
     /// CSN and time of this change.
     pub stamp: Stamp,
     transaction: &'w mut WriteTransaction<'d>,
+    /// What finding out about rights and assertions may still cost.
+    budget: &'w Budget,
     record: ChangeRecord,
     /// The operation as it was asked for, if some overlay wants it.
     pub(crate) asked: Vec<Asked>,
@@ -169,7 +171,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         context: &'w Context,
         origin: &'w Origin,
         controls: &'w RequestControls<'w>,
-        transaction: &'w mut WriteTransaction<'d>,
+        (transaction, budget): (&'w mut WriteTransaction<'d>, &'w Budget),
     ) -> Self {
         let stamp = directory.next_stamp();
         Self {
@@ -186,6 +188,7 @@ impl<'w, 'd> Execution<'w, 'd> {
             controls,
             stamp,
             transaction,
+            budget,
             asked: Vec::new(),
             computed: None,
             wanted: RefCell::default(),
@@ -206,7 +209,7 @@ impl<'w, 'd> Execution<'w, 'd> {
 
     /// Who acts, for access rules.
     pub fn subject(&self) -> Subject<'w> {
-        Subject::of(self.origin, self.context)
+        Subject::of(self.origin, self.context).within(self.budget)
     }
 
     /// Whether an effect was applied: a refusal now must undo it.

@@ -2,7 +2,7 @@
 
 use std::{collections::VecDeque, ops::ControlFlow, sync::Arc};
 
-use ironbark_model::{CompiledFilter, Dn, ResultCode};
+use ironbark_model::{CompiledFilter, Dn, ResultCode, budget::cost};
 use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::{class_filter, target::Target};
@@ -10,6 +10,10 @@ use crate::{Configuration, Context, OperationError, disclosure::Disclosure};
 
 /// Aliases that one search may follow below its base; past it the result is adminLimitExceeded.
 const ALIAS_LIMIT: usize = 10_000;
+
+/// Steps for following an alias, and octets that are compared to see whether a subtree holds another.
+const LINK_STEPS: u64 = 50;
+const COMPARED_OCTETS: usize = 8;
 
 /// A subtree that an alias has brought into the search.
 #[derive(Clone, Debug)]
@@ -19,6 +23,7 @@ pub(crate) struct AliasBase {
 }
 
 /// Where aliases on the way to a name have led.
+#[derive(Clone, Debug)]
 pub(super) struct Followed {
     pub(super) dn: Dn,
     /// Number of RDNs of what the last alias names; the rest is carried over from below it.
@@ -171,6 +176,10 @@ pub(super) fn expand(
                 continue;
             }
             followed += 1;
+            // Each is compared with all that are known.
+            if !view.spend(LINK_STEPS + cost(COMPARED_OCTETS * bases.len())) {
+                return Ok(bases);
+            }
             if followed > ALIAS_LIMIT {
                 return Err(OperationError::new(
                     ResultCode::ADMIN_LIMIT_EXCEEDED,

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{List, MessageId, encode_search_reference};
-use ironbark_model::{Entry, ResultCode, Truth, entry::EntrySource, filter::Guard};
+use ironbark_model::{Budget, Entry, ResultCode, Truth, entry::EntrySource, filter::Guard};
 use ironbark_store::{EntryGuards, EntryId, Evaluation, Plan, Record, Scope, View};
 
 use super::{
-    SearchRun, Slice, Walked, alias, encode, paged,
+    SearchRun, Walked, alias, encode, paged,
     target::{Base, Target, Walk, in_scope},
+    work::Slice,
 };
 use crate::{
     Backend, Configuration, Context, OperationError,
@@ -19,6 +20,8 @@ use crate::{
     worker::Scratch,
 };
 
+/// Bases that a name is compared with in about one step.
+const BASES_PER_STEP: usize = 8;
 /// Candidates between two looks at the clock.
 const CANDIDATES_PER_LOOK: u32 = 32;
 
@@ -28,7 +31,7 @@ impl SearchRun {
         &mut self,
         target: &mut Target,
         scratch: &mut Scratch,
-        slice: &mut Slice,
+        slice: &mut Slice<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Walked, OperationError> {
         let Target { context, walk } = target;
@@ -49,11 +52,18 @@ impl SearchRun {
                     if slice.is_used_up(out) {
                         return Ok(Walked::SliceEnd);
                     }
-                    if in_scope(&entry.dn, base, *scope)
-                        && let Some(end) = self.consider_memory(context, entry, scratch, out)?
-                    {
-                        return Ok(end);
+                    if in_scope(&entry.dn, base, *scope) {
+                        let before = out.len();
+                        let considered = self.consider_memory(context, entry, scratch, slice.budget, out);
+                        if slice.budget.is_exhausted() {
+                            out.truncate(before);
+                            return Ok(Walked::Exhausted);
+                        }
+                        if let Some(end) = considered? {
+                            return Ok(end);
+                        }
                     }
+                    slice.has_advanced = true;
                     *position += 1;
                 }
                 Ok(Walked::Through)
@@ -70,13 +80,13 @@ impl SearchRun {
         plan: &mut Option<Plan>,
         position: &mut EntryId,
         scratch: &mut Scratch,
-        slice: &mut Slice,
+        slice: &mut Slice<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Walked, OperationError> {
         let Some(snapshot) = scratch.take_snapshot(context)? else {
             return Ok(Walked::Through);
         };
-        let (view, left) = (snapshot.view(), slice.candidates);
+        let (view, left) = (snapshot.view().under(slice.budget), slice.candidates);
         let walked = self.walk_view(context, view, base, scope, plan, position, scratch, slice, out);
         self.tally.examined += u64::from(left - slice.candidates);
         scratch.keep_snapshot(snapshot);
@@ -93,16 +103,24 @@ impl SearchRun {
         plan: &mut Option<Plan>,
         position: &mut EntryId,
         scratch: &mut Scratch,
-        slice: &mut Slice,
+        slice: &mut Slice<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Walked, OperationError> {
-        let plan = match plan {
-            Some(plan) => plan,
-            None => plan.insert(self.plan(context, view, base, scope, scratch)?),
+        if plan.is_none() {
+            let made = self.plan(context, view, base, scope, scratch)?;
+            if slice.budget.is_exhausted() {
+                return Ok(Walked::Exhausted);
+            }
+            slice.has_advanced = true;
+            *plan = Some(made);
+        }
+        let Some(plan) = plan else {
+            return Ok(Walked::Through);
         };
         if *position == 0
             && let Some(limit) = self.limits.unchecked
             && plan.exceeds(view, limit)?
+            && !slice.budget.is_exhausted()
         {
             return Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED));
         }
@@ -124,10 +142,20 @@ impl SearchRun {
             if slice.is_used_up(out) {
                 return Ok(Walked::SliceEnd);
             }
-            if let Some(end) = self.consider(&walk, &record, scratch, out)? {
+            let before = out.len();
+            let considered = self.consider(&walk, &record, scratch, out);
+            if slice.budget.is_exhausted() {
+                out.truncate(before);
+                return Ok(Walked::Exhausted);
+            }
+            if let Some(end) = considered? {
                 return Ok(end);
             }
             *position = record.id;
+            slice.has_advanced = true;
+        }
+        if slice.budget.is_exhausted() {
+            return Ok(Walked::Exhausted);
         }
         Ok(Walked::Through)
     }
@@ -206,6 +234,10 @@ impl SearchRun {
         let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
             return Ok(None);
         };
+        // What has been decided without steps is forgotten by whoever walks.
+        if view.is_exhausted() {
+            return Ok(None);
+        }
         if let Some(extras) = self.extras.as_deref_mut()
             && let Some(sorting) = extras.sort.as_mut().filter(|sorting| sorting.is_active())
         {
@@ -217,8 +249,10 @@ impl SearchRun {
         if let Some(end) = self.no_more() {
             return Ok(Some(end));
         }
-        encode::entry(self, &entry, (parts.answers, parts.work), out)?;
-        self.count_sent();
+        encode::entry(self, &entry, (parts.answers, parts.work, view.budget()), out)?;
+        if !view.is_exhausted() {
+            self.count_sent();
+        }
         Ok(None)
     }
 
@@ -245,6 +279,7 @@ impl SearchRun {
                 && record.is_in_scope(base.id, scope)?
                 && (base.earlier_bases == 0 || !self.was_covered(view, id, base.earlier_bases)?)
                 && self.shows_reference(context, (view, record), scratch)?
+                && !view.is_exhausted()
             {
                 self.send_reference(view, record, scope, out)?;
             }
@@ -283,6 +318,7 @@ impl SearchRun {
     /// Whether an earlier subtree of this search, brought in by aliases, holds the entry too.
     fn was_covered(&self, view: View<'_>, id: EntryId, earlier_bases: usize) -> Result<bool, OperationError> {
         let Some(extras) = &self.extras else { return Ok(false) };
+        view.spend((earlier_bases / BASES_PER_STEP) as u64);
         let dn = view.dn(id)?;
         Ok(extras
             .alias_bases
@@ -311,17 +347,20 @@ impl SearchRun {
         context: &Context,
         entry: &Entry,
         scratch: &mut Scratch,
+        budget: &Budget,
         out: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
         let asker = Asker::of(self);
-        let (configuration, subject) = (&asker.configuration, asker.subject(context));
+        let (configuration, subject) = (&asker.configuration, asker.subject(context).within(budget));
         if self.options.subentries == Some(true) {
             return Ok(None);
         }
         let check = access::check(configuration, context, subject, Source::Memory(entry));
         let guard = check.as_ref().map(|check| Answerable::new(check, Privileges::SEARCH));
         let guard = guard.as_ref().map(|guard| guard as &dyn Guard);
-        let source = EntrySource::new(&configuration.schema, &self.filter, entry).guarded(guard);
+        let source = EntrySource::new(&configuration.schema, &self.filter, entry)
+            .guarded(guard)
+            .within(Some(budget));
         if self
             .filter
             .evaluate(&configuration.schema, &source, &mut scratch.normalized)
@@ -339,12 +378,17 @@ impl SearchRun {
         let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) else {
             return Ok(None);
         };
+        if budget.is_exhausted() {
+            return Ok(None);
+        }
         if let Some(end) = self.no_more() {
             return Ok(Some(end));
         }
         let parts = scratch.parts(context);
-        encode::entry(self, &visible, (parts.answers, parts.work), out)?;
-        self.count_sent();
+        encode::entry(self, &visible, (parts.answers, parts.work, Some(budget)), out)?;
+        if !budget.is_exhausted() {
+            self.count_sent();
+        }
         Ok(None)
     }
 

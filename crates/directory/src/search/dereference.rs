@@ -2,110 +2,66 @@
 
 use std::ops::ControlFlow;
 
-use ironbark_ber::Writer;
 use ironbark_ldap_proto::{
-    Attribute, EncodeControl, List,
-    controls::{ControlValue, DereferenceResponse, DereferenceResult},
+    Attribute, List,
+    controls::{Control, DereferenceResult, EncodedDereferences},
 };
-use ironbark_model::Dn;
-use ironbark_store::Location;
+use ironbark_model::{Dn, ResultCode, budget::cost};
+use ironbark_store::{HeldSnapshot, Location, View};
+use smallvec::SmallVec;
 
 use super::{SearchRun, encode::DereferenceSpecification};
 use crate::{
-    OperationError,
+    Context, OperationError,
     access::{self, Source, Subject, VisibleEntry},
 };
 
 /// DNs that are looked up for one entry; the rest are left out.
 const LOOK_UP_LIMIT: usize = 100_000;
+/// Octets of what is found for one entry; past it the result is adminLimitExceeded.
+const MOST_OCTETS: usize = 16 << 20;
+/// Steps for following a DN.
+const LINK_STEPS: u64 = 50;
+/// Names in a selection that are compared in about one step.
+const NAMES_PER_STEP: usize = 8;
 
-/// What was found for one entry, owned until it is encoded.
-#[derive(Debug, Default)]
-pub(super) struct Dereferenced {
-    entries: Vec<DereferencedEntry>,
+/// What is found for one entry.
+#[derive(Default)]
+struct Gathering {
+    encoded: Vec<u8>,
+    looked_up: usize,
+    /// Of each database one, by the number of its context.
+    snapshots: SmallVec<[(i32, HeldSnapshot); 1]>,
 }
 
-#[derive(Debug)]
-struct DereferencedEntry {
-    attribute: Vec<u8>,
-    value: Vec<u8>,
-    attributes: Vec<(Vec<u8>, Vec<Vec<u8>>)>,
-}
+/// What is returned of one entry that a DN names.
+type Found = Vec<(Vec<u8>, Vec<Vec<u8>>)>;
 
-impl EncodeControl for Dereferenced {
-    fn oid(&self) -> &[u8] {
-        DereferenceResponse::OID.as_bytes()
-    }
-
-    fn write_value(&self, writer: &mut Writer<'_>) {
-        let values: Vec<Vec<Vec<&[u8]>>> = self
-            .entries
-            .iter()
-            .map(|entry| {
-                entry
-                    .attributes
-                    .iter()
-                    .map(|(_, values)| values.iter().map(Vec::as_slice).collect())
-                    .collect()
-            })
-            .collect();
-        let attributes: Vec<Vec<Attribute<'_>>> = self
-            .entries
-            .iter()
-            .zip(&values)
-            .map(|(entry, values)| {
-                let named = entry.attributes.iter().zip(values);
-                named
-                    .map(|((name, _), values)| Attribute {
-                        description: name,
-                        values: List::new(values),
-                    })
-                    .collect()
-            })
-            .collect();
-        let results: Vec<DereferenceResult<'_>> = self
-            .entries
-            .iter()
-            .zip(&attributes)
-            .map(|(entry, attributes)| DereferenceResult {
-                attribute: &entry.attribute,
-                value: &entry.value,
-                attributes: List::new(attributes),
-            })
-            .collect();
-        ControlValue::write_value(&DereferenceResponse(List::new(&results)), writer);
-    }
-}
-
-/// The control's value for an entry; `None` when it has none of the attributes.
+/// The control for an entry; `None` when it has none of the attributes, or the steps have run out.
 pub(super) fn response(
     run: &SearchRun,
     entry: &VisibleEntry<'_>,
     specifications: &[DereferenceSpecification],
-) -> Result<Option<Dereferenced>, OperationError> {
-    let Source::Record(record, _) = entry.source() else {
+) -> Result<Option<Control<EncodedDereferences>>, OperationError> {
+    let Source::Record(record, view) = entry.source() else {
         return Ok(None);
     };
-    let mut response = Dereferenced::default();
+    let mut gathering = Gathering::default();
     for specification in specifications {
         let Some(attribute) = record.values(&specification.attribute) else {
             continue;
         };
         let mut failure = None;
-        let mut looked_up = 0;
         attribute.for_each(&mut |value| {
-            looked_up += 1;
-            if looked_up > LOOK_UP_LIMIT {
+            gathering.looked_up += 1;
+            if gathering.looked_up > LOOK_UP_LIMIT || !view.spend(LINK_STEPS + cost(value.len())) {
                 return ControlFlow::Break(());
             }
             if !entry.may_read(&specification.attribute, Some(value)) {
                 return ControlFlow::Continue(());
             }
-            match dereference(run, specification, value) {
-                Ok(found) => {
-                    response.entries.extend(found);
-                    ControlFlow::Continue(())
-                }
+            match gathering.follow(run, view, specification, value) {
+                Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
                     failure = Some(error);
                     ControlFlow::Break(())
@@ -116,58 +72,124 @@ pub(super) fn response(
             return Err(error);
         }
     }
-    Ok((!response.entries.is_empty()).then_some(response))
+    let encoded = gathering.encoded;
+    Ok((!encoded.is_empty()).then(|| Control::optional(EncodedDereferences(encoded))))
 }
 
-fn dereference(
-    run: &SearchRun,
-    specification: &DereferenceSpecification,
-    value: &[u8],
-) -> Result<Option<DereferencedEntry>, OperationError> {
-    let configuration = &run.configuration;
-    let Ok(dn) = Dn::parse(&configuration.schema, value) else {
-        return Ok(None);
-    };
-    let mut result = DereferencedEntry {
-        attribute: specification.name.to_vec(),
-        value: value.to_vec(),
-        attributes: Vec::new(),
-    };
-    let Some(context) = configuration.context_of(&dn) else {
-        return Ok(Some(result));
-    };
-    let Some(database) = context.database() else {
-        return Ok(Some(result));
-    };
-    let snapshot = database.snapshot()?;
-    let view = snapshot.view();
-    let Location::Entry(id) = view.locate(&dn)? else {
-        return Ok(Some(result));
-    };
-    let Some(record) = view.record(id)? else {
-        return Ok(Some(result));
-    };
-    let subject = Subject::of(&run.origin, context);
-    let source = Source::Record(&record, view);
-    let check = access::check(configuration, context, subject, source);
-    let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
-        return Ok(Some(result));
-    };
-    for attribute in record.attributes() {
-        let description = attribute.description();
-        if !specification.selection.selects(&configuration.schema, description) {
-            continue;
-        }
-        let mut values = Vec::new();
-        attribute.for_each(&mut |value| {
-            if visible.may_read(description, Some(value)) {
-                values.push(value.to_vec());
-            }
-            ControlFlow::Continue(())
-        })?;
-        if !values.is_empty() {
-            result.attributes.push((attribute.name().to_vec(), values));
-        }
+impl Gathering {
+    /// Adds what a DN leads to.
+    fn follow(
+        &mut self,
+        run: &SearchRun,
+        asking: View<'_>,
+        specification: &DereferenceSpecification,
+        value: &[u8],
+    ) -> Result<(), OperationError> {
+        let Ok(dn) = Dn::parse(&run.configuration.schema, value) else {
+            return Ok(());
+        };
+        let found = match run.configuration.context_of(&dn) {
+            Some(context) => self.look_up(run, asking, context, specification, &dn)?,
+            None => Found::new(),
+        };
+        let values: Vec<Vec<&[u8]>> = found
+            .iter()
+            .map(|(_, values)| values.iter().map(Vec::as_slice).collect())
+            .collect();
+        let attributes: Vec<Attribute<'_>> = found
+            .iter()
+            .zip(&values)
+            .map(|((name, _), values)| Attribute {
+                description: name,
+                values: List::new(values),
+            })
+            .collect();
+        let result = DereferenceResult {
+            attribute: &specification.name,
+            value,
+            attributes: List::new(&attributes),
+        };
+        result.append(&mut self.encoded);
+        self.check_room(0)
     }
-    Ok(Some(result))
+
+    /// The attributes that are asked for, as far as they may be read, of the entry of this name.
+    fn look_up(
+        &mut self,
+        run: &SearchRun,
+        asking: View<'_>,
+        context: &Context,
+        specification: &DereferenceSpecification,
+        dn: &Dn,
+    ) -> Result<Found, OperationError> {
+        let Some(database) = context.database() else {
+            return Ok(Found::new());
+        };
+        if !self.snapshots.iter().any(|(number, _)| *number == context.number) {
+            self.snapshots.push((context.number, database.hold()?));
+        }
+        let Some((_, snapshot)) = self.snapshots.iter().find(|(number, _)| *number == context.number) else {
+            return Ok(Found::new());
+        };
+        let view = match asking.budget() {
+            Some(budget) => snapshot.view().under(budget),
+            None => snapshot.view(),
+        };
+        let Location::Entry(id) = view.locate(dn)? else {
+            return Ok(Found::new());
+        };
+        let Some(record) = view.record(id)? else {
+            return Ok(Found::new());
+        };
+        let configuration = &run.configuration;
+        let subject = Subject::of(&run.origin, context);
+        let source = Source::Record(&record, view);
+        let check = access::check(configuration, context, subject, source);
+        let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
+            return Ok(Found::new());
+        };
+        let names = specification.selection.named.len();
+        let (mut found, mut octets) = (Found::new(), 0_usize);
+        for attribute in record.attributes() {
+            let description = attribute.description();
+            if !view.spend(1 + (names / NAMES_PER_STEP) as u64) {
+                break;
+            }
+            if !specification.selection.selects(&configuration.schema, description) {
+                continue;
+            }
+            let (mut values, mut is_too_big) = (Vec::new(), false);
+            attribute.for_each(&mut |value| {
+                if !view.spend(cost(value.len())) {
+                    return ControlFlow::Break(());
+                }
+                if visible.may_read(description, Some(value)) {
+                    octets += value.len();
+                    is_too_big = self.check_room(octets).is_err();
+                    values.push(value.to_vec());
+                }
+                if is_too_big {
+                    ControlFlow::Break(())
+                } else {
+                    ControlFlow::Continue(())
+                }
+            })?;
+            self.check_room(octets)?;
+            if !values.is_empty() {
+                found.push((attribute.name().to_vec(), values));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether so many octets more may be held.
+    fn check_room(&self, more: usize) -> Result<(), OperationError> {
+        if self.encoded.len().saturating_add(more) <= MOST_OCTETS {
+            return Ok(());
+        }
+        Err(OperationError::new(
+            ResultCode::ADMIN_LIMIT_EXCEEDED,
+            "too much to dereference",
+        ))
+    }
 }

@@ -3,7 +3,7 @@
 use std::{cell::Cell, ops::ControlFlow};
 
 use ironbark_ldap_proto::{EncodeControl, MessageId, SearchEntryWriter};
-use ironbark_model::{Attribute, AttributeDescription, CompiledFilter, Schema};
+use ironbark_model::{Attribute, AttributeDescription, Budget, CompiledFilter, Schema};
 use ironbark_store::{AnswerCache, Record, RecordAttribute};
 
 use super::{SearchRun, Selection, password_state};
@@ -21,11 +21,19 @@ pub(crate) struct DereferenceSpecification {
     pub(crate) selection: Selection,
 }
 
+/// Names of a selection that are not worth counting.
+const FEW_NAMES: usize = 64;
+
+/// Steps for comparing the attributes of an entry with so many names.
+fn selecting(names: usize) -> u64 {
+    (names / 2) as u64
+}
+
 /// Appends a search result entry with what the selection, the access rules and the matched-values control leave of it.
 pub(super) fn entry(
     run: &SearchRun,
     entry: &VisibleEntry<'_>,
-    (answers, work): (&mut AnswerCache, &mut Vec<u8>),
+    (answers, work, budget): (&mut AnswerCache, &mut Vec<u8>, Option<&Budget>),
     out: &mut Vec<u8>,
 ) -> Result<(), OperationError> {
     let id = MessageId::new(run.origin.message_id).unwrap_or_default();
@@ -36,7 +44,7 @@ pub(super) fn entry(
         }
         _ => None,
     };
-    let matched_values = extras.map_or(&[][..], |extras| &extras.matched_values);
+    let matched_values = extras.and_then(|extras| extras.matched_values.as_ref());
     let mut writer = SearchEntryWriter::begin(out, id, entry.dn().as_bytes());
     let mut body = Body {
         schema: &run.configuration.schema,
@@ -44,7 +52,12 @@ pub(super) fn entry(
         matched_values,
         answers,
         work,
+        budget,
     };
+    let named = run.selection.named.len();
+    if named > FEW_NAMES && budget.is_some_and(|budget| !budget.spend(selecting(named))) {
+        return Ok(());
+    }
     body.write(run, entry, &run.selection, &mut writer)?;
     let usability = match extras.and_then(|extras| extras.usability) {
         Some(now) => password_state::usability(run, entry, now)?,
@@ -73,9 +86,10 @@ pub(crate) fn entry_value(
     let mut body = Body {
         schema,
         types_only: false,
-        matched_values: &[],
+        matched_values: None,
         answers: &mut answers,
         work: &mut work,
+        budget: None,
     };
     body.stored(entry, selection, &mut writer)?;
     body.computed(configuration, entry, selection, has_subordinates, &mut writer);
@@ -86,9 +100,10 @@ pub(crate) fn entry_value(
 struct Body<'a> {
     schema: &'a Schema,
     types_only: bool,
-    matched_values: &'a [CompiledFilter],
+    matched_values: Option<&'a CompiledFilter>,
     answers: &'a mut AnswerCache,
     work: &'a mut Vec<u8>,
+    budget: Option<&'a Budget>,
 }
 
 impl Body<'_> {
@@ -150,7 +165,7 @@ impl Body<'_> {
     ) -> Result<(), OperationError> {
         match entry.source() {
             Source::Record(record, _) => {
-                if self.matched_values.is_empty() && !self.types_only {
+                if self.matched_values.is_none() && !self.types_only {
                     return self.whole_attributes(entry, record, selection, writer);
                 }
                 for attribute in record.attributes() {
@@ -325,10 +340,7 @@ impl Body<'_> {
 
     /// Whether the matched-values control leaves a value.
     fn is_matched(&mut self, description: &AttributeDescription, value: &[u8]) -> bool {
-        self.matched_values.is_empty()
-            || self
-                .matched_values
-                .iter()
-                .any(|filter| filter.matches_value(self.schema, description, value, self.work))
+        self.matched_values
+            .is_none_or(|filter| filter.matches_value(self.schema, (description, value), self.budget, self.work))
     }
 }

@@ -5,6 +5,7 @@
 
 mod alias;
 mod consider;
+mod deferred;
 mod dereference;
 mod encode;
 mod limits;
@@ -16,15 +17,20 @@ mod sort;
 mod sort_limits;
 mod tally;
 mod target;
+mod work;
 
-use std::{collections::VecDeque, sync::Arc};
+use std::{collections::VecDeque, rc::Rc, sync::Arc};
 
 use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, controls::Control, encode_result};
 use ironbark_model::{CompiledFilter, ResultCode};
 use ironbark_runtime::WallTime;
 use smallvec::SmallVec;
 
-use self::tally::{SearchDetail, Tally};
+use self::{
+    deferred::Deferred,
+    tally::{SearchDetail, Tally},
+    work::{Slice, Work},
+};
 use crate::{
     Configuration, OperationError,
     ended::{Outcome, ended},
@@ -40,11 +46,7 @@ pub(crate) use encode::entry_value;
 pub(crate) use password_state::policy_of;
 pub(crate) use prepare::{class_filter, invalid_base, prepare};
 pub(crate) use target::Target;
-
-/// Output of one step before others get their turn.
-const SLICE_OCTETS: usize = 16 * 1024;
-/// Candidates that one step considers at most.
-const SLICE_CANDIDATES: u32 = 128;
+pub(crate) use work::TURN_STEPS;
 
 /// Filters of up to this size leave their memory to the next search.
 const KEPT_NODES: usize = 64;
@@ -60,6 +62,10 @@ pub struct SearchRun {
     pub(crate) selection: Selection,
     pub(crate) options: SearchOptions,
     pub(crate) limits: RunLimits,
+    /// What is left to be prepared by the first step.
+    pub(crate) deferred: Option<Box<Deferred>>,
+    /// What evaluation may still cost.
+    pub(crate) work: Work,
     pub(crate) targets: VecDeque<Target>,
     pub(crate) extras: Option<Box<SearchExtras>>,
     /// Entries sent so far, and on this page.
@@ -101,8 +107,8 @@ pub(crate) struct RunLimits {
 pub(crate) struct SearchExtras {
     pub(crate) paged: Option<paged::Page>,
     pub(crate) sort: Option<sort::Sorting>,
-    /// Filters of the matched-values control.
-    pub(crate) matched_values: Vec<CompiledFilter>,
+    /// Any of the filters of the matched-values control.
+    pub(crate) matched_values: Option<CompiledFilter>,
     pub(crate) dereference: Vec<encode::DereferenceSpecification>,
     /// Entries come with the account usability control, as of this time.
     pub(crate) usability: Option<WallTime>,
@@ -125,6 +131,8 @@ enum Walked {
     Through,
     /// The slice is used up.
     SliceEnd,
+    /// So are its steps, in the middle of something: what was found out about that is to be forgotten.
+    Exhausted,
     /// The search ends here.
     Finish,
 }
@@ -140,6 +148,8 @@ impl SearchRun {
             selection: Selection::default(),
             options: SearchOptions::default(),
             limits: RunLimits::default(),
+            deferred: None,
+            work: Work::default(),
             targets: VecDeque::new(),
             extras: None,
             sent: 0,
@@ -162,6 +172,8 @@ impl SearchRun {
         self.selection.clear();
         self.options = SearchOptions::default();
         self.limits = RunLimits::default();
+        self.deferred = None;
+        self.work = Work::default();
         self.targets.clear();
         self.extras = None;
         (self.sent, self.references) = (0, 0);
@@ -171,29 +183,52 @@ impl SearchRun {
 
     /// Goes on for one slice; appends entries, and at the end the result, to `out`.
     pub(crate) fn step(&mut self, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
-        let mut slice = Slice {
-            end: out.len() + SLICE_OCTETS,
-            candidates: SLICE_CANDIDATES,
-        };
-        match self.origin.stop.stopped() {
-            None => {}
-            Some(Stop::Abandoned) => {
-                scratch.shard().record_completed(Operation::Search);
-                return Progress::Done;
-            }
-            Some(Stop::Canceled) => {
-                self.verdict = Some(OperationError::code(ResultCode::CANCELED));
-                self.targets.clear();
-                self.finish(scratch, out);
-                return Progress::Done;
-            }
+        if let Some(stop) = self.origin.stop.stopped() {
+            return self.stopped(stop, scratch, out);
+        }
+        let budget = Rc::clone(&scratch.budget);
+        let mut slice = self.begin_slice(scratch, &budget, out);
+        let progress = self.advance(scratch, &mut slice, out);
+        self.work.end_slice(&slice, scratch);
+        progress
+    }
+
+    /// The search is to end, whatever it is at.
+    fn stopped(&mut self, stop: Stop, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
+        match stop {
+            Stop::Abandoned => scratch.shard().record_completed(Operation::Search),
+            Stop::Canceled => self.refuse(OperationError::code(ResultCode::CANCELED), scratch, out),
+        }
+        Progress::Done
+    }
+
+    /// Ends the search with an error.
+    pub(crate) fn refuse(&mut self, error: OperationError, scratch: &mut Scratch, out: &mut Vec<u8>) {
+        self.verdict = Some(error);
+        self.targets.clear();
+        self.finish(scratch, out);
+    }
+
+    fn advance(&mut self, scratch: &mut Scratch, slice: &mut Slice<'_>, out: &mut Vec<u8>) -> Progress {
+        if self.deferred.is_some()
+            && let Err(error) = self.prepare_rest(scratch, slice)
+        {
+            self.refuse(error, scratch, out);
+            return Progress::Done;
+        }
+        if slice.budget.is_exhausted() {
+            return self.exhausted(slice, scratch, out);
         }
         while let Some(mut target) = self.targets.pop_front() {
-            match self.walk(&mut target, scratch, &mut slice, out) {
+            match self.walk(&mut target, scratch, slice, out) {
                 Ok(Walked::Through) => self.count_target(&target, scratch),
                 Ok(Walked::SliceEnd) => {
                     self.targets.push_front(target);
                     return Progress::More;
+                }
+                Ok(Walked::Exhausted) => {
+                    self.targets.push_front(target);
+                    return self.exhausted(slice, scratch, out);
                 }
                 Ok(Walked::Finish) => {
                     self.count_target(&target, scratch);
@@ -207,8 +242,12 @@ impl SearchRun {
                 }
             }
         }
-        if self.extras.is_some() && sort::emit(self, scratch, &mut slice, out) == Progress::More {
-            return Progress::More;
+        if self.extras.is_some() {
+            match sort::emit(self, scratch, slice, out) {
+                Walked::SliceEnd => return Progress::More,
+                Walked::Exhausted => return self.exhausted(slice, scratch, out),
+                Walked::Through | Walked::Finish => {}
+            }
         }
         self.finish(scratch, out);
         Progress::Done
@@ -271,23 +310,5 @@ impl SearchRun {
     fn stop_with(&mut self, code: ResultCode, text: &'static str) -> Walked {
         self.verdict = Some(OperationError::new(code, text));
         Walked::Finish
-    }
-}
-
-/// What is left of a step.
-pub(crate) struct Slice {
-    /// Length of the output at which the step ends.
-    end: usize,
-    candidates: u32,
-}
-
-impl Slice {
-    /// Counts a candidate; whether the step must end before it.
-    fn is_used_up(&mut self, out: &[u8]) -> bool {
-        if self.candidates == 0 || out.len() >= self.end {
-            return true;
-        }
-        self.candidates -= 1;
-        false
     }
 }

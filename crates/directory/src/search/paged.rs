@@ -91,6 +91,8 @@ impl SearchRun {
             selection: std::mem::take(&mut self.selection),
             options: self.options,
             limits: self.limits,
+            deferred: None,
+            work: self.work,
             targets: std::mem::take(&mut self.targets),
             extras: self.extras.take(),
             sent: self.sent,

@@ -1,23 +1,25 @@
 //! From a search request to a run: base object, naming contexts, limits, controls.
 
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 use ironbark_config::{Operations, access::Privileges, limits::SearchLimits};
 use ironbark_ldap_proto::{
     DerefAliases, Scope as WireScope, SearchRequest,
     controls::{PagedResults, RequestControls},
 };
-use ironbark_model::{CompiledFilter, Dn, Entry, Filter, ResultCode, filter::Assertion};
+use ironbark_model::{Budget, Dn, Entry, Filter, ResultCode, filter::Assertion, syntax};
 use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::{
     RunLimits, SearchExtras, SearchOptions, SearchRun, Selection,
     alias::{self, Followed},
+    deferred,
     encode::DereferenceSpecification,
     limits::{self, PageRequest},
     paged,
     sort::Sorting,
     target::{Target, Walk},
+    work::Work,
 };
 use crate::{
     Configuration, Context, OperationError, Session,
@@ -37,11 +39,19 @@ pub(crate) fn prepare(
     session: &mut Session,
     configuration: &Arc<Configuration>,
     run: &mut SearchRun,
-    request: &SearchRequest<'_>,
+    (request, pdu): (&SearchRequest<'_>, &[u8]),
     controls: &mut RequestControls<'_>,
 ) -> Result<(), OperationError> {
     let mut base = std::mem::take(&mut scratch.base);
-    let prepared = prepare_below(&mut base, scratch, session, configuration, run, request, controls);
+    let prepared = prepare_below(
+        &mut base,
+        scratch,
+        session,
+        configuration,
+        run,
+        (request, pdu),
+        controls,
+    );
     scratch.base = base;
     prepared
 }
@@ -86,7 +96,7 @@ fn prepare_below(
     session: &mut Session,
     configuration: &Arc<Configuration>,
     run: &mut SearchRun,
-    request: &SearchRequest<'_>,
+    (request, pdu): (&SearchRequest<'_>, &[u8]),
     controls: &mut RequestControls<'_>,
 ) -> Result<(), OperationError> {
     let scope = match request.scope {
@@ -107,10 +117,13 @@ fn prepare_below(
     controls.remove(run.origin.dropped_controls);
     let page = page.filter(|_| controls.paged_results.is_some());
     let bounds = limits::of(configuration, governing, &run.origin.identity, base);
+    let work = Work::of(&run.origin.identity, bounds.is_none());
     if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
-        return resume(session, run, page, bounds, request);
+        resume(session, run, page, bounds, request)?;
+        run.work = work;
+        return Ok(());
     }
-    run.filter.compile(&configuration.schema, &request.filter);
+    run.work = work;
     run.selection.resolve(&configuration.schema, request.attributes.iter());
     run.options = options(request, controls);
     let asked = page.map(|page| PageRequest {
@@ -129,18 +142,13 @@ fn prepare_below(
     add_targets(scratch, run, configuration, context, base, scope, deref_base)?;
     if matches!(context.backend, Backend::Null { .. }) {
         null::refuse_assertion(controls)?;
-    } else if let Some(control) = &controls.assertion {
-        check_base(run, configuration, &control.value.0)?;
     }
-    if scope != Scope::Base && !run.options.manage_dsa_it && run.has_referral_entries()? {
-        let mut filter = CompiledFilter::default();
-        filter.compile(
-            &configuration.schema,
-            &Filter::Or(vec![request.filter.clone(), class_filter(b"referral")]),
-        );
-        run.referral_filter = Some(filter);
+    if deferred::is_light(pdu) && controls.assertion.is_none() {
+        run.compile_filters(configuration, context, request, controls, None)
+    } else {
+        run.defer_filters(context, pdu);
+        Ok(())
     }
-    Ok(())
 }
 
 fn options(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> SearchOptions {
@@ -197,11 +205,16 @@ fn resume(
     // A client that gives up is returned nothing, and told nothing.
     if let Some(resumed) = paged::resume(session, page.cookie, page.size)? {
         let origin = run.origin.clone();
+        let is_other = origin.identity.dn != resumed.origin.identity.dn;
         *run = SearchRun {
             origin,
             limits,
             ..*resumed
         };
+        if is_other {
+            // Another one acts by this connection: what the plan has found out by the rights of the one before is not for him.
+            run.targets.iter_mut().for_each(Target::forget_plan);
+        }
     }
     Ok(())
 }
@@ -247,14 +260,8 @@ fn extras(
             ));
         }
     }
-    if let Some(control) = &controls.matched_values {
-        for item in &control.value.0 {
-            let mut filter = CompiledFilter::default();
-            filter.compile(schema, item);
-            extras.matched_values.push(filter);
-        }
-        used = true;
-    }
+    // Its filters are compiled with that of the search.
+    used |= controls.matched_values.is_some();
     if let Some(control) = &controls.dereference {
         for specification in &control.value.0 {
             let attribute = schema.attribute_description(specification.attribute).map_err(|_| {
@@ -263,6 +270,24 @@ fn extras(
                     "Dereference control: derefAttr decoding error",
                 )
             })?;
+            let syntax = schema.attribute_type(attribute.attribute_type).syntax.oid;
+            if ![syntax::oid::DN, syntax::oid::NAME_AND_OPTIONAL_UID].contains(&syntax) {
+                if control.critical {
+                    return Err(OperationError::new(
+                        ResultCode::PROTOCOL_ERROR,
+                        "Dereference control: derefAttr syntax not distinguishedName",
+                    ));
+                }
+                extras.dereference.clear();
+                break;
+            }
+            // So there are no more than attribute types, and each value is followed once.
+            if extras.dereference.iter().any(|known| known.attribute == attribute) {
+                return Err(OperationError::new(
+                    ResultCode::PROTOCOL_ERROR,
+                    "Dereference control: derefAttr must be unique within control",
+                ));
+            }
             if specification
                 .attributes
                 .iter()
@@ -325,17 +350,21 @@ fn add_targets(
         Backend::Stored { .. } => {
             if let Some(snapshot) = scratch.take_snapshot(context)? {
                 let standing = scratch.standing(configuration, context, &run.origin);
+                let budget = Rc::clone(&scratch.budget);
+                budget.renew(scratch.turn_left, None);
                 let names = scratch.parts(context).names;
-                add_stored_targets(
+                let added = add_stored_targets(
                     run,
                     configuration,
                     context,
-                    (snapshot.view(), names, standing.as_deref()),
+                    (snapshot.view().under(&budget), names, standing.as_deref()),
                     base,
                     scope,
                     deref_base,
-                )?;
+                );
+                scratch.turn_left = budget.left();
                 scratch.keep_snapshot(snapshot);
+                added?;
             }
             Ok(())
         }
@@ -421,34 +450,32 @@ fn add_stored_targets(
         }
     };
     if let Some(standing) = standing.filter(|standing| !standing.may_search_below(view, id)) {
-        let disclosure = disclosure_of(run, configuration, context, view);
-        if let Err(error) = check_base_access(disclosure, base, id, scope) {
-            if let Some(followed) = &followed
-                && !reaches(disclosure, followed)?
-            {
-                return Err(alias_problem(run, configuration, context, (view, asked, scope), None));
-            }
-            return Err(within_domain(run, error));
+        let names = (asked, followed.as_ref());
+        let checked = ask_for_base(run, configuration, context, (view, standing), names, (id, scope));
+        if view.is_exhausted() {
+            run.defer_base(context, names, (id, scope));
+        } else {
+            checked?;
+            standing.remember_base(view, id);
         }
-        standing.remember_base(view, id);
     }
     if is_referral
         && !run.options.manage_dsa_it
         && let Some(record) = view.record(id)?
     {
+        if view.is_exhausted() {
+            return Err(OperationError::new(
+                ResultCode::ADMIN_LIMIT_EXCEEDED,
+                "search takes too much work",
+            ));
+        }
         let urls = referral::urls_below(configuration, &record, (base, base), Some(scope));
         let error = OperationError::referral(view.dn(id)?.pretty().to_owned(), urls);
         return Err(within_domain(run, error));
     }
     run.targets.push_back(Target::stored(Arc::clone(context), id, scope));
     if run.options.deref_in_searching && scope != Scope::Base {
-        let mut targets = std::mem::take(&mut run.targets);
-        let disclosure = disclosure_of(run, configuration, context, view);
-        let bases = alias::expand(disclosure, context, (id, base), scope, &mut targets)?;
-        run.targets = targets;
-        if bases.len() > 1 {
-            run.extras.get_or_insert_default().alias_bases = bases;
-        }
+        run.defer_aliases(context, (id, base), scope);
     }
     glued_targets(run, configuration, context, base, scope)?;
     Ok(())
@@ -464,7 +491,7 @@ fn within_domain(run: &SearchRun, error: OperationError) -> OperationError {
 }
 
 /// What the client may know of names.
-fn disclosure_of<'a>(
+pub(super) fn disclosure_of<'a>(
     run: &'a SearchRun,
     configuration: &'a Configuration,
     context: &'a Context,
@@ -507,18 +534,30 @@ fn alias_problem(
 }
 
 /// Searching needs the privilege to search on the base object itself; without `disclose` it does not even exist.
-fn check_base_access(disclosure: Disclosure<'_>, base: &Dn, id: EntryId, scope: Scope) -> Result<(), OperationError> {
-    let Disclosure {
-        context,
-        configuration,
-        subject,
-        view,
-    } = disclosure;
+pub(super) fn ask_for_base(
+    run: &SearchRun,
+    configuration: &Configuration,
+    context: &Context,
+    (view, standing): (View<'_>, &Standing),
+    (asked, followed): (&Dn, Option<&Followed>),
+    (id, scope): (EntryId, Scope),
+) -> Result<(), OperationError> {
     let Some(record) = view.record(id)? else {
         return Ok(());
     };
-    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
-    require_search(&check, || disclosure.hidden(base, &record, Some(scope)))
+    let disclosure = disclosure_of(run, configuration, context, view);
+    let subject = disclosure.subject;
+    let check = WriteCheck::on_record(context, configuration, subject, &record, view).remembered(standing);
+    let name = followed.map_or(asked, |followed| &followed.dn);
+    let Err(error) = require_search(&check, || disclosure.hidden(name, &record, Some(scope))) else {
+        return Ok(());
+    };
+    if let Some(followed) = followed
+        && !reaches(disclosure, followed)?
+    {
+        return Err(alias_problem(run, configuration, context, (view, asked, scope), None));
+    }
+    Err(within_domain(run, error))
 }
 
 fn require_search(check: &WriteCheck<'_>, hidden: impl FnOnce() -> OperationError) -> Result<(), OperationError> {
@@ -532,7 +571,12 @@ fn require_search(check: &WriteCheck<'_>, hidden: impl FnOnce() -> OperationErro
 }
 
 /// Checks the filter of an assertion control on the base object (RFC 4528 §4).
-fn check_base(run: &SearchRun, configuration: &Configuration, filter: &Filter<'_>) -> Result<(), OperationError> {
+pub(super) fn check_base(
+    run: &SearchRun,
+    configuration: &Configuration,
+    filter: &Filter<'_>,
+    budget: &Budget,
+) -> Result<(), OperationError> {
     let Some(Target { context, walk }) = run.targets.front() else {
         return Ok(());
     };
@@ -543,7 +587,7 @@ fn check_base(run: &SearchRun, configuration: &Configuration, filter: &Filter<'_
                 return Ok(());
             };
             let snapshot = database.snapshot()?;
-            let view = snapshot.view();
+            let view = snapshot.view().under(budget);
             let Some(record) = view.record(base.id)? else {
                 return Ok(());
             };
@@ -606,7 +650,7 @@ pub(crate) fn class_filter(name: &'static [u8]) -> Filter<'static> {
 
 impl SearchRun {
     /// Whether some database of the search holds referral entries.
-    fn has_referral_entries(&self) -> Result<bool, OperationError> {
+    pub(super) fn has_referral_entries(&self) -> Result<bool, OperationError> {
         for target in &self.targets {
             if let Backend::Stored {
                 database, referrals, ..

@@ -4,14 +4,16 @@ use std::cmp::Ordering;
 
 use ironbark_ldap_proto::controls::{Control, SortKey, SortKeys, SortResponse};
 use ironbark_model::{
-    AttributeDescription, ResultCode, Schema,
+    AttributeDescription, Budget, ResultCode, Schema,
+    budget::cost_of,
     matching::{self, MatchingRule, RuleKind},
 };
 use ironbark_store::{EntryId, Record, View};
 
 use super::{
-    Progress, SearchRun, Slice, Walked, encode,
+    SearchRun, Walked, encode,
     sort_limits::{self, SortPlace},
+    work::Slice,
 };
 use crate::{
     Configuration, Context, OperationError, Session,
@@ -22,6 +24,11 @@ use crate::{
 
 /// Entries that one search may hold to be sorted; past it the result is adminLimitExceeded.
 const COLLECT_LIMIT: usize = 1_000_000;
+/// Values of an attribute, and octets of one, that are not worth counting.
+const FEW_VALUES: usize = 16;
+const SHORT: usize = 256;
+/// Entries that are sorted between two looks at what is left of the steps.
+const SORTED_AT_ONCE: usize = 1 << 12;
 
 /// Entries that are collected at least before those past a size limit are let go.
 const FEW: usize = 1_024;
@@ -154,7 +161,9 @@ impl Sorting {
         if let Some(wanted) = wanted
             && self.collected.len() >= wanted.saturating_mul(2).max(FEW)
         {
-            self.order();
+            if !self.order(record.view().budget()) {
+                return Ok(None);
+            }
             self.collected.truncate(wanted);
         }
         if self.collected.len() >= COLLECT_LIMIT {
@@ -168,6 +177,9 @@ impl Sorting {
         for key in &self.keys {
             keys.push(smallest(schema, (record, entry), key, work)?);
         }
+        if record.view().is_exhausted() {
+            return Ok(None);
+        }
         self.collected.push(Collected {
             keys: keys.into(),
             context: context.number,
@@ -176,10 +188,11 @@ impl Sorting {
         Ok(None)
     }
 
-    /// Puts what is collected in order; what is equal stays in the order in which it came.
-    fn order(&mut self) {
+    /// Puts what is collected in order; what is equal stays in the order in which it came. Piece by piece, and then what is in order already as a
+    /// whole; false when the steps do not suffice.
+    fn order(&mut self, budget: Option<&Budget>) -> bool {
         let Self { keys, collected, .. } = self;
-        collected.sort_by(|a, b| {
+        let order = |a: &Collected, b: &Collected| {
             for (key, (a, b)) in keys.iter().zip(a.keys.iter().zip(b.keys.iter())) {
                 let order = match (a, b) {
                     (None, None) => Ordering::Equal,
@@ -192,7 +205,23 @@ impl Sorting {
                 }
             }
             Ordering::Equal
+        };
+        // The comparisons of a piece, and those that put the pieces together.
+        let spend = |steps: u64| budget.is_none_or(|budget| budget.spend(steps));
+        let steps = |count: usize| count as u64 * u64::from(count.max(2).ilog2());
+        let is_affordable = collected.chunks_mut(SORTED_AT_ONCE).all(|piece| {
+            let is_affordable = spend(steps(piece.len()));
+            if is_affordable {
+                piece.sort_by(order);
+            }
+            is_affordable
         });
+        let pieces = collected.len().div_ceil(SORTED_AT_ONCE);
+        if !is_affordable || !spend(collected.len() as u64 * u64::from(pieces.max(1).ilog2())) {
+            return false;
+        }
+        collected.sort_by(order);
+        true
     }
 }
 
@@ -239,7 +268,12 @@ fn smallest(
         if matches!(readable, Readable::Alike(false) | Readable::Here(false)) {
             continue;
         }
+        let mut seen = 0_usize;
         attribute.for_each(&mut |value| {
+            seen += 1;
+            if (seen > FEW_VALUES || value.len() > SHORT) && !record.view().spend(cost_of(value)) {
+                return std::ops::ControlFlow::Break(());
+            }
             work.clear();
             if readable == Readable::ByValue && !entry.may_read(description, Some(value)) {
                 return std::ops::ControlFlow::Continue(());
@@ -256,12 +290,12 @@ fn smallest(
 }
 
 /// Sends sorted entries once the walk is through. Does nothing for unsorted searches.
-pub(super) fn emit(run: &mut SearchRun, scratch: &mut Scratch, slice: &mut Slice, out: &mut Vec<u8>) -> Progress {
+pub(super) fn emit(run: &mut SearchRun, scratch: &mut Scratch, slice: &mut Slice<'_>, out: &mut Vec<u8>) -> Walked {
     match emit_all(run, scratch, slice, out) {
-        Ok(progress) => progress,
+        Ok(walked) => walked,
         Err(error) => {
             run.verdict = Some(error);
-            Progress::Done
+            Walked::Finish
         }
     }
 }
@@ -269,16 +303,19 @@ pub(super) fn emit(run: &mut SearchRun, scratch: &mut Scratch, slice: &mut Slice
 fn emit_all(
     run: &mut SearchRun,
     scratch: &mut Scratch,
-    slice: &mut Slice,
+    slice: &mut Slice<'_>,
     out: &mut Vec<u8>,
-) -> Result<Progress, OperationError> {
+) -> Result<Walked, OperationError> {
     let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) else {
-        return Ok(Progress::Done);
+        return Ok(Walked::Through);
     };
     if !sorting.sorted {
         room::passing::<Collected>(sorting.collected.len())?;
-        sorting.order();
+        if !sorting.order(Some(slice.budget)) {
+            return Ok(Walked::Exhausted);
+        }
         sorting.sorted = true;
+        slice.has_advanced = true;
     }
     loop {
         let is_cut = run.size_is_reached();
@@ -289,7 +326,7 @@ fn emit_all(
             break;
         };
         if slice.is_used_up(out) {
-            return Ok(Progress::More);
+            return Ok(Walked::SliceEnd);
         }
         if is_cut {
             if run.verdict.is_none() {
@@ -305,8 +342,17 @@ fn emit_all(
         let Some(snapshot) = scratch.take_snapshot(context)? else {
             continue;
         };
-        let is_sent = emit_entry(run, context, snapshot.view(), id, scratch, out);
+        let before = out.len();
+        let is_sent = emit_entry(run, context, snapshot.view().under(slice.budget), id, scratch, out);
         scratch.keep_snapshot(snapshot);
+        if slice.budget.is_exhausted() {
+            out.truncate(before);
+            if let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) {
+                sorting.next -= 1;
+            }
+            return Ok(Walked::Exhausted);
+        }
+        slice.has_advanced = true;
         if !is_sent? {
             continue;
         }
@@ -317,10 +363,10 @@ fn emit_all(
             .and_then(|extras| extras.paged.as_mut())
             .is_some_and(super::paged::Page::count)
         {
-            return Ok(Progress::Done);
+            return Ok(Walked::Finish);
         }
     }
-    Ok(Progress::Done)
+    Ok(Walked::Through)
 }
 
 /// Appends an entry unless it has gone or become invisible since it was sorted.
@@ -345,6 +391,6 @@ fn emit_entry(
     let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
         return Ok(false);
     };
-    encode::entry(run, &entry, (parts.answers, parts.work), out)?;
+    encode::entry(run, &entry, (parts.answers, parts.work, view.budget()), out)?;
     Ok(true)
 }

@@ -60,6 +60,13 @@ impl Target {
         }
     }
 
+    /// Plans anew.
+    pub(crate) fn forget_plan(&mut self) {
+        if let Walk::Stored { plan, .. } = &mut self.walk {
+            *plan = None;
+        }
+    }
+
     pub(crate) fn memory(context: Arc<Context>, entries: Arc<[Entry]>, base: Dn, scope: Scope) -> Self {
         Self {
             context,

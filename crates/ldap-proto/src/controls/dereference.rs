@@ -43,6 +43,25 @@ impl<'a> DereferenceResponse<'a> {
     }
 }
 
+impl DereferenceResult<'_> {
+    /// Appends its encoding: those of several, one after the other, are what [`EncodedDereferences`] sends.
+    pub fn append(&self, out: &mut Vec<u8>) {
+        self.write(&mut Writer::new(out));
+    }
+}
+
+/// A response of results that are encoded already.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct EncodedDereferences(pub Vec<u8>);
+
+impl ControlValue for EncodedDereferences {
+    const OID: &'static str = DESCRIPTOR.oid;
+
+    fn write_value(&self, writer: &mut Writer<'_>) {
+        writer.constructed(tags::SEQUENCE, |writer| writer.raw(&self.0));
+    }
+}
+
 impl<'a> Element<'a> for DereferenceSpecification<'a> {
     fn read(reader: &mut Reader<'a>) -> Result<Self, Error> {
         let mut content = reader.sequence()?;

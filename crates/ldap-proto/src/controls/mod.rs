@@ -30,7 +30,9 @@ use crate::{DecodeLimits, EncodeControl, Fault, RawControl, RawControls};
 
 pub use account_usability::{AccountUsability, AccountUsabilityRequest};
 pub use assertion::AssertionControl;
-pub use dereference::{DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification};
+pub use dereference::{
+    DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification, EncodedDereferences,
+};
 pub use domain_scope::DomainScope;
 pub use dont_use_copy::DontUseCopy;
 pub use lazy_commit::LazyCommit;

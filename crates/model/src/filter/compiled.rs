@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Step;
-use crate::{AttributeDescription, Filter, Schema, matching::MatchingRule};
+use crate::{AttributeDescription, Budget, Filter, Schema, matching::MatchingRule};
 
 /// Three-valued logic (RFC 4511 §4.5.1.7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -206,6 +206,10 @@ pub trait ValueSource {
     fn guard(&self) -> Option<&dyn Guard> {
         None
     }
+    /// What the evaluation may cost; `None`: whatever it costs. Once it is exhausted, the truth that comes out means nothing.
+    fn budget(&self) -> Option<&Budget> {
+        None
+    }
     /// Calls `visit` with each value of the attribute of `slot`, its subtypes and its option supersets (RFC 4512 §2.5), as stored
     /// (not normalized), until it breaks. Like the other functions, with those values alone that the guard lets answer.
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>);
@@ -232,6 +236,10 @@ impl CompiledFilter {
     /// `(&)` and `(|)` are constants, `(objectClass=top)` is presence, and in an `|` of at least [`ANY_OF_THRESHOLD`] equalities
     /// on one attribute these are one [`Node::AnyOf`].
     pub fn compile(&mut self, schema: &Schema, filter: &Filter<'_>) {
+        self.compile_within(schema, filter, None);
+    }
+    /// As [`CompiledFilter::compile`], within the steps of a budget. When that is exhausted the result means nothing.
+    pub fn compile_within(&mut self, schema: &Schema, filter: &Filter<'_>, budget: Option<&Budget>) {
         self.clear();
         let mut compiler = Compiler::new(self, schema);
         let mut open: SmallVec<[usize; 16]> = SmallVec::new();
@@ -239,6 +247,10 @@ impl CompiledFilter {
         for step in filter.steps() {
             match step {
                 Step::Enter(entered) => {
+                    if budget.is_some_and(|budget| !budget.spend(entered.cost())) {
+                        compiler.filter.clear();
+                        return;
+                    }
                     let node = match entered {
                         Filter::And(_) => Node::And { end: 0 },
                         Filter::Or(_) => Node::Or { end: 0 },
@@ -271,6 +283,12 @@ impl CompiledFilter {
     /// The bytes of a range.
     pub fn value(&self, range: &Range<u32>) -> &[u8] {
         self.bytes
+            .get(range.start as usize..range.end as usize)
+            .unwrap_or_default()
+    }
+    /// The parts of a range of them.
+    pub(super) fn parts_of(&self, range: &Range<u32>) -> &[Range<u32>] {
+        self.parts
             .get(range.start as usize..range.end as usize)
             .unwrap_or_default()
     }

@@ -6,10 +6,12 @@ use smallvec::SmallVec;
 
 use super::{
     compiled::{CompiledFilter, Guard, Node, Slot, Truth, ValueSource},
+    forms::FormCache,
     item::rule_applies,
 };
 use crate::{
-    AttributeDescription, Schema,
+    AttributeDescription, Budget, Schema,
+    budget::cost_of,
     matching::{self, MatchingRule},
 };
 
@@ -61,7 +63,16 @@ impl CompiledFilter {
         let mut open: SmallVec<[Frame<'_>; 16]> = SmallVec::new();
         let guard = source.guard();
         let mut at = 0;
+        let is_big = self.nodes.len() > FEW;
+        let budget = if is_big { source.budget() } else { None };
+        let mut memory = Memory {
+            scratch,
+            forms: is_big.then(FormCache::default),
+        };
         loop {
+            if budget.is_some_and(|budget| !budget.spend(NODE_STEPS)) {
+                return Truth::Undefined;
+            }
             let Some(node) = self.nodes.get(at) else {
                 return Truth::Undefined;
             };
@@ -81,8 +92,8 @@ impl CompiledFilter {
                 continue;
             }
             let mut truth = match guard {
-                None => self.item(node, schema, source, scratch),
-                Some(guard) => self.guarded_item(node, guard, (schema, source), scratch),
+                None => self.item(node, schema, source, &mut memory),
+                Some(guard) => self.guarded_item(node, guard, (schema, source), &mut memory),
             };
             loop {
                 let Some(frame) = open.last_mut() else {
@@ -104,8 +115,8 @@ impl CompiledFilter {
     pub fn matches_value(
         &self,
         schema: &Schema,
-        description: &AttributeDescription,
-        value: &[u8],
+        (description, value): (&AttributeDescription, &[u8]),
+        budget: Option<&Budget>,
         scratch: &mut Vec<u8>,
     ) -> bool {
         let source = OneValue {
@@ -113,6 +124,7 @@ impl CompiledFilter {
             schema,
             description,
             value,
+            budget,
         };
         self.evaluate(schema, &source, scratch) == Truth::True
     }
@@ -123,24 +135,24 @@ impl CompiledFilter {
         node: &Node,
         guard: &dyn Guard,
         (schema, source): (&Schema, &dyn ValueSource),
-        scratch: &mut Vec<u8>,
+        memory: &mut Memory<'_>,
     ) -> Truth {
         match self.permission(node, guard) {
-            Permission::Whole => self.item(node, schema, source, scratch),
+            Permission::Whole => self.item(node, schema, source, memory),
             Permission::None => Truth::Undefined,
             Permission::ByValue(slot, rule, parts) => {
-                self.equalities((slot, rule, parts), guard, (schema, source), scratch)
+                self.equalities((slot, rule, parts), guard, (schema, source), memory)
             }
         }
     }
 
     /// An item, of the values that may answer it.
-    fn item(&self, node: &Node, schema: &Schema, source: &dyn ValueSource, scratch: &mut Vec<u8>) -> Truth {
+    fn item(&self, node: &Node, schema: &Schema, source: &dyn ValueSource, memory: &mut Memory<'_>) -> Truth {
         let mut values = Values {
             filter: self,
             schema,
             source,
-            scratch,
+            memory,
         };
         match node {
             Node::Constant(truth) => return *truth,
@@ -183,11 +195,7 @@ impl CompiledFilter {
                 r#final,
             } => {
                 let end = |range: &Option<Range<u32>>| range.as_ref().map_or(&b""[..], |range| self.value(range));
-                let (initial, r#final) = (end(initial), end(r#final));
-                values.any(Some(*slot), rule, false, |value| {
-                    let middle = value.strip_prefix(initial).and_then(|rest| rest.strip_suffix(r#final));
-                    middle.is_some_and(|middle| contains_in_order(middle, self.part_values(any)))
-                })
+                values.substrings(*slot, rule, (end(initial), any, end(r#final)))
             }
             Node::AnyAttribute {
                 rule,
@@ -244,7 +252,7 @@ impl CompiledFilter {
         (slot, rule, parts): (Slot, &'static MatchingRule, &Range<u32>),
         guard: &dyn Guard,
         (schema, source): (&Schema, &dyn ValueSource),
-        scratch: &mut Vec<u8>,
+        memory: &mut Memory<'_>,
     ) -> Truth {
         let Some(asked) = self.slot(slot) else {
             return Truth::Undefined;
@@ -252,6 +260,9 @@ impl CompiledFilter {
         let mut truth = Truth::False;
         let parts = parts.start as usize..parts.end as usize;
         for part in self.parts.get(parts).unwrap_or_default() {
+            if !afford(source, 1) {
+                return Truth::Undefined;
+            }
             if !guard.may_ask(asked, Some(self.value(part))) {
                 truth = Truth::Undefined;
                 continue;
@@ -260,7 +271,7 @@ impl CompiledFilter {
                 filter: self,
                 schema,
                 source,
-                scratch,
+                memory,
             };
             if values.equality(slot, rule, part, false) {
                 return Truth::True;
@@ -268,6 +279,32 @@ impl CompiledFilter {
         }
         truth
     }
+}
+
+/// Nodes, values and parts of one entry that are not worth counting.
+const FEW: usize = 16;
+/// Steps for an item of a filter of many.
+const NODE_STEPS: u64 = 4;
+/// Octets of a value that are not.
+const SHORT: usize = 256;
+/// Normal forms that an item is asked about in about one step.
+const FORMS_PER_STEP: usize = 2;
+/// Steps for finding a value in a big set.
+const LOOK_UP_STEPS: u64 = 10;
+
+/// Takes steps; false: there are none left.
+pub(super) fn afford(source: &dyn ValueSource, steps: u64) -> bool {
+    source.budget().is_none_or(|budget| budget.spend(steps))
+}
+
+/// Takes the steps for normalizing a value, if so many come before it, or it is so long, that this is worth counting.
+#[inline]
+fn afford_value(source: &dyn ValueSource, seen: &mut usize, value: &[u8]) -> bool {
+    *seen += 1;
+    if *seen <= FEW && value.len() <= SHORT {
+        return true;
+    }
+    afford(source, cost_of(value))
 }
 
 fn stop_when(found: bool) -> ControlFlow<()> {
@@ -278,9 +315,13 @@ fn stop_when(found: bool) -> ControlFlow<()> {
     }
 }
 
-fn contains_in_order<'p>(text: &[u8], parts: impl Iterator<Item = &'p [u8]>) -> bool {
+fn contains_in_order<'p>(text: &[u8], parts: impl Iterator<Item = &'p [u8]>, source: &dyn ValueSource) -> bool {
     let mut rest = text;
-    for part in parts {
+    for (number, part) in parts.enumerate() {
+        // A long part takes long to be prepared for the search.
+        if part.len() > rest.len() || (number >= FEW && !afford(source, 1)) {
+            return false;
+        }
         let Some(at) = memchr::memmem::find(rest, part) else {
             return false;
         };
@@ -289,15 +330,22 @@ fn contains_in_order<'p>(text: &[u8], parts: impl Iterator<Item = &'p [u8]>) -> 
     true
 }
 
+/// What one evaluation works with.
+struct Memory<'m> {
+    scratch: &'m mut Vec<u8>,
+    /// Of filters of many items.
+    forms: Option<FormCache>,
+}
+
 /// The values that one item looks at.
-struct Values<'e> {
+struct Values<'e, 'm> {
     filter: &'e CompiledFilter,
     schema: &'e Schema,
     source: &'e dyn ValueSource,
-    scratch: &'e mut Vec<u8>,
+    memory: &'e mut Memory<'m>,
 }
 
-impl Values<'_> {
+impl Values<'_, '_> {
     fn present(&self, slot: Slot) -> bool {
         let mut found = false;
         self.source.values(slot, &mut |_| {
@@ -305,6 +353,12 @@ impl Values<'_> {
             ControlFlow::Break(())
         });
         found
+    }
+
+    /// Whether the normal forms of many values are there for several items.
+    fn are_many(&mut self, slot: Slot, rule: &'static MatchingRule) -> bool {
+        let known = self.memory.forms.as_ref().and_then(|forms| forms.made(slot, rule));
+        known.is_some_and(|forms| forms.len() > FEW)
     }
 
     /// Whether `test` holds for the normal form of some value; `slot` is `None` for any attribute that the rule applies to.
@@ -315,8 +369,18 @@ impl Values<'_> {
         dn_attributes: bool,
         test: impl Fn(&[u8]) -> bool,
     ) -> bool {
-        let (mut found, schema, scratch) = (false, self.schema, &mut *self.scratch);
+        let (schema, source) = (self.schema, self.source);
+        let Memory { scratch, forms } = &mut *self.memory;
+        if let (Some(slot), false, Some(forms)) = (slot, dn_attributes, forms)
+            && let Some(forms) = forms.of(schema, source, slot, rule)
+        {
+            return afford(source, (forms.len() / FORMS_PER_STEP) as u64) && forms.iter().any(test);
+        }
+        let (mut found, mut seen) = (false, 0);
         let mut visit = |value: &[u8]| {
+            if !afford_value(source, &mut seen, value) {
+                return ControlFlow::Break(());
+            }
             scratch.clear();
             found |= (rule.normalize_value)(schema, value, scratch).is_ok() && test(scratch);
             stop_when(found)
@@ -355,7 +419,11 @@ impl Values<'_> {
         };
         match self.source.holds_normalized(slot, first) {
             Some(true) => return true,
-            Some(false) => return parts.any(|part| self.source.holds_normalized(slot, part) == Some(true)),
+            Some(false) => {
+                return parts.any(|part| {
+                    afford(self.source, LOOK_UP_STEPS) && self.source.holds_normalized(slot, part) == Some(true)
+                });
+            }
             None => {}
         }
         let parts = filter
@@ -367,9 +435,36 @@ impl Values<'_> {
         })
     }
 
+    fn substrings(
+        &mut self,
+        slot: Slot,
+        rule: &'static MatchingRule,
+        (initial, any, r#final): (&[u8], &Range<u32>, &[u8]),
+    ) -> bool {
+        let (filter, source) = (self.filter, self.source);
+        // One that many values are asked about is prepared once.
+        if self.are_many(slot, rule)
+            && let [part] = filter.parts_of(any)
+        {
+            let finder = memchr::memmem::Finder::new(filter.value(part));
+            return self.any(Some(slot), rule, false, |value| {
+                let middle = value.strip_prefix(initial).and_then(|rest| rest.strip_suffix(r#final));
+                middle.is_some_and(|middle| finder.needle().len() <= middle.len() && finder.find(middle).is_some())
+            });
+        }
+        self.any(Some(slot), rule, false, |value| {
+            let middle = value.strip_prefix(initial).and_then(|rest| rest.strip_suffix(r#final));
+            middle.is_some_and(|middle| contains_in_order(middle, filter.part_values(any), source))
+        })
+    }
+
     fn approx(&mut self, slot: Slot, assertion: &[u8]) -> bool {
-        let (mut found, scratch) = (false, &mut *self.scratch);
-        self.source.values(slot, &mut |value| {
+        let (mut found, scratch) = (false, &mut *self.memory.scratch);
+        let (mut seen, source) = (0, self.source);
+        source.values(slot, &mut |value| {
+            if !afford_value(source, &mut seen, value) {
+                return ControlFlow::Break(());
+            }
             scratch.clear();
             matching::approx::codes(value, scratch);
             found = matching::approx::matches(scratch, assertion);
@@ -394,6 +489,7 @@ struct OneValue<'v> {
     schema: &'v Schema,
     description: &'v AttributeDescription,
     value: &'v [u8],
+    budget: Option<&'v Budget>,
 }
 
 impl OneValue<'_> {
@@ -405,6 +501,9 @@ impl OneValue<'_> {
 }
 
 impl ValueSource for OneValue<'_> {
+    fn budget(&self) -> Option<&Budget> {
+        self.budget
+    }
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         if self.is_of(slot) {
             let _ = visit(self.value);

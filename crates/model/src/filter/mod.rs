@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 
+use crate::budget::cost_of;
+
 mod clone;
 pub mod compiled;
 mod evaluate;
+mod forms;
 mod item;
 pub mod log;
 mod print;
@@ -74,6 +77,26 @@ pub struct Assertion<'a> {
     pub attribute: Cow<'a, [u8]>,
     /// Assertion value.
     pub value: Cow<'a, [u8]>,
+}
+
+impl Filter<'_> {
+    /// Steps of a [`crate::Budget`] that its values, without those of other filters in it, cost to normalize.
+    pub(crate) fn cost(&self) -> u64 {
+        match self {
+            Self::And(_) | Self::Or(_) | Self::Not(_) | Self::Present(_) => 1,
+            Self::Equality(assertion)
+            | Self::GreaterOrEqual(assertion)
+            | Self::LessOrEqual(assertion)
+            | Self::Approx(assertion) => cost_of(&assertion.value),
+            Self::Extensible { value, .. } => cost_of(value),
+            Self::Substrings {
+                initial, any, r#final, ..
+            } => {
+                let parts = initial.iter().chain(any).chain(r#final);
+                parts.map(|part| cost_of(part)).sum()
+            }
+        }
+    }
 }
 
 impl<'a> Filter<'a> {

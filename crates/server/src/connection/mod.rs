@@ -27,7 +27,9 @@ use std::{
 };
 
 use futures_util::stream::{FuturesUnordered, Stream as _};
-use ironbark_directory::{Batch, Completion, Progress, SearchRun, Session, Shard, Started, Strength, Submitted};
+use ironbark_directory::{
+    Batch, Completion, HandedOver, Progress, SearchRun, Session, Shard, Started, Strength, Submitted,
+};
 use ironbark_ldap_proto::{FrameError, encode_notice_of_disconnection};
 use ironbark_model::ResultCode;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -65,6 +67,8 @@ pub(crate) struct Connection {
     /// Searches that go on, the next one to be stepped first.
     searches: VecDeque<Box<SearchRun>>,
     submitted: FuturesUnordered<Waiting>,
+    /// The search of which a step is taken elsewhere.
+    handed_over: Option<HandedOver>,
     /// A bind is under way: nothing else is started.
     is_blocked: bool,
     /// StartTLS has been answered: the handshake begins when the answer has left, and nothing is started before.
@@ -119,6 +123,7 @@ impl Connection {
             output: Output::default(),
             searches: VecDeque::new(),
             submitted: FuturesUnordered::new(),
+            handed_over: None,
             is_blocked: false,
             starts_tls: false,
             is_held: false,
@@ -166,6 +171,7 @@ impl Connection {
         loop {
             // After starting, so that what was handed over just now can wake the task.
             self.poll_completions(work, cx);
+            self.poll_handed_over(work, cx);
             self.pause.poll(cx);
             self.drain_if_asked();
             self.sending = if takes_all && !goes_on && self.may_hold_back() && self.reactor.round().hold_back(cx) {
@@ -334,6 +340,9 @@ impl Connection {
                     }
                     self.start(&mut batch, message);
                     consumed += length;
+                    if batch.is_used_up() {
+                        return (consumed, true);
+                    }
                 }
                 Ok(None) => return (consumed, false),
                 Err(error) => {
@@ -382,8 +391,12 @@ impl Connection {
     /// Goes on with one search, in turn; whether it produces so much that its entries should leave with those of its next step.
     fn step_search(&mut self, work: &mut Work) -> bool {
         if self.can_step()
-            && let Some(mut run) = self.searches.pop_front()
+            && let Some(mut run) = self.next_search()
         {
+            if run.is_long() {
+                self.hand_over(work, run);
+                return false;
+            }
             let before = self.output.waiting();
             match work.worker.step(&mut self.session, &mut run, self.output.buffer()) {
                 Progress::More => {
@@ -398,6 +411,43 @@ impl Connection {
             }
         }
         false
+    }
+
+    /// The search whose turn it is: while one is under way elsewhere, the next that is short.
+    fn next_search(&mut self) -> Option<Box<SearchRun>> {
+        if self.handed_over.is_none() {
+            return self.searches.pop_front();
+        }
+        let short = self.searches.iter().position(|run| !run.is_long())?;
+        self.searches.remove(short)
+    }
+
+    /// Has the next step of a search taken where it holds up nobody.
+    fn hand_over(&mut self, work: &mut Work, run: Box<SearchRun>) {
+        self.handed_over = work.worker.hand_over(&mut self.session, run, self.output.buffer());
+        self.results += u64::from(self.handed_over.is_none());
+    }
+
+    /// Takes a search back whose step has ended.
+    fn poll_handed_over(&mut self, work: &mut Work, cx: &mut Context<'_>) {
+        let Some(search) = &mut self.handed_over else { return };
+        let Poll::Ready(stepped) = Pin::new(search).poll(cx) else {
+            return;
+        };
+        self.handed_over = None;
+        self.touch();
+        match stepped {
+            _ if self.state != State::Open => {}
+            Ok(stepped) => match work.worker.take_back(&mut self.session, stepped, self.output.buffer()) {
+                Some(run) => self.searches.push_back(run),
+                None => self.results += 1,
+            },
+            Err(oneshot::error::RecvError { .. }) => {
+                tracing::error!(target: "any", "conn={} a search was lost, closing", self.status.number);
+                self.notify(ResultCode::OTHER, "internal error");
+                self.close("internal error");
+            }
+        }
     }
 
     /// What cannot be framed: not LDAP, or more than the limit.
@@ -442,6 +492,8 @@ impl Connection {
     fn give_up_searches(&mut self) {
         self.reactor.statistics().record_given_up(self.searches.len());
         self.searches.clear();
+        // The one that is elsewhere counts itself when it hears of it.
+        self.handed_over = None;
     }
 
     fn abandon(&mut self) {
@@ -451,7 +503,7 @@ impl Connection {
     }
 
     fn under_way(&self) -> usize {
-        self.searches.len() + self.submitted.len()
+        self.searches.len() + self.submitted.len() + usize::from(self.handed_over.is_some())
     }
 
     fn may_start(&self) -> bool {
@@ -481,7 +533,9 @@ impl Connection {
     }
 
     fn can_step(&self) -> bool {
-        !self.searches.is_empty() && self.state == State::Open && self.output.waiting() < STEP_BELOW_BYTES
+        let has_one =
+            !self.searches.is_empty() && (self.handed_over.is_none() || self.searches.iter().any(|run| !run.is_long()));
+        has_one && self.state == State::Open && self.output.waiting() < STEP_BELOW_BYTES
     }
 
     fn message_limit(&self) -> usize {

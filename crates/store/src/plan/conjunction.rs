@@ -3,6 +3,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use ironbark_model::Budget;
 use smallvec::SmallVec;
 
 use crate::{
@@ -37,6 +38,11 @@ const MOST_AT_ONCE: usize = 4096;
 const MOST_PENDING: usize = 1 << 16;
 /// No list is put aside.
 const UNLIMITED_CREDIT: u64 = u64::MAX / 2;
+
+/// Steps for reading so many IDs and looking for them in other lists.
+fn cost_of_reading(ids: usize) -> u64 {
+    1 + (ids / 16) as u64
+}
 
 impl Conjunction {
     /// One list.
@@ -106,6 +112,9 @@ impl Conjunction {
             if ids.is_empty() {
                 return Ok(kept);
             }
+            if !view.spend(cost_of_reading(ids.len())) {
+                return Ok(kept);
+            }
             for member in &mut common.members {
                 member.sift(&mut ids)?;
             }
@@ -124,6 +133,7 @@ impl Conjunction {
             spared: credit,
         };
         Common {
+            budget: view.budget,
             members: self.lists.iter().map(open).collect(),
         }
     }
@@ -163,6 +173,7 @@ impl Ahead {
 
 /// Reads the IDs that are in all lists.
 pub(crate) struct Common<'t> {
+    budget: Option<&'t Budget>,
     members: SmallVec<[Member<'t>; 1]>,
 }
 
@@ -199,6 +210,10 @@ impl Common<'_> {
         let (mut last, mut most) = (after, most);
         ids.clear();
         while let (Some(from), Some((lead, others))) = (last.checked_add(1), self.members.split_first_mut()) {
+            // Nothing is lost: everything up to `last` has been looked at.
+            if self.budget.is_some_and(|budget| !budget.spend(cost_of_reading(most))) {
+                break;
+            }
             lead.cursor.read(from, most, ids)?;
             let Some(&reached) = ids.last() else { break };
             last = reached;

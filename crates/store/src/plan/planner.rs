@@ -19,6 +19,10 @@ use crate::{
 
 /// Index look-ups that planning one search may take; what lies beyond is left to verification.
 const MAX_PROBES: usize = 4096;
+/// Steps for looking at a list.
+const LOOK_STEPS: u64 = 5;
+/// IDs that are put into a set in about one step.
+const IDS_PER_STEP: u64 = 256;
 /// Nesting to which a filter is planned: planning recurses, and a hostile filter nests as deeply as it may.
 const MAX_DEPTH: usize = 32;
 /// A set of at most this many candidates is verified at once.
@@ -86,6 +90,7 @@ pub(crate) fn plan(
         way,
         terms,
         chains,
+        walked: Arc::default(),
         catalog: Arc::clone(view.catalog),
     };
     if scope == Scope::Base {
@@ -188,7 +193,7 @@ impl Planner<'_, '_> {
 
     fn probe_leaf(&mut self, at: usize) -> Result<Answer, StoreError> {
         self.probes += 1;
-        if self.probes > MAX_PROBES {
+        if self.probes > MAX_PROBES || !self.view.spend(LOOK_STEPS) {
             return Ok(Answer::Unknown);
         }
         let leaf = self.leaf(at)?;
@@ -228,6 +233,9 @@ impl Planner<'_, '_> {
         let (mut count, mut complete) = (0u64, true);
         let mut filled: SmallVec<[_; 1]> = SmallVec::new();
         for one in lists {
+            if !self.view.spend(LOOK_STEPS) {
+                return Ok(Answer::Unknown);
+            }
             let estimate = list::estimate(self.view.txn, table, &one.key, one.tail)?;
             count = count.saturating_add(estimate.count);
             complete &= estimate.complete;
@@ -268,7 +276,11 @@ impl Planner<'_, '_> {
     fn union(&self, lists: &Lists) -> Result<IdSet, StoreError> {
         let mut set = IdSet::Nothing;
         for one in lists {
+            let before = set.len();
             list::read_prefix(self.view.txn, &self.view.tables().index, &one.key, one.tail, &mut set)?;
+            if !self.view.spend(LOOK_STEPS + set.len().abs_diff(before) / IDS_PER_STEP) {
+                break;
+            }
         }
         Ok(set)
     }

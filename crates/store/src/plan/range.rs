@@ -14,6 +14,8 @@ pub(super) struct KeyRange {
 
 /// Chunks that a probe looks at.
 const PROBE_CHUNKS: usize = 64;
+/// Steps for reading a chunk.
+const CHUNK_STEPS: u64 = 2;
 
 impl KeyRange {
     /// Values at or above the normal form whose open key is `bound`.
@@ -91,7 +93,7 @@ pub(super) fn fetch(view: View<'_>, range: &KeyRange) -> Result<IdSet, StoreErro
     walk(view, range, |first, value| {
         set.insert_chunk(first, value)
             .ok_or_else(|| StoreError::damaged("a posting chunk"))?;
-        Ok(true)
+        Ok(view.spend(CHUNK_STEPS))
     })?;
     Ok(set)
 }

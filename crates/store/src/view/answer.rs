@@ -35,6 +35,9 @@ pub struct AnswerCache {
     bytes: Vec<u8>,
 }
 
+/// Values that are copied in about one step.
+const VALUES_PER_STEP: u64 = 2;
+
 /// Where an attribute lies in [`AnswerCache::bytes`].
 #[derive(Clone, Copy, Debug, Default)]
 struct Place {
@@ -191,7 +194,12 @@ impl Record<'_> {
         writer.raw(encoded_name);
         let values = writer.begin(tags::SET);
         let set = SetKey { id: self.id, attribute };
+        let mut written = 0_u64;
         set.for_each(self.view.txn, &self.view.tables().values, &mut |value| {
+            written += 1;
+            if written.is_multiple_of(VALUES_PER_STEP) && !self.view.spend(1) {
+                return ControlFlow::Break(());
+            }
             writer.octet_string(value);
             ControlFlow::Continue(())
         })?;

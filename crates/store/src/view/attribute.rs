@@ -2,7 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use ironbark_model::{Attribute, AttributeDescription};
+use ironbark_model::{
+    Attribute, AttributeDescription,
+    budget::{cost, cost_of},
+};
 
 use super::View;
 use crate::{
@@ -14,6 +17,9 @@ use crate::{
         packed,
     },
 };
+
+/// Octets of a value that are normalized without being counted.
+const SHORT: usize = 256;
 
 /// One attribute of a record.
 #[derive(Clone, Copy)]
@@ -58,12 +64,19 @@ impl<'t> RecordAttribute<'t> {
             Form::External(_) => None,
         }
     }
-    /// The values, in the order in which they were added.
+    /// The values, in the order in which they were added; fewer when the view's budget is exhausted.
     pub fn for_each(&self, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) -> Result<(), StoreError> {
         match self.form {
-            Form::External(_) => self
-                .set_key()
-                .for_each(self.view.txn, &self.view.tables().values, visit),
+            Form::External(_) => {
+                let view = self.view;
+                let mut within = |value: &[u8]| {
+                    if !view.spend(cost(value.len())) {
+                        return ControlFlow::Break(());
+                    }
+                    visit(value)
+                };
+                self.set_key().for_each(view.txn, &view.tables().values, &mut within)
+            }
             Form::Packed(packing, bytes) => {
                 let mut text = [0; packed::MAX_TEXT];
                 let value = packed::unpack(packing, bytes, &mut text)
@@ -108,6 +121,9 @@ impl<'t> RecordAttribute<'t> {
         }
         let (mut scratch, mut found) = (Vec::new(), false);
         self.for_each(&mut |value| {
+            if value.len() > SHORT && !self.view.spend(cost_of(value)) {
+                return ControlFlow::Break(());
+            }
             scratch.clear();
             self.view.catalog.normal_form(self.number, value, &mut scratch);
             found = scratch == normalized;

@@ -6,13 +6,19 @@ use ironbark_model::{
     AttributeDescription, Dn, Truth,
     filter::{Answering, AnsweringValue, Guard},
 };
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{EntryGuards, Location, Record, View};
-use crate::{EntryId, StoreError, catalog::Index, keys::KeySet, posting::IdSet, posting::list};
+use crate::{EntryId, Plan, StoreError, catalog::Index, keys::KeySet, posting::IdSet, posting::list};
 
 /// Entries that one chain may pass through; beyond, the answer is Undefined (forward) or the index is not used (backward).
 const MAX_STEPS: usize = 100_000;
+/// Entries that are remembered for one target.
+const MOST_WALKED: usize = 1_000_000;
+/// Targets that are remembered.
+const MOST_TARGETS: usize = 16;
+/// Steps of a budget for following one value.
+const LINK_STEPS: u64 = 30;
 
 impl<'t> View<'t> {
     /// Whether `target` (a normalized DN) is reached from `record` by values that the guards let be followed.
@@ -21,16 +27,25 @@ impl<'t> View<'t> {
         record: &Record<'t>,
         asked: &AttributeDescription,
         target: &[u8],
-        guards: Option<&dyn EntryGuards>,
+        (guards, plan): (Option<&dyn EntryGuards>, Option<&Plan>),
     ) -> Result<Truth, StoreError> {
+        let mut walked = plan.map(Plan::walked);
+        let mut none = WalkedChains::default();
+        let walked = walked.as_deref_mut().unwrap_or(&mut none);
+        let walked = walked.of(self.version(), asked, target);
+        if walked.vain.contains(&record.id) {
+            return Ok(Truth::False);
+        }
         let mut chain = Chain {
             asked,
             target,
+            walked,
             seen: FxHashSet::from_iter([record.id]),
             queue: VecDeque::from([*record]),
             steps: 0,
             name: Dn::root(),
         };
+        let start = record.id;
         while let Some(record) = chain.queue.pop_front() {
             let mut reached = Ok(false);
             match guards {
@@ -40,11 +55,16 @@ impl<'t> View<'t> {
                 }),
             }
             if reached? {
+                chain.walked.reaching.insert(start);
                 return Ok(Truth::True);
             }
-            if chain.steps > MAX_STEPS {
+            if chain.steps > MAX_STEPS || self.is_exhausted() {
                 return Ok(Truth::Undefined);
             }
+        }
+        let Chain { walked, seen, .. } = chain;
+        if walked.vain.len() + seen.len() <= MOST_WALKED {
+            walked.vain.extend(seen);
         }
         Ok(Truth::False)
     }
@@ -85,7 +105,7 @@ impl<'t> View<'t> {
             }
             for id in hits.ids_after(0) {
                 steps += 1;
-                if steps > MAX_STEPS {
+                if steps > MAX_STEPS || !self.spend(LINK_STEPS) {
                     return Ok(None);
                 }
                 if found.contains(id) || !self.holds(id, &numbers, &name, guards)? {
@@ -127,10 +147,38 @@ impl<'t> View<'t> {
     }
 }
 
+/// What one search has found out by following chains forwards, so that no link is followed twice.
+#[derive(Debug, Default)]
+pub(crate) struct WalkedChains {
+    /// [`View::version`] under which it was found out.
+    version: u64,
+    by_target: FxHashMap<(AttributeDescription, Box<[u8]>), WalkedChain>,
+}
+
+#[derive(Debug, Default)]
+struct WalkedChain {
+    /// Entries from which the target is not reached.
+    vain: FxHashSet<EntryId>,
+    /// Entries from which it is.
+    reaching: FxHashSet<EntryId>,
+}
+
+impl WalkedChains {
+    /// What is known of a target in a snapshot.
+    fn of(&mut self, version: u64, asked: &AttributeDescription, target: &[u8]) -> &mut WalkedChain {
+        if self.version != version || self.by_target.len() >= MOST_TARGETS {
+            self.by_target.clear();
+            self.version = version;
+        }
+        self.by_target.entry((asked.clone(), target.into())).or_default()
+    }
+}
+
 /// A chain that is followed forwards.
 struct Chain<'c, 't> {
     asked: &'c AttributeDescription,
     target: &'c [u8],
+    walked: &'c mut WalkedChain,
     seen: FxHashSet<EntryId>,
     queue: VecDeque<Record<'t>>,
     /// Values that were looked at.
@@ -157,7 +205,7 @@ impl<'t> Chain<'_, 't> {
             let mut reached = Ok(false);
             attribute.for_each(&mut |value| {
                 self.steps += 1;
-                if self.steps > MAX_STEPS {
+                if self.steps > MAX_STEPS || !view.spend(LINK_STEPS) {
                     return ControlFlow::Break(());
                 }
                 if !may_follow(guard, stored, AnsweringValue::Plain(value)) {
@@ -165,6 +213,8 @@ impl<'t> Chain<'_, 't> {
                 }
                 match view.chain_step(value, self.target, &mut self.name) {
                     Ok(Step::Target) => reached = Ok(true),
+                    Ok(Step::Entry(next)) if self.walked.reaching.contains(&next.id) => reached = Ok(true),
+                    Ok(Step::Entry(next)) if self.walked.vain.contains(&next.id) => {}
                     Ok(Step::Entry(next)) if self.seen.insert(next.id) => self.queue.push_back(next),
                     Ok(_) => {}
                     Err(error) => reached = Err(error),

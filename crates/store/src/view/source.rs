@@ -3,7 +3,7 @@
 use std::{cell::Cell, ops::ControlFlow};
 
 use ironbark_model::{
-    AttributeDescription, CompiledFilter, Dn, Schema, Truth,
+    AttributeDescription, Budget, CompiledFilter, Dn, Schema, Truth,
     filter::{Answering, AnsweringValue, Guard, Slot, ValueSource, rule_applies},
     matching::MatchingRule,
 };
@@ -166,6 +166,9 @@ impl ValueSource for RecordSource<'_, '_> {
     fn guard(&self) -> Option<&dyn Guard> {
         self.with.guard
     }
+    fn budget(&self) -> Option<&Budget> {
+        self.record.view.budget
+    }
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>) {
         let Some(asked) = self.description(slot) else { return };
         if self.made_values(asked, visit) {
@@ -241,7 +244,7 @@ impl ValueSource for RecordSource<'_, '_> {
         match self
             .record
             .view
-            .chain_from(self.record, asked, target, self.with.guards)
+            .chain_from(self.record, asked, target, (self.with.guards, self.with.plan))
         {
             Ok(truth) => truth,
             Err(error) => {

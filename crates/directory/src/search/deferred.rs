@@ -1,0 +1,248 @@
+//! What of the preparation of a search may take long: the compilation of a big filter, the aliases below its base. It is left to the first step,
+//! which is limited, and can be taken elsewhere.
+
+use std::{collections::VecDeque, sync::Arc};
+
+use ironbark_ldap_proto::{Request, RequestMessage, SearchRequest, controls::RequestControls};
+use ironbark_model::{Budget, CompiledFilter, Dn, Filter, budget};
+use ironbark_store::{EntryId, Scope};
+
+use super::{
+    SearchRun,
+    alias::{self, Followed},
+    prepare::{self, check_base, class_filter, disclosure_of},
+    work::Slice,
+};
+use crate::{
+    Configuration, Context, OperationError,
+    context::Backend,
+    worker::{self, Scratch},
+};
+
+/// Octets of a request that cost more steps than this to normalize are left to the first step.
+const LIGHT_STEPS: u64 = 2_000;
+/// Requests of up to so many octets are not looked at for that.
+const LIGHT_OCTETS: usize = 256;
+
+/// See the module.
+pub(crate) struct Deferred {
+    context: Arc<Context>,
+    /// The request, if its filters have not been compiled.
+    request: Option<Box<[u8]>>,
+    /// The base object, if it is not known whether the subject may search there.
+    base: Option<AskedBase>,
+    /// The subtree whose aliases are to be followed.
+    aliases: Option<(EntryId, Dn, Scope)>,
+}
+
+/// A base object, and how it was found.
+struct AskedBase {
+    /// As the request names it.
+    asked: Dn,
+    /// Where aliases have led.
+    followed: Option<Followed>,
+    id: EntryId,
+    scope: Scope,
+}
+
+/// Whether the filters of a request are compiled in no time.
+pub(super) fn is_light(request: &[u8]) -> bool {
+    request.len() <= LIGHT_OCTETS || budget::cost_of(request) <= LIGHT_STEPS
+}
+
+impl SearchRun {
+    /// Leaves the filters of a request to the first step.
+    pub(super) fn defer_filters(&mut self, context: &Arc<Context>, request: &[u8]) {
+        self.deferred(context).request = Some(request.into());
+    }
+
+    /// Leaves the question whether the subject may search at a base to the first step.
+    pub(super) fn defer_base(
+        &mut self,
+        context: &Arc<Context>,
+        (asked, followed): (&Dn, Option<&Followed>),
+        (id, scope): (EntryId, Scope),
+    ) {
+        self.deferred(context).base = Some(AskedBase {
+            asked: asked.clone(),
+            followed: followed.cloned(),
+            id,
+            scope,
+        });
+    }
+
+    /// Leaves the aliases below a base to the first step.
+    pub(super) fn defer_aliases(&mut self, context: &Arc<Context>, (id, base): (EntryId, &Dn), scope: Scope) {
+        self.deferred(context).aliases = Some((id, base.clone(), scope));
+    }
+
+    fn deferred(&mut self, context: &Arc<Context>) -> &mut Deferred {
+        self.deferred.get_or_insert_with(|| {
+            Box::new(Deferred {
+                context: Arc::clone(context),
+                request: None,
+                base: None,
+                aliases: None,
+            })
+        })
+    }
+
+    /// Prepares what was left. It is left again if the steps do not suffice.
+    ///
+    /// # Errors
+    /// As of [`super::prepare`].
+    pub(super) fn prepare_rest(&mut self, scratch: &mut Scratch, slice: &mut Slice<'_>) -> Result<(), OperationError> {
+        let Some(mut deferred) = self.deferred.take() else {
+            return Ok(());
+        };
+        if let Some(base) = &deferred.base {
+            self.ask_for_base(&deferred.context, base, scratch, slice.budget)?;
+            if slice.budget.is_exhausted() {
+                self.deferred = Some(deferred);
+                return Ok(());
+            }
+            deferred.base = None;
+            slice.has_advanced = true;
+        }
+        if let Some((id, base, scope)) = &deferred.aliases {
+            self.follow_aliases(&deferred.context, (*id, base), *scope, scratch, slice.budget)?;
+            if !slice.budget.is_exhausted() {
+                deferred.aliases = None;
+                slice.has_advanced = true;
+            }
+        }
+        if let Some(request) = &deferred.request
+            && !slice.budget.is_exhausted()
+        {
+            let context = Arc::clone(&deferred.context);
+            self.compile_request(&context, request, slice.budget)?;
+            if !slice.budget.is_exhausted() {
+                deferred.request = None;
+                slice.has_advanced = true;
+            }
+        }
+        if deferred.aliases.is_some() || deferred.request.is_some() {
+            self.deferred = Some(deferred);
+        }
+        Ok(())
+    }
+
+    /// Whether the subject may search at the base object.
+    fn ask_for_base(
+        &self,
+        context: &Arc<Context>,
+        base: &AskedBase,
+        scratch: &mut Scratch,
+        budget: &Budget,
+    ) -> Result<(), OperationError> {
+        let configuration = &self.configuration;
+        let (Some(snapshot), Some(standing)) = (
+            scratch.take_snapshot(context)?,
+            scratch.standing(configuration, context, &self.origin),
+        ) else {
+            return Ok(());
+        };
+        let view = snapshot.view().under(budget);
+        let names = (&base.asked, base.followed.as_ref());
+        let found = (base.id, base.scope);
+        let checked = prepare::ask_for_base(self, configuration, context, (view, &standing), names, found);
+        scratch.keep_snapshot(snapshot);
+        if budget.is_exhausted() { Ok(()) } else { checked }
+    }
+
+    /// Adds what the aliases below the base lead to, behind the base.
+    fn follow_aliases(
+        &mut self,
+        context: &Arc<Context>,
+        base: (EntryId, &Dn),
+        scope: Scope,
+        scratch: &mut Scratch,
+        budget: &Budget,
+    ) -> Result<(), OperationError> {
+        let Some(snapshot) = scratch.take_snapshot(context)? else {
+            return Ok(());
+        };
+        let mut found = VecDeque::new();
+        let view = snapshot.view().under(budget);
+        let configuration = Arc::clone(&self.configuration);
+        let disclosure = disclosure_of(self, &configuration, context, view);
+        let bases = alias::expand(disclosure, context, base, scope, &mut found);
+        scratch.keep_snapshot(snapshot);
+        let bases = bases?;
+        if budget.is_exhausted() || bases.len() <= 1 {
+            return Ok(());
+        }
+        self.extras.get_or_insert_default().alias_bases = bases;
+        let others = self.targets.split_off(1.min(self.targets.len()));
+        self.targets.extend(found);
+        self.targets.extend(others);
+        Ok(())
+    }
+
+    fn compile_request(&mut self, context: &Context, request: &[u8], budget: &Budget) -> Result<(), OperationError> {
+        let configuration = Arc::clone(&self.configuration);
+        let limits = &configuration.decode_limits;
+        // It was decoded before, or it would not have come here.
+        let Ok(message) = RequestMessage::decode(request, limits) else {
+            return Ok(());
+        };
+        let Request::Search(request) = &message.operation else {
+            return Ok(());
+        };
+        let policy = worker::policy(&configuration);
+        let Ok(mut controls) = RequestControls::decode(&message.controls, &message.operation, &policy, limits) else {
+            return Ok(());
+        };
+        controls.remove(self.origin.dropped_controls);
+        self.compile_filters(&configuration, context, request, &controls, Some(budget))
+    }
+
+    /// Compiles the filters of a request and of its controls, and checks the assertion.
+    ///
+    /// # Errors
+    /// `assertionFailed`.
+    pub(super) fn compile_filters(
+        &mut self,
+        configuration: &Configuration,
+        context: &Context,
+        request: &SearchRequest<'_>,
+        controls: &RequestControls<'_>,
+        budget: Option<&Budget>,
+    ) -> Result<(), OperationError> {
+        let schema = &configuration.schema;
+        let is_exhausted = || budget.is_some_and(Budget::is_exhausted);
+        if !matches!(context.backend, Backend::Null { .. }) {
+            self.filter.compile_within(schema, &request.filter, budget);
+        }
+        if let (Some(extras), Some(control)) = (&mut self.extras, &controls.matched_values) {
+            // As one, in which the values of many equalities are looked up at once.
+            let mut filter = CompiledFilter::default();
+            filter.compile_within(schema, &Filter::Or(control.value.0.clone()), budget);
+            extras.matched_values = (!control.value.0.is_empty()).then_some(filter);
+        }
+        if is_exhausted() {
+            return Ok(());
+        }
+        if let Some(control) = &controls.assertion
+            && !matches!(context.backend, Backend::Null { .. })
+        {
+            // What is light has none.
+            let unlimited = Budget::new(u64::MAX);
+            let checked = check_base(self, configuration, &control.value.0, budget.unwrap_or(&unlimited));
+            if is_exhausted() {
+                return Ok(());
+            }
+            checked?;
+        }
+        if request.scope != ironbark_ldap_proto::Scope::BaseObject
+            && !self.options.manage_dsa_it
+            && self.has_referral_entries()?
+        {
+            let mut filter = CompiledFilter::default();
+            let either = Filter::Or(vec![request.filter.clone(), class_filter(b"referral")]);
+            filter.compile_within(schema, &either, budget);
+            self.referral_filter = Some(filter);
+        }
+        Ok(())
+    }
+}
