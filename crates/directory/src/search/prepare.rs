@@ -8,11 +8,11 @@ use ironbark_ldap_proto::{
     controls::{PagedResults, RequestControls},
 };
 use ironbark_model::{CompiledFilter, Dn, Entry, Filter, ResultCode, filter::Assertion};
-use ironbark_store::{EntryId, Location, Scope, View};
+use ironbark_store::{Location, Scope, View};
 
 use super::{
-    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection,
-    alias::{self, Followed},
+    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias,
+    base::{self, Way},
     encode::DereferenceSpecification,
     limits::{self, PageRequest},
     paged,
@@ -23,7 +23,6 @@ use crate::{
     Configuration, Context, OperationError, Session,
     access::{self, Standing, Subject, WriteCheck},
     context::Backend,
-    disclosure::Disclosure,
     dn_cache::DnCache,
     dse,
     operation::{check_assertion, check_assertion_on_record, null},
@@ -364,7 +363,7 @@ fn memory_target(
     };
     if let Some(entry) = entries.iter().find(|entry| entry.dn == *base) {
         if !access::reads_everything(context, configuration, subject) {
-            require_search(&check(entry), missing)?;
+            base::require_search(&check(entry), missing)?;
         }
         return Ok(Target::memory(
             Arc::clone(context),
@@ -386,10 +385,10 @@ fn add_stored_targets(
     deref_base: bool,
 ) -> Result<(), OperationError> {
     let asked = base;
-    let find = || alias::find_base(disclosure_of(run, configuration, context, view), asked);
+    let find = || alias::find_base(base::disclosure_of(run, configuration, context, view), asked);
     let followed = match deref_base.then(find) {
         Some(Err(error)) if error.result_code == ResultCode::ALIAS_PROBLEM => {
-            return Err(alias_problem(
+            return Err(base::alias_problem(
                 run,
                 configuration,
                 context,
@@ -402,6 +401,11 @@ fn add_stored_targets(
     };
     let base = followed.as_ref().map_or(asked, |followed| &followed.dn);
     let (location, is_referral) = names.locate_base(view, base)?;
+    let way = Way {
+        asked,
+        followed: followed.as_ref(),
+        scope,
+    };
     let id = match location {
         Location::Entry(id) => id,
         // A database of the empty suffix need not have a root entry: searches below it walk from the top.
@@ -411,39 +415,20 @@ fn add_stored_targets(
             if glued_targets(run, configuration, context, base, scope)? {
                 return Ok(());
             }
-            let disclosure = disclosure_of(run, configuration, context, view);
-            if let Some(followed) = &followed
-                && !reaches(disclosure, followed)?
-            {
-                return Err(alias_problem(run, configuration, context, (view, asked, scope), None));
-            }
-            return Err(within_domain(run, disclosure.missing(base, ancestor, Some(scope))));
+            return Err(base::missing(run, configuration, context, (view, way), ancestor));
         }
     };
     if let Some(standing) = standing.filter(|standing| !standing.may_search_below(view, id)) {
-        let disclosure = disclosure_of(run, configuration, context, view);
-        if let Err(error) = check_base_access(disclosure, base, id, scope) {
-            if let Some(followed) = &followed
-                && !reaches(disclosure, followed)?
-            {
-                return Err(alias_problem(run, configuration, context, (view, asked, scope), None));
-            }
-            return Err(within_domain(run, error));
-        }
+        base::check_access(run, configuration, context, (view, way), id)?;
         standing.remember_base(view, id);
     }
-    if is_referral
-        && !run.options.manage_dsa_it
-        && let Some(record) = view.record(id)?
-    {
-        let urls = referral::urls_below(configuration, &record, (base, base), Some(scope));
-        let error = OperationError::referral(view.dn(id)?.pretty().to_owned(), urls);
-        return Err(within_domain(run, error));
+    if is_referral && !run.options.manage_dsa_it {
+        base::refuse_referral(run, configuration, view, (base, scope), id)?;
     }
     run.targets.push_back(Target::stored(Arc::clone(context), id, scope));
     if run.options.deref_in_searching && scope != Scope::Base {
         let mut targets = std::mem::take(&mut run.targets);
-        let disclosure = disclosure_of(run, configuration, context, view);
+        let disclosure = base::disclosure_of(run, configuration, context, view);
         let bases = alias::expand(disclosure, context, (id, base), scope, &mut targets)?;
         run.targets = targets;
         if bases.len() > 1 {
@@ -452,83 +437,6 @@ fn add_stored_targets(
     }
     glued_targets(run, configuration, context, base, scope)?;
     Ok(())
-}
-
-/// An answer as it is under the domain scope control, with which a client wants no referrals.
-fn within_domain(run: &SearchRun, error: OperationError) -> OperationError {
-    if run.options.domain_scope && error.result_code == ResultCode::REFERRAL {
-        OperationError::no_such_object(error.matched_dn)
-    } else {
-        error
-    }
-}
-
-/// What the client may know of names.
-fn disclosure_of<'a>(
-    run: &'a SearchRun,
-    configuration: &'a Configuration,
-    context: &'a Context,
-    view: View<'a>,
-) -> Disclosure<'a> {
-    Disclosure {
-        context,
-        configuration,
-        subject: Subject::of(&run.origin, context),
-        view,
-    }
-}
-
-/// Whether the subject may know of the entry that an alias on the way to the base names.
-fn reaches(disclosure: Disclosure<'_>, followed: &Followed) -> Result<bool, OperationError> {
-    match disclosure.view.locate(&followed.dn.ancestor(followed.target_depth))? {
-        Location::Entry(id) => disclosure.discloses_entry(id),
-        Location::Missing { .. } => Ok(false),
-    }
-}
-
-/// What is answered when a base is an alias, or lies below one, that cannot be followed; without an `error`, because what it leads to may not be
-/// known of: that is told as if it led to nothing. Nor is an alias told of that may not be known of itself.
-fn alias_problem(
-    run: &SearchRun,
-    configuration: &Configuration,
-    context: &Context,
-    (view, base, scope): (View<'_>, &Dn, Scope),
-    error: Option<OperationError>,
-) -> OperationError {
-    let disclosure = disclosure_of(run, configuration, context, view);
-    let answer = || {
-        let (nothing, alias) = alias::leads_to_nothing(view, base)?;
-        Ok(match alias {
-            Some((id, _)) if !disclosure.discloses_entry(id)? => disclosure.missing(base, alias, Some(scope)),
-            _ => error.unwrap_or(nothing),
-        })
-    };
-    answer().unwrap_or_else(|failed: OperationError| failed)
-}
-
-/// Searching needs the privilege to search on the base object itself; without `disclose` it does not even exist.
-fn check_base_access(disclosure: Disclosure<'_>, base: &Dn, id: EntryId, scope: Scope) -> Result<(), OperationError> {
-    let Disclosure {
-        context,
-        configuration,
-        subject,
-        view,
-    } = disclosure;
-    let Some(record) = view.record(id)? else {
-        return Ok(());
-    };
-    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
-    require_search(&check, || disclosure.hidden(base, &record, Some(scope)))
-}
-
-fn require_search(check: &WriteCheck<'_>, hidden: impl FnOnce() -> OperationError) -> Result<(), OperationError> {
-    if check.permits(access::Target::Entry, Privileges::SEARCH) {
-        Ok(())
-    } else if check.discloses_base() {
-        Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
-    } else {
-        Err(hidden())
-    }
 }
 
 /// Checks the filter of an assertion control on the base object (RFC 4528 §4).
