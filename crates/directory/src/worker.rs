@@ -358,15 +358,8 @@ impl Worker {
             Ok(controls) => controls,
             Err(fault) => {
                 crate::log::request(configuration, &origin, &message.operation);
-                if kind == Operation::Bind {
-                    session.negotiation = None;
-                }
-                let error = first_fault(
-                    configuration,
-                    message,
-                    OperationError::new(fault.code, fault.diagnostic),
-                );
-                return self.answer(&origin, kind, &error, out);
+                let error = OperationError::new(fault.code, fault.diagnostic);
+                return self.refuse_controls(session, configuration, &origin, message, error, out);
             }
         };
         origin.tracked = controls
@@ -389,11 +382,7 @@ impl Worker {
             return self.answer(&origin, kind, &error, out);
         }
         if let Err(error) = crate::proxied::authorize(configuration, &mut origin, &controls) {
-            if kind == Operation::Bind {
-                session.negotiation = None;
-            }
-            let error = first_fault(configuration, message, error);
-            return self.answer(&origin, kind, &error, out);
+            return self.refuse_controls(session, configuration, &origin, message, error, out);
         }
         match &message.operation {
             Request::Search(request) => {
@@ -410,6 +399,27 @@ impl Worker {
             }
             Err(error) => self.answer(&origin, kind, &error, out),
         }
+    }
+
+    /// Answers a request whose controls are refused. As in slapd the name of a search's base is read before them, other names after them.
+    fn refuse_controls(
+        &mut self,
+        session: &mut Session,
+        configuration: &Configuration,
+        origin: &Origin,
+        message: &RequestMessage<'_>,
+        mut error: OperationError,
+        out: &mut Vec<u8>,
+    ) -> Started {
+        match &message.operation {
+            Request::Search(request) if Dn::parse(&configuration.schema, request.base).is_err() => {
+                error = search::invalid_base();
+            }
+            // It has ended the negotiation that was under way.
+            Request::Bind(_) => session.negotiation = None,
+            _ => {}
+        }
+        self.answer(origin, message.operation.operation(), &error, out)
     }
 
     /// Starts any operation but a search.
@@ -622,22 +632,6 @@ impl Batch<'_> {
         *scratch
             .arrived_micros
             .get_or_insert_with(|| directory.monotonic_micros())
-    }
-}
-
-/// What is wrong with a request whose controls are: as in slapd, the name of a search's base is read before them, other names are read after
-/// them.
-fn first_fault(
-    configuration: &Configuration,
-    message: &RequestMessage<'_>,
-    of_controls: OperationError,
-) -> OperationError {
-    match &message.operation {
-        Request::Search(request) => match Dn::parse(&configuration.schema, request.base) {
-            Ok(_) => of_controls,
-            Err(_) => search::invalid_base(),
-        },
-        _ => of_controls,
     }
 }
 

@@ -10,7 +10,8 @@ use ironbark_store::{EntryId, Scope};
 use super::{
     SearchRun,
     alias::{self, Followed},
-    prepare::{self, check_base, class_filter, disclosure_of},
+    base,
+    prepare::{check_base, class_filter},
     work::Slice,
 };
 use crate::{
@@ -145,7 +146,7 @@ impl SearchRun {
         let view = snapshot.view().under(budget);
         let names = (&base.asked, base.followed.as_ref());
         let found = (base.id, base.scope);
-        let checked = prepare::ask_for_base(self, configuration, context, (view, &standing), names, found);
+        let checked = base::ask(self, configuration, context, (view, &standing), names, found);
         scratch.keep_snapshot(snapshot);
         if budget.is_exhausted() { Ok(()) } else { checked }
     }
@@ -165,7 +166,7 @@ impl SearchRun {
         let mut found = VecDeque::new();
         let view = snapshot.view().under(budget);
         let configuration = Arc::clone(&self.configuration);
-        let disclosure = disclosure_of(self, &configuration, context, view);
+        let disclosure = base::disclosure_of(self, &configuration, context, view);
         let bases = alias::expand(disclosure, context, base, scope, &mut found);
         scratch.keep_snapshot(snapshot);
         let bases = bases?;

@@ -4,6 +4,7 @@
 //! in whatever snapshot is then the last (DESIGN §3.4).
 
 mod alias;
+mod base;
 mod consider;
 mod deferred;
 mod dereference;

@@ -5,15 +5,13 @@ use std::{rc::Rc, sync::Arc};
 use ironbark_config::{Operations, access::Privileges, limits::SearchLimits};
 use ironbark_ldap_proto::{
     DerefAliases, Scope as WireScope, SearchRequest,
-    controls::{PagedResults, RequestControls},
+    controls::{Control, DereferenceRequest, PagedResults, RequestControls},
 };
-use ironbark_model::{Budget, Dn, Entry, Filter, ResultCode, filter::Assertion, syntax};
-use ironbark_store::{EntryId, Location, Scope, View};
+use ironbark_model::{Budget, Dn, Entry, Filter, ResultCode, Schema, filter::Assertion, syntax};
+use ironbark_store::{Location, Scope, View};
 
 use super::{
-    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection,
-    alias::{self, Followed},
-    deferred,
+    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias, base as search_base, deferred,
     encode::DereferenceSpecification,
     limits::{self, PageRequest},
     paged,
@@ -25,7 +23,6 @@ use crate::{
     Configuration, Context, OperationError, Session,
     access::{self, Standing, Subject, WriteCheck},
     context::Backend,
-    disclosure::Disclosure,
     dn_cache::DnCache,
     dse,
     operation::{check_assertion, check_assertion_on_record, null},
@@ -263,52 +260,62 @@ fn extras(
     // Its filters are compiled with that of the search.
     used |= controls.matched_values.is_some();
     if let Some(control) = &controls.dereference {
-        for specification in &control.value.0 {
-            let attribute = schema.attribute_description(specification.attribute).map_err(|_| {
-                OperationError::new(
-                    ResultCode::PROTOCOL_ERROR,
-                    "Dereference control: derefAttr decoding error",
-                )
-            })?;
-            let syntax = schema.attribute_type(attribute.attribute_type).syntax.oid;
-            if ![syntax::oid::DN, syntax::oid::NAME_AND_OPTIONAL_UID].contains(&syntax) {
-                if control.critical {
-                    return Err(OperationError::new(
-                        ResultCode::PROTOCOL_ERROR,
-                        "Dereference control: derefAttr syntax not distinguishedName",
-                    ));
-                }
-                extras.dereference.clear();
-                break;
-            }
-            // So there are no more than attribute types, and each value is followed once.
-            if extras.dereference.iter().any(|known| known.attribute == attribute) {
-                return Err(OperationError::new(
-                    ResultCode::PROTOCOL_ERROR,
-                    "Dereference control: derefAttr must be unique within control",
-                ));
-            }
-            if specification
-                .attributes
-                .iter()
-                .any(|name| schema.attribute_description(name).is_err())
-            {
-                return Err(OperationError::new(
-                    ResultCode::PROTOCOL_ERROR,
-                    "Dereference control: attribute decoding error",
-                ));
-            }
-            let mut selection = Selection::default();
-            selection.resolve(schema, specification.attributes.iter());
-            extras.dereference.push(DereferenceSpecification {
-                attribute,
-                name: specification.attribute.into(),
-                selection,
-            });
-        }
+        extras.dereference = specifications(schema, control)?;
         used = true;
     }
     Ok(used.then(|| Box::new(extras)))
+}
+
+/// What the dereference control asks for; nothing, if an uncritical one asks for attributes that hold no names.
+fn specifications(
+    schema: &Schema,
+    control: &Control<DereferenceRequest<'_>>,
+) -> Result<Vec<DereferenceSpecification>, OperationError> {
+    let mut specifications: Vec<DereferenceSpecification> = Vec::new();
+    for specification in &control.value.0 {
+        let attribute = schema.attribute_description(specification.attribute).map_err(|_| {
+            OperationError::new(
+                ResultCode::PROTOCOL_ERROR,
+                "Dereference control: derefAttr decoding error",
+            )
+        })?;
+        let syntax = schema.attribute_type(attribute.attribute_type).syntax.oid;
+        if ![syntax::oid::DN, syntax::oid::NAME_AND_OPTIONAL_UID].contains(&syntax) {
+            if control.critical {
+                return Err(OperationError::new(
+                    ResultCode::PROTOCOL_ERROR,
+                    "Dereference control: derefAttr syntax not distinguishedName",
+                ));
+            }
+            specifications.clear();
+            break;
+        }
+        // So there are no more than attribute types, and each value is followed once.
+        if specifications.iter().any(|known| known.attribute == attribute) {
+            return Err(OperationError::new(
+                ResultCode::PROTOCOL_ERROR,
+                "Dereference control: derefAttr must be unique within control",
+            ));
+        }
+        if specification
+            .attributes
+            .iter()
+            .any(|name| schema.attribute_description(name).is_err())
+        {
+            return Err(OperationError::new(
+                ResultCode::PROTOCOL_ERROR,
+                "Dereference control: attribute decoding error",
+            ));
+        }
+        let mut selection = Selection::default();
+        selection.resolve(schema, specification.attributes.iter());
+        specifications.push(DereferenceSpecification {
+            attribute,
+            name: specification.attribute.into(),
+            selection,
+        });
+    }
+    Ok(specifications)
 }
 
 /// Finds the base object and lines up what is to be walked over.
@@ -393,7 +400,7 @@ fn memory_target(
     };
     if let Some(entry) = entries.iter().find(|entry| entry.dn == *base) {
         if !access::reads_everything(context, configuration, subject) {
-            require_search(&check(entry), missing)?;
+            search_base::require_search(&check(entry), missing)?;
         }
         return Ok(Target::memory(
             Arc::clone(context),
@@ -415,10 +422,10 @@ fn add_stored_targets(
     deref_base: bool,
 ) -> Result<(), OperationError> {
     let asked = base;
-    let find = || alias::find_base(disclosure_of(run, configuration, context, view), asked);
+    let find = || alias::find_base(search_base::disclosure_of(run, configuration, context, view), asked);
     let followed = match deref_base.then(find) {
         Some(Err(error)) if error.result_code == ResultCode::ALIAS_PROBLEM => {
-            return Err(alias_problem(
+            return Err(search_base::alias_problem(
                 run,
                 configuration,
                 context,
@@ -440,18 +447,27 @@ fn add_stored_targets(
             if glued_targets(run, configuration, context, base, scope)? {
                 return Ok(());
             }
-            let disclosure = disclosure_of(run, configuration, context, view);
+            let disclosure = search_base::disclosure_of(run, configuration, context, view);
             if let Some(followed) = &followed
-                && !reaches(disclosure, followed)?
+                && !search_base::reaches(disclosure, followed)?
             {
-                return Err(alias_problem(run, configuration, context, (view, asked, scope), None));
+                return Err(search_base::alias_problem(
+                    run,
+                    configuration,
+                    context,
+                    (view, asked, scope),
+                    None,
+                ));
             }
-            return Err(within_domain(run, disclosure.missing(base, ancestor, Some(scope))));
+            return Err(search_base::within_domain(
+                run,
+                disclosure.missing(base, ancestor, Some(scope)),
+            ));
         }
     };
     if let Some(standing) = standing.filter(|standing| !standing.may_search_below(view, id)) {
         let names = (asked, followed.as_ref());
-        let checked = ask_for_base(run, configuration, context, (view, standing), names, (id, scope));
+        let checked = search_base::ask(run, configuration, context, (view, standing), names, (id, scope));
         if view.is_exhausted() {
             run.defer_base(context, names, (id, scope));
         } else {
@@ -459,115 +475,14 @@ fn add_stored_targets(
             standing.remember_base(view, id);
         }
     }
-    if is_referral
-        && !run.options.manage_dsa_it
-        && let Some(record) = view.record(id)?
-    {
-        if view.is_exhausted() {
-            return Err(OperationError::new(
-                ResultCode::ADMIN_LIMIT_EXCEEDED,
-                "search takes too much work",
-            ));
-        }
-        let urls = referral::urls_below(configuration, &record, (base, base), Some(scope));
-        let error = OperationError::referral(view.dn(id)?.pretty().to_owned(), urls);
-        return Err(within_domain(run, error));
+    if is_referral && !run.options.manage_dsa_it {
+        search_base::refuse_referral(run, configuration, view, (base, scope), id)?;
     }
     run.targets.push_back(Target::stored(Arc::clone(context), id, scope));
     if run.options.deref_in_searching && scope != Scope::Base {
         run.defer_aliases(context, (id, base), scope);
     }
-    glued_targets(run, configuration, context, base, scope)?;
-    Ok(())
-}
-
-/// An answer as it is under the domain scope control, with which a client wants no referrals.
-fn within_domain(run: &SearchRun, error: OperationError) -> OperationError {
-    if run.options.domain_scope && error.result_code == ResultCode::REFERRAL {
-        OperationError::no_such_object(error.matched_dn)
-    } else {
-        error
-    }
-}
-
-/// What the client may know of names.
-pub(super) fn disclosure_of<'a>(
-    run: &'a SearchRun,
-    configuration: &'a Configuration,
-    context: &'a Context,
-    view: View<'a>,
-) -> Disclosure<'a> {
-    Disclosure {
-        context,
-        configuration,
-        subject: Subject::of(&run.origin, context),
-        view,
-    }
-}
-
-/// Whether the subject may know of the entry that an alias on the way to the base names.
-fn reaches(disclosure: Disclosure<'_>, followed: &Followed) -> Result<bool, OperationError> {
-    match disclosure.view.locate(&followed.dn.ancestor(followed.target_depth))? {
-        Location::Entry(id) => disclosure.discloses_entry(id),
-        Location::Missing { .. } => Ok(false),
-    }
-}
-
-/// What is answered when a base is an alias, or lies below one, that cannot be followed; without an `error`, because what it leads to may not be
-/// known of: that is told as if it led to nothing. Nor is an alias told of that may not be known of itself.
-fn alias_problem(
-    run: &SearchRun,
-    configuration: &Configuration,
-    context: &Context,
-    (view, base, scope): (View<'_>, &Dn, Scope),
-    error: Option<OperationError>,
-) -> OperationError {
-    let disclosure = disclosure_of(run, configuration, context, view);
-    let answer = || {
-        let (nothing, alias) = alias::leads_to_nothing(view, base)?;
-        Ok(match alias {
-            Some((id, _)) if !disclosure.discloses_entry(id)? => disclosure.missing(base, alias, Some(scope)),
-            _ => error.unwrap_or(nothing),
-        })
-    };
-    answer().unwrap_or_else(|failed: OperationError| failed)
-}
-
-/// Searching needs the privilege to search on the base object itself; without `disclose` it does not even exist.
-pub(super) fn ask_for_base(
-    run: &SearchRun,
-    configuration: &Configuration,
-    context: &Context,
-    (view, standing): (View<'_>, &Standing),
-    (asked, followed): (&Dn, Option<&Followed>),
-    (id, scope): (EntryId, Scope),
-) -> Result<(), OperationError> {
-    let Some(record) = view.record(id)? else {
-        return Ok(());
-    };
-    let disclosure = disclosure_of(run, configuration, context, view);
-    let subject = disclosure.subject;
-    let check = WriteCheck::on_record(context, configuration, subject, &record, view).remembered(standing);
-    let name = followed.map_or(asked, |followed| &followed.dn);
-    let Err(error) = require_search(&check, || disclosure.hidden(name, &record, Some(scope))) else {
-        return Ok(());
-    };
-    if let Some(followed) = followed
-        && !reaches(disclosure, followed)?
-    {
-        return Err(alias_problem(run, configuration, context, (view, asked, scope), None));
-    }
-    Err(within_domain(run, error))
-}
-
-fn require_search(check: &WriteCheck<'_>, hidden: impl FnOnce() -> OperationError) -> Result<(), OperationError> {
-    if check.permits(access::Target::Entry, Privileges::SEARCH) {
-        Ok(())
-    } else if check.discloses_base() {
-        Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
-    } else {
-        Err(hidden())
-    }
+    glued_targets(run, configuration, context, base, scope).map(|_| ())
 }
 
 /// Checks the filter of an assertion control on the base object (RFC 4528 §4).

@@ -1,3 +1,5 @@
+//! Likeness of words by their sounds, beside what slapd makes of them.
+
 use super::{codes, matches, metaphone};
 
 fn coded(text: &str) -> String {
