@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::fmt::Write as _;
+
 use std::fs;
 
 use common::{PEOPLE, dump, prepared};
@@ -265,13 +267,15 @@ fn values_are_loaded_whatever_their_syntax_where_slapd_loads_them() {
     .into_iter()
     .enumerate()
     {
-        ldif += &format!(
+        write!(
+            ldif,
             "\n\ndn: cn={number},dc=example,dc=com\nobjectClass: inetOrgPerson\nobjectClass: extensibleObject\nsn: x\n{line}"
-        );
+        )
+        .unwrap();
     }
     ldif += "\n\ndn: cn=many,dc=example,dc=com\nobjectClass: device\nobjectClass: extensibleObject";
     for number in 100..200 {
-        ldif += &format!("\nmail: m{number} \u{e9}{}", "-".repeat(40));
+        write!(ldif, "\nmail: m{number} \u{e9}{}", "-".repeat(40)).unwrap();
     }
     assert_same(|flavor| {
         let server = prepared(flavor);
@@ -436,7 +440,6 @@ fn a_file_is_no_configuration_directory() {
 
 /// Accounts enough to fill a small file system.
 fn many(count: usize) -> String {
-    use std::fmt::Write as _;
     let mut ldif = String::from(PEOPLE);
     let filler = "x".repeat(500);
     for n in 0..count {

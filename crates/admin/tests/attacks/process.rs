@@ -49,9 +49,9 @@ fn handed_over(config: &str, arguments: &[&str]) -> Server {
 fn give_away(path: &Path) {
     chown(path, Some(NOBODY_ID), Some(NOBODY_ID)).unwrap();
     if path.is_dir() {
-        fs::read_dir(path)
-            .unwrap()
-            .for_each(|entry| give_away(&entry.unwrap().path()));
+        for entry in fs::read_dir(path).unwrap() {
+            give_away(&entry.unwrap().path());
+        }
     }
 }
 

@@ -656,8 +656,10 @@ fn a_change_of_several_files_that_cannot_be_written_is_not_begun() {
         assert_eq!(texts(&first), before);
         let left = walk_files(held.path());
         assert!(
-            left.iter()
-                .all(|name| name.ends_with(".ldif") && !name.contains("journal")),
+            left.iter().all(
+                |name| std::path::Path::new(name).extension().is_some_and(|end| end == "ldif")
+                    && !name.contains("journal")
+            ),
             "{left:?}"
         );
     }

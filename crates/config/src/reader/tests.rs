@@ -210,14 +210,14 @@ proptest! {
     }
 
     #[test]
-    fn whatever_a_value_says_can_be_said_again(value in r##"[a-c =\\"]{0,16}"##) {
+    fn whatever_a_value_says_can_be_said_again(value in r#"[a-c =\\"]{0,16}"#) {
         let all = words::split_value(&value);
         let again: Vec<String> = all.iter().map(|word| quote_value(word)).collect();
         prop_assert_eq!(words::split_value(&again.join(" ")), all);
     }
 
     #[test]
-    fn the_end_of_a_word_is_read_back(text in r##"[a-c =\\"]{0,8}"##) {
+    fn the_end_of_a_word_is_read_back(text in r#"[a-c =\\"]{0,8}"#) {
         let word = format!("dn.regex={text}");
         prop_assume!(words::can_be_said(&word));
         let value = format!("{} read", quoted_after("dn.regex=", &text));

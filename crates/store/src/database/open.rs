@@ -138,8 +138,8 @@ fn prepare_files(options: &DatabaseOptions) -> Result<(), StoreError> {
 /// Makes a file of zeros, unless it is there.
 fn make_file(path: &Path, mode: u32, length: usize) -> Result<(), StoreError> {
     let mut options = OpenOptions::new();
-    let made = options.write(true).create_new(true).mode(mode).open(path);
-    let written = match made {
+    let opened = options.write(true).create_new(true).mode(mode).open(path);
+    let written = match opened {
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
         Err(error) => Err(error),
         Ok(file) => std::io::copy(&mut std::io::repeat(0).take(length as u64), &mut &file).map(drop),

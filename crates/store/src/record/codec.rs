@@ -333,7 +333,7 @@ mod tests {
                 count: number,
                 total: number * 3,
                 next: number + 1,
-                digest: (number % 2 == 0).then_some(number),
+                digest: number.is_multiple_of(2).then_some(number),
             }),
             3 => Form::Packed(Packing::Uuid, bytes),
             4 => Form::Packed(Packing::Csn, bytes),

@@ -1,5 +1,6 @@
 //! Three-valued logic over all syntaxes and rules: an assertion value that the assertion syntax forbids decides nothing.
 
+use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};
 
 use super::*;
@@ -45,12 +46,12 @@ static SCHEMA: LazyLock<Arc<Schema>> = LazyLock::new(|| {
     for (number, rules) in TYPES.iter().enumerate() {
         let mut text = format!("( 1.1.{number} NAME 't{number}' EQUALITY {}", rules.equality.name);
         if let Some(rule) = rules.ordering {
-            text += &format!(" ORDERING {}", rule.name);
+            write!(text, " ORDERING {}", rule.name).unwrap();
         }
         if let Some(rule) = rules.substrings {
-            text += &format!(" SUBSTR {}", rule.name);
+            write!(text, " SUBSTR {}", rule.name).unwrap();
         }
-        text += &format!(" SYNTAX {} )", rules.syntax.oid);
+        write!(text, " SYNTAX {} )", rules.syntax.oid).unwrap();
         builder.attributetype(&text, &source).unwrap();
     }
     builder.build().unwrap()
