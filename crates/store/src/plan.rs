@@ -10,7 +10,7 @@ mod scope;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
 };
 
 use ironbark_model::{AttributeDescription, schema::TypeNumber};
@@ -82,7 +82,7 @@ pub struct Plan {
     terms: SmallVec<[Term; 4]>,
     chains: Vec<Chain>,
     /// Chains that are followed from candidates, one after the other.
-    walked: Arc<Mutex<WalkedChains>>,
+    walked: OnceLock<Arc<Mutex<WalkedChains>>>,
     catalog: Arc<Catalog>,
 }
 
@@ -177,7 +177,8 @@ impl Plan {
     }
     /// What following chains from candidates has found out.
     pub(crate) fn walked(&self) -> MutexGuard<'_, WalkedChains> {
-        self.walked.lock().unwrap_or_else(PoisonError::into_inner)
+        let walked = self.walked.get_or_init(Arc::default);
+        walked.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// The entries from which a chain's target is reached, if the plan has followed it.
     pub(crate) fn chain(&self, asked: &AttributeDescription, target: &[u8]) -> Option<&IdSet> {

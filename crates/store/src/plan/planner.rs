@@ -1,7 +1,7 @@
 //! The planner: looks at the filter's items in the indexes, cheapest first, and stops as soon as more looking costs more than
 //! verifying what is left.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use ironbark_model::{AttributeDescription, CompiledFilter, Truth, filter::compiled::Node};
 use smallvec::SmallVec;
@@ -90,7 +90,7 @@ pub(crate) fn plan(
         way,
         terms,
         chains,
-        walked: Arc::default(),
+        walked: OnceLock::new(),
         catalog: Arc::clone(view.catalog),
     };
     if scope == Scope::Base {
