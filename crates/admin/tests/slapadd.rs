@@ -3,12 +3,10 @@
 
 mod common;
 
-use std::fmt::Write as _;
-
-use std::fs;
+use std::{fmt::Write as _, fs};
 
 use common::{PEOPLE, dump, prepared};
-use ironbark_testkit::{Flavor, Server, TestkitError, Tool, assert_same};
+use ironbark_testkit::{Flavor, Layout, Server, TestkitError, Tool, assert_same};
 
 const GLUED: &str = "\
 include {schema}/core.schema
@@ -220,6 +218,85 @@ fn going_on_keeps_what_is_right() {
             .expect_code(1)?;
         assert!(outcome.stderr.contains("ou=nowhere,dc=example,dc=com"), "{outcome:?}");
         Ok(dump(&server))
+    });
+}
+
+/// A record that cannot be read or breaks the schema does not count under `-c`; one that the database refuses does.
+#[test]
+fn exit_statuses_are_slapds_whatever_is_wrong() {
+    let person = |name: &str, more: &str| {
+        format!("dn: cn={name},dc=example,dc=com\nobjectClass: person\ncn: {name}\nsn: x\n{more}\n")
+    };
+    let top = "dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n\n";
+    let wrong = [
+        person("a", "") + &person("A", ""),
+        top.to_owned(),
+        person("a,ou=none", ""),
+        person("a,foo=b", ""),
+        person("a", "nosuch: x\n"),
+        person("a", "seeAlso: nothing\n"),
+        person("a", "sn: X\n"),
+        person("a", "").replace("person", "nosuch"),
+        person("a", "").replace("sn: x\n", ""),
+        person("a", "").replace("objectClass: person\n", ""),
+        person("a", "garbage\n"),
+        person("a", "").replace("dn: ", ""),
+        "dn: dc=other\nobjectClass: domain\ndc: other\n\n".to_owned(),
+        "dn:\nobjectClass: domain\ndc: x\n\n".to_owned(),
+        "include: file:///nonexistent\n\n".to_owned(),
+        String::new(),
+    ];
+    assert_same(|flavor| {
+        let mut text = String::new();
+        for (record, arguments) in wrong.iter().flat_map(|record| [(record, &[][..]), (record, &["-c"])]) {
+            // In bulk, and into a database that has entries.
+            let (bulk, other) = (prepared(flavor), prepared(flavor));
+            let all = format!("{top}{record}{}", person("last", ""));
+            let first = bulk.tool(Tool::Add, arguments, &all)?.code();
+            other.slapadd(top)?;
+            let all = format!("{record}{}", person("last", ""));
+            let then = other.tool(Tool::Add, arguments, &all)?.code();
+            writeln!(text, "{arguments:?} {record}= {first:?} {then:?}").unwrap();
+        }
+        Ok(text)
+    });
+}
+
+/// The same of cn=config. (With `-c`, slapd goes on after any record.)
+#[test]
+fn exit_statuses_of_loads_of_cn_config_are_slapds() {
+    let global = "dn: cn=config\nobjectClass: olcGlobal\ncn: config\n\n";
+    let database =
+        |more: &str| format!("dn: olcDatabase=null,cn=config\nobjectClass: olcNullConfig\nolcDatabase: null\n{more}\n");
+    let wrong = [
+        global.to_owned(),
+        database("olcNoSuch: x\n"),
+        database("olcSuffix: cn=x\nolcSizeLimit: some\n"),
+        database("olcSuffix: cn=x\ngarbage\n"),
+        database("olcSuffix: cn=x\nolcDbCheckpoint: 1 2\n"),
+        "dn: olcOverlay=memberof,olcDatabase={7}null,cn=config\nobjectClass: olcOverlayConfig\nolcOverlay: memberof\n\n".to_owned(),
+        "dn: cn=x\nobjectClass: applicationProcess\ncn: x\n\n".to_owned(),
+        "dn: nothing\nobjectClass: applicationProcess\ncn: x\n\n".to_owned(),
+        String::new(),
+    ];
+    assert_same(|flavor| {
+        let mut text = String::new();
+        for (record, arguments) in wrong
+            .iter()
+            .flat_map(|record| [(record, &["-n0"][..]), (record, &["-n0", "-c"])])
+        {
+            let layout = Layout::new()?;
+            let folder = layout.make_dir("d")?.display().to_string();
+            let module = "dn: cn=module,cn=config\nobjectClass: olcModuleList\ncn: module\nolcModulePath: /usr/lib/ldap\n\
+                          olcModuleLoad: back_null\n\n";
+            let all = format!("{global}{module}{record}{}", database("olcSuffix: cn=good\n"));
+            let all_arguments = [arguments, &["-F", &folder]].concat();
+            let code = Tool::Add.run(flavor, &all_arguments, &all)?.code();
+            let dump = Tool::Cat.run(flavor, &["-n0", "-F", &folder], "")?.stdout;
+            let kept = code == Some(0) && dump.contains("cn=good");
+            writeln!(text, "{arguments:?} {record}= {code:?} {kept}").unwrap();
+        }
+        Ok(text)
     });
 }
 

@@ -119,7 +119,7 @@ first_page(two, uid)
     let answer = server.python(&script).unwrap().success().unwrap().stdout;
     let entries = answer.lines().next().unwrap().parse::<usize>().unwrap();
     let busy = "BUSY Other sort requests already in progress";
-    let refused = "UNAVAILABLE_CRITICAL_EXTENSION serverSort control: No such attribute";
+    let refused = "NO_SUCH_ATTRIBUTE serverSort control: Unrecognized attribute type in sort key";
     let rest = entries - 1;
     assert_eq!(
         answer,
@@ -128,8 +128,50 @@ first_page(two, uid)
 }
 
 #[test]
-fn a_sort_that_cannot_be_done_is_refused_when_it_is_critical() {
-    // RFC 2891 §2: otherwise the entries come unsorted. slapd refuses either, and sorts by no attribute without an ordering rule.
+fn a_critical_sort_that_cannot_be_done_is_refused_as_by_slapd() {
+    assert_same_answers(&with_overlay(), DATA, |transcript| {
+        for key in [
+            "nosuch",
+            "uid:nosuchrule",
+            "jpegPhoto",
+            "uid",
+            "-sn",
+            "uid/createTimestamp",
+        ] {
+            // RFC 2891 §2 wants the code in the response control too, which slapd does not send then.
+            let sort = format!("!sss={key}");
+            transcript.search_but_for("# sortResult", &["-b", BASE, "-E", &sort, "(uid=*)", "1.1"])?;
+        }
+        for key in ["uid:caseIgnoreMatch", "-uid:2.5.13.2", "-cn:caseExactMatch"] {
+            let sort = format!("!sss={key}");
+            transcript.search(&["-b", BASE, "-E", &sort, "(objectClass=inetOrgPerson)", "1.1"])?;
+        }
+        transcript.search(&[
+            "-b",
+            "",
+            "-s",
+            "base",
+            "-E",
+            "!sss=cn:2.5.13.3",
+            "(objectClass=*)",
+            "1.1",
+        ])?;
+        transcript.search(&[
+            "-b",
+            "",
+            "-s",
+            "base",
+            "-E",
+            "sss=cn:2.5.13.3",
+            "(objectClass=*)",
+            "1.1",
+        ])
+    });
+}
+
+#[test]
+fn a_sort_that_cannot_be_done_is_passed_over_when_it_is_not_critical() {
+    // RFC 2891 §2: the entries come unsorted. slapd refuses, also by an attribute without an ordering rule.
     let server = Server::start(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
     server.ldapadd(DATA).unwrap().success().unwrap();
     let search = |sort: &str| server.search(&["-b", BASE, "-E", sort, "(uid=*)", "1.1"]).unwrap();
@@ -140,11 +182,46 @@ fn a_sort_that_cannot_be_done_is_refused_when_it_is_critical() {
             names(&unsorted) == 3 && !unsorted.contains("sortResult: (0)"),
             "{unsorted}"
         );
-        assert_eq!(search(&format!("!sss={bad}")).code(), Some(12));
+        let refused = search(&format!("!sss={bad}"));
+        let code = if bad == "nosuch" { 16 } else { 18 };
+        assert_eq!(refused.code(), Some(code));
+        assert!(refused.stdout.contains(&format!("sortResult: ({code})")), "{refused:?}");
     }
-    let sorted = search("!sss=-sn").success().unwrap().stdout;
+    let sorted = search("sss=-sn").success().unwrap().stdout;
     assert!(
         names(&sorted) == 3 && sorted.find("uid=bob") < sorted.find("uid=ann"),
         "{sorted}"
     );
+}
+
+#[test]
+fn a_size_limit_cuts_what_has_been_sorted() {
+    for limit in ["", "sizelimit 2\n"] {
+        let configuration = format!("{}overlay sssvlv\n", Server::PEOPLE_CONFIG.to_owned() + limit);
+        let configuration = format!("moduleload sssvlv\n{configuration}");
+        assert_same_answers(&configuration, DATA, |transcript| {
+            for keys in [
+                "uid:2.5.13.3",
+                "-uid:2.5.13.3",
+                "preferredLanguage:2.5.13.3/-uid:2.5.13.3",
+            ] {
+                for size in ["1", "2", "3", "0"] {
+                    let sort = format!("!sss={keys}");
+                    let arguments = [
+                        "-b",
+                        BASE,
+                        "-z",
+                        size,
+                        "-E",
+                        &sort,
+                        "(objectClass=inetOrgPerson)",
+                        "1.1",
+                    ];
+                    // slapd says nothing of the sort beside a limit.
+                    transcript.search_but_for("# sortResult", &arguments)?;
+                }
+            }
+            Ok(())
+        });
+    }
 }

@@ -128,6 +128,15 @@ fn slapindex_builds_what_the_configuration_defines() {
     let config = path.to_str().unwrap().to_owned();
     let plan = common::succeed(&["explain", "-f", &config, "-b", "dc=example,dc=com", "(sn=ray)"]);
     assert!(plan.contains("candidates examined: 1\nentries found: 1\n"), "{plan}");
+    let unindexed = server
+        .tool(Tool::Index, &["telephoneNumber"], "")
+        .unwrap()
+        .expect_code(1)
+        .unwrap();
+    assert!(
+        unindexed.stderr.contains("telephoneNumber: no index is defined"),
+        "{unindexed:?}"
+    );
     let unknown = server.tool(Tool::Index, &["foo"], "").unwrap();
     assert!(
         unknown.code() == Some(1) && unknown.stderr.contains("slap_str2ad(foo) failed 17"),
@@ -286,7 +295,7 @@ fn slapschema_names_what_breaks_the_rules() {
         .unwrap()
         .success()
         .unwrap();
-    let outcome = server.tool(Tool::Schema, &[], "").unwrap().success().unwrap();
+    let outcome = server.tool(Tool::Schema, &[], "").unwrap().expect_code(65).unwrap();
     let expected = "# (65) object class 'person' requires attribute 'sn'\ndn: cn=x,dc=example,dc=com\n\n";
     assert!(outcome.stdout.contains(expected), "{outcome:?}");
 }

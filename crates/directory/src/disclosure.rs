@@ -1,10 +1,8 @@
-//! Names of entries that a subject may not know of, for which noSuchObject is answered.
-//!
-//! A referral entry that is hidden is answered for exactly like one that is not there: with what is said of the entry above it. Of any other,
-//! as in slapd, no superior is named.
+//! Names of entries that a subject may not know of: they are answered for like names of entries that are not there, with what is said of
+//! the deepest entry above that the subject may know of. Changes of such entries, referrals aside, are refused by the access rules instead.
 
 use ironbark_config::access::Privileges;
-use ironbark_model::{Dn, ResultCode};
+use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_store::{EntryId, Location, Record, Scope, View};
 
 use crate::{
@@ -120,4 +118,19 @@ impl Disclosure<'_> {
             Err(failed) => failed,
         }
     }
+}
+
+/// The error for a name that is not there in a tree in memory, or whose entry the subject may not know of.
+pub(crate) fn missing_in_memory(
+    (context, configuration, subject): (&Context, &Configuration, Subject<'_>),
+    entries: &[Entry],
+    dn: &Dn,
+) -> OperationError {
+    let above = |entry: &&Entry| dn.depth() > entry.dn.depth() && dn.is_within(&entry.dn);
+    let is_disclosed = |entry: &&Entry| {
+        WriteCheck::on_entry(context, configuration, subject, entry).permits(Target::Entry, Privileges::DISCLOSE)
+    };
+    let disclosed = entries.iter().filter(above).filter(is_disclosed);
+    let matched = disclosed.max_by_key(|entry| entry.dn.depth());
+    OperationError::no_such_object(matched.map(|entry| entry.dn.pretty().to_owned()).unwrap_or_default())
 }

@@ -6,9 +6,12 @@ use std::{
     path::Path,
 };
 
-use ironbark_config::olc::{self, ChangeError, Folder, Modification, ModificationKind, Tree, base_schema};
-use ironbark_ldif::{Change, FileResolver, ModifyKind, Reader, Record, RecordKind, Writer};
-use ironbark_model::{Attribute, Dn, Entry, Schema};
+use ironbark_config::{
+    ConfigError,
+    olc::{self, ChangeError, Folder, Modification, ModificationKind, Tree, base_schema},
+};
+use ironbark_ldif::{Change, FileResolver, LdifErrorKind, ModifyKind, Reader, Record, RecordKind, Writer};
+use ironbark_model::{Attribute, Dn, Entry, ResultCode, Schema};
 use ironbark_server::{new_stamps, stamp, usual_folder};
 
 use super::{chosen::read_configuration, filter::Selection, load_options::LoadOptions, options::Options, owner};
@@ -55,6 +58,14 @@ struct Changes<'o> {
     tree: Option<Tree>,
 }
 
+/// Why a record is not taken.
+enum Refusal {
+    /// It cannot be read, or breaks the schema: under `-c`, slapadd passes over it as if it were not there, as of any database.
+    Record(String),
+    /// The configuration is not what it asks for.
+    Change(String),
+}
+
 /// slapadd and slapmodify: LDIF into a configuration directory, record by record. Nothing is written when a record is refused, unless
 /// `-c` passes over it; false then.
 ///
@@ -77,20 +88,31 @@ pub(crate) fn change(options: &Options, load: &LoadOptions, modifies: bool) -> R
         let record = match reader.read() {
             Ok(Some(record)) => record,
             Ok(None) => break,
-            Err(error) => return Err(format!("{}: {error}", options.program)),
+            Err(error) if options.keep_going == 0 || matches!(error.kind, LdifErrorKind::Read(_)) => {
+                return Err(format!("{}: {error}", options.program));
+            }
+            Err(error) => {
+                eprintln!("{}: {error}", options.program);
+                is_clean &= !modifies;
+                continue;
+            }
         };
         if record.line < load.first_line {
             continue;
         }
         let line = record.line;
-        if let Err(text) = changes.record(&record) {
+        if let Err(refusal) = changes.record(&record) {
             let dn = String::from_utf8_lossy(&record.dn).into_owned();
+            let (text, counts) = match refusal {
+                Refusal::Record(text) => (text, modifies),
+                Refusal::Change(text) => (text, true),
+            };
             let text = format!("{}: dn=\"{dn}\" (line={line}): {text}", options.program);
             if options.keep_going == 0 {
                 return Err(text);
             }
             eprintln!("{text}");
-            is_clean = false;
+            is_clean &= !counts;
         }
     }
     changes.finish()?;
@@ -152,24 +174,34 @@ impl<'o> Changes<'o> {
     }
 
     /// Carries out one record, and checks what the configuration is then.
-    fn record(&mut self, record: &Record) -> Result<(), String> {
+    fn record(&mut self, record: &Record) -> Result<(), Refusal> {
+        let change = |error: ConfigError| Refusal::Change(error.to_string());
         let schema = match &self.tree {
-            Some(tree) => whole(tree).map_err(|error| error.to_string())?.schema,
+            Some(tree) => whole(tree).map_err(change)?.schema,
             None => base_schema().clone(),
         };
         let changed = self.changed(&schema, record)?;
-        whole(&changed).map_err(|error| error.to_string())?;
+        whole(&changed).map_err(change)?;
         self.tree = Some(changed);
         Ok(())
     }
 
-    fn changed(&self, schema: &Schema, record: &Record) -> Result<Tree, String> {
+    fn changed(&self, schema: &Schema, record: &Record) -> Result<Tree, Refusal> {
         let author = self.tree.as_ref().and_then(root_dn);
-        let stamps = new_stamps(author.as_deref().unwrap_or("cn=config"))?;
-        let dn = Dn::parse(schema, &record.dn).map_err(|_| "invalid DN".to_owned())?;
-        let refused = |error: ChangeError| match error.diagnostic_message.as_str() {
-            "" => format!("result code {}", error.result_code.0),
-            text => format!("{text} (result code {})", error.result_code.0),
+        let stamps = new_stamps(author.as_deref().unwrap_or("cn=config")).map_err(Refusal::Change)?;
+        let dn = Dn::parse(schema, &record.dn).map_err(|_| Refusal::Record("invalid DN".to_owned()))?;
+        let is_outside = dn.ancestor(1).normalized() != b"cn=config";
+        let refused = |error: ChangeError| {
+            let code = error.result_code;
+            let text = match error.diagnostic_message.as_str() {
+                "" => format!("result code {}", code.0),
+                text => format!("{text} (result code {})", code.0),
+            };
+            if is_outside || code == ResultCode::OBJECT_CLASS_VIOLATION {
+                Refusal::Record(text)
+            } else {
+                Refusal::Change(text)
+            }
         };
         let attributes = match &record.kind {
             RecordKind::Content(attributes)
@@ -178,11 +210,13 @@ impl<'o> Changes<'o> {
                 ..
             } => attributes,
             RecordKind::Change { change, .. } => {
-                let tree = self.tree.as_ref().ok_or("there is no configuration yet")?;
-                return other_change(tree, schema, &dn, change, &stamps)?.map_err(refused);
+                let tree = self.tree.as_ref();
+                let tree = tree.ok_or_else(|| Refusal::Change("there is no configuration yet".to_owned()))?;
+                let changed = other_change(tree, schema, &dn, change, &stamps).map_err(Refusal::Record)?;
+                return changed.map_err(refused);
             }
         };
-        let entry = entry_of(schema, dn, attributes)?;
+        let entry = entry_of(schema, dn, attributes).map_err(Refusal::Record)?;
         match &self.tree {
             Some(tree) => tree.add(schema, &entry, &stamps),
             None => Tree::begin(schema, &entry, &stamps),

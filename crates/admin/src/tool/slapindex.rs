@@ -29,7 +29,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     };
     options.start_log();
     match index_all(&options) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
         Err(text) => {
             if !text.is_empty() {
                 eprintln!("{text}");
@@ -39,25 +40,30 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-fn index_all(options: &Options) -> Result<(), String> {
+/// False when a database could not be indexed, or not as it was asked for.
+fn index_all(options: &Options) -> Result<bool, String> {
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
     for attribute in &options.operands {
         if chosen.schema().find_attribute_type(attribute.as_bytes()).is_none() {
             return Err(format!("slap_str2ad({attribute}) failed 17 (Undefined attribute type)"));
         }
     }
+    let mut is_complete = true;
     for (_, settings) in chosen.databases() {
-        match index(options, &chosen, settings) {
-            Err(error) if options.keep_going > 0 => eprintln!("{error}"),
+        is_complete &= match index(options, &chosen, settings) {
+            Err(error) if options.keep_going > 0 => {
+                eprintln!("{error}");
+                false
+            }
             other => other?,
-        }
+        };
     }
-    Ok(())
+    Ok(is_complete)
 }
 
 /// All that are defined, or those of the attributes that were named and are indexed in this database. An index is always emptied
-/// before it is built (`-t`), and its steps are transactions even with `-q`.
-fn index(options: &Options, chosen: &Chosen, settings: &DatabaseConfig) -> Result<(), String> {
+/// before it is built (`-t`), and its steps are transactions even with `-q`. False if one that was named is not indexed.
+fn index(options: &Options, chosen: &Chosen, settings: &DatabaseConfig) -> Result<bool, String> {
     let failed = |error: &dyn std::fmt::Display| format!("slapindex: {error}");
     let directory = &settings.directory;
     let mut database_options = open::options(settings);
@@ -80,12 +86,14 @@ fn index(options: &Options, chosen: &Chosen, settings: &DatabaseConfig) -> Resul
         options.operands.is_empty() || options.operands.iter().any(|operand| type_of(operand) == type_of(name))
     };
     let attributes: Vec<&str> = defined.iter().filter(wanted).map(String::as_str).collect();
+    let mut is_complete = true;
     for operand in &options.operands {
         if !defined.iter().any(|name| type_of(name) == type_of(operand)) {
             eprintln!(
                 "slapindex: {operand}: no index is defined in database \"{}\"",
                 suffix(settings)
             );
+            is_complete = false;
         }
     }
     if !attributes.is_empty() {
@@ -98,7 +106,8 @@ fn index(options: &Options, chosen: &Chosen, settings: &DatabaseConfig) -> Resul
             .reindex(&attributes, &mut |done| progress.set(done))
             .map_err(|error| failed(&error))?;
     }
-    database.sync().map_err(|error| failed(&error))
+    database.sync().map_err(|error| failed(&error))?;
+    Ok(is_complete)
 }
 
 fn suffix(settings: &DatabaseConfig) -> &str {

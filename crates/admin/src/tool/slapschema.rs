@@ -8,7 +8,7 @@ use std::{
 };
 
 use ironbark_model::{
-    Entry, Schema,
+    Entry, ResultCode, Schema,
     schema::entry_check::{CheckedAttribute, EntryCheck},
 };
 use ironbark_store::{Record, StoreError, View};
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     };
     options.start_log();
     match check_all(&mut options) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => ExitCode::from(code),
         Err(text) => {
             if !text.is_empty() {
                 eprintln!("{text}");
@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-fn check_all(options: &mut Options) -> Result<(), String> {
+/// The result code of the last entry that breaks the schema; slapd tells that of the last entry, whatever the others are.
+fn check_all(options: &mut Options) -> Result<u8, String> {
     Selection::base_of(options)?;
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
     let selection = Selection::new(options, &chosen.configuration)?;
@@ -57,6 +58,7 @@ fn check_all(options: &mut Options) -> Result<(), String> {
         Some(path) => Box::new(File::create(path).map_err(|error| format!("{}: {error}", path.display()))?),
     };
     let failed = |error: &dyn std::fmt::Display| format!("slapschema: {error}");
+    let mut status = 0;
     for (_, settings) in chosen.databases() {
         let Some(database) = open_to_read(settings, &chosen, "slapschema")? else {
             continue;
@@ -71,8 +73,14 @@ fn check_all(options: &mut Options) -> Result<(), String> {
         for record in view.entries(0).map_err(|error| failed(&error))? {
             match record.and_then(|record| check(&view, &selection, part, &record, &mut scratch)) {
                 Ok(None) => {}
-                Ok(Some(text)) => out.write_all(text.as_bytes()).map_err(|error| failed(&error))?,
-                Err(error) if options.keep_going > 0 => progress.line(&failed(&error)),
+                Ok(Some((code, text))) => {
+                    status = u8::try_from(code).unwrap_or(1);
+                    out.write_all(text.as_bytes()).map_err(|error| failed(&error))?;
+                }
+                Err(error) if options.keep_going > 0 => {
+                    status = 1;
+                    progress.line(&failed(&error));
+                }
                 Err(error) => return Err(failed(&error)),
             }
             done += 1;
@@ -81,28 +89,31 @@ fn check_all(options: &mut Options) -> Result<(), String> {
             }
         }
     }
-    out.flush().map_err(|error| failed(&error))
+    out.flush().map_err(|error| failed(&error))?;
+    Ok(status)
 }
 
-/// What is wrong with an entry, in slapschema's form: a comment that begins with `(code)`, and its name.
+/// What is wrong with an entry, its result code and in slapschema's form: a comment that begins with `(code)`, and its name.
 fn check(
     view: &View<'_>,
     selection: &Selection,
     part: Part,
     record: &Record<'_>,
     scratch: &mut Vec<u8>,
-) -> Result<Option<String>, StoreError> {
+) -> Result<Option<(u32, String)>, StoreError> {
     if !selection.holds(view, part, record, scratch)? {
         return Ok(None);
     }
     let entry = record.to_entry(view.dn(record.id)?)?;
-    Ok(fault(view.schema(), &entry).map(|text| format!("# {text}\ndn: {}\n\n", entry.dn.pretty())))
+    let fault = fault(view.schema(), &entry);
+    Ok(fault.map(|(code, text)| (code, format!("# ({code}) {text}\ndn: {}\n\n", entry.dn.pretty()))))
 }
 
-fn fault(schema: &Schema, entry: &Entry) -> Option<String> {
+fn fault(schema: &Schema, entry: &Entry) -> Option<(u32, String)> {
     let object_class = schema.attribute_description(b"objectClass").ok()?;
     let Some(classes) = entry.attribute(&object_class) else {
-        return Some("no objectClass attribute".to_owned());
+        let code = ResultCode::OBJECT_CLASS_VIOLATION.0;
+        return Some((code, "no objectClass attribute".to_owned()));
     };
     let former = schema
         .attribute_description(b"structuralObjectClass")
@@ -128,5 +139,5 @@ fn fault(schema: &Schema, entry: &Entry) -> Option<String> {
     let checked = check.check(schema, classes.values.iter().map(Vec::as_slice), &attributes);
     checked
         .err()
-        .map(|error| format!("({}) {}", error.result_code.0, error.diagnostic_message))
+        .map(|error| (error.result_code.0, error.diagnostic_message))
 }

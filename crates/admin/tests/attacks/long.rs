@@ -43,7 +43,7 @@ fn data() -> String {
 
 fn site(rules: &str) -> Server {
     let config = format!(
-        "sockbuf_max_incoming_auth 16777215\n{}{rules}\ndatabase monitor\n",
+        "sockbuf_max_incoming 4194304\nsockbuf_max_incoming_auth 16777215\n{}{rules}\ndatabase monitor\n",
         Server::PEOPLE_CONFIG
     );
     let mut server = Server::prepare(Flavor::Ironbark, &config).unwrap();
@@ -134,9 +134,17 @@ fn searches_that_take_minutes_hold_up_nobody_and_end_with_their_connection() {
 fn a_stranger_may_make_the_server_work_so_much_and_no_more() {
     let server = site("");
     let mut stream = connect(&server);
-    // Every client may search the schema, and its thousands of values.
-    let request = wire::search(7, "cn=Subschema", 0, &any_of("attributeTypes", 9_000));
-    assert_eq!(answer(&mut stream, &request), (11, 0));
+    // Each character stands for a phrase: 20 octets of request for 360 to be compared.
+    let phrases = |count: usize| {
+        element(
+            0xa3,
+            &[element(4, b"cn"), element(4, "\u{fdfa}".repeat(count).as_bytes())].concat(),
+        )
+    };
+    for (count, code) in [(10_000, 0), (600_000, 11)] {
+        let request = wire::search(7, BASE, 2, &phrases(count));
+        assert_eq!(answer(&mut stream, &request), (code, 0), "{count}");
+    }
     wire::assert_serves(&server);
 }
 

@@ -21,6 +21,7 @@ use crate::{
     Context, Directory, OperationError,
     access::{Subject, Target, WriteCheck},
     context::Backend,
+    disclosure::missing_in_memory,
     overlay::Asked,
     referral,
     respond::Success,
@@ -223,16 +224,13 @@ impl Execution<'_> {
         self.find(dn).ok_or_else(|| self.missing(dn))
     }
 
-    /// noSuchObject with the deepest existing ancestor, if the subject may know of that.
+    /// noSuchObject with the deepest superior that the subject may know of.
     fn missing(&self, dn: &Dn) -> OperationError {
-        let above = self.entries.iter().filter(|entry| dn.is_within(&entry.dn));
-        match above.max_by_key(|entry| entry.dn.depth()) {
-            None => referral::default_referral(&self.served.configuration, dn, None),
-            Some(entry) if self.check(entry).permits(Target::Entry, Privileges::DISCLOSE) => {
-                OperationError::no_such_object(entry.dn.pretty().to_owned())
-            }
-            Some(_) => OperationError::code(ResultCode::NO_SUCH_OBJECT),
+        let configuration = &self.served.configuration;
+        if !self.entries.iter().any(|entry| dn.is_within(&entry.dn)) {
+            return referral::default_referral(configuration, dn, None);
         }
+        missing_in_memory((self.context, configuration, self.subject()), &self.entries, dn)
     }
 
     fn subject(&self) -> Subject<'_> {

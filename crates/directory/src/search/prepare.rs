@@ -2,7 +2,7 @@
 
 use std::{rc::Rc, sync::Arc};
 
-use ironbark_config::{Operations, access::Privileges, limits::SearchLimits};
+use ironbark_config::{Operations, limits::SearchLimits};
 use ironbark_ldap_proto::{
     DerefAliases, Scope as WireScope, SearchRequest,
     controls::{Control, DereferenceRequest, PagedResults, RequestControls},
@@ -23,6 +23,7 @@ use crate::{
     Configuration, Context, OperationError, Session,
     access::{self, Standing, Subject, WriteCheck},
     context::Backend,
+    disclosure::missing_in_memory,
     dn_cache::DnCache,
     dse,
     operation::{check_assertion, check_assertion_on_record, null},
@@ -389,15 +390,7 @@ fn memory_target(
 ) -> Result<Target, OperationError> {
     let subject = Subject::of(&run.origin, context);
     let check = |entry| WriteCheck::on_entry(context, configuration, subject, entry);
-    // What the subject may not know of is answered for like what is not there.
-    let missing = || {
-        let superiors = entries
-            .iter()
-            .filter(|entry| base.depth() > entry.dn.depth() && base.is_within(&entry.dn));
-        let disclosed = superiors.filter(|entry| check(entry).permits(access::Target::Entry, Privileges::DISCLOSE));
-        let matched = disclosed.max_by_key(|entry| entry.dn.depth());
-        OperationError::no_such_object(matched.map(|entry| entry.dn.pretty().to_owned()).unwrap_or_default())
-    };
+    let missing = || missing_in_memory((context, configuration, subject), entries, base);
     if let Some(entry) = entries.iter().find(|entry| entry.dn == *base) {
         if !access::reads_everything(context, configuration, subject) {
             search_base::require_search(&check(entry), missing)?;

@@ -129,8 +129,8 @@ fn parse_bytes(text: &str) -> Option<usize> {
     digits.parse::<usize>().ok()?.checked_mul(factor)
 }
 
-/// Loads; false when superiors are missing though the load went on (what else `-c` passes over does not count, as with slapd). The text
-/// of an error is empty when it has been printed.
+/// Loads; false when the load went on without an entry that the database refused, or without superiors. Records that cannot be read or
+/// break the schema do not count under `-c`: slapd's rule. The text of an error is empty when it has been printed.
 fn load(options: &Options, settings: Settings) -> Result<bool, String> {
     if config_database::is_chosen(options) {
         return config_database::change(options, &settings.load, false);
@@ -181,6 +181,7 @@ fn load(options: &Options, settings: Settings) -> Result<bool, String> {
             csns: ContextCsns::default(),
             progress: Progress::bytes(total),
             added: 0,
+            is_complete: true,
         };
         load.run(pipeline).and_then(|()| load.finish())
     };
@@ -259,6 +260,8 @@ struct Load<'a> {
     csns: ContextCsns,
     progress: Progress,
     added: u64,
+    /// Whether the databases have taken every entry that they were given.
+    is_complete: bool,
 }
 
 impl Load<'_> {
@@ -320,6 +323,7 @@ impl Load<'_> {
                 };
                 match error {
                     StoreError::Inapplicable(reason) => {
+                        self.is_complete = false;
                         let prefix = format!("{}: ", ready.dn());
                         self.refuse(&refused(reason.strip_prefix(&prefix).unwrap_or(&reason)))
                     }
@@ -331,12 +335,7 @@ impl Load<'_> {
 
     /// Says what is wrong, and goes on if that is wanted.
     fn refuse(&mut self, refused: &Refused) -> Result<(), String> {
-        let details = if refused.details.is_empty() {
-            String::new()
-        } else {
-            format!("{}\n", refused.details)
-        };
-        let text = format!("{details}slapadd: {}", refused.message);
+        let text = refused_text(refused);
         if self.options.keep_going > 0 {
             self.progress.line(&text);
             Ok(())
@@ -349,7 +348,11 @@ impl Load<'_> {
     fn include(&mut self, url: &str, line: u64, stamp: &StampBlock, count: u32) -> Result<(), String> {
         let file = match FileResolver::default().open(url) {
             Ok(file) => file,
-            Err(reason) => return self.refuse(&unparsable(&format!("include: {url}: {reason}"), &line)),
+            // slapd ends here even with `-c`.
+            Err(reason) => {
+                let refused = unparsable(&format!("include: {url}: {reason}"), &line);
+                return Err(refused_text(&refused));
+            }
         };
         let mut records = Reader::new(file, FileResolver::default());
         let url: Arc<str> = url.into();
@@ -394,8 +397,17 @@ impl Load<'_> {
         for sink in std::mem::take(&mut self.sinks) {
             sink.finish().map_err(|error| format!("slapadd: {error}"))?;
         }
-        Ok((missing.is_empty(), std::mem::take(&mut self.csns)))
+        Ok((self.is_complete && missing.is_empty(), std::mem::take(&mut self.csns)))
     }
+}
+
+fn refused_text(refused: &Refused) -> String {
+    let details = if refused.details.is_empty() {
+        String::new()
+    } else {
+        format!("{}\n", refused.details)
+    };
+    format!("{details}slapadd: {}", refused.message)
 }
 
 #[cfg(test)]
