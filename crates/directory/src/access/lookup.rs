@@ -338,6 +338,10 @@ impl World for Check<'_> {
         dn.ancestor_forms(dn.depth().saturating_sub(levels)).1.to_vec()
     }
 
+    fn too_big(&self) {
+        self.fail();
+    }
+
     fn is_attribute(&self, attribute: &str) -> bool {
         self.configuration
             .schema

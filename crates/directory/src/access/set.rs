@@ -42,11 +42,13 @@ pub(super) trait World {
     fn is_attribute(&self, attribute: &str) -> bool;
     /// Takes steps of what the evaluation may cost; false: it is to end.
     fn spend(&self, steps: u64) -> bool;
+    /// The set is too big to be evaluated: nobody knows whether it holds.
+    fn too_big(&self);
 }
 
-/// More elements than this make a set hold for nobody.
+/// A set of more elements than this is too big.
 const MAX_ELEMENTS: usize = 100_000;
-/// So do concatenations that are longer in all.
+/// So are concatenations that are longer in all.
 const MAX_OCTETS: usize = 16 << 20;
 const MAX_DEPTH: usize = 32;
 /// Steps for an element, besides those for its octets.
@@ -211,6 +213,7 @@ impl Set {
                 self.elements.push(element);
             }
             if self.elements.len() > MAX_ELEMENTS {
+                world.too_big();
                 return None;
             }
         }
@@ -277,6 +280,7 @@ fn combine(step: &Step, mut left: Set, right: &Set, world: &impl World) -> Optio
                 .saturating_mul(right.elements.len())
                 .saturating_add(octets(right).saturating_mul(left.elements.len()));
             if pairs > MAX_ELEMENTS || length > MAX_OCTETS {
+                world.too_big();
                 return None;
             }
             for one in &left.elements {
@@ -335,10 +339,13 @@ impl World for Groups {
     fn spend(&self, _: u64) -> bool {
         true
     }
+    fn too_big(&self) {}
 }
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     #[test]
@@ -379,17 +386,29 @@ mod tests {
     }
 
     /// A group of so many members that are no groups themselves.
-    struct Crowd(usize);
+    struct Crowd {
+        members: usize,
+        is_too_big: Cell<bool>,
+    }
+
+    impl Crowd {
+        fn of(members: usize) -> Self {
+            Self {
+                members,
+                is_too_big: Cell::new(false),
+            }
+        }
+    }
 
     impl World for Crowd {
         fn this(&self) -> Vec<u8> {
             b"cn=all".to_vec()
         }
         fn user(&self) -> Option<Vec<u8>> {
-            Some(format!("cn={}", self.0 - 1).into_bytes())
+            Some(format!("cn={}", self.members - 1).into_bytes())
         }
         fn values(&self, name: &[u8], _: &str) -> Option<Vec<Vec<u8>>> {
-            let members = (0..self.0).map(|member| format!("cn={member}").into_bytes());
+            let members = (0..self.members).map(|member| format!("cn={member}").into_bytes());
             (name == b"cn=all").then(|| members.collect())
         }
         fn ancestor(&self, _: &[u8], _: usize) -> Vec<u8> {
@@ -400,6 +419,9 @@ mod tests {
         }
         fn spend(&self, _: u64) -> bool {
             true
+        }
+        fn too_big(&self) {
+            self.is_too_big.set(true);
         }
     }
 
@@ -412,16 +434,16 @@ mod tests {
                 "this/member & user",
                 "user & (this/member | this)/-* | this/member & user",
             ] {
-                assert_eq!(
-                    Program::parse(text.as_bytes()).holds(&Crowd(members)),
-                    holds,
-                    "{members} {text}"
-                );
+                let crowd = Crowd::of(members);
+                assert_eq!(Program::parse(text.as_bytes()).holds(&crowd), holds, "{members} {text}");
+                assert_eq!(crowd.is_too_big.get(), !holds, "{members} {text}");
             }
         }
         let long = ["this"; 30].join(" + ");
-        assert!(Program::parse(long.as_bytes()).holds(&Crowd(1)));
+        assert!(Program::parse(long.as_bytes()).holds(&Crowd::of(1)));
         let text = format!("[{}] + this/member", "x".repeat(1000));
-        assert!(!Program::parse(text.as_bytes()).holds(&Crowd(50_000)), "50 MB of text");
+        let crowd = Crowd::of(50_000);
+        assert!(!Program::parse(text.as_bytes()).holds(&crowd), "50 MB of text");
+        assert!(crowd.is_too_big.get());
     }
 }
