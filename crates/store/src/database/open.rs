@@ -31,9 +31,9 @@ const RESERVE: u64 = 1 << 40;
 /// LMDB's page size is the system's; map sizes are rounded up to this multiple of both usual ones.
 const ROUNDING: u64 = 65_536;
 
-/// Bytes of LMDB's lock file for each reader, and before them.
+/// Bytes of LMDB's lock file for each reader, and before them: of a longer file it makes room for more readers.
 const READER_SLOT: usize = 64;
-const LOCK_HEADER: usize = 256;
+const LOCK_HEADER: usize = 128;
 
 /// Closing takes no longer than it takes to unmap a file.
 const CLOSING_TIME: Duration = Duration::from_secs(10);
