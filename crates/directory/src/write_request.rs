@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
+    access::SetAnswers,
     context::Backend,
     hashing_pool,
     operation::{
@@ -428,7 +429,7 @@ impl WriteRequest {
         origin: &Origin,
         transaction: &mut WriteTransaction<'_>,
     ) -> Result<(Success, Executed), Refusal> {
-        let budget = Budget::new(WRITE_STEPS);
+        let (budget, sets) = (Budget::new(WRITE_STEPS), SetAnswers::default());
         let message;
         let controls = match self {
             Self::Message { pdu, .. } => {
@@ -443,7 +444,7 @@ impl WriteRequest {
             context,
             origin,
             &controls,
-            (transaction, &budget),
+            (transaction, &budget, &sets),
         );
         execution.computed = Some(self.computed());
         let outcome = match self {
@@ -549,8 +550,8 @@ fn decode_controls<'p>(
     Ok(controls)
 }
 
-/// Steps that finding out about rights and assertions may take, on the thread that all writes of a database wait for: about 50 milliseconds.
-const WRITE_STEPS: u64 = 500_000;
+/// Steps that finding out about rights and assertions may take, on the thread that all writes of a database wait for: about 100 milliseconds.
+const WRITE_STEPS: u64 = 1_000_000;
 
 /// Asks the overlays that look at every write.
 fn before(execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {

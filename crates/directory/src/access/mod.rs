@@ -38,6 +38,7 @@ pub(crate) use self::{
     rules::Rules,
     searchable::{Answerable, AnswerableEntries},
     set::fuzz as fuzz_set,
+    set_memory::SetAnswers,
     subject::RequestKind,
 };
 use crate::{Configuration, Context};

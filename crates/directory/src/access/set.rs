@@ -222,6 +222,10 @@ impl Set {
 }
 
 fn evaluate(steps: &[Step], world: &impl World) -> Option<Set> {
+    // Nobody is looked for nowhere.
+    if steps.contains(&Step::User) && world.user().is_none() {
+        return None;
+    }
     let mut stack: Vec<Set> = Vec::new();
     for step in steps {
         let set = match step {

@@ -18,7 +18,7 @@ const OVERHEAD: usize = 64;
 
 /// What sets say, by their numbers.
 #[derive(Debug, Default)]
-pub(super) struct SetAnswers(RefCell<SmallVec<[(SetNumber, bool); 2]>>);
+pub(crate) struct SetAnswers(RefCell<SmallVec<[(SetNumber, bool); 2]>>);
 
 impl SetAnswers {
     fn get(&self, number: SetNumber) -> Option<bool> {
@@ -81,15 +81,18 @@ impl Check<'_> {
         if let Some(holds) = self.sets.get(number) {
             return holds;
         }
-        let standing = self.standing.filter(|_| !program.depends_on_entry());
-        if let Some(holds) = standing.and_then(|standing| standing.sets.get(number)) {
+        // What a write has in hand may be stored otherwise.
+        let is_same_for_all = !program.depends_on_entry() && matches!(self.source, Source::Record(..));
+        let own = self.standing.map(|standing| &standing.sets).or(self.subject.sets);
+        let shared = own.filter(|_| is_same_for_all);
+        if let Some(holds) = shared.and_then(|sets| sets.get(number)) {
             return holds;
         }
         let holds = program.holds(self);
         if !self.cannot_tell() {
             self.sets.remember(number, holds);
-            if let Some(standing) = standing {
-                standing.sets.remember(number, holds);
+            if let Some(sets) = shared {
+                sets.remember(number, holds);
             }
         }
         holds

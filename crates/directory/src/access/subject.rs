@@ -6,6 +6,7 @@ use ironbark_config::Operations;
 use ironbark_ldap_proto::{Operation, controls::ControlSet};
 use ironbark_model::{Budget, Dn};
 
+use super::SetAnswers;
 use crate::{
     Context,
     operation::Origin,
@@ -29,6 +30,8 @@ pub struct Subject<'a> {
     pub(crate) request: RequestKind,
     /// What finding out about rights may cost, where the views do not say so; `None`: whatever it costs.
     pub(crate) budget: Option<&'a Budget>,
+    /// What sets have said of the subject in this operation, whatever the entry.
+    pub(crate) sets: Option<&'a SetAnswers>,
 }
 
 /// Which operation is asked for, with which controls.
@@ -93,6 +96,14 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// The same with memory for what sets say of the subject, for one operation.
+    pub(crate) fn remembering(self, sets: &'a SetAnswers) -> Self {
+        Self {
+            sets: Some(sets),
+            ..self
+        }
+    }
+
     /// The same of the parts of a request.
     pub(crate) fn of_parts(
         (identity, peer): (&'a Identity, &'a Peer),
@@ -109,6 +120,7 @@ impl<'a> Subject<'a> {
             strength,
             request,
             budget: None,
+            sets: None,
         }
     }
 
@@ -132,6 +144,7 @@ impl<'a> Subject<'a> {
             strength: Strength::default(),
             request: RequestKind::of(operation),
             budget: None,
+            sets: None,
         }
     }
 

@@ -50,6 +50,8 @@ fn has_rule(
     let subject = Subject {
         dn: own,
         real_dn: own,
+        // What they have said of another.
+        sets: None,
         ..asking.subject
     };
     for text in rules.iter().filter_map(|value| std::str::from_utf8(value).ok()) {

@@ -280,8 +280,8 @@ fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, Oper
     }))
 }
 
-/// Steps that finding out who may authenticate may take, which holds up the reactor: about ten milliseconds. Past it, nobody may.
-const RIGHTS_STEPS: u64 = 100_000;
+/// Steps that finding out who may authenticate may take, which holds up the reactor: some ten milliseconds. Past it, nobody may.
+const RIGHTS_STEPS: u64 = 500_000;
 
 /// The userPassword values that the access rules let anonymous authenticate with.
 fn usable_passwords(

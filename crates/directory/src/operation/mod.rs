@@ -12,7 +12,7 @@ use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, 
 
 use crate::{
     Configuration, Context, Directory, OperationError,
-    access::{RequestKind, Subject, Target, WriteCheck},
+    access::{RequestKind, SetAnswers, Subject, Target, WriteCheck},
     disclosure::{Ancestor, Disclosure},
     overlay::{Applied, Asked, Entries},
     password::{self, Cost, Scheme},
@@ -142,6 +142,8 @@ pub struct Execution<'w, 'd> {
     transaction: &'w mut WriteTransaction<'d>,
     /// What finding out about rights and assertions may still cost.
     budget: &'w Budget,
+    /// What sets have said of who acts.
+    sets: &'w SetAnswers,
     record: ChangeRecord,
     /// The operation as it was asked for, if some overlay wants it.
     pub(crate) asked: Vec<Asked>,
@@ -171,7 +173,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         context: &'w Context,
         origin: &'w Origin,
         controls: &'w RequestControls<'w>,
-        (transaction, budget): (&'w mut WriteTransaction<'d>, &'w Budget),
+        (transaction, budget, sets): (&'w mut WriteTransaction<'d>, &'w Budget, &'w SetAnswers),
     ) -> Self {
         let stamp = directory.next_stamp();
         Self {
@@ -189,6 +191,7 @@ impl<'w, 'd> Execution<'w, 'd> {
             stamp,
             transaction,
             budget,
+            sets,
             asked: Vec::new(),
             computed: None,
             wanted: RefCell::default(),
@@ -209,7 +212,9 @@ impl<'w, 'd> Execution<'w, 'd> {
 
     /// Who acts, for access rules.
     pub fn subject(&self) -> Subject<'w> {
-        Subject::of(self.origin, self.context).within(self.budget)
+        Subject::of(self.origin, self.context)
+            .within(self.budget)
+            .remembering(self.sets)
     }
 
     /// Whether an effect was applied: a refusal now must undo it.

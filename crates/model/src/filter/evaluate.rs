@@ -284,7 +284,7 @@ impl CompiledFilter {
 /// Nodes, values and parts of one entry that are not worth counting.
 const FEW: usize = 16;
 /// Steps for an item of a filter of many.
-const NODE_STEPS: u64 = 4;
+const NODE_STEPS: u64 = 2;
 /// Octets of a value that are not.
 const SHORT: usize = 256;
 /// Normal forms that an item is asked about in about one step.
