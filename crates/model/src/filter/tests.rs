@@ -213,6 +213,18 @@ fn what_filters_assert_of_passwords_is_not_logged() {
     }
 }
 
+#[test]
+fn what_is_logged_of_a_filter_takes_little() {
+    let schema = schema();
+    let logged = |text: &str| log::LogFilter::new(&schema, &parse(text)).to_string();
+    let phrases = format!("(|(cn=a)(cn={})(cn=b))", "\u{fdfa}".repeat(10_000));
+    assert_eq!(logged(&phrases), "(|(cn=a)...");
+    let many = format!("(|{})", "(cn=a)".repeat(100_000));
+    assert!(logged(&many).len() < 20_000);
+    let long = format!("(cn={})", "a".repeat(50_000));
+    assert_eq!(logged(&long), long);
+}
+
 fn entry() -> Entry {
     let schema = schema();
     let mut entry = Entry::new(Dn::parse(&schema, b"cn=Babs Jensen,ou=Product Development,dc=example").unwrap());
