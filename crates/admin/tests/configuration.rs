@@ -170,7 +170,7 @@ for name, password in identities:
     note(('read', name), c.search_s, base, ldap.SCOPE_SUBTREE)
     note(('search', name), c.search_s, base, ldap.SCOPE_SUBTREE, '(mail=*example.com)', ['mail'])
     note(('search name', name), c.search_s, ann, ldap.SCOPE_BASE, '(sn=lee)', ['1.1'])
-    note(('search nothing', name), c.search_s, 'uid=none,' + base, ldap.SCOPE_SUBTREE)
+    note(('search nothing', name), c.search_s, 'uid=none,' + people, ldap.SCOPE_SUBTREE)
     for attribute, value in (('sn', b'lee'), ('mail', b'ann@example.com'), ('userPassword', b'annspass'), ('title', b'x')):
         note(('compare', attribute, name), c.compare_s, ann, attribute, value)
     for attribute, value in (('title', b'x'), ('mail', b'x@example.com'), ('userPassword', b'x')):

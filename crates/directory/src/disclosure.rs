@@ -1,5 +1,7 @@
-//! Names of entries that a subject may not know of: they are answered for like names of entries that are not there, with what is said of
-//! the deepest entry above that the subject may know of. Changes of such entries, referrals aside, are refused by the access rules instead.
+//! Names of entries that a subject may not know of, for which noSuchObject is answered.
+//!
+//! A hidden referral entry is answered for exactly like one that is not there. For any other hidden entry, as in slapd, the answer names no
+//! superior; changes of it are refused by the access rules instead.
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{Dn, Entry, ResultCode};
@@ -71,20 +73,23 @@ impl Disclosure<'_> {
         }
     }
 
-    /// The deepest of the entry `ancestor` and those above it that the subject may know of.
-    fn deepest_disclosed(&self, mut ancestor: Ancestor) -> Result<Ancestor, OperationError> {
+    /// The entry `ancestor`, or the closest one above it that is no hidden referral; nothing if the subject may not know of that entry.
+    fn disclosed(&self, mut ancestor: Ancestor) -> Result<Ancestor, OperationError> {
         while let Some((id, depth)) = ancestor {
-            if self.discloses_entry(id)? {
+            let record = self.view.record(id)?;
+            if record.as_ref().is_some_and(|record| self.discloses(record)) {
                 return Ok(ancestor);
+            }
+            if !record.is_some_and(|record| record.is_referral()) {
+                return Ok(None);
             }
             ancestor = self.above(id, depth)?;
         }
         Ok(None)
     }
 
-    /// The error for a name that is not there: a referral if the deepest entry on the way to it that the subject may know of is one,
-    /// otherwise noSuchObject with that entry's name. `scope` is that of a search. (slapd names no entry where the deepest of all is hidden,
-    /// which tells that there is one.)
+    /// The error for a name that is not there: a referral if the deepest entry on the way to it is one, otherwise noSuchObject with that
+    /// entry's name; without a name if the subject may not know of that entry. `scope` is that of a search.
     pub(crate) fn missing(&self, dn: &Dn, ancestor: Ancestor, scope: Option<Scope>) -> OperationError {
         if ancestor.is_none() {
             return referral::default_referral(self.configuration, dn, scope);
@@ -98,7 +103,7 @@ impl Disclosure<'_> {
         ancestor: Ancestor,
         scope: Option<Scope>,
     ) -> Result<OperationError, OperationError> {
-        let Some((id, depth)) = self.deepest_disclosed(ancestor)? else {
+        let Some((id, depth)) = self.disclosed(ancestor)? else {
             return Ok(OperationError::code(ResultCode::NO_SUCH_OBJECT));
         };
         let name = self.view.dn(id)?.pretty().to_owned();
@@ -111,8 +116,11 @@ impl Disclosure<'_> {
         })
     }
 
-    /// The error for the name of an entry that the subject may not know of: that for a name that is not there.
+    /// The error for the name of an entry that the subject may not know of.
     pub(crate) fn hidden(&self, dn: &Dn, record: &Record<'_>, scope: Option<Scope>) -> OperationError {
+        if !record.is_referral() {
+            return OperationError::code(ResultCode::NO_SUCH_OBJECT);
+        }
         match self.above(record.id, dn.depth()) {
             Ok(above) => self.missing(dn, above, scope),
             Err(failed) => failed,
@@ -120,17 +128,16 @@ impl Disclosure<'_> {
     }
 }
 
-/// The error for a name that is not there in a tree in memory, or whose entry the subject may not know of.
+/// The error for a name that is not there in a tree in memory: noSuchObject, with the closest superior if the subject may know of it.
 pub(crate) fn missing_in_memory(
     (context, configuration, subject): (&Context, &Configuration, Subject<'_>),
     entries: &[Entry],
     dn: &Dn,
 ) -> OperationError {
-    let above = |entry: &&Entry| dn.depth() > entry.dn.depth() && dn.is_within(&entry.dn);
-    let is_disclosed = |entry: &&Entry| {
+    let superiors = entries.iter().filter(|entry| dn.is_within(&entry.dn));
+    let closest = superiors.max_by_key(|entry| entry.dn.depth());
+    let disclosed = closest.filter(|entry| {
         WriteCheck::on_entry(context, configuration, subject, entry).permits(Target::Entry, Privileges::DISCLOSE)
-    };
-    let disclosed = entries.iter().filter(above).filter(is_disclosed);
-    let matched = disclosed.max_by_key(|entry| entry.dn.depth());
-    OperationError::no_such_object(matched.map(|entry| entry.dn.pretty().to_owned()).unwrap_or_default())
+    });
+    OperationError::no_such_object(disclosed.map(|entry| entry.dn.pretty().to_owned()).unwrap_or_default())
 }

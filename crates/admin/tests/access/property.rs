@@ -53,14 +53,10 @@ impl Expected<'_> {
         }
     }
 
-    /// noSuchObject, with the closest superior entry that may be disclosed.
+    /// noSuchObject, with the closest superior entry if that may be disclosed.
     fn missing(&self, who: &str, dn: &str) -> String {
-        let mut ancestor = self.directory.ancestor(dn);
-        while let Some(entry) = ancestor
-            && !self.asks(who, entry).permits(("entry", None), 'd')
-        {
-            ancestor = self.directory.ancestor(&entry.dn);
-        }
+        let ancestor = self.directory.ancestor(dn);
+        let ancestor = ancestor.filter(|entry| self.asks(who, entry).permits(("entry", None), 'd'));
         shown(ResultCode::NO_SUCH_OBJECT, ancestor.map_or("", |entry| &entry.dn))
     }
 
@@ -73,10 +69,12 @@ impl Expected<'_> {
         };
         let asks = self.asks(who, object);
         if !asks.permits(("entry", None), 's') {
-            if asks.permits_or_left(("entry", None), 'd') {
-                return format!("{} {{}}", shown(ResultCode::INSUFFICIENT_ACCESS_RIGHTS, ""));
-            }
-            return format!("{} {{}}", self.missing(who, base));
+            let code = if asks.permits_or_left(("entry", None), 'd') {
+                ResultCode::INSUFFICIENT_ACCESS_RIGHTS
+            } else {
+                ResultCode::NO_SUCH_OBJECT
+            };
+            return format!("{} {{}}", shown(code, ""));
         }
         let mut entries = BTreeMap::new();
         for entry in &self.directory.0 {
@@ -129,7 +127,7 @@ impl Expected<'_> {
         if is_answer || asks.permits(("entry", None), 'd') {
             shown(code, "")
         } else {
-            self.missing(who, dn)
+            shown(ResultCode::NO_SUCH_OBJECT, "")
         }
     }
 

@@ -224,7 +224,7 @@ impl Execution<'_> {
         self.find(dn).ok_or_else(|| self.missing(dn))
     }
 
-    /// noSuchObject with the deepest superior that the subject may know of.
+    /// noSuchObject, with the closest superior if the subject may know of it.
     fn missing(&self, dn: &Dn) -> OperationError {
         let configuration = &self.served.configuration;
         if !self.entries.iter().any(|entry| dn.is_within(&entry.dn)) {

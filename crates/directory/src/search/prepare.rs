@@ -389,11 +389,10 @@ fn memory_target(
     scope: Scope,
 ) -> Result<Target, OperationError> {
     let subject = Subject::of(&run.origin, context);
-    let check = |entry| WriteCheck::on_entry(context, configuration, subject, entry);
-    let missing = || missing_in_memory((context, configuration, subject), entries, base);
     if let Some(entry) = entries.iter().find(|entry| entry.dn == *base) {
         if !access::reads_everything(context, configuration, subject) {
-            search_base::require_search(&check(entry), missing)?;
+            let check = WriteCheck::on_entry(context, configuration, subject, entry);
+            search_base::require_search(&check, || OperationError::code(ResultCode::NO_SUCH_OBJECT))?;
         }
         return Ok(Target::memory(
             Arc::clone(context),
@@ -402,7 +401,7 @@ fn memory_target(
             scope,
         ));
     }
-    Err(missing())
+    Err(missing_in_memory((context, configuration, subject), entries, base))
 }
 
 fn add_stored_targets(

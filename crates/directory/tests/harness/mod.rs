@@ -430,7 +430,8 @@ fn split_line(line: &str) -> (&str, &str) {
     (name, value.trim_start())
 }
 
-fn read_answer(mut out: &[u8]) -> Answer {
+/// What the octets say that come back for one request.
+pub fn read_answer(mut out: &[u8]) -> Answer {
     let mut answer = Answer {
         code: u32::MAX,
         matched_dn: String::new(),

@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use ironbark_ldap_proto::{
-    CompareRequest, DerefAliases, EncodeControl, Modification, ModifyOperation, ModifyRequest, Request, Scope,
-    SearchRequest,
+    CompareRequest, DerefAliases, EncodeControl, Modification, ModifyOperation, ModifyRequest, Request, ResultCode,
+    Scope, SearchRequest,
     controls::{
         AssertionControl, Control, DereferenceRequest, DereferenceSpecification, ManageDsaIt, MatchedValues,
         PagedResults, SortKey, SortKeys,
@@ -15,7 +15,7 @@ use ironbark_model::Filter;
 use crate::{
     Random,
     content::{Content, NAMES, PLACES, VALUES, WORDS},
-    harness::Client,
+    harness::{Answer, Client, read_answer},
 };
 
 /// One request, as text where it can be.
@@ -136,8 +136,18 @@ impl Question {
         }
     }
 
-    /// All octets of the answer.
+    /// All that comes back, without the superior that noSuchObject names: as in slapd, it names none where an entry is hidden.
     pub(crate) fn ask(&self, client: &mut Client) -> Vec<u8> {
+        let octets = self.answer(client);
+        let answer = read_answer(&octets);
+        if answer.code != ResultCode::NO_SUCH_OBJECT.0 {
+            return octets;
+        }
+        let matched_dn = String::new();
+        format!("{:?}", Answer { matched_dn, ..answer }).into_bytes()
+    }
+
+    fn answer(&self, client: &mut Client) -> Vec<u8> {
         let mut controls: Vec<Box<dyn EncodeControl + '_>> = Vec::new();
         if self.manages_references {
             controls.push(Box::new(Control::critical(ManageDsaIt)));

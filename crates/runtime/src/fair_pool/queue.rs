@@ -144,7 +144,12 @@ impl<S: Clone + Eq + Hash, T: Task> Queue<S, T> {
     /// nobody who has.
     fn make_way(&mut self, claimant: &Claimant<S>, weight: usize) -> Option<T> {
         let own = self.sources.get(&claimant.source).map_or(0, |source| source.weight);
-        let (name, source) = self.sources.iter_mut().max_by_key(|(_, source)| source.weight)?;
+        // Among sources that have equally much, its own: its other connections give way first.
+        let order = |name: &S, source: &Source<T>| (source.weight, *name == claimant.source);
+        let (name, source) = self
+            .sources
+            .iter_mut()
+            .max_by_key(|(name, source)| order(name, source))?;
         let task = if *name == claimant.source {
             let held = source.connections.get(&claimant.connection);
             let own = held.map_or(0, |connection| connection.weight);

@@ -111,9 +111,10 @@ fn in_a_full_queue_who_has_most_waiting_gives_way() {
     for _ in 0..3 {
         assert_eq!(push(&mut queue, 2, 1), (true, 1));
     }
-    // Four of each source wait now, and with one more the second would have most.
     assert_eq!(push(&mut queue, 2, 1), (true, 1));
-    assert_eq!(push(&mut queue, 2, 2), (false, 0));
+    // Four tasks of each source wait now. With one more, the second source would have most.
+    assert_eq!(push(&mut queue, 2, 1), (false, 0));
+    assert_eq!(push(&mut queue, 2, 2), (true, 1), "another connection of its own");
     assert_eq!(push(&mut queue, 3, 1), (true, 1));
     let left = std::iter::from_fn(|| served(&mut queue)).count();
     assert_eq!(left, 8);
