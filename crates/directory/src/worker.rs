@@ -285,7 +285,7 @@ impl Worker {
         };
         let kind = message.operation.operation();
         self.scratch.shard.record_initiated(kind);
-        let origin = Origin {
+        let mut origin = Origin {
             connection: session.connection,
             operation: session.next_operation,
             message_id: message.id.value(),
@@ -330,7 +330,7 @@ impl Worker {
                 &OperationError::new(ResultCode::PROTOCOL_ERROR, "message ID is in use"),
                 out,
             ),
-            _ => self.start_controlled(session, &configuration, origin, &message, pdu, out),
+            _ => self.start_controlled(session, &configuration, &mut origin, &message, pdu, out),
         }
     }
 
@@ -339,7 +339,7 @@ impl Worker {
         &mut self,
         session: &mut Session,
         configuration: &Arc<Configuration>,
-        mut origin: Origin,
+        origin: &mut Origin,
         message: &RequestMessage<'_>,
         pdu: &[u8],
         out: &mut Vec<u8>,
@@ -347,9 +347,9 @@ impl Worker {
         let kind = message.operation.operation();
         if !crate::room::may_begin() {
             let error = OperationError::new(ResultCode::BUSY, "no memory is left; try again later");
-            return self.answer(&origin, kind, &error, out);
+            return self.answer(origin, kind, &error, out);
         }
-        let controls = match RequestControls::decode(
+        let mut controls = match RequestControls::decode(
             &message.controls,
             &message.operation,
             &policy(configuration),
@@ -357,16 +357,16 @@ impl Worker {
         ) {
             Ok(controls) => controls,
             Err(fault) => {
-                crate::log::request(configuration, &origin, &message.operation);
+                crate::log::request(configuration, origin, &message.operation);
                 let error = OperationError::new(fault.code, fault.diagnostic);
-                return self.refuse_controls(session, configuration, &origin, message, error, out);
+                return self.refuse_controls(session, configuration, origin, message, error, out);
             }
         };
         origin.tracked = controls
             .session_tracking
             .as_ref()
             .and_then(|control| crate::log::tracked(&control.value));
-        crate::log::request(configuration, &origin, &message.operation);
+        crate::log::request(configuration, origin, &message.operation);
         if kind == Operation::Bind {
             origin.identity = Arc::clone(&session.identity);
         }
@@ -379,25 +379,25 @@ impl Worker {
         }
         if session.negotiation.is_some() && kind != Operation::Bind {
             let error = OperationError::new(ResultCode::OPERATIONS_ERROR, "SASL bind in progress");
-            return self.answer(&origin, kind, &error, out);
+            return self.answer(origin, kind, &error, out);
         }
-        if let Err(error) = crate::proxied::authorize(configuration, &mut origin, &controls) {
-            return self.refuse_controls(session, configuration, &origin, message, error, out);
+        if let Err(error) = crate::proxied::authorize(configuration, origin, &controls) {
+            return self.refuse_controls(session, configuration, origin, message, error, out);
         }
         match &message.operation {
             Request::Search(request) => {
-                return self.start_search(session, configuration, origin, (request, pdu), controls, out);
+                return self.start_search(session, configuration, origin, (request, pdu), &mut controls, out);
             }
             _ => origin.stop = StopFlag::new(),
         }
-        match self.dispatch(session, configuration, &mut origin, message, (controls, pdu), out) {
+        match self.dispatch(session, configuration, origin, message, (&mut controls, pdu), out) {
             Ok(started) => {
                 if let Started::Submitted(_) = started {
-                    session.in_flight.insert(origin.message_id, origin.stop);
+                    session.in_flight.insert(origin.message_id, origin.stop.clone());
                 }
                 started
             }
-            Err(error) => self.answer(&origin, kind, &error, out),
+            Err(error) => self.answer(origin, kind, &error, out),
         }
     }
 
@@ -429,18 +429,18 @@ impl Worker {
         configuration: &Arc<Configuration>,
         origin: &mut Origin,
         message: &RequestMessage<'_>,
-        (mut controls, pdu): (RequestControls<'_>, &[u8]),
+        (controls, pdu): (&mut RequestControls<'_>, &[u8]),
         out: &mut Vec<u8>,
     ) -> Result<Started, OperationError> {
         let directory = &self.directory;
         match &message.operation {
             Request::Bind(request) => bind::start(&mut self.scratch, session, configuration, origin, request, out),
             Request::Compare(request) => {
-                let outcome = compare::compare(&mut self.scratch, configuration, origin, request, &mut controls);
+                let outcome = compare::compare(&mut self.scratch, configuration, origin, request, controls);
                 Ok(self.answer(origin, Operation::Compare, &outcome, out))
             }
             Request::Extended(request) => {
-                extended::start(directory, session, configuration, origin, request, &mut controls, out)
+                extended::start(directory, session, configuration, origin, request, controls, out)
             }
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
                 write_request::submit(directory, configuration, origin, message, pdu)
@@ -453,9 +453,9 @@ impl Worker {
         &mut self,
         session: &mut Session,
         configuration: &Arc<Configuration>,
-        origin: Origin,
+        origin: &mut Origin,
         (request, pdu): (&ironbark_ldap_proto::SearchRequest<'_>, &[u8]),
-        mut controls: RequestControls<'_>,
+        controls: &mut RequestControls<'_>,
         out: &mut Vec<u8>,
     ) -> Started {
         let mut run = match self.spare_runs.pop() {
@@ -463,7 +463,7 @@ impl Worker {
                 run.reset(origin, configuration);
                 run
             }
-            None => Box::new(SearchRun::new(origin, configuration)),
+            None => Box::new(SearchRun::new(origin.clone(), configuration)),
         };
         if let Err(error) = search::prepare(
             &mut self.scratch,
@@ -471,7 +471,7 @@ impl Worker {
             configuration,
             &mut run,
             (request, pdu),
-            &mut controls,
+            controls,
         ) {
             let started = self.answer(&run.origin, Operation::Search, &error, out);
             run.extras = None;

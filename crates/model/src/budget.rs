@@ -27,6 +27,7 @@ pub struct Budget {
     /// Steps behind that.
     far: Cell<u64>,
     is_exhausted: Cell<bool>,
+    is_watched: Cell<bool>,
     watch: RefCell<Option<Arc<dyn Watch>>>,
 }
 
@@ -37,11 +38,13 @@ impl Budget {
             near: Cell::new(steps),
             far: Cell::new(0),
             is_exhausted: Cell::new(false),
+            is_watched: Cell::new(false),
             watch: RefCell::new(None),
         }
     }
 
     /// Begins anew, with so many steps.
+    #[inline]
     pub fn renew(&self, steps: u64, watch: Option<Arc<dyn Watch>>) {
         let near = if watch.is_some() {
             steps.min(STEPS_PER_LOOK)
@@ -51,7 +54,11 @@ impl Budget {
         self.near.set(near);
         self.far.set(steps - near);
         self.is_exhausted.set(false);
-        self.watch.replace(watch);
+        // Most work is too short to be watched.
+        if watch.is_some() || self.is_watched.get() {
+            self.is_watched.set(watch.is_some());
+            self.watch.replace(watch);
+        }
     }
 
     /// Takes steps; false: there are not so many, and the work is to end.

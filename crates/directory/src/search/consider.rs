@@ -1,6 +1,6 @@
 //! One candidate after another: scope, filter, access, limits, encoding.
 
-use std::sync::Arc;
+use std::{rc::Rc, sync::Arc};
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{List, MessageId, encode_search_reference};
@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Backend, Configuration, Context, OperationError,
-    access::{self, Answerable, AnswerableEntries, Check, RequestKind, Source, Standing, Subject},
+    access::{self, Answerable, AnswerableEntries, Check, EntryPlace, RequestKind, Source, Standing, Subject},
     log, referral,
     session::{Identity, Peer, Strength},
     worker::Scratch,
@@ -106,8 +106,15 @@ impl SearchRun {
         slice: &mut Slice<'_>,
         out: &mut Vec<u8>,
     ) -> Result<Walked, OperationError> {
+        let bound = scratch
+            .standing(&self.configuration, context, &self.origin)
+            .map(|standing| (standing, Asker::of(self)));
+        let guards = bound
+            .as_ref()
+            .and_then(|(standing, asker)| asker.guards(context, standing));
+        let guards = guards.as_ref().map(|guards| guards as &dyn EntryGuards);
         if plan.is_none() {
-            let made = self.plan(context, view, base, scope, scratch)?;
+            let made = self.plan(view, base, scope, guards)?;
             if slice.budget.is_exhausted() {
                 return Ok(Walked::Exhausted);
             }
@@ -131,6 +138,8 @@ impl SearchRun {
             base,
             scope,
             plan,
+            bound: bound.as_ref().map(|(standing, asker)| (standing, asker)),
+            guards,
         };
         while let Some(record) = candidates.next_record()? {
             // The clock is read at the first candidate of a slice and now and then.
@@ -163,17 +172,12 @@ impl SearchRun {
     /// Plans a target. Where there are referral entries they are candidates whatever the filter says.
     fn plan(
         &self,
-        context: &Context,
         view: View<'_>,
         base: &Base,
         scope: Scope,
-        scratch: &mut Scratch,
+        guards: Option<&dyn EntryGuards>,
     ) -> Result<Plan, OperationError> {
         let filter = self.referral_filter.as_ref().unwrap_or(&self.filter);
-        let standing = scratch.standing(&self.configuration, context, &self.origin);
-        let asker = Asker::of(self);
-        let guards = standing.as_deref().and_then(|standing| asker.guards(context, standing));
-        let guards = guards.as_ref().map(|guards| guards as &dyn EntryGuards);
         let plan = view.plan_guarded((base.id, scope), filter, guards)?;
         if !plan.indexed {
             log::unindexed(&plan);
@@ -195,39 +199,30 @@ impl SearchRun {
         out: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
         let StoredWalk {
-            context, view, plan, ..
+            context,
+            view,
+            plan,
+            bound,
+            ..
         } = *walk;
         if !self.is_of_walk(walk, record, scratch, out)? {
             return Ok(None);
         }
-        let standing = scratch.standing(&self.configuration, context, &self.origin);
         let source = Source::Record(record, view);
         let parts = scratch.parts(context);
-        let asker = standing.as_ref().map(|standing| (standing, Asker::of(self)));
-        if asker.is_none() && record.evaluate_planned(plan, &self.filter, parts.work) != Truth::True {
+        if bound.is_none() && record.evaluate_planned(plan, &self.filter, parts.work) != Truth::True {
             return Ok(None);
         }
         parts.names.write_dn(view, record, parts.dn)?;
-        let check = match &asker {
+        let check = match bound {
             None => None,
             Some((standing, asker)) => {
                 let entry = (source, parts.names.place(view, record)?);
-                access::check_remembered(
-                    &asker.configuration,
-                    context,
-                    asker.subject(context),
-                    entry,
-                    Some(standing),
-                )
+                asker.check(context, entry, standing)
             }
         };
-        if let (Some(check), Some((standing, asker))) = (&check, &asker)
-            && !self.answers(
-                check,
-                asker.guards(context, standing).as_ref(),
-                (record, plan),
-                parts.work,
-            )
+        if let Some(check) = &check
+            && !self.answers(check, walk.guards, (record, plan), parts.work)
         {
             return Ok(None);
         }
@@ -278,7 +273,7 @@ impl SearchRun {
             if self.is_of_kind(record)
                 && record.is_in_scope(base.id, scope)?
                 && (base.earlier_bases == 0 || !self.was_covered(view, id, base.earlier_bases)?)
-                && self.shows_reference(context, (view, record), scratch)?
+                && self.shows_reference(walk, record, scratch)?
                 && !view.is_exhausted()
             {
                 self.send_reference(view, record, scope, out)?;
@@ -296,14 +291,14 @@ impl SearchRun {
     fn answers(
         &self,
         check: &Check<'_>,
-        guards: Option<&AnswerableEntries<'_>>,
+        guards: Option<&dyn EntryGuards>,
         (record, plan): (&Record<'_>, &Plan),
         work: &mut Vec<u8>,
     ) -> bool {
         let with = Evaluation {
             plan: Some(plan),
             guard: Some(&Answerable::new(check, Privileges::SEARCH)),
-            guards: guards.map(|guards| guards as &dyn EntryGuards),
+            guards,
         };
         record.evaluate_with(with, &self.filter, work) == Truth::True
     }
@@ -414,25 +409,22 @@ impl SearchRun {
     /// Whether the subject may read a referral entry and its URIs, and wants to.
     fn shows_reference(
         &self,
-        context: &Context,
-        (view, record): (View<'_>, &Record<'_>),
+        walk: &StoredWalk<'_>,
+        record: &Record<'_>,
         scratch: &mut Scratch,
     ) -> Result<bool, OperationError> {
+        let StoredWalk {
+            context, view, bound, ..
+        } = *walk;
         if self.options.domain_scope {
             return Ok(false);
         }
-        let Some(standing) = scratch.standing(&self.configuration, context, &self.origin) else {
+        let Some((standing, asker)) = bound else {
             return Ok(true);
         };
-        let asker = Asker::of(self);
         let names = scratch.parts(context).names;
-        let check = access::check_remembered(
-            &self.configuration,
-            context,
-            asker.subject(context),
-            (Source::Record(record, view), names.place(view, record)?),
-            Some(&standing),
-        );
+        let entry = (Source::Record(record, view), names.place(view, record)?);
+        let check = asker.check(context, entry, standing);
         let uris = access::Target::Attribute(&self.configuration.well_known.r#ref, None);
         Ok(check.is_none_or(|check| {
             check.permits(access::Target::Entry, Privileges::READ) && check.permits(uris, Privileges::READ)
@@ -473,6 +465,10 @@ struct StoredWalk<'a> {
     base: &'a Base,
     scope: Scope,
     plan: &'a Plan,
+    /// Who asks, where access rules bind him.
+    bound: Option<(&'a Rc<Standing>, &'a Asker)>,
+    /// What of any entry may answer him.
+    guards: Option<&'a dyn EntryGuards>,
 }
 
 /// Who asks, held apart from the run.
@@ -495,6 +491,22 @@ impl Asker {
 
     fn subject(&self, context: &Context) -> Subject<'_> {
         Subject::of_parts((&self.identity, &self.peer), self.about).at(context)
+    }
+
+    /// The rules for a stored entry.
+    fn check<'a>(
+        &'a self,
+        context: &'a Context,
+        entry: (Source<'a>, EntryPlace<'a>),
+        standing: &'a Rc<Standing>,
+    ) -> Option<Check<'a>> {
+        access::check_remembered(
+            &self.configuration,
+            context,
+            self.subject(context),
+            entry,
+            Some(standing),
+        )
     }
 
     /// What of any entry may answer, where there are rules.

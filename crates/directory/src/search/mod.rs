@@ -160,14 +160,15 @@ impl SearchRun {
         }
     }
 
-    /// Makes a run that has ended one without anything to do, which keeps its memory unless that has grown big.
-    pub(crate) fn reset(&mut self, origin: Origin, configuration: &Arc<Configuration>) {
+    /// Makes a run that has ended one without anything to do, which keeps its memory unless that has grown big. `origin` is that of the
+    /// former search then: to exchange them costs less than to move them.
+    pub(crate) fn reset(&mut self, origin: &mut Origin, configuration: &Arc<Configuration>) {
+        std::mem::swap(&mut self.origin, origin);
         let is_big = self.filter.nodes.capacity() > KEPT_NODES || self.filter.bytes.capacity() > KEPT_OCTETS;
         if is_big || !Arc::ptr_eq(&self.configuration, configuration) {
-            *self = Self::new(origin, configuration);
+            *self = Self::new(self.origin.clone(), configuration);
             return;
         }
-        self.origin = origin;
         self.filter.clear();
         self.referral_filter = None;
         self.selection.clear();

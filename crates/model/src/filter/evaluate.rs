@@ -91,9 +91,10 @@ impl CompiledFilter {
                 });
                 continue;
             }
-            let mut truth = match guard {
+            let refused = guard.and_then(|guard| self.guarded(node, guard, (schema, source), &mut memory));
+            let mut truth = match refused {
                 None => self.item(node, schema, source, &mut memory),
-                Some(guard) => self.guarded_item(node, guard, (schema, source), &mut memory),
+                Some(truth) => truth,
             };
             loop {
                 let Some(frame) = open.last_mut() else {
@@ -129,24 +130,25 @@ impl CompiledFilter {
         self.evaluate(schema, &source, scratch) == Truth::True
     }
 
-    /// An item, if it may be put.
-    fn guarded_item(
+    /// The truth of an item that may not be put, or not as a whole; `None` if it may.
+    fn guarded(
         &self,
         node: &Node,
         guard: &dyn Guard,
         (schema, source): (&Schema, &dyn ValueSource),
         memory: &mut Memory<'_>,
-    ) -> Truth {
+    ) -> Option<Truth> {
         match self.permission(node, guard) {
-            Permission::Whole => self.item(node, schema, source, memory),
-            Permission::None => Truth::Undefined,
+            Permission::Whole => None,
+            Permission::None => Some(Truth::Undefined),
             Permission::ByValue(slot, rule, parts) => {
-                self.equalities((slot, rule, parts), guard, (schema, source), memory)
+                Some(self.equalities((slot, rule, parts), guard, (schema, source), memory))
             }
         }
     }
 
     /// An item, of the values that may answer it.
+    #[inline]
     fn item(&self, node: &Node, schema: &Schema, source: &dyn ValueSource, memory: &mut Memory<'_>) -> Truth {
         let mut values = Values {
             filter: self,
@@ -168,7 +170,7 @@ impl CompiledFilter {
                 slot,
                 rule,
                 values: parts,
-            } => values.any_of(*slot, rule, parts),
+            } => values.any_of(*slot, rule, self.parts_of(parts)),
             Node::Less {
                 slot,
                 rule,
@@ -257,36 +259,40 @@ impl CompiledFilter {
         let Some(asked) = self.slot(slot) else {
             return Truth::Undefined;
         };
-        let mut truth = Truth::False;
-        let parts = parts.start as usize..parts.end as usize;
-        for part in self.parts.get(parts).unwrap_or_default() {
+        let parts = self.parts_of(parts);
+        let mut allowed = Vec::with_capacity(parts.len());
+        for part in parts {
             if !afford(source, 1) {
                 return Truth::Undefined;
             }
-            if !guard.may_ask(asked, Some(self.value(part))) {
-                truth = Truth::Undefined;
-                continue;
-            }
-            let mut values = Values {
-                filter: self,
-                schema,
-                source,
-                memory,
-            };
-            if values.equality(slot, rule, part, false) {
-                return Truth::True;
+            if guard.may_ask(asked, Some(self.value(part))) {
+                allowed.push(part.clone());
             }
         }
-        truth
+        let mut values = Values {
+            filter: self,
+            schema,
+            source,
+            memory,
+        };
+        if values.any_of(slot, rule, &allowed) {
+            Truth::True
+        } else if allowed.len() < parts.len() {
+            Truth::Undefined
+        } else {
+            Truth::False
+        }
     }
 }
 
-/// Nodes, values and parts of one entry that are not worth counting.
+/// Nodes of a filter, values that have been normalized and parts of an assertion that are not worth counting.
 const FEW: usize = 16;
 /// Steps for an item of a filter of many.
 const NODE_STEPS: u64 = 2;
-/// Octets of a value that are not.
-const SHORT: usize = 256;
+/// Octets of values that are not.
+const SHORT: usize = 512;
+/// Octets that a value counts for beside its own.
+const OF_VALUE: usize = 16;
 /// Normal forms that an item is asked about in about one step.
 const FORMS_PER_STEP: usize = 2;
 /// Steps for finding a value in a big set.
@@ -297,14 +303,11 @@ pub(super) fn afford(source: &dyn ValueSource, steps: u64) -> bool {
     source.budget().is_none_or(|budget| budget.spend(steps))
 }
 
-/// Takes the steps for normalizing a value, if so many come before it, or it is so long, that this is worth counting.
+/// Takes the steps for normalizing a value, if `seen`, the octets before it, and its own are so many that this is worth counting.
 #[inline]
 fn afford_value(source: &dyn ValueSource, seen: &mut usize, value: &[u8]) -> bool {
-    *seen += 1;
-    if *seen <= FEW && value.len() <= SHORT {
-        return true;
-    }
-    afford(source, cost_of(value))
+    *seen += value.len() + OF_VALUE;
+    *seen <= SHORT || afford(source, cost_of(value))
 }
 
 fn stop_when(found: bool) -> ControlFlow<()> {
@@ -411,25 +414,22 @@ impl Values<'_, '_> {
         })
     }
 
-    fn any_of(&mut self, slot: Slot, rule: &'static MatchingRule, range: &Range<u32>) -> bool {
+    /// Whether some value equals one of the assertion values `parts`, which are sorted.
+    fn any_of(&mut self, slot: Slot, rule: &'static MatchingRule, parts: &[Range<u32>]) -> bool {
         let filter = self.filter;
-        let mut parts = filter.part_values(range);
-        let Some(first) = parts.next() else {
+        let Some((first, others)) = parts.split_first() else {
             return false;
         };
-        match self.source.holds_normalized(slot, first) {
+        match self.source.holds_normalized(slot, filter.value(first)) {
             Some(true) => return true,
             Some(false) => {
-                return parts.any(|part| {
-                    afford(self.source, LOOK_UP_STEPS) && self.source.holds_normalized(slot, part) == Some(true)
+                return others.iter().any(|part| {
+                    afford(self.source, LOOK_UP_STEPS)
+                        && self.source.holds_normalized(slot, filter.value(part)) == Some(true)
                 });
             }
             None => {}
         }
-        let parts = filter
-            .parts
-            .get(range.start as usize..range.end as usize)
-            .unwrap_or_default();
         self.any(Some(slot), rule, false, |value| {
             parts.binary_search_by(|part| filter.value(part).cmp(value)).is_ok()
         })

@@ -72,20 +72,24 @@ impl<'t> RecordSource<'_, 't> {
     ) -> ControlFlow<()> {
         let mut flow = ControlFlow::Continue(());
         let stored = attribute.description();
-        let each = match self.with.guard {
-            None => None,
-            Some(guard) => match guard.answering(stored) {
-                Answering::All => None,
-                Answering::Each => Some(guard),
-                Answering::None => return flow,
-            },
+        let each = match self.with.guard.map(|guard| (guard, guard.answering(stored))) {
+            None | Some((_, Answering::All)) => None,
+            Some((guard, Answering::Each)) => Some(guard),
+            Some((_, Answering::None)) => return flow,
         };
-        self.note(&attribute.for_each(&mut |value| {
-            if each.is_none_or(|guard| guard.may_answer(stored, AnsweringValue::Plain(value))) {
+        let visited = match each {
+            None => attribute.for_each(&mut |value| {
                 flow = visit(value);
-            }
-            flow
-        }));
+                flow
+            }),
+            Some(guard) => attribute.for_each(&mut |value| {
+                if guard.may_answer(stored, AnsweringValue::Plain(value)) {
+                    flow = visit(value);
+                }
+                flow
+            }),
+        };
+        self.note(&visited);
         flow
     }
     fn description(&self, slot: Slot) -> Option<&AttributeDescription> {
