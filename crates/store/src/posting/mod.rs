@@ -2,6 +2,7 @@
 
 pub(crate) mod chunk;
 pub(crate) mod cursor;
+mod deltas;
 pub(crate) mod edit;
 pub(crate) mod list;
 mod reader;

@@ -1,6 +1,11 @@
 //! A chunk of a posting list that is read forwards.
 
-use super::chunk::{BITMAP, DELTAS, RUNS};
+use smallvec::SmallVec;
+
+use super::{
+    chunk::{BITMAP, DELTAS, RUNS},
+    deltas::{self, skip},
+};
 use crate::{EntryId, varint};
 
 /// Calls `run` with ascending inclusive runs (neighbours may touch). `None`: damaged.
@@ -101,6 +106,10 @@ impl<'c> Reader<'c> {
     pub(crate) fn read(&mut self, mut from: EntryId, most: usize, out: &mut Vec<EntryId>) -> Option<()> {
         while out.len() < most && self.move_to(from)? {
             out.push(self.from);
+            if self.form == Form::Deltas {
+                (self.to, self.rest) = deltas::read(self.to, self.rest, most, out)?;
+                self.from = self.to;
+            }
             let Some(next) = self.from.checked_add(1) else { break };
             from = next;
         }
@@ -117,6 +126,9 @@ impl<'c> Reader<'c> {
             }
             return Some(());
         }
+        if sieve.wanted(end).len() >= MANY {
+            return self.sift_many(sieve, end);
+        }
         let (mut at, mut rest) = (self.to, self.rest);
         while let Some(id) = sieve.next(end) {
             if at < id {
@@ -128,6 +140,30 @@ impl<'c> Reader<'c> {
             sieve.pass(id, at == id);
         }
         (self.from, self.to, self.rest) = (at, at, rest);
+        Some(())
+    }
+    /// [`Self::sift`] of many IDs by distances: all that come before the last one are decoded, so that there is no branch for each.
+    fn sift_many(&mut self, sieve: &mut Sieve<'_>, end: usize) -> Option<()> {
+        let wanted = sieve.wanted(end);
+        let last = wanted.last().copied()?;
+        let (mut marks, mut found) = (Marks::default(), SmallVec::<[EntryId; MANY]>::new());
+        for &id in wanted {
+            marks.set(id);
+        }
+        let mut look = |id| {
+            if marks.has(id) {
+                found.push(id);
+            }
+        };
+        look(self.to);
+        (self.to, self.rest) = deltas::visit(self.to, self.rest, last, look)?;
+        self.from = self.to;
+        let mut found = found.into_iter().peekable();
+        while let Some(id) = sieve.next(end).filter(|&id| id <= self.to) {
+            // Others than those that are wanted may have the same mark.
+            while found.next_if(|&other| other < id).is_some() {}
+            sieve.pass(id, found.peek() == Some(&id));
+        }
         Some(())
     }
     /// Moves to the first ID of a bitmap that is not below `id`, which is above the present one. `None`: damaged.
@@ -152,21 +188,34 @@ impl<'c> Reader<'c> {
     }
 }
 
-/// Decodes distances behind the ID `at` until the ID is not below `id`, or none is left: the ID, and what is left. `None`: damaged.
-#[inline]
-fn skip(mut at: EntryId, mut rest: &[u8], id: EntryId) -> Option<(EntryId, &[u8])> {
-    // Eight at a time, while what is asked for lies well behind them and they take a byte each.
-    while id.saturating_sub(at) > 64
-        && let Some((eight, behind)) = rest.split_first_chunk::<8>()
-        && let Some(distance) = sum_of_short(u64::from_le_bytes(*eight))
-        && let Some(next) = at.checked_add(distance + 8).filter(|&next| next < id)
-    {
-        (at, rest) = (next, behind);
+/// IDs that are looked for together.
+const MANY: usize = 16;
+
+/// A set of IDs by their lowest bits: few others seem to be in it.
+struct Marks([u64; 64]);
+
+impl Default for Marks {
+    fn default() -> Self {
+        Self([0; 64])
     }
-    while at < id && !rest.is_empty() {
-        at = at.checked_add(varint::take(&mut rest)?)?.checked_add(1)?;
+}
+
+impl Marks {
+    #[inline]
+    fn place(id: EntryId) -> (usize, u64) {
+        (usize::try_from(id >> 6 & 63).unwrap_or_default(), 1 << (id & 63))
     }
-    Some((at, rest))
+    fn set(&mut self, id: EntryId) {
+        let (word, bit) = Self::place(id);
+        if let Some(word) = self.0.get_mut(word) {
+            *word |= bit;
+        }
+    }
+    #[inline]
+    fn has(&self, id: EntryId) -> bool {
+        let (word, bit) = Self::place(id);
+        self.0.get(word).is_some_and(|word| word & bit != 0)
+    }
 }
 
 /// Ascending IDs of which some are kept.
@@ -186,6 +235,10 @@ impl<'i> Sieve<'i> {
     pub(crate) fn next(&self, end: usize) -> Option<EntryId> {
         self.ids.get(self.read).copied().filter(|_| self.read < end)
     }
+    /// Those that are to be decided on, before the place `end`.
+    fn wanted(&self, end: usize) -> &[EntryId] {
+        self.ids.get(self.read..end).unwrap_or_default()
+    }
     #[inline]
     fn pass(&mut self, id: EntryId, is_kept: bool) {
         if let Some(place) = self.ids.get_mut(self.kept) {
@@ -203,11 +256,4 @@ impl<'i> Sieve<'i> {
     pub(crate) fn finish(self) {
         self.ids.truncate(self.kept);
     }
-}
-
-/// The sum of eight numbers of seven bits. `None`: one is longer.
-fn sum_of_short(bytes: u64) -> Option<u64> {
-    const LOW: u64 = 0x00ff_00ff_00ff_00ff;
-    let pairs = (bytes & LOW) + (bytes >> 8 & LOW);
-    (bytes & 0x8080_8080_8080_8080 == 0).then_some(pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48)
 }
