@@ -11,7 +11,7 @@ mod trees;
 use std::sync::{
     Arc, PoisonError, RwLock,
     atomic::{AtomicUsize, Ordering},
-    mpsc::{Receiver, Sender, SyncSender, TrySendError, channel, sync_channel},
+    mpsc::{Receiver, SendError, Sender, channel},
 };
 
 use ironbark_ldap_proto::Operation;
@@ -28,10 +28,10 @@ use crate::{
 pub(crate) use stored::run as run_stored;
 pub(crate) use trees::run as run_trees;
 
-/// Operations that may wait for one writer; past it the answer is `busy`.
-const QUEUE_LIMIT: usize = 16_384;
-/// Octets of requests that may wait or be under way; one request may always.
+/// Octets of requests that may wait for one writer or be under way; past it the answer is `busy`. One request may always.
 const QUEUE_OCTETS: usize = 64 << 20;
+/// Octets that a request counts for at least: 16,384 of them may wait.
+const REQUEST_OCTETS: usize = 4 << 10;
 
 /// One write on its way.
 pub(crate) struct Job {
@@ -51,6 +51,7 @@ struct Share {
 impl Share {
     /// `None` when there is no room.
     fn of(octets: usize, waiting: &Arc<AtomicUsize>) -> Option<Self> {
+        let octets = octets.max(REQUEST_OCTETS);
         let before = waiting.fetch_add(octets, Ordering::Relaxed);
         let share = Self {
             octets,
@@ -72,7 +73,7 @@ pub(crate) type Unqueued = (OperationError, Option<oneshot::Sender<Completion>>)
 /// The sending side of a writer's queue.
 #[derive(Clone, Debug)]
 pub struct WriterHandle {
-    queue: SyncSender<Order>,
+    queue: Sender<Order>,
     /// Octets of the requests that have not ended.
     waiting: Arc<AtomicUsize>,
     /// Why nothing more is taken.
@@ -162,7 +163,7 @@ impl Resumed {
 impl WriterHandle {
     /// Of a database that nobody writes to.
     pub(crate) fn nowhere() -> Self {
-        let (queue, _) = sync_channel(0);
+        let (queue, _) = channel();
         Self {
             queue,
             waiting: Arc::default(),
@@ -175,13 +176,9 @@ impl WriterHandle {
     /// # Errors
     /// `busy`, `unavailable`; with the way to answer, if the job cannot be queued.
     pub(crate) fn submit(&self, job: Job) -> Result<(), Unqueued> {
-        let refuse = |error, order| match order {
-            Order::Job(queued) => (error, Some(queued.job.reply)),
-            Order::Pause(_) | Order::Close => (error, None),
-        };
-        let busy = || OperationError::new(ResultCode::BUSY, "too many writes are waiting");
         let Some(share) = Share::of(job.request.size(), &self.waiting) else {
-            return Err((busy(), Some(job.reply)));
+            let busy = OperationError::new(ResultCode::BUSY, "too many writes are waiting");
+            return Err((busy, Some(job.reply)));
         };
         // Held while the job is queued, so that none comes behind the order to end.
         let closed = self.closed.read().unwrap_or_else(PoisonError::into_inner);
@@ -190,14 +187,14 @@ impl WriterHandle {
         }
         let queued = Queued { job, _share: share };
         self.queue
-            .try_send(Order::Job(Box::new(queued)))
-            .map_err(|error| match error {
-                TrySendError::Full(order) => refuse(busy(), order),
-                TrySendError::Disconnected(order) => refuse(unavailable(SHUTTING_DOWN), order),
+            .send(Order::Job(Box::new(queued)))
+            .map_err(|SendError(order)| match order {
+                Order::Job(queued) => (unavailable(SHUTTING_DOWN), Some(queued.job.reply)),
+                Order::Pause(_) | Order::Close => (unavailable(SHUTTING_DOWN), None),
             })
     }
 
-    /// Asks the writer to wait behind what it has been given; waits for room in its queue. `None`: it has ended.
+    /// Asks the writer to wait behind what it has been given. `None`: it has ended.
     pub(crate) fn pause(&self) -> Option<Pausing> {
         let (reached, its_reached) = channel();
         let (its_resume, resume) = channel();
@@ -209,7 +206,7 @@ impl WriterHandle {
         })
     }
 
-    /// Ends the writer after what it has been given; waits for room in its queue. `reason` is what further writes are told.
+    /// Ends the writer after what it has been given. `reason` is what further writes are told.
     pub(crate) fn close(&self, reason: &'static str) {
         {
             let mut closed = self.closed.write().unwrap_or_else(PoisonError::into_inner);
@@ -230,7 +227,7 @@ pub(crate) const REMOVED: &str = "database is no longer served";
 
 /// Makes a queue and its writer's side.
 pub(crate) fn queue() -> (WriterHandle, Receiver<Order>) {
-    let (queue, orders) = sync_channel(QUEUE_LIMIT);
+    let (queue, orders) = channel();
     let handle = WriterHandle {
         queue,
         waiting: Arc::default(),
