@@ -131,7 +131,6 @@ impl SearchRun {
         {
             return Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED));
         }
-        let mut candidates = view.candidates(plan, *position)?;
         let walk = StoredWalk {
             context,
             view,
@@ -141,6 +140,19 @@ impl SearchRun {
             bound: bound.as_ref().map(|(standing, asker)| (standing, asker)),
             guards,
         };
+        self.walk_candidates(&walk, position, scratch, slice, out)
+    }
+
+    /// Considers the candidates of a plan behind `position`.
+    fn walk_candidates(
+        &mut self,
+        walk: &StoredWalk<'_>,
+        position: &mut EntryId,
+        scratch: &mut Scratch,
+        slice: &mut Slice<'_>,
+        out: &mut Vec<u8>,
+    ) -> Result<Walked, OperationError> {
+        let mut candidates = walk.view.candidates(walk.plan, *position)?;
         while let Some(record) = candidates.next_record()? {
             // The clock is read at the first candidate of a slice and now and then.
             if slice.candidates.is_multiple_of(CANDIDATES_PER_LOOK)
@@ -152,7 +164,7 @@ impl SearchRun {
                 return Ok(Walked::SliceEnd);
             }
             let before = out.len();
-            let considered = self.consider(&walk, &record, scratch, out);
+            let considered = self.consider(walk, &record, scratch, out);
             if slice.budget.is_exhausted() {
                 out.truncate(before);
                 return Ok(Walked::Exhausted);
