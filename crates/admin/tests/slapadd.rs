@@ -551,3 +551,26 @@ fn a_full_disk_is_named_and_leaves_nothing_of_the_load() {
         String::from_utf8_lossy(&output.stdout)
     );
 }
+
+/// A type and its supertype, with all kinds in all orders: a load makes the indexes that additions make.
+#[test]
+fn a_load_makes_every_index_whole() {
+    let data = "dn: dc=example,dc=com\nobjectClass: domain\ndc: example\n\n\
+                dn: cn=g1,dc=example,dc=com\nobjectClass: groupOfNames\ncn: g1\nmember: dc=example,dc=com\nowner: cn=g1,dc=example,dc=com\n\n";
+    for kinds in ["eq,pres", "pres,eq", "pres,sub", "pres,eq,sub,approx", "approx,eq"] {
+        let names = if kinds.contains("sub") || kinds.contains("approx") {
+            String::new()
+        } else {
+            format!("index member,owner,distinguishedName {kinds}\n")
+        };
+        let people = Server::PEOPLE_CONFIG.replace("index objectClass,cn,uid eq", "index objectClass,uid eq");
+        let config = format!("{people}\nindex cn,name {kinds}\n{names}");
+        for arguments in [&["-q"][..], &[]] {
+            let server = Server::prepare(Flavor::Ironbark, &config).unwrap();
+            server.tool(Tool::Add, arguments, data).unwrap().success().unwrap();
+            let path = server.config_path().display().to_string();
+            let said = common::succeed(&["health", "--deep", "-f", &path]);
+            assert!(!said.contains("missing"), "{kinds} {arguments:?}: {said}");
+        }
+    }
+}

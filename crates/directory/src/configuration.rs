@@ -56,6 +56,19 @@ impl Configuration {
             .map_or(Rules::none(), |rules| rules)
     }
 
+    /// Whether the access rules are the same in another configuration, and bind the same subjects, for all databases that are there too.
+    pub(crate) fn has_rules_of(&self, other: &Self) -> bool {
+        let is_alike = |one: &Context, other: &Context| {
+            one.settings.access == other.settings.access && one.settings.root_dn == other.settings.root_dn
+        };
+        let is_kept = |one: &Arc<Context>| {
+            let mut others = other.contexts.iter();
+            let same = others.find(|other| other.suffixes().iter().eq(one.suffixes()));
+            same.is_none_or(|other| is_alike(one, other))
+        };
+        std::ptr::eq(self, other) || (is_alike(&self.frontend, &other.frontend) && self.contexts.iter().all(is_kept))
+    }
+
     /// What `restrictop` says of a request to a naming context: which of its controls are dropped. Those in `critical` cannot be.
     ///
     /// # Errors

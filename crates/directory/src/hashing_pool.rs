@@ -1,4 +1,5 @@
-//! Password hashes that take long are computed by a few threads, so that they hold up neither a reactor nor a writer.
+//! Password hashes that take long are computed, and write requests that take long are read, by a few threads, so that they hold up neither a
+//! reactor nor a writer.
 //!
 //! Connections and addresses take turns. Work whose connection has gone, or that was given up, is not done.
 
@@ -98,7 +99,7 @@ pub(crate) fn submit_for(
 }
 
 fn busy() -> OperationError {
-    OperationError::new(ResultCode::BUSY, "too many passwords are waiting")
+    OperationError::new(ResultCode::BUSY, "too much work is waiting")
 }
 
 impl Work {

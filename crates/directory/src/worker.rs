@@ -617,7 +617,7 @@ impl Batch<'_> {
     pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
         let started = self.0.begin_or_answer_barely(session, pdu, out);
         let scratch = &mut self.0.scratch;
-        scratch.turn_left = scratch.turn_left.saturating_sub(budget::cost(pdu.len()));
+        scratch.turn_left = scratch.turn_left.saturating_sub(budget::cost_of_request(pdu));
         started
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ironbark_config::{Allow, Operations};
 use ironbark_ldap_proto::{Operation, Request, RequestMessage, controls::RequestControls};
-use ironbark_model::{Budget, Dn, ResultCode};
+use ironbark_model::{Budget, Dn, ResultCode, budget};
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
 
@@ -106,6 +106,15 @@ impl Change {
     }
 }
 
+/// A write that has been read, and found to be for a database.
+struct Prepared {
+    context: Arc<Context>,
+    request: WriteRequest,
+    /// Passwords that it brings, and stored ones that they are to be compared with aside.
+    presented: Vec<Vec<u8>>,
+    slow: Vec<Vec<u8>>,
+}
+
 /// Sends a write to the writer of its database.
 pub(crate) fn submit(
     directory: &Arc<Directory>,
@@ -114,6 +123,69 @@ pub(crate) fn submit(
     message: &RequestMessage<'_>,
     pdu: &[u8],
 ) -> Result<Started, OperationError> {
+    // Writes of a sequence keep their order.
+    if pdu.len() > SHORT && budget::cost_of_request(pdu) > LONG && !origin.sequence.is_kept() {
+        return submit_long(directory, configuration, origin, message, pdu);
+    }
+    let prepared = prepare(configuration, origin, message, pdu)?;
+    if prepared.slow.is_empty() {
+        return enqueue(configuration, origin, &prepared.context, prepared.request);
+    }
+    verify_and_queue(directory, configuration, origin, prepared)
+}
+
+/// Octets of requests that are read on the reactor whatever they hold.
+const SHORT: usize = 256;
+/// Steps for reading a request that are too many for a reactor.
+const LONG: u64 = 100_000;
+/// Characters that stand for phrases in one request: the writer would take too long with more.
+const MOST_PHRASES: u64 = 100_000;
+
+/// Has a request that takes long to read be read by the hashing pool. Who may write nothing is refused before.
+fn submit_long(
+    directory: &Arc<Directory>,
+    configuration: &Arc<Configuration>,
+    origin: &Origin,
+    message: &RequestMessage<'_>,
+    pdu: &[u8],
+) -> Result<Started, OperationError> {
+    if !may_be_anonymous(configuration, origin) {
+        return Err(needs_authentication());
+    }
+    if budget::phrases(pdu) > MOST_PHRASES {
+        return Err(OperationError::new(
+            ResultCode::ADMIN_LIMIT_EXCEEDED,
+            "operation takes too much work",
+        ));
+    }
+    let (for_pool, configuration) = (Arc::clone(directory), Arc::clone(configuration));
+    let (its_origin, pdu): (_, Box<[u8]>) = (origin.clone(), pdu.into());
+    let operation = message.operation.operation();
+    hashing_pool::submit(directory, origin, (operation, pdu.len()), move |reply| {
+        let (directory, mut origin) = (for_pool, its_origin);
+        let read = RequestMessage::decode(&pdu, &configuration.decode_limits)
+            .map_err(|error| OperationError::new(error.fault().code, error.fault().diagnostic))
+            .and_then(|message| prepare(&configuration, &mut origin, &message, &pdu));
+        match read {
+            Ok(prepared) => {
+                let (context, request) = prepared.verified(&directory);
+                queue_or_answer(&directory, &configuration, (&origin, &context), request, reply);
+            }
+            Err(error) => {
+                // The connection may be gone.
+                let _ = reply.send(respond::write_completion(&directory, &origin, operation, Err(error)));
+            }
+        }
+    })
+}
+
+/// Reads a write, and refuses what is refused before the writer sees it.
+fn prepare(
+    configuration: &Arc<Configuration>,
+    origin: &mut Origin,
+    message: &RequestMessage<'_>,
+    pdu: &[u8],
+) -> Result<Prepared, OperationError> {
     let change = Change::read(configuration, &message.operation)?;
     let (dn, kind) = (change.dn(), change.kind());
     refuse_frontend_entries(configuration, dn, kind)?;
@@ -133,10 +205,29 @@ pub(crate) fn submit(
         pdu: pdu.into(),
         computed: Computed::default(),
     };
-    if slow.is_empty() {
-        return enqueue(configuration, origin, context, request);
+    Ok(Prepared {
+        context: Arc::clone(context),
+        request,
+        presented,
+        slow,
+    })
+}
+
+impl Prepared {
+    /// The request with what is known of its passwords, which takes long.
+    fn verified(self, directory: &Directory) -> (Arc<Context>, WriteRequest) {
+        let Self {
+            context,
+            request,
+            presented,
+            slow,
+        } = self;
+        if slow.is_empty() {
+            return (context, request);
+        }
+        let computed = Computed::verifying(directory.hashing_pool(), &slow, &presented);
+        (context, request.knowing(computed))
     }
-    verify_and_queue(directory, configuration, (origin, context), request, (slow, presented))
 }
 
 /// The passwords in the clear that a modify request brings, where overlays judge them. Writes of a sequence keep their order, so that
@@ -164,30 +255,36 @@ fn presented_passwords(
 fn verify_and_queue(
     directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
-    (origin, context): (&Origin, &Arc<Context>),
-    request: WriteRequest,
-    (slow, presented): (Vec<Vec<u8>>, Vec<Vec<u8>>),
+    origin: &Origin,
+    prepared: Prepared,
 ) -> Result<Started, OperationError> {
-    let (for_pool, configuration, context) = (Arc::clone(directory), Arc::clone(configuration), Arc::clone(context));
-    let (operation, octets) = (request.operation(), request.size());
+    let (for_pool, configuration) = (Arc::clone(directory), Arc::clone(configuration));
+    let (operation, octets) = (prepared.request.operation(), prepared.request.size());
     let its_origin = origin.clone();
     hashing_pool::submit(directory, origin, (operation, octets), move |reply| {
         let (directory, origin) = (for_pool, its_origin);
-        let request = request.knowing(Computed::verifying(directory.hashing_pool(), &slow, &presented));
+        let (context, request) = prepared.verified(&directory);
         queue_or_answer(&directory, &configuration, (&origin, &context), request, reply);
     })
 }
 
 /// Anonymous clients change nothing, unless `allow update_anon` says otherwise.
 fn refuse_anonymous(configuration: &Configuration, origin: &Origin, dn: &Dn) -> Result<(), OperationError> {
-    let is_allowed = !origin.identity.is_anonymous() || configuration.settings.allow.contains(Allow::UPDATE_ANON);
-    if is_allowed || configuration.context_of(dn).is_none() {
+    if may_be_anonymous(configuration, origin) || configuration.context_of(dn).is_none() {
         return Ok(());
     }
-    Err(OperationError::new(
+    Err(needs_authentication())
+}
+
+fn may_be_anonymous(configuration: &Configuration, origin: &Origin) -> bool {
+    !origin.identity.is_anonymous() || configuration.settings.allow.contains(Allow::UPDATE_ANON)
+}
+
+fn needs_authentication() -> OperationError {
+    OperationError::new(
         ResultCode::STRONGER_AUTH_REQUIRED,
         "modifications require authentication",
-    ))
+    )
 }
 
 /// The root DSE and the subschema subentry are not written to.

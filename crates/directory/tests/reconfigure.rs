@@ -17,7 +17,7 @@ use std::{
     },
 };
 
-use harness::{Client, Site};
+use harness::{Answer, Client, Site};
 use ironbark_directory::overlay::{AfterCommit, Hooks, Overlay};
 use ironbark_ldap_proto::{DerefAliases, Filter, Request, Scope, SearchRequest, controls};
 use ironbark_store::ChangeRecord;
@@ -87,8 +87,8 @@ fn a_database_that_is_gone_is_closed_when_the_reactors_have_gone_on() {
     assert!(names(&mut site, "o=two", "(objectClass=*)").is_empty());
 }
 
-/// A request for the next page of two.
-fn page(site: &mut Client, base: &str, cookie: &[u8]) -> (Vec<String>, Vec<u8>) {
+/// What is answered to a request for the next page of two.
+fn page_answer(site: &mut Client, base: &str, cookie: &[u8]) -> Answer {
     let control = controls::Control::critical(controls::PagedResults { size: 2, cookie });
     let names: [&[u8]; 1] = [b"*"];
     let request = SearchRequest {
@@ -101,9 +101,34 @@ fn page(site: &mut Client, base: &str, cookie: &[u8]) -> (Vec<String>, Vec<u8>) 
         filter: Filter::parse(b"(ou=*)", 10).expect("a filter"),
         attributes: names.as_slice().into(),
     };
-    let answer = site.send(&Request::Search(request), &[&control]);
+    site.send(&Request::Search(request), &[&control])
+}
+
+/// The next page of two.
+fn page(site: &mut Client, base: &str, cookie: &[u8]) -> (Vec<String>, Vec<u8>) {
+    let answer = page_answer(site, base, cookie);
     assert_eq!(answer.brief(), (0, ""));
     (answer.entries, answer.cookie.unwrap_or_default())
+}
+
+#[test]
+fn who_may_not_search_at_a_glued_database_finds_nothing_of_it() {
+    let glued = |rules: &str| {
+        format!(
+            "\ndatabase mdb\nsuffix ou=sub,dc=ex\nsubordinate\nrootdn cn=root,dc=ex\ndirectory DIR/two\n{rules}\naccess to * by * read\n"
+        )
+    };
+    for (rules, count) in [("", 2), ("access to dn.base=\"ou=sub,dc=ex\" by * disclose", 0)] {
+        let mut site = with_second();
+        reconfigure(&site, &glued(rules), "").expect("a glued database");
+        site.must_add("ou=sub,dc=ex", "objectClass: organizationalUnit");
+        site.must_add("ou=below,ou=sub,dc=ex", "objectClass: organizationalUnit");
+        for who in ["cn=a,ou=p,dc=ex", ""] {
+            site.become_(who);
+            let answer = site.search_as_self("dc=ex", Scope::WholeSubtree, "(|(ou=sub)(ou=below))", &["1.1"]);
+            assert_eq!((answer.code, answer.entries.len()), (0, count), "{rules} {who}");
+        }
+    }
 }
 
 #[test]
@@ -138,6 +163,23 @@ fn a_paged_search_ends_under_the_configuration_that_it_began_with() {
     );
     assert!(cookie.is_empty());
     assert_eq!(names(&mut site, "o=two", "(fresh=x)"), ["ou=fresh,o=two"]);
+}
+
+#[test]
+fn no_page_is_given_by_rules_that_are_no_longer_in_force() {
+    let mut site = Site::populated("");
+    for n in 0..6 {
+        site.must_add(&format!("ou=u{n},dc=ex"), "objectClass: organizationalUnit");
+    }
+    let mut other = site.connect();
+    other.become_("cn=a,ou=p,dc=ex");
+    let (_, first) = page(&mut other, "dc=ex", b"");
+    reconfigure(&site, "loglevel none", "").expect("another setting");
+    let (_, cookie) = page(&mut other, "dc=ex", &first);
+    reconfigure(&site, "loglevel none", "access to * by * none").expect("other rules");
+    let refused = "paged results cookie is invalid or old";
+    assert_eq!(page_answer(&mut other, "dc=ex", &cookie).brief(), (53, refused));
+    assert_eq!(page_answer(&mut other, "dc=ex", b"").code, 32);
 }
 
 #[test]

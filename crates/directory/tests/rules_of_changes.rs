@@ -3,7 +3,10 @@
 mod harness;
 
 use harness::Site;
-use ironbark_ldap_proto::controls::{Control, PostRead};
+use ironbark_ldap_proto::{
+    CompareRequest, Request, Scope,
+    controls::{Control, PostRead},
+};
 
 const A: &str = "cn=a,ou=p,dc=ex";
 const BIG: &str = "cn=big,ou=p,dc=ex";
@@ -53,6 +56,58 @@ fn post_read_after_a_rename_shows_what_the_rules_give_under_the_new_name() {
     let answer = site.rename_with("cn=h,ou=p,dc=ex", "cn=g", true, None, &[&post_read]);
     let shown = answer.read_entry.expect("an entry");
     assert!(shown.contains("description: plan"), "{shown}");
+}
+
+#[test]
+fn what_a_rename_takes_away_is_decided_by_the_rules_for_the_new_name() {
+    for (rules, superior) in [
+        (
+            "access to dn.subtree=\"ou=p,dc=ex\" by users write\naccess to dn.subtree=\"ou=q,dc=ex\" attrs=entry,children by users write",
+            Some("ou=q,dc=ex"),
+        ),
+        (
+            "access to dn.regex=\"^cn=a\" by users write\naccess to attrs=entry,children by users write",
+            None,
+        ),
+        (
+            "access to filter=(entryDN:dnSubtreeMatch:=ou=q,dc=ex) attrs=cn by * read\naccess to * by users write",
+            Some("ou=q,dc=ex"),
+        ),
+    ] {
+        let mut site = Site::populated(&format!("{rules}\naccess to * by * read"));
+        site.must_add("ou=q,dc=ex", "objectClass: organizationalUnit");
+        site.become_("cn=b,ou=p,dc=ex");
+        assert_eq!(site.rename(A, "cn=zz", superior).code, 50, "{rules}");
+    }
+}
+
+/// As in slapd, which evaluates filters of rules without an operation.
+#[test]
+fn no_entry_has_subordinates_for_the_filter_of_a_rule() {
+    let rules = "access to attrs=description filter=(!(hasSubordinates=TRUE)) by * none\naccess to * by * read";
+    let mut site = Site::populated(rules);
+    assert_eq!(site.modify("ou=p,dc=ex", "add: description\ndescription: plan").code, 0);
+    site.become_(A);
+    let found = site.search_as_self("ou=p,dc=ex", Scope::BaseObject, "(ou=p)", &["description"]);
+    assert_eq!(found.entries, ["dn: ou=p,dc=ex\n"]);
+}
+
+#[test]
+fn a_compare_with_a_big_group_tells_nothing_of_members_that_are_hidden() {
+    let rules = "access to attrs=member val.regex=\"^cn=somebody\" by * none\naccess to * by * read";
+    let mut site = with_big_group(rules);
+    let mut compare = |value: &str| {
+        let request = CompareRequest {
+            entry: BIG.as_bytes(),
+            attribute: b"member",
+            value: value.as_bytes(),
+        };
+        site.send(&Request::Compare(request), &[]).code
+    };
+    assert_eq!(compare(A), 6);
+    assert_eq!(compare("cn=nobody"), 5);
+    assert_eq!(compare("cn=somebody-1,ou=people,dc=ex"), 50);
+    assert_eq!(compare("cn=somebody-else,ou=people,dc=ex"), 50);
 }
 
 #[test]

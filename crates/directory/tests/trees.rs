@@ -235,6 +235,12 @@ access to * by users read by anonymous none";
     );
     let answer = site.add("cn=x,cn=config", "objectClass: person\nsn: s");
     assert_eq!(answer.brief(), (50, "no write access to parent"));
+    let answer = site.add("cn=a,cn=config", "objectClass: person\nsn: s");
+    assert_eq!(
+        answer.brief(),
+        (50, "no write access to parent"),
+        "whether there is one or not"
+    );
     // Of what it may not know it hears nothing.
     let answer = site.delete("cn=y,cn=config");
     assert_eq!((answer.code, answer.matched_dn.as_str()), (32, ""));

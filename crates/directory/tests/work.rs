@@ -327,3 +327,17 @@ fn an_attribute_is_dereferenced_once() {
     assert_eq!(answer(&[b"cn"], true), (2, syntax.to_owned()));
     assert_eq!(answer(&[b"cn"], false).0, 0);
 }
+
+/// Names are read before anything can be put aside.
+#[test]
+fn a_name_that_takes_long_to_read_ends_the_turn() {
+    let mut site = site("", 0);
+    let base = |name: &str| {
+        encoded(
+            search(&format!("cn={name},dc=ex"), Scope::BaseObject, "(objectClass=*)"),
+            &[],
+        )
+    };
+    assert!(run(&mut site, &base(&"x".repeat(7_000))).most < TURN / 2);
+    assert_eq!(run(&mut site, &base(&"\u{fdfa}".repeat(2_000))).most, TURN);
+}

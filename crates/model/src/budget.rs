@@ -124,17 +124,25 @@ pub fn cost(octets: usize) -> u64 {
     1 + (octets / OCTETS_PER_STEP) as u64
 }
 
+/// Steps for a character that stands for a whole phrase.
+const PER_PHRASE: u64 = 40;
+
+/// Characters that stand for whole phrases: U+FDC0 to U+FDFF, of which one is normalized to up to 18.
+pub fn phrases(octets: &[u8]) -> u64 {
+    memchr::memmem::find_iter(octets, b"\xef\xb7").count() as u64
+}
+
 /// Steps that a value costs to normalize: more if it is not ASCII, and most where a character stands for a whole phrase.
 pub fn cost_of(value: &[u8]) -> u64 {
-    /// U+FDC0 to U+FDFF, of which one character is normalized to up to 18.
-    const PHRASES: &[u8] = b"\xef\xb7";
-    /// Steps for such a character.
-    const PER_PHRASE: u64 = 40;
     if value.is_ascii() {
         return cost(value.len());
     }
-    let phrases = memchr::memmem::find_iter(value, PHRASES).count();
-    1 + (value.len() / 2) as u64 + PER_PHRASE * phrases as u64
+    1 + (value.len() / 2) as u64 + PER_PHRASE * phrases(value)
+}
+
+/// Steps that a request of these octets costs to read, most of whose values are names and texts.
+pub fn cost_of_request(octets: &[u8]) -> u64 {
+    cost(octets.len()) + PER_PHRASE * phrases(octets)
 }
 
 #[cfg(test)]

@@ -228,9 +228,12 @@ impl ValueSource for EntrySource<'_> {
         rule: &'static MatchingRule,
         visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) {
-        let wanted = slot
-            .and_then(|slot| self.filter.slot(slot))
-            .map(|description| description.attribute_type);
+        let asked = slot.and_then(|slot| self.filter.slot(slot));
+        // Attributes of names have no options.
+        if asked.is_some_and(|asked| !asked.options.is_empty()) {
+            return;
+        }
+        let wanted = asked.map(|description| description.attribute_type);
         let _ = self
             .entry
             .dn

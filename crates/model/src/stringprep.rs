@@ -100,7 +100,15 @@ pub fn prepare(
             _ if is_nfkc(folded.clone()) => spaces.push_all(folded, out),
             Case::Exact => spaces.push_all(folded.nfkc(), out),
             // Folding what NFKC yields is what Table B.2 adds to simple folding (`U+2121` is "tel").
-            Case::Ignore => spaces.push_all(folded.nfkc().flat_map(tables::fold).nfkc(), out),
+            Case::Ignore => {
+                let normal: SmallVec<[char; 128]> = folded.nfkc().collect();
+                let normal = normal.iter().copied();
+                if normal.clone().all(|character| tables::fold(character).eq([character])) {
+                    spaces.push_all(normal, out);
+                } else {
+                    spaces.push_all(normal.flat_map(tables::fold).nfkc(), out);
+                }
+            }
         }
     }
     spaces.finish(value.is_empty(), out);

@@ -208,6 +208,8 @@ fn made_attributes_can_be_searched() {
         ["ou=groups,dc=example,dc=com"]
     );
     assert_eq!(store.search(ALL, Scope::Subtree, "(ou:dn:=people)").len(), 401);
+    // Attributes of names have no options.
+    assert!(store.search(ALL, Scope::Subtree, "(ou;lang-en:dn:=people)").is_empty());
 }
 
 #[test]

@@ -18,7 +18,7 @@ use ironbark_model::{
     entry::EntrySource,
     schema::{ClassNumber, TypeNumber},
 };
-use ironbark_store::View;
+use ironbark_store::{Evaluation, View};
 
 use super::{
     Source, Subject, Target,
@@ -41,6 +41,8 @@ pub(crate) struct Check<'a> {
     pub(super) place: Option<EntryPlace<'a>>,
     /// Its name, once a rule has asked for it.
     pub(super) dn: BorrowedName<'a>,
+    /// That is the name which it is about to get.
+    is_renamed: bool,
     /// All that is known of the subject.
     pub(super) standing: Option<&'a Standing>,
     /// What sets say of the subject and the entry.
@@ -125,6 +127,7 @@ impl<'a> Check<'a> {
             },
             place: None,
             dn: BorrowedName::default(),
+            is_renamed: false,
             standing: None,
             sets: SetAnswers::default(),
             answered: Cell::new((0, 0)),
@@ -139,9 +142,13 @@ impl<'a> Check<'a> {
         self
     }
 
-    /// Rules see the entry under this name.
+    /// Rules see the entry under this name, whatever they have said of it under its own.
     pub(super) fn named(mut self, name: Dn) -> Self {
         self.dn = BorrowedName::known(name);
+        self.is_renamed = true;
+        (self.place, self.kind) = (None, None);
+        self.sets = SetAnswers::default();
+        self.answered.set((0, 0));
         self
     }
 
@@ -475,7 +482,14 @@ impl<'a> Check<'a> {
         let schema = &*self.configuration.schema;
         let mut scratch = Vec::new();
         let truth = match self.source {
-            Source::Record(record, _) => record.evaluate(filter, &mut scratch),
+            Source::Record(record, _) => {
+                let with = Evaluation {
+                    is_of_rule: true,
+                    name: self.is_renamed.then(|| self.dn()),
+                    ..Evaluation::default()
+                };
+                record.evaluate_with(with, filter, &mut scratch)
+            }
             Source::Memory(entry) => filter.evaluate(schema, &EntrySource::new(schema, filter, entry), &mut scratch),
         };
         truth == Truth::True

@@ -262,6 +262,7 @@ fn answers(asking: Asking<'_>, context: &Context, (record, view): Entry<'_>, fil
         plan: None,
         guard: guard.as_ref().map(|guard| guard as &dyn Guard),
         guards: guards.as_ref().map(|guards| guards as &dyn EntryGuards),
+        ..Evaluation::default()
     };
     record.evaluate_with(with, filter, &mut Vec::new()) == Truth::True
 }

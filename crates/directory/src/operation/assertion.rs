@@ -51,6 +51,7 @@ pub(crate) fn check_assertion_on_record(
         plan: None,
         guard: guard.as_ref().map(|guard| guard as &dyn Guard),
         guards: guards.as_ref().map(|guards| guards as &dyn EntryGuards),
+        ..Evaluation::default()
     };
     verdict(record.evaluate_with(with, &compiled, &mut Vec::new()))
 }

@@ -10,7 +10,7 @@ use ironbark_model::{
     filter::{Answering, AnsweringValue, Guard},
     matching::MatchingRule,
 };
-use ironbark_store::{Record, View};
+use ironbark_store::{Record, RecordAttribute, View};
 
 use super::Origin;
 use crate::{
@@ -236,7 +236,7 @@ impl Comparison<'_> {
                 continue;
             };
             if attribute.is_external() && rule.evaluate.is_none() {
-                found.is_there |= answers.whole;
+                found.is_there |= answers.whole || is_some_answering(&attribute, &answers)?;
                 found.holds |= attribute.holds_normalized(&self.assertion)?
                     && answers.may(AnsweringValue::Normalized(&self.assertion));
                 continue;
@@ -331,6 +331,20 @@ impl Found {
             Err(OperationError::code(ResultCode::NO_SUCH_ATTRIBUTE))
         }
     }
+}
+
+/// Whether any value may answer.
+fn is_some_answering(attribute: &RecordAttribute<'_>, answers: &Answers<'_>) -> Result<bool, OperationError> {
+    let mut is_some = false;
+    attribute.for_each(&mut |value| {
+        is_some = answers.may(AnsweringValue::Plain(value));
+        if is_some {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    })?;
+    Ok(is_some)
 }
 
 /// Which values of one stored attribute may answer.

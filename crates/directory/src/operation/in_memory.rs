@@ -97,11 +97,7 @@ impl Execution<'_> {
         modification::check_permitted(&self.served.configuration.schema, &mut modifications, false)?;
         add::refuse_repetition(&self.served.configuration.schema, &modifications)?;
         let entry = add::entry_of(dn.clone(), &modifications);
-        self.check_assertion(&entry)?;
         entry_rules::check_naming_types(&self.served.configuration.schema, dn)?;
-        if self.find(dn).is_some() {
-            return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS));
-        }
         let superior = dn.parent().unwrap_or_default();
         let superior = self.find(&superior).ok_or_else(|| self.missing(dn))?;
         require(
@@ -119,6 +115,11 @@ impl Execution<'_> {
                 .all(|modification| super::modify::is_granted(&check, modification));
         require(attributes_granted, "no write access to attribute")?;
         drop(check);
+        // Who may not add it is not told whether there is one.
+        self.check_assertion(&entry)?;
+        if self.find(dn).is_some() {
+            return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS));
+        }
         let asked = Asked::Add(entry.clone());
         let executed = self.change(ChangeKind::Add, &VirtualChange::Add(entry), asked)?;
         Ok((Success::default(), executed))

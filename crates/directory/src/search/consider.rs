@@ -114,6 +114,13 @@ impl SearchRun {
             .and_then(|(standing, asker)| asker.guards(context, standing));
         let guards = guards.as_ref().map(|guards| guards as &dyn EntryGuards);
         if plan.is_none() {
+            if base.is_glued && !may_search_at(context, view, base.id, (scratch, bound.as_ref()))? {
+                return Ok(if slice.budget.is_exhausted() {
+                    Walked::Exhausted
+                } else {
+                    Walked::Through
+                });
+            }
             let made = self.plan(view, base, scope, guards)?;
             if slice.budget.is_exhausted() {
                 return Ok(Walked::Exhausted);
@@ -311,6 +318,7 @@ impl SearchRun {
             plan: Some(plan),
             guard: Some(&Answerable::new(check, Privileges::SEARCH)),
             guards,
+            ..Evaluation::default()
         };
         record.evaluate_with(with, &self.filter, work) == Truth::True
     }
@@ -467,6 +475,23 @@ impl SearchRun {
         self.references += 1;
         Ok(())
     }
+}
+
+/// Whether who asks may search at the base of a glued database.
+fn may_search_at(
+    context: &Context,
+    view: View<'_>,
+    id: EntryId,
+    (scratch, bound): (&mut Scratch, Option<&(Rc<Standing>, Asker)>),
+) -> Result<bool, OperationError> {
+    let (Some((standing, asker)), Some(record)) = (bound, view.record(id)?) else {
+        return Ok(true);
+    };
+    let names = scratch.parts(context).names;
+    let entry = (Source::Record(&record, view), names.place(view, &record)?);
+    let check = asker.check(context, entry, standing);
+    let may = check.is_none_or(|check| check.permits(access::Target::Entry, Privileges::SEARCH));
+    Ok(may && !view.is_exhausted())
 }
 
 /// The walk over one target.

@@ -136,6 +136,14 @@ pub(crate) fn configuration_of(session: &Session, cookie: &[u8]) -> Option<Arc<C
     Some(Arc::clone(&cursor.run.configuration))
 }
 
+/// The error for a cookie by which no search can go on.
+pub(crate) fn old_cookie() -> OperationError {
+    OperationError::new(
+        ResultCode::UNWILLING_TO_PERFORM,
+        "paged results cookie is invalid or old",
+    )
+}
+
 /// Entries of the pages before the one that a cookie stands for.
 pub(crate) fn sent_before(session: &Session, cookie: &[u8]) -> u32 {
     let known = |cursor: &&PagedCursor| cursor.cookie.to_be_bytes() == cookie;
@@ -152,18 +160,12 @@ pub(crate) fn resume(
     size: u32,
 ) -> Result<Option<Box<SearchRun>>, OperationError> {
     let malformed = |_| OperationError::new(ResultCode::PROTOCOL_ERROR, "paged results cookie is invalid");
-    let unknown = || {
-        OperationError::new(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "paged results cookie is invalid or old",
-        )
-    };
     let cookie = u64::from_be_bytes(cookie.try_into().map_err(malformed)?);
     let place = session
         .paged
         .iter()
         .position(|cursor| cursor.cookie == cookie)
-        .ok_or_else(unknown)?;
+        .ok_or_else(old_cookie)?;
     let next_cookie = session.next_operation;
     let mut run = session.paged.remove(place).run;
     if size == 0 {

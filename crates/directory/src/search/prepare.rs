@@ -106,8 +106,13 @@ fn prepare_below(
     read_base(base, configuration, request, scope)?;
     let base = &base.dn;
     let page = page_asked_for(request, controls);
-    // A further page ends under the configuration that the search began with.
+    // A further page ends under the configuration that the search began with, as long as the rules are the same.
     let begun = page.and_then(|page| paged::configuration_of(session, page.cookie));
+    if let Some(begun) = &begun
+        && !begun.has_rules_of(configuration)
+    {
+        return Err(paged::old_cookie());
+    }
     let configuration = begun.as_ref().unwrap_or(configuration);
     let context = choose(configuration, base, scope)?;
     let governing = configuration.governing(context);
@@ -538,8 +543,7 @@ fn glued_targets(
             }
             let snapshot = database.snapshot()?;
             if let Location::Entry(id) = snapshot.view().locate(suffix)? {
-                run.targets
-                    .push_back(Target::stored(Arc::clone(subordinate), id, scope));
+                run.targets.push_back(Target::glued(Arc::clone(subordinate), id, scope));
                 found = true;
             }
         }

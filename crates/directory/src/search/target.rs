@@ -39,6 +39,8 @@ pub(crate) struct Base {
     pub(crate) id: EntryId,
     /// How many subtrees of the search came before this one through aliases; what they hold is not returned again.
     pub(crate) earlier_bases: usize,
+    /// The suffix of a database that is glued to another one: nothing of it is found by who may not search there.
+    pub(crate) is_glued: bool,
 }
 
 impl Target {
@@ -48,7 +50,11 @@ impl Target {
 
     /// A subtree to which an alias led, after `earlier_bases` others.
     pub(crate) fn of_alias(context: Arc<Context>, id: EntryId, scope: Scope, earlier_bases: usize) -> Self {
-        let base = Base { id, earlier_bases };
+        let base = Base {
+            id,
+            earlier_bases,
+            is_glued: false,
+        };
         Self {
             context,
             walk: Walk::Stored {
@@ -58,6 +64,15 @@ impl Target {
                 position: 0,
             },
         }
+    }
+
+    /// A database that is glued below the base of a search.
+    pub(crate) fn glued(context: Arc<Context>, id: EntryId, scope: Scope) -> Self {
+        let mut target = Self::stored(context, id, scope);
+        if let Walk::Stored { base, .. } = &mut target.walk {
+            base.is_glued = true;
+        }
+        target
     }
 
     /// Plans anew.

@@ -416,7 +416,8 @@ fn configuration(folder: &Path, settings: &str, lines: &str) -> Configuration {
     writeln!(text, "{SCHEMA}").expect("writes");
     writeln!(
         text,
-        "{settings}\ndatabase mdb\nsuffix dc=ex\nrootdn cn=root,dc=ex\nrootpw secret\ndirectory {path}/db\n{}",
+        "{}\ndatabase mdb\nsuffix dc=ex\nrootdn cn=root,dc=ex\nrootpw secret\ndirectory {path}/db\n{}",
+        settings.replace("DIR", &path),
         lines.replace("DIR", &path)
     )
     .expect("writes");

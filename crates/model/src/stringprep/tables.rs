@@ -41,6 +41,10 @@ pub(super) fn fold(character: char) -> impl Iterator<Item = char> + Clone {
         '\0'..='\x7f' => Some(character.to_ascii_lowercase()),
         // Latin-1, the most frequent letters beyond ASCII.
         '\u{e0}'..='\u{ff}' => Some(character),
+        // Scripts without case, from Hebrew to Myanmar and from the radicals of Chinese on.
+        '\u{590}'..='\u{109f}' | '\u{2e80}'..='\u{a63f}' | '\u{ac00}'..='\u{faff}' | '\u{fb1d}'..='\u{feff}' => {
+            Some(character)
+        }
         // The dotless i has the upper case of the dotted one but is not folded to it.
         '\u{131}' => Some(character),
         _ => None,

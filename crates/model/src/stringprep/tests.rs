@@ -164,3 +164,16 @@ fn latin_letters_fold_as_others_do() {
     assert!(tables::fold('\u{df}').eq("ss".chars()));
     assert!(tables::fold('\u{1e9e}').eq("ss".chars()));
 }
+
+#[test]
+fn folding_is_that_of_the_tables_for_every_character() {
+    for character in '\0'..=char::MAX {
+        let long_way = character
+            .to_lowercase()
+            .flat_map(char::to_uppercase)
+            .flat_map(char::to_lowercase);
+        if character != '\u{131}' {
+            assert!(tables::fold(character).eq(long_way), "{character:?}");
+        }
+    }
+}

@@ -110,18 +110,15 @@ impl Gathered {
         form: &mut NormalForm,
         ordinal: u32,
     ) {
-        // Where the form of which version lies.
-        let (mut version, mut place) = (None, (0, 0));
+        // Which version of the form was appended last, and where it lies.
+        let (mut version, mut framed) = (None, (0, 0));
         for at in feeds.iter().map(|&at| usize::from(at)) {
             let (Some(index), Some(keys)) = (indexes.get(at), self.indexes.get_mut(at)) else {
                 continue;
             };
-            match (keys.kind, index.rule) {
-                (IndexKind::Presence, _) => place = (0, 0),
-                (IndexKind::Approximate, Some(_)) => {
-                    version = None;
-                    place = append(&mut self.values, value);
-                }
+            let place = match (keys.kind, index.rule) {
+                (IndexKind::Presence, _) => (0, 0),
+                (IndexKind::Approximate, Some(_)) => append(&mut self.values, value),
                 (_, None) => continue,
                 (_, Some(rule)) => {
                     let Some(_) = form.framed(schema, rule.normalize_value, value) else {
@@ -129,11 +126,12 @@ impl Gathered {
                     };
                     if version != Some(form.version()) {
                         version = Some(form.version());
-                        let framed = form.framed(schema, rule.normalize_value, value);
-                        place = append(&mut self.values, framed.unwrap_or_default());
+                        let octets = form.framed(schema, rule.normalize_value, value);
+                        framed = append(&mut self.values, octets.unwrap_or_default());
                     }
+                    framed
                 }
-            }
+            };
             keys.pending.push((ordinal, place.0, place.1));
             self.pending += 1;
         }

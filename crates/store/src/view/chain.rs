@@ -196,6 +196,10 @@ impl<'t> Chain<'_, 't> {
     ) -> Result<bool, StoreError> {
         for attribute in record.answering(self.asked) {
             let stored = attribute.description();
+            // Not even the work tells of it.
+            if guard.is_some_and(|guard| guard.answering(stored) == Answering::None) {
+                continue;
+            }
             if attribute.is_external()
                 && attribute.holds_normalized(self.target)?
                 && may_follow(guard, stored, AnsweringValue::Normalized(self.target))

@@ -29,6 +29,10 @@ pub struct Evaluation<'e> {
     pub guard: Option<&'e dyn Guard>,
     /// The same of other entries.
     pub guards: Option<&'e dyn EntryGuards>,
+    /// The filter is that of an access rule: as in slapd, no entry has `hasSubordinates` then.
+    pub is_of_rule: bool,
+    /// The name that the entry is about to get.
+    pub name: Option<&'e Dn>,
 }
 
 /// A record as a source of values.
@@ -122,6 +126,9 @@ impl<'t> RecordSource<'_, 't> {
         let special = &view.catalog.special;
         let asked_type = Some(asked.attribute_type);
         if asked_type == special.has_subordinates {
+            if self.with.is_of_rule {
+                return true;
+            }
             match view.has_subordinates(self.record.id) {
                 Ok(true) => drop(visit(b"TRUE")),
                 Ok(false) => drop(visit(b"FALSE")),
@@ -129,9 +136,12 @@ impl<'t> RecordSource<'_, 't> {
             }
         } else if asked_type == special.entry_dn {
             let mut dn = Vec::new();
-            match view.pretty_dn(self.record.id, &mut dn) {
-                Ok(()) => drop(visit(&dn)),
-                Err(error) => self.fail(&error),
+            match self.with.name {
+                Some(name) => drop(visit(name.pretty().as_bytes())),
+                None => match view.pretty_dn(self.record.id, &mut dn) {
+                    Ok(()) => drop(visit(&dn)),
+                    Err(error) => self.fail(&error),
+                },
             }
         } else if asked_type == special.subschema_subentry {
             // What it says is the server's matter: the item is answered for presence alone, as slapd does. This is no DN, so that no
@@ -203,12 +213,20 @@ impl ValueSource for RecordSource<'_, '_> {
         visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     ) {
         let view = self.record.view;
-        let dn = match view.dn(self.record.id) {
+        let asked = slot.and_then(|slot| self.description(slot));
+        // Attributes of names have no options.
+        if asked.is_some_and(|asked| !asked.options.is_empty()) {
+            return;
+        }
+        let dn = match self
+            .with
+            .name
+            .map_or_else(|| view.dn(self.record.id), |name| Ok(name.clone()))
+        {
             Ok(dn) => dn,
             Err(error) => return self.fail(&error),
         };
         let schema = &view.catalog.schema;
-        let asked = slot.and_then(|slot| self.description(slot));
         let wanted = |description: &AttributeDescription| match asked {
             Some(asked) => schema.is_subtype(description.attribute_type, asked.attribute_type),
             None => applies(schema, rule, description),
