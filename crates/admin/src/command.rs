@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use clap::{Parser, Subcommand};
 use ironbark_server::{ServeOptions, log::level};
 
-use crate::{load::Load, own::Own};
+use crate::{commands::Own, load::Load};
 
 /// An LDAP directory server that takes an OpenLDAP deployment as it stands.
 ///

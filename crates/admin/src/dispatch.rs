@@ -16,7 +16,7 @@ pub enum Program {
     /// A tool, by its full name.
     Tool(&'static str),
     /// `ironbark` with its subcommands.
-    Own,
+    Command,
 }
 
 impl Program {
@@ -29,7 +29,7 @@ impl Program {
         tool::TOOLS
             .iter()
             .find(|tool| tool.name == name)
-            .map_or(Self::Own, |tool| Self::Tool(tool.name))
+            .map_or(Self::Command, |tool| Self::Tool(tool.name))
     }
 }
 
@@ -37,19 +37,19 @@ impl Program {
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let program = arguments
         .first()
-        .map_or(Program::Own, |name| Program::of_name(&base_name(name)));
+        .map_or(Program::Command, |name| Program::of_name(&base_name(name)));
     match program {
         Program::Slapd => run_slapd(arguments),
         Program::Tool(name) => tool::run(name, arguments),
-        Program::Own => {
+        Program::Command => {
             let subcommand = arguments
                 .get(1)
                 .and_then(|word| word.to_str())
-                .map_or(Program::Own, Program::of_name);
+                .map_or(Program::Command, Program::of_name);
             match subcommand {
                 Program::Slapd => run_slapd(arguments.into_iter().skip(1).collect()),
                 Program::Tool(name) => tool::run(name, arguments.into_iter().skip(1).collect()),
-                Program::Own => command::run(&arguments),
+                Program::Command => command::run(&arguments),
             }
         }
     }
@@ -114,8 +114,8 @@ mod tests {
         assert_eq!(Program::of_name("slapd"), Program::Slapd);
         assert_eq!(Program::of_name("lt-slapd"), Program::Slapd);
         assert_eq!(Program::of_name("lt-slapcat"), Program::Tool("slapcat"));
-        assert_eq!(Program::of_name("ironbark"), Program::Own);
-        assert_eq!(Program::of_name("slapfoo"), Program::Own);
+        assert_eq!(Program::of_name("ironbark"), Program::Command);
+        assert_eq!(Program::of_name("slapfoo"), Program::Command);
     }
 
     #[test]

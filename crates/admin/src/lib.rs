@@ -1,10 +1,10 @@
 //! What the binary `ironbark` is made of, beside the server.
 
 pub mod command;
+mod commands;
 pub mod dispatch;
 pub mod getopt;
 mod index_advice;
 mod load;
-mod own;
 pub mod slapd;
 pub mod tool;

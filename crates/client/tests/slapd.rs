@@ -18,13 +18,12 @@ use std::{
 use ironbark_client::{
     Change, Client, Error, Options, Search, SearchEntry, SearchItem,
     proto::{
-        Assertion, Filter, List, ModifyDnRequest, ModifyOperation, Request, ResultCode, Scope,
+        Assertion, Filter, List, ModifyDnRequest, ModifyOperation, RawControls, Request, ResultCode, Scope,
         controls::{
             AssertionControl, Control, ManageDsaIt, MatchedValues, PagedResults, PostRead, PreRead, SortKey, SortKeys,
             SortResponse, find,
         },
         extended::{cancel, password_modify::PasswordModifyRequest},
-        message::RawControls,
     },
 };
 use tempfile::TempDir;

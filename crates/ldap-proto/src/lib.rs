@@ -7,6 +7,7 @@
 //! [`controls::RequestControls::decode`] turns the controls of a request into typed options.
 
 pub mod controls;
+mod envelope;
 pub mod error;
 pub mod extended;
 pub mod filter;
@@ -15,22 +16,23 @@ pub mod fuzz;
 pub mod limits;
 pub mod list;
 pub mod message;
+mod operation;
 pub mod request;
 pub mod response;
 
 /// What messages are made of, for crates that see this one only.
 pub use ironbark_model::{Filter, ResultCode, filter::Assertion};
 
+pub use envelope::{EncodeControl, RawControl, RawControls};
 pub use error::{DecodeError, Fault};
 pub use frame::{FrameError, frame};
 pub use limits::DecodeLimits;
-pub use list::{Attribute, AttributeList, AttributeSelection, List, Modifications, Referrals, ValueSet};
-pub use message::{
-    EncodeControl, Message, MessageId, Operation, RawControl, RawControls, RequestMessage, ResponseMessage,
-};
+pub use list::{Attribute, AttributeList, AttributeSelection, List, Referrals, ValueSet};
+pub use message::{Message, RequestMessage, ResponseMessage};
+pub use operation::{MessageId, Operation};
 pub use request::{
     AddRequest, Authentication, BindRequest, CompareRequest, DerefAliases, ExtendedRequest, Modification,
-    ModifyDnRequest, ModifyOperation, ModifyRequest, Request, Scope, SearchRequest,
+    Modifications, ModifyDnRequest, ModifyOperation, ModifyRequest, Request, Scope, SearchRequest,
 };
 pub use response::{
     BindResponse, ExtendedResponse, IntermediateResponse, LdapResult, Response, SearchEntryWriter, SearchResultEntry,

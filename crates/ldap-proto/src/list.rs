@@ -33,8 +33,6 @@ pub type AttributeSelection<'a> = List<'a, &'a [u8]>;
 pub type Referrals<'a> = List<'a, &'a [u8]>;
 /// Attributes of an add request or a search result entry.
 pub type AttributeList<'a> = List<'a, Attribute<'a>>;
-/// The changes of a modify request (RFC 4511 §4.6).
-pub type Modifications<'a> = List<'a, crate::request::Modification<'a>>;
 
 /// A `PartialAttribute` (RFC 4511 §4.1.7): a description and values.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -13,9 +13,9 @@ use std::borrow::Cow;
 use ironbark_ldap_proto::{
     AddRequest, Attribute, Authentication, BindRequest, CompareRequest, DecodeError, DecodeLimits, DerefAliases,
     EncodeControl, ExtendedRequest, Fault, LdapResult, List, MessageId, Modification, ModifyDnRequest, ModifyOperation,
-    ModifyRequest, Operation, Request, RequestMessage, Response, ResponseMessage, Scope, SearchEntryWriter,
-    SearchRequest, encode_notice_of_disconnection, encode_result, encode_search_reference, frame,
-    message::{RawControls, encode_request},
+    ModifyRequest, Operation, RawControls, Request, RequestMessage, Response, ResponseMessage, Scope,
+    SearchEntryWriter, SearchRequest, encode_notice_of_disconnection, encode_result, encode_search_reference, frame,
+    message::encode_request,
 };
 use ironbark_model::{Filter, ResultCode, filter::Assertion};
 use proptest::prelude::*;

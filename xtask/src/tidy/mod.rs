@@ -6,6 +6,8 @@
 mod banned;
 mod edges;
 mod exceptions;
+mod floors;
+mod imports;
 mod invariants;
 mod module_docs;
 mod report;
@@ -23,6 +25,7 @@ pub(crate) fn check(tree: &Tree) -> Report {
     let mut findings = Vec::new();
     let sources = source::parse_all(tree, &mut findings);
     edges::check(tree, &mut findings);
+    floors::check(tree, &sources, &mut findings);
     size::check(&sources, &mut findings);
     module_docs::check(&sources, &mut findings);
     banned::check(tree, &sources, &mut findings);

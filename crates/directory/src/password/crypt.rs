@@ -3,7 +3,7 @@
 use subtle::ConstantTimeEq as _;
 use yescrypt::{Mode, Params, PasswordHash, PasswordVerifier as _, Yescrypt, yescrypt};
 
-use super::{HashError, nt};
+use super::{error::HashError, nt};
 
 /// bcrypt's cost is the logarithm of its rounds: stored hashes past these, about ten seconds of work, are refused.
 const MAX_BCRYPT_COST: u32 = 17;

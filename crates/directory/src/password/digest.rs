@@ -4,7 +4,7 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use smallvec::SmallVec;
 use subtle::ConstantTimeEq as _;
 
-use super::decode_base64;
+use super::encoding::decode_base64;
 
 /// The digest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -5,26 +5,19 @@
 mod argon2;
 mod crypt;
 mod digest;
+mod encoding;
+mod error;
 mod nt;
 mod pbkdf2;
 mod scheme;
 pub(crate) mod scram;
 
-use base64::{Engine as _, engine::general_purpose::STANDARD};
 use subtle::ConstantTimeEq as _;
 
 use crate::room;
 
-pub use scheme::{HashError, Scheme};
-
-/// How long a verification may take: decides where it runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cost {
-    /// Microseconds: verified on the reactor.
-    Cheap,
-    /// Milliseconds or more: verified on the hashing pool.
-    Slow,
-}
+pub use error::HashError;
+pub use scheme::{Cost, Scheme};
 
 /// What verification of one stored value costs.
 pub fn cost(stored: &[u8]) -> Cost {
@@ -96,15 +89,6 @@ pub fn split(stored: &[u8]) -> (Option<Scheme>, &[u8]) {
 /// Whether a value begins with something in braces.
 fn names_scheme(stored: &[u8]) -> bool {
     stored.first() == Some(&b'{') && memchr::memchr(b'}', stored).is_some_and(|end| end > 1)
-}
-
-/// Base64 as found in stored hashes: surrounding white space and a missing padding are tolerated.
-fn decode_base64(text: &[u8]) -> Option<Vec<u8>> {
-    let text = text.trim_ascii();
-    STANDARD.decode(text).ok().or_else(|| {
-        let unpadded: Vec<u8> = text.iter().copied().filter(|byte| *byte != b'=').collect();
-        base64::engine::general_purpose::STANDARD_NO_PAD.decode(unpadded).ok()
-    })
 }
 
 #[cfg(test)]

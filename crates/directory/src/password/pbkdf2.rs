@@ -3,7 +3,7 @@
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use subtle::ConstantTimeEq as _;
 
-use super::decode_base64;
+use super::encoding::decode_base64;
 
 /// The pseudo-random function: HMAC with this digest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,6 @@
 //! The registry of password storage schemes.
 
-use super::{Cost, argon2, crypt, digest, nt, pbkdf2, scram};
+use super::{argon2, crypt, digest, error::HashError, nt, pbkdf2, scram};
 
 /// A password storage scheme that is verified; [`Scheme::hash`] says which also produce.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,15 +21,13 @@ pub enum Scheme {
     Nt,
 }
 
-/// A new hash could not be made.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum HashError {
-    /// The scheme is for old values only.
-    #[error("scheme cannot be used for new passwords")]
-    VerifyOnly,
-    /// The library refused.
-    #[error("password could not be hashed")]
-    Failed,
+/// How long a verification may take: decides where it runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cost {
+    /// Microseconds: verified on the reactor.
+    Cheap,
+    /// Milliseconds or more: verified on the hashing pool.
+    Slow,
 }
 
 /// Names as slapd and its password modules write them. The first row of a scheme is the one printed.

@@ -4,7 +4,7 @@ use ironbark_ber::{Reader, Writer, tags};
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
 
@@ -96,7 +96,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::AccountUsability,
     oid: "1.3.6.1.4.1.42.2.27.9.5.8",
     name: "account usability",
-    operations: registry::SEARCH,
+    operations: descriptor::SEARCH,
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::Absent,

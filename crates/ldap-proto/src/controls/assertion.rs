@@ -5,7 +5,7 @@ use ironbark_model::Filter;
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault, filter};
 
@@ -34,7 +34,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::Assertion,
     oid: "1.3.6.1.1.12",
     name: "assertion",
-    operations: registry::ACCESSES,
+    operations: descriptor::ACCESSES,
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::NotEmpty,

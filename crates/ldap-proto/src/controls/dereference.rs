@@ -4,7 +4,7 @@ use ironbark_ber::{Error, Reader, Writer, tags};
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{AttributeList, AttributeSelection, DecodeLimits, Fault, List, list::Element};
 
@@ -141,7 +141,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::Dereference,
     oid: "1.3.6.1.4.1.4203.666.5.16",
     name: "dereference",
-    operations: registry::SEARCH,
+    operations: descriptor::SEARCH,
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::NotEmpty,

@@ -4,7 +4,7 @@ use ironbark_ber::Writer;
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
 
@@ -32,7 +32,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::DomainScope,
     oid: "1.2.840.113556.1.4.1339",
     name: "domain scope",
-    operations: registry::SEARCH,
+    operations: descriptor::SEARCH,
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::AbsentOrEmpty,

@@ -4,7 +4,7 @@ use ironbark_ber::Writer;
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
 
@@ -32,7 +32,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::DontUseCopy,
     oid: "1.3.6.1.1.22",
     name: "don't use copy",
-    operations: registry::INTERROGATIONS,
+    operations: descriptor::INTERROGATIONS,
     extended_operations: &[],
     criticality: Criticality::ShouldBeTrue {
         refusal: "dontUseCopy criticality of FALSE not allowed",

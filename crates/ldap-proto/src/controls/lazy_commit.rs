@@ -4,7 +4,7 @@ use ironbark_ber::Writer;
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
 
@@ -32,7 +32,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::LazyCommit,
     oid: "1.2.840.113556.1.4.619",
     name: "lazy commit",
-    operations: registry::ACCESSES,
+    operations: descriptor::ACCESSES,
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::Absent,

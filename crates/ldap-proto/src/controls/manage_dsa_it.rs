@@ -4,7 +4,7 @@ use ironbark_ber::Writer;
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
 
@@ -32,7 +32,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::ManageDsaIt,
     oid: "2.16.840.1.113730.3.4.2",
     name: "ManageDsaIT",
-    operations: registry::ACCESSES,
+    operations: descriptor::ACCESSES,
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::Absent,

@@ -5,7 +5,7 @@ use ironbark_model::Filter;
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{
     DecodeLimits, Fault,
@@ -53,7 +53,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::MatchedValues,
     oid: "1.2.826.0.1.3344810.2.3",
     name: "matched values",
-    operations: registry::SEARCH,
+    operations: descriptor::SEARCH,
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::NotEmpty,

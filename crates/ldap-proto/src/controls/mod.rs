@@ -3,6 +3,7 @@
 pub mod account_usability;
 pub mod assertion;
 pub mod dereference;
+pub mod descriptor;
 pub mod domain_scope;
 pub mod dont_use_copy;
 pub mod lazy_commit;
@@ -33,6 +34,7 @@ pub use assertion::AssertionControl;
 pub use dereference::{
     DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification, EncodedDereferences,
 };
+pub use descriptor::{ControlKind, ControlSet, Criticality, Descriptor, Texts, ValueRule};
 pub use domain_scope::DomainScope;
 pub use dont_use_copy::DontUseCopy;
 pub use lazy_commit::LazyCommit;
@@ -45,7 +47,7 @@ pub use password_policy::{PasswordPolicyError, PasswordPolicyRequest, PasswordPo
 pub use permissive_modify::PermissiveModify;
 pub use proxied_authorization::ProxiedAuthorization;
 pub use read_entry::{PostRead, PostReadResponse, PreRead, PreReadResponse};
-pub use registry::{ControlKind, ControlSet, Criticality, Descriptor, REGISTRY, Texts, ValueRule};
+pub use registry::REGISTRY;
 pub use relax_rules::RelaxRules;
 pub use request::{ControlPolicy, RequestControls};
 pub use search_options::SearchOptions;

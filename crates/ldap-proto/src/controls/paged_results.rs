@@ -4,7 +4,7 @@ use ironbark_ber::{Reader, Writer, tags};
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
 
@@ -55,7 +55,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::PagedResults,
     oid: "1.2.840.113556.1.4.319",
     name: "paged results",
-    operations: registry::SEARCH,
+    operations: descriptor::SEARCH,
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::NotEmpty,

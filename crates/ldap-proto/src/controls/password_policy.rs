@@ -4,7 +4,7 @@ use ironbark_ber::{Reader, Writer, tags};
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault, Operation, extended};
 
@@ -139,7 +139,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     criticality: Criticality::Any,
     value: ValueRule::Absent,
     advertised: true,
-    texts: registry::Texts {
+    texts: descriptor::Texts {
         not_absent: "passwordPolicyRequest control value not absent",
         ..texts!("passwordPolicyRequest control")
     },

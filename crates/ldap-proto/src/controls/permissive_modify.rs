@@ -2,7 +2,7 @@
 
 use ironbark_ber::Writer;
 
-use super::{ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule, registry::texts};
+use super::{ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule, descriptor::texts};
 use crate::{DecodeLimits, Fault, Operation};
 
 /// Adding a value that is there and deleting one that is not succeed.

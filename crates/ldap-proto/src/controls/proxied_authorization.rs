@@ -4,7 +4,7 @@ use ironbark_ber::Writer;
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
 
@@ -33,8 +33,8 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::ProxiedAuthorization,
     oid: "2.16.840.1.113730.3.4.18",
     name: "proxied authorization",
-    operations: registry::ACCESSES,
-    extended_operations: registry::IDENTITY_OPERATIONS,
+    operations: descriptor::ACCESSES,
+    extended_operations: descriptor::IDENTITY_OPERATIONS,
     criticality: Criticality::ShouldBeTrue {
         refusal: "proxied authorization criticality of FALSE not allowed",
     },

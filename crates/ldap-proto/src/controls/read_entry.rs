@@ -2,7 +2,7 @@
 
 use ironbark_ber::{Reader, Writer, tags};
 
-use super::{ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule, registry::texts};
+use super::{ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule, descriptor::texts};
 use crate::{AttributeSelection, DecodeLimits, Fault, List, Operation, SearchResultEntry};
 
 /// Which attributes of the entry before the update to return.

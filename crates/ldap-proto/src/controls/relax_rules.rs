@@ -4,7 +4,7 @@ use ironbark_ber::Writer;
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
 
@@ -32,7 +32,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::RelaxRules,
     oid: "1.3.6.1.4.1.4203.666.5.12",
     name: "relax rules",
-    operations: registry::UPDATES,
+    operations: descriptor::UPDATES,
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::Absent,

@@ -5,7 +5,7 @@ use ironbark_model::ResultCode;
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault, List, list::Element};
 
@@ -115,7 +115,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::ServerSideSort,
     oid: "1.2.840.113556.1.4.473",
     name: "server-side sort",
-    operations: registry::SEARCH,
+    operations: descriptor::SEARCH,
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::NotEmpty,

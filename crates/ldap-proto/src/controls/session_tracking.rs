@@ -4,7 +4,7 @@ use ironbark_ber::{Error, Reader, Writer, tags};
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
 
@@ -94,8 +94,8 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::SessionTracking,
     oid: "1.3.6.1.4.1.21008.108.63.1",
     name: "session tracking",
-    operations: registry::ACCESSES_AND_BIND,
-    extended_operations: registry::IDENTITY_OPERATIONS,
+    operations: descriptor::ACCESSES_AND_BIND,
+    extended_operations: descriptor::IDENTITY_OPERATIONS,
     criticality: Criticality::MustBeFalse {
         refusal: "sessionTracking criticality is TRUE",
     },

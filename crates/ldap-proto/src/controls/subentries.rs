@@ -4,7 +4,7 @@ use ironbark_ber::{Reader, Writer};
 
 use super::{
     ControlKind, ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
-    registry::{self, texts},
+    descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
 
@@ -40,7 +40,7 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     kind: ControlKind::Subentries,
     oid: "1.3.6.1.4.1.4203.1.10.1",
     name: "subentries",
-    operations: registry::SEARCH,
+    operations: descriptor::SEARCH,
     extended_operations: &[],
     criticality: Criticality::Any,
     value: ValueRule::NotEmpty,

@@ -2,7 +2,7 @@
 
 use ironbark_ber::{Reader, Writer, tags};
 
-use super::{Descriptor, ExtendedOperation};
+use super::descriptor::{Descriptor, ExtendedOperation};
 use crate::{Fault, MessageId};
 
 /// OID of the request.

@@ -3,7 +3,7 @@
 use ironbark_ber::{Error, Reader, Writer, tags};
 use ironbark_model::ResultCode;
 
-use super::{Descriptor, ExtendedOperation};
+use super::descriptor::{Descriptor, ExtendedOperation};
 use crate::Fault;
 
 /// OID of the request; the response has no name.

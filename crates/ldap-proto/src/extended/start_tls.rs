@@ -1,6 +1,6 @@
 //! StartTLS (RFC 4511 §4.14).
 
-use super::{Descriptor, ExtendedOperation};
+use super::descriptor::{Descriptor, ExtendedOperation};
 use crate::{ExtendedRequest, Fault};
 
 /// OID of request and response.

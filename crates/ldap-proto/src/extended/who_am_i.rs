@@ -1,6 +1,6 @@
 //! Who am I? (RFC 4532). The response's value is the `authzId`, empty for anonymous, and the response has no name.
 
-use super::{Descriptor, ExtendedOperation};
+use super::descriptor::{Descriptor, ExtendedOperation};
 use crate::{ExtendedRequest, ExtendedResponse, Fault, LdapResult};
 
 /// OID of the request.

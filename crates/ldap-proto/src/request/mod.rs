@@ -4,12 +4,10 @@ mod abandon;
 mod add;
 mod bind;
 mod compare;
-mod delete;
 mod extended;
 mod modify;
 mod modify_dn;
 mod search;
-mod unbind;
 
 use ironbark_ber::{Reader, Writer};
 
@@ -19,7 +17,7 @@ pub use add::AddRequest;
 pub use bind::{Authentication, BindRequest};
 pub use compare::CompareRequest;
 pub use extended::ExtendedRequest;
-pub use modify::{Modification, ModifyOperation, ModifyRequest};
+pub use modify::{Modification, Modifications, ModifyOperation, ModifyRequest};
 pub use modify_dn::ModifyDnRequest;
 pub use search::{DerefAliases, Scope, SearchRequest};
 
@@ -53,14 +51,17 @@ impl<'a> Request<'a> {
     pub(crate) fn decode(operation: Operation, content: Reader<'a>, limits: &DecodeLimits) -> Result<Self, Fault> {
         Ok(match operation {
             Operation::Bind => Self::Bind(BindRequest::decode(content)?),
-            Operation::Unbind => unbind::decode(content)?,
+            Operation::Unbind => {
+                content.finish()?;
+                Self::Unbind
+            }
             Operation::Search => Self::Search(SearchRequest::decode(content, limits)?),
             Operation::Modify => Self::Modify(ModifyRequest::decode(content, limits)?),
             Operation::Add => Self::Add(AddRequest::decode(content, limits)?),
-            Operation::Delete => delete::decode(content),
+            Operation::Delete => Self::Delete(content.remaining()),
             Operation::ModifyDn => Self::ModifyDn(ModifyDnRequest::decode(content)?),
             Operation::Compare => Self::Compare(CompareRequest::decode(content)?),
-            Operation::Abandon => abandon::decode(content)?,
+            Operation::Abandon => Self::Abandon(abandon::decode(content)?),
             Operation::Extended => Self::Extended(ExtendedRequest::decode(content)?),
         })
     }

@@ -2,7 +2,7 @@
 
 use ironbark_ber::{Error, ErrorKind, Reader, Writer, tags};
 
-use crate::{Attribute, DecodeLimits, Fault, List, Modifications, ValueSet, list::Element};
+use crate::{Attribute, DecodeLimits, Fault, List, ValueSet, list::Element};
 
 /// A modify request.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -12,6 +12,9 @@ pub struct ModifyRequest<'a> {
     /// Changes, in the order in which they are made.
     pub changes: Modifications<'a>,
 }
+
+/// The changes of a modify request (RFC 4511 §4.6).
+pub type Modifications<'a> = List<'a, Modification<'a>>;
 
 /// One change of a modify request.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -2,8 +2,8 @@
 
 use ironbark_ber::{Reader, Writer, tags};
 
-use super::BIND;
-use crate::{EncodeControl, Fault, LdapResult, MessageId, message::encode_message};
+use super::tags::BIND;
+use crate::{EncodeControl, Fault, LdapResult, MessageId, envelope::encode_message};
 
 /// A bind response.
 #[derive(Clone, Copy, PartialEq)]

@@ -2,8 +2,8 @@
 
 use ironbark_ber::{Mark, Writer, length_length, tags};
 
-use super::SEARCH_ENTRY;
-use crate::{EncodeControl, MessageId, RawControls, message::write_controls};
+use super::tags::SEARCH_ENTRY;
+use crate::{EncodeControl, MessageId, RawControls, envelope::write_controls};
 
 /// Appends one `SearchResultEntry` (RFC 4511 §4.5.2) to a buffer, attribute by attribute.
 ///

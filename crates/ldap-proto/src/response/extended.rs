@@ -3,8 +3,8 @@
 use ironbark_ber::{Reader, Writer, tags};
 use ironbark_model::ResultCode;
 
-use super::EXTENDED;
-use crate::{EncodeControl, Fault, LdapResult, MessageId, message::encode_message};
+use super::tags::EXTENDED;
+use crate::{EncodeControl, Fault, LdapResult, MessageId, envelope::encode_message};
 
 /// OID of the notice of disconnection (RFC 4511 §4.4.1).
 pub const NOTICE_OF_DISCONNECTION: &[u8] = b"1.3.6.1.4.1.1466.20036";

@@ -2,8 +2,8 @@
 
 use ironbark_ber::{Reader, Writer, tags};
 
-use super::INTERMEDIATE;
-use crate::{EncodeControl, Fault, MessageId, message::encode_message};
+use super::tags::INTERMEDIATE;
+use crate::{EncodeControl, Fault, MessageId, envelope::encode_message};
 
 /// An intermediate response.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -7,10 +7,14 @@ mod intermediate;
 mod reference;
 mod result;
 mod search_entry;
+mod tags;
 
 use ironbark_ber::{Reader, Writer};
 
-use crate::{Fault, Operation, Referrals};
+use self::tags::{
+    ADD, BIND, COMPARE, DELETE, EXTENDED, INTERMEDIATE, MODIFY, MODIFY_DN, SEARCH_DONE, SEARCH_ENTRY, SEARCH_REFERENCE,
+};
+use crate::{Fault, List, Operation, Referrals};
 
 pub use bind::{BindResponse, encode_bind_response};
 pub use entry_writer::{AttributeMark, SearchEntryWriter};
@@ -46,7 +50,7 @@ impl<'a> Response<'a> {
         match identifier {
             BIND => Ok(Self::Bind(BindResponse::decode(content)?)),
             SEARCH_ENTRY => Ok(Self::SearchEntry(SearchResultEntry::decode(&mut content)?)),
-            SEARCH_REFERENCE => reference::decode(content),
+            SEARCH_REFERENCE => Ok(Self::SearchReference(List::decode_all(content)?)),
             SEARCH_DONE => done(Operation::Search, content),
             MODIFY => done(Operation::Modify, content),
             ADD => done(Operation::Add, content),
@@ -75,15 +79,3 @@ impl<'a> Response<'a> {
         }
     }
 }
-
-const BIND: u8 = 0x61;
-const SEARCH_ENTRY: u8 = 0x64;
-const SEARCH_DONE: u8 = 0x65;
-const MODIFY: u8 = 0x67;
-const ADD: u8 = 0x69;
-const DELETE: u8 = 0x6b;
-const MODIFY_DN: u8 = 0x6d;
-const COMPARE: u8 = 0x6f;
-const SEARCH_REFERENCE: u8 = 0x73;
-const EXTENDED: u8 = 0x78;
-const INTERMEDIATE: u8 = 0x79;

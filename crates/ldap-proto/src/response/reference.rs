@@ -1,13 +1,7 @@
 //! Search result reference (RFC 4511 §4.5.3).
 
-use ironbark_ber::Reader;
-
-use super::{Response, SEARCH_REFERENCE};
-use crate::{EncodeControl, Fault, List, MessageId, Referrals, message::encode_message};
-
-pub(super) fn decode(content: Reader<'_>) -> Result<Response<'_>, Fault> {
-    Ok(Response::SearchReference(List::decode_all(content)?))
-}
+use super::tags::SEARCH_REFERENCE;
+use crate::{EncodeControl, MessageId, Referrals, envelope::encode_message};
 
 /// Appends a search result reference.
 pub fn encode_search_reference(

@@ -3,7 +3,7 @@
 use ironbark_ber::{Reader, Writer, tags};
 use ironbark_model::ResultCode;
 
-use crate::{EncodeControl, Fault, List, MessageId, Operation, Referrals, message::encode_message};
+use crate::{EncodeControl, Fault, List, MessageId, Operation, Referrals, envelope::encode_message};
 
 /// A result.
 #[derive(Clone, Copy, PartialEq, Debug)]

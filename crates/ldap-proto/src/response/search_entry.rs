@@ -2,7 +2,7 @@
 
 use ironbark_ber::{Error, Reader, Writer, tags};
 
-use super::SEARCH_ENTRY;
+use super::tags::SEARCH_ENTRY;
 use crate::{AttributeList, Fault, List};
 
 /// An entry found by a search.

@@ -13,11 +13,10 @@ use ironbark_ldap_proto::controls::{
 use ironbark_model::{AttributeDescription, Entry, ResultCode};
 
 use super::{
-    Ppolicy,
     locked::{Lock, known_time, lock},
     names::is_true,
     policy::Policy,
-    seconds,
+    state::{Ppolicy, seconds},
 };
 
 /// What is to be said about the password.

@@ -11,12 +11,11 @@ use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, ResultCode, sch
 use ironbark_store::Location;
 
 use super::{
-    Ppolicy,
     history::{self, History},
     locked::known_time,
     names::{first, is_true},
     policy::Policy,
-    refuse, refuse_restricted, seconds,
+    state::{Ppolicy, refuse, refuse_restricted, seconds},
 };
 
 const ONE_VALUE: &str = "Password policy only allows one password value";

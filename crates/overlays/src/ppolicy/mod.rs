@@ -11,60 +11,20 @@ mod names;
 mod policy;
 mod quality;
 mod rules;
+mod state;
 mod usability;
 
-use std::sync::Arc;
-
-use ironbark_config::overlay::PpolicyConfig;
 use ironbark_directory::{
     OperationError,
-    operation::{Execution, Modification, bind_policy},
+    operation::{Execution, Modification},
     overlay::{BindAttempt, Entries, Hooks, Overlay},
 };
-use ironbark_ldap_proto::controls::{AccountUsability, ControlKind, PasswordPolicyError, PasswordPolicyResponse};
-use ironbark_model::{Dn, Entry, ResultCode, Schema};
+use ironbark_ldap_proto::controls::AccountUsability;
+use ironbark_model::{Dn, Entry};
 use ironbark_runtime::WallTime;
 
-use self::{names::Names, policy::Policy, quality::Quality, rules::Rules};
-
-/// The overlay.
-pub struct Ppolicy {
-    settings: PpolicyConfig,
-    schema: Arc<Schema>,
-    names: Names,
-    rules: Rules,
-    quality: Quality,
-}
-
-impl Ppolicy {
-    /// From its settings.
-    ///
-    /// # Errors
-    /// The schema lacks something, or the dictionary cannot be read.
-    pub fn new(settings: &PpolicyConfig, schema: &Arc<Schema>) -> Result<Self, String> {
-        Ok(Self {
-            names: Names::of(schema)?,
-            rules: Rules::new(settings, schema)?,
-            quality: Quality::new(settings, schema)?,
-            settings: settings.clone(),
-            schema: Arc::clone(schema),
-        })
-    }
-
-    /// The policy that holds for an entry; `None`: nothing is enforced.
-    fn policy_for(&self, entries: Entries<'_>, entry: &Entry) -> Result<Option<Policy>, OperationError> {
-        let named = entry.attribute(&self.names.policy_subentry);
-        let name = match named.and_then(|held| held.values.first()) {
-            Some(value) => Dn::parse(&self.schema, value).ok(),
-            None => self.rules.choose(self, entries, entry)?,
-        };
-        let Some(name) = name else { return Ok(None) };
-        let found = entries
-            .find(&name)?
-            .filter(|found| self.names.is_policy(&self.schema, found));
-        Ok(found.and_then(|found| Policy::read(self, &found)))
-    }
-}
+pub use self::state::Ppolicy;
+use self::state::seconds;
 
 impl Overlay for Ppolicy {
     fn name(&self) -> &'static str {
@@ -118,27 +78,4 @@ impl Overlay for Ppolicy {
     ) -> Result<Option<AccountUsability>, OperationError> {
         usability::of(self, entries, entry, seconds(now))
     }
-}
-
-/// A refusal, with the control if the client has asked for it.
-fn refuse(
-    execution: &Execution<'_, '_>,
-    code: ResultCode,
-    text: impl Into<std::borrow::Cow<'static, str>>,
-    error: Option<PasswordPolicyError>,
-) -> OperationError {
-    let refusal = OperationError::new(code, text);
-    if !execution.origin.has_control(ControlKind::PasswordPolicy) {
-        return refusal;
-    }
-    refusal.with_control(&PasswordPolicyResponse { warning: None, error })
-}
-
-/// The refusal of what is no change of the password while that must be changed.
-fn refuse_restricted(execution: &Execution<'_, '_>) -> OperationError {
-    bind_policy::restricted(execution.origin)
-}
-
-fn seconds(time: WallTime) -> i64 {
-    time.unix_micros().div_euclid(1_000_000)
 }

@@ -3,7 +3,7 @@
 use ironbark_directory::password::Scheme;
 use ironbark_model::{Entry, Schema};
 
-use super::Ppolicy;
+use super::state::Ppolicy;
 
 /// Seconds and counts; 0 for what is not said, or not limited.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

@@ -9,7 +9,7 @@ use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth, entry::EntrySource, schema::ClassNumber,
 };
 
-use super::Ppolicy;
+use super::state::Ppolicy;
 
 /// The rules, compiled.
 pub(super) struct Rules {

@@ -5,10 +5,10 @@ use ironbark_ldap_proto::controls::AccountUsability;
 use ironbark_model::Entry;
 
 use super::{
-    Ppolicy,
     locked::{Lock, known_time, lock},
     names::{Names, is_true},
     policy::Policy,
+    state::Ppolicy,
 };
 
 /// Until when a password can be used.

@@ -16,7 +16,7 @@ use ironbark_store::{
 };
 use rustix::fs::{Mode, OFlags};
 
-use super::Target;
+use super::target::Target;
 use crate::tool::{chosen::Chosen, progress::Progress, slapcat::open_to_read};
 
 /// Options of `ironbark backup`.

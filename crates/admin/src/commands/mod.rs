@@ -9,12 +9,11 @@ mod generate;
 mod health;
 mod init;
 mod restore;
+mod target;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::process::ExitCode;
 
-use clap::{Args, Subcommand};
-
-use crate::tool::{chosen::Chosen, options::Options};
+use clap::Subcommand;
 
 /// A subcommand.
 #[derive(Debug, Subcommand)]
@@ -35,28 +34,6 @@ pub(crate) enum Own {
     Restore(restore::Restore),
     /// Ask a server for its root DSE, or check a database's files
     Health(health::Health),
-}
-
-/// Which database of which configuration.
-#[derive(Clone, Debug, Args)]
-struct Target {
-    /// The configuration, a slapd.conf
-    #[arg(short = 'f', long = "config", value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// The configuration, a directory
-    #[arg(
-        short = 'F',
-        long = "config-directory",
-        value_name = "DIRECTORY",
-        conflicts_with = "config"
-    )]
-    config_directory: Option<PathBuf>,
-    /// Number of the database, as slapcat -n counts
-    #[arg(short = 'n', long, conflicts_with = "base")]
-    number: Option<usize>,
-    /// A name that the database holds
-    #[arg(short = 'b', long, value_name = "DN")]
-    base: Option<String>,
 }
 
 impl Own {
@@ -81,28 +58,5 @@ impl Own {
                 ExitCode::FAILURE
             }
         }
-    }
-}
-
-impl Target {
-    /// Whether anything was said.
-    fn is_given(&self) -> bool {
-        self.config.is_some() || self.config_directory.is_some() || self.number.is_some() || self.base.is_some()
-    }
-    /// The database, without what is glued to it.
-    ///
-    /// # Errors
-    /// An empty message: it has been printed.
-    fn choose(&self) -> Result<Chosen, String> {
-        let options = Options {
-            program: "ironbark",
-            config_file: self.config.clone(),
-            config_directory: self.config_directory.clone(),
-            number: self.number,
-            suffix: self.base.clone(),
-            unglued: true,
-            ..Options::default()
-        };
-        Chosen::new(&options).map_err(|()| String::new())
     }
 }

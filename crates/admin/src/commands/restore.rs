@@ -10,8 +10,8 @@ use clap::Args;
 use ironbark_directory::open;
 
 use super::{
-    Target,
     backup::{Staging, backed_up, verify},
+    target::Target,
 };
 use crate::tool::owner;
 

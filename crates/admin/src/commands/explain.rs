@@ -5,7 +5,7 @@ use ironbark_model::{CompiledFilter, Dn, Filter, Truth};
 use ironbark_runtime::Clock;
 use ironbark_store::{Location, Scope, View};
 
-use super::Target;
+use super::target::Target;
 use crate::tool::slapcat::open_to_read;
 
 /// Options of `ironbark explain`.

@@ -10,7 +10,7 @@ use ironbark_ldap_proto::{Filter, Scope};
 use ironbark_runtime::Clock;
 use ironbark_store::check::{self, Extent, Findings};
 
-use super::{Target, backup::backed_up, connect::connect};
+use super::{backup::backed_up, connect::connect, target::Target};
 use crate::tool::{chosen::Chosen, owner, progress::Progress, slapcat::open_to_read};
 
 /// Options of `ironbark health`.

@@ -1,0 +1,52 @@
+//! Which database a subcommand is about.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::tool::{chosen::Chosen, options::Options};
+
+/// Which database of which configuration.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Target {
+    /// The configuration, a slapd.conf
+    #[arg(short = 'f', long = "config", value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// The configuration, a directory
+    #[arg(
+        short = 'F',
+        long = "config-directory",
+        value_name = "DIRECTORY",
+        conflicts_with = "config"
+    )]
+    config_directory: Option<PathBuf>,
+    /// Number of the database, as slapcat -n counts
+    #[arg(short = 'n', long, conflicts_with = "base")]
+    pub(super) number: Option<usize>,
+    /// A name that the database holds
+    #[arg(short = 'b', long, value_name = "DN")]
+    pub(super) base: Option<String>,
+}
+
+impl Target {
+    /// Whether anything was said.
+    pub(super) fn is_given(&self) -> bool {
+        self.config.is_some() || self.config_directory.is_some() || self.number.is_some() || self.base.is_some()
+    }
+    /// The database, without what is glued to it.
+    ///
+    /// # Errors
+    /// An empty message: it has been printed.
+    pub(super) fn choose(&self) -> Result<Chosen, String> {
+        let options = Options {
+            program: "ironbark",
+            config_file: self.config.clone(),
+            config_directory: self.config_directory.clone(),
+            number: self.number,
+            suffix: self.base.clone(),
+            unglued: true,
+            ..Options::default()
+        };
+        Chosen::new(&options).map_err(|()| String::new())
+    }
+}

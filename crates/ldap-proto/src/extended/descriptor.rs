@@ -1,0 +1,29 @@
+//! What a row of the registry says of an extended operation.
+
+/// The extended operations that are known here.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ExtendedOperation {
+    /// RFC 4511 §4.14.
+    StartTls,
+    /// RFC 4532.
+    WhoAmI,
+    /// RFC 3062.
+    PasswordModify,
+    /// RFC 3909.
+    Cancel,
+}
+
+/// One row of the registry.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Descriptor {
+    /// Which operation.
+    pub operation: ExtendedOperation,
+    /// OID of the request.
+    pub oid: &'static str,
+    /// Name for people.
+    pub name: &'static str,
+    /// Whether the root DSE lists it in `supportedExtension`; StartTLS only where TLS is configured.
+    pub advertised: bool,
+    /// Whether it may change entries.
+    pub writes: bool,
+}
