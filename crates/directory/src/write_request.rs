@@ -1,24 +1,29 @@
 //! Write requests on their way from a connection to the writer of the database that they concern.
 
+mod change;
+
 use std::sync::Arc;
 
 use ironbark_config::{Allow, Operations};
-use ironbark_ldap_proto::{Operation, Request, RequestMessage, controls::RequestControls};
+use ironbark_ldap_proto::{Operation, RequestMessage, controls::RequestControls};
 use ironbark_model::{Budget, Dn, ResultCode, budget};
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
 
+pub(crate) use change::Change;
+
+use self::change::refuse_frontend_entries;
 use crate::{
     Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
     access::SetAnswers,
     context::Backend,
     hashing_pool,
     operation::{
-        Executed, Execution, Modification, Origin, add,
+        Executed, Execution, Origin, add,
         bind_policy::{self, Judgement},
-        delete, in_memory, modification, modify, modify_dn, null,
+        delete, in_memory, modify, modify_dn, null,
         password_checks::{self, Computed, Wanted},
-        password_modify, write_checks,
+        password_modify,
     },
     referral, respond,
     respond::Success,
@@ -42,68 +47,6 @@ pub(crate) enum WriteRequest {
     SetPassword(Box<password_modify::SetPassword>),
     /// A bind whose password has been verified, or not, for overlays and `lastbind`.
     Bind(Box<Judgement>),
-}
-
-/// A write operation, read on the connection's reactor: what its syntax forbids is refused before anything else is looked at, as
-/// slapd does, and the one writer is spared the work.
-pub(crate) enum Change {
-    /// The entry's name and attributes.
-    Add(Dn, Vec<Modification>),
-    /// The entry's name.
-    Delete(Dn),
-    /// The entry's name and what changes.
-    Modify(Dn, Vec<Modification>),
-    /// The names of before and after.
-    ModifyDn(Box<modify_dn::Rename>),
-}
-
-impl Change {
-    /// # Errors
-    /// `invalidDNSyntax`, `protocolError`, and those of [`Modification::requested`].
-    fn read(configuration: &Configuration, request: &Request<'_>) -> Result<Self, OperationError> {
-        let schema = &*configuration.schema;
-        Ok(match request {
-            Request::Add(request) => {
-                let dn = write_checks::parse_dn(schema, request.entry)?;
-                // Only here does slapd look at the name before the rest.
-                refuse_frontend_entries(configuration, &dn, Operations::ADD)?;
-                Self::Add(dn, add::modifications_of(schema, request)?)
-            }
-            Request::Delete(name) => Self::Delete(write_checks::parse_dn(schema, name)?),
-            Request::Modify(request) => {
-                let dn = write_checks::parse_dn(schema, request.object)?;
-                Self::Modify(dn, modification::of_request(schema, request.changes)?)
-            }
-            Request::ModifyDn(request) => Self::ModifyDn(Box::new(modify_dn::read(schema, request)?)),
-            _ => return Err(OperationError::code(ResultCode::OTHER)),
-        })
-    }
-
-    pub(crate) fn dn(&self) -> &Dn {
-        match self {
-            Self::Add(dn, _) | Self::Delete(dn) | Self::Modify(dn, _) => dn,
-            Self::ModifyDn(rename) => rename.dn(),
-        }
-    }
-
-    /// As `restrict` names it.
-    fn kind(&self) -> Operations {
-        match self {
-            Self::Add(..) => Operations::ADD,
-            Self::Delete(_) => Operations::DELETE,
-            Self::Modify(..) => Operations::MODIFY,
-            Self::ModifyDn(_) => Operations::RENAME,
-        }
-    }
-
-    fn operation(&self) -> Operation {
-        match self {
-            Self::Add(..) => Operation::Add,
-            Self::Delete(_) => Operation::Delete,
-            Self::Modify(..) => Operation::Modify,
-            Self::ModifyDn(_) => Operation::ModifyDn,
-        }
-    }
 }
 
 /// A write that has been read, and found to be for a database.
@@ -285,31 +228,6 @@ fn needs_authentication() -> OperationError {
         ResultCode::STRONGER_AUTH_REQUIRED,
         "modifications require authentication",
     )
-}
-
-/// The root DSE and the subschema subentry are not written to.
-fn refuse_frontend_entries(configuration: &Configuration, dn: &Dn, kind: Operations) -> Result<(), OperationError> {
-    let is_subschema = configuration.subschema.first().is_some_and(|entry| entry.dn == *dn);
-    let refuse = |code, text| Err(OperationError::new(code, text));
-    match (dn.depth() == 0, is_subschema, kind) {
-        (true, _, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "root DSE already exists"),
-        // slapd says the same of both.
-        (true, _, Operations::DELETE) | (_, true, Operations::DELETE) => {
-            refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot delete the root DSE")
-        }
-        (true, _, Operations::RENAME) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot rename the root DSE"),
-        (true, _, Operations::MODIFY) => refuse(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "modify upon the root DSE not supported",
-        ),
-        (_, true, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "subschema subentry already exists"),
-        (_, true, Operations::RENAME) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot rename subschema subentry"),
-        (_, true, Operations::MODIFY) => refuse(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "modification of subschema subentry not supported",
-        ),
-        _ => Ok(()),
-    }
 }
 
 /// The database that holds `dn`, if it takes this kind of write.
