@@ -21,6 +21,14 @@ pub fn rule_applies(rule: &'static MatchingRule, attribute: &AttributeType) -> b
         || rule.is_usable_with(attribute.syntax)
 }
 
+/// Substrings rules for which outer spaces mean nothing: `caseIgnoreSubstringsMatch`, `caseExactSubstringsMatch` and those of IA5 strings.
+const SPACED: [&str; 4] = [
+    "2.5.13.4",
+    "2.5.13.7",
+    "1.3.6.1.4.1.1466.109.114.3",
+    "1.3.6.1.4.1.4203.1.2.1",
+];
+
 impl<'c> Compiler<'c> {
     /// The node of an item.
     pub(super) fn item(&mut self, item: &Filter<'_>) -> Option<Node> {
@@ -190,6 +198,20 @@ impl<'c> Compiler<'c> {
             Some(value) => Some(part(self, value, SubstringPart::Final)?),
             None => None,
         };
+        // A prepared value ends with a space (RFC 4518 §2.6.1), which the compact form leaves out.
+        let ends_in_space = |range: &Range<u32>| SPACED.contains(&rule.oid) && self.filter.value(range) == b" ";
+        if r#final.as_ref().is_some_and(ends_in_space) {
+            if initial.is_none() && any.is_empty() {
+                return Some(Node::Present(slot));
+            }
+            return Some(Node::Substrings {
+                slot,
+                rule,
+                initial,
+                any,
+                r#final: None,
+            });
+        }
         if initial.is_none() && any.is_empty() && r#final.is_none() {
             return None;
         }
