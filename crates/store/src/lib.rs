@@ -21,6 +21,7 @@ mod record;
 mod sets;
 pub mod spare;
 mod tables;
+pub mod value_list;
 mod varint;
 pub mod view;
 mod write;
@@ -33,6 +34,7 @@ pub use database::{
 };
 pub use error::StoreError;
 pub use plan::{Candidates, Plan, PlannedTerm, Scope, TermKind, UnindexedTerm};
+pub use value_list::ValueList;
 pub use view::{AnswerCache, EntryGuards, Evaluation, Kinds, Location, Record, RecordAttribute, View};
 
 /// Local number of an entry: rising, never reused, 1 for the first. 0 is the parent of a naming context's topmost entries.

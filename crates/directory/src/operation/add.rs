@@ -6,6 +6,7 @@ use ironbark_model::{
     Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, schema::entry_check::CheckedAttribute,
 };
 use ironbark_store::{ChangeKind, Effect, Location, Record};
+use rustc_hash::FxHashMap;
 
 use super::{
     Before, Execution, assertion, entry_rules,
@@ -86,8 +87,12 @@ fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, Ope
 /// The entry as requested; the values of an attribute that is named more than once come together.
 pub(super) fn entry_of(dn: Dn, modifications: &[Modification]) -> Entry {
     let mut entry = Entry::new(dn);
+    let mut places: FxHashMap<&AttributeDescription, usize> = FxHashMap::default();
     for modification in modifications {
-        match entry.attribute_mut(&modification.description) {
+        let place = *places
+            .entry(&modification.description)
+            .or_insert(entry.attributes.len());
+        match entry.attributes.get_mut(place) {
             Some(attribute) => attribute.values.extend_from_slice(&modification.values),
             None => entry.attributes.push(Attribute {
                 description: modification.description.clone(),

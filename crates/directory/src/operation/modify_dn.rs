@@ -299,6 +299,7 @@ fn prepare(
         relax: execution.is_relaxed(),
         permissive: false,
         watched: context.overlays.watched(),
+        budget: Some(execution.budget),
     };
     let plan = plan(configuration, &record, &new_name, modifications, &options)?;
     Ok(Prepared {

@@ -291,7 +291,8 @@ impl Shared {
         if let Some(number) = catalog.number(description) {
             return Ok(number);
         }
-        let (catalog, number) = catalog.with(description)?;
+        let mut catalog = Catalog::clone(&catalog);
+        let number = catalog.take_in(description)?;
         self.catalog.store(Arc::new(catalog));
         Ok(number)
     }

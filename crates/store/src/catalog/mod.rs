@@ -62,7 +62,7 @@ pub(crate) struct Catalog {
     answer_names: Vec<AnswerName>,
     texts: Vec<Box<str>>,
     numbers: FxHashMap<AttributeDescription, u16>,
-    by_type: Vec<Box<[u16]>>,
+    by_type: Vec<Vec<u16>>,
     pub(crate) indexes: Vec<Index>,
     pub(crate) special: Special,
 }
@@ -137,7 +137,7 @@ impl Catalog {
         let special = Special::of(&schema);
         let indexes = index::resolve(&schema, parts.indexes, (parts.before, parts.version))?;
         let mut catalog = Self {
-            by_type: vec![Box::default(); schema.attribute_types().len()],
+            by_type: vec![Vec::new(); schema.attribute_types().len()],
             attributes: Vec::new(),
             answer_names: Vec::new(),
             texts: Vec::new(),
@@ -185,9 +185,7 @@ impl Catalog {
         let mut above = Some(description.attribute_type);
         while let Some(at) = above {
             if let Some(numbers) = usize::try_from(at.0).ok().and_then(|at| self.by_type.get_mut(at)) {
-                let mut list = std::mem::take(numbers).into_vec();
-                list.push(number);
-                *numbers = list.into();
+                numbers.push(number);
             }
             above = self.schema.attribute_type(at).superior;
         }
@@ -262,27 +260,23 @@ impl Catalog {
             .filter(|&number| self.answers(number, asked))
     }
 
-    /// A catalog that knows one description more, and its number. The text is written to the file.
+    /// Takes in one description more and gives its number. The text is written to the file.
     pub(crate) fn register(
-        &self,
+        &mut self,
         txn: &mut RwTxn<'_>,
         tables: &Tables,
         description: &AttributeDescription,
-    ) -> Result<(Self, u16), StoreError> {
-        let (catalog, number) = self.with(description)?;
-        let text = catalog.texts.last().map_or(&[][..], |text| text.as_bytes());
-        tables.put_sealed(txn, &tables.attributes, u64::from(number), text)?;
-        Ok((catalog, number))
+    ) -> Result<u16, StoreError> {
+        let number = self.take_in(description)?;
+        tables.put_sealed(txn, &tables.attributes, u64::from(number), self.text(number).as_bytes())?;
+        Ok(number)
     }
 
-    /// A catalog that knows one description more.
-    pub(crate) fn with(&self, description: &AttributeDescription) -> Result<(Self, u16), StoreError> {
+    /// Takes in one description more and gives its number.
+    pub(crate) fn take_in(&mut self, description: &AttributeDescription) -> Result<u16, StoreError> {
         let text = self.schema.description_text(description).into_boxed_str();
-        let mut catalog = self.clone();
-        let number = catalog
-            .add(description.clone(), text)
-            .ok_or_else(|| StoreError::Full("65,536 attribute descriptions are in use".into()))?;
-        Ok((catalog, number))
+        self.add(description.clone(), text)
+            .ok_or_else(|| StoreError::Full("65,536 attribute descriptions are in use".into()))
     }
 
     /// Record flags that a value of objectClass brings.

@@ -277,6 +277,14 @@ pub(crate) fn put_value(value: &[u8], out: &mut Vec<u8>) {
     Writer::new(out).octet_string(value);
 }
 
+/// Octets that [`put_value`] appends.
+pub(crate) fn value_length(value: &[u8]) -> usize {
+    let length = value.len();
+    let bits = usize::BITS - length.leading_zeros();
+    let digits = if length < 0x80 { 0 } else { bits.div_ceil(8) };
+    2 + digits as usize + length
+}
+
 /// Reads one `04 len value` and moves `input` behind it. `None`: the end, or damaged.
 #[inline]
 pub(crate) fn take_value<'t>(input: &mut &'t [u8]) -> Option<&'t [u8]> {
@@ -310,6 +318,15 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn the_length_of_a_value_is_known_before_it_is_put() {
+        for length in [0, 1, 127, 128, 255, 256, 65_535, 65_536, 1 << 24] {
+            let (value, mut out) = (vec![b'x'; length], Vec::new());
+            put_value(&value, &mut out);
+            assert_eq!(value_length(&value), out.len(), "{length}");
+        }
+    }
 
     fn forms() -> impl Strategy<Value = (u16, u8, Vec<u8>, u64)> {
         (

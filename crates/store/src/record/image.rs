@@ -1,5 +1,7 @@
 //! An entry's record as a value that can be changed and written again.
 
+use rustc_hash::FxHashMap;
+
 use super::{
     codec::{self, External, Form, Header},
     packed::{self, Packing},
@@ -42,13 +44,6 @@ impl ValueSet {
             codec::put_value(value, &mut tlvs);
         }
         Self::Inline(tlvs)
-    }
-    /// Number of values.
-    pub(crate) fn len(&self) -> u64 {
-        match self {
-            Self::Inline(tlvs) => codec::values(tlvs).count() as u64,
-            Self::External(set) => set.count,
-        }
     }
     /// The TLVs, if it is inline.
     pub(crate) fn tlvs(&self) -> Option<&[u8]> {
@@ -103,25 +98,36 @@ impl Image {
             },
             out,
         );
+        let mut before = old.map_or(&[][..], |old| &old.attributes).iter();
+        let mut passed = FxHashMap::default();
         for attribute in &self.attributes {
             match &attribute.set {
                 ValueSet::External(set) => codec::put_block(attribute.number, Form::External(*set), out),
                 ValueSet::Inline(tlvs) => {
-                    let before = old.and_then(|old| old.get(attribute.number));
-                    let stays = before.is_some_and(|before| before.set == attribute.set);
+                    let stays = counterpart(attribute.number, &mut before, &mut passed) == Some(&attribute.set);
                     put_inline((attribute.number, stays), tlvs, sets, shared, out);
                 }
             }
         }
     }
-    /// The attribute with this number.
-    pub(crate) fn get(&self, number: u16) -> Option<&ImageAttribute> {
-        self.attributes.iter().find(|attribute| attribute.number == number)
+}
+
+/// What an attribute was before. Most stand in the same order as before: what is passed over until it is found may be asked for later.
+fn counterpart<'o>(
+    number: u16,
+    before: &mut std::slice::Iter<'o, ImageAttribute>,
+    passed: &mut FxHashMap<u16, &'o ValueSet>,
+) -> Option<&'o ValueSet> {
+    if let Some(found) = passed.get(&number) {
+        return Some(found);
     }
-    /// Its position.
-    pub(crate) fn position(&self, number: u16) -> Option<usize> {
-        self.attributes.iter().position(|attribute| attribute.number == number)
+    for attribute in before {
+        if attribute.number == number {
+            return Some(&attribute.set);
+        }
+        passed.insert(attribute.number, &attribute.set);
     }
+    None
 }
 
 /// Appends a block in the smallest form that serves: packed, shared, inline.

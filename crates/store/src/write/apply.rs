@@ -1,8 +1,9 @@
 //! The four effects on entries.
 
 use ironbark_model::Dn;
+use rustc_hash::FxHashSet;
 
-use super::{WriteTransaction, index};
+use super::{WriteTransaction, index, working::Working};
 use crate::{
     EntryId, Location, StoreError, ValueChange,
     external::{self, SetKey},
@@ -82,8 +83,9 @@ impl WriteTransaction<'_> {
             attributes: Vec::new(),
         };
         let tables = self.tables();
+        let mut seen = FxHashSet::default();
         for (number, values) in attributes.iter().filter(|(_, values)| !values.is_empty()) {
-            if image.get(*number).is_some() {
+            if !seen.insert(*number) {
                 return Err(inapplicable(dn.pretty(), "an attribute is there twice"));
             }
             let bytes = values.iter().map(Vec::len).sum();
@@ -191,7 +193,7 @@ impl WriteTransaction<'_> {
         &mut self,
         id: EntryId,
         old: &Image,
-        mut new: Image,
+        new: Image,
         changes: &[ValueChange],
     ) -> Result<(), StoreError> {
         let mut touched = index::Touched::default();
@@ -201,9 +203,11 @@ impl WriteTransaction<'_> {
             .map(|change| self.number_of_text(change.attribute()))
             .collect::<Result<Vec<_>, StoreError>>()?;
         touched.prepare(&self.txn, self.tables(), &self.catalog, id, old, &numbers)?;
+        let mut working = Working::new(new, changes, &numbers);
         for (change, &number) in changes.iter().zip(&numbers) {
-            self.change_values(id, &mut new, number, change, &mut touched)?;
+            self.change_values(SetKey { id, attribute: number }, &mut working, change, &mut touched)?;
         }
+        let mut new = self.close(id, working)?;
         new.flags = self.flags(&new);
         self.count_referrals(old.flags, new.flags);
         self.put_record(id, &new, Some(old))?;
@@ -252,7 +256,7 @@ pub(crate) fn image_flags(catalog: &crate::catalog::Catalog, image: &Image) -> u
     image
         .attributes
         .iter()
-        .filter(|attribute| numbers.contains(&attribute.number))
+        .filter(|attribute| numbers.binary_search(&attribute.number).is_ok())
         .filter_map(|attribute| attribute.set.tlvs())
         .flat_map(codec::values)
         .fold(0, |flags, class| flags | catalog.class_flags(class))

@@ -135,10 +135,9 @@ impl Touched {
             self.removed.extend(values.iter().map(|value| (number, value.clone())));
         }
     }
-    pub(super) fn removed_tlvs(&mut self, number: u16, tlvs: &[u8]) {
+    pub(super) fn removed_values<'v>(&mut self, number: u16, values: impl Iterator<Item = &'v [u8]>) {
         if self.is_partial {
-            self.removed
-                .extend(TlvValues(tlvs).map(|value| (number, value.to_vec())));
+            self.removed.extend(values.map(|value| (number, value.to_vec())));
         }
     }
 }
@@ -254,24 +253,36 @@ impl WriteTransaction<'_> {
         }
         let catalog = &self.catalog;
         let mut keys = KeySet::default();
-        for attribute in &new.attributes {
+        let partial = Some(&*touched.partial);
+        let feeds = |number: u16| {
+            let info = catalog.attribute(number);
+            info.is_some_and(|info| info.feeds.iter().any(|at| touched.partial.contains(at)))
+        };
+        let in_question = touched.removed.len() + touched.added.len();
+        for attribute in new.attributes.iter().filter(|attribute| feeds(attribute.number)) {
+            let number = attribute.number;
+            let set = SetKey { id, attribute: number };
             match &attribute.set {
-                ValueSet::Inline(tlvs) => {
-                    keys.add_values(catalog, attribute.number, Some(&touched.partial), &TlvValues(tlvs));
+                ValueSet::Inline(tlvs) => keys.add_values(catalog, number, partial, &TlvValues(tlvs)),
+                // There may be many small sets: each is then read once.
+                ValueSet::External(external) if external.count <= in_question as u64 => {
+                    set.for_each(&self.txn, &self.tables().values, &mut |value| {
+                        keys.add_values(catalog, number, partial, &std::iter::once(value));
+                        ControlFlow::Continue(())
+                    })?;
                 }
-                // Only the values in question are looked up: the set may be huge.
+                // Only the values in question are looked up, each once: the set may be huge.
                 ValueSet::External(_) => {
-                    let set = SetKey {
-                        id,
-                        attribute: attribute.number,
-                    };
+                    let mut seen = FxHashSet::default();
                     for (_, value) in touched.removed.iter().chain(&touched.added) {
                         let mut normal = Vec::new();
-                        catalog.normal_form(attribute.number, value, &mut normal);
-                        if set.find(&self.txn, &self.tables().values, catalog, &normal)?.is_some() {
-                            let one = std::iter::once(value.as_slice());
-                            keys.add_values(catalog, attribute.number, Some(&touched.partial), &one);
+                        catalog.normal_form(number, value, &mut normal);
+                        if !seen.contains(&normal)
+                            && set.find(&self.txn, &self.tables().values, catalog, &normal)?.is_some()
+                        {
+                            keys.add_values(catalog, number, partial, &std::iter::once(value.as_slice()));
                         }
+                        seen.insert(normal);
                     }
                 }
             }

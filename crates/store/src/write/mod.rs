@@ -6,6 +6,7 @@ mod apply;
 pub(crate) mod index;
 mod load;
 mod values;
+mod working;
 
 use std::sync::{Arc, MutexGuard, atomic::Ordering};
 
@@ -161,9 +162,8 @@ impl<'d> WriteTransaction<'d> {
             return Ok(number);
         }
         let tables = self.tables();
-        let (catalog, number) = self.catalog.register(&mut self.txn, tables, description)?;
-        self.catalog = Arc::new(catalog);
-        Ok(number)
+        // The first new one copies the catalog that others read; from then on it is the transaction's own.
+        Arc::make_mut(&mut self.catalog).register(&mut self.txn, tables, description)
     }
     /// The number of a description given as text.
     fn number_of_text(&mut self, text: &str) -> Result<u16, StoreError> {

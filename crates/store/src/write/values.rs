@@ -2,7 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use super::{WriteTransaction, index::Touched};
+use super::{
+    WriteTransaction,
+    index::Touched,
+    working::{OpenSet, Working, WorkingAttribute, WorkingSet},
+};
 use crate::{
     EntryId, StoreError, ValueChange,
     external::{self, SetKey},
@@ -19,108 +23,182 @@ impl ValueChange {
             Self::Add { attribute, .. } | Self::Delete { attribute, .. } | Self::Replace { attribute, .. } => attribute,
         }
     }
+
+    /// Its values.
+    pub fn values(&self) -> &[Vec<u8>] {
+        match self {
+            Self::Add { values, .. } | Self::Delete { values, .. } | Self::Replace { values, .. } => values,
+        }
+    }
 }
 
 impl WriteTransaction<'_> {
     pub(super) fn change_values(
         &mut self,
-        id: EntryId,
-        image: &mut Image,
-        number: u16,
+        key: SetKey,
+        working: &mut Working,
         change: &ValueChange,
         touched: &mut Touched,
     ) -> Result<(), StoreError> {
-        let key = SetKey { id, attribute: number };
         match change {
             ValueChange::Add { values, .. } => {
-                touched.added(number, values);
-                self.add_values(key, image, values)
+                touched.added(key.attribute, values);
+                self.add_values(key, working, values)
             }
             ValueChange::Delete { values, attribute } => {
-                touched.removed(number, values);
-                self.delete_values(key, image, values, attribute)
+                touched.removed(key.attribute, values);
+                if self.delete_values(key, working, values)? {
+                    return Ok(());
+                }
+                let why = format!("attribute \"{attribute}\": no such value");
+                Err(StoreError::Inapplicable(why))
             }
             ValueChange::Replace { values, .. } => {
-                self.remove_attribute(key, image, touched)?;
-                touched.added(number, values);
-                self.add_values(key, image, values)
+                self.remove_attribute(key, working, touched)?;
+                touched.added(key.attribute, values);
+                self.add_values(key, working, values)
             }
         }
     }
 
-    fn add_values(&mut self, key: SetKey, image: &mut Image, values: &[Vec<u8>]) -> Result<(), StoreError> {
+    fn add_values(&mut self, key: SetKey, working: &mut Working, values: &[Vec<u8>]) -> Result<(), StoreError> {
         if values.is_empty() {
             return Ok(());
         }
-        let at = image.position(key.attribute).unwrap_or_else(|| {
-            image.attributes.push(ImageAttribute {
-                number: key.attribute,
-                set: ValueSet::Inline(Vec::new()),
-            });
-            image.attributes.len() - 1
-        });
-        let Some(attribute) = image.attributes.get_mut(at) else {
+        self.open_if_due(key, working)?;
+        let tables = self.tables();
+        let Some(set) = working.get_mut(key.attribute) else {
+            let set = if working.is_changed_again(key.attribute) {
+                let mut open = OpenSet::default();
+                open.add(&self.catalog, key.attribute, values);
+                WorkingSet::Open(open)
+            } else {
+                let mut set = ValueSet::inline(values.iter().map(Vec::as_slice));
+                self.move_out_if_big(key, &mut set)?;
+                WorkingSet::Closed(set)
+            };
+            working.push(key.attribute, set);
             return Ok(());
         };
-        let tables = self.tables();
-        match &mut attribute.set {
-            ValueSet::External(set) => {
+        match set {
+            WorkingSet::Open(open) => open.add(&self.catalog, key.attribute, values),
+            WorkingSet::Closed(ValueSet::External(set)) => {
                 for value in values {
                     key.add(&mut self.txn, tables, &self.catalog, value, set)?;
                 }
             }
-            ValueSet::Inline(tlvs) => {
-                for value in values {
-                    codec::put_value(value, tlvs);
-                }
-                if tlvs.len() >= external::MIN_BYTES {
-                    let count = codec::values(tlvs).count();
-                    if external::is_external(count, tlvs.len()) {
-                        let mut set = External::new(tables.sealed);
-                        for value in codec::values(tlvs) {
-                            key.add(&mut self.txn, tables, &self.catalog, value, &mut set)?;
-                        }
-                        attribute.set = ValueSet::External(set);
+            WorkingSet::Closed(set) => {
+                if let ValueSet::Inline(tlvs) = set {
+                    for value in values {
+                        codec::put_value(value, tlvs);
                     }
                 }
+                self.move_out_if_big(key, set)?;
             }
         }
         Ok(())
     }
 
-    fn delete_values(
-        &mut self,
-        key: SetKey,
-        image: &mut Image,
-        values: &[Vec<u8>],
-        text: &str,
-    ) -> Result<(), StoreError> {
-        let missing = || StoreError::Inapplicable(format!("attribute \"{text}\": no such value"));
-        let at = image.position(key.attribute).ok_or_else(missing)?;
-        let Some(attribute) = image.attributes.get_mut(at) else {
-            return Err(missing());
+    /// `false`: one of the values is not there.
+    fn delete_values(&mut self, key: SetKey, working: &mut Working, values: &[Vec<u8>]) -> Result<bool, StoreError> {
+        self.open_if_due(key, working)?;
+        let is_changed_again = working.is_changed_again(key.attribute);
+        let Some(set) = working.get_mut(key.attribute) else {
+            return Ok(false);
         };
-        match &mut attribute.set {
-            ValueSet::External(set) => {
+        let is_empty = match set {
+            WorkingSet::Open(open) => {
+                if !open.delete(&self.catalog, key.attribute, values) {
+                    return Ok(false);
+                }
+                open.is_empty()
+            }
+            WorkingSet::Closed(ValueSet::External(external)) => {
                 let tables = self.database.tables;
                 for value in values {
-                    if !key.remove(&mut self.txn, &tables, &self.catalog, value, set)? {
-                        return Err(missing());
+                    if !key.remove(&mut self.txn, &tables, &self.catalog, value, external)? {
+                        return Ok(false);
                     }
                 }
-                if set.count < external::BACK_COUNT {
-                    attribute.set = ValueSet::Inline(self.take_back(key)?);
+                let is_empty = external.count == 0;
+                if external.count < external::BACK_COUNT {
+                    let tlvs = self.take_back(key)?;
+                    *set = if is_changed_again {
+                        WorkingSet::Open(OpenSet::of(&self.catalog, key.attribute, &tlvs, false))
+                    } else {
+                        WorkingSet::Closed(ValueSet::Inline(tlvs))
+                    };
                 }
+                is_empty
             }
-            ValueSet::Inline(tlvs) => {
-                let kept = without(&self.catalog, key.attribute, tlvs, values).ok_or_else(missing)?;
+            WorkingSet::Closed(ValueSet::Inline(tlvs)) => {
+                let Some(kept) = without(&self.catalog, key.attribute, tlvs, values) else {
+                    return Ok(false);
+                };
                 *tlvs = kept;
+                tlvs.is_empty()
             }
+        };
+        if is_empty {
+            working.remove(key.attribute);
         }
-        if attribute.set.len() == 0 {
-            image.attributes.remove(at);
+        Ok(true)
+    }
+
+    /// Takes a set into memory before changes that come one after the other, of which each would read it all or write many rows.
+    fn open_if_due(&mut self, key: SetKey, working: &mut Working) -> Result<(), StoreError> {
+        let number = key.attribute;
+        if !working.is_changed_again(number) {
+            return Ok(());
+        }
+        let (tlvs, is_external) = match working.get_mut(number) {
+            Some(WorkingSet::Closed(ValueSet::Inline(tlvs))) => (std::mem::take(tlvs), false),
+            Some(WorkingSet::Closed(ValueSet::External(set))) => {
+                let count = set.count;
+                if !working.outweighs(number, count) {
+                    return Ok(());
+                }
+                (self.take_back(key)?, true)
+            }
+            Some(WorkingSet::Open(_)) | None => return Ok(()),
+        };
+        if let Some(set) = working.get_mut(number) {
+            *set = WorkingSet::Open(OpenSet::of(&self.catalog, number, &tlvs, is_external));
         }
         Ok(())
+    }
+
+    fn move_out_if_big(&mut self, key: SetKey, set: &mut ValueSet) -> Result<(), StoreError> {
+        let ValueSet::Inline(tlvs) = &*set else { return Ok(()) };
+        if tlvs.len() < external::MIN_BYTES || !external::is_external(codec::values(tlvs).count(), tlvs.len()) {
+            return Ok(());
+        }
+        *set = self.moved_out(key, codec::values(tlvs))?;
+        Ok(())
+    }
+
+    fn moved_out<'v>(&mut self, key: SetKey, values: impl Iterator<Item = &'v [u8]>) -> Result<ValueSet, StoreError> {
+        let tables = self.tables();
+        let mut set = External::new(tables.sealed);
+        for value in values {
+            key.add(&mut self.txn, tables, &self.catalog, value, &mut set)?;
+        }
+        Ok(ValueSet::External(set))
+    }
+
+    /// The entry after all changes.
+    pub(super) fn close(&mut self, id: EntryId, working: Working) -> Result<Image, StoreError> {
+        let (mut image, attributes) = working.into_parts();
+        for WorkingAttribute { number, set } in attributes {
+            let key = SetKey { id, attribute: number };
+            let set = match set {
+                WorkingSet::Closed(set) => set,
+                WorkingSet::Open(open) if open.is_external() => self.moved_out(key, open.values())?,
+                WorkingSet::Open(open) => ValueSet::inline(open.values()),
+            };
+            image.attributes.push(ImageAttribute { number, set });
+        }
+        Ok(image)
     }
 
     /// The TLVs of a set that has become small; its rows go.
@@ -135,14 +213,22 @@ impl WriteTransaction<'_> {
         Ok(tlvs)
     }
 
-    fn remove_attribute(&mut self, key: SetKey, image: &mut Image, touched: &mut Touched) -> Result<(), StoreError> {
-        let Some(at) = image.position(key.attribute) else {
-            return Ok(());
-        };
-        let attribute = image.attributes.remove(at);
-        if matches!(attribute.set, ValueSet::External(_)) {
-            let tlvs = self.take_back(key)?;
-            touched.removed_tlvs(key.attribute, &tlvs);
+    fn remove_attribute(
+        &mut self,
+        key: SetKey,
+        working: &mut Working,
+        touched: &mut Touched,
+    ) -> Result<(), StoreError> {
+        match working.remove(key.attribute) {
+            Some(WorkingSet::Closed(ValueSet::External(_))) => {
+                let tlvs = self.take_back(key)?;
+                touched.removed_values(key.attribute, codec::values(&tlvs));
+            }
+            Some(WorkingSet::Closed(ValueSet::Inline(tlvs))) => {
+                touched.removed_values(key.attribute, codec::values(&tlvs));
+            }
+            Some(WorkingSet::Open(open)) => touched.removed_values(key.attribute, open.values()),
+            None => {}
         }
         Ok(())
     }

@@ -1,18 +1,27 @@
 //! An entry under change: attributes that a modification touches are in memory, the others are read in place, and big value sets are
 //! never copied (100,000 members of a group cost as much as one).
+//!
+//! Invariant: each stored value is normalized once at most, and no change looks at all attributes or all values, so that many changes in
+//! one request take no longer than the request is long.
 
 use std::ops::ControlFlow;
 
 use ironbark_model::{Attribute, AttributeDescription, Schema};
-use ironbark_store::{Record, RecordAttribute, StoreError};
+use ironbark_store::{Record, RecordAttribute, StoreError, ValueList};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::operation::modification::normal_form;
 
-/// The attributes of the entry as they are after the modifications so far, in stored order.
+/// Attributes that are found one by one, without a map.
+const FEW: usize = 32;
+
+/// The attributes of the entry as they are after the modifications so far.
 pub(crate) struct Draft<'t, 's> {
     schema: &'s Schema,
-    attributes: Vec<DraftAttribute<'t>>,
+    /// In stored order; `None` where one was removed.
+    attributes: Vec<Option<DraftAttribute<'t>>>,
+    /// Places of the attributes, once there are more than [`FEW`].
+    places: Option<FxHashMap<AttributeDescription, usize>>,
 }
 
 struct DraftAttribute<'t> {
@@ -23,69 +32,82 @@ struct DraftAttribute<'t> {
 enum Values<'t> {
     /// As stored.
     Stored(RecordAttribute<'t>),
-    /// Copied, with normal forms.
-    Memory {
-        values: Vec<Vec<u8>>,
-        normalized: FxHashSet<Vec<u8>>,
-    },
-    /// A big stored set, without what was deleted (normal forms) and with what was added (by normal form).
-    Large {
-        stored: RecordAttribute<'t>,
-        count: usize,
-        removed: FxHashSet<Vec<u8>>,
-        added: FxHashMap<Vec<u8>, Vec<u8>>,
-    },
+    /// Copied.
+    Memory(ValueList),
+    /// A big stored set, and what is different.
+    Large(Large<'t>),
+}
+
+/// A big stored set, without what was deleted and with what was added.
+struct Large<'t> {
+    stored: RecordAttribute<'t>,
+    count: usize,
+    /// Normal forms.
+    removed: FxHashSet<Vec<u8>>,
+    added: ValueList,
+    /// What was looked for in the stored set: to find a value may mean to normalize a long one.
+    looked_for: FxHashMap<Vec<u8>, bool>,
 }
 
 impl<'t, 's> Draft<'t, 's> {
     pub(crate) fn new(schema: &'s Schema, record: &Record<'t>) -> Self {
-        let attributes = record
-            .attributes()
-            .map(|attribute| DraftAttribute {
-                description: attribute.description().clone(),
-                values: Values::Stored(attribute),
-            })
-            .collect();
-        Self { schema, attributes }
+        let mut draft = Self {
+            schema,
+            attributes: Vec::new(),
+            places: None,
+        };
+        for attribute in record.attributes() {
+            draft.push(attribute.description().clone(), Values::Stored(attribute));
+        }
+        draft
     }
 
     /// Description and number of values of each attribute.
     pub(crate) fn attributes(&self) -> impl Iterator<Item = (&AttributeDescription, usize)> {
         self.attributes
             .iter()
+            .flatten()
             .map(|attribute| (&attribute.description, attribute.values.count()))
     }
 
     pub(crate) fn has(&self, description: &AttributeDescription) -> bool {
-        self.find(description).is_some()
+        self.place(description).is_some()
     }
 
     /// Whether a value with this normal form is there.
     pub(crate) fn holds(&self, description: &AttributeDescription, normal: &[u8]) -> Result<bool, StoreError> {
-        let Some(found) = self.find(description) else {
-            return Ok(false);
-        };
-        match &found.values {
-            Values::Stored(stored) => holds_stored(self.schema, stored, normal),
-            Values::Memory { normalized, .. } => Ok(normalized.contains(normal)),
-            Values::Large {
-                stored, removed, added, ..
-            } => Ok(added.contains_key(normal) || !removed.contains(normal) && stored.holds_normalized(normal)?),
+        match self.find(description) {
+            None => Ok(false),
+            Some(Values::Stored(stored)) => holds_stored(self.schema, stored, normal),
+            Some(Values::Memory(list)) => Ok(list.contains(normal)),
+            Some(Values::Large(large)) => match large.knows(normal) {
+                Some(known) => Ok(known),
+                None => large.stored.holds_normalized(normal),
+            },
+        }
+    }
+
+    /// The same of an attribute that is to be changed, whose values are asked for one after the other.
+    pub(crate) fn finds(&mut self, description: &AttributeDescription, normal: &[u8]) -> Result<bool, StoreError> {
+        match self.touch(description)? {
+            None | Some(Values::Stored(_)) => Ok(false),
+            Some(Values::Memory(list)) => Ok(list.contains(normal)),
+            Some(Values::Large(large)) => large.finds(normal),
         }
     }
 
     /// Copies of the values.
     pub(crate) fn values(&self, description: &AttributeDescription) -> Result<Vec<Vec<u8>>, StoreError> {
-        match self.find(description).map(|found| &found.values) {
+        match self.find(description) {
             None => Ok(Vec::new()),
-            Some(Values::Memory { values, .. }) => Ok(values.clone()),
+            Some(Values::Memory(list)) => Ok(list.iter().cloned().collect()),
             Some(Values::Stored(stored)) => copy_of(stored),
-            Some(Values::Large {
-                stored, removed, added, ..
-            }) => {
-                let mut values = copy_of(stored)?;
-                values.retain(|value| !removed.contains(&normal_form(self.schema, description, value)));
-                values.extend(added.values().cloned());
+            Some(Values::Large(large)) => {
+                let mut values = copy_of(&large.stored)?;
+                if !large.removed.is_empty() {
+                    values.retain(|value| !large.removed.contains(&normal_form(self.schema, description, value)));
+                }
+                values.extend(large.added.iter().cloned());
                 Ok(values)
             }
         }
@@ -101,32 +123,20 @@ impl<'t, 's> Draft<'t, 's> {
         if values.is_empty() {
             return Ok(());
         }
+        let pairs = || normals.iter().cloned().zip(values.iter().cloned());
         match self.touch(description)? {
             None => {
-                let values = Values::Memory {
-                    values: values.to_vec(),
-                    normalized: normals.iter().cloned().collect(),
-                };
-                self.attributes.push(DraftAttribute {
-                    description: description.clone(),
-                    values,
-                });
+                let mut list = ValueList::default();
+                pairs().for_each(|(normal, value)| list.push(normal, value));
+                self.push(description.clone(), Values::Memory(list));
             }
-            Some(Values::Memory {
-                values: known,
-                normalized,
-            }) => {
-                known.extend_from_slice(values);
-                normalized.extend(normals.iter().cloned());
-            }
-            Some(Values::Large {
-                count, removed, added, ..
-            }) => {
-                *count += normals.len();
-                for (normal, value) in normals.iter().zip(values) {
+            Some(Values::Memory(list)) => pairs().for_each(|(normal, value)| list.push(normal, value)),
+            Some(Values::Large(large)) => {
+                large.count += normals.len();
+                for (normal, value) in pairs() {
                     // A deleted value that comes back is new: it stands at the end.
-                    removed.insert(normal.clone());
-                    added.insert(normal.clone(), value.clone());
+                    large.removed.insert(normal.clone());
+                    large.added.push(normal, value);
                 }
             }
             Some(Values::Stored(_)) => {}
@@ -136,26 +146,22 @@ impl<'t, 's> Draft<'t, 's> {
 
     /// Deletes values that are there; an attribute without values goes.
     pub(crate) fn delete(&mut self, description: &AttributeDescription, normals: &[Vec<u8>]) -> Result<(), StoreError> {
-        let schema = self.schema;
         let left = match self.touch(description)? {
             None | Some(Values::Stored(_)) => return Ok(()),
-            Some(Values::Memory { values, normalized }) => {
+            Some(Values::Memory(list)) => {
                 for normal in normals {
-                    normalized.remove(normal);
+                    while list.remove(normal).is_some() {}
                 }
-                values.retain(|value| normalized.contains(&normal_form(schema, description, value)));
-                values.len()
+                list.len()
             }
-            Some(Values::Large {
-                count, removed, added, ..
-            }) => {
+            Some(Values::Large(large)) => {
                 for normal in normals {
-                    *count -= 1;
-                    if added.remove(normal).is_none() {
-                        removed.insert(normal.clone());
+                    large.count -= 1;
+                    if large.added.remove(normal).is_none() {
+                        large.removed.insert(normal.clone());
                     }
                 }
-                *count
+                large.count
             }
         };
         if left == 0 {
@@ -166,44 +172,93 @@ impl<'t, 's> Draft<'t, 's> {
 
     /// Takes the whole attribute away.
     pub(crate) fn remove(&mut self, description: &AttributeDescription) {
-        self.attributes
-            .retain(|attribute| attribute.description != *description);
+        let place = self.place(description);
+        if let Some(attribute) = place.and_then(|place| self.attributes.get_mut(place)) {
+            *attribute = None;
+        }
+        if let Some(places) = &mut self.places {
+            places.remove(description);
+        }
     }
 
-    fn find(&self, description: &AttributeDescription) -> Option<&DraftAttribute<'t>> {
+    fn push(&mut self, description: AttributeDescription, values: Values<'t>) {
+        if let Some(places) = &mut self.places {
+            places.insert(description.clone(), self.attributes.len());
+        }
+        self.attributes.push(Some(DraftAttribute { description, values }));
+        if self.places.is_none() && self.attributes.len() > FEW {
+            let places = (0..).zip(&self.attributes);
+            let places = places.filter_map(|(place, there)| Some((there.as_ref()?.description.clone(), place)));
+            self.places = Some(places.collect());
+        }
+    }
+
+    fn place(&self, description: &AttributeDescription) -> Option<usize> {
+        if let Some(places) = &self.places {
+            return places.get(description).copied();
+        }
+        let is = |there: &DraftAttribute<'_>| there.description == *description;
         self.attributes
             .iter()
-            .find(|attribute| attribute.description == *description)
+            .position(|attribute| attribute.as_ref().is_some_and(is))
+    }
+
+    fn find(&self, description: &AttributeDescription) -> Option<&Values<'t>> {
+        let attribute = self.attributes.get(self.place(description)?)?;
+        attribute.as_ref().map(|attribute| &attribute.values)
     }
 
     /// Makes an attribute ready to be changed: never [`Values::Stored`].
     fn touch(&mut self, description: &AttributeDescription) -> Result<Option<&mut Values<'t>>, StoreError> {
         let schema = self.schema;
-        let Some(found) = self
-            .attributes
-            .iter_mut()
-            .find(|attribute| attribute.description == *description)
-        else {
-            return Ok(None);
-        };
+        let place = self.place(description);
+        let found = place.and_then(|place| self.attributes.get_mut(place));
+        let Some(Some(found)) = found else { return Ok(None) };
         if let Values::Stored(stored) = &found.values {
             found.values = if stored.is_external() {
-                Values::Large {
-                    stored: *stored,
-                    count: stored.len(),
-                    removed: FxHashSet::default(),
-                    added: FxHashMap::default(),
-                }
+                Values::Large(Large::new(*stored))
             } else {
-                let values = copy_of(stored)?;
-                let normalized = values
-                    .iter()
-                    .map(|value| normal_form(schema, description, value))
-                    .collect();
-                Values::Memory { values, normalized }
+                let mut list = ValueList::default();
+                stored.for_each(&mut |value| {
+                    list.push(normal_form(schema, description, value), value.to_vec());
+                    ControlFlow::Continue(())
+                })?;
+                Values::Memory(list)
             };
         }
         Ok(Some(&mut found.values))
+    }
+}
+
+impl<'t> Large<'t> {
+    fn new(stored: RecordAttribute<'t>) -> Self {
+        Self {
+            stored,
+            count: stored.len(),
+            removed: FxHashSet::default(),
+            added: ValueList::default(),
+            looked_for: FxHashMap::default(),
+        }
+    }
+
+    /// Whether a value is there, as far as that is known without a look at the stored set.
+    fn knows(&self, normal: &[u8]) -> Option<bool> {
+        if self.added.contains(normal) {
+            return Some(true);
+        }
+        if self.removed.contains(normal) {
+            return Some(false);
+        }
+        self.looked_for.get(normal).copied()
+    }
+
+    fn finds(&mut self, normal: &[u8]) -> Result<bool, StoreError> {
+        if let Some(known) = self.knows(normal) {
+            return Ok(known);
+        }
+        let found = self.stored.holds_normalized(normal)?;
+        self.looked_for.insert(normal.to_vec(), found);
+        Ok(found)
     }
 }
 
@@ -211,8 +266,8 @@ impl Values<'_> {
     fn count(&self) -> usize {
         match self {
             Self::Stored(stored) => stored.len(),
-            Self::Memory { values, .. } => values.len(),
-            Self::Large { count, .. } => *count,
+            Self::Memory(list) => list.len(),
+            Self::Large(large) => large.count,
         }
     }
 }

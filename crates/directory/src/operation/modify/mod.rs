@@ -122,6 +122,7 @@ fn prepare(
         relax: execution.is_relaxed(),
         permissive: execution.controls.permissive_modify.is_some(),
         watched: execution.context.overlays.watched(),
+        budget: Some(execution.budget),
     };
     let plan = plan(execution.configuration, &record, &name, modifications, &options)?;
     Ok(Prepared { plan, name, success })
@@ -203,6 +204,7 @@ fn plan_internal(
         relax: false,
         permissive: false,
         watched: &[],
+        budget: None,
     };
     let plan = plan(execution.configuration, &record, &name, modifications, &options)?;
     Ok(Effect::Modify {

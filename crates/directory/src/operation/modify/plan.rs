@@ -1,6 +1,9 @@
 //! From modifications to the value changes that carry them out on one entry, or to the reason why they cannot be.
 
-use ironbark_model::{Attribute, AttributeDescription, Dn, ResultCode, Schema, schema::entry_check::CheckedAttribute};
+use ironbark_model::{
+    Attribute, AttributeDescription, Budget, Dn, ResultCode, Schema, budget::cost,
+    schema::entry_check::CheckedAttribute,
+};
 use ironbark_store::{Record, ValueChange};
 use rustc_hash::FxHashSet;
 
@@ -21,6 +24,8 @@ pub(crate) struct Options<'a> {
     pub(crate) permissive: bool,
     /// Attributes whose old values overlays want to know.
     pub(crate) watched: &'a [AttributeDescription],
+    /// What the changes of a request may cost that are more than the request is long. None: the server's own.
+    pub(crate) budget: Option<&'a Budget>,
 }
 
 /// Modifications, resolved for one entry.
@@ -45,6 +50,7 @@ pub(crate) fn plan(
     let mut planner = Planner {
         schema,
         permissive: options.permissive,
+        budget: options.budget,
         draft: Draft::new(schema, record),
         plan: Plan {
             changes: Vec::new(),
@@ -64,6 +70,7 @@ pub(crate) fn plan(
 struct Planner<'t, 's> {
     schema: &'s Schema,
     permissive: bool,
+    budget: Option<&'s Budget>,
     draft: Draft<'t, 's>,
     plan: Plan,
 }
@@ -110,7 +117,7 @@ impl Planner<'_, '_> {
         if self.draft.has(description) {
             self.require_equality("add", description)?;
             for (index, (value, normal)) in modification.values.iter().zip(&modification.normalized).enumerate() {
-                if !self.draft.holds(description, normal)? {
+                if !self.draft.finds(description, normal)? {
                     values.push(value.clone());
                     normals.push(normal.clone());
                 } else if !lenient {
@@ -161,7 +168,7 @@ impl Planner<'_, '_> {
         }
         let (mut values, mut normals, mut seen) = (Vec::new(), Vec::new(), FxHashSet::default());
         for (value, normal) in modification.values.iter().zip(&modification.normalized) {
-            if self.draft.holds(description, normal)? {
+            if self.draft.finds(description, normal)? {
                 // Naming a value twice deletes it once.
                 if seen.insert(normal) {
                     values.push(value.clone());
@@ -207,11 +214,22 @@ impl Planner<'_, '_> {
             };
         }
         let old = self.draft.values(description)?;
+        self.spend_on(&old)?;
         let step = modification.values.first().map(Vec::as_slice).unwrap_or_default();
         let Some(new) = increment::incremented(&old, step)? else {
             return Ok(());
         };
         self.exchange(description, &old, &new)
+    }
+
+    /// Each increment, of a few octets, changes all values: each of them goes and comes again.
+    fn spend_on(&self, values: &[Vec<u8>]) -> Result<(), OperationError> {
+        let Some(budget) = self.budget else { return Ok(()) };
+        if values.iter().all(|value| budget.spend(2 * cost(value.len()))) {
+            return Ok(());
+        }
+        let text = "operation takes too much work";
+        Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text))
     }
 
     /// Puts new values in the place of old ones, in their order. The attribute never becomes empty, so that it keeps its place in the
@@ -225,11 +243,12 @@ impl Planner<'_, '_> {
         let normal = |value: &Vec<u8>| normal_form(self.schema, description, value);
         let old_normals: Vec<_> = old.iter().map(normal).collect();
         let new_normals: Vec<_> = new.iter().map(normal).collect();
+        let known: FxHashSet<&Vec<u8>> = old_normals.iter().collect();
         let attribute: Box<str> = self.text(description).into();
         let mut changes = Vec::new();
         for (value, normal) in new.iter().zip(&new_normals) {
             let values = vec![value.clone()];
-            if old_normals.contains(normal) {
+            if known.contains(normal) {
                 changes.push(ValueChange::Delete {
                     attribute: attribute.clone(),
                     values: values.clone(),
@@ -240,10 +259,11 @@ impl Planner<'_, '_> {
                 values,
             });
         }
+        let kept: FxHashSet<&Vec<u8>> = new_normals.iter().collect();
         let gone: Vec<_> = old
             .iter()
             .zip(&old_normals)
-            .filter(|(_, normal)| !new_normals.contains(normal))
+            .filter(|(_, normal)| !kept.contains(normal))
             .map(|(value, _)| value.clone())
             .collect();
         if !gone.is_empty() {
