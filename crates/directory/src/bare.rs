@@ -27,7 +27,7 @@ impl BareAnswer {
     /// With the entry that was added last to the first database in which anonymous may read that entry.
     pub(crate) fn new(configuration: &Configuration) -> Result<Option<Self>, OperationError> {
         let mut selection = Selection::default();
-        selection.resolve(&configuration.schema, std::iter::empty());
+        selection.resolve(&configuration.schema, std::iter::empty(), None);
         for context in &configuration.contexts {
             let Some(database) = context.database() else { continue };
             let snapshot = database.snapshot()?;

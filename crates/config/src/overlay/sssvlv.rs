@@ -45,15 +45,18 @@ pub(super) const ROWS: &[Setting] = &[
         .takes("<number>", "0")
         .does(
             "Is how many sorted searches there may be at the same time, of all connections together; a paged one counts from its first \
-             page to its last. One more is answered with busy. 0: half of `threads`. Without the overlay there is no limit but that of \
-             the entries of one search.",
+             page to its last. One more is answered with busy. 0: half of `threads`. Without the overlay there is no limit but those of \
+             the keys and entries of one search.",
         )
         .since("2.4")
         .like(&["20"])
         .obeyed(overlay_field!(Sssvlv.max)),
     Setting::new(SSSVLV, &["sssvlv-maxkeys"], &["olcSssVlvMaxKeys"])
         .takes("<number>", "5")
-        .does("Is how many keys a sorted search may have. One with more is answered with unwillingToPerform.")
+        .does(
+            "Is how many keys a sorted search may have. One with more is answered with unwillingToPerform. Without the overlay the \
+             default holds.",
+        )
         .since("2.4")
         .like(&["2"])
         .obeyed(overlay_field!(Sssvlv.max_keys)),

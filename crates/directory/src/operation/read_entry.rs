@@ -88,7 +88,7 @@ fn encode(
     has_subordinates: bool,
 ) -> Result<Vec<u8>, OperationError> {
     let mut selection = Selection::default();
-    selection.resolve(&configuration.schema, names.iter());
+    selection.resolve(&configuration.schema, names.iter(), None);
     let mut value = Vec::new();
     let schema = &configuration.schema;
     entry_value(schema, configuration, visible, &selection, has_subordinates, &mut value)?;

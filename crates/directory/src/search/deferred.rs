@@ -1,5 +1,5 @@
-//! What of the preparation of a search may take long: the compilation of a big filter, the aliases below its base. It is left to the first step,
-//! which is limited, and can be taken elsewhere.
+//! What of the preparation of a search may take long: the compilation of a big filter, the names of many attributes, the aliases below its base.
+//! It is left to the first step, which is limited, and can be taken elsewhere.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -22,13 +22,15 @@ use crate::{
 
 /// Octets of a request that cost more steps than this to normalize are left to the first step.
 const LIGHT_STEPS: u64 = 2_000;
+/// More names of attributes are, too.
+const LIGHT_NAMES: usize = 1_000;
 /// Requests of up to so many octets are not looked at for that.
 const LIGHT_OCTETS: usize = 256;
 
 /// See the module.
 pub(crate) struct Deferred {
     context: Arc<Context>,
-    /// The request, if its filters have not been compiled.
+    /// The request, if its filters have not been compiled, nor its names resolved.
     request: Option<Box<[u8]>>,
     /// The base object, if it is not known whether the subject may search there.
     base: Option<AskedBase>,
@@ -46,14 +48,25 @@ struct AskedBase {
     scope: Scope,
 }
 
-/// Whether the filters of a request are compiled in no time.
-pub(super) fn is_light(request: &[u8]) -> bool {
-    request.len() <= LIGHT_OCTETS || budget::cost_of(request) <= LIGHT_STEPS
+/// Whether the filters of a request are compiled, and its names resolved, in no time.
+pub(super) fn is_light(request: &SearchRequest<'_>, pdu: &[u8], controls: &RequestControls<'_>) -> bool {
+    // What an assertion costs depends on the base object, too.
+    if controls.assertion.is_some() {
+        return false;
+    }
+    pdu.len() <= LIGHT_OCTETS || (budget::cost_of(pdu) <= LIGHT_STEPS && names(request, controls) <= LIGHT_NAMES)
+}
+
+/// Names of attributes in a request.
+fn names(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> usize {
+    let specifications = controls.dereference.iter().flat_map(|control| &control.value.0);
+    let dereferenced: usize = specifications.map(|one| 1 + one.attributes.len()).sum();
+    request.attributes.len() + dereferenced
 }
 
 impl SearchRun {
-    /// Leaves the filters of a request to the first step.
-    pub(super) fn defer_filters(&mut self, context: &Arc<Context>, request: &[u8]) {
+    /// Leaves the filters and names of a request to the first step.
+    pub(super) fn defer_request(&mut self, context: &Arc<Context>, request: &[u8]) {
         self.deferred(context).request = Some(request.into());
     }
 
@@ -195,6 +208,12 @@ impl SearchRun {
             return Ok(());
         };
         controls.remove(self.origin.dropped_controls);
+        self.selection
+            .resolve(&configuration.schema, request.attributes.iter(), Some(budget));
+        self.resolve_dereference(&configuration.schema, &controls, Some(budget))?;
+        if budget.is_exhausted() {
+            return Ok(());
+        }
         self.compile_filters(&configuration, context, request, &controls, Some(budget))
     }
 

@@ -4,13 +4,14 @@ use std::ops::ControlFlow;
 
 use ironbark_ldap_proto::{
     Attribute, List,
-    controls::{Control, DereferenceResult, EncodedDereferences},
+    controls::{Control, DereferenceRequest, DereferenceResult, EncodedDereferences, RequestControls},
 };
-use ironbark_model::{Dn, ResultCode, budget::cost};
+use ironbark_model::{Budget, Dn, ResultCode, Schema, budget::cost, syntax};
 use ironbark_store::{HeldSnapshot, Location, View};
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::{SearchRun, encode::DereferenceSpecification};
+use super::{SearchRun, Selection, encode::DereferenceSpecification};
 use crate::{
     Context, OperationError,
     access::{self, Source, Subject, VisibleEntry},
@@ -22,8 +23,8 @@ const LOOK_UP_LIMIT: usize = 100_000;
 const MOST_OCTETS: usize = 16 << 20;
 /// Steps for following a DN.
 const LINK_STEPS: u64 = 50;
-/// Names in a selection that are compared in about one step.
-const NAMES_PER_STEP: usize = 8;
+/// Specifications that are not worth counting.
+const FEW_SPECIFICATIONS: usize = 8;
 
 /// What is found for one entry.
 #[derive(Default)]
@@ -37,6 +38,71 @@ struct Gathering {
 /// What is returned of one entry that a DN names.
 type Found = Vec<(Vec<u8>, Vec<Vec<u8>>)>;
 
+/// What the dereference control asks for; nothing, if an uncritical one asks for attributes that hold no names. It means nothing if the steps
+/// have run out.
+fn specifications(
+    schema: &Schema,
+    control: &Control<DereferenceRequest<'_>>,
+    budget: Option<&Budget>,
+) -> Result<Vec<DereferenceSpecification>, OperationError> {
+    let malformed = |text| OperationError::new(ResultCode::PROTOCOL_ERROR, text);
+    let mut specifications: Vec<DereferenceSpecification> = Vec::new();
+    let mut known = FxHashSet::default();
+    for specification in &control.value.0 {
+        let attribute = schema
+            .attribute_description(specification.attribute)
+            .map_err(|_| malformed("Dereference control: derefAttr decoding error"))?;
+        let syntax = schema.attribute_type(attribute.attribute_type).syntax.oid;
+        if ![syntax::oid::DN, syntax::oid::NAME_AND_OPTIONAL_UID].contains(&syntax) {
+            if control.critical {
+                return Err(malformed(
+                    "Dereference control: derefAttr syntax not distinguishedName",
+                ));
+            }
+            return Ok(Vec::new());
+        }
+        // So each value is followed once.
+        if !known.insert(attribute.clone()) {
+            return Err(malformed(
+                "Dereference control: derefAttr must be unique within control",
+            ));
+        }
+        let mut selection = Selection::default();
+        selection.resolve(schema, specification.attributes.iter(), budget);
+        if budget.is_some_and(Budget::is_exhausted) {
+            return Ok(Vec::new());
+        }
+        let mut names = specification.attributes.iter();
+        if names.any(|name| schema.attribute_description(name).is_err()) {
+            return Err(malformed("Dereference control: attribute decoding error"));
+        }
+        specifications.push(DereferenceSpecification {
+            attribute,
+            name: specification.attribute.into(),
+            selection,
+        });
+    }
+    Ok(specifications)
+}
+
+impl SearchRun {
+    /// Resolves the names of the dereference control, if there is one.
+    ///
+    /// # Errors
+    /// `protocolError` for names that cannot be, unless the control is uncritical and they are but of another syntax.
+    pub(super) fn resolve_dereference(
+        &mut self,
+        schema: &Schema,
+        controls: &RequestControls<'_>,
+        budget: Option<&Budget>,
+    ) -> Result<(), OperationError> {
+        if let (Some(extras), Some(control)) = (&mut self.extras, &controls.dereference) {
+            extras.dereference = specifications(schema, control, budget)?;
+        }
+        Ok(())
+    }
+}
+
 /// The control for an entry; `None` when it has none of the attributes, or the steps have run out.
 pub(super) fn response(
     run: &SearchRun,
@@ -47,7 +113,10 @@ pub(super) fn response(
         return Ok(None);
     };
     let mut gathering = Gathering::default();
-    for specification in specifications {
+    for (number, specification) in specifications.iter().enumerate() {
+        if number >= FEW_SPECIFICATIONS && !view.spend(1) {
+            return Ok(None);
+        }
         let Some(attribute) = record.values(&specification.attribute) else {
             continue;
         };
@@ -148,14 +217,13 @@ impl Gathering {
         let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
             return Ok(Found::new());
         };
-        let names = specification.selection.named.len();
         let (mut found, mut octets) = (Found::new(), 0_usize);
         for attribute in record.attributes() {
             let description = attribute.description();
-            if !view.spend(1 + (names / NAMES_PER_STEP) as u64) {
+            if !view.spend(1) {
                 break;
             }
-            if !specification.selection.selects(&configuration.schema, description) {
+            if !specification.selection.selects(&configuration.schema, description, view.budget()) {
                 continue;
             }
             let (mut values, mut is_too_big) = (Vec::new(), false);

@@ -21,14 +21,6 @@ pub(crate) struct DereferenceSpecification {
     pub(crate) selection: Selection,
 }
 
-/// Names of a selection that are not worth counting.
-const FEW_NAMES: usize = 64;
-
-/// Steps for comparing the attributes of an entry with so many names.
-fn selecting(names: usize) -> u64 {
-    (names / 2) as u64
-}
-
 /// Appends a search result entry with what the selection, the access rules and the matched-values control leave of it.
 pub(super) fn entry(
     run: &SearchRun,
@@ -54,10 +46,6 @@ pub(super) fn entry(
         work,
         budget,
     };
-    let named = run.selection.named.len();
-    if named > FEW_NAMES && budget.is_some_and(|budget| !budget.spend(selecting(named))) {
-        return Ok(());
-    }
     body.write(run, entry, &run.selection, &mut writer)?;
     let usability = match extras.and_then(|extras| extras.usability) {
         Some(now) => password_state::usability(run, entry, now)?,
@@ -118,8 +106,8 @@ impl Body<'_> {
             return Ok(());
         }
         self.stored(entry, selection, writer)?;
-        if selection.all_operational || !selection.named.is_empty() {
-            let wanted = selection.selects(self.schema, &run.configuration.well_known.has_subordinates);
+        if selection.all_operational || selection.has_names() {
+            let wanted = selection.selects(self.schema, &run.configuration.well_known.has_subordinates, self.budget);
             let has_subordinates = match entry.source() {
                 Source::Record(record, view) if wanted => view.has_subordinates(record.id)?,
                 Source::Record(..) | Source::Memory(_) => false,
@@ -139,7 +127,7 @@ impl Body<'_> {
         writer: &mut SearchEntryWriter<'_>,
     ) -> Result<(), OperationError> {
         let known = &run.configuration.well_known.pwd_policy_subentry;
-        if run.options.manage_dsa_it || !selection.selects(self.schema, known) {
+        if run.options.manage_dsa_it || !selection.selects(self.schema, known, self.budget) {
             return Ok(());
         }
         let Some(name) = password_state::policy(run, entry)? else {
@@ -169,14 +157,14 @@ impl Body<'_> {
                     return self.whole_attributes(entry, record, selection, writer);
                 }
                 for attribute in record.attributes() {
-                    if selection.selects(self.schema, attribute.description()) {
+                    if selection.selects(self.schema, attribute.description(), self.budget) {
                         self.record_attribute(entry, &attribute, writer)?;
                     }
                 }
             }
             Source::Memory(memory) => {
                 for attribute in &memory.attributes {
-                    if selection.selects(self.schema, &attribute.description) {
+                    if selection.selects(self.schema, &attribute.description, self.budget) {
                         self.memory_attribute(entry, attribute, writer);
                     }
                 }
@@ -194,7 +182,8 @@ impl Body<'_> {
         writer: &mut SearchEntryWriter<'_>,
     ) -> Result<(), OperationError> {
         let schema = self.schema;
-        let lists = |description: &AttributeDescription| selection.lists(schema, description);
+        let budget = self.budget;
+        let lists = |description: &AttributeDescription| selection.lists(schema, description, budget);
         if entry.is_unrestricted() {
             record.append_attributes(writer.attributes(), self.answers, selection.kinds(), lists)?;
             return Ok(());
@@ -227,7 +216,7 @@ impl Body<'_> {
             // Once more, so that the attributes keep their order.
             writer.attributes().truncate(start);
             for attribute in record.attributes() {
-                if selection.selects(schema, attribute.description()) {
+                if selection.selects(schema, attribute.description(), budget) {
                     self.record_attribute(entry, &attribute, writer)?;
                 }
             }
@@ -321,7 +310,7 @@ impl Body<'_> {
             entry.dn(),
             has_subordinates,
             &mut |description, name, value| {
-                if !selection.selects(self.schema, description) || !entry.may_read(description, Some(value)) {
+                if !selection.selects(self.schema, description, self.budget) || !entry.may_read(description, Some(value)) {
                     return;
                 }
                 if self.types_only {

@@ -5,14 +5,13 @@ use std::{rc::Rc, sync::Arc};
 use ironbark_config::{Operations, limits::SearchLimits};
 use ironbark_ldap_proto::{
     DerefAliases, Scope as WireScope, SearchRequest,
-    controls::{Control, DereferenceRequest, PagedResults, RequestControls},
+    controls::{PagedResults, RequestControls},
 };
-use ironbark_model::{Budget, Dn, Entry, Filter, ResultCode, Schema, filter::Assertion, syntax};
+use ironbark_model::{Budget, Dn, Entry, Filter, ResultCode, filter::Assertion};
 use ironbark_store::{Location, Scope, View};
 
 use super::{
-    RunLimits, SearchExtras, SearchOptions, SearchRun, Selection, alias, base as search_base, deferred,
-    encode::DereferenceSpecification,
+    RunLimits, SearchExtras, SearchOptions, SearchRun, alias, base as search_base, deferred,
     limits::{self, PageRequest},
     paged,
     sort::Sorting,
@@ -127,7 +126,11 @@ fn prepare_below(
         return Ok(());
     }
     run.work = work;
-    run.selection.resolve(&configuration.schema, request.attributes.iter());
+    let is_light = deferred::is_light(request, pdu, controls);
+    if is_light {
+        run.selection
+            .resolve(&configuration.schema, request.attributes.iter(), None);
+    }
     run.options = options(request, controls);
     let asked = page.map(|page| PageRequest {
         size: page.size,
@@ -135,6 +138,9 @@ fn prepare_below(
     });
     run.limits = run_limits(bounds, run.origin.received_micros, request, asked)?;
     run.extras = extras(session, configuration, context, controls, page)?;
+    if is_light {
+        run.resolve_dereference(&configuration.schema, controls, None)?;
+    }
     if controls.account_usability.is_some() {
         run.extras.get_or_insert_default().usability = Some(scratch.directory().clock().now());
     }
@@ -146,10 +152,10 @@ fn prepare_below(
     if matches!(context.backend, Backend::Null { .. }) {
         null::refuse_assertion(controls)?;
     }
-    if deferred::is_light(pdu) && controls.assertion.is_none() {
+    if is_light {
         run.compile_filters(configuration, context, request, controls, None)
     } else {
-        run.defer_filters(context, pdu);
+        run.defer_request(context, pdu);
         Ok(())
     }
 }
@@ -263,65 +269,9 @@ fn extras(
             ));
         }
     }
-    // Its filters are compiled with that of the search.
-    used |= controls.matched_values.is_some();
-    if let Some(control) = &controls.dereference {
-        extras.dereference = specifications(schema, control)?;
-        used = true;
-    }
+    // The filters of the one are compiled with that of the search, the names of the other resolved with those of the search.
+    used |= controls.matched_values.is_some() || controls.dereference.is_some();
     Ok(used.then(|| Box::new(extras)))
-}
-
-/// What the dereference control asks for; nothing, if an uncritical one asks for attributes that hold no names.
-fn specifications(
-    schema: &Schema,
-    control: &Control<DereferenceRequest<'_>>,
-) -> Result<Vec<DereferenceSpecification>, OperationError> {
-    let mut specifications: Vec<DereferenceSpecification> = Vec::new();
-    for specification in &control.value.0 {
-        let attribute = schema.attribute_description(specification.attribute).map_err(|_| {
-            OperationError::new(
-                ResultCode::PROTOCOL_ERROR,
-                "Dereference control: derefAttr decoding error",
-            )
-        })?;
-        let syntax = schema.attribute_type(attribute.attribute_type).syntax.oid;
-        if ![syntax::oid::DN, syntax::oid::NAME_AND_OPTIONAL_UID].contains(&syntax) {
-            if control.critical {
-                return Err(OperationError::new(
-                    ResultCode::PROTOCOL_ERROR,
-                    "Dereference control: derefAttr syntax not distinguishedName",
-                ));
-            }
-            specifications.clear();
-            break;
-        }
-        // So there are no more than attribute types, and each value is followed once.
-        if specifications.iter().any(|known| known.attribute == attribute) {
-            return Err(OperationError::new(
-                ResultCode::PROTOCOL_ERROR,
-                "Dereference control: derefAttr must be unique within control",
-            ));
-        }
-        if specification
-            .attributes
-            .iter()
-            .any(|name| schema.attribute_description(name).is_err())
-        {
-            return Err(OperationError::new(
-                ResultCode::PROTOCOL_ERROR,
-                "Dereference control: attribute decoding error",
-            ));
-        }
-        let mut selection = Selection::default();
-        selection.resolve(schema, specification.attributes.iter());
-        specifications.push(DereferenceSpecification {
-            attribute,
-            name: specification.attribute.into(),
-            selection,
-        });
-    }
-    Ok(specifications)
 }
 
 /// Finds the base object and lines up what is to be walked over.

@@ -1,11 +1,23 @@
 //! Which attributes a search returns (RFC 4511 §4.5.1.8, RFC 3673 `+`, RFC 4529 `@class`, `1.1`, language ranges of RFC 3866).
 
 use ironbark_model::{
-    AttributeDescription, Schema,
-    schema::{ClassNumber, TypeNumber, Usage},
+    AttributeDescription, Budget, Schema,
+    schema::{ClassNumber, Usage},
 };
 use ironbark_store::Kinds;
 use smallvec::SmallVec;
+
+use self::many::Many;
+
+mod many;
+
+/// Names that an attribute is compared with one after the other.
+const FEW_NAMES: usize = 16;
+/// Options that so few names have.
+const FEW_OPTIONS: usize = 64;
+/// Octets of a name that take one more step to resolve, beside the steps that any takes.
+const OCTETS_PER_STEP: usize = 16;
+const NAME_STEPS: u64 = 2;
 
 /// A resolved attribute list. Unknown names select nothing and are no error.
 #[derive(Clone, Debug, Default)]
@@ -14,36 +26,56 @@ pub(crate) struct Selection {
     pub(crate) all_user: bool,
     /// `+`.
     pub(crate) all_operational: bool,
-    /// Named descriptions; each also selects its subtypes and option supersets.
-    pub(crate) named: SmallVec<[AttributeDescription; 8]>,
-    /// `@class`: attributes of these classes and their superclasses.
-    pub(crate) types_of_classes: Vec<TypeNumber>,
-    /// `@extensibleObject` selects every user attribute, like `*`; others are resolved into `types_of_classes`.
-    pub(crate) everything_of_class: bool,
+    /// Named descriptions, if they are few; each also selects its subtypes and option supersets.
+    named: SmallVec<[AttributeDescription; 8]>,
+    /// If they are many, these; and the attributes of classes.
+    many: Option<Box<Many>>,
+    /// `@extensibleObject` selects every user attribute, like `*`; others are resolved into `many`.
+    everything_of_class: bool,
 }
 
 impl Selection {
-    /// Resolves a list, reusing memory.
-    pub(crate) fn resolve<'a>(&mut self, schema: &Schema, names: impl Iterator<Item = &'a [u8]>) {
+    /// Resolves a list, reusing memory. Takes steps for what is long; if there are not enough, the selection means nothing.
+    pub(crate) fn resolve<'a>(
+        &mut self,
+        schema: &Schema,
+        names: impl Iterator<Item = &'a [u8]>,
+        budget: Option<&Budget>,
+    ) {
         self.clear();
-        let mut empty = true;
+        let mut classes: Vec<ClassNumber> = Vec::new();
+        let mut seen = 0_usize;
         for name in names {
-            empty = false;
+            seen += 1;
+            if seen > FEW_NAMES
+                && budget.is_some_and(|budget| !budget.spend(NAME_STEPS + (name.len() / OCTETS_PER_STEP) as u64))
+            {
+                return;
+            }
             match name {
                 b"*" => self.all_user = true,
                 b"+" => self.all_operational = true,
                 b"1.1" => {}
-                [b'@', class @ ..] => self.add_class(schema, class),
-                _ => self.add_name(schema, name),
+                [b'@', class @ ..] => classes.extend(self.class(schema, class)),
+                _ => self.named.extend(schema.attribute_description(name).ok()),
             }
         }
-        self.all_user |= empty;
+        self.all_user |= seen == 0;
+        let options = || self.named.iter().map(|named| named.options.len()).sum::<usize>();
+        if !classes.is_empty() || self.named.len() > FEW_NAMES || options() > FEW_OPTIONS {
+            let named = if self.named.len() > FEW_NAMES || options() > FEW_OPTIONS {
+                std::mem::take(&mut self.named).into_vec()
+            } else {
+                Vec::new()
+            };
+            self.many = Some(Box::new(Many::new(schema, named, classes, budget)));
+        }
     }
 
     /// Selects nothing, and keeps the memory.
     pub(crate) fn clear(&mut self) {
         self.named.clear();
-        self.types_of_classes.clear();
+        self.many = None;
         (self.all_user, self.all_operational, self.everything_of_class) = (false, false, false);
     }
 
@@ -53,14 +85,19 @@ impl Selection {
             && !self.all_operational
             && !self.everything_of_class
             && self.named.is_empty()
-            && self.types_of_classes.is_empty()
+            && self.many.as_ref().is_none_or(|many| many.is_empty())
     }
 
-    /// Whether an attribute is selected.
-    pub(crate) fn selects(&self, schema: &Schema, description: &AttributeDescription) -> bool {
+    /// Whether attributes are selected by their own names.
+    pub(crate) fn has_names(&self) -> bool {
+        !self.named.is_empty() || self.many.as_ref().is_some_and(|many| many.has_names())
+    }
+
+    /// Whether an attribute is selected. As of [`Selection::lists`].
+    pub(crate) fn selects(&self, schema: &Schema, description: &AttributeDescription, budget: Option<&Budget>) -> bool {
         let operational = schema.attribute_type(description.attribute_type).usage != Usage::UserApplications;
         let Kinds { user, operational: all } = self.kinds();
-        (if operational { all } else { user }) || self.lists(schema, description)
+        (if operational { all } else { user }) || self.lists(schema, description, budget)
     }
 
     /// The kinds of attributes that are selected whole.
@@ -72,41 +109,26 @@ impl Selection {
         }
     }
 
-    /// Whether an attribute is selected by its name or by that of a class.
-    pub(crate) fn lists(&self, schema: &Schema, description: &AttributeDescription) -> bool {
-        self.names(schema, description) || self.types_of_classes.contains(&description.attribute_type)
-    }
-
-    /// Whether an attribute is selected by its name (not by `*` or `+`).
-    pub(crate) fn names(&self, schema: &Schema, description: &AttributeDescription) -> bool {
+    /// Whether an attribute is selected by its name or by that of a class. Takes steps where there are many of them; when they run out, the
+    /// answer means nothing.
+    pub(crate) fn lists(&self, schema: &Schema, description: &AttributeDescription, budget: Option<&Budget>) -> bool {
         self.named
             .iter()
             .any(|named| schema.is_description_subtype(description, named))
+            || self
+                .many
+                .as_ref()
+                .is_some_and(|many| many.list(schema, description, budget))
     }
 
-    fn add_class(&mut self, schema: &Schema, name: &[u8]) {
-        let Some(class) = schema.find_object_class(name) else {
-            return;
-        };
-        if class
-            .names
-            .iter()
-            .any(|name| name.eq_ignore_ascii_case("extensibleObject"))
-        {
+    /// The number of a class whose attributes are selected.
+    fn class(&mut self, schema: &Schema, name: &[u8]) -> Option<ClassNumber> {
+        let class = schema.find_object_class(name)?;
+        let mut names = class.names.iter();
+        if names.any(|name| name.eq_ignore_ascii_case("extensibleObject")) {
             self.everything_of_class = true;
-            return;
+            return None;
         }
-        let classes: &[ClassNumber] = schema.superclasses(class.number);
-        for number in classes {
-            if let Some(class) = schema.object_classes().get(number.0 as usize) {
-                self.types_of_classes.extend(class.must.iter().chain(&class.may));
-            }
-        }
-    }
-
-    fn add_name(&mut self, schema: &Schema, name: &[u8]) {
-        if let Ok(description) = schema.attribute_description(name) {
-            self.named.push(description);
-        }
+        Some(class.number)
     }
 }

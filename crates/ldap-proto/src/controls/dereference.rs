@@ -8,6 +8,9 @@ use super::{
 };
 use crate::{AttributeList, AttributeSelection, DecodeLimits, Fault, List, list::Element};
 
+/// Specifications of one request, each of which every entry is asked about.
+const MOST_SPECIFICATIONS: usize = 100;
+
 /// What to dereference.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct DereferenceRequest<'a>(pub List<'a, DereferenceSpecification<'a>>);
@@ -126,11 +129,15 @@ impl<'a> RequestControl<'a> for DereferenceRequest<'a> {
     fn decode(value: &'a [u8], limits: &DecodeLimits) -> Result<Self, Fault> {
         let specifications: List<'a, DereferenceSpecification<'a>> = Reader::new(value)
             .sequence()
-            .and_then(|list| List::decode(list, limits.selected_attributes))
+            .and_then(|list| List::decode(list, MOST_SPECIFICATIONS))
             .map_err(|_| DESCRIPTOR.malformed())?
             .ok_or(Fault::TOO_MANY)?;
         if specifications.iter().any(|one| one.attributes.is_empty()) {
             return Err(DESCRIPTOR.malformed());
+        }
+        let names: usize = specifications.iter().map(|one| one.attributes.len()).sum();
+        if names > limits.selected_attributes {
+            return Err(Fault::TOO_MANY);
         }
         Ok(Self(specifications))
     }

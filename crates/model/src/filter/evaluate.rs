@@ -56,6 +56,12 @@ impl Frame<'_> {
 }
 
 impl CompiledFilter {
+    /// Whether there are so many items that each is worth counting.
+    #[inline]
+    pub fn is_big(&self) -> bool {
+        self.nodes.len() > FEW
+    }
+
     /// Evaluates against one entry. `scratch` is working memory that is reused.
     ///
     /// Iterative: the depth of a filter costs no stack. Operands are evaluated in order, until one decides.
@@ -63,7 +69,7 @@ impl CompiledFilter {
         let mut open: SmallVec<[Frame<'_>; 16]> = SmallVec::new();
         let guard = source.guard();
         let mut at = 0;
-        let is_big = self.nodes.len() > FEW;
+        let is_big = self.is_big();
         let budget = if is_big { source.budget() } else { None };
         let mut memory = Memory {
             scratch,

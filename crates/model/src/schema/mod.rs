@@ -288,6 +288,11 @@ impl Schema {
         a == b || self.closures.is_subtype(a, b)
     }
 
+    /// The type and all its (transitive) supertypes, itself last.
+    pub fn supertypes(&self, number: TypeNumber) -> &[TypeNumber] {
+        self.closures.supertypes(number)
+    }
+
     /// The type and all its (transitive) subtypes, itself first.
     pub fn subtypes(&self, number: TypeNumber) -> &[TypeNumber] {
         self.closures.subtypes(number)

@@ -11,6 +11,10 @@ use ironbark_model::{
 use super::{Record, RecordAttribute};
 use crate::{Plan, StoreError, record::codec::FLAG_EXTERNAL};
 
+/// Steps for an item of a big filter that asks the name of an entry, too, and for each RDN of that.
+const NAME_STEPS: u64 = 4;
+const RDN_STEPS: u64 = 8;
+
 /// Who may be answered by what, of whichever entry: access control, where an answer comes from several entries.
 pub trait EntryGuards {
     /// Whether [`Guard::answering`] may be [`Answering::Each`] for some entry.
@@ -226,6 +230,10 @@ impl ValueSource for RecordSource<'_, '_> {
             Ok(dn) => dn,
             Err(error) => return self.fail(&error),
         };
+        // Each item reads the name anew.
+        if self.filter.is_big() && !view.spend(NAME_STEPS + RDN_STEPS * dn.depth() as u64) {
+            return;
+        }
         let schema = &view.catalog.schema;
         let wanted = |description: &AttributeDescription| match asked {
             Some(asked) => schema.is_subtype(description.attribute_type, asked.attribute_type),

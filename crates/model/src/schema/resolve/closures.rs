@@ -68,6 +68,10 @@ impl Closures {
         low.get(high.len().wrapping_sub(1)) == Some(&b)
     }
 
+    pub(crate) fn supertypes(&self, number: TypeNumber) -> &[TypeNumber] {
+        at(&self.type_chains, number.0)
+    }
+
     pub(crate) fn subtypes(&self, number: TypeNumber) -> &[TypeNumber] {
         at(&self.subtypes, number.0)
     }
