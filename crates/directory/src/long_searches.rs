@@ -37,6 +37,14 @@ pub struct Stepped {
     pub(crate) run: Box<SearchRun>,
     pub(crate) output: Vec<u8>,
     pub(crate) progress: Progress,
+    spent: u64,
+}
+
+impl Stepped {
+    /// Steps of a [`Budget`](ironbark_model::Budget) that were taken.
+    pub fn spent(&self) -> u64 {
+        self.spent
+    }
 }
 
 /// A search of which a step is taken elsewhere. Dropping this gives it up.
@@ -235,16 +243,25 @@ fn serve(shared: &Shared, directory: &Weak<Directory>) {
         let Some(mut made) = made else { return };
         let stepped = catch_unwind(AssertUnwindSafe(|| {
             let mut output = Vec::new();
+            // What is left of a turn bounds nothing here, but it is counted.
+            made.turn_left = u64::MAX;
             let progress = run.step(&mut made, &mut output);
+            let spent = u64::MAX - made.turn_left;
             made.rest();
-            (run, made, output, progress)
+            let stepped = Stepped {
+                run,
+                output,
+                progress,
+                spent,
+            };
+            (stepped, made)
         }));
         shared.lock().has_stepped(source);
         // Without an answer the connection is closed: what the search was at is not known.
-        if let Ok((run, made, output, progress)) = stepped {
+        if let Ok((stepped, made)) = stepped {
             scratch = Some(made);
             // Nobody may be left who waits for it.
-            let _ = answer.send(Stepped { run, output, progress });
+            let _ = answer.send(stepped);
         }
     }
 }

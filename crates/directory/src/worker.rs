@@ -528,6 +528,7 @@ impl Worker {
             mut run,
             output,
             progress,
+            ..
         } = stepped;
         if out.is_empty() {
             *out = output;

@@ -4,6 +4,8 @@
 #![expect(clippy::expect_used, reason = "a panic fails the test")]
 
 mod harness;
+#[path = "work/names.rs"]
+mod names;
 
 use std::{
     fmt::Write as _,
@@ -95,6 +97,10 @@ struct Course {
     /// The most steps that a turn has taken on the reactor, and all of them together.
     most: u64,
     all: u64,
+    /// Those that it has taken on other threads.
+    elsewhere: u64,
+    /// Octets of the answer.
+    octets: usize,
     was_handed_over: bool,
 }
 
@@ -108,6 +114,8 @@ fn run(site: &mut Site, pdu: &[u8]) -> Course {
         entries: 0,
         most: worker.spent_in_turn(),
         all: worker.spent_in_turn(),
+        elsewhere: 0,
+        octets: 0,
         was_handed_over: false,
     };
     let mut under_way = match started {
@@ -119,6 +127,7 @@ fn run(site: &mut Site, pdu: &[u8]) -> Course {
             course.was_handed_over = true;
             let handed_over = worker.hand_over(session, run, &mut out).expect("there is room");
             let stepped = wait(handed_over).expect("a step");
+            course.elsewhere += stepped.spent();
             under_way = worker.take_back(session, stepped, &mut out);
             continue;
         }
@@ -127,6 +136,7 @@ fn run(site: &mut Site, pdu: &[u8]) -> Course {
         course.all += worker.spent_in_turn();
         under_way = (progress == Progress::More).then_some(run);
     }
+    course.octets = out.len();
     let mut rest = out.as_slice();
     while let Some(length) = frame(rest, 1 << 26).expect("frames") {
         let (pdu, more) = rest.split_at(length);

@@ -55,9 +55,7 @@ fn specifications(
         let syntax = schema.attribute_type(attribute.attribute_type).syntax.oid;
         if ![syntax::oid::DN, syntax::oid::NAME_AND_OPTIONAL_UID].contains(&syntax) {
             if control.critical {
-                return Err(malformed(
-                    "Dereference control: derefAttr syntax not distinguishedName",
-                ));
+                return Err(malformed("Dereference control: derefAttr syntax not distinguishedName"));
             }
             return Ok(Vec::new());
         }
@@ -223,7 +221,10 @@ impl Gathering {
             if !view.spend(1) {
                 break;
             }
-            if !specification.selection.selects(&configuration.schema, description, view.budget()) {
+            if !specification
+                .selection
+                .selects(&configuration.schema, description, view.budget())
+            {
                 continue;
             }
             let (mut values, mut is_too_big) = (Vec::new(), false);

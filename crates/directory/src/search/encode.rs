@@ -310,7 +310,9 @@ impl Body<'_> {
             entry.dn(),
             has_subordinates,
             &mut |description, name, value| {
-                if !selection.selects(self.schema, description, self.budget) || !entry.may_read(description, Some(value)) {
+                if !selection.selects(self.schema, description, self.budget)
+                    || !entry.may_read(description, Some(value))
+                {
                     return;
                 }
                 if self.types_only {

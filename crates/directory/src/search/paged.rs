@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ironbark_ldap_proto::controls::PagedResults;
 use ironbark_model::ResultCode;
 
-use super::{SearchRun, tally::Tally};
+use super::{SearchRun, sort::OCTETS_LIMIT, tally::Tally};
 use crate::{Configuration, OperationError, Session};
 
 /// Paged searches that one connection may have open; the oldest gives way.
@@ -30,6 +30,13 @@ pub(crate) struct PagedCursor {
 }
 
 impl PagedCursor {
+    /// Octets that the sorting of its entries holds.
+    fn octets(&self) -> usize {
+        let extras = self.run.extras.as_ref();
+        let sorting = extras.and_then(|extras| extras.sort.as_ref());
+        sorting.map_or(0, super::sort::Sorting::octets)
+    }
+
     fn is_limited(&self) -> bool {
         let extras = self.run.extras.as_ref();
         let sorting = extras.and_then(|extras| extras.sort.as_ref());
@@ -115,6 +122,7 @@ impl SearchRun {
             }
         }
         session.paged.push(cursor);
+        make_room(session);
     }
 
     /// Decides, when a step is the last, whether another page follows.
@@ -127,6 +135,21 @@ impl SearchRun {
             page.conclude(page.is_full() && has_more && !is_refused);
         }
     }
+}
+
+/// Lets the oldest sorted searches go, as long as all of them hold more than one may; not the last.
+fn make_room(session: &mut Session) {
+    let mut octets: usize = session.paged.iter().map(PagedCursor::octets).sum();
+    let mut left = session.paged.len();
+    session.paged.retain(|cursor| {
+        left -= 1;
+        let own = cursor.octets();
+        let is_kept = octets <= OCTETS_LIMIT || own == 0 || left == 0;
+        if !is_kept {
+            octets -= own;
+        }
+        is_kept
+    });
 }
 
 /// The configuration under which the search of a cookie began.

@@ -15,6 +15,7 @@ use super::{
     limits::{self, PageRequest},
     paged,
     sort::Sorting,
+    sort_limits,
     target::{Target, Walk},
     work::Work,
 };
@@ -248,7 +249,6 @@ fn extras(
     controls: &RequestControls<'_>,
     page: Option<PagedResults<'_>>,
 ) -> Result<Option<Box<SearchExtras>>, OperationError> {
-    let schema = &configuration.schema;
     let mut extras = SearchExtras::default();
     let mut used = false;
     if let Some(page) = page {
@@ -258,7 +258,8 @@ fn extras(
     if let Some(control) = &controls.server_side_sort {
         // Entries in memory come in their order.
         if matches!(context.backend, Backend::Stored { .. }) {
-            let mut sorting = Sorting::resolve(schema, control)?;
+            sort_limits::check_keys(configuration, context, control.value.0.len())?;
+            let mut sorting = Sorting::resolve(&configuration.schema, control)?;
             sorting.admit(session, configuration, context)?;
             extras.sort = Some(sorting);
             used = true;

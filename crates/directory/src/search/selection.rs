@@ -10,6 +10,8 @@ use smallvec::SmallVec;
 use self::many::Many;
 
 mod many;
+#[cfg(test)]
+mod tests;
 
 /// Names that an attribute is compared with one after the other.
 const FEW_NAMES: usize = 16;

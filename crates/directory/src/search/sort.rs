@@ -1,15 +1,17 @@
 //! Server-side sort (RFC 2891): matches are collected with their keys, ordered, and sent at the end.
 
-use std::cmp::Ordering;
+mod collected;
 
 use ironbark_ldap_proto::controls::{Control, SortKey, SortKeys, SortResponse};
 use ironbark_model::{
-    AttributeDescription, Budget, ResultCode, Schema,
+    AttributeDescription, ResultCode, Schema,
     budget::cost_of,
     matching::{self, MatchingRule, RuleKind},
 };
 use ironbark_store::{EntryId, Record, View};
 
+use self::collected::Collected;
+pub(super) use self::collected::LIMIT as OCTETS_LIMIT;
 use super::{
     SearchRun, Walked, encode,
     sort_limits::{self, SortPlace},
@@ -18,18 +20,14 @@ use super::{
 use crate::{
     Configuration, Context, OperationError, Session,
     access::{self, Readable, Source, Subject, VisibleEntry},
-    room,
     worker::Scratch,
 };
 
-/// Entries that one search may hold to be sorted; past it the result is adminLimitExceeded.
-const COLLECT_LIMIT: usize = 1_000_000;
 /// Values of an attribute, and octets of one, that are not worth counting.
 const FEW_VALUES: usize = 16;
 const SHORT: usize = 256;
-/// Entries that are sorted between two looks at what is left of the steps.
-const SORTED_AT_ONCE: usize = 1 << 12;
-
+/// Sort keys that are not worth counting.
+const FEW_KEYS: usize = 5;
 /// Entries that are collected at least before those past a size limit are let go.
 const FEW: usize = 1_024;
 
@@ -45,7 +43,7 @@ struct Key {
 #[derive(Debug)]
 pub(crate) struct Sorting {
     keys: Vec<Key>,
-    collected: Vec<Collected>,
+    collected: Collected,
     /// How many of them are sent.
     next: usize,
     sorted: bool,
@@ -53,14 +51,8 @@ pub(crate) struct Sorting {
     refused: Option<(ResultCode, Vec<u8>)>,
     /// Among the searches that are limited.
     place: Option<SortPlace>,
-}
-
-#[derive(Debug)]
-struct Collected {
-    /// Normal forms of the smallest value of each key; `None` sorts last (RFC 2891 §2.2).
-    keys: Box<[Option<Box<[u8]>>]>,
-    context: i32,
-    id: EntryId,
+    /// Memory for the value of a key.
+    best: Vec<u8>,
 }
 
 impl Sorting {
@@ -72,14 +64,17 @@ impl Sorting {
     pub(crate) fn resolve(schema: &Schema, control: &Control<SortKeys<'_>>) -> Result<Self, OperationError> {
         let mut sorting = Self {
             keys: Vec::new(),
-            collected: Vec::new(),
+            collected: Collected::default(),
             next: 0,
             sorted: false,
             refused: None,
             place: None,
+            best: Vec::new(),
         };
         for key in &control.value.0 {
             match resolve_key(schema, key, control.critical) {
+                // One that is there already decides nothing.
+                Ok(key) if sorting.keys.iter().any(|known| known.is_like(&key)) => {}
                 Ok(key) => sorting.keys.push(key),
                 Err(error) if control.critical => {
                     return Err(error.clone().with_control(&SortResponse {
@@ -108,7 +103,7 @@ impl Sorting {
         context: &Context,
     ) -> Result<(), OperationError> {
         if self.is_active() {
-            self.place = sort_limits::admit(session, configuration, context, self.keys.len())?;
+            self.place = sort_limits::admit(session, configuration, context)?;
         }
         Ok(())
     }
@@ -139,8 +134,12 @@ impl Sorting {
 
     /// The entry to be sent next, and its database.
     fn following(&self) -> Option<(i32, EntryId)> {
-        let found = self.collected.get(self.next)?;
-        Some((found.context, found.id))
+        self.collected.get(self.next)
+    }
+
+    /// Octets that it holds.
+    pub(super) fn octets(&self) -> usize {
+        self.collected.octets()
     }
 
     /// Whether sorted entries are left to send.
@@ -158,70 +157,35 @@ impl Sorting {
         work: &mut Vec<u8>,
     ) -> Result<Option<Walked>, OperationError> {
         let wanted = size_limit.and_then(|limit| usize::try_from(limit).ok()?.checked_add(1));
+        let budget = record.view().budget();
         if let Some(wanted) = wanted
             && self.collected.len() >= wanted.saturating_mul(2).max(FEW)
         {
-            if !self.order(record.view().budget()) {
+            if !self.collected.order(budget) {
                 return Ok(None);
             }
-            self.collected.truncate(wanted);
+            self.collected.truncate(wanted)?;
         }
-        if self.collected.len() >= COLLECT_LIMIT {
-            return Err(OperationError::new(
-                ResultCode::ADMIN_LIMIT_EXCEEDED,
-                "too many entries to sort",
-            ));
-        }
-        room::make(&mut self.collected, 1)?;
-        let mut keys = Vec::with_capacity(self.keys.len());
-        for key in &self.keys {
-            keys.push(smallest(schema, (record, entry), key, work)?);
-        }
-        if record.view().is_exhausted() {
+        if self.keys.len() > FEW_KEYS && !record.view().spend(self.keys.len() as u64) {
             return Ok(None);
         }
-        self.collected.push(Collected {
-            keys: keys.into(),
-            context: context.number,
-            id: record.id,
-        });
+        let mut entry_keys = self.collected.begin();
+        for key in &self.keys {
+            let found = smallest(schema, (record, entry), key, (work, &mut self.best))?;
+            entry_keys.add(found.then_some(&self.best), key.reverse)?;
+        }
+        if !entry_keys.is_affordable(budget) || record.view().is_exhausted() {
+            return Ok(None);
+        }
+        entry_keys.finish(context.number, record.id)?;
         Ok(None)
     }
+}
 
-    /// Puts what is collected in order; what is equal stays in the order in which it came. Piece by piece, and then what is in order already as a
-    /// whole; false when the steps do not suffice.
-    fn order(&mut self, budget: Option<&Budget>) -> bool {
-        let Self { keys, collected, .. } = self;
-        let order = |a: &Collected, b: &Collected| {
-            for (key, (a, b)) in keys.iter().zip(a.keys.iter().zip(b.keys.iter())) {
-                let order = match (a, b) {
-                    (None, None) => Ordering::Equal,
-                    (None, Some(_)) => Ordering::Greater,
-                    (Some(_), None) => Ordering::Less,
-                    (Some(a), Some(b)) => a.cmp(b),
-                };
-                if order != Ordering::Equal {
-                    return if key.reverse { order.reverse() } else { order };
-                }
-            }
-            Ordering::Equal
-        };
-        // The comparisons of a piece, and those that put the pieces together.
-        let spend = |steps: u64| budget.is_none_or(|budget| budget.spend(steps));
-        let steps = |count: usize| count as u64 * u64::from(count.max(2).ilog2());
-        let is_affordable = collected.chunks_mut(SORTED_AT_ONCE).all(|piece| {
-            let is_affordable = spend(steps(piece.len()));
-            if is_affordable {
-                piece.sort_by(order);
-            }
-            is_affordable
-        });
-        let pieces = collected.len().div_ceil(SORTED_AT_ONCE);
-        if !is_affordable || !spend(collected.len() as u64 * u64::from(pieces.max(1).ilog2())) {
-            return false;
-        }
-        collected.sort_by(order);
-        true
+impl Key {
+    /// Whether entries that are equal by the one are so by the other.
+    fn is_like(&self, other: &Self) -> bool {
+        self.attribute == other.attribute && std::ptr::eq(self.rule, other.rule)
     }
 }
 
@@ -254,14 +218,14 @@ fn resolve_key(schema: &Schema, key: SortKey<'_>, critical: bool) -> Result<Key,
     })
 }
 
-/// The normal form of the smallest value of a key that may be read: an order by others would tell them.
+/// Leaves the normal form of the smallest value of a key that may be read in `best`: an order by others would tell them. Whether there is one.
 fn smallest(
     schema: &Schema,
     (record, entry): (&Record<'_>, &VisibleEntry<'_>),
     key: &Key,
-    work: &mut Vec<u8>,
-) -> Result<Option<Box<[u8]>>, OperationError> {
-    let mut best: Option<Box<[u8]>> = None;
+    (work, best): (&mut Vec<u8>, &mut Vec<u8>),
+) -> Result<bool, OperationError> {
+    let mut found = false;
     for attribute in record.answering(&key.attribute) {
         let description = attribute.description();
         let readable = entry.readable(description);
@@ -278,15 +242,14 @@ fn smallest(
             if readable == Readable::ByValue && !entry.may_read(description, Some(value)) {
                 return std::ops::ControlFlow::Continue(());
             }
-            if (key.rule.normalize_value)(schema, value, work).is_ok()
-                && best.as_deref().is_none_or(|best| work.as_slice() < best)
-            {
-                best = Some(work.as_slice().into());
+            if (key.rule.normalize_value)(schema, value, work).is_ok() && (!found || *work < *best) {
+                found = true;
+                std::mem::swap(work, best);
             }
             std::ops::ControlFlow::Continue(())
         })?;
     }
-    Ok(best)
+    Ok(found)
 }
 
 /// Sends sorted entries once the walk is through. Does nothing for unsorted searches.
@@ -310,10 +273,11 @@ fn emit_all(
         return Ok(Walked::Through);
     };
     if !sorting.sorted {
-        room::passing::<Collected>(sorting.collected.len())?;
-        if !sorting.order(Some(slice.budget)) {
+        sorting.collected.make_room_to_order()?;
+        if !sorting.collected.order(Some(slice.budget)) {
             return Ok(Walked::Exhausted);
         }
+        sorting.collected.forget_keys();
         sorting.sorted = true;
         slice.has_advanced = true;
     }

@@ -1,4 +1,4 @@
-//! Limits of sorting: those of the overlay sssvlv of the database, or else of the frontend. Without it there are none.
+//! Limits of sorting: those of the overlay sssvlv of the database, or else of the frontend. Without it there is only that of the keys.
 
 use std::sync::{
     Arc,
@@ -24,28 +24,36 @@ impl Drop for SortPlace {
     }
 }
 
-/// Lets a search with so many sort keys in; `None`: there is no limit to it.
+/// Whether a search may have so many sort keys.
 ///
 /// # Errors
-/// `unwillingToPerform` for too many keys, `busy` for too many sorted searches.
+/// `unwillingToPerform` for too many.
+pub(super) fn check_keys(configuration: &Configuration, context: &Context, keys: usize) -> Result<(), OperationError> {
+    let most = match limits(configuration, context) {
+        Some((settings, _)) => settings.max_keys,
+        None => SssvlvConfig::default().max_keys,
+    };
+    if u32::try_from(keys).is_ok_and(|keys| keys <= most) {
+        return Ok(());
+    }
+    Err(OperationError::new(
+        ResultCode::UNWILLING_TO_PERFORM,
+        "Too many sort keys",
+    ))
+}
+
+/// Lets a sorted search in; `None`: their number is not limited.
+///
+/// # Errors
+/// `busy` for too many sorted searches.
 pub(super) fn admit(
     session: &mut Session,
     configuration: &Configuration,
     context: &Context,
-    keys: usize,
 ) -> Result<Option<SortPlace>, OperationError> {
-    let limits = [context, &configuration.frontend]
-        .into_iter()
-        .find_map(|context| settings(context).map(|settings| (settings, &context.sorts)));
-    let Some((settings, sorts)) = limits else {
+    let Some((settings, sorts)) = limits(configuration, context) else {
         return Ok(None);
     };
-    if u32::try_from(keys).map_or(true, |keys| keys > settings.max_keys) {
-        return Err(OperationError::new(
-            ResultCode::UNWILLING_TO_PERFORM,
-            "Too many sort keys",
-        ));
-    }
     let busy = || OperationError::new(ResultCode::BUSY, "Other sort requests already in progress");
     let of_connection = session.sorts.get_or_insert_default();
     if !take(sorts, settings.maximum(configuration.settings.threads)) {
@@ -58,6 +66,16 @@ pub(super) fn admit(
     Ok(Some(SortPlace {
         counts: [Arc::clone(sorts), Arc::clone(of_connection)],
     }))
+}
+
+/// The settings that hold, and the count of the searches under them.
+fn limits<'c>(
+    configuration: &'c Configuration,
+    context: &'c Context,
+) -> Option<(&'c SssvlvConfig, &'c Arc<AtomicU32>)> {
+    [context, &configuration.frontend]
+        .into_iter()
+        .find_map(|context| settings(context).map(|settings| (settings, &context.sorts)))
 }
 
 fn settings(context: &Context) -> Option<&SssvlvConfig> {
