@@ -52,6 +52,8 @@ impl Selection {
             if seen > FEW_NAMES
                 && budget.is_some_and(|budget| !budget.spend(NAME_STEPS + (name.len() / OCTETS_PER_STEP) as u64))
             {
+                // Nor is the memory kept.
+                *self = Self::default();
                 return;
             }
             match name {
