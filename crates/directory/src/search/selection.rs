@@ -65,14 +65,15 @@ impl Selection {
             }
         }
         self.all_user |= seen == 0;
-        let options = || self.named.iter().map(|named| named.options.len()).sum::<usize>();
-        if !classes.is_empty() || self.named.len() > FEW_NAMES || options() > FEW_OPTIONS {
-            let named = if self.named.len() > FEW_NAMES || options() > FEW_OPTIONS {
+        let options: usize = self.named.iter().map(|one| one.options.len()).sum();
+        let are_many = self.named.len() > FEW_NAMES || options > FEW_OPTIONS;
+        if are_many || !classes.is_empty() {
+            let looked_up = if are_many {
                 std::mem::take(&mut self.named).into_vec()
             } else {
                 Vec::new()
             };
-            self.many = Some(Box::new(Many::new(schema, named, classes, budget)));
+            self.many = Some(Box::new(Many::new(schema, looked_up, classes, budget)));
         }
     }
 
