@@ -1,3 +1,5 @@
+//! What a selection of many names lists.
+
 #![allow(clippy::expect_used, reason = "a panic fails the test")]
 
 use super::*;

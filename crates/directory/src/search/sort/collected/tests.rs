@@ -1,3 +1,5 @@
+//! What a sort holds, and in which order.
+
 #![allow(clippy::expect_used, reason = "a panic fails the test")]
 
 use super::*;
