@@ -11,15 +11,31 @@ const COSTLY: &str = "\ndn: cn=costly,dc=example,dc=com\nobjectClass: person\ncn
     userPassword: {ARGON2}$argon2id$v=19$m=1048576,t=1,p=1$c2FsdHNhbHRzYWx0$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n\
     userPassword: {CRYPT}$y$jFT$abcdefghij$AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\n";
 
+/// Rules that order the same text.
+const RULES: [&str; 8] = [
+    "caseIgnoreMatch",
+    "caseIgnoreOrderingMatch",
+    "caseExactMatch",
+    "caseExactOrderingMatch",
+    "caseIgnoreIA5Match",
+    "caseExactIA5Match",
+    "octetStringMatch",
+    "octetStringOrderingMatch",
+];
+
 /// A server that may take so much address space in KiB, with entries that take much to sort.
 fn narrow(kibibytes: u32) -> Server {
     let server = Server::prepare(
         Flavor::Ironbark,
-        &format!("threads 2\nsizelimit unlimited\n{}", Server::PEOPLE_CONFIG),
+        &format!(
+            "threads 2\nsizelimit unlimited\n{}overlay sssvlv\nsssvlv-maxkeys {}\n",
+            Server::PEOPLE_CONFIG,
+            RULES.len()
+        ),
     )
     .unwrap();
     let mut ldif = format!("dn: {BASE}\nobjectClass: domain\ndc: example\n{COSTLY}");
-    let text = "long ".repeat(800);
+    let text = "long ".repeat(2_000);
     for n in 0..4000 {
         let _ = write!(
             ldif,
@@ -42,8 +58,9 @@ fn narrow(kibibytes: u32) -> Server {
 #[test]
 fn what_cannot_be_had_is_an_answer() {
     let server = narrow(700_000);
-    let key = ["description"; 40].join("/");
-    let sort = format!("sss={key}");
+    // Of each rule a key of its own.
+    let keys = RULES.map(|rule| format!("description:{rule}"));
+    let sort = format!("sss={}", keys.join("/"));
     for _ in 0..3 {
         let sorted = server.search(&["-b", BASE, "-E", &sort, "-z", "none", "1.1"]).unwrap();
         // adminLimitExceeded, or busy.
