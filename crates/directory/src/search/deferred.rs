@@ -4,7 +4,7 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_ldap_proto::{Request, RequestMessage, SearchRequest, controls::RequestControls};
-use ironbark_model::{Budget, CompiledFilter, Dn, Filter, budget};
+use ironbark_model::{Budget, CompiledFilter, Dn, Filter, Schema, budget};
 use ironbark_store::{EntryId, Scope};
 
 use super::{
@@ -208,13 +208,26 @@ impl SearchRun {
             return Ok(());
         };
         controls.remove(self.origin.dropped_controls);
-        self.selection
-            .resolve(&configuration.schema, request.attributes.iter(), Some(budget));
-        self.resolve_dereference(&configuration.schema, &controls, Some(budget))?;
+        self.resolve_names(&configuration.schema, request, &controls, Some(budget))?;
         if budget.is_exhausted() {
             return Ok(());
         }
         self.compile_filters(&configuration, context, request, &controls, Some(budget))
+    }
+
+    /// Resolves the names of the attributes that a request and its controls ask for.
+    ///
+    /// # Errors
+    /// As of [`SearchRun::resolve_dereference`].
+    pub(super) fn resolve_names(
+        &mut self,
+        schema: &Schema,
+        request: &SearchRequest<'_>,
+        controls: &RequestControls<'_>,
+        budget: Option<&Budget>,
+    ) -> Result<(), OperationError> {
+        self.selection.resolve(schema, request.attributes.iter(), budget);
+        self.resolve_dereference(schema, controls, budget)
     }
 
     /// Compiles the filters of a request and of its controls, and checks the assertion.

@@ -128,10 +128,6 @@ fn prepare_below(
     }
     run.work = work;
     let is_light = deferred::is_light(request, pdu, controls);
-    if is_light {
-        run.selection
-            .resolve(&configuration.schema, request.attributes.iter(), None);
-    }
     run.options = options(request, controls);
     let asked = page.map(|page| PageRequest {
         size: page.size,
@@ -140,7 +136,7 @@ fn prepare_below(
     run.limits = run_limits(bounds, run.origin.received_micros, request, asked)?;
     run.extras = extras(session, configuration, context, controls, page)?;
     if is_light {
-        run.resolve_dereference(&configuration.schema, controls, None)?;
+        run.resolve_names(&configuration.schema, request, controls, None)?;
     }
     if controls.account_usability.is_some() {
         run.extras.get_or_insert_default().usability = Some(scratch.directory().clock().now());

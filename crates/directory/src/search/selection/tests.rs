@@ -1,5 +1,4 @@
-//! What a selection of many names lists.
-
+//! Selections of many names, beside those of few.
 #![allow(clippy::expect_used, reason = "a panic fails the test")]
 
 use super::*;

@@ -1,5 +1,4 @@
-//! What a sort holds, and in which order.
-
+//! The order of keys as octets, and what may be held of them.
 #![allow(clippy::expect_used, reason = "a panic fails the test")]
 
 use super::*;
