@@ -67,7 +67,7 @@ pub(crate) fn submit(
     pdu: &[u8],
 ) -> Result<Started, OperationError> {
     // Writes of a sequence keep their order.
-    if pdu.len() > SHORT && budget::cost_of_request(pdu) > LONG && !origin.sequence.is_kept() {
+    if budget::cost_of_request(pdu) > LONG && !origin.sequence.is_kept() {
         return submit_long(directory, configuration, origin, message, pdu);
     }
     let prepared = prepare(configuration, origin, message, pdu)?;
@@ -77,8 +77,6 @@ pub(crate) fn submit(
     verify_and_queue(directory, configuration, origin, prepared)
 }
 
-/// Octets of requests that are read on the reactor whatever they hold.
-const SHORT: usize = 256;
 /// Steps for reading a request that are too many for a reactor.
 const LONG: u64 = 100_000;
 /// Characters that stand for phrases in one request: the writer would take too long with more.

@@ -142,6 +142,11 @@ pub fn cost_of(value: &[u8]) -> u64 {
 
 /// Steps that a request of these octets costs to read, most of whose values are names and texts.
 pub fn cost_of_request(octets: &[u8]) -> u64 {
+    /// Requests of up to so many octets are not looked at.
+    const SHORT: usize = 256;
+    if octets.len() <= SHORT {
+        return cost(octets.len());
+    }
     cost(octets.len()) + PER_PHRASE * phrases(octets)
 }
 
