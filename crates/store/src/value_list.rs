@@ -1,6 +1,7 @@
 //! Values in the order in which they were added, found by their normal forms.
 
-use rustc_hash::FxHashMap;
+use std::collections::HashMap;
+
 use smallvec::{SmallVec, smallvec};
 
 /// Values in order: to add, find or remove one costs the same however many there are, so that a request of many changes takes no longer
@@ -9,8 +10,9 @@ use smallvec::{SmallVec, smallvec};
 pub struct ValueList {
     /// `None` where a value was removed.
     values: Vec<Option<Vec<u8>>>,
-    /// Places of the values with a normal form. More than one only in entries that were loaded so.
-    places: FxHashMap<Vec<u8>, SmallVec<[usize; 1]>>,
+    /// Places of the values with a normal form, by a hash that no client can foresee.
+    /// More than one only in entries that were loaded so.
+    places: HashMap<Vec<u8>, SmallVec<[usize; 1]>>,
     count: usize,
 }
 

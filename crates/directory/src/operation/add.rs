@@ -1,12 +1,13 @@
 //! Add (RFC 4511 §4.7).
 
+use std::collections::HashMap;
+
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::AddRequest;
 use ironbark_model::{
     Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, schema::entry_check::CheckedAttribute,
 };
 use ironbark_store::{ChangeKind, Effect, Location, Record};
-use rustc_hash::FxHashMap;
 
 use super::{
     Before, Execution, assertion, entry_rules,
@@ -87,7 +88,7 @@ fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, Ope
 /// The entry as requested; the values of an attribute that is named more than once come together.
 pub(super) fn entry_of(dn: Dn, modifications: &[Modification]) -> Entry {
     let mut entry = Entry::new(dn);
-    let mut places: FxHashMap<&AttributeDescription, usize> = FxHashMap::default();
+    let mut places: HashMap<&AttributeDescription, usize> = HashMap::new();
     for modification in modifications {
         let place = *places
             .entry(&modification.description)

@@ -1,8 +1,9 @@
 //! Changes of attributes as a client asks for them, checked against the schema before an entry is looked at.
 
+use std::collections::HashMap;
+
 use ironbark_ldap_proto::{Modifications, ModifyOperation, ValueSet};
 use ironbark_model::{AttributeDescription, ResultCode, Schema, schema::AttributeType, syntax::oid};
-use rustc_hash::FxHashMap;
 
 use super::pretty;
 use crate::OperationError;
@@ -267,7 +268,7 @@ fn first_duplicate(normalized: &[Vec<u8>]) -> Option<usize> {
     if normalized.len() < 2 {
         return None;
     }
-    let mut seen: FxHashMap<&[u8], usize> = FxHashMap::default();
+    let mut seen: HashMap<&[u8], usize> = HashMap::new();
     normalized
         .iter()
         .enumerate()

@@ -1,8 +1,7 @@
 //! A filter resolved against a schema, and its evaluation.
 
-use std::{ops::ControlFlow, ops::Range};
+use std::{collections::HashMap, ops::ControlFlow, ops::Range};
 
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use super::Step;
@@ -423,7 +422,7 @@ pub(super) struct Compiler<'c> {
     pub(super) filter: &'c mut CompiledFilter,
     pub(super) schema: &'c Schema,
     /// Slots by description, once they are too many to look through.
-    numbers: FxHashMap<AttributeDescription, u16>,
+    numbers: HashMap<AttributeDescription, u16>,
 }
 
 impl<'c> Compiler<'c> {
@@ -431,7 +430,7 @@ impl<'c> Compiler<'c> {
         Self {
             filter,
             schema,
-            numbers: FxHashMap::default(),
+            numbers: HashMap::new(),
         }
     }
     /// The slot of a description; `None` past 65,536 of them.

@@ -1,9 +1,8 @@
 //! Index maintenance: the keys of an entry before and after, and the difference written.
 
-use std::ops::ControlFlow;
+use std::{collections::HashSet, ops::ControlFlow};
 
 use heed::RoTxn;
-use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use super::WriteTransaction;
@@ -229,7 +228,7 @@ impl WriteTransaction<'_> {
         for key in gone.iter().filter(|key| !left.contains(*key)) {
             list::remove(&mut self.txn, &table, key, id)?;
         }
-        let gone: FxHashSet<&[u8]> = gone.iter().collect();
+        let gone: HashSet<&[u8]> = gone.iter().collect();
         for key in come.iter() {
             // A value may have been added and removed again by a later change.
             if gone.contains(key) && !left.contains(key) {
@@ -246,8 +245,8 @@ impl WriteTransaction<'_> {
         new: &Image,
         touched: &Touched,
         gone: &KeySet,
-    ) -> Result<FxHashSet<Vec<u8>>, StoreError> {
-        let mut left = FxHashSet::default();
+    ) -> Result<HashSet<Vec<u8>>, StoreError> {
+        let mut left = HashSet::new();
         if gone.len() == 0 {
             return Ok(left);
         }
@@ -273,7 +272,7 @@ impl WriteTransaction<'_> {
                 }
                 // Only the values in question are looked up, each once: the set may be huge.
                 ValueSet::External(_) => {
-                    let mut seen = FxHashSet::default();
+                    let mut seen = HashSet::new();
                     for (_, value) in touched.removed.iter().chain(&touched.added) {
                         let mut normal = Vec::new();
                         catalog.normal_form(number, value, &mut normal);

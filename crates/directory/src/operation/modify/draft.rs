@@ -4,11 +4,13 @@
 //! Invariant: each stored value is normalized once at most, and no change looks at all attributes or all values, so that many changes in
 //! one request take no longer than the request is long.
 
-use std::ops::ControlFlow;
+use std::{
+    collections::{HashMap, HashSet},
+    ops::ControlFlow,
+};
 
 use ironbark_model::{Attribute, AttributeDescription, Schema};
 use ironbark_store::{Record, RecordAttribute, StoreError, ValueList};
-use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::operation::modification::normal_form;
 
@@ -21,7 +23,7 @@ pub(crate) struct Draft<'t, 's> {
     /// In stored order; `None` where one was removed.
     attributes: Vec<Option<DraftAttribute<'t>>>,
     /// Places of the attributes, once there are more than [`FEW`].
-    places: Option<FxHashMap<AttributeDescription, usize>>,
+    places: Option<HashMap<AttributeDescription, usize>>,
 }
 
 struct DraftAttribute<'t> {
@@ -43,10 +45,10 @@ struct Large<'t> {
     stored: RecordAttribute<'t>,
     count: usize,
     /// Normal forms.
-    removed: FxHashSet<Vec<u8>>,
+    removed: HashSet<Vec<u8>>,
     added: ValueList,
     /// What was looked for in the stored set: to find a value may mean to normalize a long one.
-    looked_for: FxHashMap<Vec<u8>, bool>,
+    looked_for: HashMap<Vec<u8>, bool>,
 }
 
 impl<'t, 's> Draft<'t, 's> {
@@ -235,9 +237,9 @@ impl<'t> Large<'t> {
         Self {
             stored,
             count: stored.len(),
-            removed: FxHashSet::default(),
+            removed: HashSet::new(),
             added: ValueList::default(),
-            looked_for: FxHashMap::default(),
+            looked_for: HashMap::new(),
         }
     }
 

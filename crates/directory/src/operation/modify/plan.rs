@@ -1,11 +1,12 @@
 //! From modifications to the value changes that carry them out on one entry, or to the reason why they cannot be.
 
+use std::collections::HashSet;
+
 use ironbark_model::{
     Attribute, AttributeDescription, Budget, Dn, ResultCode, Schema, budget::cost,
     schema::entry_check::CheckedAttribute,
 };
 use ironbark_store::{Record, ValueChange};
-use rustc_hash::FxHashSet;
 
 use super::{draft::Draft, draft::stored_attribute, increment};
 use crate::{
@@ -166,7 +167,7 @@ impl Planner<'_, '_> {
                 Err(self.missing("delete", description, "no such attribute"))
             };
         }
-        let (mut values, mut normals, mut seen) = (Vec::new(), Vec::new(), FxHashSet::default());
+        let (mut values, mut normals, mut seen) = (Vec::new(), Vec::new(), HashSet::new());
         for (value, normal) in modification.values.iter().zip(&modification.normalized) {
             if self.draft.finds(description, normal)? {
                 // Naming a value twice deletes it once.
@@ -243,7 +244,7 @@ impl Planner<'_, '_> {
         let normal = |value: &Vec<u8>| normal_form(self.schema, description, value);
         let old_normals: Vec<_> = old.iter().map(normal).collect();
         let new_normals: Vec<_> = new.iter().map(normal).collect();
-        let known: FxHashSet<&Vec<u8>> = old_normals.iter().collect();
+        let known: HashSet<&Vec<u8>> = old_normals.iter().collect();
         let attribute: Box<str> = self.text(description).into();
         let mut changes = Vec::new();
         for (value, normal) in new.iter().zip(&new_normals) {
@@ -259,7 +260,7 @@ impl Planner<'_, '_> {
                 values,
             });
         }
-        let kept: FxHashSet<&Vec<u8>> = new_normals.iter().collect();
+        let kept: HashSet<&Vec<u8>> = new_normals.iter().collect();
         let gone: Vec<_> = old
             .iter()
             .zip(&old_normals)
