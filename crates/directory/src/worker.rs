@@ -114,7 +114,7 @@ pub enum Started {
 pub struct Submitted {
     /// Gives the completion. A closed channel means that the server is shutting down.
     pub receiver: oneshot::Receiver<Completion>,
-    /// Nothing else of the connection may be begun before this has ended (a bind).
+    /// Nothing else of the connection may be begun before this has ended (a bind, a write that takes long to read).
     pub blocks_connection: bool,
 }
 

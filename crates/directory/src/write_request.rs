@@ -102,7 +102,7 @@ fn submit_long(
     let (for_pool, configuration) = (Arc::clone(directory), Arc::clone(configuration));
     let (its_origin, pdu): (_, Box<[u8]>) = (origin.clone(), pdu.into());
     let operation = message.operation.operation();
-    hashing_pool::submit(directory, origin, (operation, pdu.len()), move |reply| {
+    let submitted = hashing_pool::submit(directory, origin, (operation, pdu.len()), move |reply| {
         let (directory, mut origin) = (for_pool, its_origin);
         let read = RequestMessage::decode(&pdu, &configuration.decode_limits)
             .map_err(|error| OperationError::new(error.fault().code, error.fault().diagnostic))
@@ -117,6 +117,14 @@ fn submit_long(
                 let _ = reply.send(respond::write_completion(&directory, &origin, operation, Err(error)));
             }
         }
+    })?;
+    // What the client sends after it may be about the same entry.
+    Ok(match submitted {
+        Started::Submitted(Submitted { receiver, .. }) => Started::Submitted(Submitted {
+            receiver,
+            blocks_connection: true,
+        }),
+        other => other,
     })
 }
 
