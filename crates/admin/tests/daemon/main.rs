@@ -246,6 +246,9 @@ fn a_hangup_opens_the_log_file_anew_and_stops_nothing() {
 fn a_hangup_ends_it_as_it_ends_slapd() {
     let mut running = Running::start("");
     let mut stream = running.connect();
+    // A connection that has not been accepted yet gets no notice.
+    write(&mut stream, &search(1));
+    while read_message(&mut stream) != Some((1, SEARCH_DONE)) {}
     running.signal("HUP");
     read_notice(&mut stream);
     assert_eq!(running.wait(), Some(0));
