@@ -213,9 +213,10 @@ fn memberof_with_refint_follows_subtrees_both_ways() {
     );
 }
 
-/// Changes one by one, as the rootdn and then as somebody who may only write.
+/// Changes one by one, as somebody who may only write and then as the rootdn. Those where nothing is, as the rootdn alone: others are told
+/// here that nothing is there, and by slapd whether some entry has the value.
 #[track_caller]
-fn same_refusals(lines: &str, changes: &[&str]) {
+fn same_refusals(lines: &str, changes: &[&str], nowhere: &[&str]) {
     let rules = "access to * by dn.exact=uid=ann,ou=People,dc=example,dc=com write by * read";
     let ann = Credentials::Simple {
         dn: "uid=ann,ou=People,dc=example,dc=com",
@@ -230,11 +231,14 @@ fn same_refusals(lines: &str, changes: &[&str]) {
             transcript.client("ldapmodify", &ann, &["-M"], change)?;
             transcript.client("ldapmodify", &Credentials::ROOT, &["-M"], change)?;
         }
+        for change in nowhere {
+            transcript.client("ldapmodify", &Credentials::ROOT, &["-M"], change)?;
+        }
         transcript.client(
             "ldapmodify",
             &Credentials::ROOT,
             &["-c", "-e", "!relax"],
-            &changes.join("\n"),
+            &[changes, nowhere].concat().join("\n"),
         )?;
         transcript.ignore_order();
         transcript.root_search(&["-b", BASE])?;
@@ -254,31 +258,36 @@ fn values_are_unique_in_a_domain() {
         modify("cid", "add: mail\nmail: cid@example.com\n-\ndelete: mail\nmail: cid@example.com\n-\nreplace: title\ntitle: t"),
         modify("ann", "replace: mail\nmail: Ann@example.com"),
         modify("cid", "add: employeeNumber\nemployeeNumber: 5"),
-        modify("none", "replace: mail\nmail: ann@example.com"),
-        "dn: uid=dan,ou=None,dc=example,dc=com\nchangetype: add\nobjectClass: inetOrgPerson\ncn: Dan\nsn: lee\n\
-         mail: dan@example.com\n"
-            .to_owned(),
         "dn: uid=ann,ou=People,dc=example,dc=com\nchangetype: add\nobjectClass: inetOrgPerson\ncn: Ann\nsn: Lee\n\
          mail: ann@example.com\n"
             .to_owned(),
         "dn: uid=cid,ou=People,dc=example,dc=com\nchangetype: modrdn\nnewrdn: mail=ann@example.com+sn=Lee\ndeleteoldrdn: 0\n"
             .to_owned(),
-        "dn: uid=nobody,ou=People,dc=example,dc=com\nchangetype: modrdn\nnewrdn: sn=Lee\ndeleteoldrdn: 0\n".to_owned(),
         modify("ann", "replace: mail"),
     ];
     let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
-    same_refusals("unique_uri ldap:///?mail,sn?sub", &changes);
+    let missing = modify("none", "replace: mail\nmail: ann@example.com");
+    let nowhere = [
+        &missing,
+        "dn: uid=dan,ou=None,dc=example,dc=com\nchangetype: add\nobjectClass: inetOrgPerson\ncn: Dan\nsn: lee\n\
+         mail: dan@example.com\n",
+        "dn: uid=nobody,ou=People,dc=example,dc=com\nchangetype: modrdn\nnewrdn: sn=Lee\ndeleteoldrdn: 0\n",
+    ];
+    same_refusals("unique_uri ldap:///?mail,sn?sub", &changes, &nowhere);
     same_refusals(
         "index mail,sn eq\nunique_uri \"strict ldap:///ou=People,dc=example,dc=com?mail,sn?one\"",
         &changes,
+        &nowhere,
     );
     same_refusals(
         "unique_base ou=People,dc=example,dc=com\nunique_attributes mail sn\nunique_strict TRUE",
         &changes,
+        &nowhere,
     );
     same_refusals(
         "unique_ignore objectClass uid cn ou dc o employeeNumber userPassword",
         &changes,
+        &nowhere,
     );
 }
 
@@ -292,12 +301,12 @@ fn new_entries_that_a_filter_matches_are_unique() {
         add("x", "cn: ax\nsn: s\nmail: ann@example.com\n"),
         add("y", "cn: bx\nsn: ray é*(x)\\y\nmail: ann@example.com\n"),
         add("z", "cn: cx\nsn: doe\nmail: bob@example.com\n"),
-        "dn: uid=nobody,ou=People,dc=example,dc=com\nchangetype: modrdn\nnewrdn: sn=Doe\ndeleteoldrdn: 0\n".to_owned(),
     ];
     let changes: Vec<&str> = changes.iter().map(String::as_str).collect();
     same_refusals(
         "unique_uri ldap:///?mail?sub?(cn=a*)\nunique_uri ldap:///?sn?sub?(cn=c*)",
         &changes,
+        &["dn: uid=nobody,ou=People,dc=example,dc=com\nchangetype: modrdn\nnewrdn: sn=Doe\ndeleteoldrdn: 0\n"],
     );
 }
 

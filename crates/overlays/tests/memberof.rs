@@ -149,6 +149,23 @@ fn members_that_do_not_exist_are_kept_dropped_or_refused() {
 }
 
 #[test]
+fn a_client_without_the_rights_learns_nothing_of_hidden_members() {
+    let rules = "access to dn.subtree=ou=h,dc=ex by * none\naccess to * by * read";
+    let mut site = site(&format!("memberof-dangling error\nmemberof-dangling-error 53\n{rules}"));
+    site.must_add("ou=h,dc=ex", "objectClass: organizationalUnit");
+    site.must_add("cn=spy,ou=h,dc=ex", "objectClass: person\nsn: s");
+    site.become_("cn=w,dc=ex");
+    for member in ["cn=spy,ou=h,dc=ex", "cn=nobody,ou=h,dc=ex"] {
+        assert_eq!(site.modify(G, &format!("add: member\nm: {member}")).brief(), (50, ""));
+        let group = format!("objectClass: groupOfNames\nmember: {member}");
+        assert_eq!(
+            site.add("cn=h,dc=ex", &group).brief(),
+            (50, "no write access to parent")
+        );
+    }
+}
+
+#[test]
 fn a_group_may_be_its_own_member() {
     let mut site = site("memberof-dangling error");
     assert_eq!(

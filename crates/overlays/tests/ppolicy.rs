@@ -89,8 +89,12 @@ fn refused(answer: &Answer) -> (u32, &str, Option<Error>) {
 }
 
 fn password_modify(client: &mut Client, old: Option<&str>, new: &str) -> Answer {
+    password_modify_of(client, None, old, new)
+}
+
+fn password_modify_of(client: &mut Client, user: Option<&str>, old: Option<&str>, new: &str) -> Answer {
     let request = PasswordModifyRequest {
-        user_identity: None,
+        user_identity: user.map(str::as_bytes),
         old_password: old.map(str::as_bytes),
         new_password: Some(new.as_bytes()),
     };
@@ -436,6 +440,41 @@ fn former_passwords_are_remembered() {
     wait(&site, 1);
     assert_eq!(replace(&mut user, "fourth", &[]).brief(), (0, ""));
     assert_eq!(replace(&mut user, "first", &[]).brief(), (0, ""), "long enough ago");
+}
+
+#[test]
+fn a_client_without_the_rights_learns_nothing_of_a_password() {
+    let rules = "\naccess to attrs=userPassword by self =wx by anonymous auth by * none\naccess to * by * read";
+    let mut site = site_with(rules, "pwdInHistory: 3\npwdMinAge: 10");
+    let mut user = site.connect();
+    assert_eq!(bind(&mut user, "first"), 0);
+    wait(&site, 20);
+    assert_eq!(replace(&mut user, "second", &[]).code, 0);
+    site.must_add("cn=w,dc=ex", "objectClass: person\nsn: s\nuserPassword: other");
+    let mut other = site.connect();
+    assert_eq!(bind_with(&mut other, "cn=w,dc=ex", "other", &[]).code, 0);
+    let none = (50, "", None);
+    // Within the minimum age, and after it.
+    for _ in 0..2 {
+        for guess in ["second", "first", "wrong"] {
+            assert_eq!(refused(&replace(&mut other, guess, &[&ASK])), none, "{guess}");
+            assert_eq!(refused(&exchange(&mut other, guess, "third")), none, "{guess}");
+            let set = password_modify_of(&mut other, Some(U), None, guess);
+            assert_eq!(refused(&set), none, "{guess}");
+            let missing = other.modify("uid=none,dc=ex", &format!("replace: userPassword\nu: {guess}"));
+            assert_eq!(missing.code, 32);
+        }
+        wait(&site, 20);
+    }
+    // The user itself is told.
+    assert_eq!(
+        refused(&replace(&mut user, "second", &[])).1,
+        "Password is not being changed from existing value"
+    );
+    assert_eq!(
+        refused(&replace(&mut user, "first", &[])).1,
+        "Password is in history of old passwords"
+    );
 }
 
 #[test]

@@ -8,8 +8,9 @@ use std::collections::BTreeSet;
 use harness::Site;
 use ironbark_ldap_proto::{
     Scope,
-    controls::{Control, ManageDsaIt, RelaxRules},
+    controls::{AssertionControl, Control, ManageDsaIt, RelaxRules},
 };
+use ironbark_model::Filter;
 use proptest::prelude::*;
 
 const A: &str = "cn=a,ou=p,dc=ex";
@@ -152,6 +153,74 @@ fn strict_keeps_an_attribute_from_being_emptied_while_another_entry_has_it() {
     assert_eq!(strict.modify(A, "replace: mail").brief(), (0, ""), "nobody else has it");
 }
 
+/// What a client without rights is answered that tries a value that a hidden entry has, or one that no entry has.
+fn blind_answers(site: &mut Site, value: &str) -> Vec<(u32, String)> {
+    let add = format!("{PERSON}\nmail: {value}");
+    let (modify, rdn) = (format!("replace: mail\nm: {value}"), format!("mail={value}"));
+    [
+        site.modify(B, &modify),
+        site.modify("cn=none,ou=p,dc=ex", &modify),
+        site.rename(B, &rdn, None),
+        site.rename(B, &rdn, Some("ou=open,dc=ex")),
+        site.rename(B, &rdn, Some("ou=none,dc=ex")),
+        site.rename("cn=none,ou=open,dc=ex", &rdn, None),
+        site.add("cn=c,ou=p,dc=ex", &add),
+        site.add("cn=c,ou=none,dc=ex", &add),
+        site.add(A, &add),
+        site.add("cn=c,ou=open,dc=ex", &add),
+    ]
+    .iter()
+    .map(owned)
+    .collect()
+}
+
+#[test]
+fn a_client_without_the_rights_learns_nothing_of_hidden_values() {
+    let rules = "add_content_acl on\naccess to dn.subtree=ou=h,dc=ex by * none\n\
+        access to dn.base=ou=open,dc=ex attrs=children by dn.exact=cn=w,dc=ex write\n\
+        access to dn.children=ou=open,dc=ex attrs=mail by * read\n\
+        access to dn.children=ou=open,dc=ex by dn.exact=cn=w,dc=ex write by * read\naccess to * by * read";
+    let mut site = site(&format!("unique_uri ldap:///?mail?sub\n{rules}"));
+    for ou in ["open", "h"] {
+        site.must_add(&format!("ou={ou},dc=ex"), "objectClass: organizationalUnit");
+    }
+    site.must_add("cn=spy,ou=h,dc=ex", &format!("{PERSON}\nmail: secret@ex"));
+    site.become_("cn=w,dc=ex");
+    let answers = blind_answers(&mut site, "secret@ex");
+    assert_eq!(answers, blind_answers(&mut site, "free@ex"));
+    let refused = |text: &str| (50, text.to_owned());
+    let nothing = (32, String::new());
+    let above = refused("no write access to parent's children");
+    assert_eq!(
+        answers,
+        [
+            refused(""),
+            nothing.clone(),
+            above.clone(),
+            above.clone(),
+            above,
+            nothing.clone(),
+            refused("no write access to parent"),
+            nothing,
+            (68, String::new()),
+            refused("no write access to attribute"),
+        ]
+    );
+}
+
+#[test]
+fn an_assertion_and_a_referral_are_told_before_missing_rights() {
+    let mut site = site("unique_uri ldap:///?mail?sub\naccess to * by * read");
+    let referral = "objectClass: referral\nobjectClass: extensibleObject\nref: ldap://other/";
+    site.must_add("cn=ref,dc=ex", referral);
+    site.become_("cn=w,dc=ex");
+    let modify = "replace: mail\nm: a@ex";
+    assert_eq!(site.modify("cn=ref,dc=ex", modify).code, 10);
+    assert_eq!(site.modify("cn=x,cn=ref,dc=ex", modify).code, 10);
+    let assertion = Control::critical(AssertionControl(Filter::parse(b"(sn=other)", 5).expect("a filter")));
+    assert_eq!(site.modify_with(B, modify, &[&assertion]).code, 122);
+}
+
 #[test]
 fn managers_may_relax_it_and_nobody_else() {
     let rules = "access to * by dn.exact=cn=m,dc=ex manage by dn.exact=cn=w,dc=ex write by * read";
@@ -167,11 +236,11 @@ fn managers_may_relax_it_and_nobody_else() {
     );
     site.become_("cn=w,dc=ex");
     assert_eq!(owned(&site.modify_with(B, change, &[&relax])), refused);
-    assert_eq!(owned(&site.add_with("cn=c,ou=p,dc=ex", &add, &[&relax])), refused);
-    assert_eq!(
-        owned(&site.rename_with(B, "mail=a@ex", false, None, &[&relax])),
-        refused
-    );
+    // Relaxed rules need the right to manage for these.
+    assert_eq!(site.add_with("cn=c,ou=p,dc=ex", &add, &[&relax]).code, 50);
+    assert_eq!(site.rename_with(B, "mail=a@ex", false, None, &[&relax]).code, 50);
+    assert_eq!(owned(&site.add("cn=c,ou=p,dc=ex", &add)), refused);
+    assert_eq!(owned(&site.rename(B, "mail=a@ex", None)), refused);
     site.become_("cn=m,dc=ex");
     assert_eq!(site.modify_with(B, change, &[&relax]).brief(), (0, ""));
     assert_eq!(site.add_with("cn=c,ou=p,dc=ex", &add, &[&relax]).brief(), (0, ""));

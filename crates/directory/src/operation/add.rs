@@ -7,7 +7,7 @@ use ironbark_ldap_proto::AddRequest;
 use ironbark_model::{
     Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, schema::entry_check::CheckedAttribute,
 };
-use ironbark_store::{ChangeKind, Effect, Location, Record};
+use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
 use super::{
     Before, Execution, assertion, entry_rules,
@@ -19,6 +19,7 @@ use super::{
 use crate::{
     OperationError,
     access::{Target, WriteCheck},
+    disclosure::Ancestor,
     overlay::Asked,
     respond::Success,
 };
@@ -56,15 +57,53 @@ pub(crate) fn execute(
     modification::check_permitted(schema, &mut modifications, execution.is_relaxed())?;
     refuse_repetition(schema, &modifications)?;
     let context = execution.context;
-    for overlay in context.overlays.before_content() {
-        overlay.before_add(execution, &mut entry)?;
+    if context.overlays.has_before_content() {
+        require_rights(execution, &entry, &named, &modifications)?;
+        for overlay in context.overlays.before_content() {
+            overlay.before_add(execution, &mut entry)?;
+        }
+        execution.check_computed()?;
     }
-    execution.check_computed()?;
-    add_structural_class(execution, &mut entry)?;
-    put_last(&mut entry, &named);
-    add_operational(execution, &mut entry)?;
+    complete(execution, &mut entry, &named)?;
     place(execution, &mut entry, &modifications)?;
     apply(execution, entry)
+}
+
+/// Checks an entry against the schema and adds what the server knows of it; the latter in any case.
+fn complete(
+    execution: &Execution<'_, '_>,
+    entry: &mut Entry,
+    named: &[AttributeDescription],
+) -> Result<(), OperationError> {
+    let checked = add_structural_class(execution, entry);
+    put_last(entry, named);
+    add_operational(execution, entry)?;
+    checked
+}
+
+/// What overlays answer depends on values that the client may not see, so they are asked about permitted entries only. A client without
+/// the rights is refused as where there are no overlays.
+fn require_rights(
+    execution: &Execution<'_, '_>,
+    entry: &Entry,
+    named: &[AttributeDescription],
+    modifications: &[Modification],
+) -> Result<(), OperationError> {
+    if execution.subject().is_root {
+        return Ok(());
+    }
+    // The rules see the entry as it would be stored without the overlays.
+    let mut draft = entry.clone();
+    let completed = complete(execution, &mut draft, named);
+    let view = execution.view();
+    if Place::find(execution, view, &draft.dn)?.is_granted(execution, view)
+        && check_rights(execution, &draft, modifications).is_ok()
+    {
+        return Ok(());
+    }
+    completed?;
+    place(execution, &mut draft, modifications)?;
+    Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
 }
 
 fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, OperationError> {
@@ -239,6 +278,58 @@ fn add_if_absent(entry: &mut Entry, description: &AttributeDescription, value: V
     }
 }
 
+/// What is above a new entry.
+enum Superior<'t> {
+    /// The root of the DIT, which is no entry.
+    Root,
+    Entry(Record<'t>),
+    /// There is none; with the deepest entry above it.
+    Missing(Ancestor),
+}
+
+/// Where a new entry is to be.
+struct Place<'t> {
+    superior: Superior<'t>,
+    /// The entry that is there, unless the subject may not know that it is a referral.
+    occupant: Option<EntryId>,
+    is_occupied: bool,
+}
+
+impl<'t> Place<'t> {
+    fn find(execution: &Execution<'_, '_>, view: View<'t>, dn: &Dn) -> Result<Self, OperationError> {
+        let context = execution.context;
+        let location = view.locate(dn)?;
+        let is_occupied = matches!(location, Location::Entry(_));
+        let (occupant, ancestor) = match execution.seen(dn, location)? {
+            Location::Missing { ancestor } => (None, ancestor),
+            Location::Entry(id) => (Some(id), execution.disclosure().above(id, dn.depth())?),
+        };
+        // The root entry of a database of the empty suffix need not exist.
+        let is_below_absent_root = ancestor.is_none() && dn.depth() == 1 && context.is_suffix(&Dn::root());
+        let superior = match ancestor {
+            _ if is_below_absent_root || context.is_suffix(dn) => Superior::Root,
+            Some((id, depth)) if depth + 1 == dn.depth() => Superior::Entry(write_checks::record_of(view, id)?),
+            _ => Superior::Missing(ancestor),
+        };
+        Ok(Self {
+            superior,
+            occupant,
+            is_occupied,
+        })
+    }
+
+    /// Whether the access rules let an entry come here; never if there is no superior.
+    fn is_granted(&self, execution: &Execution<'_, '_>, view: View<'_>) -> bool {
+        let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+        match &self.superior {
+            Superior::Root => grants_on_root(execution, Privileges::ADD),
+            Superior::Entry(record) => WriteCheck::on_record(context, configuration, subject, record, view)
+                .permits(Target::Children, Privileges::ADD),
+            Superior::Missing(_) => false,
+        }
+    }
+}
+
 /// Finds the entry's place: it must be free, its superior must exist and may have subordinates, and the access rules must grant it.
 fn place(
     execution: &Execution<'_, '_>,
@@ -246,40 +337,46 @@ fn place(
     modifications: &[Modification],
 ) -> Result<(), OperationError> {
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let view = execution.view();
     if let Some(control) = &execution.controls.assertion {
-        let check = WriteCheck::on_entry(context, configuration, subject, entry).within(execution.view());
+        let check = WriteCheck::on_entry(context, configuration, subject, entry).within(view);
         assertion::check_assertion(configuration, &check, entry, &control.value.0)?;
     }
-    let view = execution.view();
     let occupied = || OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS);
-    let location = view.locate(&entry.dn)?;
-    let is_occupied = matches!(location, Location::Entry(_));
-    let ancestor = match execution.seen(&entry.dn, location)? {
-        Location::Missing { ancestor } => ancestor,
-        Location::Entry(id) if execution.disclosure().discloses_entry(id)? => return Err(occupied()),
-        // Only who may add an entry there learns that there is one.
-        Location::Entry(id) => execution.disclosure().above(id, entry.dn.depth())?,
-    };
-    // The root entry of a database of the empty suffix need not exist.
-    let is_below_absent_root = ancestor.is_none() && entry.dn.depth() == 1 && context.is_suffix(&Dn::root());
-    let has_superior = !context.is_suffix(&entry.dn) && !is_below_absent_root;
-    match ancestor {
-        Some((id, depth)) if has_superior && depth + 1 == entry.dn.depth() => {
-            let record = write_checks::record_of(view, id)?;
-            let check = WriteCheck::on_record(context, configuration, subject, &record, view);
-            let name = view.dn(id)?;
-            check_superior(execution, &check, &record, (&entry.dn, &name))?;
-            entry.dn = entry.dn.with_new_superior(&name).unwrap_or_default();
-        }
-        // Below an empty suffix the root need not be an entry.
-        None if entry.dn.depth() == 1 && context.suffixes().iter().any(Dn::is_root) => {
-            require(grants_on_root(execution, Privileges::ADD), "no write access to parent")?;
-        }
-        _ if !has_superior => require(grants_on_root(execution, Privileges::ADD), "no write access to parent")?,
-        None => return Err(OperationError::no_such_object(String::new())),
-        Some(_) => return Err(execution.missing(&entry.dn, ancestor)),
+    let place = Place::find(execution, view, &entry.dn)?;
+    // Otherwise only a client that may add an entry there learns that there is one.
+    if let Some(id) = place.occupant
+        && execution.disclosure().discloses_entry(id)?
+    {
+        return Err(occupied());
     }
-    let check = WriteCheck::on_entry(context, configuration, subject, entry).within(view);
+    if let Superior::Missing(ancestor) = place.superior {
+        return Err(match ancestor {
+            None => OperationError::no_such_object(String::new()),
+            Some(_) => execution.missing(&entry.dn, ancestor),
+        });
+    }
+    require(place.is_granted(execution, view), "no write access to parent")?;
+    if let Superior::Entry(record) = &place.superior {
+        let name = view.dn(record.id)?;
+        check_superior(execution, record, (&entry.dn, &name))?;
+        entry.dn = entry.dn.with_new_superior(&name).unwrap_or_default();
+    }
+    check_rights(execution, entry, modifications)?;
+    if place.is_occupied {
+        return Err(occupied());
+    }
+    write_checks::refuse_used_uuid(execution, modifications, None)
+}
+
+/// The rights on a new entry itself.
+fn check_rights(
+    execution: &Execution<'_, '_>,
+    entry: &Entry,
+    modifications: &[Modification],
+) -> Result<(), OperationError> {
+    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let check = WriteCheck::on_entry(context, configuration, subject, entry).within(execution.view());
     require(
         check.permits(Target::Entry, execution.needed_on_entry(Privileges::ADD)),
         "no write access to entry",
@@ -288,23 +385,14 @@ fn place(
         || modifications
             .iter()
             .all(|modification| is_granted(&check, modification));
-    require(attributes_granted, "no write access to attribute")?;
-    if is_occupied {
-        return Err(occupied());
-    }
-    write_checks::refuse_used_uuid(execution, modifications, None)
+    require(attributes_granted, "no write access to attribute")
 }
 
 fn check_superior(
     execution: &Execution<'_, '_>,
-    check: &WriteCheck<'_>,
     record: &Record<'_>,
     (dn, name): (&Dn, &Dn),
 ) -> Result<(), OperationError> {
-    require(
-        check.permits(Target::Children, Privileges::ADD),
-        "no write access to parent",
-    )?;
     if record.is_subentry() {
         return Err(OperationError::new(
             ResultCode::OBJECT_CLASS_VIOLATION,

@@ -43,14 +43,11 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Res
     let mut modifications = rename.modifications.clone();
     check_context(execution.configuration, execution.context, rename)?;
     let context = execution.context;
-    for overlay in context.overlays.before_content() {
-        let renaming = Renaming {
-            dn: &rename.dn,
-            new_rdn: &rename.new_rdn,
-            delete_old_rdn: rename.delete_old_rdn,
-            target: &rename.target,
-        };
-        overlay.before_modify_dn(execution, renaming)?;
+    if context.overlays.has_before_content() {
+        require_rights(execution, rename)?;
+        for overlay in context.overlays.before_content() {
+            overlay.before_modify_dn(execution, rename.renaming())?;
+        }
     }
     write_checks::add_stamps(execution, &mut modifications);
     let id = locate(execution, rename)?;
@@ -121,6 +118,16 @@ impl Rename {
             Privileges::DELETE
         } else {
             RENAME
+        }
+    }
+
+    /// As overlays judge it.
+    fn renaming(&self) -> Renaming<'_> {
+        Renaming {
+            dn: &self.dn,
+            new_rdn: &self.new_rdn,
+            delete_old_rdn: self.delete_old_rdn,
+            target: &self.target,
         }
     }
 
@@ -256,6 +263,35 @@ fn locate(execution: &Execution<'_, '_>, rename: &Rename) -> Result<EntryId, Ope
     }
 }
 
+/// What overlays answer depends on values that the client may not see, so they are asked about permitted names only. A client without
+/// the rights is refused as where there are no overlays.
+fn require_rights(execution: &Execution<'_, '_>, rename: &Rename) -> Result<(), OperationError> {
+    if execution.subject().is_root {
+        return Ok(());
+    }
+    let id = locate(execution, rename)?;
+    if is_granted(execution, id, rename)? {
+        return Ok(());
+    }
+    prepare(execution, id, rename, &rename.modifications)?;
+    Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
+}
+
+/// Whether the access rules grant all that the client asks for.
+fn is_granted(execution: &Execution<'_, '_>, id: EntryId, rename: &Rename) -> Result<bool, OperationError> {
+    let view = execution.view();
+    let record = write_checks::record_of(view, id)?;
+    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    let Some(destination) = Destination::find(execution, view, &view.dn(id)?, rename)? else {
+        return Ok(false);
+    };
+    Ok(grants_above(execution, view, &record, rename.needed_above())?
+        && check.permits(Target::Entry, execution.needed_on_entry(RENAME))
+        && destination.is_granted(execution, view)
+        && check_access(&check.named(rename.target.clone()), &rename.modifications).is_ok())
+}
+
 struct Prepared {
     plan: Plan,
     old_name: Dn,
@@ -274,7 +310,10 @@ fn prepare(
     let record = write_checks::record_of(view, id)?;
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
     let old_name = view.dn(id)?;
-    check_parent(execution, view, &record, rename.needed_above())?;
+    require(
+        grants_above(execution, view, &record, rename.needed_above())?,
+        "no write access to parent's children",
+    )?;
     if let Some(control) = &execution.controls.assertion {
         assertion::check_assertion_on_record(context, configuration, subject, (view, &record), &control.value.0)?;
     }
@@ -310,20 +349,57 @@ fn prepare(
     })
 }
 
-fn check_parent(
+/// Whether the access rules grant something on the children of an entry's superior.
+fn grants_above(
     execution: &Execution<'_, '_>,
     view: View<'_>,
     record: &Record<'_>,
     needed: Privileges,
-) -> Result<(), OperationError> {
+) -> Result<bool, OperationError> {
     let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
-    let granted = if record.parent() == 0 {
-        grants_on_root(execution, needed)
-    } else {
-        let parent = write_checks::record_of(view, record.parent())?;
-        WriteCheck::on_record(context, configuration, subject, &parent, view).permits(Target::Children, needed)
-    };
-    require(granted, "no write access to parent's children")
+    if record.parent() == 0 {
+        return Ok(grants_on_root(execution, needed));
+    }
+    let parent = write_checks::record_of(view, record.parent())?;
+    Ok(WriteCheck::on_record(context, configuration, subject, &parent, view).permits(Target::Children, needed))
+}
+
+/// The superior that an entry will have.
+enum Destination<'t> {
+    /// The one that it has.
+    Same(Dn),
+    Root,
+    Other(Record<'t>),
+}
+
+impl<'t> Destination<'t> {
+    /// `None`: there is no such entry.
+    fn find(
+        execution: &Execution<'_, '_>,
+        view: View<'t>,
+        old_name: &Dn,
+        rename: &Rename,
+    ) -> Result<Option<Self>, OperationError> {
+        let parent = old_name.parent().unwrap_or_default();
+        let Some(wanted) = rename.new_superior.as_ref().filter(|wanted| **wanted != parent) else {
+            return Ok(Some(Self::Same(parent)));
+        };
+        Ok(match execution.place_of(wanted)? {
+            Location::Entry(id) => Some(Self::Other(write_checks::record_of(view, id)?)),
+            Location::Missing { .. } => wanted.is_root().then_some(Self::Root),
+        })
+    }
+
+    /// Whether the access rules let an entry come here.
+    fn is_granted(&self, execution: &Execution<'_, '_>, view: View<'_>) -> bool {
+        let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+        match self {
+            Self::Same(_) => true,
+            Self::Root => grants_on_root(execution, Privileges::ADD),
+            Self::Other(record) => WriteCheck::on_record(context, configuration, subject, record, view)
+                .permits(Target::Children, Privileges::ADD),
+        }
+    }
 }
 
 /// The name of the superior that the entry will have.
@@ -333,25 +409,19 @@ fn destination(
     old_name: &Dn,
     rename: &Rename,
 ) -> Result<Dn, OperationError> {
-    let parent = old_name.parent().unwrap_or_default();
-    let Some(wanted) = rename.new_superior.as_ref().filter(|wanted| **wanted != parent) else {
-        return Ok(parent);
+    let Some(destination) = Destination::find(execution, view, old_name, rename)? else {
+        let text = "new superior not found";
+        return Err(OperationError::new(ResultCode::NO_SUCH_OBJECT, text));
     };
-    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
-    let refused = "no write access to new superior's children";
-    let Location::Entry(id) = execution.place_of(wanted)? else {
-        if wanted.is_root() {
-            require(grants_on_root(execution, Privileges::ADD), refused)?;
-            return Ok(Dn::root());
-        }
-        return Err(OperationError::new(
-            ResultCode::NO_SUCH_OBJECT,
-            "new superior not found",
-        ));
+    require(
+        destination.is_granted(execution, view),
+        "no write access to new superior's children",
+    )?;
+    let record = match destination {
+        Destination::Same(parent) => return Ok(parent),
+        Destination::Root => return Ok(Dn::root()),
+        Destination::Other(record) => record,
     };
-    let record = write_checks::record_of(view, id)?;
-    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
-    require(check.permits(Target::Children, Privileges::ADD), refused)?;
     if record.is_alias() {
         return Err(OperationError::new(
             ResultCode::ALIAS_PROBLEM,
@@ -361,5 +431,5 @@ fn destination(
     if record.is_referral() {
         return Err(OperationError::new(ResultCode::OTHER, "new superior is a referral"));
     }
-    Ok(view.dn(id)?)
+    Ok(view.dn(record.id)?)
 }

@@ -178,13 +178,15 @@ pub trait Overlay: Send + Sync {
         &[]
     }
 
-    /// Sees a new entry before it is checked against the schema; may change it, or refuse.
+    /// Sees a new entry before it is checked against the schema; may change it, or refuse. As the other two hooks before content, it is
+    /// called only if the access rules grant the client what it asks for: the answer may tell of what the client may not see. Changes that
+    /// it makes are the server's own and need no rights.
     fn before_add(&self, execution: &mut Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
         let _ = (execution, entry);
         Ok(())
     }
 
-    /// Sees the changes of an entry (which need not exist) before they are carried out; may change them, or refuse.
+    /// Sees the changes of an entry before they are carried out; may change them, or refuse. The entry need not exist if the rootdn asks.
     fn before_modify(
         &self,
         execution: &mut Execution<'_, '_>,
@@ -195,7 +197,7 @@ pub trait Overlay: Send + Sync {
         Ok(())
     }
 
-    /// Sees a new name of an entry (which need not exist) before anything is changed; may refuse.
+    /// Sees a new name of an entry before anything is changed; may refuse. The entry need not exist if the rootdn asks.
     fn before_modify_dn(
         &self,
         execution: &mut Execution<'_, '_>,
@@ -329,6 +331,11 @@ impl Pipeline {
     /// Attributes whose former values some overlay wants.
     pub(crate) fn watched(&self) -> &[AttributeDescription] {
         &self.watched
+    }
+
+    /// Whether some overlay judges what writes bring.
+    pub(crate) fn has_before_content(&self) -> bool {
+        self.overlays.iter().any(|(hooks, _)| hooks.before_content)
     }
 
     pub(crate) fn before_content(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {

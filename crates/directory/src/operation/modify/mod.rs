@@ -41,17 +41,21 @@ pub(crate) fn run(
     mut modifications: Vec<Modification>,
 ) -> Result<Success, OperationError> {
     let context = execution.context;
-    for overlay in context.overlays.before_content() {
-        overlay.before_modify(execution, dn, &mut modifications)?;
+    let mut rights = Rights::Unknown;
+    if context.overlays.has_before_content() {
+        rights = require_rights(execution, dn, &modifications)?;
+        for overlay in context.overlays.before_content() {
+            overlay.before_modify(execution, dn, &mut modifications)?;
+        }
+        execution.check_computed()?;
     }
-    execution.check_computed()?;
     write_checks::add_stamps(execution, &mut modifications);
     let id = execution.locate(dn)?;
     let Prepared {
         plan,
         name,
         mut success,
-    } = prepare(execution, id, &modifications)?;
+    } = prepare(execution, id, &modifications, rights)?;
     if context.overlays.wants_request() {
         execution.asked.push(Asked::Modify {
             dn: dn.pretty().to_owned(),
@@ -80,6 +84,35 @@ pub(crate) fn run(
     Ok(success)
 }
 
+/// Whether the access rules were asked for all that the client wants.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Rights {
+    Unknown,
+    Granted,
+}
+
+/// What overlays answer depends on values that the client may not see, so they are asked about permitted changes only. A client without
+/// the rights is refused as where there are no overlays.
+fn require_rights(
+    execution: &Execution<'_, '_>,
+    dn: &Dn,
+    modifications: &[Modification],
+) -> Result<Rights, OperationError> {
+    if execution.subject().is_root {
+        return Ok(Rights::Granted);
+    }
+    let id = execution.locate(dn)?;
+    let (view, subject) = (execution.view(), execution.subject());
+    let record = write_checks::record_of(view, id)?;
+    let check = WriteCheck::on_record(execution.context, execution.configuration, subject, &record, view);
+    let Err(refusal) = check_access(&check, modifications) else {
+        return Ok(Rights::Granted);
+    };
+    // The operation may have a reason that comes before the rights: a referral, an assertion.
+    prepare(execution, id, modifications, Rights::Unknown)?;
+    Err(refusal)
+}
+
 struct Prepared {
     plan: Plan,
     name: Dn,
@@ -91,6 +124,7 @@ fn prepare(
     execution: &Execution<'_, '_>,
     id: EntryId,
     modifications: &[Modification],
+    rights: Rights,
 ) -> Result<Prepared, OperationError> {
     let view = execution.view();
     let record = write_checks::record_of(view, id)?;
@@ -109,14 +143,11 @@ fn prepare(
         pre_read: read_entry::pre_read(execution, view, &record)?,
         ..Success::default()
     };
-    let check = WriteCheck::on_record(
-        execution.context,
-        execution.configuration,
-        execution.subject(),
-        &record,
-        view,
-    );
-    check_access(&check, modifications)?;
+    if rights == Rights::Unknown {
+        let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+        let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+        check_access(&check, modifications)?;
+    }
     write_checks::refuse_used_uuid(execution, modifications, Some(id))?;
     let options = Options {
         relax: execution.is_relaxed(),
