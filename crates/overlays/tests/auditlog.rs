@@ -5,6 +5,7 @@
 mod harness;
 
 use harness::Site;
+use ironbark_ldif::{Change, NoFiles, Reader, RecordKind};
 
 fn site() -> Site {
     let mut site = Site::open_with("overlay auditlog\nauditlog DIR/audit.ldif", ironbark_overlays::make);
@@ -135,4 +136,63 @@ fn a_file_that_was_moved_away_is_made_anew() {
     assert!(log(&site).contains("\no: two\n") && !log(&site).contains("\no: one\n"));
     let kept = std::fs::read_to_string(old).expect("there");
     assert!(kept.contains("\no: one\n") && !kept.contains("\no: two\n"));
+}
+
+#[test]
+fn a_name_cannot_forge_records() {
+    const FORGED: &str = "\\0achangetype\\3a delete\\0a\\0adn\\3a dc\\3dex\\0a\\c2\\85";
+    let mut site = site();
+    let (first, new_rdn) = (format!("cn=x{FORGED}"), format!("cn=y{FORGED}"));
+    let superior = format!("ou=z{FORGED},dc=ex");
+    site.must_add(&superior, "objectClass: organizationalUnit");
+    site.must_add(&format!("{first},dc=ex"), "objectClass: person\nsn: s");
+    std::fs::remove_file(site.folder.path().join("audit.ldif")).expect("was written");
+    assert_eq!(
+        site.rename(&format!("{first},dc=ex"), &new_rdn, Some(&superior)).code,
+        0
+    );
+    assert_eq!(site.delete(&format!("{new_rdn},{superior}")).code, 0);
+    let text = log(&site);
+    let mut reader = Reader::new(text.as_bytes(), NoFiles);
+    let mut records = Vec::new();
+    while let Some(record) = reader.read().expect("LDIF") {
+        records.push(record);
+    }
+    let name = |text: &str| {
+        text.replace(FORGED, "\nchangetype: delete\n\ndn: dc\\3Dex\n\u{85}")
+            .into_bytes()
+    };
+    let changes: Vec<_> = records
+        .into_iter()
+        .map(|record| match record.kind {
+            RecordKind::Change { change, .. } => (record.dn, change),
+            RecordKind::Content(_) => unreachable!("a change"),
+        })
+        .collect();
+    let moved = Change::ModifyDn {
+        new_rdn: name(&new_rdn),
+        delete_old_rdn: true,
+        new_superior: Some(name(&superior)),
+    };
+    let expected = [
+        (name(&format!("{first},dc=ex")), moved),
+        (name(&format!("{new_rdn},{superior}")), Change::Delete),
+    ];
+    assert_eq!(changes, expected);
+}
+
+#[test]
+fn the_author_in_a_comment_stays_on_its_line() {
+    let rules = "access to * by * write";
+    let lines = format!("{rules}\noverlay auditlog\nauditlog DIR/audit.ldif");
+    let mut site = Site::open_with(&lines, ironbark_overlays::make);
+    site.populate();
+    std::fs::remove_file(site.folder.path().join("audit.ldif")).expect("was written");
+    site.become_("cn=w\\0a\\0adn\\3a dc\\3dex\\0d\\e2\\80\\a8,dc=ex");
+    assert_eq!(site.delete("cn=a,ou=p,dc=ex").code, 0);
+    assert_eq!(
+        log(&site),
+        "# delete 1767323045 dc=ex cn=w\\0A\\0Adn: dc\\3Dex\\0D\\E2\\80\\A8,dc=ex IP=192.0.2.1:4711 conn=7\n\
+         dn: cn=a,ou=p,dc=ex\nchangetype: delete\n# end delete 1767323045\n\n"
+    );
 }

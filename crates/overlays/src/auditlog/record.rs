@@ -23,14 +23,14 @@ pub(super) fn write(schema: &Schema, asked: &Asked, context: &AfterCommit<'_>, o
         context.suffix
     };
     let (seconds, peer, connection) = (context.unix_seconds, context.peer_name, context.connection);
-    line(
+    comment(
         out,
-        &format!("# {what} {seconds} {suffix} {who} {peer} conn={connection}"),
+        &format!("{what} {seconds} {suffix} {who} {peer} conn={connection}"),
     );
     if !context.authenticated.is_empty() && !context.authenticated.eq_ignore_ascii_case(who) {
-        line(out, &format!("# realdn: {}", context.authenticated));
+        comment(out, &format!("realdn: {}", context.authenticated));
     }
-    line(out, &format!("dn: {dn}"));
+    name(out, "dn", dn);
     line(out, &format!("changetype: {what}"));
     match asked {
         Asked::Add(entry) => attributes(schema, entry, out),
@@ -43,7 +43,7 @@ pub(super) fn write(schema: &Schema, asked: &Asked, context: &AfterCommit<'_>, o
             new_superior,
             ..
         } => {
-            line(out, &format!("newrdn: {new_rdn}"));
+            name(out, "newrdn", new_rdn);
             line(
                 out,
                 if *delete_old_rdn {
@@ -53,12 +53,12 @@ pub(super) fn write(schema: &Schema, asked: &Asked, context: &AfterCommit<'_>, o
                 },
             );
             if let Some(superior) = new_superior {
-                line(out, &format!("newsuperior: {superior}"));
+                name(out, "newsuperior", superior);
             }
         }
         Asked::Delete { .. } => {}
     }
-    line(out, &format!("# end {what} {seconds}"));
+    comment(out, &format!("end {what} {seconds}"));
     line(out, "");
 }
 
@@ -101,6 +101,27 @@ fn modification(schema: &Schema, change: &Modification, out: &mut Vec<u8>) {
         Writer::default().attribute(out, name.as_bytes(), value);
     }
     line(out, "-");
+}
+
+/// A name is written as a value is: one with line ends in it would be lines of its own.
+fn name(out: &mut Vec<u8>, attribute: &str, dn: &str) {
+    Writer::default().attribute(out, attribute.as_bytes(), dn.as_bytes());
+}
+
+/// Names in comments are for people: what does not print is escaped as in a name (RFC 4514 §2.4).
+fn comment(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(b"# ");
+    for character in text.chars() {
+        let is_plain = !character.is_control() && !matches!(character, '\u{2028}' | '\u{2029}');
+        for byte in character.encode_utf8(&mut [0; 4]).bytes() {
+            if is_plain {
+                out.push(byte);
+            } else {
+                out.extend_from_slice(format!("\\{byte:02X}").as_bytes());
+            }
+        }
+    }
+    out.push(b'\n');
 }
 
 fn line(out: &mut Vec<u8>, text: &str) {
