@@ -105,18 +105,27 @@ impl Visit for Text<'_> {
     }
 }
 
+/// Each octet of a control character or line separator becomes `\XX`; tabulators stay.
 fn escape_controls(text: &mut String, from: usize) {
-    let is_control = |byte: &u8| *byte < b' ' && *byte != b'\t' || *byte == 0x7f;
-    if !text.as_bytes().iter().skip(from).any(is_control) {
+    // Nearly all text is plain ASCII.
+    let is_plain = |byte: &u8| matches!(*byte, b' '..=b'~' | b'\t');
+    if text.as_bytes().iter().skip(from).all(is_plain) {
         return;
     }
+    let breaks = |character: char| {
+        character.is_control() && character != '\t' || matches!(character, LINE_SEPARATOR | PARAGRAPH_SEPARATOR)
+    };
     let tail = text.split_off(from);
     for character in tail.trim_end_matches('\n').chars() {
-        match u8::try_from(character) {
-            Ok(byte) if is_control(&byte) => {
+        if breaks(character) {
+            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
                 let _ = write!(text, "\\{byte:02X}");
             }
-            _ => text.push(character),
+        } else {
+            text.push(character);
         }
     }
 }
+
+const LINE_SEPARATOR: char = '\u{2028}';
+const PARAGRAPH_SEPARATOR: char = '\u{2029}';

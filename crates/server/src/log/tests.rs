@@ -81,6 +81,32 @@ fn events_go_by_the_level_of_their_target() {
 }
 
 #[test]
+fn no_character_of_a_client_ends_a_line() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("log");
+    let log = Log::new(options(0, level::STATS), Clock::system());
+    log.set_file(Some(file_options(&path, true)));
+    log.start_writer().unwrap();
+    tracing::subscriber::with_default(log.subscriber(), || {
+        for breaking in [
+            "\n", "\r", "\u{b}", "\u{7f}", "\u{85}", "\u{9b}", "\u{2028}", "\u{2029}",
+        ] {
+            tracing::info!(target: "stats", dn = format!("é{breaking}\t"), "BIND é{breaking}x\n");
+        }
+    });
+    log.close();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let escaped = ["0A", "0D", "0B", "7F", "C2\\85", "C2\\9B", "E2\\80\\A8", "E2\\80\\A9"];
+    let expected: Vec<String> = escaped
+        .iter()
+        .map(|octets| format!("BIND é\\{octets}x dn=é\\{octets}\t"))
+        .collect();
+    let lines: Vec<&str> = text.split('\n').filter_map(|line| line.splitn(3, ' ').nth(2)).collect();
+    assert_eq!(lines, expected);
+}
+
+#[test]
 fn disabled_levels_are_known_at_the_call_site() {
     let _alone = alone();
     let log = Log::new(options(0, 0), Clock::system());
