@@ -178,6 +178,20 @@ fn a_group_may_be_its_own_member() {
 }
 
 #[test]
+fn a_name_that_refint_puts_in_is_followed() {
+    for integrity in ["FALSE", "TRUE"] {
+        let settings = format!(
+            "memberof-refint {integrity}\noverlay refint\nrefint_attributes member\nrefint_nothing cn=nothing,dc=ex"
+        );
+        let mut site = site(&settings);
+        site.must_add("cn=nothing,dc=ex", "objectClass: person\nsn: s");
+        assert_eq!(site.delete(A).code, 0);
+        assert_eq!(values(&mut site, G, "member"), ["cn=nothing,dc=ex"]);
+        assert_eq!(groups(&mut site, "cn=nothing,dc=ex"), [G]);
+    }
+}
+
+#[test]
 fn class_attributes_and_modifier_are_configured() {
     let settings =
         "memberof-group-oc groupOfUniqueNames\nmemberof-member-ad uniqueMember\nmemberof-dn cn=memberof,dc=ex";

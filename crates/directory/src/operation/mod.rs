@@ -125,6 +125,17 @@ pub(crate) struct Before<'a> {
     pub(crate) deleted_tree: Option<&'a Dn>,
 }
 
+impl<'a> Before<'a> {
+    fn of(self, effect: &'a Effect) -> Applied<'a> {
+        Applied {
+            effect,
+            before: self.entry,
+            attributes_before: self.attributes,
+            deleted_tree: self.deleted_tree,
+        }
+    }
+}
+
 /// One write operation under execution.
 pub struct Execution<'w, 'd> {
     /// The server.
@@ -396,15 +407,16 @@ impl<'w, 'd> Execution<'w, 'd> {
         let id = id?;
         self.check_entry_size(kind, id)?;
         for overlay in overlays {
-            let applied = Applied {
-                effect: &effect,
-                before: before.entry,
-                attributes_before: before.attributes,
-                deleted_tree: before.deleted_tree,
-            };
-            overlay.in_transaction(self, applied)?;
+            overlay.in_transaction(self, before.of(&effect))?;
         }
         Ok(id)
+    }
+
+    /// Shows a further effect to the overlays that do not act last.
+    pub(crate) fn show_to_first(&mut self, effect: &Effect, before: Before<'_>) -> Result<(), OperationError> {
+        let context = self.context;
+        let mut overlays = context.overlays.first_in_transaction();
+        overlays.try_for_each(|overlay| overlay.in_transaction(self, before.of(effect)))
     }
 
     /// Changes an entry on behalf of an overlay: the schema is checked, access is not, time stamps stay as they are.
@@ -418,7 +430,19 @@ impl<'w, 'd> Execution<'w, 'd> {
         dn: &Dn,
         modifications: &[Modification],
     ) -> Result<Option<OperationError>, OperationError> {
-        modify::run_internal(self, dn, modifications)
+        modify::run_internal(self, dn, modifications, modify::Audience::Nobody)
+    }
+
+    /// As [`Self::modify_internally`], on behalf of an overlay that acts last: the others follow the change as one of the operation.
+    ///
+    /// # Errors
+    /// The storage failed, or one of them refused.
+    pub fn modify_before_others(
+        &mut self,
+        dn: &Dn,
+        modifications: &[Modification],
+    ) -> Result<Option<OperationError>, OperationError> {
+        modify::run_internal(self, dn, modifications, modify::Audience::First)
     }
 
     /// `maxentrysize`: looked at once the entry is as it would be stored.

@@ -353,11 +353,19 @@ impl Pipeline {
     }
 
     pub(crate) fn in_transaction(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
-        let acting = |last| {
-            let overlays = self.overlays.iter();
-            overlays.filter(move |(hooks, _)| hooks.in_transaction && hooks.acts_last == last)
-        };
-        acting(false).chain(acting(true)).map(|(_, overlay)| overlay)
+        self.first_in_transaction().chain(self.acting(|hooks| hooks.acts_last))
+    }
+
+    /// Those in the transaction that do not wait for others.
+    pub(crate) fn first_in_transaction(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {
+        self.acting(|hooks| !hooks.acts_last)
+    }
+
+    fn acting(&self, is_asked: fn(&Hooks) -> bool) -> impl Iterator<Item = &Arc<dyn Overlay>> {
+        let overlays = self.overlays.iter();
+        overlays
+            .filter(move |(hooks, _)| hooks.in_transaction && is_asked(hooks))
+            .map(|(_, overlay)| overlay)
     }
 
     pub(crate) fn after_commit(&self) -> impl Iterator<Item = &Arc<dyn Overlay>> {

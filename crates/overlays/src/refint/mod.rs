@@ -134,7 +134,14 @@ impl Refint {
                 return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
             }
             let name = execution.view().dn(id)?;
-            if let Some(refusal) = execution.modify_internally(&name, &modifications)? {
+            // memberof has followed deletions and renames of its own accord, but knows nothing of a name that comes instead.
+            let is_new_name = |change: &Modification| change.kind == ModificationKind::AddIfAbsent;
+            let refusal = if change.new.is_none() && modifications.iter().any(is_new_name) {
+                execution.modify_before_others(&name, &modifications)?
+            } else {
+                execution.modify_internally(&name, &modifications)?
+            };
+            if let Some(refusal) = refusal {
                 let origin = execution.origin;
                 tracing::warn!(
                     target: "any",

@@ -207,26 +207,50 @@ pub(crate) fn run_internal(
     execution: &mut Execution<'_, '_>,
     dn: &Dn,
     modifications: &[Modification],
+    audience: Audience,
 ) -> Result<Option<OperationError>, OperationError> {
-    match plan_internal(execution, dn, modifications) {
-        Ok(effect) => {
-            if execution.context.overlays.wants_request() {
-                execution.asked.push(Asked::Modify {
-                    dn: dn.pretty().to_owned(),
-                    modifications: modifications.to_vec(),
-                });
-            }
-            execution.apply_further(effect).map(|_| None)
-        }
-        Err(refusal) => Ok(Some(refusal)),
+    let (id, effect, attributes) = match plan_internal(execution, dn, modifications, audience) {
+        Ok(planned) => planned,
+        Err(refusal) => return Ok(Some(refusal)),
+    };
+    if execution.context.overlays.wants_request() {
+        execution.asked.push(Asked::Modify {
+            dn: dn.pretty().to_owned(),
+            modifications: modifications.to_vec(),
+        });
     }
+    if audience == Audience::Nobody {
+        return execution.apply_further(effect).map(|_| None);
+    }
+    let entry = if execution.context.overlays.needs_entry_before() {
+        Some(execution.entry(id)?)
+    } else {
+        None
+    };
+    execution.apply_further(effect.clone())?;
+    let before = Before {
+        entry: entry.as_ref(),
+        attributes: &attributes,
+        deleted_tree: None,
+    };
+    execution.show_to_first(&effect, before)?;
+    Ok(None)
+}
+
+/// The overlays that see a change that another one makes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Audience {
+    Nobody,
+    /// Those that do not act last.
+    First,
 }
 
 fn plan_internal(
     execution: &Execution<'_, '_>,
     dn: &Dn,
     modifications: &[Modification],
-) -> Result<Effect, OperationError> {
+    audience: Audience,
+) -> Result<(EntryId, Effect, Vec<Attribute>), OperationError> {
     let view = execution.view();
     let id = execution.locate(dn)?;
     let record = write_checks::record_of(view, id)?;
@@ -234,14 +258,18 @@ fn plan_internal(
     let options = Options {
         relax: false,
         permissive: false,
-        watched: &[],
+        watched: match audience {
+            Audience::Nobody => &[],
+            Audience::First => execution.context.overlays.watched(),
+        },
         budget: None,
     };
     let plan = plan(execution.configuration, &record, &name, modifications, &options)?;
-    Ok(Effect::Modify {
+    let effect = Effect::Modify {
         dn: name.pretty().into(),
         changes: plan.changes,
-    })
+    };
+    Ok((id, effect, plan.before))
 }
 
 /// The watched attributes of a record, all values.
