@@ -192,6 +192,36 @@ fn a_name_that_refint_puts_in_is_followed() {
 }
 
 #[test]
+fn a_group_that_is_its_own_member_is_renamed_in_its_memberof() {
+    for settings in [
+        "",
+        "memberof-refint TRUE",
+        "overlay refint\nrefint_attributes member",
+        "memberof-refint TRUE\noverlay refint\nrefint_attributes member",
+    ] {
+        let mut site = site(settings);
+        assert_eq!(site.modify(G, &format!("add: member\nm: {G}")).code, 0);
+        assert_eq!(groups(&mut site, G), [G]);
+        assert_eq!(site.rename(G, "cn=h", Some("ou=p,dc=ex")).code, 0);
+        let renamed = "cn=h,ou=p,dc=ex";
+        assert_eq!(groups(&mut site, renamed), [renamed], "{settings}");
+        assert_eq!(groups(&mut site, A), [renamed]);
+        let own = if settings.is_empty() { G } else { renamed };
+        assert_eq!(values(&mut site, renamed, "member"), [A, own], "{settings}");
+    }
+}
+
+#[test]
+fn members_below_a_renamed_group_are_followed() {
+    let mut site = site("memberof-refint TRUE");
+    let (below, moved) = ("cn=x,cn=g,dc=ex", "cn=x,cn=h,dc=ex");
+    site.must_add(below, "objectClass: person\nsn: s");
+    assert_eq!(site.modify(G, &format!("add: member\nm: {below}")).code, 0);
+    assert_eq!(site.rename(G, "cn=h", None).code, 0);
+    assert_eq!(groups(&mut site, moved), ["cn=h,dc=ex"]);
+}
+
+#[test]
 fn class_attributes_and_modifier_are_configured() {
     let settings =
         "memberof-group-oc groupOfUniqueNames\nmemberof-member-ad uniqueMember\nmemberof-dn cn=memberof,dc=ex";

@@ -2,7 +2,7 @@
 
 use ironbark_directory::{OperationError, operation::Execution, overlay::Applied};
 use ironbark_model::{AttributeDescription, Dn};
-use ironbark_store::{Effect, ValueChange};
+use ironbark_store::{Effect, Location, ValueChange};
 
 use super::{Link, Memberof, deltas::Deltas, values_of};
 
@@ -153,16 +153,26 @@ fn renamed(
     if overlay.is_group(&stored(execution, &new, &overlay.object_class)?) {
         let members = stored(execution, &new, &overlay.member)?;
         for member in names(overlay, &members) {
-            exchange(overlay, execution, &member, &overlay.reverse, (&old, &new))?;
+            let member = moved(member, (&old, &new));
+            // A new group that is its own member does not name itself.
+            if member != new || holds(execution, &new, &overlay.reverse, &old)? == Some(true) {
+                exchange(overlay, execution, &member, &overlay.reverse, (&old, &new))?;
+            }
         }
     }
     if overlay.referential_integrity {
         let groups = stored(execution, &new, &overlay.reverse)?;
         for group in names(overlay, &groups) {
+            let group = moved(group, (&old, &new));
             exchange(overlay, execution, &group, &overlay.member, (&old, &new))?;
         }
     }
     Ok(())
+}
+
+/// The name of an entry after a rename, which it may have moved with.
+fn moved(name: Dn, (old, new): (&Dn, &Dn)) -> Dn {
+    name.rebase(old, new).unwrap_or(name)
 }
 
 /// The new name first, so that a group keeps a member all the time.
@@ -177,6 +187,26 @@ fn exchange(
     overlay.link(execution, target, attribute, Link::Delete(old))
 }
 
+/// Whether an attribute of an entry holds a name; `None` without the entry.
+fn holds(
+    execution: &Execution<'_, '_>,
+    dn: &Dn,
+    attribute: &AttributeDescription,
+    name: &Dn,
+) -> Result<Option<bool>, OperationError> {
+    let view = execution.view();
+    let Location::Entry(id) = view.locate(dn)? else {
+        return Ok(None);
+    };
+    let Some(record) = view.record(id)? else {
+        return Ok(None);
+    };
+    let Some(values) = record.values(attribute) else {
+        return Ok(Some(false));
+    };
+    Ok(Some(values.holds_normalized(name.normalized())?))
+}
+
 /// The values of an attribute of an entry as the transaction has it.
 pub(super) fn stored(
     execution: &Execution<'_, '_>,
@@ -184,7 +214,7 @@ pub(super) fn stored(
     attribute: &AttributeDescription,
 ) -> Result<Vec<Vec<u8>>, OperationError> {
     let view = execution.view();
-    let ironbark_store::Location::Entry(id) = view.locate(dn)? else {
+    let Location::Entry(id) = view.locate(dn)? else {
         return Ok(Vec::new());
     };
     let Some(record) = view.record(id)? else {
