@@ -178,20 +178,6 @@ fn a_group_may_be_its_own_member() {
 }
 
 #[test]
-fn a_name_that_refint_puts_in_is_followed() {
-    for integrity in ["FALSE", "TRUE"] {
-        let settings = format!(
-            "memberof-refint {integrity}\noverlay refint\nrefint_attributes member\nrefint_nothing cn=nothing,dc=ex"
-        );
-        let mut site = site(&settings);
-        site.must_add("cn=nothing,dc=ex", "objectClass: person\nsn: s");
-        assert_eq!(site.delete(A).code, 0);
-        assert_eq!(values(&mut site, G, "member"), ["cn=nothing,dc=ex"]);
-        assert_eq!(groups(&mut site, "cn=nothing,dc=ex"), [G]);
-    }
-}
-
-#[test]
 fn a_group_that_is_its_own_member_is_renamed_in_its_memberof() {
     for settings in [
         "",
@@ -219,6 +205,44 @@ fn members_below_a_renamed_group_are_followed() {
     assert_eq!(site.modify(G, &format!("add: member\nm: {below}")).code, 0);
     assert_eq!(site.rename(G, "cn=h", None).code, 0);
     assert_eq!(groups(&mut site, moved), ["cn=h,dc=ex"]);
+}
+
+#[test]
+fn replacing_members_by_themselves_fills_memberof() {
+    let mut site = site("");
+    let (first, second) = ("cn=x,ou=p,dc=ex", "cn=y,ou=p,dc=ex");
+    let same = format!("replace: member\nm: {first}\nm: {A}\nm: {second}\nm: cn=nobody,dc=ex");
+    assert_eq!(site.modify(G, &same).code, 0);
+    // They come after the group names them, as in data that was loaded without memberOf.
+    for member in [first, second] {
+        site.must_add(member, "objectClass: person\nsn: s");
+    }
+    assert_eq!(site.modify(G, &format!("add: member\nm: {B}")).code, 0);
+    assert_eq!(groups(&mut site, first), [""; 0], "what is not named is left");
+    assert_eq!(
+        site.modify(G, &format!("{same}\n-\ndelete: member\nm: {first}")).code,
+        0
+    );
+    assert_eq!(groups(&mut site, first), [""; 0]);
+    for member in [A, second] {
+        assert_eq!(groups(&mut site, member), [G]);
+    }
+    assert_eq!(site.modify(G, &same).code, 0);
+    assert_eq!(groups(&mut site, first), [G]);
+}
+
+#[test]
+fn a_name_that_refint_puts_in_is_followed() {
+    for integrity in ["FALSE", "TRUE"] {
+        let settings = format!(
+            "memberof-refint {integrity}\noverlay refint\nrefint_attributes member\nrefint_nothing cn=nothing,dc=ex"
+        );
+        let mut site = site(&settings);
+        site.must_add("cn=nothing,dc=ex", "objectClass: person\nsn: s");
+        assert_eq!(site.delete(A).code, 0);
+        assert_eq!(values(&mut site, G, "member"), ["cn=nothing,dc=ex"]);
+        assert_eq!(groups(&mut site, "cn=nothing,dc=ex"), [G]);
+    }
 }
 
 #[test]

@@ -2,12 +2,24 @@
 
 use rustc_hash::FxHashMap;
 
+/// Values after a series of changes, against those before it.
+#[derive(PartialEq, Eq, Debug)]
+pub(super) struct Outcome {
+    pub(super) gone: Vec<Vec<u8>>,
+    pub(super) new: Vec<Vec<u8>>,
+    /// Only those that a replacement of all values named again.
+    pub(super) kept: Vec<Vec<u8>>,
+}
+
 /// The net effect, by normal form.
 #[derive(Debug, Default)]
 pub(super) struct Deltas {
     /// Values with their place in the order of changes.
     added: FxHashMap<Vec<u8>, (usize, Vec<u8>)>,
     deleted: FxHashMap<Vec<u8>, (usize, Vec<u8>)>,
+    /// Those that were there before and that a replacement brought again.
+    kept: FxHashMap<Vec<u8>, (usize, Vec<u8>)>,
+    is_replaced: bool,
     next: usize,
 }
 
@@ -16,11 +28,14 @@ impl Deltas {
         self.next += 1;
         if self.deleted.remove(&normal).is_none() {
             self.added.insert(normal, (self.next, value.to_vec()));
+        } else if self.is_replaced {
+            self.kept.insert(normal, (self.next, value.to_vec()));
         }
     }
 
     pub(super) fn delete(&mut self, normal: Vec<u8>, value: &[u8]) {
         self.next += 1;
+        self.kept.remove(&normal);
         if self.added.remove(&normal).is_none() {
             self.deleted.insert(normal, (self.next, value.to_vec()));
         }
@@ -30,15 +45,21 @@ impl Deltas {
     pub(super) fn clear(&mut self, before: impl Iterator<Item = (Vec<u8>, Vec<u8>)>) {
         self.added.clear();
         self.deleted.clear();
+        self.kept.clear();
+        self.is_replaced = true;
         for (normal, value) in before {
             self.next += 1;
             self.deleted.insert(normal, (self.next, value));
         }
     }
 
-    /// Deleted values and added values, each in the order of the changes.
-    pub(super) fn finish(self) -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
-        (in_order(self.deleted), in_order(self.added))
+    /// What became of the values, each in the order of the changes.
+    pub(super) fn finish(self) -> Outcome {
+        Outcome {
+            gone: in_order(self.deleted),
+            new: in_order(self.added),
+            kept: in_order(self.kept),
+        }
     }
 }
 
@@ -50,7 +71,7 @@ fn in_order(values: FxHashMap<Vec<u8>, (usize, Vec<u8>)>) -> Vec<Vec<u8>> {
 
 #[cfg(test)]
 mod tests {
-    use super::Deltas;
+    use super::{Deltas, Outcome};
 
     fn bytes(text: &str) -> Vec<u8> {
         text.as_bytes().to_vec()
@@ -64,7 +85,27 @@ mod tests {
         for name in ["c", "x", "a"] {
             deltas.add(bytes(name), name.as_bytes());
         }
-        assert_eq!(deltas.finish(), (vec![bytes("b")], vec![bytes("x")]));
+        let outcome = Outcome {
+            gone: vec![bytes("b")],
+            new: vec![bytes("x")],
+            kept: vec![bytes("c"), bytes("a")],
+        };
+        assert_eq!(deltas.finish(), outcome);
+    }
+
+    #[test]
+    fn what_goes_after_a_replacement_is_not_kept() {
+        let mut deltas = Deltas::default();
+        deltas.clear(["a", "b"].map(|name| (bytes(name), bytes(name))).into_iter());
+        deltas.add(bytes("a"), b"a");
+        deltas.add(bytes("b"), b"b");
+        deltas.delete(bytes("a"), b"a");
+        let outcome = Outcome {
+            gone: vec![bytes("a")],
+            new: vec![],
+            kept: vec![bytes("b")],
+        };
+        assert_eq!(deltas.finish(), outcome);
     }
 
     #[test]
@@ -74,6 +115,11 @@ mod tests {
         deltas.delete(bytes("a"), b"A");
         deltas.delete(bytes("b"), b"b");
         deltas.add(bytes("b"), b"B");
-        assert_eq!(deltas.finish(), (vec![], vec![]));
+        let outcome = Outcome {
+            gone: vec![],
+            new: vec![],
+            kept: vec![],
+        };
+        assert_eq!(deltas.finish(), outcome);
     }
 }

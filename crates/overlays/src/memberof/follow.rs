@@ -1,5 +1,7 @@
 //! From an effect to the links that follow from it.
 
+use std::ops::ControlFlow;
+
 use ironbark_directory::{OperationError, operation::Execution, overlay::Applied};
 use ironbark_model::{AttributeDescription, Dn};
 use ironbark_store::{Effect, Location, ValueChange};
@@ -114,12 +116,18 @@ fn modified(
     if !was_group(overlay, execution, &group, applied)? {
         return Ok(());
     }
-    let (gone, new) = deltas.finish();
-    for member in names(overlay, &gone) {
+    let outcome = deltas.finish();
+    for member in names(overlay, &outcome.gone) {
         overlay.link(execution, &member, &overlay.reverse, Link::Delete(&group))?;
     }
-    for member in names(overlay, &new) {
+    for member in names(overlay, &outcome.new) {
         overlay.link(execution, &member, &overlay.reverse, Link::Add(&group))?;
+    }
+    // As with slapd, operators replace the members of a group by themselves to fill memberOf of data that was loaded without it.
+    for member in names(overlay, &outcome.kept) {
+        if holds(execution, &member, &overlay.reverse, &group)? == Some(false) {
+            overlay.link(execution, &member, &overlay.reverse, Link::Add(&group))?;
+        }
     }
     Ok(())
 }
@@ -204,7 +212,19 @@ fn holds(
     let Some(values) = record.values(attribute) else {
         return Ok(Some(false));
     };
-    Ok(Some(values.holds_normalized(name.normalized())?))
+    // Names are mostly spelled alike, and to compare them so is cheaper than to normalize dozens of them for each member.
+    let (spelled, mut found) = (name.pretty().as_bytes(), false);
+    if !values.is_external() {
+        values.for_each(&mut |value| {
+            found = value == spelled;
+            if found {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        })?;
+    }
+    Ok(Some(found || values.holds_normalized(name.normalized())?))
 }
 
 /// The values of an attribute of an entry as the transaction has it.
