@@ -72,7 +72,11 @@ pub(super) const ROWS: &[Setting] = &[
         }),
     Setting::new(Inherited, &["sizelimit"], &["olcSizeLimit"])
         .takes("<entries>|unlimited|size[.soft|.hard|.unchecked|.pr|.prtotal]=<n> ...", "500")
-        .does("Limits the entries that a search returns. A plain number is both the default and the most a client may ask for.")
+        .does(
+            "Limits the entries that a search returns. A plain number is both the default and the most a client may ask for. \
+             `size.unchecked` limits the candidates that indexes give for a filter, before any access rule is asked, as in slapd: a client \
+             that may not see all entries and values can learn from its refusals of those that are hidden.",
+        )
         .like(&["1000", "unlimited", "size.soft=100 size.hard=1000 size.unchecked=5000"])
         .obeyed(Handler::Database {
             set: |config, statement| config.search_limits.set_size(statement),
@@ -92,7 +96,7 @@ pub(super) const ROWS: &[Setting] = &[
             "Sets other limits for some requesters; the first line whose selector holds decides. Selectors: `*`, `anonymous`, \
              `users`, `dn[.self|.this][.exact|.base|.onelevel|.subtree|.children|.regex]=<pattern>` (`self`: the bound name, `this`: \
              the base of the search), `dn.anonymous`, `group[/<class>[/<attribute>]]=<dn>`. Limits: `size=`, `size.soft=`, `size.hard=` \
-             (what a client asks for beyond it is cut), `size.unchecked=` (candidates), `size.pr=` (entries of a page, or `noEstimate`), \
+             (what a client asks for beyond it is cut), `size.unchecked=` (candidates, hidden ones too: see `sizelimit`), `size.pr=` (entries of a page, or `noEstimate`), \
              `size.prtotal=` (entries of all pages; `disabled` refuses paging, `hard` is the hard limit), `time=`, `time.soft=`, \
              `time.hard=`, each a number, `unlimited` or `none`; hard limits also `soft`.",
         )
