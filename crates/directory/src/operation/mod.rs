@@ -1,7 +1,7 @@
 //! The operations of RFC 4511, one file each, and what write operations share while they execute.
 //!
 //! A write executes on its database's writer thread, inside the open transaction. Everything is validated before the first effect is
-//! applied; a refusal after that ([`Execution::is_dirty`]) makes the writer start the group over without the operation.
+//! applied; a refusal after that ([`Execution::is_dirty`]) makes the writer execute again what came before it in the group.
 
 use std::{cell::RefCell, sync::Arc};
 

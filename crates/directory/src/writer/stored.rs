@@ -1,6 +1,7 @@
 //! The one writer of a database: takes everything that waits as one group, commits once, then acknowledges.
 //!
-//! Invariant: a success is sent only after the commit that holds it. Nothing a refused operation did is ever committed.
+//! Invariants: a success is sent only after the commit that holds it. Nothing a refused operation did is ever committed. A write is executed
+//! twice at most, whatever is refused behind it: a refusal that has to undo an effect ends its group there.
 
 use std::{
     sync::{
@@ -131,51 +132,63 @@ fn serve_group(directory: &Arc<Directory>, served: &Served, database: &Database,
     for queued in group.iter_mut() {
         queued.job.origin.taken_micros = now;
     }
-    // Answers that do not depend on the commit of a group they were not part of.
-    let mut settled: Vec<Option<OperationError>> = group.iter().map(|_| None).collect();
-    let outcomes = loop {
-        match attempt(directory, (served, database), group, &mut settled) {
-            Attempt::Committed(outcomes) => break outcomes,
-            Attempt::StartOver => {}
+    let mut waiting = group.drain(..);
+    while !waiting.as_slice().is_empty() {
+        let outcomes = commit_some(directory, (served, database), waiting.as_slice());
+        let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(..)));
+        directory.statistics().record_commit(done.count());
+        // The outcomes first: `zip` takes nothing from the jobs once they have ended.
+        for (outcome, queued) in outcomes.into_iter().zip(waiting.by_ref()) {
+            conclude(directory, &served.context, queued, outcome);
         }
-    };
-    directory.statistics().record_commit(
-        outcomes
-            .iter()
-            .filter(|outcome| matches!(outcome, Outcome::Done(..)))
-            .count(),
-    );
-    for (queued, outcome) in group.drain(..).zip(outcomes) {
-        conclude(directory, &served.context, queued, outcome);
     }
 }
 
-enum Attempt {
-    Committed(Vec<Outcome>),
-    StartOver,
+/// Commits the jobs of a group that come before the first one that is refused after an effect. Gives their outcomes, and that one's: at
+/// least one.
+///
+/// The transaction of a job that is refused so is given up, and the jobs before it are executed again. What comes behind it has not been
+/// executed yet, so each job is executed twice at most, whatever stands in the same group; once more for each refusal among those before
+/// that comes only the second time.
+fn commit_some(directory: &Directory, site: (&Served, &Database), group: &[Queued]) -> Vec<Outcome> {
+    let (mut part, mut refused) = (group, None);
+    loop {
+        match attempt(directory, site, part) {
+            Attempt::Ended(mut outcomes) => {
+                outcomes.extend(refused.map(Outcome::Refused));
+                return outcomes;
+            }
+            Attempt::GivenUp { before, error } => {
+                part = before;
+                refused = Some(error);
+            }
+        }
+    }
 }
 
-fn attempt(
-    directory: &Directory,
-    (served, database): (&Served, &Database),
-    group: &[Queued],
-    settled: &mut [Option<OperationError>],
-) -> Attempt {
-    let refuse_all = |error: OperationError, settled: &[Option<OperationError>]| {
-        let outcome = |own: &Option<OperationError>| Outcome::Refused(own.clone().unwrap_or_else(|| error.clone()));
-        Attempt::Committed(settled.iter().map(outcome).collect())
-    };
+enum Attempt<'g> {
+    /// All outcomes.
+    Ended(Vec<Outcome>),
+    /// The job behind these was refused after an effect: nothing is committed.
+    GivenUp {
+        before: &'g [Queued],
+        error: OperationError,
+    },
+}
+
+fn attempt<'g>(directory: &Directory, (served, database): (&Served, &Database), group: &'g [Queued]) -> Attempt<'g> {
+    if group.is_empty() {
+        return Attempt::Ended(Vec::new());
+    }
+    let refuse_all =
+        |error: OperationError| Attempt::Ended(group.iter().map(|_| Outcome::Refused(error.clone())).collect());
     let mut transaction = match database.write() {
         Ok(transaction) => transaction,
-        Err(error) => return refuse_all(error.into(), settled),
+        Err(error) => return refuse_all(error.into()),
     };
     let mut outcomes = Vec::with_capacity(group.len());
     let mut changed = false;
-    for (Queued { job, .. }, settled) in group.iter().zip(settled.iter_mut()) {
-        if let Some(error) = settled {
-            outcomes.push(Outcome::Refused(error.clone()));
-            continue;
-        }
+    for Queued { job, .. } in group {
         match execute(directory, served, job, &mut transaction) {
             Ok((success, executed)) => {
                 // A bind may have nothing to record.
@@ -193,24 +206,24 @@ fn attempt(
                 end_sequence(job, &error);
                 outcomes.push(Outcome::Refused(error));
             }
+            // Its sequence ends with its outcome: nothing behind it is executed before.
             Err(Refusal { error, dirty: true, .. }) => {
-                end_sequence(job, &error);
-                *settled = Some(error);
-                return Attempt::StartOver;
+                let before = group.get(..outcomes.len()).unwrap_or_default();
+                return Attempt::GivenUp { before, error };
             }
         }
     }
     if !changed {
-        return Attempt::Committed(outcomes);
+        return Attempt::Ended(outcomes);
     }
     if let Err(error) = write_files(served, &transaction, &outcomes) {
-        return refuse_all(error, settled);
+        return refuse_all(error);
     }
     if let Err(error) = transaction.commit() {
         write_files_back(served, database, &outcomes);
-        return refuse_all(error.into(), settled);
+        return refuse_all(error.into());
     }
-    Attempt::Committed(outcomes)
+    Attempt::Ended(outcomes)
 }
 
 /// Writes the files of an ldif database.
