@@ -248,3 +248,21 @@ fn attributes_with_one_place_stay_there() {
         assert!(answer.brief() == (65, diagnostic) || answer.code == 19, "{answer:?}");
     }
 }
+
+#[test]
+fn an_entry_may_not_grow_past_maxentrysize() {
+    let mut site = Site::populated("maxentrysize 1000");
+    let long = |count| format!("{PERSON}\ndescription: {}", "x".repeat(count));
+    assert_eq!(
+        site.add("cn=x,ou=p,dc=ex", &long(1_000)).brief(),
+        (11, "entry is too big")
+    );
+    assert_eq!(site.read("cn=x,ou=p,dc=ex", &["1.1"]), None);
+    site.must_add("cn=x,ou=p,dc=ex", &long(100));
+    let before = site.stored("cn=x,ou=p,dc=ex");
+    let grown = format!("replace: description\nm: {}", "x".repeat(1_000));
+    assert_eq!(site.modify("cn=x,ou=p,dc=ex", &grown).brief(), (11, "entry is too big"));
+    assert_eq!(site.stored("cn=x,ou=p,dc=ex"), before, "what is refused leaves nothing");
+    let renamed = site.rename("cn=x,ou=p,dc=ex", &format!("cn={}", "x".repeat(900)), None);
+    assert_eq!(renamed.brief(), (11, "entry is too big"));
+}

@@ -401,7 +401,9 @@ impl<'w, 'd> Execution<'w, 'd> {
         let mut overlays = context.overlays.in_transaction().peekable();
         if overlays.peek().is_none() {
             self.record.effects.push(effect);
-            return Ok(id?);
+            let id = id?;
+            self.check_entry_size(kind, id)?;
+            return Ok(id);
         }
         self.record.effects.push(effect.clone());
         let id = id?;
