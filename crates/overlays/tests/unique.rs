@@ -420,3 +420,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_check_that_takes_too_much_work_is_refused_and_an_index_makes_it_cheap() {
+    let terms: String = (0..3_500).map(|number| format!("(title=*none{number}*)")).collect();
+    let values: String = (0..3_000).map(|number| format!("m: value {number}\n")).collect();
+    let too_much = "unique: looking for the values takes too much work: index the attributes that are to be unique";
+    for (index, expected) in [("", (11, too_much)), ("\nindex description eq", (0, ""))] {
+        let uri = format!("unique_uri ldap:///?description?sub?(!(|{terms}(title=*t))){index}");
+        let mut site = site(&uri);
+        for number in 0..300 {
+            let name = format!("cn=e{number},ou=p,dc=ex");
+            site.must_add(&name, PERSON);
+        }
+        let answer = site.modify(A, &format!("add: description\n{values}"));
+        assert_eq!(answer.brief(), expected, "{index}");
+        // One value is looked for even without an index.
+        assert_eq!(site.modify(B, "replace: description\nm: other").brief(), (0, ""));
+    }
+}
+
+#[test]
+fn many_changes_of_many_values_are_no_way_around_the_limit() {
+    let mut site = site("unique_uri ldap:///?description?sub?(description=*)");
+    let values: String = (0..5_000).map(|number| format!("m: value {number}\n")).collect();
+    assert_eq!(
+        site.modify(A, &format!("replace: description\n{values}")).brief(),
+        (0, "")
+    );
+    let changes: String = (0..4_000)
+        .map(|number| format!("delete: description\nm: none {number}\n-\n"))
+        .collect();
+    assert_eq!(site.modify(A, &changes).code, 11);
+}

@@ -1,13 +1,14 @@
 //! An entry as a request will leave it, as far as a domain wants to know.
 //!
-//! A request that cannot be carried out is refused later; what it would leave does not matter here.
+//! A request that cannot be carried out is refused later; what it would leave does not matter here. Nor does it when the budget for finding
+//! out about it is exhausted: then the request is refused.
 
 use ironbark_directory::{
     OperationError,
     operation::{Execution, Modification, ModificationKind},
     overlay::Renaming,
 };
-use ironbark_model::{AttributeDescription, Entry, Schema};
+use ironbark_model::{AttributeDescription, Budget, Entry, Schema, budget::cost_of};
 use ironbark_store::EntryId;
 use rustc_hash::FxHashSet;
 
@@ -17,9 +18,9 @@ use super::domain::Domain;
 pub(super) fn modified(
     domain: &Domain,
     schema: &Schema,
-    execution: &Execution<'_, '_>,
-    id: EntryId,
+    (execution, id): (&Execution<'_, '_>, EntryId),
     modifications: &[Modification],
+    work: &Budget,
 ) -> Result<Entry, OperationError> {
     let mut entry = copy(domain, schema, execution, id)?;
     for modification in modifications {
@@ -27,23 +28,30 @@ pub(super) fn modified(
         if !is_wanted(domain, schema, name) {
             continue;
         }
+        // Finding the attribute among the others.
+        let mut is_affordable = work.spend(1 + (entry.attributes.len() / ATTRIBUTES_PER_STEP) as u64);
+        let mut values = take(&mut entry, name);
         match modification.kind {
             ModificationKind::Add | ModificationKind::AddIfAbsent => {
-                let mut values = take(&mut entry, name);
                 values.extend_from_slice(&modification.values);
-                entry.set_values(name, values);
             }
             ModificationKind::Delete if !modification.values.is_empty() => {
                 let gone: FxHashSet<&[u8]> = modification.normalized.iter().map(Vec::as_slice).collect();
-                let mut values = take(&mut entry, name);
-                values.retain(|value| !gone.contains(normal_form(schema, name, value).as_slice()));
-                entry.set_values(name, values);
+                values.retain(|value| {
+                    is_affordable = is_affordable && work.spend(cost_of(value));
+                    is_affordable && !gone.contains(normal_form(schema, name, value).as_slice())
+                });
             }
-            ModificationKind::Delete | ModificationKind::Replace => {
-                entry.set_values(name, modification.values.clone());
+            ModificationKind::Delete | ModificationKind::Replace => values.clone_from(&modification.values),
+            ModificationKind::Increment => {
+                is_affordable = is_affordable && work.spend(values.len() as u64);
+                increment(&mut values, modification);
             }
-            ModificationKind::Increment => increment(&mut entry, modification),
         }
+        if !is_affordable {
+            break;
+        }
+        entry.set_values(name, values);
     }
     Ok(entry)
 }
@@ -109,16 +117,17 @@ fn normal_form(schema: &Schema, name: &AttributeDescription, value: &[u8]) -> Ve
     normal
 }
 
-fn increment(entry: &mut Entry, modification: &Modification) {
+fn increment(values: &mut [Vec<u8>], modification: &Modification) {
     let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<i64>().ok();
     let Some(by) = modification.values.first().and_then(|value| number(value)) else {
         return;
     };
-    if let Some(attribute) = entry.attribute_mut(&modification.description) {
-        for value in &mut attribute.values {
-            if let Some(sum) = number(value).and_then(|known| known.checked_add(by)) {
-                *value = sum.to_string().into_bytes();
-            }
+    for value in values {
+        if let Some(sum) = number(value).and_then(|known| known.checked_add(by)) {
+            *value = sum.to_string().into_bytes();
         }
     }
 }
+
+/// Attributes that are compared with a name in about one step.
+const ATTRIBUTES_PER_STEP: usize = 8;

@@ -3,15 +3,18 @@
 use ironbark_config::overlay::{UniqueDomain, UniqueUri};
 use ironbark_directory::{OperationError, operation::Execution};
 use ironbark_model::{
-    AttributeDescription, CompiledFilter, Dn, Entry, Filter, ResultCode, Schema, Truth,
+    AttributeDescription, Budget, CompiledFilter, Dn, Entry, Filter, ResultCode, Schema, Truth,
+    budget::cost_of,
     entry::EntrySource,
     filter::{Assertion, MAX_DEPTH, Node},
     ldap_url::UrlScope,
 };
-use ironbark_store::{EntryId, Location, Scope};
+use ironbark_store::{EntryId, Location, Scope, View};
 
 /// Values that one search looks for.
 const CLAIMS_AT_ONCE: usize = 512;
+/// Names of attributes that are compared in about one step.
+const NAMES_PER_STEP: usize = 8;
 
 /// See the module.
 pub(super) struct Domain {
@@ -118,33 +121,45 @@ impl Domain {
         self.filter.is_some()
     }
 
+    /// Steps for finding out whether so many attributes are covered, and what the filter names.
+    pub(super) fn cost_of_names(&self, count: usize) -> u64 {
+        let slots = self.filter.as_ref().map_or(0, |(_, filter)| filter.slots.len());
+        let names = 1 + (self.attributes.len() + slots) / NAMES_PER_STEP;
+        (count as u64).saturating_mul(names as u64)
+    }
+
     /// Whether the filter does not keep an entry out.
-    pub(super) fn may_have(&self, schema: &Schema, entry: &Entry) -> bool {
+    pub(super) fn may_have(&self, schema: &Schema, entry: &Entry, work: &Budget) -> bool {
         let Some((_, filter)) = &self.filter else {
             return true;
         };
-        let source = EntrySource::new(schema, filter, entry);
+        let source = EntrySource::new(schema, filter, entry).within(Some(work));
         filter.evaluate(schema, &source, &mut Vec::new()) != Truth::False
     }
 
     /// Whether the filter does not keep a stored entry out.
-    pub(super) fn has(&self, execution: &Execution<'_, '_>, id: EntryId) -> Result<bool, OperationError> {
+    pub(super) fn has(
+        &self,
+        execution: &Execution<'_, '_>,
+        id: EntryId,
+        work: &Budget,
+    ) -> Result<bool, OperationError> {
         let Some((_, filter)) = &self.filter else {
             return Ok(true);
         };
-        let record = execution.view().record(id)?;
+        let record = execution.view().under(work).record(id)?;
         Ok(record.is_some_and(|record| record.evaluate(filter, &mut Vec::new()) != Truth::False))
     }
 
     /// All values of an entry that are to be unique.
-    pub(super) fn claims_of(&self, schema: &Schema, entry: &Entry) -> Vec<Claim> {
+    pub(super) fn claims_of(&self, schema: &Schema, entry: &Entry, work: &Budget) -> Vec<Claim> {
         let covered = entry
             .attributes
             .iter()
             .filter(|attribute| self.covers(schema, &attribute.description));
         covered
             .flat_map(|attribute| {
-                let values = attribute.values.iter();
+                let values = attribute.values.iter().take_while(|value| work.spend(cost_of(value)));
                 values.map(|value| Claim::value(schema, &attribute.description, value))
             })
             .collect()
@@ -153,13 +168,15 @@ impl Domain {
     /// Refuses what another entry of the domain than `own` has.
     ///
     /// # Errors
-    /// `constraintViolation`.
+    /// `constraintViolation`; `adminLimitExceeded` when the work, this or what was done before, is too much.
     pub(super) fn check(
         &self,
         execution: &Execution<'_, '_>,
         own: Option<EntryId>,
         claims: &[Claim],
+        work: &Budget,
     ) -> Result<(), OperationError> {
+        affordable(work)?;
         for claims in claims.chunks(CLAIMS_AT_ONCE) {
             let wanted = Filter::Or(claims.iter().map(Claim::filter).collect());
             let filter = match &self.filter {
@@ -169,7 +186,9 @@ impl Domain {
                     Filter::And(vec![own_filter, wanted])
                 }
             };
-            if self.finds(execution, own, &filter)? {
+            let is_found = self.finds(execution.view().under(work), (execution, own), &filter)?;
+            affordable(work)?;
+            if is_found {
                 let text = format!("non-unique attributes found with {filter}");
                 return Err(OperationError::new(ResultCode::CONSTRAINT_VIOLATION, text));
             }
@@ -177,15 +196,15 @@ impl Domain {
         Ok(())
     }
 
+    /// Whether there is another entry than `own`; it means nothing when the view's budget is exhausted.
     fn finds(
         &self,
-        execution: &Execution<'_, '_>,
-        own: Option<EntryId>,
+        view: View<'_>,
+        (execution, own): (&Execution<'_, '_>, Option<EntryId>),
         filter: &Filter<'_>,
     ) -> Result<bool, OperationError> {
-        let view = execution.view();
         let mut compiled = CompiledFilter::default();
-        compiled.compile(view.schema(), filter);
+        compiled.compile_within(view.schema(), filter, view.budget());
         let bases = match &self.base {
             Some(base) => std::slice::from_ref(base),
             None => execution.context.suffixes(),
@@ -198,6 +217,9 @@ impl Domain {
             let plan = view.plan(base, self.scope, &compiled)?;
             let mut candidates = view.candidates(&plan, 0)?;
             while let Some(id) = candidates.next_id()? {
+                if !view.spend(1) {
+                    return Ok(false);
+                }
                 if Some(id) == own {
                     continue;
                 }
@@ -211,6 +233,18 @@ impl Domain {
         }
         Ok(false)
     }
+}
+
+/// Whether what was found out within the budget is to be believed.
+///
+/// # Errors
+/// `adminLimitExceeded`: it is exhausted.
+fn affordable(work: &Budget) -> Result<(), OperationError> {
+    if !work.is_exhausted() {
+        return Ok(());
+    }
+    let text = "unique: looking for the values takes too much work: index the attributes that are to be unique";
+    Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text))
 }
 
 fn parse(text: &str) -> Result<Filter<'_>, String> {

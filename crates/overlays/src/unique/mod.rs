@@ -1,6 +1,7 @@
 //! slapo-unique(5): no two entries of a domain share a value of an attribute.
 //!
-//! Writes are executed one after the other in the transaction of the one writer, so two clients never both get a value.
+//! Writes are executed one after the other in the transaction of the one writer, so two clients never both get a value. All other writes
+//! wait meanwhile: what the checks of one operation may cost is bounded.
 
 mod after;
 mod domain;
@@ -13,7 +14,7 @@ use ironbark_directory::{
     operation::{Execution, Modification, ModificationKind},
     overlay::{Hooks, Overlay, Renaming},
 };
-use ironbark_model::{Dn, Entry, Schema};
+use ironbark_model::{Budget, Dn, Entry, Schema, budget::cost_of};
 use ironbark_store::{EntryId, Location};
 
 use domain::{Claim, Domain};
@@ -77,9 +78,12 @@ impl Overlay for Unique {
             return Ok(());
         }
         let own = Self::target(execution, &entry.dn)?;
+        let work = Budget::new(CHECK_STEPS);
         for domain in &self.domains {
-            if domain.is_below_base(&entry.dn) && domain.may_have(&self.schema, entry) {
-                domain.check(execution, own, &domain.claims_of(&self.schema, entry))?;
+            work.spend(domain.cost_of_names(entry.attributes.len()));
+            if domain.is_below_base(&entry.dn) && domain.may_have(&self.schema, entry, &work) {
+                let claims = domain.claims_of(&self.schema, entry, &work);
+                domain.check(execution, own, &claims, &work)?;
             }
         }
         Ok(())
@@ -95,7 +99,9 @@ impl Overlay for Unique {
         if Self::is_exempt(execution, own)? {
             return Ok(());
         }
+        let work = Budget::new(CHECK_STEPS);
         for domain in self.domains.iter().filter(|domain| domain.is_below_base(dn)) {
+            work.spend(domain.cost_of_names(modifications.len()));
             let is_touched = modifications.iter().any(|modification| {
                 let comes = modification.kind != ModificationKind::Delete;
                 comes && domain.covers(&self.schema, &modification.description)
@@ -107,16 +113,19 @@ impl Overlay for Unique {
             let needs_sum = |change: &Modification| change.kind == ModificationKind::Increment;
             let after = match own {
                 Some(id) if domain.has_filter() || modifications.iter().any(needs_sum) => {
-                    Some(after::modified(domain, &self.schema, execution, id, modifications)?)
+                    let of_entry = (&*execution, id);
+                    Some(after::modified(domain, &self.schema, of_entry, modifications, &work)?)
                 }
                 _ => None,
             };
             let claims = match (&after, own) {
-                (Some(after), _) if !domain.may_have(&self.schema, after) => continue,
-                (Some(after), Some(id)) if !domain.has(execution, id)? => domain.claims_of(&self.schema, after),
-                (after, _) => claims_of_changes(domain, &self.schema, modifications, after.as_ref()),
+                (Some(after), _) if !domain.may_have(&self.schema, after, &work) => Vec::new(),
+                (Some(after), Some(id)) if !domain.has(execution, id, &work)? => {
+                    domain.claims_of(&self.schema, after, &work)
+                }
+                (after, _) => claims_of_changes(domain, &self.schema, modifications, after.as_ref(), &work),
             };
-            domain.check(execution, own, &claims)?;
+            domain.check(execution, own, &claims, &work)?;
         }
         Ok(())
     }
@@ -131,6 +140,7 @@ impl Overlay for Unique {
             return Ok(());
         }
         let named = renaming.new_rdn.leaf_assertions(&self.schema);
+        let work = Budget::new(CHECK_STEPS);
         for domain in &self.domains {
             if !domain.is_below_base(renaming.target) {
                 continue;
@@ -143,9 +153,9 @@ impl Overlay for Unique {
                 _ => None,
             };
             let claims = match (&after, own) {
-                (Some(after), _) if !domain.may_have(&self.schema, after) => continue,
-                (Some(after), Some(id)) if !(was_below && domain.has(execution, id)?) => {
-                    domain.claims_of(&self.schema, after)
+                (Some(after), _) if !domain.may_have(&self.schema, after, &work) => Vec::new(),
+                (Some(after), Some(id)) if !(was_below && domain.has(execution, id, &work)?) => {
+                    domain.claims_of(&self.schema, after, &work)
                 }
                 _ => {
                     let covered = named.iter().filter(|(name, _)| domain.covers(&self.schema, name));
@@ -153,18 +163,19 @@ impl Overlay for Unique {
                     covered.map(claim).collect()
                 }
             };
-            domain.check(execution, own, &claims)?;
+            domain.check(execution, own, &claims, &work)?;
         }
         Ok(())
     }
 }
 
-/// The values that modifications bring.
+/// The values that modifications bring; fewer when the budget is exhausted.
 fn claims_of_changes(
     domain: &Domain,
     schema: &Schema,
     modifications: &[Modification],
     after: Option<&Entry>,
+    work: &Budget,
 ) -> Vec<Claim> {
     let mut claims = Vec::new();
     for modification in modifications {
@@ -172,21 +183,22 @@ fn claims_of_changes(
         if modification.kind == ModificationKind::Delete || !domain.covers(schema, name) {
             continue;
         }
-        if modification.kind == ModificationKind::Increment {
-            // What is said is what to add; what comes is the sum.
-            let sums = after.and_then(|entry| entry.attribute(name));
-            let sums = sums.map_or(&[][..], |attribute| &attribute.values);
-            claims.extend(sums.iter().map(|value| Claim::value(schema, name, value)));
-        } else if modification.values.is_empty() && domain.strict {
+        if modification.values.is_empty() && domain.strict {
             claims.push(Claim::presence(schema, name));
-        } else {
-            claims.extend(
-                modification
-                    .values
-                    .iter()
-                    .map(|value| Claim::value(schema, name, value)),
-            );
+            continue;
         }
+        let values = match after {
+            // What is said is what to add; what comes is the sum.
+            _ if modification.kind != ModificationKind::Increment => &modification.values[..],
+            Some(after) => after.attribute(name).map_or(&[][..], |attribute| &attribute.values),
+            None => &[],
+        };
+        let values = values.iter().take_while(|value| work.spend(cost_of(value)));
+        claims.extend(values.map(|value| Claim::value(schema, name, value)));
     }
     claims
 }
+
+/// Steps that the checks of one operation may take, on the thread that all writes of a database wait for: about a second, which is enough
+/// for a value in a database of some million entries that has no index for it.
+const CHECK_STEPS: u64 = 10_000_000;
