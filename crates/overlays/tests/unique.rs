@@ -421,10 +421,14 @@ proptest! {
     }
 }
 
+fn repeated(count: usize, line: impl Fn(usize) -> String) -> String {
+    (0..count).map(line).collect::<Vec<_>>().concat()
+}
+
 #[test]
 fn a_check_that_takes_too_much_work_is_refused_and_an_index_makes_it_cheap() {
-    let terms: String = (0..3_500).map(|number| format!("(title=*none{number}*)")).collect();
-    let values: String = (0..3_000).map(|number| format!("m: value {number}\n")).collect();
+    let terms = repeated(3_500, |number| format!("(title=*none{number}*)"));
+    let values = repeated(3_000, |number| format!("m: value {number}\n"));
     let too_much = "unique: looking for the values takes too much work: index the attributes that are to be unique";
     for (index, expected) in [("", (11, too_much)), ("\nindex description eq", (0, ""))] {
         let uri = format!("unique_uri ldap:///?description?sub?(!(|{terms}(title=*t))){index}");
@@ -443,13 +447,11 @@ fn a_check_that_takes_too_much_work_is_refused_and_an_index_makes_it_cheap() {
 #[test]
 fn many_changes_of_many_values_are_no_way_around_the_limit() {
     let mut site = site("unique_uri ldap:///?description?sub?(description=*)");
-    let values: String = (0..5_000).map(|number| format!("m: value {number}\n")).collect();
+    let values = repeated(5_000, |number| format!("m: value {number}\n"));
     assert_eq!(
         site.modify(A, &format!("replace: description\n{values}")).brief(),
         (0, "")
     );
-    let changes: String = (0..4_000)
-        .map(|number| format!("delete: description\nm: none {number}\n-\n"))
-        .collect();
+    let changes = repeated(4_000, |number| format!("delete: description\nm: none {number}\n-\n"));
     assert_eq!(site.modify(A, &changes).code, 11);
 }

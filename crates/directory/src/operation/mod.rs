@@ -38,10 +38,11 @@ pub(crate) mod password_checks;
 pub mod password_modify;
 pub mod pretty;
 mod read_entry;
+mod warnings;
 pub(crate) mod write_checks;
 
-use self::password_checks::Computed;
 pub(crate) use self::password_checks::Wanted;
+use self::{password_checks::Computed, warnings::Warnings};
 pub(crate) use assertion::{check_assertion, check_assertion_on_record};
 pub(crate) use extended::offered;
 pub use modification::{Authority, Modification, ModificationKind};
@@ -162,6 +163,7 @@ pub struct Execution<'w, 'd> {
     pub(crate) computed: Option<&'w Computed>,
     /// What it lacks, for which it has to be sent back: its result counts for nothing then.
     wanted: RefCell<Option<Wanted>>,
+    warnings: Warnings,
     /// Of a password modify operation.
     pub passwords: Option<Passwords>,
     /// Once it has succeeded the connection may do everything again.
@@ -206,6 +208,7 @@ impl<'w, 'd> Execution<'w, 'd> {
             asked: Vec::new(),
             computed: None,
             wanted: RefCell::default(),
+            warnings: Warnings::new(origin.connection, origin.operation),
             passwords: None,
             lifts_restriction: false,
         }
@@ -486,6 +489,11 @@ impl<'w, 'd> Execution<'w, 'd> {
             asked: self.asked,
             lifts_restriction: self.lifts_restriction,
         })
+    }
+
+    /// Logs something that an overlay could not follow. Of one operation the first ten are written, then how many more there were.
+    pub fn warn(&self, text: std::fmt::Arguments<'_>) {
+        self.warnings.warn(text);
     }
 
     /// The text of an attribute description.

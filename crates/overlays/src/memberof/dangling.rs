@@ -7,6 +7,7 @@ use ironbark_directory::{
 };
 use ironbark_model::{CompiledFilter, Dn, Entry, Filter, Truth, filter::Assertion};
 use ironbark_store::{Location, Scope};
+use rustc_hash::FxHashSet;
 
 use super::{Memberof, follow::stored};
 
@@ -101,7 +102,9 @@ fn existing(
         }
         if !exists {
             let member = String::from_utf8_lossy(value);
-            tracing::warn!(target: "any", "memberof: \"{own}\": member=\"{member}\" does not exist (stripping...)");
+            execution.warn(format_args!(
+                "memberof: \"{own}\": member=\"{member}\" does not exist (stripping...)"
+            ));
         }
         kept.push(exists);
     }
@@ -148,12 +151,20 @@ pub(super) fn add_existing_groups(
     let plan = view.plan(base, Scope::Subtree, &compiled)?;
     let mut candidates = view.candidates(&plan, 0)?;
     let mut scratch = Vec::new();
+    let mut groups = entry
+        .remove_attribute(&overlay.reverse)
+        .map_or_else(Vec::new, |attribute| attribute.values);
+    let name = |value: &Vec<u8>| overlay.name_in(value).map(|name| name.normalized().to_vec());
+    let known: FxHashSet<Vec<u8>> = groups.iter().filter_map(name).collect();
     while let Some(id) = candidates.next_id()? {
         let Some(record) = view.record(id)? else { continue };
         if view.in_scope(id, base, Scope::Subtree)? && record.evaluate(&compiled, &mut scratch) == Truth::True {
             let group = view.dn(id)?;
-            entry.add_value(schema, &overlay.reverse, group.pretty().as_bytes());
+            if !known.contains(group.normalized()) {
+                groups.push(group.pretty().as_bytes().to_vec());
+            }
         }
     }
+    entry.set_values(&overlay.reverse, groups);
     Ok(())
 }

@@ -117,14 +117,13 @@ impl Memberof {
         }
         if let Some(refusal) = execution.modify_internally(target, &modifications)? {
             let origin = execution.origin;
-            tracing::warn!(
-                target: "any",
+            execution.warn(format_args!(
                 "conn={} op={}: memberof_value_modify DN=\"{target}\" {word} {}=\"{name}\" failed err={}",
                 origin.connection,
                 origin.operation,
                 self.schema.description_text(attribute),
                 refusal.result_code.0,
-            );
+            ));
         }
         Ok(())
     }

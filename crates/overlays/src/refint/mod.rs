@@ -143,15 +143,10 @@ impl Refint {
             };
             if let Some(refusal) = refusal {
                 let origin = execution.origin;
-                tracing::warn!(
-                    target: "any",
+                execution.warn(format_args!(
                     "conn={} op={}: refint: \"{name}\" keeps a reference to \"{}\": err={} {}",
-                    origin.connection,
-                    origin.operation,
-                    change.old,
-                    refusal.result_code.0,
-                    refusal.diagnostic_message,
-                );
+                    origin.connection, origin.operation, change.old, refusal.result_code.0, refusal.diagnostic_message,
+                ));
             }
         }
         Ok(())

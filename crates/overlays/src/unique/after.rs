@@ -60,21 +60,22 @@ pub(super) fn modified(
 pub(super) fn renamed(
     domain: &Domain,
     schema: &Schema,
-    execution: &Execution<'_, '_>,
-    id: EntryId,
+    (execution, id): (&Execution<'_, '_>, EntryId),
     renaming: Renaming<'_>,
+    work: &Budget,
 ) -> Result<Entry, OperationError> {
     let mut entry = copy(domain, schema, execution, id)?;
     if renaming.delete_old_rdn {
         for (name, value) in renaming.dn.leaf_assertions(schema) {
             let gone = normal_form(schema, &name, &value);
             let mut values = take(&mut entry, &name);
-            values.retain(|value| normal_form(schema, &name, value) != gone);
+            values.retain(|value| work.spend(cost_of(value)) && normal_form(schema, &name, value) != gone);
             entry.set_values(&name, values);
         }
     }
     for (name, value) in renaming.new_rdn.leaf_assertions(schema) {
-        if is_wanted(domain, schema, &name) {
+        let known = entry.attribute(&name).map_or(0, |attribute| attribute.values.len());
+        if is_wanted(domain, schema, &name) && work.spend(known as u64) {
             entry.add_value(schema, &name, &value);
         }
     }

@@ -148,7 +148,8 @@ impl Overlay for Unique {
             let was_below = domain.is_below_base(renaming.dn);
             let after = match own {
                 Some(id) if domain.has_filter() || !was_below => {
-                    Some(after::renamed(domain, &self.schema, execution, id, renaming)?)
+                    let of_entry = (&*execution, id);
+                    Some(after::renamed(domain, &self.schema, of_entry, renaming, &work)?)
                 }
                 _ => None,
             };
