@@ -443,7 +443,8 @@ impl Worker {
                 extended::start(directory, session, configuration, origin, request, controls, out)
             }
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
-                write_request::submit(directory, configuration, origin, message, pdu)
+                let turn = (directory, &mut self.scratch.turn_left);
+                write_request::submit(turn, configuration, origin, message, pdu)
             }
             Request::Search(_) | Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
         }

@@ -27,6 +27,7 @@ use crate::{
     },
     referral, respond,
     respond::Success,
+    search,
     tree::unsupported,
     worker::policy,
     writer::{Job, Served, Unqueued},
@@ -58,18 +59,20 @@ struct Prepared {
     slow: Vec<Vec<u8>>,
 }
 
-/// Sends a write to the writer of its database.
+/// Sends a write to the writer of its database. What reading it costs is taken from the steps that are left of the turn.
 pub(crate) fn submit(
-    directory: &Arc<Directory>,
+    (directory, turn_left): (&Arc<Directory>, &mut u64),
     configuration: &Arc<Configuration>,
     origin: &mut Origin,
     message: &RequestMessage<'_>,
     pdu: &[u8],
 ) -> Result<Started, OperationError> {
+    let cost = budget::cost_of_write(pdu);
     // Writes of a sequence keep their order.
-    if budget::cost_of_request(pdu) > LONG && !origin.sequence.is_kept() {
+    if cost > LONG && !origin.sequence.is_kept() {
         return submit_long(directory, configuration, origin, message, pdu);
     }
+    *turn_left = turn_left.saturating_sub(cost);
     let prepared = prepare(configuration, origin, message, pdu)?;
     if prepared.slow.is_empty() {
         return enqueue(configuration, origin, &prepared.context, prepared.request);
@@ -77,8 +80,9 @@ pub(crate) fn submit(
     verify_and_queue(directory, configuration, origin, prepared)
 }
 
-/// Steps for reading a request that are too many for a reactor.
-const LONG: u64 = 100_000;
+/// Steps for reading a request that are too many for a reactor: 160,000 octets, or 500 characters that stand for phrases, which may take
+/// twenty milliseconds.
+const LONG: u64 = search::TURN_STEPS;
 /// Characters that stand for phrases in one request: the writer would take too long with more.
 const MOST_PHRASES: u64 = 100_000;
 

@@ -145,7 +145,7 @@ fn waiting_writes_are_bounded_in_octets() {
     let (mut site, arrivals, open) = gated();
     let executing = submit(&mut site, 1);
     arrivals.recv().expect("the writer has the first write");
-    let big = "x".repeat(1 << 20);
+    let big = "x".repeat(1 << 17);
     let values = [big.as_bytes()];
     let attributes = [Attribute {
         description: b"description",
@@ -155,14 +155,14 @@ fn waiting_writes_are_bounded_in_octets() {
         entry: b"cn=big,dc=ex",
         attributes: attributes.as_slice().into(),
     });
-    let refused = (2..200).find_map(|id| match start(&mut site, id, &request) {
+    let refused = (2..1_000).find_map(|id| match start(&mut site, id, &request) {
         (Started::Answered, out) => Some((id, code(&out))),
         _ => None,
     });
     assert_eq!(
         refused,
-        Some((65, 51)),
-        "63 requests of a little over 1 MiB wait, the next is refused as busy"
+        Some((513, 51)),
+        "511 requests of a little over 128 KiB wait, the next is refused as busy"
     );
     drop((arrivals, open));
     assert_eq!(code(&finish(&mut site, executing)), 32);

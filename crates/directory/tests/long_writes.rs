@@ -48,23 +48,64 @@ fn there_is_a_limit_to_what_the_writer_would_have_to_normalize() {
     );
 }
 
+/// Values that are many for their octets: numbers, short names, combining marks.
+fn many_values(octets: usize) -> Vec<(&'static str, Vec<String>)> {
+    let numbers = (100_000..100_000 + octets / 8).map(|number| number.to_string());
+    let names = (0x10_000..0x10_000 + octets / 9).map(|number| format!("o={number:x}"));
+    let marks = format!("a{}", "\u{301}\u{323}".repeat(octets / 4));
+    vec![
+        ("count", numbers.collect()),
+        ("seeAlso", names.collect()),
+        ("description", vec![marks]),
+    ]
+}
+
+fn modify(name: &str, values: &[String]) -> Vec<u8> {
+    let values: Vec<&[u8]> = values.iter().map(|value| value.as_bytes()).collect();
+    let changes = [Modification {
+        operation: ModifyOperation::Replace,
+        attribute: name.as_bytes(),
+        values: values.as_slice().into(),
+    }];
+    let request = Request::Modify(ModifyRequest {
+        object: A.as_bytes(),
+        changes: changes.as_slice().into(),
+    });
+    let mut pdu = Vec::new();
+    encode_request(&mut pdu, MessageId::new(7).expect("in range"), &request, &[]);
+    pdu
+}
+
+#[test]
+fn many_values_are_read_elsewhere_and_those_that_are_not_use_up_the_turn() {
+    let mut site = Site::populated("");
+    for (octets, is_read_elsewhere) in [(150_000, false), (170_000, true)] {
+        for (name, values) in many_values(octets) {
+            let (pdu, mut out) = (modify(name, &values), Vec::new());
+            let (worker, session) = site.parts();
+            let mut batch = worker.batch(None);
+            let started = batch.start(session, &pdu, &mut out);
+            assert_eq!(batch.is_used_up(), !is_read_elsewhere, "{octets} octets of {name}");
+            let Started::Submitted(submitted) = started else {
+                // What the schema forbids is said at once where it is read at once.
+                assert!(!is_read_elsewhere && !out.is_empty(), "{octets} octets of {name}");
+                continue;
+            };
+            assert_eq!(
+                submitted.blocks_connection, is_read_elsewhere,
+                "{octets} octets of {name}"
+            );
+            let completion = submitted.receiver.blocking_recv().expect("completes");
+            worker.finish(session, completion, &mut out);
+        }
+    }
+}
+
 #[test]
 fn what_a_connection_sends_after_them_waits_for_them() {
     let mut site = Site::populated("");
     for (count, waits) in [(3, false), (3_000, true)] {
-        let value = PHRASE.repeat(count);
-        let values = [value.as_bytes()];
-        let changes = [Modification {
-            operation: ModifyOperation::Replace,
-            attribute: b"description",
-            values: values.as_slice().into(),
-        }];
-        let request = Request::Modify(ModifyRequest {
-            object: A.as_bytes(),
-            changes: changes.as_slice().into(),
-        });
-        let (mut pdu, mut out) = (Vec::new(), Vec::new());
-        encode_request(&mut pdu, MessageId::new(7).expect("in range"), &request, &[]);
+        let (pdu, mut out) = (modify("description", &[PHRASE.repeat(count)]), Vec::new());
         let (worker, session) = site.parts();
         let Started::Submitted(submitted) = worker.start(session, &pdu, &mut out) else {
             panic!("a write is carried out elsewhere");
