@@ -42,6 +42,17 @@ fn a_new_group_is_named_by_its_members() {
 }
 
 #[test]
+fn of_several_replacements_in_a_request_the_last_one_counts() {
+    let mut site = site("");
+    let c = "cn=c,ou=p,dc=ex";
+    let text = format!(
+        "add: member\nm: {c}\n-\nreplace: member\nm: {B}\n-\nreplace: member\nm: {A}\nm: {c}\n-\ndelete: member\nm: {A}\n-\nadd: member\nm: {B}"
+    );
+    assert_eq!(site.modify(G, &text).code, 0);
+    assert_eq!([A, B, c].map(|dn| groups(&mut site, dn).len()), [0, 1, 1]);
+}
+
+#[test]
 fn members_that_come_and_go_are_followed() {
     let mut site = site("");
     assert_eq!(site.modify(G, &format!("add: member\nm: {B}")).code, 0);

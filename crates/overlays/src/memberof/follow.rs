@@ -93,10 +93,15 @@ fn modified(
 ) -> Result<(), OperationError> {
     let member_text = overlay.schema.description_text(&overlay.member);
     let mut deltas = Deltas::default();
-    let mut is_touched = false;
     let normal = |value: &[u8]| overlay.name_in(value).map(|name| name.normalized().to_vec());
-    for change in changes.iter().filter(|change| change.attribute() == member_text) {
-        is_touched = true;
+    let changes: Vec<&ValueChange> = changes
+        .iter()
+        .filter(|change| change.attribute() == member_text)
+        .collect();
+    // What comes before a replacement is gone with it. All of them but the last would look at each former member.
+    let is_replacement = |change: &&ValueChange| matches!(change, ValueChange::Replace { .. });
+    let first = changes.iter().rposition(is_replacement).unwrap_or_default();
+    for change in changes.iter().skip(first) {
         match change {
             ValueChange::Add { values, .. } => each(values, normal, |normal, value| deltas.add(normal, value)),
             ValueChange::Delete { values, .. } => each(values, normal, |normal, value| deltas.delete(normal, value)),
@@ -107,7 +112,7 @@ fn modified(
             }
         }
     }
-    if !is_touched {
+    if changes.is_empty() {
         return Ok(());
     }
     let Some(group) = overlay.name_in(dn.as_bytes()) else {
