@@ -2,7 +2,7 @@
 //!
 //! Lines are `tracing` events of target `stats`; a level that is off costs one load. No secret is ever logged.
 
-use std::fmt::{Display, Formatter, Result as FmtResult};
+use std::fmt::{Display, Formatter, Result as FmtResult, Write as _};
 
 use ironbark_ldap_proto::{
     Authentication, MessageId, Operation, Request, SearchRequest,
@@ -47,7 +47,28 @@ struct Text<'a>(&'a [u8]);
 
 impl Display for Text<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
-        f.write_str(&String::from_utf8_lossy(self.0))
+        for chunk in self.0.utf8_chunks() {
+            f.write_str(chunk.valid())?;
+            if !chunk.invalid().is_empty() {
+                f.write_char(char::REPLACEMENT_CHARACTER)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Parts with a blank in between, written one by one.
+struct Words<I>(I);
+
+impl<I: Iterator<Item: Display> + Clone> Display for Words<I> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
+        for (number, word) in self.0.clone().enumerate() {
+            if number > 0 {
+                f.write_char(' ')?;
+            }
+            word.fmt(f)?;
+        }
+        Ok(())
     }
 }
 
@@ -121,12 +142,8 @@ pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &
         Request::Search(request) => search(configuration, origin, dn, request),
         Request::Modify(request) => {
             stats!(origin, "MOD dn=\"{dn}\"");
-            let names: Vec<_> = request
-                .changes
-                .iter()
-                .map(|change| String::from_utf8_lossy(change.attribute))
-                .collect();
-            stats!(origin, "MOD attr={}", names.join(" "));
+            let names = request.changes.iter().map(|change| Text(change.attribute));
+            stats!(origin, "MOD attr={}", Words(names));
         }
         Request::Add(_) => stats!(origin, "ADD dn=\"{dn}\""),
         Request::Delete(_) => stats!(origin, "DEL dn=\"{dn}\""),
@@ -173,8 +190,7 @@ fn search(configuration: &Configuration, origin: &Origin, base: &str, request: &
         LogFilter::new(&configuration.schema, &request.filter)
     );
     if !request.attributes.is_empty() {
-        let names: Vec<_> = request.attributes.iter().map(|name| Asked(name).to_string()).collect();
-        stats!(origin, "SRCH attr={}", names.join(" "));
+        stats!(origin, "SRCH attr={}", Words(request.attributes.iter().map(Asked)));
     }
 }
 
@@ -189,10 +205,11 @@ fn extended(configuration: &Configuration, origin: &Origin, request: &ironbark_l
             };
             let old = if request.old_password.is_some() { " old" } else { "" };
             let new = if request.new_password.is_some() { " new" } else { "" };
-            let name = request
-                .user_identity
-                .map_or_else(String::new, |id| format!(" id=\"{}\"", Text(id)));
-            stats!(origin, "PASSMOD{name}{old}{new}");
+            if let Some(id) = request.user_identity {
+                stats!(origin, "PASSMOD id=\"{}\"{old}{new}", Text(id));
+            } else {
+                stats!(origin, "PASSMOD{old}{new}");
+            }
         }
         Some(ExtendedOperation::Cancel) => {
             if let Ok(id) = ironbark_ldap_proto::extended::cancel::decode_request(request.value) {

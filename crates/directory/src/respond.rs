@@ -43,10 +43,11 @@ pub(crate) struct BindEnd {
 /// Appends the response of an operation that ended with this result.
 pub(crate) fn result(out: &mut Vec<u8>, message_id: i32, operation: Operation, error: &OperationError) {
     let referrals: Vec<&[u8]> = error.referrals.iter().map(String::as_bytes).collect();
+    let told = error.told();
     let result = LdapResult {
         code: error.result_code,
         matched_dn: error.matched_dn.as_bytes(),
-        diagnostic_message: error.diagnostic_message.as_bytes(),
+        diagnostic_message: told.as_bytes(),
         referrals: List::new(&referrals),
     };
     let id = MessageId::new(message_id).unwrap_or_default();
@@ -60,10 +61,11 @@ pub(crate) fn result(out: &mut Vec<u8>, message_id: i32, operation: Operation, e
 
 /// The response of a bind, with what the mechanism has for the client.
 fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
+    let told = end.result.told();
     let result = LdapResult {
         code: end.result.result_code,
         matched_dn: &[],
-        diagnostic_message: end.result.diagnostic_message.as_bytes(),
+        diagnostic_message: told.as_bytes(),
         referrals: List::default(),
     };
     let credentials = end.server_credentials.as_deref();

@@ -306,3 +306,10 @@ fn referrals_are_changed_only_when_managed() {
         (0, "")
     );
 }
+
+#[test]
+fn a_diagnostic_message_repeats_no_more_than_a_little_of_what_was_sent() {
+    let mut site = Site::populated("");
+    let answer = site.modify("cn=a,ou=p,dc=ex", &format!("add: {}\nm: x", "n".repeat(5_000)));
+    assert_eq!((answer.code, answer.text), (17, format!("{}...", "n".repeat(1_021))));
+}

@@ -287,10 +287,11 @@ impl SearchRun {
             }
             Some(error) => {
                 let referrals: Vec<&[u8]> = error.referrals.iter().map(String::as_bytes).collect();
+                let told = error.told();
                 let result = LdapResult {
                     code: error.result_code,
                     matched_dn: error.matched_dn.as_bytes(),
-                    diagnostic_message: error.diagnostic_message.as_bytes(),
+                    diagnostic_message: told.as_bytes(),
                     referrals: List::new(&referrals),
                 };
                 encode_result(out, id, Operation::Search, &result, &controls);

@@ -13,6 +13,7 @@ pub mod level;
 mod line;
 mod subscriber;
 mod syslog;
+mod text;
 mod writer;
 
 use std::{

@@ -9,7 +9,7 @@ use tracing::{
 };
 use tracing_subscriber::layer::{Context, Layer};
 
-use super::{Log, level};
+use super::{Log, level, text::LineText};
 
 /// Writes events to a [`Log`].
 pub(super) struct LevelLayer {
@@ -64,8 +64,9 @@ impl<S: Subscriber> Layer<S> for LevelLayer {
                 &mut inner
             };
             let mut text = text.borrow_mut();
-            text.clear();
-            event.record(&mut Text(&mut text));
+            let mut fields = Fields(LineText::new(&mut text));
+            event.record(&mut fields);
+            fields.0.end();
             self.log
                 .write(mask_of(event.metadata()), name_of(event.metadata()), &text);
             text.shrink_to(MAX_KEPT_BYTES);
@@ -79,53 +80,26 @@ thread_local! {
 
 const MAX_KEPT_BYTES: usize = 4096;
 
-/// The message, then the other fields as ` name=value`. Line ends and control characters of what a client sent cannot forge lines.
-struct Text<'a>(&'a mut String);
+/// The message, then the other fields as ` name=value`.
+struct Fields<'a>(LineText<'a>);
 
-impl Visit for Text<'_> {
+impl Visit for Fields<'_> {
     fn record_debug(&mut self, field: &Field, value: &dyn std::fmt::Debug) {
-        let before = self.0.len();
-        // Writing to a string cannot fail.
+        // Writing to a line cannot fail; a value that cannot be printed is left out.
         let _ = if field.name() == "message" {
             write!(self.0, "{value:?}")
         } else {
             write!(self.0, " {}={value:?}", field.name())
         };
-        escape_controls(self.0, before);
+        self.0.end_field();
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
-        let before = self.0.len();
-        if field.name() == "message" {
-            self.0.push_str(value);
+        let _ = if field.name() == "message" {
+            self.0.write_str(value)
         } else {
-            let _ = write!(self.0, " {}={value}", field.name());
-        }
-        escape_controls(self.0, before);
+            write!(self.0, " {}={value}", field.name())
+        };
+        self.0.end_field();
     }
 }
-
-/// Each octet of a control character or line separator becomes `\XX`; tabulators stay.
-fn escape_controls(text: &mut String, from: usize) {
-    // Nearly all text is plain ASCII.
-    let is_plain = |byte: &u8| matches!(*byte, b' '..=b'~' | b'\t');
-    if text.as_bytes().iter().skip(from).all(is_plain) {
-        return;
-    }
-    let breaks = |character: char| {
-        character.is_control() && character != '\t' || matches!(character, LINE_SEPARATOR | PARAGRAPH_SEPARATOR)
-    };
-    let tail = text.split_off(from);
-    for character in tail.trim_end_matches('\n').chars() {
-        if breaks(character) {
-            for byte in character.encode_utf8(&mut [0; 4]).bytes() {
-                let _ = write!(text, "\\{byte:02X}");
-            }
-        } else {
-            text.push(character);
-        }
-    }
-}
-
-const LINE_SEPARATOR: char = '\u{2028}';
-const PARAGRAPH_SEPARATOR: char = '\u{2029}';
