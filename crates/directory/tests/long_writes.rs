@@ -61,7 +61,7 @@ fn many_values(octets: usize) -> Vec<(&'static str, Vec<String>)> {
 }
 
 fn modify(name: &str, values: &[String]) -> Vec<u8> {
-    let values: Vec<&[u8]> = values.iter().map(|value| value.as_bytes()).collect();
+    let values: Vec<&[u8]> = values.iter().map(String::as_bytes).collect();
     let changes = [Modification {
         operation: ModifyOperation::Replace,
         attribute: name.as_bytes(),

@@ -1,4 +1,5 @@
 //! What overlays log of one operation.
+#![allow(clippy::expect_used, reason = "a test that cannot go on fails")]
 
 #[path = "../../directory/tests/harness/mod.rs"]
 mod harness;
