@@ -18,6 +18,11 @@ use rustc_hash::FxHashMap;
 
 pub use prepare::{PreparedEntry, Preparer, Preparers, Unprepared};
 
+use gather::SortedPairs;
+use pairs::Pairs;
+use prepare::{Prepared, Slot};
+use runs::{Merge, Placed, RunReader, write_run};
+
 use crate::{
     Database, DatabaseOptions, EntryId, StoreError,
     external::{Row, SetKey},
@@ -30,10 +35,6 @@ use crate::{
     varint,
     write::{name_in, pretty_in},
 };
-use gather::SortedPairs;
-use pairs::Pairs;
-use prepare::{Prepared, Slot};
-use runs::{Merge, Placed, RunReader, write_run};
 
 /// Bytes of records that are gathered before they are appended, and of rows that one transaction appends.
 const BATCH: usize = 32 << 20;
@@ -191,7 +192,7 @@ impl BulkBuilder {
                 rdn: pretty_in(&dn, parent),
             };
             codec::put_header(&header, &mut self.batch.bytes);
-            if self.database()?.tables.sealed {
+            if self.database()?.ground.tables.sealed {
                 codec::seal(id, start, &mut self.batch.bytes);
             }
             self.batch.records.push((id, start..self.batch.bytes.len()));
@@ -238,7 +239,7 @@ impl BulkBuilder {
     fn suffixes(&self) -> &[Dn] {
         self.database
             .as_ref()
-            .map_or(&[], |database| &database.options.suffixes)
+            .map_or(&[], |database| &database.ground.options.suffixes)
     }
     /// The ID of a normalized DN, found by a 64-bit hash and 32 bits of another.
     fn find(&self, normalized: &[u8]) -> Option<EntryId> {
@@ -329,7 +330,7 @@ impl BulkBuilder {
             match form {
                 Prepared::External => {
                     let key = SetKey { id, attribute: number };
-                    let (set, rows) = key.rows(&catalog, database.tables.sealed, codec::values(bytes));
+                    let (set, rows) = key.rows(&catalog, database.ground.tables.sealed, codec::values(bytes));
                     codec::put_block(number, Form::External(set), out);
                     self.batch.values.extend(rows);
                 }
@@ -337,7 +338,7 @@ impl BulkBuilder {
                 Prepared::Set(hash) => image::put_set(number, bytes, hash, &mut sets, &database.common.sets, out),
             }
         }
-        if database.tables.sealed {
+        if database.ground.tables.sealed {
             codec::seal(id, start, out);
         }
         self.batch.records.push((id, start..out.len()));
@@ -349,6 +350,7 @@ impl BulkBuilder {
         let database = self.database()?;
         let mut txn = database.env.write_txn()?;
         let mut last = database
+            .ground
             .tables
             .entries
             .last(&txn)?
@@ -360,16 +362,17 @@ impl BulkBuilder {
             // Superiors that came late have IDs among those that are there.
             if *id > last {
                 database
+                    .ground
                     .tables
                     .entries
                     .put_with_flags(&mut txn, PutFlags::APPEND, key.bytes(), bytes)?;
                 last = *id;
             } else {
-                database.tables.entries.put(&mut txn, key.bytes(), bytes)?;
+                database.ground.tables.entries.put(&mut txn, key.bytes(), bytes)?;
             }
         }
         for (key, value) in &batch.values {
-            database.tables.values.put(&mut txn, key, value)?;
+            database.ground.tables.values.put(&mut txn, key, value)?;
         }
         txn.commit()?;
         batch.records.clear();
@@ -412,12 +415,16 @@ impl BulkBuilder {
         let database = self.database()?;
         let mut txn = database.env.write_txn()?;
         for (number, text) in (0u64..).zip(self.preparers.catalog().texts()) {
-            let tables = &database.tables;
+            let tables = &database.ground.tables;
             tables.put_sealed(&mut txn, &tables.attributes, number, text.as_bytes())?;
         }
-        database.common.sets.store(&mut txn, &database.tables)?;
-        database.tables.put_number(&mut txn, MetaRow::NextEntry, self.next)?;
+        database.common.sets.store(&mut txn, &database.ground.tables)?;
         database
+            .ground
+            .tables
+            .put_number(&mut txn, MetaRow::NextEntry, self.next)?;
+        database
+            .ground
             .tables
             .put_number(&mut txn, MetaRow::Referrals, self.referrals)?;
         Ok(txn.commit()?)

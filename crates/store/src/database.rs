@@ -5,17 +5,23 @@ mod maintenance;
 mod open;
 mod schema;
 
-use std::{
-    path::PathBuf,
-    sync::{
-        Arc, Mutex, MutexGuard,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
-    },
+use std::sync::{
+    Arc, Mutex, MutexGuard,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use arc_swap::ArcSwap;
 use heed::{RoTxn, WithoutTls};
-use ironbark_model::{Dn, Schema};
+use ironbark_model::Schema;
+
+use crate::{
+    StoreError, View,
+    catalog::{Catalog, Parts, Undefined},
+    ground::Ground,
+    options::DatabaseOptions,
+    sets::{SetWriter, SharedSets},
+    tables::{Environment, Tables},
+};
 
 pub use crate::write::WriteTransaction;
 pub use indexing::{IndexProgress, IndexStep};
@@ -23,69 +29,12 @@ pub use maintenance::DatabaseStat;
 pub(crate) use open::open_to_look_at;
 pub use schema::{ClosedDatabase, LostAttribute};
 
-use crate::{
-    StoreError, View,
-    catalog::{Catalog, Parts, Undefined},
-    sets::{SetWriter, SharedSets},
-    tables::{Environment, Tables},
-};
-
-/// How a database is opened. Names are those of slapd-mdb(5).
-#[derive(Clone, Debug)]
-#[allow(clippy::struct_excessive_bools, reason = "flags of slapd-mdb(5), each on its own")]
-pub struct DatabaseOptions {
-    /// `directory`.
-    pub directory: PathBuf,
-    /// The naming contexts (`suffix`, usually one).
-    pub suffixes: Vec<Dn>,
-    /// `maxsize` in bytes: the ceiling of the file. `None`: limited by the disk alone.
-    pub max_size: Option<u64>,
-    /// `maxreaders`.
-    pub max_readers: u32,
-    /// `mode` of the files.
-    pub mode: u32,
-    /// `dbnosync` / `envflags nosync`.
-    pub no_sync: bool,
-    /// `envflags nometasync`.
-    pub no_meta_sync: bool,
-    /// `envflags nordahead`.
-    pub no_read_ahead: bool,
-    /// The wanted indexes.
-    pub indexes: Vec<IndexDefinition>,
-    /// Whether the database may be changed; tools like slapcat open read-only.
-    pub read_only: bool,
-}
-
-/// One attribute's line of `index`.
-#[derive(Clone, PartialEq, Eq, Debug)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "words of the directive `index`, each on its own"
-)]
-pub struct IndexDefinition {
-    /// Attribute type as text (first NAME, or OID).
-    pub attribute: Box<str>,
-    /// `pres`.
-    pub presence: bool,
-    /// `eq`.
-    pub equality: bool,
-    /// `sub`, `subinitial`, `subany`, `subfinal`: one trigram index serves all.
-    pub substring: bool,
-    /// `approx`.
-    pub approximate: bool,
-    /// `nolang`: values with language tags are not indexed under the base type.
-    pub no_language: bool,
-    /// `nosubtypes`: values of subtypes are not indexed under this type.
-    pub no_subtypes: bool,
-}
-
 /// An open database under one schema. Share it in an `Arc`; all methods may be called from any thread.
 ///
 /// [`Database::under`] gives the same environment under another schema: each sees what the other commits.
 pub struct Database {
     pub(crate) env: Environment,
-    pub(crate) tables: Tables,
-    pub(crate) options: DatabaseOptions,
+    pub(crate) ground: Ground,
     pub(crate) common: Arc<Common>,
     pub(crate) catalog: ArcSwap<Catalog>,
     /// LMDB's number of the last transaction whose attribute numbers and sets are in `catalog` and `sets`.
@@ -99,7 +48,7 @@ pub(crate) struct Common {
     options: DatabaseOptions,
     /// Device and inode of the file.
     file: (u64, u64),
-    pub(crate) sets: SharedSets,
+    pub(crate) sets: Arc<SharedSets>,
     writer: Mutex<SetWriter>,
     /// Whether some index is to be built or deleted.
     index_work: AtomicBool,
@@ -108,14 +57,14 @@ pub(crate) struct Common {
 impl Database {
     /// Whether the kernel reads ahead of what is asked for.
     pub fn reads_ahead(&self) -> bool {
-        !self.options.no_read_ahead
+        !self.ground.options.no_read_ahead
     }
 }
 
 impl std::fmt::Debug for Database {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Database")
-            .field("directory", &self.options.directory)
+            .field("directory", &self.ground.options.directory)
             .finish_non_exhaustive()
     }
 }
@@ -163,7 +112,7 @@ impl Database {
     }
     /// The options it was opened with.
     pub fn options(&self) -> &DatabaseOptions {
-        &self.options
+        &self.ground.options
     }
     /// The current schema.
     pub fn schema(&self) -> Arc<Schema> {
@@ -191,7 +140,7 @@ impl Database {
     }
     /// Begins the write transaction; waits for other processes.
     pub fn write(&self) -> Result<WriteTransaction<'_>, StoreError> {
-        if self.options.read_only {
+        if self.ground.options.read_only {
             return Err(StoreError::Format("database is open for reading alone".into()));
         }
         WriteTransaction::begin(self)
@@ -223,9 +172,9 @@ impl Database {
         if txn.id() <= self.loaded.load(Ordering::Acquire) {
             return Ok(());
         }
-        self.common.sets.load(txn, &self.tables)?;
+        self.common.sets.load(txn, &self.ground.tables)?;
         let current = self.catalog.load_full();
-        let parts = Parts::load(txn, &self.tables, &current.indexes)?;
+        let parts = Parts::load(txn, &self.ground.tables, &current.indexes)?;
         let catalog = Catalog::build(current.schema.clone(), parts, Undefined::Invisible)?;
         self.catalog.store(Arc::new(catalog));
         self.loaded.store(txn.id(), Ordering::Release);
@@ -233,10 +182,17 @@ impl Database {
     }
 }
 
+impl View<'_> {
+    /// Whether it is of this database, under whatever schema.
+    pub fn is_of(&self, database: &Database) -> bool {
+        Arc::ptr_eq(&self.ground.sets, &database.ground.sets)
+    }
+}
+
 impl Snapshot<'_> {
     /// Read operations on this snapshot.
     pub fn view(&self) -> View<'_> {
-        View::new(&self.txn, self.database, &self.catalog)
+        View::new(&self.txn, &self.database.ground, &self.catalog)
     }
     /// [`Database::commit_version`] as of this snapshot.
     pub fn version(&self) -> u64 {
@@ -247,7 +203,7 @@ impl Snapshot<'_> {
 impl HeldSnapshot {
     /// Read operations on this snapshot.
     pub fn view(&self) -> View<'_> {
-        View::new(&self.txn, &self.database, &self.catalog)
+        View::new(&self.txn, &self.database.ground, &self.catalog)
     }
     /// Whether nothing was committed since it was taken.
     #[inline]

@@ -12,12 +12,15 @@ pub mod error;
 mod external;
 pub mod fault;
 pub mod fuzz;
+mod ground;
 mod hash;
 mod keys;
 mod names;
+pub mod options;
 pub mod plan;
 mod posting;
 mod record;
+mod scope;
 mod sets;
 pub mod spare;
 mod tables;
@@ -29,11 +32,13 @@ mod write;
 pub use bulk::{BulkBuilder, PreparedEntry, Preparer, Preparers, Unprepared};
 pub use change::{ChangeKind, ChangeRecord, Effect, ValueChange};
 pub use database::{
-    ClosedDatabase, Database, DatabaseOptions, DatabaseStat, HeldSnapshot, IndexDefinition, IndexProgress, IndexStep,
-    LostAttribute, Snapshot, WriteTransaction,
+    ClosedDatabase, Database, DatabaseStat, HeldSnapshot, IndexProgress, IndexStep, LostAttribute, Snapshot,
+    WriteTransaction,
 };
 pub use error::StoreError;
-pub use plan::{Candidates, Plan, PlannedTerm, Scope, TermKind, UnindexedTerm};
+pub use options::{DatabaseOptions, IndexDefinition};
+pub use plan::{Candidates, Plan, PlannedTerm, TermKind, UnindexedTerm};
+pub use scope::Scope;
 pub use value_list::ValueList;
 pub use view::{AnswerCache, EntryGuards, Evaluation, Kinds, Location, Record, RecordAttribute, View};
 

@@ -7,6 +7,7 @@ pub(crate) mod planner;
 mod range;
 mod read_ahead;
 mod scope;
+mod ways;
 
 use std::{
     fmt,
@@ -21,19 +22,6 @@ pub use candidates::Candidates;
 use conjunction::{Ahead, Conjunction};
 
 use crate::{EntryId, StoreError, View, catalog::Catalog, posting::IdSet, view::WalkedChains};
-
-/// Search scope (RFC 4511 §4.5.1.2; `Children` is the subordinate scope of draft-sermersheim-ldap-subordinate-scope).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scope {
-    /// The base entry.
-    Base,
-    /// Its immediate subordinates.
-    OneLevel,
-    /// The base and all below it.
-    Subtree,
-    /// All below the base.
-    Children,
-}
 
 /// The kind of a filter item, as slapd's candidate functions are divided.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

@@ -10,27 +10,27 @@ mod source;
 use std::sync::Arc;
 
 use heed::{RoTxn, WithoutTls};
-use ironbark_model::{AttributeDescription, Budget, CompiledFilter, Dn, Entry, Schema, Truth};
+use ironbark_model::{AttributeDescription, Budget, Dn, Entry, Schema};
+
+use crate::{
+    EntryId, Scope, StoreError,
+    catalog::Catalog,
+    ground::Ground,
+    record::codec::{self, FLAG_ALIAS, FLAG_PLACEHOLDER, FLAG_REFERRAL, FLAG_SUBENTRY, Header},
+    tables::{MetaRow, Tables},
+    varint,
+};
 
 pub use answer::{AnswerCache, Kinds};
 pub use attribute::RecordAttribute;
 pub(crate) use chain::WalkedChains;
 pub use source::{EntryGuards, Evaluation};
 
-use crate::{
-    Candidates, Database, EntryId, Plan, Scope, StoreError,
-    catalog::Catalog,
-    plan::planner,
-    record::codec::{self, FLAG_ALIAS, FLAG_PLACEHOLDER, FLAG_REFERRAL, FLAG_SUBENTRY, Header},
-    tables::{MetaRow, Tables},
-    varint,
-};
-
 /// Read access within one transaction.
 #[derive(Clone, Copy)]
 pub struct View<'t> {
     pub(crate) txn: &'t RoTxn<'t, WithoutTls>,
-    pub(crate) database: &'t Database,
+    pub(crate) ground: &'t Ground,
     pub(crate) catalog: &'t Arc<Catalog>,
     /// What reading for a request may cost; `None`: whatever it costs.
     pub(crate) budget: Option<&'t Budget>,
@@ -55,14 +55,14 @@ pub struct Record<'t> {
     pub id: EntryId,
     header: Header<'t>,
     blocks: &'t [u8],
-    view: View<'t>,
+    pub(crate) view: View<'t>,
 }
 
 impl<'t> View<'t> {
-    pub(crate) fn new(txn: &'t RoTxn<'t, WithoutTls>, database: &'t Database, catalog: &'t Arc<Catalog>) -> Self {
+    pub(crate) fn new(txn: &'t RoTxn<'t, WithoutTls>, ground: &'t Ground, catalog: &'t Arc<Catalog>) -> Self {
         Self {
             txn,
-            database,
+            ground,
             catalog,
             budget: None,
         }
@@ -94,7 +94,7 @@ impl<'t> View<'t> {
         self.budget.is_none_or(|budget| budget.spend(steps))
     }
     pub(crate) fn tables(&self) -> &'t Tables {
-        &self.database.tables
+        &self.ground.tables
     }
     /// The schema that filters must be compiled against for [`View::plan`] and [`Record::evaluate`].
     pub fn schema(&self) -> &'t Arc<Schema> {
@@ -130,32 +130,9 @@ impl<'t> View<'t> {
         let id = |(key, _)| varint::read(key).ok_or_else(|| StoreError::damaged("a key of `entries`"));
         last.map_or(Ok(0), id)
     }
-    /// Chooses how to answer a search. `base` is the ID of the base entry; 0 stands for the root above the topmost entries (the base
-    /// `""` of a database with the empty suffix that has no entry of that name). The plan prints as `ironbark explain` shows it.
-    pub fn plan(&self, base: EntryId, scope: Scope, filter: &CompiledFilter) -> Result<Plan, StoreError> {
-        planner::plan(*self, (base, scope), filter, None)
-    }
-    /// As [`View::plan`], for somebody who may not be answered by everything: chains go no further than `guards` let them.
-    pub fn plan_guarded(
-        &self,
-        (base, scope): (EntryId, Scope),
-        filter: &CompiledFilter,
-        guards: Option<&dyn EntryGuards>,
-    ) -> Result<Plan, StoreError> {
-        planner::plan(*self, (base, scope), filter, guards)
-    }
-    /// The candidates of a plan with IDs above `after`, ascending. The plan may be of an earlier snapshot: entries that came since may
-    /// be missed, those that went are passed over.
-    pub fn candidates(&self, plan: &Plan, after: EntryId) -> Result<Candidates<'t>, StoreError> {
-        Candidates::new(*self, plan, after)
-    }
     /// Number of the commit that is seen. Within a write transaction, one more than that of the commit before it.
     pub fn version(&self) -> u64 {
         self.txn.id() as u64
-    }
-    /// Whether it is of this database, under whatever schema.
-    pub fn is_of(&self, database: &Database) -> bool {
-        Arc::ptr_eq(&self.database.common, &database.common)
     }
     /// Changes whenever an entry is renamed: names that were remembered under older values are stale.
     pub fn structure_version(&self) -> Result<u64, StoreError> {
@@ -327,22 +304,6 @@ impl<'t> Record<'t> {
     pub fn values(&self, description: &AttributeDescription) -> Option<RecordAttribute<'t>> {
         let wanted = self.view.catalog.number(description)?;
         self.attributes().find(|attribute| attribute.number == wanted)
-    }
-    /// Three-valued evaluation, in place. `filter` was compiled against [`View::schema`].
-    pub fn evaluate(&self, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
-        source::evaluate(self, filter, Evaluation::default(), scratch)
-    }
-    /// As [`Record::evaluate`], with what the plan has found out: chains of `LDAP_MATCHING_RULE_IN_CHAIN` are not followed again.
-    pub fn evaluate_planned(&self, plan: &Plan, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
-        let with = Evaluation {
-            plan: Some(plan),
-            ..Evaluation::default()
-        };
-        source::evaluate(self, filter, with, scratch)
-    }
-    /// As [`Record::evaluate`], with a plan, and for somebody who may not be answered by everything.
-    pub fn evaluate_with(&self, with: Evaluation<'_>, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
-        source::evaluate(self, filter, with, scratch)
     }
     /// The transaction in which it was read.
     pub fn view(&self) -> View<'t> {

@@ -51,8 +51,8 @@ pub(super) fn append_sorted(database: &Database, names: Merge<'_>, keys: Merge<'
             scope.spawn(move || merge(names, put_name, &name_sender)),
             scope.spawn(move || merge(keys, put_postings, &key_sender)),
         ];
-        let appended = append(database, &database.tables.names, name_rows)
-            .and_then(|()| append(database, &database.tables.index, key_rows));
+        let appended = append(database, &database.ground.tables.names, name_rows)
+            .and_then(|()| append(database, &database.ground.tables.index, key_rows));
         let merged = threads.map(|thread| {
             let failed = |_| Err(StoreError::Format("a merging thread has failed".into()));
             thread.join().unwrap_or_else(failed)

@@ -17,7 +17,7 @@ use smallvec::SmallVec;
 
 use crate::{
     EntryId, StoreError,
-    database::IndexDefinition,
+    options::IndexDefinition,
     tables::{MetaRow, Tables},
     varint,
 };
@@ -411,7 +411,7 @@ mod tests {
         let schema = Schema::system();
         let database = Database::open(options, schema.clone()).unwrap();
         let mut write = database.write().unwrap();
-        let (txn, tables) = (&mut write.txn, &database.tables);
+        let (txn, tables) = (&mut write.txn, &database.ground.tables);
         let [now] = &*load(txn, tables).unwrap() else {
             panic!("one index")
         };

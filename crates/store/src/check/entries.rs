@@ -80,7 +80,7 @@ pub(super) fn image(deep: &Deep<'_>, id: EntryId, bytes: &[u8]) -> Result<Image,
     if !codec::is_sound(id, sealed, bytes) {
         return Err("its record is not what was written (checksum)");
     }
-    let shared = &deep.view.database.common.sets;
+    let shared = &deep.view.ground.sets;
     Image::decode((id, sealed), bytes, shared).ok_or("its record cannot be read")
 }
 

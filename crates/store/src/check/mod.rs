@@ -12,10 +12,10 @@ mod tree;
 
 use std::path::Path;
 
+use crate::{Database, DatabaseOptions, EntryId, StoreError, View, database::open_to_look_at, tables::MetaRow};
+
 pub use findings::Findings;
 pub(crate) use pages::refuse_truncated;
-
-use crate::{Database, DatabaseOptions, EntryId, StoreError, View, database::open_to_look_at, tables::MetaRow};
 
 /// How often it is tried to hold a commit of a file that is being written.
 const ATTEMPTS: usize = 100;
@@ -105,7 +105,7 @@ impl Database {
         }
         Ok(Report {
             entries,
-            has_checksums: self.tables.sealed,
+            has_checksums: self.ground.tables.sealed,
             findings,
         })
     }

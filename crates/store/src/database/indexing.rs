@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
-use super::{Database, IndexDefinition};
+use super::Database;
 use crate::{
     EntryId, StoreError,
     catalog::{
@@ -16,6 +16,7 @@ use crate::{
         index::{self, StoredIndex},
     },
     keys::KeySet,
+    options::IndexDefinition,
     posting::list,
     record::image::Image,
     tables::{MetaRow, Tables},
@@ -66,7 +67,7 @@ impl Database {
     pub fn define_indexes(&self, definitions: &[IndexDefinition]) -> Result<(), StoreError> {
         let mut write = self.write()?;
         let schema = Arc::clone(&write.catalog.schema);
-        if index::register(&mut write.txn, &self.tables, &schema, definitions)? {
+        if index::register(&mut write.txn, &self.ground.tables, &schema, definitions)? {
             write.reload()?;
             write.commit()?;
             self.common.index_work.store(true, Ordering::Release);
@@ -92,8 +93,8 @@ impl Database {
     /// The indexes that are being built.
     pub fn index_progress(&self) -> Result<Vec<IndexProgress>, StoreError> {
         let txn = self.env.read_txn()?;
-        let total = self.tables.entries.len(&txn)?;
-        let rows = index::load(&txn, &self.tables)?;
+        let total = self.ground.tables.entries.len(&txn)?;
+        let rows = index::load(&txn, &self.ground.tables)?;
         Ok(rows.iter().filter_map(|row| progress_of(row, total)).collect())
     }
 
@@ -135,7 +136,7 @@ impl Database {
         }
         chosen.sort_unstable_by_key(|index| index.stored.number);
         chosen.dedup_by_key(|index| index.stored.number);
-        let mut next = self.tables.number(&write.txn, MetaRow::NextIndex)?;
+        let mut next = self.ground.tables.number(&write.txn, MetaRow::NextIndex)?;
         let mut numbers = Vec::new();
         for index in chosen {
             let row = |number, state| StoredIndex {
@@ -143,14 +144,16 @@ impl Database {
                 state,
                 ..index.stored.clone()
             };
-            row(index.stored.number, IndexState::Dropped).store(&mut write.txn, &self.tables)?;
+            row(index.stored.number, IndexState::Dropped).store(&mut write.txn, &self.ground.tables)?;
             if index.stored.state != IndexState::Superseded {
-                row(next, IndexState::NOT_BUILT).store(&mut write.txn, &self.tables)?;
+                row(next, IndexState::NOT_BUILT).store(&mut write.txn, &self.ground.tables)?;
                 numbers.push(next);
                 next += 1;
             }
         }
-        self.tables.put_number(&mut write.txn, MetaRow::NextIndex, next)?;
+        self.ground
+            .tables
+            .put_number(&mut write.txn, MetaRow::NextIndex, next)?;
         write.reload()?;
         write.commit()?;
         Ok(numbers)
@@ -159,7 +162,7 @@ impl Database {
     /// One step, on dropped indexes first; `only` limits what is built.
     fn step(&self, only: Option<&[u64]>, entries: usize) -> Result<Option<IndexStep>, StoreError> {
         let mut write = self.write()?;
-        let rows = index::load(&write.txn, &self.tables)?;
+        let rows = index::load(&write.txn, &self.ground.tables)?;
         if let Some(dropped) = rows.iter().find(|row| row.state == IndexState::Dropped) {
             return self.delete_step(write, dropped, entries).map(Some);
         }
@@ -181,7 +184,7 @@ impl Database {
         let numbers: Vec<u64> = chosen.iter().map(|row| row.number).collect();
         let (last, count) = build_step(&mut write, &numbers, position, entries)?;
         let is_complete = count < entries;
-        let total = self.tables.entries.len(&write.txn)?;
+        let total = self.ground.tables.entries.len(&write.txn)?;
         let mut progress = Vec::new();
         for row in chosen {
             let done = match row.state {
@@ -196,7 +199,7 @@ impl Database {
                 },
                 ..row.clone()
             };
-            built.store(&mut write.txn, &self.tables)?;
+            built.store(&mut write.txn, &self.ground.tables)?;
             progress.push(IndexProgress {
                 index: row.text(),
                 done,
@@ -208,7 +211,7 @@ impl Database {
                     state: IndexState::Dropped,
                     ..old.clone()
                 };
-                dropped.store(&mut write.txn, &self.tables)?;
+                dropped.store(&mut write.txn, &self.ground.tables)?;
             }
         }
         if is_complete {
@@ -226,10 +229,10 @@ impl Database {
     ) -> Result<IndexStep, StoreError> {
         let limit = entries.saturating_mul(ROWS_PER_ENTRY);
         let key = varint::Key::new(dropped.number);
-        let deleted = Tables::delete_prefix(&mut write.txn, &self.tables.index, key.bytes(), limit)?;
+        let deleted = Tables::delete_prefix(&mut write.txn, &self.ground.tables.index, key.bytes(), limit)?;
         let is_complete = deleted < limit;
         if is_complete {
-            self.tables.indexes.delete(&mut write.txn, key.bytes())?;
+            self.ground.tables.indexes.delete(&mut write.txn, key.bytes())?;
         }
         write.commit()?;
         Ok(IndexStep::Deleted {

@@ -34,16 +34,16 @@ impl Database {
     pub fn stat(&self) -> Result<DatabaseStat, StoreError> {
         let info = self.env.info();
         let txn = self.env.read_txn()?;
-        let page_size = u64::from(self.tables.entries.stat(&txn)?.page_size).max(1);
+        let page_size = u64::from(self.ground.tables.entries.stat(&txn)?.page_size).max(1);
         let pages_used = info.last_page_number as u64 + 1;
         let unnamed = self.env.unnamed_database_stat();
         let mut held = META_PAGES + unnamed.branch_pages + unnamed.leaf_pages + unnamed.overflow_pages;
-        for table in self.tables.all() {
+        for table in self.ground.tables.all() {
             let stat = table.stat(&txn)?;
             held += stat.branch_pages + stat.leaf_pages + stat.overflow_pages;
         }
         Ok(DatabaseStat {
-            entries: self.tables.entries.len(&txn)?,
+            entries: self.ground.tables.entries.len(&txn)?,
             pages_used,
             pages_free: pages_used.saturating_sub(held as u64),
             pages_max: info.map_size as u64 / page_size,
@@ -68,7 +68,7 @@ impl Database {
             .write(true)
             .read(true)
             .create_new(true)
-            .mode(self.options.mode)
+            .mode(self.ground.options.mode)
             .open(&path)
             .map_err(|error| StoreError::file(&path, error))?;
         let option = if compact {

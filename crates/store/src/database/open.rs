@@ -16,11 +16,13 @@ use arc_swap::ArcSwap;
 use heed::{CommitOrAbort, EnvFlags, EnvOpenOptions, types::Bytes};
 use ironbark_model::{Dn, Schema};
 
-use super::{Common, Database, DatabaseOptions};
+use super::{Common, Database};
 use crate::{
     StoreError,
     catalog::{Catalog, Parts, Undefined, index},
     check,
+    ground::Ground,
+    options::DatabaseOptions,
     sets::{SetWriter, SharedSets},
     spare,
     tables::{Environment, FORMAT_VERSION, MetaRow, SEALED_VERSION, TABLE_COUNT, Tables},
@@ -73,7 +75,7 @@ pub(super) fn open(options: DatabaseOptions, schema: Arc<Schema>) -> Result<Data
         env,
         tables,
         options,
-        sets,
+        sets: Arc::new(sets),
         writer: Mutex::new(writer),
         index_work: AtomicBool::new(true),
     };
@@ -106,10 +108,13 @@ impl Database {
         drop(txn);
         Ok(Self {
             env: common.env.clone(),
-            tables: common.tables,
-            options: DatabaseOptions {
-                suffixes,
-                ..common.options.clone()
+            ground: Ground {
+                tables: common.tables,
+                options: DatabaseOptions {
+                    suffixes,
+                    ..common.options.clone()
+                },
+                sets: Arc::clone(&common.sets),
             },
             common,
             catalog: ArcSwap::from_pointee(catalog),

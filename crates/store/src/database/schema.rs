@@ -66,8 +66,9 @@ impl Database {
         let mut changed = false;
         for (number, text) in (0u64..).zip(catalog.texts()) {
             if attributes.iter().any(|lost| !lost.is_defined && lost.name == *text) {
-                self.tables
-                    .put_sealed(&mut write.txn, &self.tables.attributes, number, b"")?;
+                self.ground
+                    .tables
+                    .put_sealed(&mut write.txn, &self.ground.tables.attributes, number, b"")?;
                 changed = true;
             }
         }

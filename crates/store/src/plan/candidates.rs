@@ -72,7 +72,7 @@ impl<'t> Candidates<'t> {
                 let range = (std::ops::Bound::Excluded(start.bytes()), std::ops::Bound::Unbounded);
                 Inner::Rows {
                     rows: view.tables().entries.range(view.txn, &range)?,
-                    read_ahead: (!view.database.reads_ahead()).then(|| ReadAhead::new(after != 0)),
+                    read_ahead: (view.ground.options.no_read_ahead).then(|| ReadAhead::new(after != 0)),
                 }
             }
         };

@@ -7,7 +7,7 @@ use ironbark_model::{AttributeDescription, CompiledFilter, Truth, filter::compil
 use smallvec::SmallVec;
 
 use super::{
-    Chain, Outcome, Plan, Scope, Source, Term, TermKind, Way,
+    Chain, Outcome, Plan, Source, Term, TermKind, Way,
     conjunction::Conjunction,
     leaf::{Leaf, ListKey, Lists},
     range, scope,
@@ -15,6 +15,7 @@ use super::{
 use crate::{
     EntryGuards, EntryId, StoreError, View,
     posting::{IdSet, list},
+    scope::Scope,
 };
 
 /// Index look-ups that planning one search may take; what lies beyond is left to verification.

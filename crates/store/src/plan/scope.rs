@@ -1,7 +1,7 @@
 //! The scope as a source of candidates: small subtrees are walked through `names`, whatever the index says.
 
-use super::{Scope, Source, Way, conjunction::Ahead, planner::Answer};
-use crate::{EntryId, StoreError, View, posting::IdSet, record::codec, varint};
+use super::{Source, Way, conjunction::Ahead, planner::Answer};
+use crate::{EntryId, StoreError, View, posting::IdSet, record::codec, scope::Scope, varint};
 
 /// Index answers up to this size are verified without a look at the scope.
 const FEW: u64 = 32;

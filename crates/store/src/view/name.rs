@@ -46,7 +46,7 @@ impl<'t> View<'t> {
     /// As [`View::locate`], placeholders included; with the parent ID under which the first missing RDN would be entered.
     pub(crate) fn locate_stored(&self, dn: &Dn) -> Result<(Location, Option<EntryId>), StoreError> {
         let none = (Location::Missing { ancestor: None }, None);
-        let suffixes = &self.database.options.suffixes;
+        let suffixes = &self.ground.options.suffixes;
         let Some(suffix) = suffixes.iter().find(|suffix| dn.is_within(suffix)) else {
             return Ok(none);
         };

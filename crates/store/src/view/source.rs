@@ -48,13 +48,27 @@ struct RecordSource<'r, 't> {
     failed: Cell<bool>,
 }
 
+impl Record<'_> {
+    /// Three-valued evaluation, in place. `filter` was compiled against [`View::schema`].
+    pub fn evaluate(&self, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
+        evaluate(self, filter, Evaluation::default(), scratch)
+    }
+    /// As [`Record::evaluate`], with what the plan has found out: chains of `LDAP_MATCHING_RULE_IN_CHAIN` are not followed again.
+    pub fn evaluate_planned(&self, plan: &Plan, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
+        let with = Evaluation {
+            plan: Some(plan),
+            ..Evaluation::default()
+        };
+        evaluate(self, filter, with, scratch)
+    }
+    /// As [`Record::evaluate`], with a plan, and for somebody who may not be answered by everything.
+    pub fn evaluate_with(&self, with: Evaluation<'_>, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
+        evaluate(self, filter, with, scratch)
+    }
+}
+
 /// See [`Record::evaluate`]. Damage makes an entry not match.
-pub(super) fn evaluate(
-    record: &Record<'_>,
-    filter: &CompiledFilter,
-    with: Evaluation<'_>,
-    scratch: &mut Vec<u8>,
-) -> Truth {
+fn evaluate(record: &Record<'_>, filter: &CompiledFilter, with: Evaluation<'_>, scratch: &mut Vec<u8>) -> Truth {
     let source = RecordSource {
         record,
         filter,

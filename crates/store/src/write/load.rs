@@ -62,7 +62,7 @@ impl WriteTransaction<'_> {
     }
     /// Makes placeholders for all missing superiors; the ID of the closest.
     fn place_superiors(&mut self, dn: &Dn) -> Result<EntryId, StoreError> {
-        let suffixes = &self.database.options.suffixes;
+        let suffixes = &self.database.ground.options.suffixes;
         let Some(suffix) = suffixes.iter().find(|suffix| dn.is_within(suffix)) else {
             return Err(StoreError::Inapplicable(format!(
                 "{}: not in a naming context of this database",

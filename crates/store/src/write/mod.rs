@@ -54,7 +54,7 @@ impl<'d> WriteTransaction<'d> {
             database.catch_up(&read)?;
         }
         sets.begin(&database.common.sets);
-        let next_entry = database.tables.number(&txn, MetaRow::NextEntry)?.max(1);
+        let next_entry = database.ground.tables.number(&txn, MetaRow::NextEntry)?.max(1);
         let catalog = database.catalog.load_full();
         Ok(Self {
             txn,
@@ -68,14 +68,14 @@ impl<'d> WriteTransaction<'d> {
         })
     }
     pub(crate) fn tables(&self) -> &'d Tables {
-        &self.database.tables
+        &self.database.ground.tables
     }
     pub(crate) fn shared(&self) -> &'d SharedSets {
         &self.database.common.sets
     }
     /// Read operations on the transaction's current state, its own changes included.
     pub fn view(&self) -> View<'_> {
-        View::new(&self.txn, self.database, &self.catalog)
+        View::new(&self.txn, &self.database.ground, &self.catalog)
     }
     /// Applies one effect. After an error the transaction must be dropped. Returns the entry's ID.
     ///
@@ -89,7 +89,7 @@ impl<'d> WriteTransaction<'d> {
             Effect::Rename { dn, new_dn, changes } => self.rename(dn, new_dn, changes),
             Effect::Delete { dn, .. } => self.delete(dn),
         };
-        applied.map_err(|error| error.with_room_checked(&self.database.options.directory))
+        applied.map_err(|error| error.with_room_checked(&self.database.ground.options.directory))
     }
     /// Stores the position (CSN and sequence) of a record whose effects were applied one by one.
     pub fn record_position(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
@@ -137,12 +137,12 @@ impl<'d> WriteTransaction<'d> {
             Err(_) => {}
         }
         drop(self.sets);
-        result.map_err(|error| StoreError::from(error).with_room_checked(&self.database.options.directory))
+        result.map_err(|error| StoreError::from(error).with_room_checked(&self.database.ground.options.directory))
     }
 
     /// Takes up what this transaction has changed in `attributes` and `indexes`.
     pub(crate) fn reload(&mut self) -> Result<(), StoreError> {
-        let parts = Parts::load(&self.txn, &self.database.tables, &self.catalog.indexes)?;
+        let parts = Parts::load(&self.txn, &self.database.ground.tables, &self.catalog.indexes)?;
         let catalog = Catalog::build(self.catalog.schema.clone(), parts, Undefined::Refused)?;
         self.catalog = Arc::new(catalog);
         Ok(())

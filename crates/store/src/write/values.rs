@@ -114,7 +114,7 @@ impl WriteTransaction<'_> {
                 open.is_empty()
             }
             WorkingSet::Closed(ValueSet::External(external)) => {
-                let tables = self.database.tables;
+                let tables = self.database.ground.tables;
                 for value in values {
                     if !key.remove(&mut self.txn, &tables, &self.catalog, value, external)? {
                         return Ok(false);
