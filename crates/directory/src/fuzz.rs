@@ -3,8 +3,8 @@
 use ironbark_config::{Memory, fuzz::DATABASE, load};
 
 use crate::{
-    access::{self, Rules},
     password::{self, Cost},
+    rules::Rules,
 };
 
 /// Reads each line of `data` as an access rule, and compiles those that are rules.
@@ -25,7 +25,7 @@ pub fn access(data: &[u8]) {
 
 /// Reads `data` as a set of an access rule, and evaluates it on groups that are members of one another.
 pub fn set(data: &[u8]) {
-    access::fuzz_set(data);
+    crate::rules::set::fuzz(data);
 }
 
 /// Verifies the first line of `data` against the rest, a stored password; and the password against its own hash.

@@ -4,62 +4,61 @@
 //! `VisibleEntry` is ever encoded to a client.
 
 pub mod access;
-mod authorization;
-mod bare;
-mod bind_failures;
-mod change;
-mod computed;
-mod configuration;
-pub mod context;
-mod directory;
-mod disclosure;
-mod dn_cache;
-mod dse;
-mod ended;
+mod admission;
+mod appraisal;
+mod backend;
 mod error;
+mod frontend;
 pub mod fuzz;
-mod hashing_pool;
-pub mod ldif;
-mod log;
-mod long_searches;
-pub mod open;
-pub mod operation;
+mod identity;
+mod operation;
+mod outcome;
 pub mod overlay;
 pub mod password;
-mod proxied;
+mod reactor;
 mod reconfigure;
-mod referral;
-mod respond;
+mod request;
 mod room;
+mod rules;
 mod sasl;
-mod schema_use;
+mod scratch;
 mod search;
-mod security;
-mod session;
+mod service;
 pub mod stamp;
 mod statistics;
-mod tree;
-mod well_known;
-mod worker;
-mod write_request;
-mod writer;
+mod write;
 
-pub use bind_failures::{BindFailures, Patience, SourceAddress};
-pub use configuration::Configuration;
-pub use context::{Backend, Context};
-pub use directory::{
-    Directory, Factories, IndexBuild, OpenOptions, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory,
+pub use admission::database::restricted;
+pub use appraisal::access::{Appraisal, Asker, Granted};
+pub use backend::{
+    bind_failures::{BindFailures, Patience},
+    computed::complete_entries,
+    configuration::Configuration,
+    database::{Backend, Context},
+    directory::Directory,
+    in_memory::{ChangeAuthor, Governor, VirtualChange, VirtualContext},
+    ldif, open,
+    root_dse::RootDseAddition,
+    well_known::WellKnown,
 };
-pub use dse::RootDseAddition;
 pub use error::{OpenError, OperationError, ResponseControl};
-pub use long_searches::{HandedOver, Stepped};
+pub use identity::session::Session;
+pub use outcome::completion::{Completion, Submitted};
+pub use reactor::{
+    long_searches::{HandedOver, Stepped},
+    worker::{Batch, Started, Worker},
+};
+pub use reconfigure::{Factories, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory};
+pub use request::{
+    asked::Asked,
+    identity::{Identity, Peer, Source, SourceAddress, Strength, TlsChannel},
+    modification::{Authority, Modification, ModificationKind},
+    origin::{Origin, RequestKind},
+};
 pub use sasl::{LayerError, SecurityLayer};
 pub use search::{Progress, SearchRun};
-pub use session::{Identity, Peer, Session, Source, Strength, TlsChannel};
+pub use service::{IndexBuild, OpenOptions, Service};
 pub use statistics::{
     FilterCost, FilterReport, FilterShape, FilterTerm, IndexUses, LatencySummary, Shard, Statistics,
     filter_without_values,
 };
-pub use tree::{ChangeAuthor, VirtualChange, VirtualContext, complete_entries};
-pub use well_known::WellKnown;
-pub use worker::{Batch, Completion, Started, Submitted, Worker};

@@ -3,9 +3,11 @@
 //! Invariant: until the swap nothing has changed that a client could see, and nothing after it can fail.
 
 mod assemble;
+mod factories;
 mod live;
 mod plan;
 mod restrictions;
+pub(crate) mod schema_use;
 mod swap;
 
 use std::{
@@ -17,22 +19,25 @@ use std::{
 use ironbark_config::{DatabaseConfig, Restrict};
 use ironbark_store::{ClosedDatabase, Database};
 
-use crate::{
-    Configuration, Directory, OpenError,
-    ldif::{LdifFiles, LdifLock},
-    open::failed,
-    overlay::Pipeline,
-    schema_use,
-    tree::VirtualContext,
-    writer::{REMOVED, SHUTTING_DOWN, Served, WriterHandle},
-};
-
 pub(crate) use assemble::{with_contexts, without_databases};
+pub use factories::{Factories, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory};
 use restrictions::Restricted;
 
+use crate::{
+    Configuration, Directory, OpenError,
+    backend::{
+        in_memory::VirtualContext,
+        ldif::{LdifFiles, LdifLock},
+        open::failed,
+        queue::{REMOVED, SHUTTING_DOWN, Served, WriterHandle},
+    },
+    overlay::Pipeline,
+};
+
 /// What runs for the configuration in force.
-#[derive(Default)]
 pub(crate) struct Live {
+    /// What makes more of a configuration than the directory can.
+    factories: Factories,
     running: Vec<Running>,
     /// The configuration in force as it was read.
     read: Option<ironbark_config::Configuration>,
@@ -83,6 +88,19 @@ struct Planned {
 }
 
 impl Live {
+    /// Before the first configuration.
+    pub(crate) fn new(factories: Factories) -> Self {
+        Self {
+            factories,
+            running: Vec::new(),
+            read: None,
+            restricted: Vec::new(),
+            closed: Vec::new(),
+            last_cache: 0,
+            has_ended: false,
+        }
+    }
+
     /// Ends all writers.
     pub(crate) fn close(&mut self) {
         self.has_ended = true;
@@ -184,7 +202,7 @@ fn attempt(
     made: &mut Vec<Running>,
 ) -> Result<(), OpenError> {
     let planned = plan::plan(directory, live, current, &read, made)?;
-    let root_dse = (directory.factories().root_dse)(&read.global).map_err(OpenError::Configuration)?;
+    let root_dse = (live.factories.root_dse)(&read.global).map_err(OpenError::Configuration)?;
     check_schema_use(live, current, &read, &planned)?;
     swap::go_over(directory, live, current, (read, &root_dse), planned, made)
 }

@@ -11,8 +11,7 @@ use std::sync::{
 use harness::Site;
 use ironbark_directory::{
     OperationError, Started, Submitted,
-    operation::Execution,
-    overlay::{Hooks, Overlay},
+    overlay::{Execution, Hooks, Overlay},
 };
 use ironbark_ldap_proto::{
     AddRequest, Attribute, DecodeLimits, ExtendedRequest, MessageId, Request, Response, ResponseMessage,

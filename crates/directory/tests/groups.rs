@@ -15,8 +15,7 @@ use std::{
 use harness::{Site, read_answer};
 use ironbark_directory::{
     OperationError, Started,
-    operation::Execution,
-    overlay::{Applied, Hooks, Overlay},
+    overlay::{Applied, Execution, Hooks, Overlay},
 };
 use ironbark_ldap_proto::{AddRequest, Attribute, MessageId, Request, frame, message::encode_request};
 use ironbark_model::ResultCode;

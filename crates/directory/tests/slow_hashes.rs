@@ -8,8 +8,7 @@ use std::sync::{Arc, Mutex};
 use harness::Site;
 use ironbark_directory::{
     OperationError,
-    operation::Execution,
-    overlay::{Hooks, Overlay},
+    overlay::{Execution, Hooks, Overlay},
     password::{self, Scheme},
 };
 use ironbark_model::Entry;

@@ -14,8 +14,7 @@ use std::sync::{Arc, Mutex};
 use harness::Site;
 use ironbark_config::{DatabaseKind, Operations};
 use ironbark_directory::{
-    ChangeAuthor, Configuration, OperationError, VirtualChange, VirtualContext, complete_entries,
-    operation::ModificationKind,
+    ChangeAuthor, Configuration, ModificationKind, OperationError, VirtualChange, VirtualContext, complete_entries,
 };
 use ironbark_ldap_proto::{AttributeSelection, DerefAliases, Request, Scope, SearchRequest, controls};
 use ironbark_model::{Attribute, Dn, Entry, Filter};
@@ -98,7 +97,7 @@ impl VirtualContext for Handle {
     fn change(&self, change: &VirtualChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
         let notes = &self.0;
         if let Some(next) = notes.next.lock().expect("not poisoned").take() {
-            by.directory
+            by.governor
                 .reconfigure(next)
                 .map_err(|error| OperationError::new(ironbark_model::ResultCode::OTHER, error.to_string()))?;
         }

@@ -10,8 +10,8 @@ use ironbark_config::{
     olc::{self, ChangeError, Folder, Stamps, Tree},
 };
 use ironbark_directory::{
-    ChangeAuthor, Configuration, OperationError, VirtualChange, VirtualContext, complete_entries,
-    operation::{Modification, ModificationKind},
+    ChangeAuthor, Configuration, Modification, ModificationKind, OperationError, VirtualChange, VirtualContext,
+    complete_entries,
 };
 use ironbark_model::{Entry, ResultCode, Schema};
 
@@ -66,7 +66,7 @@ impl ConfigTree {
         let read = olc::load_change(&tree, &by.configuration.schema);
         let configuration = read.map_err(|error| refusal(&error))?;
         let (global, notices) = (configuration.global.clone(), configuration.notices.clone());
-        by.directory
+        by.governor
             .reconfigure(configuration)
             .map_err(|error| OperationError::new(ResultCode::OTHER, error.to_string()))?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,7 +96,7 @@ impl ConfigTree {
     fn take_back(&self, by: &ChangeAuthor<'_>) {
         let outcome = match olc::load_change(&self.tree(), &by.configuration.schema) {
             Ok(configuration) => (self.obey)(&configuration.global).and_then(|()| {
-                let back = by.directory.reconfigure(configuration);
+                let back = by.governor.reconfigure(configuration);
                 back.map_err(|error| error.to_string())
             }),
             Err(error) => Err(error.to_string()),

@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use ironbark_directory::{BindFailures, Directory, Peer, Statistics, Worker};
+use ironbark_directory::{BindFailures, Peer, Service, Statistics, Worker};
 use ironbark_runtime::{Claimant, Clock, spawn_named};
 use rustc_hash::FxHashMap;
 use socket2::{Socket as AnySocket, TcpKeepalive};
@@ -70,7 +70,7 @@ pub(crate) struct ReactorThread {
 /// What all reactors serve, and by what.
 #[derive(Clone)]
 pub(crate) struct World {
-    pub(crate) directory: Arc<Directory>,
+    pub(crate) directory: Arc<Service>,
     pub(crate) clock: Clock,
     pub(crate) tls: Arc<Tls>,
     pub(crate) sources: Arc<Sources>,
@@ -78,7 +78,7 @@ pub(crate) struct World {
 
 /// The state of a reactor that its connections share. All on one thread.
 pub(crate) struct Reactor {
-    directory: Arc<Directory>,
+    directory: Arc<Service>,
     clock: Clock,
     tls: Arc<Tls>,
     sources: Arc<Sources>,
@@ -156,7 +156,7 @@ impl Reactor {
         let limits = Limits::of(&directory.configuration());
         Self {
             work: RefCell::new(Work {
-                worker: Worker::new(Arc::clone(&directory)),
+                worker: directory.worker(),
                 input: Box::default(),
                 spare_outputs: SpareBuffers::default(),
             }),

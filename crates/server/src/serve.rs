@@ -13,7 +13,7 @@ use ironbark_config::{
     DatabaseConfig, DatabaseKind, GlobalConfig,
     parts::{PARTS, PartKind},
 };
-use ironbark_directory::{Directory, Factories, OpenOptions, VirtualContext};
+use ironbark_directory::{Factories, OpenOptions, Service, VirtualContext};
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
     process::{self, Identity, Readiness, StateFile},
@@ -126,7 +126,7 @@ struct Running {
     signals: Signals,
     listeners: Listeners,
     pool: Arc<Pool>,
-    directory: Arc<Directory>,
+    directory: Arc<Service>,
     metrics: Arc<OnceLock<Metrics>>,
     tls: Arc<Tls>,
     /// Removed when the server has ended.
@@ -262,7 +262,7 @@ const RENEWAL_PERIOD: Duration = Duration::from_secs(2);
 async fn accept_until_stopped(
     pool: &Arc<Pool>,
     listeners: Listeners,
-    directory: &Directory,
+    directory: &Service,
     metrics: Option<&Metrics>,
     mut signals: Signals,
     reload: impl Fn(),
@@ -313,7 +313,7 @@ fn open_directory(
     facts: Facts,
     log: &Log,
     clock: &Clock,
-) -> Result<(Arc<Directory>, Arc<Attached>), Failure> {
+) -> Result<(Arc<Service>, Arc<Attached>), Failure> {
     let attached = Arc::<Attached>::default();
     let own_server_id = OwnServerId::new(listener_urls);
     let (its_log, its_clock, its_server) = (log.clone(), clock.clone(), Arc::clone(&attached));
@@ -333,7 +333,7 @@ fn open_directory(
             Arc::clone(&its_server),
         )))
     };
-    let directory = Directory::open(OpenOptions {
+    let directory = Service::open(OpenOptions {
         configuration,
         clock: clock.clone(),
         randomness: Randomness::system(),

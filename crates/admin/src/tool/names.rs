@@ -1,7 +1,7 @@
 //! Clients' names, as slapd's settings map them: what slapacl and slapauth share.
 
 use ironbark_config::Configuration;
-use ironbark_directory::{OperationError, access::Appraisal};
+use ironbark_directory::{Appraisal, OperationError};
 use ironbark_model::{Dn, ResultCode, Schema};
 use ironbark_store::Database;
 

@@ -6,10 +6,7 @@ use ironbark_config::{
     Configuration,
     access::{AccessLevel, AccessRule, Privileges},
 };
-use ironbark_directory::{
-    Peer, Strength,
-    access::{Appraisal, Asker, Granted},
-};
+use ironbark_directory::{Appraisal, Asker, Granted, Peer, Strength};
 use ironbark_model::{Dn, Entry, Schema, schema::Source};
 use ironbark_store::{Database, Location};
 

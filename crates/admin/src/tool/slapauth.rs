@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, process::ExitCode};
 
-use ironbark_directory::access::Appraisal;
+use ironbark_directory::Appraisal;
 use ironbark_model::{Dn, Schema};
 
 use super::{

@@ -3,7 +3,7 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use ironbark_config::{DatabaseConfig, DatabaseKind};
-use ironbark_directory::access::Appraisal;
+use ironbark_directory::Appraisal;
 use ironbark_server::Loaded;
 use ironbark_store::Database;
 

@@ -13,13 +13,17 @@ use ironbark_store::{EntryId, Location, StoreError, View};
 use rustc_hash::FxHashMap;
 
 use super::{
-    RequestKind, Subject, Target,
-    rules::Rules,
     set_memory::{Followed, SetAnswers},
+    subject::Subject,
+    target::Target,
 };
 use crate::{
     Configuration, Context,
-    session::{Identity, Peer, Strength},
+    request::{
+        identity::{Identity, Peer, Strength},
+        origin::RequestKind,
+    },
+    rules::access::Rules,
 };
 
 /// A subject with all that is known of it.
@@ -226,7 +230,7 @@ impl Standings {
         &mut self,
         configuration: &Arc<Configuration>,
         context: &Context,
-        origin: &crate::operation::Origin,
+        origin: &crate::request::origin::Origin,
     ) -> Option<Rc<Standing>> {
         let rules = configuration.rules_of(context);
         if rules.is_empty() {

@@ -11,12 +11,11 @@ use ironbark_model::{
 use ironbark_store::{EntryId, Location, Record, Scope, StoreError, View};
 
 use super::{
-    Source,
     check::{Check, Held},
-    set::World,
+    target::Source,
     who::{holds_names, normal_values},
 };
-use crate::Configuration;
+use crate::{Configuration, rules::set::World};
 
 /// Entries that one URL of a set may find.
 const MAX_FOUND: usize = 10_000;

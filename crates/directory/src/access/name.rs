@@ -1,46 +1,12 @@
 //! The name of the entry at hand, which most rules need not see whole.
 
-use std::cell::{OnceCell, RefCell};
+use std::cell::RefCell;
 
 use ironbark_config::access::{NameMatch, NameScope};
 use ironbark_model::{Dn, PosixRegex};
 use smallvec::SmallVec;
 
-use super::{Source, check::Check};
-
-/// Where an entry is: all that its name is made of, which most rules need not see whole.
-#[derive(Clone, Copy)]
-pub(crate) struct EntryPlace<'a> {
-    /// The name of the superior entry.
-    pub(crate) parent: &'a Dn,
-    /// The RDN, as it is written.
-    pub(crate) rdn: &'a str,
-}
-
-/// A name whose memory goes back to where it was taken from, so that entries of which rules see the whole name take none each.
-#[derive(Default)]
-pub(super) struct BorrowedName<'a> {
-    name: OnceCell<Dn>,
-    pub(super) home: Option<&'a RefCell<Dn>>,
-}
-
-impl BorrowedName<'_> {
-    /// A name that need not be put together.
-    pub(super) fn known(name: Dn) -> Self {
-        Self {
-            name: OnceCell::from(name),
-            home: None,
-        }
-    }
-}
-
-impl Drop for BorrowedName<'_> {
-    fn drop(&mut self) {
-        if let (Some(home), Some(name)) = (self.home, self.name.take()) {
-            home.replace(name);
-        }
-    }
-}
+use super::{check::Check, place::EntryPlace, target::Source};
 
 impl Check<'_> {
     /// The whole name.

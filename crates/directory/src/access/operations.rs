@@ -1,66 +1,27 @@
-//! `restrictop`, compiled: who may ask for which operations, and with which controls.
+//! `restrictop`: who may ask for which operations, and with which controls.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
-use ironbark_config::{
-    Operations,
-    access::{Control, NamedOid, OperationAction, OperationRule},
-};
-use ironbark_ldap_proto::controls::{ControlKind, ControlSet, registry::lookup};
-use ironbark_model::{Dn, Entry, ResultCode, schema::Source as Place};
+use ironbark_config::{Operations, access::Control};
+use ironbark_ldap_proto::controls::ControlSet;
+use ironbark_model::{Dn, Entry, ResultCode};
 
 use super::{
-    Check, Rules, Source, Subject,
-    check::{Matched, Value},
-    rules::{Condition, Dependence},
+    check::Check,
+    matched::Matched,
+    subject::Subject,
+    target::{Source, Value},
 };
-use crate::{Configuration, OperationError};
-
-/// The `restrictop` rules that hold for a database, in order.
-#[derive(Debug, Default)]
-pub(crate) struct OperationRules(Vec<Rule>);
-
-/// One rule.
-#[derive(Debug)]
-struct Rule {
-    operations: Operations,
-    /// Of extended operations only this one.
-    extended: Option<String>,
-    /// All of these must come along.
-    controls: Vec<ControlKind>,
-    by: Vec<Clause>,
-}
-
-/// One `by` clause.
-#[derive(Debug)]
-struct Clause {
-    who: Vec<Condition>,
-    action: Option<Action>,
-    control: Control,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Action {
-    Allow,
-    Reject,
-    Drop(ControlKind),
-}
+use crate::{
+    Configuration, OperationError,
+    rules::{
+        Rules,
+        access::Condition,
+        operations::{Action, OperationRules, Rule},
+    },
+};
 
 impl OperationRules {
-    /// Compiles rules.
-    ///
-    /// # Errors
-    /// A control that is not known.
-    pub(crate) fn compile(rules: &[OperationRule]) -> Result<Arc<Self>, String> {
-        let rules = rules.iter().map(Rule::compile);
-        Ok(Arc::new(Self(rules.collect::<Result<_, _>>()?)))
-    }
-
-    /// Whether nobody wrote a rule.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
     /// The controls of a request that are dropped; those in `critical` cannot be.
     ///
     /// # Errors
@@ -93,36 +54,6 @@ impl OperationRules {
 }
 
 impl Rule {
-    fn compile(rule: &OperationRule) -> Result<Self, String> {
-        let known = |oid: &NamedOid| known_control(oid, &rule.location);
-        let mut by = Vec::new();
-        for clause in &rule.by {
-            let action = match &clause.action {
-                None => None,
-                Some(OperationAction::Allow) => Some(Action::Allow),
-                Some(OperationAction::Reject) => Some(Action::Reject),
-                Some(OperationAction::Drop(control)) => Some(Action::Drop(known(control)?)),
-            };
-            let conditions = clause.who.iter().map(|who| Condition {
-                who: who.clone(),
-                // There is no entry that they could be about.
-                dependence: Dependence::Nothing,
-                program: None,
-            });
-            by.push(Clause {
-                who: conditions.collect(),
-                action,
-                control: clause.control,
-            });
-        }
-        Ok(Self {
-            operations: rule.operations,
-            extended: rule.extended.as_ref().map(|oid| oid.oid.clone()),
-            controls: rule.controls.iter().map(known).collect::<Result<_, _>>()?,
-            by,
-        })
-    }
-
     fn is_about(&self, Subject { request, .. }: &Subject<'_>) -> bool {
         let is_other = |oid: &str| request.operation == Operations::EXTENDED && request.extended != Some(oid);
         self.operations.contains(request.operation)
@@ -166,11 +97,6 @@ impl Rule {
         // As in access rules, behind the last clause nothing goes on.
         Ok(Control::Stop)
     }
-}
-
-fn known_control(NamedOid { text, oid }: &NamedOid, place: &Place) -> Result<ControlKind, String> {
-    let unknown = || format!("{}: line {}: unknown control \"{text}\"", place.file, place.line);
-    lookup(oid.as_bytes()).map(|row| row.kind).ok_or_else(unknown)
 }
 
 fn rejected() -> OperationError {

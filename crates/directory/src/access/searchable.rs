@@ -10,8 +10,13 @@ use ironbark_model::{
 };
 use ironbark_store::{EntryGuards, Record};
 
-use super::{Check, Source, Subject, Target, check::OnAll, decisions::Standing, rules::Rules};
-use crate::{Configuration, Context};
+use super::{
+    check::{Check, OnAll},
+    decisions::Standing,
+    subject::Subject,
+    target::{Source, Target},
+};
+use crate::{Configuration, Context, rules::access::Rules};
 
 /// What of one entry answers.
 pub(crate) struct Answerable<'a> {

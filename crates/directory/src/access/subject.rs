@@ -2,15 +2,16 @@
 
 use std::sync::LazyLock;
 
-use ironbark_config::Operations;
-use ironbark_ldap_proto::{Operation, controls::ControlSet};
+use ironbark_ldap_proto::Operation;
 use ironbark_model::{Budget, Dn};
 
-use super::SetAnswers;
+use super::set_memory::SetAnswers;
 use crate::{
     Context,
-    operation::Origin,
-    session::{Identity, Peer, Strength},
+    request::{
+        identity::{Identity, Peer, Strength},
+        origin::{Origin, RequestKind},
+    },
 };
 
 /// Who acts on a database.
@@ -32,39 +33,6 @@ pub struct Subject<'a> {
     pub(crate) budget: Option<&'a Budget>,
     /// What sets have said of the subject in this operation, whatever the entry.
     pub(crate) sets: Option<&'a SetAnswers>,
-}
-
-/// Which operation is asked for, with which controls.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct RequestKind {
-    /// The operation.
-    pub operation: Operations,
-    /// OID of an extended operation, if it is known.
-    pub extended: Option<&'static str>,
-    /// Controls that came along and are obeyed.
-    pub controls: ControlSet,
-}
-
-impl RequestKind {
-    /// An operation without controls.
-    pub(crate) fn of(operation: Operation) -> Self {
-        let operation = match operation {
-            Operation::Bind => Operations::BIND,
-            Operation::Search => Operations::SEARCH,
-            Operation::Modify => Operations::MODIFY,
-            Operation::Add => Operations::ADD,
-            Operation::Delete => Operations::DELETE,
-            Operation::ModifyDn => Operations::RENAME,
-            Operation::Compare => Operations::COMPARE,
-            Operation::Extended => Operations::EXTENDED,
-            Operation::Unbind | Operation::Abandon => Operations::default(),
-        };
-        Self {
-            operation,
-            extended: None,
-            controls: ControlSet::NONE,
-        }
-    }
 }
 
 static NOBODY: LazyLock<Dn> = LazyLock::new(Dn::root);

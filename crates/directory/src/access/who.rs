@@ -10,10 +10,11 @@ use ironbark_config::access::{
 use ironbark_model::{AttributeDescription, Dn, PosixRegex, Schema, syntax};
 
 use super::{
-    check::{Check, Held, Matched, Value},
-    rules::Condition,
-    set::Program,
+    check::{Check, Held},
+    matched::Matched,
+    target::Value,
 };
+use crate::rules::{access::Condition, set::Program};
 
 impl Check<'_> {
     /// Whether a condition holds.

@@ -2,12 +2,11 @@
 
 use ironbark_ldap_proto::MessageId;
 
-use super::Origin;
-use crate::Session;
+use crate::{identity::session::Session, request::origin::Origin};
 
 /// Stops the operation if it is still under way. A write that is already executing is not undone, but not answered either.
 pub(crate) fn abandon(session: &mut Session, origin: &Origin, target: MessageId) {
-    crate::log::abandon(origin, target);
+    crate::outcome::log::abandon(origin, target);
     if let Some(flag) = session.in_flight.get(&target.value()) {
         flag.abandon();
     }

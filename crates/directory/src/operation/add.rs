@@ -10,18 +10,20 @@ use ironbark_model::{
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
 use super::{
-    Before, Execution, assertion, entry_rules,
-    modification::{self, Modification, ModificationKind, normal_form},
+    entry_rules,
     modify::is_granted,
     read_entry,
     write_checks::{self, grants_on_root, require},
 };
 use crate::{
     OperationError,
-    access::{Target, WriteCheck},
-    disclosure::Ancestor,
-    overlay::Asked,
-    respond::Success,
+    access::{Target, WriteCheck, assertion, disclosure::Ancestor},
+    backend::written::Success,
+    overlay::{Before, Execution},
+    request::{
+        asked::Asked,
+        modification::{self, Modification, ModificationKind, normal_form},
+    },
 };
 
 /// The attributes of a request.
@@ -57,9 +59,9 @@ pub(crate) fn execute(
     modification::check_permitted(schema, &mut modifications, execution.is_relaxed())?;
     refuse_repetition(schema, &modifications)?;
     let context = execution.context;
-    if context.overlays.has_before_content() {
+    if context.overlays().has_before_content() {
         require_rights(execution, &entry, &named, &modifications)?;
-        for overlay in context.overlays.before_content() {
+        for overlay in context.overlays().before_content() {
             overlay.before_add(execution, &mut entry)?;
         }
         execution.check_computed()?;
@@ -109,7 +111,7 @@ fn require_rights(
 fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, OperationError> {
     let schema = execution.schema();
     let dn: Box<str> = entry.dn.pretty().into();
-    if execution.context.overlays.wants_request() {
+    if execution.context.overlays().wants_request() {
         execution.asked.push(Asked::Add(entry.clone()));
     }
     let attributes = entry

@@ -8,22 +8,23 @@ use ironbark_model::{Budget, Dn, ResultCode};
 use ironbark_store::{Record, View};
 
 use super::{
-    Origin,
     bind_policy::{self, Exchange, Judgement},
-    password_checks::Computed,
-    write_checks,
+    sasl_bind, write_checks,
 };
 use crate::{
-    Completion, Configuration, Context, Directory, OperationError, Session, Started,
+    Configuration, Context, Directory, OperationError,
     access::{Subject, Target, WriteCheck},
-    bind_failures::Patience,
-    dn_cache::{DnCache, Found},
-    ended::{Outcome, ended, ended_elsewhere},
-    hashing_pool,
+    backend::bind_failures::Patience,
+    identity::session::Session,
+    outcome::{
+        completion::{Begun, Completion},
+        ended::{Outcome, ended, ended_elsewhere},
+        hashing_pool, respond,
+    },
+    overlay::password_checks::Computed,
     password::{self, Cost},
-    respond, sasl,
-    session::{Identity, Restriction},
-    worker::Scratch,
+    request::{identity::Identity, origin::Origin, stop::Restriction},
+    scratch::{DnCache, Scratch, dn_cache::Found},
 };
 
 /// Begins a bind, on a session that is anonymous already ([`Session::begin_bind`]).
@@ -34,7 +35,7 @@ pub(crate) fn start(
     origin: &mut Origin,
     request: &BindRequest<'_>,
     out: &mut Vec<u8>,
-) -> Result<Started, OperationError> {
+) -> Result<Begun, OperationError> {
     let negotiation = session.negotiation.take();
     refuse_impatiently(scratch.directory(), configuration, origin)?;
     let version = checked_version(configuration, request.version)?;
@@ -50,7 +51,7 @@ pub(crate) fn start(
         }
         Authentication::Sasl { mechanism, credentials } => {
             let message = (mechanism, credentials);
-            return sasl::bind::start(scratch, session, configuration, origin, negotiation, message, out);
+            return sasl_bind::start(scratch, session, configuration, origin, negotiation, message, out);
         }
         Authentication::Other { .. } => {
             return Err(OperationError::new(
@@ -72,13 +73,14 @@ pub(crate) fn start(
     match (checked, judging) {
         (Ok(Verdict::Accepted(identity)), Some(context)) => {
             let judgement = Judgement::new(restriction, identity.dn, true, simple(Some(password)));
-            judgement.submit(configuration, origin, context)
+            judgement.submit(scratch.directory(), configuration, (origin, context))
         }
         (Err(error), Some(context)) if error.result_code == ResultCode::INVALID_CREDENTIALS => {
-            Judgement::new(restriction, dn, false, simple(None)).submit(configuration, origin, context)
+            let judgement = Judgement::new(restriction, dn, false, simple(None));
+            judgement.submit(scratch.directory(), configuration, (origin, context))
         }
         (Ok(Verdict::Accepted(identity)), None) => {
-            crate::log::bound(origin, identity.dn.pretty(), (SIMPLE, 0));
+            crate::outcome::log::bound(origin, identity.dn.pretty(), (SIMPLE, 0));
             Ok(succeed(scratch, session, origin, identity, out))
         }
         (Ok(Verdict::Slow(check)), judging) => {
@@ -312,20 +314,14 @@ fn usable_passwords(
     Ok(values)
 }
 
-fn succeed(
-    scratch: &Scratch,
-    session: &mut Session,
-    origin: &Origin,
-    identity: Identity,
-    out: &mut Vec<u8>,
-) -> Started {
+fn succeed(scratch: &Scratch, session: &mut Session, origin: &Origin, identity: Identity, out: &mut Vec<u8>) -> Begun {
     let directory = scratch.directory();
     session.identity = Arc::new(identity);
     let success = OperationError::code(ResultCode::SUCCESS);
     respond::result(out, origin.message_id, Operation::Bind, &success);
     let outcome = Outcome::new(Operation::Bind, ResultCode::SUCCESS, "");
     ended(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
-    Started::Answered
+    Begun::Answered
 }
 
 /// Verifies on the hashing pool, so that a slow hash never holds up a reactor.
@@ -334,7 +330,7 @@ fn submit(
     origin: &Origin,
     check: SlowCheck,
     judged: Option<(Judgement, Arc<Configuration>, Arc<Context>)>,
-) -> Result<Started, OperationError> {
+) -> Result<Begun, OperationError> {
     let octets = check.presented.len() + check.stored.iter().map(Vec::len).sum::<usize>();
     let (for_pool, its_origin) = (Arc::clone(directory), origin.clone());
     hashing_pool::submit(directory, origin, (Operation::Bind, octets), move |reply| {
@@ -344,7 +340,7 @@ fn submit(
         let accepted = stored.any(|stored| computed.verify(pool, stored, &check.presented));
         if let Some((judgement, configuration, context)) = judged {
             let judgement = judgement.verified(accepted, computed);
-            return judgement.queue(&directory, &configuration, (&origin, &context), reply);
+            return judgement.queue(directory, configuration, (&origin, &context), reply);
         }
         // The connection may be gone.
         let _ = reply.send(verified(&directory, &origin, check.dn, accepted));
@@ -365,7 +361,7 @@ fn verified(directory: &Directory, origin: &Origin, dn: Dn, is_accepted: bool) -
         })
     });
     if let Some(identity) = &identity {
-        crate::log::bound(origin, identity.dn.pretty(), (SIMPLE, 0));
+        crate::outcome::log::bound(origin, identity.dn.pretty(), (SIMPLE, 0));
     }
     let mut response = Vec::new();
     let result = OperationError::code(outcome);

@@ -7,20 +7,32 @@
 
 use std::sync::Arc;
 
-use ironbark_ldap_proto::controls::{ControlKind, PasswordPolicyError, PasswordPolicyResponse};
-use ironbark_model::{Dn, ResultCode, Schema};
+use ironbark_config::Operations;
+use ironbark_ldap_proto::Operation;
+use ironbark_model::{Dn, ResultCode};
 use ironbark_store::Location;
 use tokio::sync::oneshot;
 
-use super::{Execution, Modification, ModificationKind, Origin, password_checks::Computed, write_checks};
+use super::write_checks;
 use crate::{
-    Completion, Configuration, Context, Directory, OperationError, Started, Submitted,
-    context::Backend,
-    overlay::BindAttempt,
-    respond::{BindEnd, Success},
-    session::{Identity, Restriction},
+    Configuration, Context, Directory, OperationError,
+    backend::{
+        database::Backend,
+        written::{BindEnd, Success},
+    },
+    outcome::completion::{Begun, Completion},
+    overlay::{BindAttempt, Execution, password_checks::Computed},
+    request::{
+        identity::Identity,
+        modification::{Modification, ModificationKind},
+        origin::Origin,
+        stop::Restriction,
+    },
     stamp::generalized_time,
-    write_request::{WriteRequest, queue, queue_or_answer},
+    write::{
+        job::{Job, enqueue},
+        request::WriteRequest,
+    },
 };
 
 /// A bind whose password has been looked at.
@@ -51,23 +63,8 @@ pub(crate) struct Exchange {
 pub(crate) fn judging<'c>(configuration: &'c Configuration, dn: &Dn) -> Option<&'c Arc<Context>> {
     let context = configuration.context_of(dn)?;
     let is_stored = matches!(context.backend, Backend::Stored { .. });
-    let is_judged = context.overlays.judges_binds() || context.settings.last_bind;
+    let is_judged = context.overlays().judges_binds() || context.settings.last_bind;
     (is_stored && is_judged).then_some(context)
-}
-
-/// The refusal of whatever is no change of the password while that must be changed.
-pub fn restricted(origin: &Origin) -> OperationError {
-    let error = OperationError::new(
-        ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
-        "Operations are restricted to bind/unbind/abandon/StartTLS/modify password",
-    );
-    if !origin.has_control(ControlKind::PasswordPolicy) {
-        return error;
-    }
-    error.with_control(&PasswordPolicyResponse {
-        warning: None,
-        error: Some(PasswordPolicyError::ChangeAfterReset),
-    })
 }
 
 impl Judgement {
@@ -101,55 +98,66 @@ impl Judgement {
         }
     }
 
-    /// What has been computed for it.
-    pub(crate) fn computed(&self) -> &Computed {
-        &self.computed
-    }
-
-    /// The same with more of it.
-    pub(crate) fn knowing(self, computed: Computed) -> Self {
-        Self { computed, ..self }
-    }
-
     /// Hands the bind to the writer.
     ///
     /// # Errors
     /// `busy`, `unavailable`.
     pub(crate) fn submit(
         self,
+        directory: &Arc<Directory>,
         configuration: &Arc<Configuration>,
-        origin: &Origin,
-        context: &Arc<Context>,
-    ) -> Result<Started, OperationError> {
-        let (reply, receiver) = oneshot::channel();
-        let request = WriteRequest::Bind(Box::new(self));
-        queue(configuration, &root(origin, context), context, request, reply).map_err(|(error, _)| error)?;
-        Ok(Started::Submitted(Submitted {
-            receiver,
-            blocks_connection: true,
-        }))
+        (origin, context): (&Origin, &Context),
+    ) -> Result<Begun, OperationError> {
+        enqueue(
+            directory,
+            configuration,
+            (&root(origin, context), context),
+            Box::new(self),
+        )
     }
 
     /// As [`Judgement::submit`] on another thread, when someone waits for the completion already.
     pub(crate) fn queue(
         self,
-        directory: &Directory,
-        configuration: &Arc<Configuration>,
-        (origin, context): (&Origin, &Arc<Context>),
+        directory: Arc<Directory>,
+        configuration: Arc<Configuration>,
+        (origin, context): (&Origin, &Context),
         reply: oneshot::Sender<Completion>,
     ) {
-        let origin = root(origin, context);
-        let request = WriteRequest::Bind(Box::new(self));
-        queue_or_answer(directory, configuration, (&origin, context), request, reply);
+        let job = Job {
+            directory,
+            configuration,
+            origin: root(origin, context),
+            request: Box::new(self),
+            reply,
+        };
+        job.queue_or_answer(context);
+    }
+}
+
+impl WriteRequest for Judgement {
+    fn operation(&self) -> Operation {
+        Operation::Bind
     }
 
-    pub(crate) fn dn(&self) -> &Dn {
+    fn kind(&self) -> Operations {
+        Operations::BIND
+    }
+
+    fn dn(&self) -> &Dn {
         &self.dn
     }
 
-    /// The same under another schema.
-    pub(crate) fn under(&self, schema: &Schema) -> Result<Self, OperationError> {
-        let read = |dn: &Dn| write_checks::parse_dn(schema, dn.pretty().as_bytes());
+    fn computed(&self) -> &Computed {
+        &self.computed
+    }
+
+    fn set_computed(&mut self, computed: Computed) {
+        self.computed = computed;
+    }
+
+    fn read_again(&self, configuration: &Configuration) -> Result<Box<dyn WriteRequest>, OperationError> {
+        let read = |dn: &Dn| write_checks::parse_dn(&configuration.schema, dn.pretty().as_bytes());
         let claimed = match &self.claimed {
             Ok(identity) => Ok(Identity {
                 dn: read(&identity.dn)?,
@@ -158,14 +166,23 @@ impl Judgement {
             }),
             Err(error) => Err(error.clone()),
         };
-        Ok(Self {
+        Ok(Box::new(Self {
             dn: read(&self.dn)?,
             is_verified: self.is_verified,
             claimed,
             exchange: self.exchange.clone(),
             restriction: self.restriction.clone(),
             computed: self.computed.clone(),
-        })
+        }))
+    }
+
+    fn check_restrictions(&self, _: &Configuration, _: &Context, _: &mut Origin) -> Result<(), OperationError> {
+        // They were asked when the bind began, for who it was then.
+        Ok(())
+    }
+
+    fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {
+        decide(execution, self)
     }
 }
 
@@ -184,7 +201,7 @@ fn root(origin: &Origin, context: &Context) -> Origin {
 ///
 /// # Errors
 /// The storage failed, or an overlay refuses to decide.
-pub(crate) fn execute(execution: &mut Execution<'_, '_>, judgement: &Judgement) -> Result<Success, OperationError> {
+fn decide(execution: &mut Execution<'_, '_>, judgement: &Judgement) -> Result<Success, OperationError> {
     let context = execution.context;
     let verdict = if judgement.is_verified {
         ResultCode::SUCCESS
@@ -203,7 +220,7 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, judgement: &Judgement) 
         modifications: Vec::new(),
         must_change_password: false,
     };
-    for overlay in context.overlays.judging_binds() {
+    for overlay in context.overlays().judging_binds() {
         overlay.judge_bind(execution, &mut attempt)?;
     }
     execution.check_computed()?;

@@ -12,19 +12,15 @@ use ironbark_model::{
 };
 use ironbark_store::{Record, RecordAttribute, View};
 
-use super::Origin;
 use crate::{
     Configuration, Context, OperationError,
-    access::{Answerable, Subject, Target, WriteCheck},
-    computed,
-    context::Backend,
-    disclosure::Disclosure,
-    dn_cache::{self, DnCache},
-    dse,
+    access::{Answerable, Subject, Target, WriteCheck, disclosure::Disclosure},
+    backend::{computed, database::Backend, referral},
+    frontend::root_dse,
     overlay::Entries,
-    referral,
+    request::origin::Origin,
+    scratch::{DnCache, Scratch, dn_cache},
     search::policy_of,
-    worker::Scratch,
 };
 
 /// Steps that a comparison may take, which holds up its reactor: about ten milliseconds.
@@ -116,7 +112,7 @@ fn outcome(
                 .ok_or_else(|| OperationError::no_such_object(String::new()))?;
             comparison.with_alone(context, entry)
         }
-        Backend::Null { .. } => super::null::refuse_assertion(controls).map(|()| false),
+        Backend::Null { .. } => crate::access::assertion::refuse_assertion(controls).map(|()| false),
         Backend::Stored { .. } => {
             let Some(snapshot) = scratch.take_snapshot(context)? else {
                 return Err(OperationError::code(ResultCode::NO_SUCH_OBJECT));
@@ -132,7 +128,7 @@ fn outcome(
 }
 
 fn frontend_entry<'a>(configuration: &'a Configuration, origin: &Origin, dn: &Dn) -> Option<&'a Entry> {
-    dse::seen_by(configuration, origin)
+    root_dse::seen_by(configuration, origin)
         .iter()
         .chain(configuration.subschema.iter())
         .find(|entry| entry.dn == *dn)
@@ -203,7 +199,7 @@ impl Comparison<'_> {
             return self.with(context, &entry);
         }
         let policy = &configuration.well_known.pwd_policy_subentry;
-        if self.description == *policy && context.overlays.judges_binds() && !manages_dsa {
+        if self.description == *policy && context.overlays().judges_binds() && !manages_dsa {
             let mut entry = record.to_entry(view.dn(record.id)?)?;
             if entry.attribute(policy).is_none()
                 && let Some(name) = policy_of(Entries::new(configuration, context, view), &entry)?
@@ -222,7 +218,13 @@ impl Comparison<'_> {
         let check = WriteCheck::on_record(context, self.configuration, subject, record, view);
         self.require_compare(&check)?;
         if let Some(filter) = self.filter {
-            super::check_assertion_on_record(context, self.configuration, subject, (view, record), filter)?;
+            crate::access::assertion::check_assertion_on_record(
+                context,
+                self.configuration,
+                subject,
+                (view, record),
+                filter,
+            )?;
         }
         let guard = check.answerable(Privileges::COMPARE);
         let mut found = Found::default();
@@ -265,7 +267,7 @@ impl Comparison<'_> {
         let check = WriteCheck::on_entry(context, self.configuration, subject, entry);
         self.require_compare(&check)?;
         if let Some(filter) = self.filter {
-            super::check_assertion(self.configuration, &check, entry, filter)?;
+            crate::access::assertion::check_assertion(self.configuration, &check, entry, filter)?;
         }
         let guard = check.answerable(Privileges::COMPARE);
         let mut found = Found::default();

@@ -5,16 +5,16 @@ use ironbark_model::{Attribute, Dn, ResultCode};
 use ironbark_store::{ChangeKind, Effect, EntryId, Record, View};
 
 use super::{
-    Before, Execution, assertion,
     modify::watched_attributes,
     read_entry,
     write_checks::{self, grants_on_root, require},
 };
 use crate::{
     OperationError,
-    access::{Target, WriteCheck},
-    overlay::Asked,
-    respond::Success,
+    access::{Target, WriteCheck, assertion},
+    backend::written::Success,
+    overlay::{Before, Execution},
+    request::asked::Asked,
 };
 
 /// Entries that one tree delete removes at most; past it the answer is `adminLimitExceeded`.
@@ -148,12 +148,12 @@ fn subordinates(
 /// Removes one entry, which has no subordinates any more; `tree` is the top of the subtree that goes.
 fn remove(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> Result<(), OperationError> {
     let (name, entry_uuid, watched) = describe(execution, id)?;
-    let before = if execution.context.overlays.needs_entry_before() {
+    let before = if execution.context.overlays().needs_entry_before() {
         Some(execution.entry(id)?)
     } else {
         None
     };
-    if execution.context.overlays.wants_request() {
+    if execution.context.overlays().wants_request() {
         execution.asked.push(Asked::Delete {
             dn: name.pretty().to_owned(),
         });

@@ -9,8 +9,7 @@ use ironbark_model::{
 };
 use ironbark_store::StoreError;
 
-use super::modification::normal_form;
-use crate::OperationError;
+use crate::{OperationError, request::modification::normal_form};
 
 /// An entry under check.
 pub(crate) struct Checked<'a> {

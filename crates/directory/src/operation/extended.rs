@@ -7,15 +7,19 @@ use ironbark_ldap_proto::{
     ExtendedRequest, ExtendedResponse, LdapResult, MessageId, Operation,
     controls::RequestControls,
     encode_extended_response,
-    extended::{Descriptor, ExtendedOperation, cancel, lookup},
+    extended::{ExtendedOperation, cancel},
 };
 use ironbark_model::ResultCode;
 
-use super::{Origin, password_modify};
+use super::password_modify;
 use crate::{
-    Configuration, Directory, OperationError, Session, Started,
-    ended::{Outcome, ended_elsewhere},
-    session::Cancellation,
+    Configuration, Directory, OperationError,
+    identity::session::Session,
+    outcome::{
+        completion::Begun,
+        ended::{Outcome, ended_elsewhere},
+    },
+    request::{origin::Origin, stop::Cancellation},
 };
 
 /// Begins an extended operation.
@@ -27,9 +31,9 @@ pub(crate) fn start(
     request: &ExtendedRequest<'_>,
     controls: &mut RequestControls<'_>,
     out: &mut Vec<u8>,
-) -> Result<Started, OperationError> {
+) -> Result<Begun, OperationError> {
     let unsupported = || OperationError::new(ResultCode::PROTOCOL_ERROR, "unsupported extended operation");
-    let row = offered(configuration, request.name).ok_or_else(unsupported)?;
+    let row = configuration.extended_operation(request.name).ok_or_else(unsupported)?;
     match row.operation {
         // As in slapd, it is a matter of the database that the identity belongs to.
         ExtendedOperation::WhoAmI => {
@@ -51,12 +55,6 @@ pub(crate) fn start(
     }
 }
 
-/// The extended operation of a name. StartTLS is none where TLS is not configured, as in slapd.
-pub(crate) fn offered(configuration: &Configuration, name: &[u8]) -> Option<&'static Descriptor> {
-    let has_tls = configuration.settings.tls.is_configured();
-    lookup(name).filter(|row| has_tls || row.operation != ExtendedOperation::StartTls)
-}
-
 /// Says yes to a handshake. With that the identity becomes anonymous, unless `disallow tls_2_anon`; then `disallow tls_authc` refuses
 /// whoever has bound. A refusal changes nothing.
 fn start_tls(
@@ -66,7 +64,7 @@ fn start_tls(
     origin: &Origin,
     request: &ExtendedRequest<'_>,
     out: &mut Vec<u8>,
-) -> Result<Started, OperationError> {
+) -> Result<Begun, OperationError> {
     let refuse = |code, text| Err(OperationError::new(code, text));
     let disallow = configuration.settings.disallow;
     if request.value.is_some() {
@@ -93,11 +91,11 @@ fn start_tls(
     }
     if !stays_bound && !session.identity.is_anonymous() {
         session.identity = Arc::default();
-        session.paged.clear();
+        session.searches.paged.clear();
     }
     session.is_tls = true;
     succeed(directory, origin, None, out);
-    Ok(Started::StartTls)
+    Ok(Begun::StartTls)
 }
 
 fn who_am_i(
@@ -105,7 +103,7 @@ fn who_am_i(
     origin: &Origin,
     request: &ExtendedRequest<'_>,
     out: &mut Vec<u8>,
-) -> Result<Started, OperationError> {
+) -> Result<Begun, OperationError> {
     if request.value.is_some() {
         return Err(OperationError::new(
             ResultCode::PROTOCOL_ERROR,
@@ -128,7 +126,7 @@ fn cancel(
     origin: &Origin,
     request: &ExtendedRequest<'_>,
     out: &mut Vec<u8>,
-) -> Result<Started, OperationError> {
+) -> Result<Begun, OperationError> {
     let target =
         cancel::decode_request(request.value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
     let flag = session
@@ -146,7 +144,7 @@ fn cancel(
 }
 
 /// Answers with success.
-fn succeed(directory: &Directory, origin: &Origin, value: Option<&[u8]>, out: &mut Vec<u8>) -> Started {
+fn succeed(directory: &Directory, origin: &Origin, value: Option<&[u8]>, out: &mut Vec<u8>) -> Begun {
     let response = ExtendedResponse {
         result: LdapResult::new(ResultCode::SUCCESS),
         name: None,
@@ -159,5 +157,5 @@ fn succeed(directory: &Directory, origin: &Origin, value: Option<&[u8]>, out: &m
         origin,
         Outcome::new(Operation::Extended, ResultCode::SUCCESS, ""),
     );
-    Started::Answered
+    Begun::Answered
 }

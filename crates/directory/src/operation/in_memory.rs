@@ -10,8 +10,9 @@ use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_store::{ChangeKind, ChangeRecord};
 
 use super::{
-    Executed, Origin, add, assertion, entry_rules,
-    modification::{self, Modification},
+    add,
+    change::Change,
+    entry_rules,
     modify::check_access,
     modify_dn::{self, Rename},
     read_entry,
@@ -19,20 +20,26 @@ use super::{
 };
 use crate::{
     Context, Directory, OperationError,
-    access::{Subject, Target, WriteCheck},
-    context::Backend,
-    disclosure::missing_in_memory,
-    overlay::Asked,
-    referral,
-    respond::Success,
-    tree::{ChangeAuthor, VirtualChange, VirtualContext, unsupported},
-    write_request::Change,
-    writer::Served,
+    access::{Subject, Target, WriteCheck, assertion, disclosure::missing_in_memory},
+    backend::{
+        database::Backend,
+        in_memory::{ChangeAuthor, Governor, VirtualChange, VirtualContext, unsupported},
+        queue::Served,
+        referral,
+        written::{Executed, Success},
+    },
+    request::{
+        asked::Asked,
+        modification::{self, Modification},
+        origin::Origin,
+    },
+    write::request::OnTree,
 };
 
 /// A write to a tree under execution.
 struct Execution<'w> {
-    directory: &'w Arc<Directory>,
+    directory: &'w Directory,
+    governor: &'w dyn Governor,
     served: &'w Served,
     context: &'w Context,
     tree: &'w dyn VirtualContext,
@@ -43,12 +50,16 @@ struct Execution<'w> {
 
 /// Executes a write. It has been committed when this returns.
 pub(crate) fn execute(
-    directory: &Arc<Directory>,
-    served: &Served,
-    origin: &Origin,
+    on: OnTree<'_>,
     change: &Change,
     controls: &RequestControls<'_>,
 ) -> Result<(Success, Executed), OperationError> {
+    let OnTree {
+        directory,
+        governor,
+        served,
+        origin,
+    } = on;
     let context = &*served.context;
     let Backend::Virtual { tree, .. } = &context.backend else {
         return Err(unsupported());
@@ -56,6 +67,7 @@ pub(crate) fn execute(
     refuse_controls(controls, matches!(change, Change::Modify(..)))?;
     let execution = Execution {
         directory,
+        governor,
         served,
         context,
         tree: &**tree,
@@ -199,13 +211,14 @@ impl Execution<'_> {
             effects: Vec::new(),
         };
         let by = ChangeAuthor {
-            directory: self.directory,
+            governor: self.governor,
+            randomness: self.directory.randomness(),
             configuration: &self.served.configuration,
             dn: author_of(&self.origin.identity),
             stamp,
         };
         self.tree.change(change, &by)?;
-        let asked = if self.context.overlays.wants_request() {
+        let asked = if self.context.overlays().wants_request() {
             vec![asked]
         } else {
             Vec::new()

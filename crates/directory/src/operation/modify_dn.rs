@@ -8,19 +8,20 @@ use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema};
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
 use super::{
-    Before, Execution, assertion, entry_rules,
-    modification::{Authority, Modification, ModificationKind, normal_form},
+    entry_rules,
     modify::{Options, Plan, check_access, plan},
     read_entry,
     write_checks::{self, grants_on_root, require},
 };
 use crate::{
     Configuration, Context, OperationError,
-    access::{Target, WriteCheck},
-    overlay::{Asked, Renaming},
-    referral,
-    respond::Success,
-    tree::VirtualChange,
+    access::{Target, WriteCheck, assertion},
+    backend::{in_memory::VirtualChange, referral, written::Success},
+    overlay::{Before, Execution, Renaming},
+    request::{
+        asked::Asked,
+        modification::{Authority, Modification, ModificationKind, normal_form},
+    },
 };
 
 /// A request, with its names parsed.
@@ -43,9 +44,9 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Res
     let mut modifications = rename.modifications.clone();
     check_context(execution.configuration, execution.context, rename)?;
     let context = execution.context;
-    if context.overlays.has_before_content() {
+    if context.overlays().has_before_content() {
         require_rights(execution, rename)?;
-        for overlay in context.overlays.before_content() {
+        for overlay in context.overlays().before_content() {
             overlay.before_modify_dn(execution, rename.renaming())?;
         }
     }
@@ -57,12 +58,12 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Res
         new_name,
         pre_read,
     } = prepare(execution, id, rename, &modifications)?;
-    let before = if execution.context.overlays.needs_entry_before() {
+    let before = if execution.context.overlays().needs_entry_before() {
         Some(execution.entry(id)?)
     } else {
         None
     };
-    if execution.context.overlays.wants_request() {
+    if execution.context.overlays().wants_request() {
         execution.asked.push(rename.asked());
     }
     let effect = Effect::Rename {
@@ -337,7 +338,7 @@ fn prepare(
     let options = Options {
         relax: execution.is_relaxed(),
         permissive: false,
-        watched: context.overlays.watched(),
+        watched: context.overlays().watched(),
         budget: Some(execution.budget),
     };
     let plan = plan(configuration, &record, &new_name, modifications, &options)?;

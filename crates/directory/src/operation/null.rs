@@ -2,16 +2,20 @@
 //!
 //! What the server checks before it asks any database (syntaxes, names, who may write at all, `readonly`) is as everywhere.
 
-use std::sync::Arc;
-
 use ironbark_ldap_proto::controls::RequestControls;
-use ironbark_model::{Attribute, Dn, Entry, ResultCode, Schema};
+use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_store::{ChangeKind, ChangeRecord};
 
-use super::{Executed, Origin, add, modification, modify_dn, password_modify::SetPassword, read_entry};
+use super::{add, change::Change, modify_dn, password_modify::SetPassword, read_entry};
 use crate::{
-    Configuration, Directory, OperationError, access::Subject, overlay::Asked, respond::Success, write_request::Change,
-    writer::Served,
+    Directory, OperationError,
+    access::{Subject, assertion::refuse_assertion},
+    backend::{
+        queue::Served,
+        written::{Executed, Success},
+    },
+    request::{asked::Asked, modification, origin::Origin},
+    write::request::OnTree,
 };
 
 /// Executes a write.
@@ -19,12 +23,16 @@ use crate::{
 /// # Errors
 /// What controls and the schema forbid without any entry.
 pub(crate) fn execute(
-    directory: &Directory,
-    served: &Served,
-    origin: &Origin,
+    on: OnTree<'_>,
     change: &Change,
     controls: &RequestControls<'_>,
 ) -> Result<(Success, Executed), OperationError> {
+    let OnTree {
+        directory,
+        served,
+        origin,
+        ..
+    } = on;
     let Served { configuration, context } = served;
     let schema = &*configuration.schema;
     let (kind, asked) = match change {
@@ -55,47 +63,19 @@ pub(crate) fn execute(
         return Err(OperationError::code(ResultCode::NO_OPERATION));
     }
     let mut executed = nothing(directory, origin, kind);
-    if context.overlays.wants_request() {
+    if context.overlays().wants_request() {
         executed.asked.push(asked);
     }
     Ok((success, executed))
 }
 
 /// Sets a password, which is forgotten.
-pub(crate) fn set_password(directory: &Directory, origin: &Origin, request: &SetPassword) -> (Success, Executed) {
+pub(crate) fn set_password(on: OnTree<'_>, request: &SetPassword) -> (Success, Executed) {
     let success = Success {
         generated_password: request.generated().map(<[u8]>::to_vec),
         ..Success::default()
     };
-    (success, nothing(directory, origin, ChangeKind::Modify))
-}
-
-/// No assertion holds of what is not there.
-///
-/// # Errors
-/// `assertionFailed`.
-pub(crate) fn refuse_assertion(controls: &RequestControls<'_>) -> Result<(), OperationError> {
-    match &controls.assertion {
-        Some(_) => Err(OperationError::code(ResultCode::ASSERTION_FAILED)),
-        None => Ok(()),
-    }
-}
-
-/// What each search returns with `dosearch`: the suffix with the attribute of its name, in normal form as slapd has it.
-pub(crate) fn entry_of_search(configuration: &Configuration, suffix: &Dn) -> Arc<[Entry]> {
-    let schema: &Schema = &configuration.schema;
-    let mut entry = Entry::new(suffix.clone());
-    let normal = Dn::parse(schema, suffix.normalized()).unwrap_or_default();
-    let naming = normal.leaf_assertions(schema).into_iter();
-    entry.attributes.extend(naming.map(|(description, value)| Attribute {
-        description,
-        values: vec![value],
-    }));
-    entry.attributes.push(Attribute {
-        description: configuration.well_known.object_class.clone(),
-        values: vec![b"extensibleObject".to_vec()],
-    });
-    Arc::new([entry])
+    (success, nothing(on.directory, on.origin, ChangeKind::Modify))
 }
 
 fn nothing(directory: &Directory, origin: &Origin, kind: ChangeKind) -> Executed {

@@ -2,31 +2,42 @@
 
 use std::sync::Arc;
 
-use ironbark_config::access::Privileges;
+use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::{
     Operation,
     controls::RequestControls,
     extended::{Descriptor, ExtendedOperation, REGISTRY, password_modify::PasswordModifyRequest},
 };
-use ironbark_model::{Dn, ResultCode, Schema};
+use ironbark_model::{Dn, ResultCode};
 use ironbark_store::Location;
 
-use super::{
-    Execution, Origin, Passwords,
-    modification::{Authority, Modification, ModificationKind},
-    modify,
-    password_checks::{self, Computed},
-    write_checks,
-};
+use super::{modify, null, write_checks};
 use crate::{
-    Configuration, Context, Directory, OperationError, Started,
+    Configuration, Context, Directory, OperationError,
     access::{Subject, Target, WriteCheck},
-    context::Backend,
-    hashing_pool::{self, Reply},
+    backend::{
+        database::Backend,
+        in_memory::unsupported,
+        written::{Executed, Success},
+    },
+    outcome::{
+        completion::Begun,
+        hashing_pool::{self, Reply},
+        respond,
+    },
+    overlay::{
+        Execution, Passwords,
+        password_checks::{self, Computed, hash},
+    },
     password::{self, Cost, Scheme},
-    respond,
-    respond::Success,
-    write_request::{WriteRequest, enqueue, queue_or_answer},
+    request::{
+        modification::{Authority, Modification, ModificationKind},
+        origin::Origin,
+    },
+    write::{
+        job::{Job, before, enqueue},
+        request::{OnTree, WriteRequest},
+    },
 };
 
 /// A new password on its way to the writer.
@@ -42,50 +53,66 @@ pub(crate) struct SetPassword {
 }
 
 impl SetPassword {
-    pub(crate) fn dn(&self) -> &Dn {
-        &self.dn
-    }
-
-    /// What has been computed for it.
-    pub(crate) fn computed(&self) -> &Computed {
-        &self.computed
-    }
-
-    /// The same with more of it.
-    pub(crate) fn knowing(self, computed: Computed) -> Self {
-        Self { computed, ..self }
-    }
-
     /// The password that the server made.
     pub(crate) fn generated(&self) -> Option<&[u8]> {
         self.generated.as_deref()
     }
+}
 
-    /// The same under another schema.
-    pub(crate) fn under(&self, schema: &Schema) -> Result<Self, OperationError> {
-        Ok(Self {
-            dn: write_checks::parse_dn(schema, self.dn.pretty().as_bytes())?,
+impl WriteRequest for SetPassword {
+    fn operation(&self) -> Operation {
+        Operation::Extended
+    }
+
+    fn kind(&self) -> Operations {
+        Operations::EXTENDED
+    }
+
+    fn dn(&self) -> &Dn {
+        &self.dn
+    }
+
+    fn computed(&self) -> &Computed {
+        &self.computed
+    }
+
+    fn set_computed(&mut self, computed: Computed) {
+        self.computed = computed;
+    }
+
+    fn read_again(&self, configuration: &Configuration) -> Result<Box<dyn WriteRequest>, OperationError> {
+        Ok(Box::new(Self {
+            dn: write_checks::parse_dn(&configuration.schema, self.dn.pretty().as_bytes())?,
             hashed: self.hashed.clone(),
             generated: self.generated.clone(),
             passwords: self.passwords.clone(),
             computed: self.computed.clone(),
-        })
+        }))
     }
-}
 
-/// What the database's settings forbid.
-///
-/// # Errors
-/// As of [`Context::check_extended`].
-pub(crate) fn check_restrictions(
-    configuration: &Configuration,
-    context: &Context,
-    origin: &mut Origin,
-) -> Result<(), OperationError> {
-    let row = REGISTRY
-        .iter()
-        .find(|row| row.operation == ExtendedOperation::PasswordModify);
-    row.map_or(Ok(()), |row| context.check_extended(configuration, row, origin))
+    fn check_restrictions(
+        &self,
+        configuration: &Configuration,
+        context: &Context,
+        origin: &mut Origin,
+    ) -> Result<(), OperationError> {
+        let row = REGISTRY
+            .iter()
+            .find(|row| row.operation == ExtendedOperation::PasswordModify);
+        row.map_or(Ok(()), |row| context.check_extended(configuration, row, origin))
+    }
+
+    fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {
+        before(execution)?;
+        put(execution, self)
+    }
+
+    fn execute_in_memory(&self, on: OnTree<'_>) -> Result<(Success, Executed), OperationError> {
+        match on.served.context.backend {
+            Backend::Null { .. } => Ok(null::set_password(on, self)),
+            _ => Err(unsupported()),
+        }
+    }
 }
 
 /// Length of a password that the server makes, as slapd has it.
@@ -100,7 +127,7 @@ pub(crate) fn start(
     origin: &mut Origin,
     (row, value): (&Descriptor, Option<&[u8]>),
     controls: &mut RequestControls<'_>,
-) -> Result<Started, OperationError> {
+) -> Result<Begun, OperationError> {
     if origin.identity.is_anonymous() {
         return Err(OperationError::new(
             ResultCode::STRONGER_AUTH_REQUIRED,
@@ -246,10 +273,11 @@ impl Work {
     }
 
     /// Computes here when that is quick, otherwise on the hashing pool.
-    fn start(self) -> Result<Started, OperationError> {
+    fn start(self) -> Result<Begun, OperationError> {
         if !self.is_slow() {
-            let request = WriteRequest::SetPassword(Box::new(self.compute()?));
-            return enqueue(&self.configuration, &self.origin, &self.context, request);
+            let request = Box::new(self.compute()?);
+            let place = (&self.origin, &*self.context);
+            return enqueue(&self.directory, &self.configuration, place, request);
         }
         let (directory, origin, octets) = (Arc::clone(&self.directory), self.origin.clone(), self.octets());
         hashing_pool::submit(&directory, &origin, (Operation::Extended, octets), move |reply| {
@@ -266,9 +294,14 @@ impl Work {
     fn finish_on_pool(self, reply: Reply) {
         match self.compute() {
             Ok(request) => {
-                let request = WriteRequest::SetPassword(Box::new(request));
-                let place = (&self.origin, &self.context);
-                queue_or_answer(&self.directory, &self.configuration, place, request, reply);
+                let job = Job {
+                    directory: self.directory,
+                    configuration: self.configuration,
+                    origin: self.origin,
+                    request: Box::new(request),
+                    reply,
+                };
+                job.queue_or_answer(&self.context);
             }
             Err(error) => {
                 let completion =
@@ -312,32 +345,8 @@ fn total(values: &[Vec<u8>]) -> usize {
     values.iter().map(Vec::len).sum()
 }
 
-/// Hashes a new password; a `password-crypt-salt-format` other than the default decides about `{CRYPT}`.
-///
-/// # Errors
-/// `other`.
-pub(crate) fn hash(directory: &Directory, scheme: Scheme, clear: &[u8]) -> Result<Vec<u8>, OperationError> {
-    let mut failed = false;
-    let mut salt = |buffer: &mut [u8]| failed |= directory.randomness().fill(buffer).is_err();
-    let configuration = directory.configuration();
-    let format = &configuration.settings.crypt_salt_format;
-    let crypt_salt = if scheme == Scheme::Crypt && format != DEFAULT_CRYPT_SALT_FORMAT {
-        password::crypt_salt(format, &mut salt)
-    } else {
-        None
-    };
-    let hashed = match crypt_salt {
-        Some(crypt_salt) => password::hash_crypt(clear, &crypt_salt),
-        None => password::hash(scheme, clear, &mut salt),
-    };
-    match hashed {
-        Ok(value) if !failed => Ok(value),
-        _ => Err(OperationError::new(ResultCode::OTHER, "password hash failed")),
-    }
-}
-
 /// Puts the new password in the place of the old ones.
-pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &SetPassword) -> Result<Success, OperationError> {
+fn put(execution: &mut Execution<'_, '_>, request: &SetPassword) -> Result<Success, OperationError> {
     execution.passwords = Some(request.passwords.clone());
     let description = &execution.configuration.well_known.user_password;
     let replace = Modification::internal(
@@ -361,6 +370,3 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, request: &SetPassword) 
         ..success
     })
 }
-
-/// slapd's default; new `{CRYPT}` values are then SHA-512 crypt, not DES.
-const DEFAULT_CRYPT_SALT_FORMAT: &str = "%s";

@@ -4,10 +4,11 @@ use ironbark_ldap_proto::{AttributeSelection, controls::Control};
 use ironbark_model::{Entry, ResultCode};
 use ironbark_store::{EntryId, Record, View};
 
-use super::{Execution, write_checks};
+use super::write_checks;
 use crate::{
     Configuration, Context, OperationError,
     access::{self, Source, Subject, VisibleEntry},
+    overlay::Execution,
     search::{Selection, entry_value},
 };
 

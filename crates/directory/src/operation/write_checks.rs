@@ -6,15 +6,15 @@ use ironbark_model::{
 };
 use ironbark_store::{EntryId, Record, Scope, View};
 
-use super::{
-    Execution,
-    modification::{Modification, ModificationKind},
-};
 use crate::{
     OperationError,
     access::{Target, WriteCheck},
-    referral,
-    session::Identity,
+    backend::referral,
+    overlay::Execution,
+    request::{
+        identity::Identity,
+        modification::{Modification, ModificationKind},
+    },
 };
 
 /// The name of a request's target.

@@ -3,6 +3,10 @@
 //! An overlay declares the hooks it uses, so that an idle overlay costs nothing. Inner changes that it makes in the transaction are
 //! ordinary effects of the same change record; it never sees a connection.
 
+mod execution;
+pub(crate) mod password_checks;
+mod warnings;
+
 use std::sync::Arc;
 
 use ironbark_ldap_proto::controls::AccountUsability;
@@ -12,8 +16,11 @@ use ironbark_store::{ChangeRecord, Effect, Location, View};
 
 use crate::{
     Configuration, Context, OperationError,
-    operation::{Execution, Modification},
+    request::{asked::Asked, modification::Modification},
 };
+
+pub(crate) use self::execution::Before;
+pub use self::execution::{Execution, Passwords};
 
 /// Which hooks an overlay uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -127,36 +134,6 @@ pub struct Renaming<'a> {
     pub delete_old_rdn: bool,
     /// The whole name as it will be.
     pub target: &'a Dn,
-}
-
-/// An operation as its client asked for it, after its names and values were checked; operational attributes included.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Asked {
-    /// Add, with the whole entry.
-    Add(Entry),
-    /// Modify; also password modify.
-    Modify {
-        /// The entry's name in the request, pretty form.
-        dn: String,
-        /// The changes in order.
-        modifications: Vec<Modification>,
-    },
-    /// Modify DN.
-    ModifyDn {
-        /// The entry's name in the request, pretty form.
-        dn: String,
-        /// New RDN, pretty form.
-        new_rdn: String,
-        /// `deleteoldrdn`.
-        delete_old_rdn: bool,
-        /// New superior, pretty form.
-        new_superior: Option<String>,
-    },
-    /// Delete: one for each entry of a deleted subtree.
-    Delete {
-        /// The entry's name, pretty form.
-        dn: String,
-    },
 }
 
 /// One overlay instance of one database (or of the frontend). All hooks default to no action.
@@ -288,6 +265,19 @@ pub struct AfterCommit<'a> {
 pub struct Pipeline {
     overlays: Vec<(Hooks, Arc<dyn Overlay>)>,
     watched: Vec<AttributeDescription>,
+}
+
+/// That of what has none.
+static NO_OVERLAYS: Pipeline = Pipeline {
+    overlays: Vec::new(),
+    watched: Vec::new(),
+};
+
+impl Context {
+    /// The overlays of this database.
+    pub fn overlays(&self) -> &Pipeline {
+        self.attached.get().unwrap_or(&NO_OVERLAYS)
+    }
 }
 
 impl Pipeline {

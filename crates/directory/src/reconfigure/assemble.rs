@@ -8,12 +8,14 @@ use ironbark_model::Dn;
 
 use crate::{
     Configuration, Context, OpenError,
-    access::{OperationRules, Rules},
-    context::Backend,
-    dse::{self, RootDseAddition},
-    overlay::Pipeline,
+    backend::{
+        database::{Attached, Backend},
+        root_dse::RootDseAddition,
+        well_known::WellKnown,
+    },
+    frontend::root_dse,
     password,
-    well_known::WellKnown,
+    rules::{OperationRules, Rules},
 };
 
 /// A configuration that serves the root DSE alone: the one before the first.
@@ -65,7 +67,7 @@ pub(super) fn configuration(
         number: -1,
         cache: 0,
         settings: read.frontend,
-        overlays: Pipeline::default(),
+        attached: Attached::new(()),
         backend: Backend::Frontend,
         sorts,
     };
@@ -89,9 +91,9 @@ pub(super) fn configuration(
     };
     configuration.rules = rules(&configuration)?;
     configuration.operation_rules = operation_rules(&configuration)?;
-    configuration.subschema = Arc::new([dse::subschema(&configuration, schema_dn)]);
-    let root = dse::root(&configuration, root_dse)?;
-    configuration.root_dses = dse::for_all(&configuration, &root);
+    configuration.subschema = Arc::new([root_dse::subschema(&configuration, schema_dn)]);
+    let root = root_dse::root(&configuration, root_dse)?;
+    configuration.root_dses = root_dse::for_all(&configuration, &root);
     configuration.root_dse = Arc::new([root]);
     Ok(configuration)
 }

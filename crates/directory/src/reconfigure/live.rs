@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ironbark_config::EnvironmentFlags;
 
 use super::{Live, failed};
-use crate::{Configuration, Context, OpenError, open};
+use crate::{Configuration, Context, OpenError, backend::open};
 
 /// Defines the indexes of databases that go on; when one cannot have its own, the others get back theirs.
 pub(super) fn define_indexes(

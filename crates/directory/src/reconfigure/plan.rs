@@ -12,12 +12,15 @@ use ironbark_runtime::spawn_named;
 use super::{Live, Planned, Running, Source, failed};
 use crate::{
     Configuration, Context, Directory, OpenError,
-    context::Backend,
-    ldif::LdifFiles,
-    open::{self, OpenDatabase},
+    backend::{
+        database::Backend,
+        in_memory::VirtualContext,
+        ldif::LdifFiles,
+        open::{self, OpenDatabase},
+        queue,
+    },
     overlay::{Overlay, Pipeline},
-    tree::VirtualContext,
-    writer,
+    reconfigure::Factories,
 };
 
 /// Makes everything that the new configuration has and the current one has not. New databases go into `made`.
@@ -45,14 +48,14 @@ pub(super) fn plan(
             }
             DatabaseKind::Null => Source::Null,
             DatabaseKind::Monitor | DatabaseKind::Config | DatabaseKind::Frontend => {
-                match tree(directory, current, settings) {
+                match tree(&live.factories, current, settings) {
                     Some(tree) => Source::Tree(tree),
                     None => continue,
                 }
             }
         };
         let former = former(live, current, &source, settings);
-        let overlays = overlays(directory, current, former, settings, read)?;
+        let overlays = overlays(&live.factories, current, former, settings, read)?;
         planned.push(Planned {
             number,
             settings: settings.clone(),
@@ -116,13 +119,15 @@ fn stored(
         }
         None => open::database(settings, &read.schema)?,
     };
-    let (writer, orders) = writer::queue();
+    let (writer, orders) = queue::queue();
     let (first, its_first) = channel();
     let for_writer = Arc::clone(directory);
     let name = format!("writer-{}", live.next_cache());
     let cache = live.last_cache;
-    let thread = spawn_named(&name, move || writer::run_stored(&for_writer, &its_first, &orders))
-        .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
+    let thread = spawn_named(&name, move || {
+        crate::write::run_stored(&for_writer, &its_first, &orders);
+    })
+    .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
     made.push(Running {
         place: path,
         database: Arc::new(opened.database),
@@ -137,7 +142,7 @@ fn stored(
 }
 
 /// The tree of cn=config or cn=Monitor, made when it is served for the first time.
-fn tree(directory: &Directory, current: &Configuration, settings: &DatabaseConfig) -> Option<Arc<dyn VirtualContext>> {
+fn tree(factories: &Factories, current: &Configuration, settings: &DatabaseConfig) -> Option<Arc<dyn VirtualContext>> {
     let same = |context: &&Arc<Context>| {
         context.settings.kind == settings.kind && context.settings.suffixes == settings.suffixes
     };
@@ -149,7 +154,7 @@ fn tree(directory: &Directory, current: &Configuration, settings: &DatabaseConfi
             Backend::Virtual { tree, .. } => Some(Arc::clone(tree)),
             Backend::Stored { .. } | Backend::Null { .. } | Backend::Frontend => None,
         });
-    kept.or_else(|| (directory.factories().trees)(settings))
+    kept.or_else(|| (factories.trees)(settings))
 }
 
 /// What has served the same before.
@@ -174,7 +179,7 @@ fn former<'c>(
 
 /// The overlays of a context, with those of the frontend: those that it has where nothing about them has changed, otherwise new ones.
 fn overlays(
-    directory: &Directory,
+    factories: &Factories,
     current: &Configuration,
     former: Option<&Arc<Context>>,
     settings: &DatabaseConfig,
@@ -187,7 +192,7 @@ fn overlays(
                 .settings
                 .overlays
                 .iter()
-                .zip(context.overlays.configured())
+                .zip(context.overlays().configured())
                 .collect()
         })
         .unwrap_or_default();
@@ -201,7 +206,7 @@ fn overlays(
         let same = known.iter().position(|(config, _)| config.settings == overlay.settings);
         overlays.push(match same {
             Some(at) => Arc::clone(known.remove(at).1),
-            None => (directory.factories().overlays)(overlay, &read.schema).map_err(|reason| {
+            None => (factories.overlays)(overlay, &read.schema).map_err(|reason| {
                 let place = &overlay.location;
                 OpenError::Configuration(format!("{}: line {}: {reason}", place.file, place.line))
             })?,

@@ -7,10 +7,13 @@ use ironbark_store::Database;
 use super::{Live, Planned, Running, Source, assemble, check_schema_use, failed, live};
 use crate::{
     Configuration, Context, Directory, OpenError,
-    context::{Backend, ReferralPresence},
-    dse::{self, RootDseAddition},
+    backend::{
+        database::{Attached, Backend, ReferralPresence},
+        queue::{Pausing, REMOVED, SHUTTING_DOWN, Served},
+        root_dse::RootDseAddition,
+    },
+    frontend::root_dse,
     stamp::generalized_time,
-    writer::{Pausing, REMOVED, SHUTTING_DOWN, Served},
 };
 
 /// The swap, with all writers waiting.
@@ -25,12 +28,12 @@ pub(super) fn go_over(
     let paused = pause(live)?;
     check_schema_use(live, current, &read, &planned)?;
     let others = others(live, current, &read, &planned)?;
-    let chosen = (directory.factories().server_id)(&read.global);
+    let chosen = (live.factories.server_id)(&read.global);
     let server_id = chosen.map_err(OpenError::Configuration)?;
     let contexts = contexts(directory, live, made, planned, &others);
     let sorts = Arc::clone(&current.frontend.sorts);
     let mut configuration = assemble::configuration(read, contexts, root_dse, sorts)?;
-    dse::date_subschema(
+    root_dse::date_subschema(
         &mut configuration,
         current,
         &generalized_time::text(directory.clock().now().unix_seconds()),
@@ -174,7 +177,7 @@ fn contexts(
                 number,
                 cache,
                 settings,
-                overlays,
+                attached: Attached::new(overlays),
                 backend,
                 sorts,
             }));

@@ -1,14 +1,17 @@
 //! ANONYMOUS (RFC 4505).
 
-use super::{Claim, Exchange, Proof, Step, StepResult, User, failure};
+use super::{
+    failure,
+    step::{Claim, Step, StepResult, User},
+};
 
 /// The longest trace information, in characters.
 const MAX_TRACE: usize = 255;
 
 /// The message is for the administrator's log; nothing is made of it.
-pub(super) fn step(message: Option<&[u8]>) -> StepResult {
+pub(crate) fn step(message: Option<&[u8]>) -> StepResult<(), ()> {
     let Some(trace) = message else {
-        return Ok(Step::Challenge(Vec::new(), Exchange::Begin));
+        return Ok(Step::Challenge(Vec::new(), ()));
     };
     let is_text = std::str::from_utf8(trace).is_ok_and(|text| text.chars().count() <= MAX_TRACE);
     if !is_text {
@@ -17,6 +20,6 @@ pub(super) fn step(message: Option<&[u8]>) -> StepResult {
     Ok(Step::Claim(Claim {
         user: User::Anonymous,
         authorization: None,
-        proof: Proof::Given,
+        proof: (),
     }))
 }

@@ -3,30 +3,30 @@
 use hmac::{Hmac, KeyInit, Mac};
 use subtle::ConstantTimeEq as _;
 
-use super::{Claim, Step, StepResult, User, failure};
+use super::{
+    failure,
+    step::{Claim, Step, StepResult, User},
+};
 
 /// The challenge that was sent.
-pub(super) struct Exchange(String);
+pub(crate) struct Exchange(String);
 
 /// What the client made of it.
-pub(super) struct Proof {
+pub(crate) struct Proof {
     challenge: String,
     response: String,
 }
 
 /// The server speaks first. `nonce` has not been used before.
-pub(super) fn begin(message: Option<&[u8]>, nonce: &str, host: &str) -> StepResult {
+pub(crate) fn begin(message: Option<&[u8]>, nonce: &str, host: &str) -> StepResult<Exchange, Proof> {
     if message.is_some_and(|message| !message.is_empty()) {
         return Err(failure::malformed("CRAM-MD5 does not accept initial data"));
     }
     let challenge = format!("<{nonce}@{host}>");
-    Ok(Step::Challenge(
-        challenge.clone().into_bytes(),
-        super::Exchange::CramMd5(Exchange(challenge)),
-    ))
+    Ok(Step::Challenge(challenge.clone().into_bytes(), Exchange(challenge)))
 }
 
-pub(super) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult {
+pub(crate) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult<Exchange, Proof> {
     let text = message.and_then(|message| std::str::from_utf8(message).ok());
     // A name may have blanks.
     let (user, response) = text
@@ -38,16 +38,16 @@ pub(super) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult {
     Ok(Step::Claim(Claim {
         user: User::Name(user.to_owned()),
         authorization: None,
-        proof: super::Proof::CramMd5(Proof {
+        proof: Proof {
             challenge: exchange.0,
             response: response.to_owned(),
-        }),
+        },
     }))
 }
 
 impl Proof {
     /// Whether it was made with this password.
-    pub(super) fn is_of(&self, password: &[u8]) -> bool {
+    pub(crate) fn is_of(&self, password: &[u8]) -> bool {
         digest(password, self.challenge.as_bytes())
             .as_bytes()
             .ct_eq(self.response.as_bytes())
@@ -73,7 +73,7 @@ mod tests {
         let Ok(Step::Claim(claim)) = step(exchange, Some(b"tim b913a602c7eda7a495b4e6e7334d3890")) else {
             panic!("no claim")
         };
-        let (User::Name(user), super::super::Proof::CramMd5(proof)) = (claim.user, claim.proof) else {
+        let (User::Name(user), proof) = (claim.user, claim.proof) else {
             panic!("another claim")
         };
         assert_eq!(user, "tim");

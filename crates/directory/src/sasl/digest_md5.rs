@@ -5,18 +5,21 @@ use std::fmt::Write as _;
 use md5::{Digest as _, Md5};
 use subtle::ConstantTimeEq as _;
 
-use super::{Claim, Step, StepResult, User, failure};
+use super::{
+    failure,
+    step::{Claim, Step, StepResult, User},
+};
 use crate::OperationError;
 
 /// The challenge that was sent.
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     nonce: String,
     realm: String,
 }
 
 /// The client's response.
 #[derive(Default)]
-pub(super) struct Proof {
+pub(crate) struct Proof {
     user: String,
     realm: String,
     nonce: String,
@@ -33,7 +36,7 @@ const COUNT: &str = "00000001";
 
 /// The server speaks first. `nonce` has not been used before. A client that has authenticated to us earlier may begin with a response to that
 /// challenge (RFC 2831 §2.2); nothing of it is kept here, so it gets a new one.
-pub(super) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> Step {
+pub(crate) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> Step<Exchange, Box<Proof>> {
     let is_stale = message.is_some_and(|message| !message.is_empty());
     let challenge = format!(
         "nonce=\"{nonce}\",realm=\"{}\",qop=\"auth\",{}charset=utf-8,algorithm=md5-sess",
@@ -44,10 +47,10 @@ pub(super) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> Step 
         nonce,
         realm: realm.to_owned(),
     };
-    Step::Challenge(challenge.into_bytes(), super::Exchange::DigestMd5(exchange))
+    Step::Challenge(challenge.into_bytes(), exchange)
 }
 
-pub(super) fn step(exchange: &Exchange, message: Option<&[u8]>) -> StepResult {
+pub(crate) fn step(exchange: &Exchange, message: Option<&[u8]>) -> StepResult<Exchange, Box<Proof>> {
     let text = message.filter(|message| message.len() <= MAX_RESPONSE);
     let text = text.and_then(|message| std::str::from_utf8(message).ok());
     let proof = read(text.ok_or_else(|| failure::malformed("no digest-response"))?)?;
@@ -65,7 +68,7 @@ pub(super) fn step(exchange: &Exchange, message: Option<&[u8]>) -> StepResult {
     Ok(Step::Claim(Claim {
         user: User::Name(proof.user.clone()),
         authorization: proof.authorization.clone().filter(|text| !text.is_empty()),
-        proof: super::Proof::DigestMd5(Box::new(proof)),
+        proof: Box::new(proof),
     }))
 }
 
@@ -138,7 +141,7 @@ fn directive(text: &str) -> Result<Option<(&str, String, &str)>, OperationError>
 
 impl Proof {
     /// Whether it was made with this password; the server's own proof, if so.
-    pub(super) fn answer(&self, password: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn answer(&self, password: &[u8]) -> Option<Vec<u8>> {
         let secret = self.secret(password);
         let is_made_with_it: bool = self
             .digest(&secret, "AUTHENTICATE")
@@ -188,7 +191,7 @@ impl Proof {
 }
 
 /// Lower-case hexadecimal digits.
-pub(super) fn hex(octets: &[u8]) -> String {
+pub(crate) fn hex(octets: &[u8]) -> String {
     let mut text = String::with_capacity(octets.len() * 2);
     for octet in octets {
         // Writing to a string cannot fail.

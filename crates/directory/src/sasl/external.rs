@@ -2,11 +2,14 @@
 
 use ironbark_model::{Dn, ResultCode, Schema};
 
-use super::{Claim, Proof, Step, StepResult, User, failure};
-use crate::{OperationError, operation::Origin};
+use super::{
+    failure,
+    step::{Claim, Step, StepResult, User},
+};
+use crate::{OperationError, request::origin::Origin};
 
 /// Whether the connection tells who the client is.
-pub(super) fn is_available(origin: &Origin) -> bool {
+pub(crate) fn is_available(origin: &Origin) -> bool {
     subject(origin).is_some() || origin.peer.credentials.is_some()
 }
 
@@ -15,7 +18,7 @@ fn subject(origin: &Origin) -> Option<&[u8]> {
 }
 
 /// The message is whom the client wants to act for; empty or absent: itself.
-pub(super) fn step(schema: &Schema, origin: &Origin, message: Option<&[u8]>) -> StepResult {
+pub(crate) fn step(schema: &Schema, origin: &Origin, message: Option<&[u8]>) -> StepResult<(), ()> {
     let dn = match (subject(origin), origin.peer.credentials) {
         // slapd knows such clients by the normal form alone.
         (Some(subject), _) => Dn::from_rdn_sequence(schema, subject)
@@ -34,6 +37,6 @@ pub(super) fn step(schema: &Schema, origin: &Origin, message: Option<&[u8]>) -> 
     Ok(Step::Claim(Claim {
         user: User::Dn(dn),
         authorization: Some(authorization.to_owned()).filter(|text| !text.is_empty()),
-        proof: Proof::Given,
+        proof: (),
     }))
 }

@@ -7,7 +7,7 @@ use ironbark_model::ResultCode;
 use crate::OperationError;
 
 /// The mechanism does not exist, or is not offered on this connection.
-pub(super) fn no_mechanism() -> OperationError {
+pub(crate) fn no_mechanism() -> OperationError {
     OperationError::new(
         ResultCode::AUTH_METHOD_NOT_SUPPORTED,
         "SASL(-4): no mechanism available: ",
@@ -15,13 +15,13 @@ pub(super) fn no_mechanism() -> OperationError {
 }
 
 /// The mechanism gives less protection than `sasl-secprops minssf` demands.
-pub(super) fn too_weak(name: &str) -> OperationError {
+pub(crate) fn too_weak(name: &str) -> OperationError {
     let text = format!("SASL(-15): mechanism too weak for this user: mech {name} is too weak");
     OperationError::new(ResultCode::INAPPROPRIATE_AUTHENTICATION, Cow::<str>::Owned(text))
 }
 
 /// The mechanism shows a password to whoever listens.
-pub(super) fn in_the_clear() -> OperationError {
+pub(crate) fn in_the_clear() -> OperationError {
     OperationError::new(
         ResultCode::INAPPROPRIATE_AUTHENTICATION,
         "SASL(-16): encryption needed to use mechanism: security flags do not match required",
@@ -29,18 +29,18 @@ pub(super) fn in_the_clear() -> OperationError {
 }
 
 /// A message that the mechanism does not have.
-pub(super) fn malformed(what: &str) -> OperationError {
+pub(crate) fn malformed(what: &str) -> OperationError {
     let text = format!("SASL(-5): bad protocol / cancel: {what}");
     OperationError::new(ResultCode::OTHER, Cow::<str>::Owned(text))
 }
 
 /// Neither whether there is such a user nor what is stored of him is told.
-pub(super) fn unauthenticated() -> OperationError {
+pub(crate) fn unauthenticated() -> OperationError {
     OperationError::new(ResultCode::INVALID_CREDENTIALS, "SASL(-13): authentication failure")
 }
 
 /// The client may not act for whom it wants to.
-pub(super) fn unauthorized() -> OperationError {
+pub(crate) fn unauthorized() -> OperationError {
     OperationError::new(
         ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
         "SASL(-14): authorization failure: not authorized",
@@ -48,6 +48,6 @@ pub(super) fn unauthorized() -> OperationError {
 }
 
 /// There is no randomness.
-pub(super) fn failed() -> OperationError {
+pub(crate) fn failed() -> OperationError {
     OperationError::new(ResultCode::OTHER, "SASL(-1): generic failure")
 }

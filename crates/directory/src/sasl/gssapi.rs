@@ -12,21 +12,25 @@ use libgssapi::{
     oid::{GSS_MECH_KRB5, GSS_NT_HOSTBASED_SERVICE, GSS_NT_USER_NAME, OidSet},
 };
 
-use super::{Claim, LayerError, Proof, SecurityLayer, Step, StepResult, User, failure};
+use super::{
+    failure,
+    layer::{LayerError, SecurityLayer},
+    step::{Claim, Step, StepResult, User},
+};
 use crate::OperationError;
 
 /// What the server wants of a negotiation.
 #[derive(Clone, Copy)]
-pub(super) struct Terms<'a> {
-    pub(super) properties: SecurityProperties,
+pub(crate) struct Terms<'a> {
+    pub(crate) properties: SecurityProperties,
     /// Strength of what protects the connection already.
-    pub(super) outer_ssf: u32,
+    pub(crate) outer_ssf: u32,
     /// What clients may bind themselves to, if they do.
-    pub(super) binding: Option<&'a [u8]>,
+    pub(crate) binding: Option<&'a [u8]>,
 }
 
 /// A negotiation under way.
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     context: ServerCtx,
     state: State,
 }
@@ -52,7 +56,7 @@ const INTEGRITY: u8 = 2;
 const CONFIDENTIALITY: u8 = 4;
 
 /// The greatest strength that a layer may have.
-pub(super) const MAX_STRENGTH: u32 = MODERN_STRENGTH;
+pub(crate) const MAX_STRENGTH: u32 = MODERN_STRENGTH;
 /// Tokens of RFC 4121 have keys of 128 bits or more; GSS-API does not tell how many more.
 const MODERN_STRENGTH: u32 = 128;
 /// What other tokens have (RFC 1964, RFC 4757).
@@ -65,8 +69,11 @@ const MAX_SIZE: u32 = 0x00ff_ffff;
 const OVERHEAD: usize = 128;
 const MAX_PACKET_SENT: usize = 65_536;
 
+/// The proof is what protects the connection from there on, if anything does.
+pub(crate) type GssapiResult = StepResult<Box<Exchange>, Option<Box<dyn SecurityLayer>>>;
+
 /// `host` is that of the key. The client's first token may come with the first message.
-pub(super) fn begin(terms: Terms<'_>, host: &str, message: Option<&[u8]>) -> StepResult {
+pub(crate) fn begin(terms: Terms<'_>, host: &str, message: Option<&[u8]>) -> GssapiResult {
     let credentials = credentials(host).map_err(|error| {
         tracing::error!(target: "any", "GSSAPI: the key of ldap@{host}: {error}");
         failure::failed()
@@ -121,7 +128,7 @@ impl Terms<'_> {
 }
 
 impl Exchange {
-    pub(super) fn step(mut self, terms: Terms<'_>, message: Option<&[u8]>) -> StepResult {
+    pub(crate) fn step(mut self, terms: Terms<'_>, message: Option<&[u8]>) -> GssapiResult {
         let message = message.unwrap_or_default();
         match self.state {
             State::Establishing => {
@@ -142,12 +149,12 @@ impl Exchange {
         }
     }
 
-    fn challenge(self, token: Vec<u8>) -> Step {
-        Step::Challenge(token, super::Exchange::Gssapi(Box::new(self)))
+    fn challenge(self, token: Vec<u8>) -> Step<Box<Self>, Option<Box<dyn SecurityLayer>>> {
+        Step::Challenge(token, Box::new(self))
     }
 
     /// Offers the layers that `sasl-secprops` wants. A token that is not sent would be missed by the client, so that each is made for use.
-    fn offer(mut self, terms: Terms<'_>) -> StepResult {
+    fn offer(mut self, terms: Terms<'_>) -> GssapiResult {
         let flags = self.context.flags().map_err(refused)?;
         let mut strength = MODERN_STRENGTH;
         let mut layers = terms.layers(flags, strength);
@@ -169,7 +176,7 @@ impl Exchange {
         Ok(self.challenge(token))
     }
 
-    fn choose(mut self, terms: Terms<'_>, (offered, strength): (u8, u32), message: &[u8]) -> StepResult {
+    fn choose(mut self, terms: Terms<'_>, (offered, strength): (u8, u32), message: &[u8]) -> GssapiResult {
         let choice = self.context.unwrap(message).map_err(refused)?;
         let (size, authorization) = choice
             .split_at_checked(4)
@@ -189,11 +196,11 @@ impl Exchange {
         if chosen != NOTHING && max_content == 0 {
             return Err(failure::malformed("the client's buffer is too small"));
         }
-        let proof = if chosen == NOTHING {
-            Proof::Given
+        let proof: Option<Box<dyn SecurityLayer>> = if chosen == NOTHING {
+            None
         } else {
             let encrypts = chosen == CONFIDENTIALITY;
-            Proof::Protected(Box::new(Layer {
+            Some(Box::new(Layer {
                 encrypts,
                 strength: if encrypts { strength } else { 1 },
                 max_content,

@@ -1,9 +1,12 @@
 //! LOGIN (draft-murchison-sasl-login): asks for a name, then for a password. For old clients.
 
-use super::{Claim, Proof, Step, StepResult, User, failure};
+use super::{
+    failure,
+    step::{Claim, Step, StepResult, User},
+};
 
 /// What has been asked for.
-pub(super) enum Exchange {
+pub(crate) enum Exchange {
     Name,
     Password(String),
 }
@@ -12,29 +15,26 @@ const NAME: &[u8] = b"Username:";
 const PASSWORD: &[u8] = b"Password:";
 
 /// A client may begin with its name.
-pub(super) fn begin(message: Option<&[u8]>) -> StepResult {
+pub(crate) fn begin(message: Option<&[u8]>) -> StepResult<Exchange, Vec<u8>> {
     match message {
-        None | Some(b"") => Ok(Step::Challenge(NAME.to_vec(), super::Exchange::Login(Exchange::Name))),
+        None | Some(b"") => Ok(Step::Challenge(NAME.to_vec(), Exchange::Name)),
         name => step(Exchange::Name, name),
     }
 }
 
-pub(super) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult {
+pub(crate) fn step(exchange: Exchange, message: Option<&[u8]>) -> StepResult<Exchange, Vec<u8>> {
     let message = message
         .filter(|message| !message.is_empty())
         .ok_or_else(failure::unauthenticated)?;
     match exchange {
         Exchange::Name => {
             let name = String::from_utf8(message.to_vec()).map_err(|_| failure::malformed("not UTF-8"))?;
-            Ok(Step::Challenge(
-                PASSWORD.to_vec(),
-                super::Exchange::Login(Exchange::Password(name)),
-            ))
+            Ok(Step::Challenge(PASSWORD.to_vec(), Exchange::Password(name)))
         }
         Exchange::Password(name) => Ok(Step::Claim(Claim {
             user: User::Name(name),
             authorization: None,
-            proof: Proof::Password(message.to_vec()),
+            proof: message.to_vec(),
         })),
     }
 }

@@ -3,14 +3,14 @@
 use ironbark_config::{ChannelBinding, SaslMechanisms as Named, SecurityFlags};
 
 use super::{external, failure};
-use crate::{Configuration, OperationError, operation::Origin, password::scram::Hash};
+use crate::{Configuration, OperationError, password::scram::Hash, request::origin::Origin};
 
 /// A mechanism.
 #[derive(Debug)]
 pub(crate) struct Mechanism {
     /// Its registered name.
     pub(crate) name: &'static str,
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// What `sasl-mechanisms` calls it.
     named: Named,
     /// What it provides, as `sasl-secprops` asks for it.
@@ -20,7 +20,7 @@ pub(crate) struct Mechanism {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Anonymous,
     CramMd5,
     DigestMd5,
@@ -35,7 +35,7 @@ pub(super) enum Kind {
 
 /// Whether a mechanism is bound to the TLS channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Binding {
+pub(crate) enum Binding {
     Bound,
     Unbound,
 }
@@ -122,7 +122,7 @@ static MECHANISMS: &[Mechanism] = &[
 
 impl Mechanism {
     /// By its name, in any case.
-    pub(super) fn find(name: &[u8]) -> Option<&'static Self> {
+    pub(crate) fn find(name: &[u8]) -> Option<&'static Self> {
         MECHANISMS
             .iter()
             .find(|row| row.name.as_bytes().eq_ignore_ascii_case(name))
@@ -132,7 +132,7 @@ impl Mechanism {
     ///
     /// # Errors
     /// Why not, in Cyrus SASL's order and words.
-    pub(super) fn check(&self, configuration: &Configuration, situation: Situation) -> Result<(), OperationError> {
+    pub(crate) fn check(&self, configuration: &Configuration, situation: Situation) -> Result<(), OperationError> {
         let permitted = configuration.settings.sasl.mechanisms;
         if permitted.is_some_and(|set| !set.contains(self.named)) {
             return Err(failure::no_mechanism());
@@ -170,7 +170,7 @@ pub(crate) struct Situation {
     /// Whether the connection tells who the client is.
     tells_client: bool,
     /// Whether mechanisms can bind themselves to the connection's TLS channel.
-    pub(super) has_binding: bool,
+    pub(crate) has_binding: bool,
     ssf: u32,
 }
 

@@ -1,10 +1,13 @@
 //! PLAIN (RFC 4616): authorization identity, name and password, with NUL between them.
 
-use super::{Claim, Exchange, Proof, Step, StepResult, User, failure};
+use super::{
+    failure,
+    step::{Claim, Step, StepResult, User},
+};
 
-pub(super) fn step(message: Option<&[u8]>) -> StepResult {
+pub(crate) fn step(message: Option<&[u8]>) -> StepResult<(), Vec<u8>> {
     let Some(message) = message else {
-        return Ok(Step::Challenge(Vec::new(), Exchange::Begin));
+        return Ok(Step::Challenge(Vec::new(), ()));
     };
     let mut parts = message.split(|octet| *octet == 0);
     let (Some(authorization), Some(user), Some(password), None) =
@@ -20,7 +23,7 @@ pub(super) fn step(message: Option<&[u8]>) -> StepResult {
     Ok(Step::Claim(Claim {
         user: User::Name(user),
         authorization: Some(authorization).filter(|text| !text.is_empty()),
-        proof: Proof::Password(password.to_vec()),
+        proof: password.to_vec(),
     }))
 }
 
@@ -33,7 +36,7 @@ mod tests {
             Ok(Step::Claim(Claim {
                 user: User::Name(user),
                 authorization,
-                proof: Proof::Password(password),
+                proof: password,
             })) => Some((user, authorization, password)),
             _ => None,
         }

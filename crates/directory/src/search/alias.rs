@@ -1,12 +1,14 @@
 //! Aliases (RFC 4511 §4.5.1.3, RFC 4512 §2.6): on the way to the base object, and below it.
 
+use ironbark_model::Filter;
+use ironbark_model::filter::Assertion;
 use std::{collections::VecDeque, ops::ControlFlow, sync::Arc};
 
 use ironbark_model::{CompiledFilter, Dn, ResultCode, budget::cost};
 use ironbark_store::{EntryId, Location, Scope, View};
 
-use super::{class_filter, target::Target};
-use crate::{Configuration, Context, OperationError, disclosure::Disclosure};
+use super::target::Target;
+use crate::{Configuration, Context, OperationError, access::disclosure::Disclosure};
 
 /// Aliases that one search may follow below its base; past it the result is adminLimitExceeded.
 const ALIAS_LIMIT: usize = 10_000;
@@ -235,4 +237,12 @@ pub(super) fn covers(known: &AliasBase, dn: &Dn, scope: Scope) -> bool {
         Scope::Base => scope == Scope::Base && *dn == known.dn,
         Scope::OneLevel => scope == Scope::Base && dn.is_within(&known.dn) && dn.depth() == known.dn.depth() + 1,
     }
+}
+
+/// `(objectClass=name)`.
+pub(super) fn class_filter(name: &'static [u8]) -> Filter<'static> {
+    Filter::Equality(Assertion {
+        attribute: b"objectClass".as_slice().into(),
+        value: name.into(),
+    })
 }

@@ -5,14 +5,13 @@ use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::{
-    SearchRun,
     alias::{self, Followed},
+    run::SearchRun,
 };
 use crate::{
     Configuration, Context, OperationError,
-    access::{Standing, Subject, Target, WriteCheck},
-    disclosure::Disclosure,
-    referral,
+    access::{Standing, Subject, Target, WriteCheck, disclosure::Disclosure},
+    backend::referral,
 };
 
 /// An answer as it is under the domain scope control, with which a client wants no referrals.

@@ -8,16 +8,22 @@ use ironbark_model::{Budget, Entry, ResultCode, Truth, entry::EntrySource, filte
 use ironbark_store::{EntryGuards, EntryId, Evaluation, Plan, Record, Scope, View};
 
 use super::{
-    SearchRun, Walked, alias, encode, paged,
+    alias, encode,
+    run::{SearchRun, Walked},
     target::{Base, Target, Walk, in_scope},
     work::Slice,
 };
 use crate::{
     Backend, Configuration, Context, OperationError,
-    access::{self, Answerable, AnswerableEntries, Check, EntryPlace, RequestKind, Source, Standing, Subject},
-    log, referral,
-    session::{Identity, Peer, Strength},
-    worker::Scratch,
+    access::{self, Answerable, AnswerableEntries, Check, EntryPlace, Source, Standing, Subject},
+    backend::referral,
+    outcome::log,
+    request::{
+        identity::{Identity, Peer, Strength},
+        origin::RequestKind,
+    },
+    scratch::Scratch,
+    search::page::Page,
 };
 
 /// Bases that a name is compared with in about one step.
@@ -423,7 +429,7 @@ impl SearchRun {
     /// Asked before an entry is sent, so that the page that ends with the last entry is known to be the last.
     fn page_is_full(&self) -> bool {
         let page = self.extras.as_ref().and_then(|extras| extras.paged.as_ref());
-        page.is_some_and(paged::Page::is_full)
+        page.is_some_and(Page::is_full)
     }
 
     /// Whether the subject may read a referral entry and its URIs, and wants to.

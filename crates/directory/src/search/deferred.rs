@@ -8,16 +8,18 @@ use ironbark_model::{Budget, CompiledFilter, Dn, Filter, Schema, budget};
 use ironbark_store::{EntryId, Scope};
 
 use super::{
-    SearchRun,
-    alias::{self, Followed},
+    alias::{self, Followed, class_filter},
     base,
-    prepare::{check_base, class_filter},
+    prepare::check_base,
+    run::SearchRun,
     work::Slice,
 };
 use crate::{
     Configuration, Context, OperationError,
-    context::Backend,
-    worker::{self, Scratch},
+    admission::controls::policy,
+    backend::database::Backend,
+    scratch::Scratch,
+    search::run::{AskedBase, Deferred},
 };
 
 /// Octets of a request that cost more steps than this to normalize are left to the first step.
@@ -26,27 +28,6 @@ const LIGHT_STEPS: u64 = 2_000;
 const LIGHT_NAMES: usize = 1_000;
 /// Requests of up to so many octets are not looked at for that.
 const LIGHT_OCTETS: usize = 256;
-
-/// See the module.
-pub(crate) struct Deferred {
-    context: Arc<Context>,
-    /// The request, if its filters have not been compiled, nor its names resolved.
-    request: Option<Box<[u8]>>,
-    /// The base object, if it is not known whether the subject may search there.
-    base: Option<AskedBase>,
-    /// The subtree whose aliases are to be followed.
-    aliases: Option<(EntryId, Dn, Scope)>,
-}
-
-/// A base object, and how it was found.
-struct AskedBase {
-    /// As the request names it.
-    asked: Dn,
-    /// Where aliases have led.
-    followed: Option<Followed>,
-    id: EntryId,
-    scope: Scope,
-}
 
 /// Whether the filters of a request are compiled, and its names resolved, in no time.
 pub(super) fn is_light(request: &SearchRequest<'_>, pdu: &[u8], controls: &RequestControls<'_>) -> bool {
@@ -203,7 +184,7 @@ impl SearchRun {
         let Request::Search(request) = &message.operation else {
             return Ok(());
         };
-        let policy = worker::policy(&configuration);
+        let policy = policy(&configuration);
         let Ok(mut controls) = RequestControls::decode(&message.controls, &message.operation, &policy, limits) else {
             return Ok(());
         };

@@ -11,7 +11,7 @@ use ironbark_store::{HeldSnapshot, Location, View};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::{SearchRun, Selection, encode::DereferenceSpecification};
+use super::{Selection, run::SearchRun, selection::DereferenceSpecification};
 use crate::{
     Context, OperationError,
     access::{self, Source, Subject, VisibleEntry},

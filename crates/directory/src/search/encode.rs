@@ -6,20 +6,12 @@ use ironbark_ldap_proto::{EncodeControl, MessageId, SearchEntryWriter};
 use ironbark_model::{Attribute, AttributeDescription, Budget, CompiledFilter, Schema};
 use ironbark_store::{AnswerCache, Record, RecordAttribute};
 
-use super::{SearchRun, Selection, password_state};
+use super::{Selection, password_state, run::SearchRun};
 use crate::{
     OperationError,
     access::{Readable, Source, VisibleEntry},
-    computed,
+    backend::computed,
 };
-
-/// One attribute of the dereference control: its DNs are looked up and these attributes of theirs returned.
-#[derive(Clone, Debug)]
-pub(crate) struct DereferenceSpecification {
-    pub(crate) attribute: AttributeDescription,
-    pub(crate) name: Box<[u8]>,
-    pub(crate) selection: Selection,
-}
 
 /// Appends a search result entry with what the selection, the access rules and the matched-values control leave of it.
 pub(super) fn entry(

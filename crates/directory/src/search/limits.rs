@@ -5,7 +5,7 @@ use ironbark_config::limits::{
 };
 use ironbark_model::{Dn, ResultCode};
 
-use crate::{Configuration, Context, OperationError, access::Lookup, session::Identity};
+use crate::{Configuration, Context, OperationError, access::Lookup, request::identity::Identity};
 
 /// The limits that bind an identity on a database; `None`: the rootdn, whom nothing binds.
 ///

@@ -1,26 +1,22 @@
 //! Simple paged results (RFC 2696): a run that is put aside between pages.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::AtomicU32};
 
-use ironbark_ldap_proto::controls::PagedResults;
 use ironbark_model::ResultCode;
 
-use super::{SearchRun, sort::OCTETS_LIMIT, tally::Tally};
-use crate::{Configuration, OperationError, Session};
+use super::{run::SearchRun, sort::OCTETS_LIMIT, tally::Tally};
+use crate::{Configuration, OperationError, request::origin::Origin};
 
 /// Paged searches that one connection may have open; the oldest gives way.
 const CURSORS_PER_CONNECTION: usize = 16;
 
-/// The page of a run.
-#[derive(Debug, Default)]
-pub(crate) struct Page {
-    /// Entries left on this page.
-    left: u32,
-    /// Identifies the cursor on this connection.
-    cookie: u64,
-    /// What the response control carries: `Some` if there is more.
-    next: Option<[u8; 8]>,
-    full: bool,
+/// Searches of one connection that go on beyond one request.
+#[derive(Default)]
+pub(crate) struct OpenSearches {
+    /// Paged searches between two pages, most recent last.
+    pub(crate) paged: Vec<PagedCursor>,
+    /// Sorted searches under way, as far as `sssvlv-maxperconn` counts them.
+    pub(super) sorts: Option<Arc<AtomicU32>>,
 }
 
 /// A paged search between two pages.
@@ -44,45 +40,9 @@ impl PagedCursor {
     }
 }
 
-impl Page {
-    /// The first page, of `size` entries.
-    pub(crate) fn first(session: &Session, size: u32) -> Self {
-        // The operation number is unique on the connection, which is all a cookie has to be.
-        Self {
-            left: size,
-            cookie: session.next_operation,
-            ..Self::default()
-        }
-    }
-
-    /// Counts an entry that was sent; whether the page is now full.
-    pub(super) fn count(&mut self) -> bool {
-        self.left = self.left.saturating_sub(1);
-        self.full = self.left == 0;
-        self.full
-    }
-
-    /// The response control.
-    pub(super) fn response(&self) -> PagedResults<'_> {
-        PagedResults {
-            size: 0,
-            cookie: self.next.as_ref().map_or(&[], |cookie| cookie),
-        }
-    }
-
-    pub(super) fn is_full(&self) -> bool {
-        self.full
-    }
-
-    /// Sets the response control of this page: a cookie if there is more.
-    pub(super) fn conclude(&mut self, has_more: bool) {
-        self.next = has_more.then(|| self.cookie.to_be_bytes());
-    }
-}
-
 impl SearchRun {
     /// After the last step: if the page is full and the search is not, keeps the run for the next page.
-    pub(crate) fn put_aside(&mut self, session: &mut Session) {
+    pub(crate) fn put_aside(&mut self, searches: &mut OpenSearches) {
         let Some(page) = self.extras.as_ref().and_then(|extras| extras.paged.as_ref()) else {
             return;
         };
@@ -110,7 +70,7 @@ impl SearchRun {
         let cursor = PagedCursor { cookie, run };
         // Those of an overlay sssvlv are limited by it.
         if !cursor.is_limited() {
-            let mut others = session
+            let mut others = searches
                 .paged
                 .iter()
                 .enumerate()
@@ -118,11 +78,11 @@ impl SearchRun {
             if let Some((oldest, _)) = others.next()
                 && others.count() + 1 >= CURSORS_PER_CONNECTION
             {
-                session.paged.remove(oldest);
+                searches.paged.remove(oldest);
             }
         }
-        session.paged.push(cursor);
-        make_room(session);
+        searches.paged.push(cursor);
+        make_room(searches);
     }
 
     /// Decides, when a step is the last, whether another page follows.
@@ -138,10 +98,10 @@ impl SearchRun {
 }
 
 /// Lets the oldest sorted searches go, as long as all of them hold more than one may; not the last.
-fn make_room(session: &mut Session) {
-    let mut octets: usize = session.paged.iter().map(PagedCursor::octets).sum();
-    let mut left = session.paged.len();
-    session.paged.retain(|cursor| {
+fn make_room(searches: &mut OpenSearches) {
+    let mut octets: usize = searches.paged.iter().map(PagedCursor::octets).sum();
+    let mut left = searches.paged.len();
+    searches.paged.retain(|cursor| {
         left -= 1;
         let own = cursor.octets();
         let is_kept = octets <= OCTETS_LIMIT || own == 0 || left == 0;
@@ -153,9 +113,9 @@ fn make_room(session: &mut Session) {
 }
 
 /// The configuration under which the search of a cookie began.
-pub(crate) fn configuration_of(session: &Session, cookie: &[u8]) -> Option<Arc<Configuration>> {
+pub(crate) fn configuration_of(searches: &OpenSearches, cookie: &[u8]) -> Option<Arc<Configuration>> {
     let cookie = u64::from_be_bytes(cookie.try_into().ok()?);
-    let cursor = session.paged.iter().find(|cursor| cursor.cookie == cookie)?;
+    let cursor = searches.paged.iter().find(|cursor| cursor.cookie == cookie)?;
     Some(Arc::clone(&cursor.run.configuration))
 }
 
@@ -168,9 +128,9 @@ pub(crate) fn old_cookie() -> OperationError {
 }
 
 /// Entries of the pages before the one that a cookie stands for.
-pub(crate) fn sent_before(session: &Session, cookie: &[u8]) -> u32 {
+pub(crate) fn sent_before(searches: &OpenSearches, cookie: &[u8]) -> u32 {
     let known = |cursor: &&PagedCursor| cursor.cookie.to_be_bytes() == cookie;
-    session.paged.iter().find(known).map_or(0, |cursor| cursor.run.sent)
+    searches.paged.iter().find(known).map_or(0, |cursor| cursor.run.sent)
 }
 
 /// Takes up a paged search where its last page ended.
@@ -178,19 +138,18 @@ pub(crate) fn sent_before(session: &Session, cookie: &[u8]) -> u32 {
 /// # Errors
 /// `protocolError` for what is no cookie, `unwillingToPerform` for one that this connection does not know or has used already.
 pub(crate) fn resume(
-    session: &mut Session,
-    cookie: &[u8],
-    size: u32,
+    searches: &mut OpenSearches,
+    (cookie, size): (&[u8], u32),
+    origin: &Origin,
 ) -> Result<Option<Box<SearchRun>>, OperationError> {
     let malformed = |_| OperationError::new(ResultCode::PROTOCOL_ERROR, "paged results cookie is invalid");
     let cookie = u64::from_be_bytes(cookie.try_into().map_err(malformed)?);
-    let place = session
+    let place = searches
         .paged
         .iter()
         .position(|cursor| cursor.cookie == cookie)
         .ok_or_else(old_cookie)?;
-    let next_cookie = session.next_operation;
-    let mut run = session.paged.remove(place).run;
+    let mut run = searches.paged.remove(place).run;
     if size == 0 {
         // The client gives the rest up (RFC 2696 §3).
         return Ok(None);
@@ -199,7 +158,7 @@ pub(crate) fn resume(
         page.left = size;
         page.full = false;
         // A cookie serves once: one that is sent again would otherwise give the page after the one it was given for.
-        page.cookie = next_cookie;
+        page.cookie = origin.operation;
     }
     Ok(Some(run))
 }

@@ -5,7 +5,7 @@ use ironbark_ldap_proto::controls::{AccountUsability, Control};
 use ironbark_model::{Dn, Entry};
 use ironbark_runtime::WallTime;
 
-use super::SearchRun;
+use super::run::SearchRun;
 use crate::{
     Context, OperationError,
     access::{Source, Subject, Target, VisibleEntry, WriteCheck},
@@ -29,7 +29,7 @@ pub(super) fn policy(run: &SearchRun, entry: &VisibleEntry<'_>) -> Result<Option
 /// # Errors
 /// The storage failed.
 pub(crate) fn policy_of(entries: Entries<'_>, entry: &Entry) -> Result<Option<Dn>, OperationError> {
-    for overlay in entries.context().overlays.judging_binds() {
+    for overlay in entries.context().overlays().judging_binds() {
         if let Some(name) = overlay.policy_of(entries, entry)? {
             return Ok(Some(name));
         }
@@ -55,7 +55,7 @@ pub(super) fn usability(
     if !WriteCheck::on_entry(context, configuration, subject, &whole).permits(password, Privileges::COMPARE) {
         return Ok(None);
     }
-    for overlay in context.overlays.judging_binds() {
+    for overlay in context.overlays().judging_binds() {
         if let Some(usability) = overlay.usability(entries, &whole, now)? {
             return Ok(Some(Control::optional(usability)));
         }
@@ -65,7 +65,7 @@ pub(super) fn usability(
 
 /// The whole entry, if it lies in a database with a policy.
 fn stored<'a>(run: &'a SearchRun, entry: &VisibleEntry<'a>) -> Result<Option<(Entry, Entries<'a>)>, OperationError> {
-    let judges = |context: &Context| context.overlays.judges_binds();
+    let judges = |context: &Context| context.overlays().judges_binds();
     let Source::Record(record, view) = entry.source() else {
         return Ok(None);
     };

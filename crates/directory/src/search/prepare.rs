@@ -7,34 +7,37 @@ use ironbark_ldap_proto::{
     DerefAliases, Scope as WireScope, SearchRequest,
     controls::{PagedResults, RequestControls},
 };
-use ironbark_model::{Budget, Dn, Entry, Filter, ResultCode, filter::Assertion};
+use ironbark_model::{Budget, Dn, Entry, Filter, ResultCode};
 use ironbark_store::{Location, Scope, View};
 
 use super::{
-    RunLimits, SearchExtras, SearchOptions, SearchRun, alias, base as search_base, deferred,
+    alias, base as search_base, deferred,
     limits::{self, PageRequest},
-    paged,
+    null, paged,
+    run::{RunLimits, SearchExtras, SearchOptions, SearchRun},
     sort::Sorting,
     sort_limits,
     target::{Target, Walk},
     work::Work,
 };
 use crate::{
-    Configuration, Context, OperationError, Session,
-    access::{self, Standing, Subject, WriteCheck},
-    context::Backend,
-    disclosure::missing_in_memory,
-    dn_cache::DnCache,
-    dse,
-    operation::{check_assertion, check_assertion_on_record, null},
-    referral,
-    worker::{LastBase, Scratch},
+    Configuration, Context, OperationError,
+    access::{
+        self, Standing, Subject, WriteCheck,
+        assertion::{check_assertion, check_assertion_on_record, refuse_assertion},
+        disclosure::missing_in_memory,
+    },
+    backend::{database::Backend, referral},
+    frontend::root_dse,
+    request::origin::Origin,
+    scratch::{DnCache, LastBase, Scratch},
+    search::{OpenSearches, page::Page},
 };
 
 /// Checks a request and fills a run that has nothing to do yet. Nothing is read but what leads to the base object.
 pub(crate) fn prepare(
     scratch: &mut Scratch,
-    session: &mut Session,
+    searches: &mut OpenSearches,
     configuration: &Arc<Configuration>,
     run: &mut SearchRun,
     (request, pdu): (&SearchRequest<'_>, &[u8]),
@@ -44,7 +47,7 @@ pub(crate) fn prepare(
     let prepared = prepare_below(
         &mut base,
         scratch,
-        session,
+        searches,
         configuration,
         run,
         (request, pdu),
@@ -91,7 +94,7 @@ pub(crate) fn invalid_base() -> OperationError {
 fn prepare_below(
     base: &mut LastBase,
     scratch: &mut Scratch,
-    session: &mut Session,
+    searches: &mut OpenSearches,
     configuration: &Arc<Configuration>,
     run: &mut SearchRun,
     (request, pdu): (&SearchRequest<'_>, &[u8]),
@@ -107,7 +110,7 @@ fn prepare_below(
     let base = &base.dn;
     let page = page_asked_for(request, controls);
     // A further page ends under the configuration that the search began with, as long as the rules are the same.
-    let begun = page.and_then(|page| paged::configuration_of(session, page.cookie));
+    let begun = page.and_then(|page| paged::configuration_of(searches, page.cookie));
     if let Some(begun) = &begun
         && !begun.has_rules_of(configuration)
     {
@@ -122,7 +125,7 @@ fn prepare_below(
     let bounds = limits::of(configuration, governing, &run.origin.identity, base);
     let work = Work::of(&run.origin.identity, bounds.is_none());
     if let Some(page) = page.filter(|page| !page.cookie.is_empty()) {
-        resume(session, run, page, bounds, request)?;
+        resume(searches, run, page, bounds, request)?;
         run.work = work;
         return Ok(());
     }
@@ -134,7 +137,7 @@ fn prepare_below(
         before: 0,
     });
     run.limits = run_limits(bounds, run.origin.received_micros, request, asked)?;
-    run.extras = extras(session, configuration, context, controls, page)?;
+    run.extras = extras(searches, (configuration, context, &run.origin), controls, page)?;
     if is_light {
         run.resolve_names(&configuration.schema, request, controls, None)?;
     }
@@ -147,7 +150,7 @@ fn prepare_below(
     );
     add_targets(scratch, run, configuration, context, base, scope, deref_base)?;
     if matches!(context.backend, Backend::Null { .. }) {
-        null::refuse_assertion(controls)?;
+        refuse_assertion(controls)?;
     }
     if is_light {
         run.compile_filters(configuration, context, request, controls, None)
@@ -197,7 +200,7 @@ fn run_limits(
 
 /// Takes up a paged search, under the limits of whoever asks for this page.
 fn resume(
-    session: &mut Session,
+    searches: &mut OpenSearches,
     run: &mut SearchRun,
     page: PagedResults<'_>,
     bounds: Option<&SearchLimits>,
@@ -205,11 +208,11 @@ fn resume(
 ) -> Result<(), OperationError> {
     let asked = PageRequest {
         size: page.size,
-        before: paged::sent_before(session, page.cookie),
+        before: paged::sent_before(searches, page.cookie),
     };
     let limits = run_limits(bounds, run.origin.received_micros, request, Some(asked))?;
     // A client that gives up is returned nothing, and told nothing.
-    if let Some(resumed) = paged::resume(session, page.cookie, page.size)? {
+    if let Some(resumed) = paged::resume(searches, (page.cookie, page.size), &run.origin)? {
         let origin = run.origin.clone();
         let is_other = origin.identity.dn != resumed.origin.identity.dn;
         *run = SearchRun {
@@ -239,16 +242,15 @@ fn choose<'c>(configuration: &'c Configuration, base: &Dn, scope: Scope) -> Resu
 }
 
 fn extras(
-    session: &mut Session,
-    configuration: &Configuration,
-    context: &Context,
+    searches: &mut OpenSearches,
+    (configuration, context, origin): (&Configuration, &Context, &Origin),
     controls: &RequestControls<'_>,
     page: Option<PagedResults<'_>>,
 ) -> Result<Option<Box<SearchExtras>>, OperationError> {
     let mut extras = SearchExtras::default();
     let mut used = false;
     if let Some(page) = page {
-        extras.paged = Some(paged::Page::first(session, page.size));
+        extras.paged = Some(Page::first(origin, page.size));
         used = true;
     }
     if let Some(control) = &controls.server_side_sort {
@@ -256,7 +258,7 @@ fn extras(
         if matches!(context.backend, Backend::Stored { .. }) {
             sort_limits::check_keys(configuration, context, control.value.0.len())?;
             let mut sorting = Sorting::resolve(&configuration.schema, control)?;
-            sorting.admit(session, configuration, context)?;
+            sorting.admit(&mut searches.sorts, configuration, context)?;
             extras.sort = Some(sorting);
             used = true;
         } else if control.critical {
@@ -284,7 +286,7 @@ fn add_targets(
     match &context.backend {
         Backend::Frontend => {
             let entries = if base.is_root() {
-                dse::seen_by(configuration, &run.origin)
+                root_dse::seen_by(configuration, &run.origin)
             } else {
                 &configuration.subschema
             };
@@ -496,14 +498,6 @@ fn glued_targets(
         }
     }
     Ok(found)
-}
-
-/// `(objectClass=name)`.
-pub(crate) fn class_filter(name: &'static [u8]) -> Filter<'static> {
-    Filter::Equality(Assertion {
-        attribute: b"objectClass".as_slice().into(),
-        value: name.into(),
-    })
 }
 
 impl SearchRun {

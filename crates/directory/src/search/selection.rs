@@ -13,6 +13,14 @@ mod many;
 #[cfg(test)]
 mod tests;
 
+/// One attribute of the dereference control: its DNs are looked up and these attributes of theirs returned.
+#[derive(Clone, Debug)]
+pub(crate) struct DereferenceSpecification {
+    pub(crate) attribute: AttributeDescription,
+    pub(crate) name: Box<[u8]>,
+    pub(crate) selection: Selection,
+}
+
 /// Names that an attribute is compared with one after the other.
 const FEW_NAMES: usize = 16;
 /// Options that so few names have.

@@ -4,24 +4,23 @@ mod collected;
 
 use ironbark_ldap_proto::controls::{Control, SortKey, SortKeys, SortResponse};
 use ironbark_model::{
-    AttributeDescription, ResultCode, Schema,
+    AttributeDescription, Budget, ResultCode, Schema,
     budget::cost_of,
     matching::{self, MatchingRule, RuleKind},
 };
-use ironbark_store::{EntryId, Record, View};
+use ironbark_store::{EntryId, Record};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use self::collected::Collected;
-pub(super) use self::collected::LIMIT as OCTETS_LIMIT;
-use super::{
-    SearchRun, Walked, encode,
-    sort_limits::{self, SortPlace},
-    work::Slice,
-};
+use super::sort_limits::{self, SortPlace};
 use crate::{
-    Configuration, Context, OperationError, Session,
-    access::{self, Readable, Source, Subject, VisibleEntry},
-    worker::Scratch,
+    Configuration, Context, OperationError,
+    access::{Readable, VisibleEntry},
+    search::run::Walked,
 };
+
+pub(super) use self::collected::LIMIT as OCTETS_LIMIT;
 
 /// Values of an attribute, and octets of one, that are not worth counting.
 const FEW_VALUES: usize = 16;
@@ -45,7 +44,7 @@ pub(crate) struct Sorting {
     keys: Vec<Key>,
     collected: Collected,
     /// How many of them are sent.
-    next: usize,
+    pub(super) next: usize,
     sorted: bool,
     /// Why an uncritical sort is not done: the entries come unsorted (RFC 2891 §2).
     refused: Option<(ResultCode, Vec<u8>)>,
@@ -98,14 +97,33 @@ impl Sorting {
     /// As of [`sort_limits::admit`].
     pub(super) fn admit(
         &mut self,
-        session: &mut Session,
+        of_connection: &mut Option<Arc<AtomicU32>>,
         configuration: &Configuration,
         context: &Context,
     ) -> Result<(), OperationError> {
         if self.is_active() {
-            self.place = sort_limits::admit(session, configuration, context)?;
+            self.place = sort_limits::admit(of_connection, configuration, context)?;
         }
         Ok(())
+    }
+
+    /// Whether what was collected is in order.
+    pub(super) fn is_ordered(&self) -> bool {
+        self.sorted
+    }
+
+    /// Puts what was collected in order; false when the steps run out before.
+    ///
+    /// # Errors
+    /// `adminLimitExceeded`: there is no memory for it.
+    pub(super) fn order(&mut self, budget: &Budget) -> Result<bool, OperationError> {
+        self.collected.make_room_to_order()?;
+        if !self.collected.order(Some(budget)) {
+            return Ok(false);
+        }
+        self.collected.forget_keys();
+        self.sorted = true;
+        Ok(true)
     }
 
     /// Whether it has a place among the searches that are limited.
@@ -133,7 +151,7 @@ impl Sorting {
     }
 
     /// The entry to be sent next, and its database.
-    fn following(&self) -> Option<(i32, EntryId)> {
+    pub(super) fn following(&self) -> Option<(i32, EntryId)> {
         self.collected.get(self.next)
     }
 
@@ -250,111 +268,4 @@ fn smallest(
         })?;
     }
     Ok(found)
-}
-
-/// Sends sorted entries once the walk is through. Does nothing for unsorted searches.
-pub(super) fn emit(run: &mut SearchRun, scratch: &mut Scratch, slice: &mut Slice<'_>, out: &mut Vec<u8>) -> Walked {
-    match emit_all(run, scratch, slice, out) {
-        Ok(walked) => walked,
-        Err(error) => {
-            run.verdict = Some(error);
-            Walked::Finish
-        }
-    }
-}
-
-fn emit_all(
-    run: &mut SearchRun,
-    scratch: &mut Scratch,
-    slice: &mut Slice<'_>,
-    out: &mut Vec<u8>,
-) -> Result<Walked, OperationError> {
-    let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) else {
-        return Ok(Walked::Through);
-    };
-    if !sorting.sorted {
-        sorting.collected.make_room_to_order()?;
-        if !sorting.collected.order(Some(slice.budget)) {
-            return Ok(Walked::Exhausted);
-        }
-        sorting.collected.forget_keys();
-        sorting.sorted = true;
-        slice.has_advanced = true;
-    }
-    loop {
-        let is_cut = run.size_is_reached();
-        let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) else {
-            break;
-        };
-        let Some((number, id)) = sorting.following() else {
-            break;
-        };
-        if slice.is_used_up(out) {
-            return Ok(Walked::SliceEnd);
-        }
-        if is_cut {
-            if run.verdict.is_none() {
-                run.stop_with(ResultCode::SIZE_LIMIT_EXCEEDED, "");
-            }
-            break;
-        }
-        sorting.next += 1;
-        let configuration = run.configuration.clone();
-        let Some(context) = configuration.contexts.iter().find(|context| context.number == number) else {
-            continue;
-        };
-        let Some(snapshot) = scratch.take_snapshot(context)? else {
-            continue;
-        };
-        let before = out.len();
-        let is_sent = emit_entry(run, context, snapshot.view().under(slice.budget), id, scratch, out);
-        scratch.keep_snapshot(snapshot);
-        if slice.budget.is_exhausted() {
-            out.truncate(before);
-            if let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) {
-                sorting.next -= 1;
-            }
-            return Ok(Walked::Exhausted);
-        }
-        slice.has_advanced = true;
-        if !is_sent? {
-            continue;
-        }
-        run.sent += 1;
-        if run
-            .extras
-            .as_mut()
-            .and_then(|extras| extras.paged.as_mut())
-            .is_some_and(super::paged::Page::count)
-        {
-            return Ok(Walked::Finish);
-        }
-    }
-    Ok(Walked::Through)
-}
-
-/// Appends an entry unless it has gone or become invisible since it was sorted.
-fn emit_entry(
-    run: &SearchRun,
-    context: &Context,
-    view: View<'_>,
-    id: EntryId,
-    scratch: &mut Scratch,
-    out: &mut Vec<u8>,
-) -> Result<bool, OperationError> {
-    let Some(record) = view.record(id)? else {
-        return Ok(false);
-    };
-    let subject = Subject::of(&run.origin, context);
-    let standing = scratch.standing(&run.configuration, context, &run.origin);
-    let parts = scratch.parts(context);
-    parts.names.write_dn(view, &record, parts.dn)?;
-    let source = Source::Record(&record, view);
-    let placed = (source, parts.names.place(view, &record)?);
-    let check = access::check_remembered(&run.configuration, context, subject, placed, standing.as_ref());
-    let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
-        return Ok(false);
-    };
-    encode::entry(run, &entry, (parts.answers, parts.work, view.budget()), out)?;
-    Ok(true)
 }

@@ -8,7 +8,7 @@ use std::sync::{
 use ironbark_config::overlay::{OverlaySettings, SssvlvConfig};
 use ironbark_model::ResultCode;
 
-use crate::{Configuration, Context, OperationError, Session};
+use crate::{Configuration, Context, OperationError};
 
 /// The place of one sorted search among those of its overlay and of its connection, until it is dropped.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ pub(super) fn check_keys(configuration: &Configuration, context: &Context, keys:
 /// # Errors
 /// `busy` for too many sorted searches.
 pub(super) fn admit(
-    session: &mut Session,
+    of_connection: &mut Option<Arc<AtomicU32>>,
     configuration: &Configuration,
     context: &Context,
 ) -> Result<Option<SortPlace>, OperationError> {
@@ -55,7 +55,7 @@ pub(super) fn admit(
         return Ok(None);
     };
     let busy = || OperationError::new(ResultCode::BUSY, "Other sort requests already in progress");
-    let of_connection = session.sorts.get_or_insert_default();
+    let of_connection = of_connection.get_or_insert_default();
     if !take(sorts, settings.maximum(configuration.settings.threads)) {
         return Err(busy());
     }

@@ -3,22 +3,12 @@
 //! Loops over values, terms, links and elements spend steps of a [`Budget`], which the store's views and the access rules carry. What is ordinary
 //! is not counted, so that no count of entries, however many, comes near a limit; what is counted grows with what a client or a big entry brings.
 
-use std::sync::Arc;
+use ironbark_model::Budget;
 
-use ironbark_model::{Budget, ResultCode, Watch};
-use ironbark_runtime::Clock;
+use crate::{request::identity::Identity, scratch::Scratch};
 
-use super::{Progress, SearchRun};
-use crate::{
-    OperationError,
-    session::{Identity, StopFlag},
-    worker::Scratch,
-};
-
-/// Steps of one turn of a connection on its reactor: one or two milliseconds. What cannot be done within them goes to other threads.
-pub(crate) const TURN_STEPS: u64 = 20_000;
 /// Steps after which a search on such a thread lets others go first, once the entry is dealt with.
-const LONG_SLICE_STEPS: u64 = 1_000_000;
+pub(super) const LONG_SLICE_STEPS: u64 = 1_000_000;
 /// Steps that all of a search may take: some ten seconds of a core.
 const REQUEST_STEPS: u64 = 200_000_000;
 /// The same for whoever has not said who he is.
@@ -27,17 +17,17 @@ const ANONYMOUS_STEPS: u64 = 20_000_000;
 const CANDIDATE_STEPS: u64 = 500;
 
 /// Output of one step before others get their turn.
-const SLICE_OCTETS: usize = 16 * 1024;
+pub(super) const SLICE_OCTETS: usize = 16 * 1024;
 /// Candidates that one step considers at most.
-const SLICE_CANDIDATES: u32 = 128;
+pub(super) const SLICE_CANDIDATES: u32 = 128;
 
 /// What a search may still cost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Work {
     /// Steps of all that is to come.
-    left: u64,
+    pub(super) left: u64,
     /// Some piece of it did not fit into a turn.
-    is_long: bool,
+    pub(super) is_long: bool,
 }
 
 impl Default for Work {
@@ -80,15 +70,15 @@ impl Work {
 /// What is left of a step.
 pub(crate) struct Slice<'b> {
     /// Length of the output at which the step ends.
-    end: usize,
+    pub(super) end: usize,
     pub(super) candidates: u32,
     pub(super) budget: &'b Budget,
     /// Steps that the budget had at first.
-    given: u64,
+    pub(super) given: u64,
     /// When the budget holds no more than these, the step ends before the next candidate.
-    ends_below: u64,
+    pub(super) ends_below: u64,
     /// Whether these were as many as a turn may take.
-    is_whole_turn: bool,
+    pub(super) is_whole_turn: bool,
     /// Something has been done that need not be done again.
     pub(super) has_advanced: bool,
 }
@@ -101,80 +91,5 @@ impl Slice<'_> {
         }
         self.candidates -= 1;
         false
-    }
-}
-
-impl SearchRun {
-    /// Whether the next step is too long for a reactor, which is to hand the search over.
-    pub fn is_long(&self) -> bool {
-        self.work.is_long
-    }
-
-    pub(super) fn begin_slice<'b>(&self, scratch: &Scratch, budget: &'b Budget, out: &[u8]) -> Slice<'b> {
-        let given = if self.work.is_long {
-            self.work.left
-        } else {
-            self.work.left.min(scratch.turn_left)
-        };
-        let watch: Option<Arc<dyn Watch>> = if self.work.is_long {
-            Some(Arc::new(SearchWatch {
-                stop: self.origin.stop.clone(),
-                deadline_micros: self.limits.deadline_micros,
-                clock: scratch.directory().clock().clone(),
-            }))
-        } else {
-            None
-        };
-        budget.renew(given, watch);
-        Slice {
-            end: out.len() + SLICE_OCTETS,
-            candidates: SLICE_CANDIDATES,
-            budget,
-            given,
-            ends_below: if self.work.is_long {
-                given.saturating_sub(LONG_SLICE_STEPS)
-            } else {
-                0
-            },
-            is_whole_turn: scratch.turn_left >= TURN_STEPS,
-            has_advanced: false,
-        }
-    }
-
-    /// The steps have run out in the middle of something, of which nothing is left: it will be done anew, here or elsewhere, or never.
-    pub(super) fn exhausted(&mut self, slice: &Slice<'_>, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
-        if let Some(stop) = self.origin.stop.stopped() {
-            return self.stopped(stop, scratch, out);
-        }
-        let now = scratch.directory().monotonic_micros();
-        if self.limits.deadline_micros.is_some_and(|deadline| now >= deadline) {
-            self.refuse(OperationError::code(ResultCode::TIME_LIMIT_EXCEEDED), scratch, out);
-            return Progress::Done;
-        }
-        if slice.given >= self.work.left {
-            let error = OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "search takes too much work");
-            self.refuse(error, scratch, out);
-            return Progress::Done;
-        }
-        if !slice.has_advanced && slice.is_whole_turn {
-            self.work.make_long();
-        }
-        Progress::More
-    }
-}
-
-/// Ends the work of a search that nobody waits for.
-struct SearchWatch {
-    stop: StopFlag,
-    deadline_micros: Option<u64>,
-    clock: Clock,
-}
-
-impl Watch for SearchWatch {
-    fn is_over(&self) -> bool {
-        self.stop.stopped().is_some()
-            || self
-                .deadline_micros
-                .is_some_and(|deadline| self.clock.monotonic().nanos() / 1_000 >= deadline)
     }
 }

@@ -11,7 +11,7 @@ use std::{
 
 use ironbark_config::{Configuration, DatabaseConfig, Disk, OverlayConfig, load};
 use ironbark_directory::{
-    Directory, Factories, Identity, OpenOptions, OverlayFactory, Peer, Progress, Session, Started, VirtualContext,
+    Factories, Identity, OpenOptions, OverlayFactory, Peer, Progress, Service, Session, Started, VirtualContext,
     Worker, overlay::Overlay,
 };
 use ironbark_ldap_proto::{
@@ -34,7 +34,7 @@ pub struct Site {
 
 /// A connection, on a reactor of its own.
 pub struct Client {
-    pub directory: Arc<Directory>,
+    pub directory: Arc<Service>,
     worker: Option<Worker>,
     pub session: Session,
     next_id: i32,
@@ -135,7 +135,7 @@ impl Site {
         std::fs::create_dir(folder.path().join("db")).expect("a folder");
         let configuration = configuration(folder.path(), settings, lines);
         let clock = ManualClock::new(WallTime::from_unix_micros(NOW_MICROS));
-        let directory = Directory::open(OpenOptions {
+        let directory = Service::open(OpenOptions {
             bare: false,
             configuration,
             clock: clock.clock(),
@@ -164,7 +164,7 @@ impl Site {
 }
 
 impl Client {
-    pub fn new(directory: &Arc<Directory>) -> Self {
+    pub fn new(directory: &Arc<Service>) -> Self {
         let peer = Peer {
             name: "IP=192.0.2.1:4711".into(),
             socket_name: "IP=192.0.2.2:389".into(),
@@ -175,7 +175,7 @@ impl Client {
         };
         let mut client = Self {
             directory: Arc::clone(directory),
-            worker: Some(Worker::new(Arc::clone(directory))),
+            worker: Some(directory.worker()),
             session: Session::new(7, Arc::new(peer)),
             next_id: 0,
         };

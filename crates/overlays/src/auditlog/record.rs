@@ -1,9 +1,6 @@
 //! One operation in the form of the audit log: a comment, an LDIF change record, a comment.
 
-use ironbark_directory::{
-    operation::{Modification, ModificationKind},
-    overlay::{AfterCommit, Asked},
-};
+use ironbark_directory::{Asked, Modification, ModificationKind, overlay::AfterCommit};
 use ironbark_ldif::Writer;
 use ironbark_model::{Entry, Schema};
 

@@ -1,10 +1,7 @@
 //! Before a change: members that do not exist (`memberof-dangling`), and groups that name a new entry already (`memberof-addcheck`).
 
 use ironbark_config::overlay::Dangling;
-use ironbark_directory::{
-    OperationError,
-    operation::{Execution, Modification, ModificationKind},
-};
+use ironbark_directory::{Modification, ModificationKind, OperationError, overlay::Execution};
 use ironbark_model::{CompiledFilter, Dn, Entry, Filter, Truth, filter::Assertion};
 use ironbark_store::{Location, Scope};
 use rustc_hash::FxHashSet;

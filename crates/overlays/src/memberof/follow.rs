@@ -2,7 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use ironbark_directory::{OperationError, operation::Execution, overlay::Applied};
+use ironbark_directory::{
+    OperationError,
+    overlay::{Applied, Execution},
+};
 use ironbark_model::{AttributeDescription, Dn};
 use ironbark_store::{Effect, Location, ValueChange};
 

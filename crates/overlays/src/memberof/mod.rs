@@ -12,9 +12,8 @@ use std::sync::Arc;
 
 use ironbark_config::overlay::{Dangling, MemberofConfig};
 use ironbark_directory::{
-    OperationError,
-    operation::{Execution, Modification, ModificationKind},
-    overlay::{Applied, Hooks, Overlay},
+    Modification, ModificationKind, OperationError,
+    overlay::{Applied, Execution, Hooks, Overlay},
 };
 use ironbark_model::{
     Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, dn::name_and_uid, schema::ClassNumber,

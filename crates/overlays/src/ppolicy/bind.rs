@@ -1,9 +1,8 @@
 //! Binds: locks, failures, expiry, and what the client hears.
 
 use ironbark_directory::{
-    OperationError,
-    operation::{Execution, Modification, ModificationKind},
-    overlay::BindAttempt,
+    Modification, ModificationKind, OperationError,
+    overlay::{BindAttempt, Execution},
     password,
     stamp::generalized_time,
 };

@@ -1,8 +1,8 @@
 //! Changes of passwords: who may make them and when, and what is remembered of them.
 
 use ironbark_directory::{
-    OperationError,
-    operation::{Authority, Execution, Modification, ModificationKind, Passwords},
+    Authority, Modification, ModificationKind, OperationError,
+    overlay::{Execution, Passwords},
     password,
     stamp::generalized_time,
 };

@@ -15,9 +15,8 @@ mod state;
 mod usability;
 
 use ironbark_directory::{
-    OperationError,
-    operation::{Execution, Modification},
-    overlay::{BindAttempt, Entries, Hooks, Overlay},
+    Modification, OperationError,
+    overlay::{BindAttempt, Entries, Execution, Hooks, Overlay},
 };
 use ironbark_ldap_proto::controls::AccountUsability;
 use ironbark_model::{Dn, Entry};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use ironbark_config::overlay::PpolicyConfig;
 use ironbark_directory::{
     OperationError,
-    operation::{Execution, bind_policy},
-    overlay::Entries,
+    overlay::{Entries, Execution},
+    restricted,
 };
 use ironbark_ldap_proto::controls::{ControlKind, PasswordPolicyError, PasswordPolicyResponse};
 use ironbark_model::{Dn, Entry, ResultCode, Schema};
@@ -69,7 +69,7 @@ pub(super) fn refuse(
 
 /// The refusal of what is no change of the password while that must be changed.
 pub(super) fn refuse_restricted(execution: &Execution<'_, '_>) -> OperationError {
-    bind_policy::restricted(execution.origin)
+    restricted(execution.origin)
 }
 
 pub(super) fn seconds(time: WallTime) -> i64 {

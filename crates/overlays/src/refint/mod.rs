@@ -8,9 +8,8 @@ use std::sync::Arc;
 
 use ironbark_config::overlay::RefintConfig;
 use ironbark_directory::{
-    OperationError,
-    operation::{Execution, Modification, ModificationKind},
-    overlay::{Applied, Hooks, Overlay},
+    Modification, ModificationKind, OperationError,
+    overlay::{Applied, Execution, Hooks, Overlay},
 };
 use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema, syntax::oid};
 use ironbark_store::{Effect, EntryId, Location};

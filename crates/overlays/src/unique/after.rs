@@ -4,9 +4,8 @@
 //! out about it is exhausted: then the request is refused.
 
 use ironbark_directory::{
-    OperationError,
-    operation::{Execution, Modification, ModificationKind},
-    overlay::Renaming,
+    Modification, ModificationKind, OperationError,
+    overlay::{Execution, Renaming},
 };
 use ironbark_model::{AttributeDescription, Budget, Entry, Schema, budget::cost_of};
 use ironbark_store::EntryId;

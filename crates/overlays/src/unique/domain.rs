@@ -1,7 +1,7 @@
 //! One URI of a domain: which entries and attributes it is about, and the search for an entry that has a value already.
 
 use ironbark_config::overlay::{UniqueDomain, UniqueUri};
-use ironbark_directory::{OperationError, operation::Execution};
+use ironbark_directory::{OperationError, overlay::Execution};
 use ironbark_model::{
     AttributeDescription, Budget, CompiledFilter, Dn, Entry, Filter, ResultCode, Schema, Truth,
     budget::cost_of,

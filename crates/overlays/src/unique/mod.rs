@@ -10,9 +10,8 @@ use std::sync::Arc;
 
 use ironbark_config::overlay::UniqueConfig;
 use ironbark_directory::{
-    OperationError,
-    operation::{Execution, Modification, ModificationKind},
-    overlay::{Hooks, Overlay, Renaming},
+    Modification, ModificationKind, OperationError,
+    overlay::{Execution, Hooks, Overlay, Renaming},
 };
 use ironbark_model::{Budget, Dn, Entry, Schema, budget::cost_of};
 use ironbark_store::{EntryId, Location};

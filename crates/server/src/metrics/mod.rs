@@ -27,7 +27,7 @@ use hyper::{
     service::service_fn,
 };
 use hyper_util::rt::{TokioIo, TokioTimer};
-use ironbark_directory::Directory;
+use ironbark_directory::Service;
 use ironbark_runtime::{WallTime, spawn_named};
 use tokio::{
     net::TcpStream,
@@ -38,7 +38,7 @@ use crate::pool::Pool;
 
 /// What is shown.
 pub(crate) struct Source {
-    pub(crate) directory: Arc<Directory>,
+    pub(crate) directory: Arc<Service>,
     pub(crate) pool: Arc<Pool>,
     pub(crate) started: WallTime,
     pub(crate) max_descriptors: u64,
@@ -60,7 +60,7 @@ struct Running {
 }
 
 impl Source {
-    pub(crate) fn new(directory: Arc<Directory>, pool: Arc<Pool>, started: WallTime, max_descriptors: u64) -> Self {
+    pub(crate) fn new(directory: Arc<Service>, pool: Arc<Pool>, started: WallTime, max_descriptors: u64) -> Self {
         Self {
             directory,
             pool,

@@ -2,10 +2,7 @@
 //! them.
 
 use ironbark_config::{DatabaseKind, LogLevel, Operations, Restrict};
-use ironbark_directory::{
-    Configuration, Context, OperationError,
-    operation::{Authority, Modification, ModificationKind},
-};
+use ironbark_directory::{Authority, Configuration, Context, Modification, ModificationKind, OperationError};
 use ironbark_ldap_proto::extended;
 use ironbark_model::{Dn, ResultCode};
 

@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use ironbark_config::Operations;
 use ironbark_directory::{
-    ChangeAuthor, Configuration, Directory, OperationError, VirtualChange, VirtualContext, complete_entries,
+    ChangeAuthor, Configuration, OperationError, Service, VirtualChange, VirtualContext, complete_entries,
 };
 use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_runtime::{Clock, WallTime};
@@ -37,7 +37,7 @@ pub(crate) struct Monitor {
 }
 
 /// What is made after the directory, which owns the monitor.
-pub(crate) type Attached = OnceLock<(Weak<Directory>, Arc<Pool>)>;
+pub(crate) type Attached = OnceLock<(Weak<Service>, Arc<Pool>)>;
 
 /// What does not change while the server runs.
 #[derive(Clone, Debug)]
@@ -135,7 +135,7 @@ impl VirtualContext for Monitor {
         match change::read(by.configuration, self.log.levels(), dn, modifications)? {
             Change::Levels(levels) => self.log.set_levels(levels),
             Change::Restrict(number, refused) => by
-                .directory
+                .governor
                 .restrict(number, refused)
                 .map_err(|error| OperationError::new(ResultCode::OTHER, error.to_string()))?,
             Change::Nothing => {}

@@ -1,7 +1,7 @@
 //! cn=Ironbark,cn=Monitor: what slapd has no entries for.
 
 use ironbark_config::IndexKinds;
-use ironbark_directory::{Configuration, Context, Directory, FilterReport, FilterShape, IndexBuild, Statistics};
+use ironbark_directory::{Configuration, Context, FilterReport, FilterShape, IndexBuild, Service, Statistics};
 use ironbark_model::Schema;
 use ironbark_store::{IndexProgress, TermKind};
 
@@ -15,7 +15,7 @@ use crate::pool::Pool;
 /// Filters that are shown.
 const MOST_FILTERS: usize = 512;
 
-pub(super) fn add(tree: &mut Tree<'_>, configuration: &Configuration, directory: &Directory, pool: &Pool) {
+pub(super) fn add(tree: &mut Tree<'_>, configuration: &Configuration, directory: &Service, pool: &Pool) {
     let statistics = directory.statistics();
     tree.container(
         "Ironbark",
@@ -94,7 +94,7 @@ fn commits(tree: &mut Tree<'_>, statistics: &Statistics) {
     });
 }
 
-fn sources(tree: &mut Tree<'_>, directory: &Directory, pool: &Pool) {
+fn sources(tree: &mut Tree<'_>, directory: &Service, pool: &Pool) {
     container(tree, "Sources", "What limits by source address have held back.", |_| {});
     let [failed, delayed, refused] = directory.bind_failures().counts();
     for (name, count) in [

@@ -9,7 +9,7 @@ use ironbark_config::{
     Allow, Configuration, DatabaseConfig, DatabaseKind, Operations, Require, SurveyedSection,
     access::{DnPattern, NameScope, Privileges},
 };
-use ironbark_directory::access::Appraisal;
+use ironbark_directory::Appraisal;
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema};
 
 use super::{

@@ -12,7 +12,7 @@ use std::{
 };
 
 use ironbark_config::{Configuration, EnvironmentFlags, Restrict};
-use ironbark_directory::{Directory, Factories, Identity, OpenOptions, Peer, Session, Started, Worker};
+use ironbark_directory::{Factories, Identity, OpenOptions, Peer, Service, Session, Started, Worker};
 use ironbark_ldap_proto::{
     AddRequest, Attribute, EncodeControl, List, MessageId, Modification, ModifyDnRequest, ModifyOperation,
     ModifyRequest, Request,
@@ -91,7 +91,7 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
         }
     };
     let server_id = settings.server_id;
-    let directory = Directory::open(OpenOptions {
+    let directory = Service::open(OpenOptions {
         bare: false,
         configuration: for_tool(&chosen, options),
         clock: Clock::system(),
@@ -113,7 +113,7 @@ fn modify(options: &Options, settings: &LoadOptions) -> Result<bool, String> {
     let mut changes = Changes {
         options,
         chosen: &chosen,
-        worker: Worker::new(Arc::clone(&directory)),
+        worker: directory.worker(),
         session,
         request: Vec::new(),
         next_id: 1,

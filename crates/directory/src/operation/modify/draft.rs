@@ -12,7 +12,7 @@ use std::{
 use ironbark_model::{Attribute, AttributeDescription, Schema};
 use ironbark_store::{Record, RecordAttribute, StoreError, ValueList};
 
-use crate::operation::modification::normal_form;
+use crate::request::modification::normal_form;
 
 /// Attributes that are found one by one, without a map.
 const FEW: usize = 32;

@@ -8,16 +8,16 @@ use ironbark_config::access::Privileges;
 use ironbark_model::{Attribute, Dn, ResultCode};
 use ironbark_store::{ChangeKind, Effect, EntryId, Record};
 
-use super::{
-    Before, Execution, assertion,
-    modification::{self, Authority, Modification, ModificationKind},
-    read_entry, write_checks,
-};
+use super::{read_entry, write_checks};
 use crate::{
     OperationError,
-    access::{Target, WriteCheck},
-    overlay::Asked,
-    respond::Success,
+    access::{Target, WriteCheck, assertion},
+    backend::written::Success,
+    overlay::{Before, Execution},
+    request::{
+        asked::Asked,
+        modification::{self, Authority, Modification, ModificationKind},
+    },
 };
 
 pub(crate) use draft::stored_attribute;
@@ -42,9 +42,9 @@ pub(crate) fn run(
 ) -> Result<Success, OperationError> {
     let context = execution.context;
     let mut rights = Rights::Unknown;
-    if context.overlays.has_before_content() {
+    if context.overlays().has_before_content() {
         rights = require_rights(execution, dn, &modifications)?;
-        for overlay in context.overlays.before_content() {
+        for overlay in context.overlays().before_content() {
             overlay.before_modify(execution, dn, &mut modifications)?;
         }
         execution.check_computed()?;
@@ -56,13 +56,13 @@ pub(crate) fn run(
         name,
         mut success,
     } = prepare(execution, id, &modifications, rights)?;
-    if context.overlays.wants_request() {
+    if context.overlays().wants_request() {
         execution.asked.push(Asked::Modify {
             dn: dn.pretty().to_owned(),
             modifications,
         });
     }
-    let before = if context.overlays.needs_entry_before() {
+    let before = if context.overlays().needs_entry_before() {
         Some(execution.entry(id)?)
     } else {
         None
@@ -152,7 +152,7 @@ fn prepare(
     let options = Options {
         relax: execution.is_relaxed(),
         permissive: execution.controls.permissive_modify.is_some(),
-        watched: execution.context.overlays.watched(),
+        watched: execution.context.overlays().watched(),
         budget: Some(execution.budget),
     };
     let plan = plan(execution.configuration, &record, &name, modifications, &options)?;
@@ -213,7 +213,7 @@ pub(crate) fn run_internal(
         Ok(planned) => planned,
         Err(refusal) => return Ok(Some(refusal)),
     };
-    if execution.context.overlays.wants_request() {
+    if execution.context.overlays().wants_request() {
         execution.asked.push(Asked::Modify {
             dn: dn.pretty().to_owned(),
             modifications: modifications.to_vec(),
@@ -222,7 +222,7 @@ pub(crate) fn run_internal(
     if audience == Audience::Nobody {
         return execution.apply_further(effect).map(|_| None);
     }
-    let entry = if execution.context.overlays.needs_entry_before() {
+    let entry = if execution.context.overlays().needs_entry_before() {
         Some(execution.entry(id)?)
     } else {
         None
@@ -260,7 +260,7 @@ fn plan_internal(
         permissive: false,
         watched: match audience {
             Audience::Nobody => &[],
-            Audience::First => execution.context.overlays.watched(),
+            Audience::First => execution.context.overlays().watched(),
         },
         budget: None,
     };
@@ -278,10 +278,38 @@ pub(crate) fn watched_attributes(
     record: &Record<'_>,
 ) -> Result<Vec<Attribute>, OperationError> {
     let mut found = Vec::new();
-    for description in execution.context.overlays.watched() {
+    for description in execution.context.overlays().watched() {
         if let Some(attribute) = stored_attribute(record, description)? {
             found.push(attribute);
         }
     }
     Ok(found)
+}
+
+impl Execution<'_, '_> {
+    /// Changes an entry on behalf of an overlay: the schema is checked, access is not, time stamps stay as they are.
+    ///
+    /// Gives the reason if a modify request would be refused: nothing has been changed then, and the overlay may go on.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn modify_internally(
+        &mut self,
+        dn: &Dn,
+        modifications: &[Modification],
+    ) -> Result<Option<OperationError>, OperationError> {
+        run_internal(self, dn, modifications, Audience::Nobody)
+    }
+
+    /// As [`Self::modify_internally`], on behalf of an overlay that acts last: the others follow the change as one of the operation.
+    ///
+    /// # Errors
+    /// The storage failed, or one of them refused.
+    pub fn modify_before_others(
+        &mut self,
+        dn: &Dn,
+        modifications: &[Modification],
+    ) -> Result<Option<OperationError>, OperationError> {
+        run_internal(self, dn, modifications, Audience::First)
+    }
 }

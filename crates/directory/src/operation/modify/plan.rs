@@ -8,13 +8,14 @@ use ironbark_model::{
 };
 use ironbark_store::{Record, ValueChange};
 
-use super::{draft::Draft, draft::stored_attribute, increment};
+use super::{
+    draft::{Draft, stored_attribute},
+    increment,
+};
 use crate::{
     Configuration, OperationError,
-    operation::{
-        entry_rules,
-        modification::{Modification, ModificationKind, normal_form},
-    },
+    operation::entry_rules,
+    request::modification::{Modification, ModificationKind, normal_form},
 };
 
 /// How modifications are carried out.

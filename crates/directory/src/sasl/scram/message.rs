@@ -2,12 +2,11 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
-use super::super::failure::malformed;
-use crate::OperationError;
+use crate::{OperationError, sasl::failure::malformed};
 
 /// What a client says about channel binding.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Flag<'m> {
+pub(crate) enum Flag<'m> {
     /// `n`: it cannot.
     Unable,
     /// `y`: it can, and believes that the server cannot.
@@ -18,26 +17,26 @@ pub(super) enum Flag<'m> {
 
 /// `client-first-message`.
 #[derive(Debug)]
-pub(super) struct First<'m> {
-    pub(super) flag: Flag<'m>,
-    pub(super) authorization: Option<String>,
+pub(crate) struct First<'m> {
+    pub(crate) flag: Flag<'m>,
+    pub(crate) authorization: Option<String>,
     /// With its last comma, as the channel binding data repeat it.
-    pub(super) gs2_header: &'m str,
+    pub(crate) gs2_header: &'m str,
     /// The rest.
-    pub(super) bare: &'m str,
-    pub(super) user: String,
-    pub(super) nonce: &'m str,
+    pub(crate) bare: &'m str,
+    pub(crate) user: String,
+    pub(crate) nonce: &'m str,
 }
 
 /// `client-final-message`.
 #[derive(Debug)]
-pub(super) struct Final<'m> {
+pub(crate) struct Final<'m> {
     /// GS2 header and channel binding data.
-    pub(super) binding: Vec<u8>,
-    pub(super) nonce: &'m str,
+    pub(crate) binding: Vec<u8>,
+    pub(crate) nonce: &'m str,
     /// All but the proof.
-    pub(super) without_proof: &'m str,
-    pub(super) proof: Vec<u8>,
+    pub(crate) without_proof: &'m str,
+    pub(crate) proof: Vec<u8>,
 }
 
 const MAX_NONCE: usize = 1_024;
@@ -45,7 +44,7 @@ const MAX_NONCE: usize = 1_024;
 impl<'m> First<'m> {
     /// # Errors
     /// It is malformed, or has extensions that must be understood.
-    pub(super) fn parse(text: &'m str) -> Result<Self, OperationError> {
+    pub(crate) fn parse(text: &'m str) -> Result<Self, OperationError> {
         let (flag, rest) = text.split_once(',').ok_or_else(|| malformed("GS2 header"))?;
         let flag = match flag {
             "n" => Flag::Unable,
@@ -86,7 +85,7 @@ impl<'m> First<'m> {
 impl<'m> Final<'m> {
     /// # Errors
     /// It is malformed.
-    pub(super) fn parse(text: &'m str) -> Result<Self, OperationError> {
+    pub(crate) fn parse(text: &'m str) -> Result<Self, OperationError> {
         let (without_proof, proof) = text.rsplit_once(",p=").ok_or_else(|| malformed("proof"))?;
         let mut parts = without_proof.split(',');
         let mut part = |prefix: &str| parts.next().and_then(|part| part.strip_prefix(prefix));

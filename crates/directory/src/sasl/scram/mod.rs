@@ -8,15 +8,19 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use subtle::ConstantTimeEq as _;
 
 use self::message::{Final, First, Flag};
-use super::{Claim, Step, StepResult, User, failure, mechanism::Binding};
+use super::{
+    failure,
+    mechanism::Binding,
+    step::{Claim, Step, StepResult, User},
+};
 use crate::{
     OperationError,
-    operation::Origin,
     password::scram::{Hash, Keys, ROUNDS},
+    request::origin::Origin,
 };
 
 /// What the server knows of a user, or pretends to.
-pub(super) enum Secret {
+pub(crate) enum Secret {
     /// Stored keys.
     Keys(Keys),
     /// Passwords in the clear, of which one must be right.
@@ -26,7 +30,7 @@ pub(super) enum Secret {
 }
 
 /// What the server's first message left behind.
-pub(super) struct Exchange {
+pub(crate) struct Exchange {
     hash: Hash,
     user: String,
     authorization: Option<String>,
@@ -41,7 +45,7 @@ pub(super) struct Exchange {
 }
 
 /// The client's proof.
-pub(super) struct Proof {
+pub(crate) struct Proof {
     exchange: Exchange,
     message: String,
     presented: Vec<u8>,
@@ -49,23 +53,23 @@ pub(super) struct Proof {
 
 /// How a mechanism may be used on this connection.
 #[derive(Clone, Copy)]
-pub(super) struct Terms<'a> {
-    pub(super) hash: Hash,
-    pub(super) binding: Binding,
+pub(crate) struct Terms<'a> {
+    pub(crate) hash: Hash,
+    pub(crate) binding: Binding,
     /// Whether the mechanism with channel binding is offered beside that without.
-    pub(super) is_binding_offered: bool,
-    pub(super) origin: &'a Origin,
+    pub(crate) is_binding_offered: bool,
+    pub(crate) origin: &'a Origin,
 }
 
-/// Reads the client's first message. `look_up` gives the secret and the salt of a user; `nonce` has not been used before.
-pub(super) fn begin(
+/// Reads the client's first message; without one the client is to begin (`None`). `look_up` gives the secret and the salt of a user; `nonce` has not been used before.
+pub(crate) fn begin(
     terms: Terms<'_>,
     message: Option<&[u8]>,
     nonce: &str,
     look_up: impl FnOnce(&str) -> Result<(Secret, Vec<u8>), OperationError>,
-) -> StepResult {
+) -> StepResult<Option<Box<Exchange>>, Box<Proof>> {
     let Some(message) = message else {
-        return Ok(Step::Challenge(Vec::new(), super::Exchange::Begin));
+        return Ok(Step::Challenge(Vec::new(), None));
     };
     let text = std::str::from_utf8(message).map_err(|_| failure::malformed("not UTF-8"))?;
     let first = First::parse(text)?;
@@ -88,10 +92,7 @@ pub(super) fn begin(
         salt,
         secret,
     };
-    Ok(Step::Challenge(
-        answer.into_bytes(),
-        super::Exchange::Scram(Box::new(exchange)),
-    ))
+    Ok(Step::Challenge(answer.into_bytes(), Some(Box::new(exchange))))
 }
 
 /// The channel binding data that follow the GS2 header.
@@ -121,7 +122,7 @@ fn binding_data<'a>(terms: Terms<'a>, flag: Flag<'_>) -> Result<Cow<'a, [u8]>, O
 
 impl Exchange {
     /// Reads the client's final message.
-    pub(super) fn step(self, message: Option<&[u8]>) -> StepResult {
+    pub(crate) fn step(self, message: Option<&[u8]>) -> StepResult<Option<Box<Self>>, Box<Proof>> {
         let text = std::str::from_utf8(message.unwrap_or_default()).map_err(|_| failure::malformed("not UTF-8"))?;
         let last = Final::parse(text)?;
         if last.nonce != self.nonce {
@@ -134,18 +135,18 @@ impl Exchange {
         Ok(Step::Claim(Claim {
             user: User::Name(self.user.clone()),
             authorization: self.authorization.clone(),
-            proof: super::Proof::Scram(Box::new(Proof {
+            proof: Box::new(Proof {
                 exchange: self,
                 message,
                 presented,
-            })),
+            }),
         }))
     }
 }
 
 impl Proof {
     /// The server's final message, if the client knows the password. It takes milliseconds, whatever the server knows of the user.
-    pub(super) fn answer(&self) -> Option<Vec<u8>> {
+    pub(crate) fn answer(&self) -> Option<Vec<u8>> {
         let Exchange { hash, rounds, salt, .. } = &self.exchange;
         let derive = |password: &[u8], rounds| Keys::derive(*hash, password, salt, rounds);
         let server_key = match &self.exchange.secret {

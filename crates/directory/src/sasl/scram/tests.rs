@@ -5,9 +5,10 @@ use std::sync::Arc;
 use ironbark_ldap_proto::controls::ControlSet;
 
 use super::*;
-use crate::{
-    access::RequestKind,
-    session::{Peer, Restriction, Sequence, StopFlag, Strength, TlsChannel},
+use crate::request::{
+    identity::{Peer, Strength, TlsChannel},
+    origin::RequestKind,
+    stop::{Restriction, Sequence, StopFlag},
 };
 
 fn origin(channel: Option<TlsChannel>) -> Origin {
@@ -59,15 +60,12 @@ fn cleartext(salt: &str) -> (Secret, Vec<u8>) {
 }
 
 /// The server's first message, and its final one if the client's is right.
-fn negotiate(begun: StepResult, last: &str) -> (String, Option<String>) {
-    let Ok(Step::Challenge(challenge, super::super::Exchange::Scram(exchange))) = begun else {
+fn negotiate(begun: StepResult<Option<Box<Exchange>>, Box<Proof>>, last: &str) -> (String, Option<String>) {
+    let Ok(Step::Challenge(challenge, Some(exchange))) = begun else {
         panic!("no challenge")
     };
     let answer = match exchange.step(Some(last.as_bytes())) {
-        Ok(Step::Claim(Claim {
-            proof: super::super::Proof::Scram(proof),
-            ..
-        })) => proof.answer(),
+        Ok(Step::Claim(Claim { proof, .. })) => proof.answer(),
         _ => None,
     };
     let text = |octets: Vec<u8>| String::from_utf8(octets).unwrap();

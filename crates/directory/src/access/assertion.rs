@@ -1,0 +1,80 @@
+//! The assertion control (RFC 4528): an operation goes on only if its target entry matches a filter.
+
+use ironbark_config::access::Privileges;
+use ironbark_ldap_proto::controls::RequestControls;
+use ironbark_model::{Budget, CompiledFilter, Entry, Filter, ResultCode, Truth, entry::EntrySource, filter::Guard};
+use ironbark_store::{EntryGuards, Evaluation, Record, View};
+
+use super::{searchable::AnswerableEntries, subject::Subject, write_check::WriteCheck};
+use crate::{Configuration, Context, OperationError};
+
+/// Checks the filter on an entry in memory, computed attributes included, as far as the subject of `check`, which is of that entry, may
+/// search.
+///
+/// # Errors
+/// `assertionFailed`.
+pub(crate) fn check_assertion(
+    configuration: &Configuration,
+    check: &WriteCheck<'_>,
+    entry: &Entry,
+    filter: &Filter<'_>,
+) -> Result<(), OperationError> {
+    let compiled = compile(configuration, filter, check.budget());
+    let guard = check.answerable(Privileges::SEARCH);
+    let guard = guard.as_ref().map(|guard| guard as &dyn Guard);
+    let schema = &*configuration.schema;
+    let source = EntrySource::new(schema, &compiled, entry)
+        .guarded(guard)
+        .within(check.budget());
+    verdict(compiled.evaluate(schema, &source, &mut Vec::new()))
+}
+
+/// As [`check_assertion`], on a stored entry, in place.
+pub(crate) fn check_assertion_on_record(
+    context: &Context,
+    configuration: &Configuration,
+    subject: Subject<'_>,
+    (view, record): (View<'_>, &Record<'_>),
+    filter: &Filter<'_>,
+) -> Result<(), OperationError> {
+    let budget = subject.budget.or(view.budget());
+    let (view, record) = match budget {
+        Some(budget) => (view.under(budget), record.under(budget)),
+        None => (view, *record),
+    };
+    let compiled = compile(configuration, filter, budget);
+    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    let guard = check.answerable(Privileges::SEARCH);
+    let guards = AnswerableEntries::new((configuration, context), subject, None, Privileges::SEARCH);
+    let with = Evaluation {
+        plan: None,
+        guard: guard.as_ref().map(|guard| guard as &dyn Guard),
+        guards: guards.as_ref().map(|guards| guards as &dyn EntryGuards),
+        ..Evaluation::default()
+    };
+    verdict(record.evaluate_with(with, &compiled, &mut Vec::new()))
+}
+
+/// No assertion holds of what is not there.
+///
+/// # Errors
+/// `assertionFailed`.
+pub(crate) fn refuse_assertion(controls: &RequestControls<'_>) -> Result<(), OperationError> {
+    match &controls.assertion {
+        Some(_) => Err(OperationError::code(ResultCode::ASSERTION_FAILED)),
+        None => Ok(()),
+    }
+}
+
+fn compile(configuration: &Configuration, filter: &Filter<'_>, budget: Option<&Budget>) -> CompiledFilter {
+    let mut compiled = CompiledFilter::default();
+    compiled.compile_within(&configuration.schema, filter, budget);
+    compiled
+}
+
+fn verdict(truth: Truth) -> Result<(), OperationError> {
+    match truth {
+        Truth::True => Ok(()),
+        Truth::False | Truth::Undefined => Err(OperationError::code(ResultCode::ASSERTION_FAILED)),
+    }
+}

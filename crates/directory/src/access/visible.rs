@@ -1,0 +1,95 @@
+//! Entries that a subject may see, and what it may read of them.
+
+use std::rc::Rc;
+
+use ironbark_config::access::Privileges;
+use ironbark_model::AttributeDescription;
+
+use super::{
+    check::{Check, OnAll},
+    decisions::{Kind, Standing},
+    place::EntryPlace,
+    subject::Subject,
+    target::{Readable, Source, Target},
+};
+use crate::{Configuration, Context};
+
+/// An entry of which the subject may know, and of which it may see what [`VisibleEntry::may_read`] grants.
+pub struct VisibleEntry<'a> {
+    source: Source<'a>,
+    dn: &'a str,
+    /// `None`: everything is readable.
+    check: Option<&'a Check<'a>>,
+}
+
+impl<'a> VisibleEntry<'a> {
+    pub(crate) fn source(&self) -> Source<'a> {
+        self.source
+    }
+
+    /// The name, pretty form.
+    pub fn dn(&self) -> &'a str {
+        self.dn
+    }
+
+    /// Whether every value of every attribute is readable.
+    pub(crate) fn is_unrestricted(&self) -> bool {
+        self.check.is_none()
+    }
+
+    /// Whether an attribute (with `None`: as a whole), or one value of it, is readable.
+    pub(crate) fn may_read(&self, attribute: &AttributeDescription, value: Option<&[u8]>) -> bool {
+        self.check
+            .is_none_or(|check| check.permits(Target::Attribute(attribute, value), Privileges::READ))
+    }
+
+    /// Which values of an attribute are readable.
+    pub(crate) fn readable(&self, attribute: &AttributeDescription) -> Readable {
+        match self.check.map(|check| check.on_all(attribute)) {
+            None => Readable::Alike(true),
+            Some(OnAll::Alike(granted)) => Readable::Alike(granted.contains(Privileges::READ)),
+            Some(OnAll::Here(granted)) => Readable::Here(granted.contains(Privileges::READ)),
+            Some(OnAll::ByValue) => Readable::ByValue,
+        }
+    }
+
+    /// What is known about entries like this.
+    pub(crate) fn kind(&self) -> Option<&Kind> {
+        self.check?.kind()
+    }
+}
+
+/// Who looks at an entry: the rules for it, or `None` if it may read everything there.
+pub(crate) fn check<'a>(
+    configuration: &'a Configuration,
+    context: &'a Context,
+    subject: Subject<'a>,
+    source: Source<'a>,
+) -> Option<Check<'a>> {
+    let rules = configuration.rules_of(context);
+    (!subject.is_root && !rules.is_empty()).then(|| Check::new(configuration, rules, subject, source))
+}
+
+/// The same for a subject whose standing is known, and a stored entry whose place is.
+pub(crate) fn check_remembered<'a>(
+    configuration: &'a Configuration,
+    context: &'a Context,
+    subject: Subject<'a>,
+    (source, place): (Source<'a>, EntryPlace<'a>),
+    standing: Option<&'a Rc<Standing>>,
+) -> Option<Check<'a>> {
+    let standing = standing?;
+    check(configuration, context, subject, source).map(|check| check.placed(place).remembered(standing))
+}
+
+/// An entry, if its `entry` pseudo-attribute may be read.
+pub(crate) fn visible<'a>(check: Option<&'a Check<'a>>, source: Source<'a>, dn: &'a str) -> Option<VisibleEntry<'a>> {
+    check
+        .is_none_or(|check| check.permits(Target::Entry, Privileges::READ))
+        .then_some(VisibleEntry { source, dn, check })
+}
+
+/// Whether a subject may read everything in a naming context: the rootdn, or nobody wrote a rule.
+pub(crate) fn reads_everything(context: &Context, configuration: &Configuration, subject: Subject<'_>) -> bool {
+    subject.is_root || configuration.rules_of(context).is_empty()
+}

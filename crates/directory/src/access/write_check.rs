@@ -1,0 +1,81 @@
+//! Access rules for what is about to be written, compared or told of.
+
+use ironbark_config::access::Privileges;
+use ironbark_model::{Budget, Dn, Entry};
+use ironbark_store::{Record, View};
+
+use super::{
+    check::Check,
+    decisions::Standing,
+    searchable::Answerable,
+    subject::Subject,
+    target::{Source, Target},
+};
+use crate::{Configuration, Context};
+
+/// Access rules applied to one subject and one entry that is about to be written.
+pub(crate) struct WriteCheck<'a>(Option<Check<'a>>);
+
+impl<'a> WriteCheck<'a> {
+    /// For a stored entry.
+    pub(crate) fn on_record(
+        context: &'a Context,
+        configuration: &'a Configuration,
+        subject: Subject<'a>,
+        record: &'a Record<'a>,
+        view: View<'a>,
+    ) -> Self {
+        Self::new(context, configuration, subject, Source::Record(record, view))
+    }
+
+    /// For an entry in memory.
+    pub(crate) fn on_entry(
+        context: &'a Context,
+        configuration: &'a Configuration,
+        subject: Subject<'a>,
+        entry: &'a Entry,
+    ) -> Self {
+        Self::new(context, configuration, subject, Source::Memory(entry))
+    }
+
+    fn new(context: &'a Context, configuration: &'a Configuration, subject: Subject<'a>, source: Source<'a>) -> Self {
+        let rules = configuration.rules_of(context);
+        Self((!subject.is_root).then(|| Check::new(configuration, rules, subject, source)))
+    }
+
+    /// Rules look other entries up in this transaction. That of a stored entry is its own.
+    pub(crate) fn within(self, view: View<'a>) -> Self {
+        Self(self.0.map(|check| check.within(view)))
+    }
+
+    /// Rules see the entry under this name.
+    pub(crate) fn named(self, name: Dn) -> Self {
+        Self(self.0.map(|check| check.named(name)))
+    }
+
+    /// What of the entry answers to who asks, for a privilege; `None`: everything.
+    pub(crate) fn answerable(&self, privilege: Privileges) -> Option<Answerable<'_>> {
+        self.0.as_ref().map(|check| Answerable::new(check, privilege))
+    }
+
+    /// Whether the base object of a search may be told of although it may not be searched.
+    pub(crate) fn discloses_base(&self) -> bool {
+        let check = self.0.as_ref();
+        check.is_none_or(|check| check.permits_or_left(Target::Entry, Privileges::DISCLOSE))
+    }
+
+    /// What it may cost; `None`: whatever it costs.
+    pub(crate) fn budget(&self) -> Option<&'a Budget> {
+        self.0.as_ref().and_then(Check::budget)
+    }
+
+    /// From here on what sets say of the subject whatever the entry is remembered.
+    pub(crate) fn remembered(self, standing: &'a Standing) -> Self {
+        Self(self.0.map(|check| check.remembered(standing)))
+    }
+
+    /// Whether all of `privileges` are granted.
+    pub(crate) fn permits(&self, target: Target<'_>, privileges: Privileges) -> bool {
+        self.0.as_ref().is_none_or(|check| check.permits(target, privileges))
+    }
+}

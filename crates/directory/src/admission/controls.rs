@@ -1,0 +1,32 @@
+//! What the configuration says about controls.
+
+use ironbark_config::Disallow;
+use ironbark_ldap_proto::controls::{ControlKind, ControlPolicy, ControlSet};
+
+use crate::Configuration;
+
+/// What the configuration says about controls.
+pub(crate) fn policy(configuration: &Configuration) -> ControlPolicy {
+    let disallow = configuration.settings.disallow;
+    let mut must_be_critical = ControlSet::NONE;
+    if disallow.contains(Disallow::PROXY_AUTHZ_NON_CRITICAL) {
+        must_be_critical = must_be_critical.with(ControlKind::ProxiedAuthorization);
+    }
+    if disallow.contains(Disallow::DONTUSECOPY_NON_CRITICAL) {
+        must_be_critical = must_be_critical.with(ControlKind::DontUseCopy);
+    }
+    let mut available = ControlSet::ALL;
+    if !configuration
+        .contexts
+        .iter()
+        .any(|context| context.overlays().judges_binds())
+    {
+        available = available
+            .without(ControlKind::PasswordPolicy)
+            .without(ControlKind::AccountUsability);
+    }
+    ControlPolicy {
+        must_be_critical,
+        available,
+    }
+}

@@ -1,0 +1,193 @@
+//! What a database and its configuration refuse, whoever asks: `security`, `require`, `restrict`, `readonly`, `restrictop`.
+
+use ironbark_config::{Operations, Require};
+use ironbark_ldap_proto::{
+    controls::{ControlKind, ControlSet, PasswordPolicyError, PasswordPolicyResponse},
+    extended::{Descriptor, ExtendedOperation},
+};
+use ironbark_model::ResultCode;
+
+use super::security::{self, Purpose};
+use crate::{Configuration, Context, OperationError, access::Subject, request::origin::Origin};
+
+impl Context {
+    /// Refuses what `security`, `require`, `restrict`, `readonly` and `restrictop` forbid, but for binds. The controls that `restrictop` drops
+    /// are no longer of the request.
+    ///
+    /// # Errors
+    /// `unwillingToPerform`; `confidentialityRequired`, `operationsError` or `strongerAuthRequired` for what the connection lacks.
+    pub(crate) fn check_restrictions(
+        &self,
+        configuration: &Configuration,
+        operation: Operations,
+        origin: &mut Origin,
+    ) -> Result<(), OperationError> {
+        let is_update = Operations::WRITE.contains(operation);
+        security::check(
+            &self.settings.security,
+            Purpose::Operation { is_update },
+            origin.strength,
+        )?;
+        self.check_requirements(origin)?;
+        self.check_operation(operation)?;
+        // Of modifications the overlay sees which are of the password.
+        if origin.is_restricted() && operation != Operations::MODIFY && self.overlays().judges_binds() {
+            return Err(restricted(origin));
+        }
+        let dropped = configuration.admit(self, Subject::of(origin, self), origin.critical_controls)?;
+        origin.drop_controls(dropped);
+        Ok(())
+    }
+
+    /// The same for a bind, which need not meet `require`.
+    ///
+    /// # Errors
+    /// `confidentialityRequired`, `unwillingToPerform`.
+    pub(crate) fn check_bind(
+        &self,
+        configuration: &Configuration,
+        is_simple: bool,
+        origin: &mut Origin,
+    ) -> Result<(), OperationError> {
+        let purpose = if is_simple {
+            Purpose::SimpleBind
+        } else {
+            Purpose::SaslBind
+        };
+        security::check(&self.settings.security, purpose, origin.strength)?;
+        self.check_operation(Operations::BIND)?;
+        let dropped = configuration.admit(self, Subject::anonymous(origin), origin.critical_controls)?;
+        origin.drop_controls(dropped);
+        Ok(())
+    }
+
+    fn check_operation(&self, operation: Operations) -> Result<(), OperationError> {
+        let read_only = self.settings.read_only && Operations::WRITE.contains(operation);
+        let restricted = self.settings.restrict.operations;
+        if restricted.contains(operation) || read_only {
+            // slapd names reading operations when they are what is refused.
+            let text = if restricted == Operations::READ {
+                "read operations restricted"
+            } else {
+                "operation restricted"
+            };
+            return Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text));
+        }
+        Ok(())
+    }
+
+    /// The same for an extended operation; `readonly` is about those that change something.
+    ///
+    /// # Errors
+    /// As of [`Context::check_restrictions`].
+    pub(crate) fn check_extended(
+        &self,
+        configuration: &Configuration,
+        row: &Descriptor,
+        origin: &mut Origin,
+    ) -> Result<(), OperationError> {
+        let is_update = row.writes;
+        // StartTLS is how a connection becomes stronger, and comes before everything else.
+        let is_start_tls = row.operation == ExtendedOperation::StartTls;
+        if !is_start_tls {
+            security::check(
+                &self.settings.security,
+                Purpose::Operation { is_update },
+                origin.strength,
+            )?;
+            self.check_requirements(origin)?;
+        }
+        self.check_operation(Operations::EXTENDED)?;
+        let text = if self.settings.restrict.extended.iter().any(|oid| oid == row.oid) {
+            "extended operation restricted"
+        } else if self.settings.read_only && row.writes {
+            "operation restricted"
+        } else if is_start_tls {
+            return Ok(());
+        } else {
+            let dropped = configuration.admit(self, Subject::of(origin, self), origin.critical_controls)?;
+            origin.drop_controls(dropped);
+            return Ok(());
+        };
+        Err(OperationError::new(ResultCode::UNWILLING_TO_PERFORM, text))
+    }
+}
+
+/// What `require` asks, in slapd's order, and how its lack is answered.
+const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
+    (
+        Require::STRONG,
+        ResultCode::STRONGER_AUTH_REQUIRED,
+        "strong(er) authentication required",
+    ),
+    (
+        Require::SASL,
+        ResultCode::STRONGER_AUTH_REQUIRED,
+        "SASL authentication required",
+    ),
+    (
+        Require::AUTHENTICATION,
+        ResultCode::UNWILLING_TO_PERFORM,
+        "authentication required",
+    ),
+    (Require::BIND, ResultCode::OPERATIONS_ERROR, "BIND required"),
+    (
+        Require::LDAP_V3,
+        ResultCode::OPERATIONS_ERROR,
+        "operation restricted to LDAPv3 clients",
+    ),
+];
+
+impl Context {
+    /// Refuses what does not meet the conditions of `require`; binds and StartTLS need not.
+    pub(crate) fn check_requirements(&self, origin: &Origin) -> Result<(), OperationError> {
+        for (requirement, code, text) in REQUIREMENTS {
+            let is_met = match requirement {
+                // As in slapd, whoever has authenticated in any way has done so strongly as long as `security` asks for no more.
+                Require::STRONG | Require::AUTHENTICATION => !origin.identity.is_anonymous(),
+                Require::SASL => !origin.identity.is_anonymous() && origin.identity.mechanism.is_some(),
+                Require::BIND => origin.bound_version.is_some(),
+                Require::LDAP_V3 => origin.bound_version.is_none_or(|version| version >= 3),
+                _ => false,
+            };
+            if self.settings.require.contains(requirement) && !is_met {
+                return Err(OperationError::new(code, text));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Configuration {
+    /// What `restrictop` says of a request to a naming context: which of its controls are dropped. Those in `critical` cannot be.
+    ///
+    /// # Errors
+    /// `unwillingToPerform`: it is rejected.
+    pub(crate) fn admit(
+        &self,
+        context: &Context,
+        subject: Subject<'_>,
+        critical: ControlSet,
+    ) -> Result<ControlSet, OperationError> {
+        let place = usize::try_from(context.number + 1).unwrap_or_default();
+        match self.operation_rules.get(place) {
+            Some(rules) if !rules.is_empty() => rules.admit(self, subject, critical),
+            _ => Ok(ControlSet::NONE),
+        }
+    }
+}
+
+/// The refusal of whatever is no change of the password while that must be changed.
+pub fn restricted(origin: &Origin) -> OperationError {
+    let error = OperationError::new(
+        ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
+        "Operations are restricted to bind/unbind/abandon/StartTLS/modify password",
+    );
+    if !origin.has_control(ControlKind::PasswordPolicy) {
+        return error;
+    }
+    error.with_control(&PasswordPolicyResponse {
+        warning: None,
+        error: Some(PasswordPolicyError::ChangeAfterReset),
+    })
+}

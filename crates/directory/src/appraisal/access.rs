@@ -1,0 +1,158 @@
+//! What the rules of a configuration grant, asked of the rules without a server.
+
+use std::sync::Arc;
+
+use ironbark_config::access::{AccessLevel, Privileges};
+use ironbark_ldap_proto::Operation;
+use ironbark_model::{AttributeDescription, Dn, Entry};
+use ironbark_store::Database;
+
+use crate::{
+    Configuration, Context, OpenError,
+    access::{Check, Source, Subject, Target},
+    backend::{
+        database::{Attached, Backend, ReferralPresence},
+        queue::WriterHandle,
+    },
+    reconfigure,
+    request::identity::{Peer, Strength},
+};
+
+/// The rules of a configuration that nobody serves.
+#[derive(Debug)]
+pub struct Appraisal {
+    /// Its contexts are cn=config, then the databases in order.
+    pub(crate) configuration: Configuration,
+}
+
+/// What a subject may do with an attribute of an entry.
+#[derive(Clone, Debug, Default)]
+pub struct Granted {
+    /// All that is granted.
+    pub privileges: Privileges,
+    /// The rule that decides, by its position among those of the database and, behind them, the frontend's; `None`: there are no rules, or
+    /// none is about this.
+    pub rule: Option<usize>,
+    /// The clause of that rule, from 1 on; 0: none holds.
+    pub clause: usize,
+}
+
+/// Who asks, and over what kind of connection.
+#[derive(Clone, Debug)]
+pub struct Asker {
+    /// Who it acts as.
+    pub dn: Dn,
+    /// Who it has authenticated as.
+    pub real_dn: Dn,
+    /// The connection.
+    pub peer: Peer,
+    /// How well it is protected.
+    pub strength: Strength,
+}
+
+impl Appraisal {
+    /// The rules of `read`. No database is open: no group has members.
+    ///
+    /// # Errors
+    /// The schema lacks what is built in.
+    pub fn new(read: &ironbark_config::Configuration) -> Result<Self, OpenError> {
+        Self::with_databases(read, Vec::new())
+    }
+
+    /// The same with databases that rules may look into: the first is that of the first `database` line.
+    ///
+    /// # Errors
+    /// As of [`Appraisal::new`].
+    pub fn with_databases(
+        read: &ironbark_config::Configuration,
+        databases: Vec<Option<Database>>,
+    ) -> Result<Self, OpenError> {
+        let mut databases = std::iter::once(None).chain(databases);
+        let all = std::iter::once(&read.config).chain(&read.databases);
+        let contexts = (0..).zip(all).map(|(number, settings)| {
+            let backend = match databases.next().flatten() {
+                Some(database) => Backend::Stored {
+                    database: Arc::new(database),
+                    writer: WriterHandle::nowhere(),
+                    referrals: ReferralPresence::default(),
+                    files: None,
+                },
+                None => Backend::Frontend,
+            };
+            Arc::new(Context {
+                number,
+                cache: 0,
+                settings: settings.clone(),
+                attached: Attached::new(()),
+                backend,
+                sorts: Arc::default(),
+            })
+        });
+        Ok(Self {
+            configuration: reconfigure::with_contexts(read, contexts.collect())?,
+        })
+    }
+
+    /// What the rules of database `number` (0: cn=config, 1: the first) grant `subject` on an attribute of `entry`; `None`: on the entry
+    /// itself. Nothing where there is no such database.
+    pub fn granted(
+        &self,
+        number: usize,
+        subject: &Dn,
+        entry: &Entry,
+        attribute: Option<&AttributeDescription>,
+    ) -> Granted {
+        let subject = Subject {
+            dn: subject,
+            real_dn: subject,
+            ..Subject::nobody(Operation::Search)
+        };
+        let target = attribute.map_or(Target::Entry, |attribute| Target::Attribute(attribute, None));
+        self.decide(number, subject, entry, target)
+    }
+
+    /// What they grant somebody on an attribute, or a value of it. `attribute` may be `entry` or `children`. `None`: there is no such
+    /// attribute.
+    pub fn granted_to(
+        &self,
+        number: usize,
+        asker: &Asker,
+        entry: &Entry,
+        (attribute, value): (&str, Option<&[u8]>),
+    ) -> Option<Granted> {
+        let subject = Subject {
+            dn: &asker.dn,
+            real_dn: &asker.real_dn,
+            peer: Some(&asker.peer),
+            strength: asker.strength,
+            ..Subject::nobody(Operation::Search)
+        };
+        let description = self.configuration.schema.attribute_description(attribute.as_bytes());
+        let target = match (attribute.to_ascii_lowercase().as_str(), &description) {
+            ("entry", _) => Target::Entry,
+            ("children", _) => Target::Children,
+            (_, Ok(description)) => Target::Attribute(description, value),
+            (_, Err(_)) => return None,
+        };
+        Some(self.decide(number, subject, entry, target))
+    }
+
+    fn decide(&self, number: usize, subject: Subject<'_>, entry: &Entry, target: Target<'_>) -> Granted {
+        let Some(context) = self.configuration.contexts.get(number) else {
+            return Granted::default();
+        };
+        if context.is_root(subject.dn) {
+            return Granted {
+                privileges: AccessLevel::Manage.privileges(),
+                ..Granted::default()
+            };
+        }
+        let rules = self.configuration.rules_of(context);
+        let decision = Check::new(&self.configuration, rules, subject, Source::Memory(entry)).decide(target);
+        Granted {
+            privileges: decision.privileges,
+            rule: decision.by.map(|(rule, _)| rule),
+            clause: decision.by.map_or(0, |(_, clause)| clause),
+        }
+    }
+}

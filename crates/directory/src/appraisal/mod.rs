@@ -1,0 +1,4 @@
+//! What a configuration that nobody serves would say: for tools.
+
+pub(crate) mod access;
+mod authorization;

@@ -1,0 +1,63 @@
+//! Operational attributes that are computed for each answer: entryDN (RFC 5020), subschemaSubentry, hasSubordinates.
+
+use std::sync::Arc;
+
+use ironbark_model::{Attribute, AttributeDescription, Entry};
+use rustc_hash::FxHashSet;
+
+use crate::Configuration;
+
+/// Takes description, name and value of a computed attribute.
+pub(crate) type Visit<'a> = dyn FnMut(&AttributeDescription, &[u8], &[u8]) + 'a;
+
+/// Calls `visit` with description, name and value of each, in slapd's order.
+pub(crate) fn for_each(configuration: &Configuration, dn: &str, has_subordinates: bool, visit: &mut Visit<'_>) {
+    let known = &configuration.well_known;
+    visit(&known.entry_dn, b"entryDN", dn.as_bytes());
+    let subschema = configuration.subschema.first().map_or("", |entry| entry.dn.pretty());
+    visit(&known.subschema_subentry, b"subschemaSubentry", subschema.as_bytes());
+    let text: &[u8] = if has_subordinates { b"TRUE" } else { b"FALSE" };
+    visit(&known.has_subordinates, b"hasSubordinates", text);
+}
+
+/// Whether an attribute is one of them.
+pub(crate) fn is_computed(configuration: &Configuration, description: &AttributeDescription) -> bool {
+    let known = &configuration.well_known;
+    let computed = [&known.entry_dn, &known.subschema_subentry, &known.has_subordinates];
+    computed
+        .iter()
+        .any(|known| known.attribute_type == description.attribute_type)
+}
+
+/// Adds them to an entry in memory.
+pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subordinates: bool) {
+    let dn = entry.dn.pretty().to_owned();
+    let attributes = &mut entry.attributes;
+    for_each(configuration, &dn, has_subordinates, &mut |description, _, value| {
+        attributes.push(Attribute {
+            description: description.clone(),
+            values: vec![value.to_vec()],
+        });
+    });
+}
+
+/// Adds `entryDN`, `subschemaSubentry` and `hasSubordinates` to entries of a tree in memory that lack them. Parents come first.
+pub fn complete_entries(configuration: &Configuration, mut entries: Vec<Entry>) -> Arc<[Entry]> {
+    let superiors: FxHashSet<Vec<u8>> = entries
+        .iter()
+        .filter_map(|entry| Some(entry.dn.parent()?.normalized().to_vec()))
+        .collect();
+    for entry in &mut entries {
+        let has_subordinates = superiors.contains(entry.dn.normalized());
+        let dn = entry.dn.pretty().to_owned();
+        for_each(configuration, &dn, has_subordinates, &mut |description, _, value| {
+            if entry.attribute(description).is_none() {
+                entry.attributes.push(Attribute {
+                    description: description.clone(),
+                    values: vec![value.to_vec()],
+                });
+            }
+        });
+    }
+    entries.into()
+}

@@ -1,0 +1,149 @@
+//! The configuration in force: an immutable value, swapped whole. An operation finishes under the one it began with.
+
+use std::sync::Arc;
+
+use ironbark_config::{GlobalConfig, SchemaStatement};
+use ironbark_ldap_proto::{
+    DecodeLimits,
+    extended::{Descriptor, ExtendedOperation, lookup},
+};
+use ironbark_model::{Dn, Entry, Schema};
+
+use super::{root_dse::RootDse, well_known::WellKnown};
+use crate::{
+    Context, password,
+    rules::{OperationRules, Rules},
+};
+
+/// What operations need to know of the configuration.
+#[derive(Debug)]
+pub struct Configuration {
+    /// Schema in force.
+    pub schema: Arc<Schema>,
+    /// Often needed descriptions of it.
+    pub well_known: WellKnown,
+    /// Settings of the server.
+    pub settings: GlobalConfig,
+    /// Limits for decoding requests.
+    pub decode_limits: DecodeLimits,
+    /// The definitions that the schema is made of, besides the built-in ones.
+    pub schema_definitions: Vec<SchemaStatement>,
+    /// cn=config if it is served, and the databases that are, in configuration order.
+    pub contexts: Vec<Arc<Context>>,
+    /// The frontend: root DSE, subschema subentry, and the access rules that end every database's.
+    pub frontend: Arc<Context>,
+    /// Access rules of the frontend and of `contexts`, by [`Context::number`] plus one.
+    pub(crate) rules: Vec<Arc<Rules>>,
+    /// `restrictop` of the same: of each its own, or the frontend's.
+    pub(crate) operation_rules: Vec<Arc<OperationRules>>,
+    /// `password-hash`, resolved.
+    pub password_schemes: Vec<password::Scheme>,
+    /// The root DSE, without SASL mechanisms; one entry.
+    pub root_dse: Arc<[Entry]>,
+    /// The same with the mechanisms that connections are offered.
+    pub(crate) root_dses: Vec<RootDse>,
+    /// The subschema subentry; one entry.
+    pub subschema: Arc<[Entry]>,
+}
+
+impl Configuration {
+    /// The access rules that decide about entries of a naming context.
+    pub(crate) fn rules_of(&self, context: &Context) -> &Rules {
+        let place = usize::try_from(context.number + 1).unwrap_or_default();
+        // Each context of a configuration has its place.
+        self.rules
+            .get(place)
+            .or(self.rules.first())
+            .map_or(Rules::none(), |rules| rules)
+    }
+
+    /// Whether the access rules are the same in another configuration, and bind the same subjects, for all databases that are there too.
+    pub(crate) fn has_rules_of(&self, other: &Self) -> bool {
+        let is_alike = |one: &Context, other: &Context| {
+            one.settings.access == other.settings.access && one.settings.root_dn == other.settings.root_dn
+        };
+        let is_kept = |one: &Arc<Context>| {
+            let mut others = other.contexts.iter();
+            let same = others.find(|other| other.suffixes().iter().eq(one.suffixes()));
+            same.is_none_or(|other| is_alike(one, other))
+        };
+        std::ptr::eq(self, other) || (is_alike(&self.frontend, &other.frontend) && self.contexts.iter().all(is_kept))
+    }
+
+    /// The extended operation of a name. StartTLS is none where TLS is not configured, as in slapd.
+    pub(crate) fn extended_operation(&self, name: &[u8]) -> Option<&'static Descriptor> {
+        let has_tls = self.settings.tls.is_configured();
+        lookup(name).filter(|row| has_tls || row.operation != ExtendedOperation::StartTls)
+    }
+
+    /// The naming context that holds `dn`: the one with the longest suffix; of equals the one that was configured first.
+    pub fn context_of(&self, dn: &Dn) -> Option<&Arc<Context>> {
+        let mut best: Option<(usize, &Arc<Context>)> = None;
+        for context in self.contexts.iter().filter(|context| !context.settings.hidden) {
+            if let Some(suffix) = context.suffix_of(dn)
+                && best.is_none_or(|(depth, _)| suffix.depth() > depth)
+            {
+                best = Some((suffix.depth(), context));
+            }
+        }
+        best.map(|(_, context)| context)
+    }
+
+    /// The database whose restrictions and limits hold for searches of `context`: as in slapd the one that it is glued into, or itself.
+    /// Other operations ask the database that holds the entry.
+    pub(crate) fn governing<'a>(&'a self, context: &'a Context) -> &'a Context {
+        self.glue_root_of(context).map_or(context, |root| root)
+    }
+
+    /// The database into which `context` is glued: the nearest one above that is not itself glued.
+    pub fn glue_root_of(&self, context: &Context) -> Option<&Arc<Context>> {
+        context.settings.subordinate?;
+        let suffix = context.suffixes().first()?;
+        let mut best: Option<(usize, &Arc<Context>)> = None;
+        for other in self
+            .contexts
+            .iter()
+            .filter(|other| other.settings.subordinate.is_none() && !other.settings.hidden)
+        {
+            if let Some(found) = other.suffix_of(suffix)
+                && found != suffix
+                && best.is_none_or(|(depth, _)| found.depth() > depth)
+            {
+                best = Some((found.depth(), other));
+            }
+        }
+        best.map(|(_, root)| root)
+    }
+
+    /// The databases glued into `context`, in configuration order.
+    pub fn subordinates_of<'a>(&'a self, context: &'a Context) -> impl DoubleEndedIterator<Item = &'a Arc<Context>> {
+        self.contexts.iter().filter(move |other| {
+            self.glue_root_of(other)
+                .is_some_and(|root| root.number == context.number)
+        })
+    }
+
+    /// The `namingContexts` of the root DSE.
+    pub fn naming_contexts(&self) -> impl Iterator<Item = &Dn> {
+        self.contexts
+            .iter()
+            .filter(|context| {
+                let settings = &context.settings;
+                !settings.hidden
+                    && settings.subordinate.is_none_or(|subordinate| subordinate.advertise)
+                    && settings.kind.has_suffix()
+            })
+            .flat_map(|context| context.suffixes())
+    }
+
+    /// `slowlog` in microseconds.
+    pub(crate) fn slow_micros(&self) -> Option<u64> {
+        let limit = self.settings.slow_log_ms;
+        (limit != 0).then(|| u64::from(limit) * 1_000)
+    }
+
+    /// The name of the subschema subentry.
+    pub fn subschema_dn(&self) -> Option<&Dn> {
+        self.subschema.first().map(|entry| &entry.dn)
+    }
+}

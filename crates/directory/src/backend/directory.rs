@@ -1,0 +1,123 @@
+//! What all operations share: the configuration in force, time, counters, the pool for slow hashes.
+
+use std::{rc::Rc, sync::Arc};
+
+use arc_swap::ArcSwap;
+use ironbark_runtime::{Clock, Randomness};
+
+use super::{
+    bind_failures::BindFailures, configuration::Configuration, hashing_pool::HashingPool, queue::WriterHandle,
+};
+use crate::{
+    stamp::{Stamp, StampGenerator},
+    statistics::Statistics,
+};
+
+/// The directory.
+pub struct Directory {
+    configuration: ArcSwap<Configuration>,
+    clock: Clock,
+    randomness: Randomness,
+    stamps: StampGenerator,
+    statistics: Statistics,
+    hashing_pool: HashingPool,
+    bind_failures: BindFailures,
+    /// The thread of the trees in memory.
+    trees: WriterHandle,
+}
+
+impl Directory {
+    /// Under a configuration, which is yet to be replaced by one with databases.
+    pub(crate) fn new(
+        configuration: Configuration,
+        (clock, randomness): (Clock, Randomness),
+        trees: WriterHandle,
+    ) -> Self {
+        Self {
+            configuration: ArcSwap::from_pointee(configuration),
+            clock,
+            randomness,
+            stamps: StampGenerator::new(0),
+            statistics: Statistics::default(),
+            hashing_pool: HashingPool::new(),
+            bind_failures: BindFailures::default(),
+            trees,
+        }
+    }
+
+    /// The configuration in force.
+    pub fn configuration(&self) -> Arc<Configuration> {
+        self.configuration.load_full()
+    }
+
+    /// Whether some database is bigger than memory, so that reading it usually waits for the disk.
+    pub fn waits_for_disk(&self) -> bool {
+        let configuration = self.configuration();
+        let mut databases = configuration.contexts.iter().filter_map(|context| context.database());
+        databases.any(|database| !database.reads_ahead())
+    }
+
+    /// Brings what a reactor holds of the configuration up to date; whether it was not. While nothing changes, no counter that reactors
+    /// share is touched.
+    #[expect(
+        clippy::redundant_allocation,
+        reason = "requests count on the reactor's own counter, not on the shared one"
+    )]
+    pub(crate) fn refresh(&self, held: &mut Rc<Arc<Configuration>>) -> bool {
+        let current = self.configuration.load();
+        if Arc::ptr_eq(&current, held) {
+            return false;
+        }
+        *held = Rc::new(Arc::clone(&current));
+        true
+    }
+
+    /// The queue of the thread that changes trees in memory.
+    pub(crate) fn trees(&self) -> &WriterHandle {
+        &self.trees
+    }
+
+    /// Puts a configuration into force.
+    pub(crate) fn swap(&self, configuration: Arc<Configuration>, server_id: u16) {
+        self.stamps.set_server_id(server_id);
+        self.configuration.store(configuration);
+    }
+
+    /// The counters.
+    pub fn statistics(&self) -> &Statistics {
+        &self.statistics
+    }
+
+    /// Time.
+    pub fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    /// Randomness.
+    pub fn randomness(&self) -> &Randomness {
+        &self.randomness
+    }
+
+    /// `slowlog` in microseconds.
+    pub(crate) fn slow_micros(&self) -> Option<u64> {
+        self.configuration.load().slow_micros()
+    }
+
+    /// Monotonic time in microseconds.
+    pub(crate) fn monotonic_micros(&self) -> u64 {
+        self.clock.monotonic().nanos() / 1_000
+    }
+
+    pub(crate) fn next_stamp(&self) -> Stamp {
+        self.stamps.next(&self.clock)
+    }
+
+    /// Binds that have failed, by address.
+    pub fn bind_failures(&self) -> &BindFailures {
+        &self.bind_failures
+    }
+
+    pub(crate) fn hashing_pool(&self) -> &HashingPool {
+        &self.hashing_pool
+    }
+}

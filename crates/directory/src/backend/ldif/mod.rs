@@ -1,0 +1,261 @@
+//! `database ldif`: entries in files as slapd's back-ldif has them, which either server serves as the other left them.
+//!
+//! The files are the database. What is searched is a *working copy* of them in the store, made when the database is opened: an LMDB file
+//! that has no name any more, and is gone with the process. So everything that a stored entry can do, these can.
+//!
+//! Invariant: a change is in the files, durably, before it is in the working copy; each group of writes is one change.
+
+mod load;
+mod name;
+
+use std::{
+    ffi::OsString,
+    fs::{File, OpenOptions, TryLockError},
+    os::unix::fs::OpenOptionsExt,
+    path::PathBuf,
+    sync::Arc,
+};
+
+use ironbark_config::{
+    DatabaseConfig,
+    entry_files::{self, Draft, FolderError, Journal, Step, file_of},
+};
+use ironbark_model::{Dn, Entry, Schema};
+use ironbark_store::{ChangeRecord, Database, Effect, EntryId, Location, StoreError, View};
+
+use super::open::OpenDatabase;
+
+/// Why the files of an ldif database cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum LdifError {
+    /// A file.
+    #[error(transparent)]
+    Files(#[from] FolderError),
+    /// The working copy.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// The files of a database.
+#[derive(Debug)]
+pub struct LdifFiles {
+    directory: PathBuf,
+    suffix: Dn,
+    journal: Journal,
+}
+
+/// Keeps every other process from writing the files, as long as it lives.
+#[derive(Debug)]
+pub struct LdifLock {
+    _file: File,
+}
+
+impl LdifFiles {
+    /// Those that the settings of an ldif database name.
+    pub fn new(settings: &DatabaseConfig, schema: &Schema) -> Self {
+        let suffix = settings.suffixes.first().cloned().unwrap_or_default();
+        let journal = own_name(schema, &suffix, ".journal");
+        Self {
+            journal: Journal::new(&settings.directory, journal),
+            directory: settings.directory.clone(),
+            suffix,
+        }
+    }
+
+    /// The file of the topmost entry: what tells the files of one database from those of another.
+    pub(crate) fn top(&self, schema: &Schema) -> PathBuf {
+        file_of(&name::folder(schema, &self.suffix, &self.suffix))
+    }
+
+    /// Locks the files for writing.
+    ///
+    /// # Errors
+    /// Another process has locked them, or there is no such directory.
+    fn lock(&self, schema: &Schema) -> Result<LdifLock, FolderError> {
+        let path = self.directory.join(own_name(schema, &self.suffix, ".lock"));
+        let mut options = OpenOptions::new();
+        let opened = options.write(true).create(true).truncate(false).mode(0o600).open(&path);
+        let file = opened.map_err(|error| FolderError::of(&path, &error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(LdifLock { _file: file }),
+            Err(TryLockError::WouldBlock) => {
+                let reason = "the files of the database are in use by another process, which would not notice changes";
+                Err(FolderError::new(&path, reason))
+            }
+            Err(TryLockError::Error(error)) => Err(FolderError::of(&path, &error)),
+        }
+    }
+
+    /// Makes the files say what a write did; `view` is the state with it. Of the effects only the names are looked at.
+    ///
+    /// # Errors
+    /// The files say what they said.
+    pub fn write(&self, view: &View<'_>, record: &ChangeRecord) -> Result<(), LdifError> {
+        let schema = view.schema();
+        let mut draft = self.journal.begin()?;
+        let mut touched: Vec<Dn> = Vec::new();
+        let mut written: Vec<EntryId> = Vec::new();
+        for effect in &record.effects {
+            match effect {
+                Effect::Add { dn, .. } | Effect::Modify { dn, .. } => touched.push(parse(schema, dn)?),
+                Effect::Delete { dn, .. } => {
+                    let file = file_of(&self.folder(schema, &parse(schema, dn)?));
+                    draft.add(Step::Remove { file })?;
+                }
+                Effect::Rename { dn, new_dn, .. } => {
+                    let (old, new) = (parse(schema, dn)?, parse(schema, new_dn)?);
+                    let (from, to) = (self.folder(schema, &old), self.folder(schema, &new));
+                    self.add(&mut draft, view, &new, &mut written)?;
+                    if from != to {
+                        draft.add(Step::Move { from: from.clone(), to })?;
+                        draft.add(Step::Remove { file: file_of(&from) })?;
+                    }
+                    for dn in &mut touched {
+                        *dn = dn.rebase(&old, &new).unwrap_or_else(|| dn.clone());
+                    }
+                }
+            }
+        }
+        for dn in &touched {
+            self.add(&mut draft, view, dn, &mut written)?;
+        }
+        tell_of_unfinished(draft.commit()?);
+        Ok(())
+    }
+
+    /// Takes back what [`LdifFiles::write`] did; `view` is the state without it.
+    ///
+    /// # Errors
+    /// The files say what the write did.
+    pub(crate) fn write_back(&self, view: &View<'_>, record: &ChangeRecord) -> Result<(), LdifError> {
+        let inverse = |effect: &Effect| match effect {
+            Effect::Add { dn, .. } => Effect::Delete {
+                dn: dn.clone(),
+                entry_uuid: "".into(),
+            },
+            Effect::Delete { dn, .. } => Effect::Add {
+                dn: dn.clone(),
+                attributes: Vec::new(),
+            },
+            Effect::Modify { dn, .. } => Effect::Modify {
+                dn: dn.clone(),
+                changes: Vec::new(),
+            },
+            Effect::Rename { dn, new_dn, .. } => Effect::Rename {
+                dn: new_dn.clone(),
+                new_dn: dn.clone(),
+                changes: Vec::new(),
+            },
+        };
+        let taken_back = ChangeRecord {
+            effects: record.effects.iter().rev().map(inverse).collect(),
+            ..record.clone()
+        };
+        self.write(view, &taken_back)
+    }
+
+    /// Makes files of entries that were loaded, all or none.
+    ///
+    /// # Errors
+    /// There are none of them.
+    pub fn store(&self, view: &View<'_>, ids: impl Iterator<Item = EntryId>) -> Result<(), LdifError> {
+        let mut draft = self.journal.begin()?;
+        for id in ids {
+            draft.add(self.put(view, id)?)?;
+        }
+        tell_of_unfinished(draft.commit()?);
+        Ok(())
+    }
+
+    /// Adds the file of an entry as it is in the end; nothing if it was deleted after it had been changed.
+    fn add(
+        &self,
+        draft: &mut Draft<'_>,
+        view: &View<'_>,
+        dn: &Dn,
+        written: &mut Vec<EntryId>,
+    ) -> Result<(), LdifError> {
+        if let Location::Entry(id) = view.locate(dn)?
+            && !written.contains(&id)
+        {
+            draft.add(self.put(view, id)?)?;
+            written.push(id);
+        }
+        Ok(())
+    }
+
+    fn folder(&self, schema: &Schema, dn: &Dn) -> PathBuf {
+        name::folder(schema, &self.suffix, dn)
+    }
+
+    /// The file of an entry as it is in the working copy.
+    fn put(&self, view: &View<'_>, id: EntryId) -> Result<Step, LdifError> {
+        let dn = view.dn(id)?;
+        let record = view.record(id)?;
+        let record = record.ok_or_else(|| StoreError::Inapplicable(format!("{}: entry vanished", dn.pretty())))?;
+        let entry = record.to_entry(dn)?;
+        Ok(Step::Put {
+            file: file_of(&self.folder(view.schema(), &entry.dn)),
+            text: text(view.schema(), &entry),
+        })
+    }
+}
+
+/// The content of an entry's file.
+fn text(schema: &Schema, entry: &Entry) -> Vec<u8> {
+    let (rdn, _) = entry.dn.rdn(0).unwrap_or_default();
+    let attributes = entry.attributes.iter();
+    entry_files::text(
+        rdn,
+        attributes.map(|attribute| {
+            let name = schema.description_text(&attribute.description);
+            (name.into(), attribute.values.as_slice())
+        }),
+    )
+}
+
+/// The name of one of our own files, which slapd passes over.
+fn own_name(schema: &Schema, suffix: &Dn, ending: &str) -> OsString {
+    let mut name = name::of_suffix(schema, suffix).unwrap_or_else(|| "root".into());
+    name.push(ending);
+    name
+}
+
+fn parse(schema: &Schema, dn: &str) -> Result<Dn, StoreError> {
+    Dn::parse(schema, dn.as_bytes()).map_err(|_| StoreError::Inapplicable(format!("{dn}: invalid DN")))
+}
+
+/// The change counts as made, and whoever opens the files makes it.
+fn tell_of_unfinished(error: Option<FolderError>) {
+    if let Some(error) = error {
+        tracing::error!(target: "any", "{error}: further writes wait until the files can be brought up to date");
+    }
+}
+
+/// Opens an ldif database to write it: finishes what a crash interrupted, and makes the working copy.
+///
+/// # Errors
+/// The files are in use, or a file is no entry of this database.
+pub(crate) fn open(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<OpenDatabase, LdifError> {
+    let files = LdifFiles::new(settings, schema);
+    let lock = files.lock(schema)?;
+    files.journal.finish()?;
+    let database = load::working_copy(settings, schema, &[&settings.directory])?;
+    load::fill(&files, &database, schema)?;
+    Ok(OpenDatabase {
+        database,
+        files: Some(files),
+        lock: Some(lock),
+    })
+}
+
+/// Opens an ldif database to read it, beside a server that writes it perhaps.
+///
+/// # Errors
+/// A file is no entry of this database.
+pub(crate) fn open_to_read(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, LdifError> {
+    load::consistent_copy(settings, schema)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,132 @@
+//! Files follow change records, and go back.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use ironbark_config::Memory;
+use ironbark_store::{ChangeKind, ValueChange};
+
+use super::*;
+use crate::backend::open;
+
+fn settings(directory: &Path) -> (DatabaseConfig, Arc<Schema>) {
+    let text = format!("database ldif\nsuffix cn=x\ndirectory {}\n", directory.display());
+    let read = ironbark_config::load("slapd.conf", &Memory::file("slapd.conf", text)).unwrap();
+    (read.databases[0].clone(), read.schema)
+}
+
+fn contents(directory: &Path) -> BTreeMap<PathBuf, String> {
+    let found = entry_files::list(directory, Path::new("cn=x")).unwrap().into_iter();
+    let read = |file: PathBuf| {
+        let text = fs::read_to_string(directory.join(&file)).unwrap();
+        (file, text)
+    };
+    found.map(|found| read(found.file)).collect()
+}
+
+fn add(dn: &str, rdn: (&str, &str)) -> Effect {
+    Effect::Add {
+        dn: dn.into(),
+        attributes: vec![
+            ("objectClass".into(), vec![b"extensibleObject".to_vec()]),
+            (rdn.0.into(), vec![rdn.1.into()]),
+        ],
+    }
+}
+
+fn record(effects: Vec<Effect>) -> ChangeRecord {
+    ChangeRecord {
+        csn: "20261122000000.000000Z#000000#000#000000".into(),
+        author: "".into(),
+        kind: ChangeKind::Modify,
+        effects,
+    }
+}
+
+/// A rename of a subtree, changes in it and beside it, an entry that comes and one that goes.
+fn change() -> ChangeRecord {
+    let description = |dn: &str| Effect::Modify {
+        dn: dn.into(),
+        changes: vec![ValueChange::Add {
+            attribute: "description".into(),
+            values: vec![b"changed".to_vec()],
+        }],
+    };
+    record(vec![
+        Effect::Rename {
+            dn: "cn=a,cn=x".into(),
+            new_dn: "cn=b,cn=c,cn=x".into(),
+            changes: Vec::new(),
+        },
+        description("cn=leaf,cn=b,cn=c,cn=x"),
+        description("cn=c,cn=x"),
+        add("cn=new,cn=b,cn=c,cn=x", ("cn", "new")),
+        Effect::Delete {
+            dn: "cn=gone,cn=x".into(),
+            entry_uuid: "".into(),
+        },
+    ])
+}
+
+#[test]
+fn files_follow_a_change_and_what_cannot_be_committed_is_taken_back() {
+    let place = tempfile::tempdir().unwrap();
+    let (settings, schema) = settings(place.path());
+    let opened = open::database(&settings, &schema).unwrap();
+    let files = opened.files.as_ref().unwrap();
+    let first = record(vec![
+        add("cn=x", ("cn", "x")),
+        add("cn=a,cn=x", ("cn", "a")),
+        add("cn=leaf,cn=a,cn=x", ("cn", "leaf")),
+        add("cn=c,cn=x", ("cn", "c")),
+        add("cn=gone,cn=x", ("cn", "gone")),
+    ]);
+    let mut transaction = opened.database.write().unwrap();
+    transaction.apply(&first).unwrap();
+    files.write(&transaction.view(), &first).unwrap();
+    transaction.commit().unwrap();
+    let before = contents(place.path());
+    assert_eq!(before.len(), 5);
+
+    let mut transaction = opened.database.write().unwrap();
+    for effect in &change().effects {
+        transaction.apply_effect(effect).unwrap();
+    }
+    files.write(&transaction.view(), &change()).unwrap();
+    drop(transaction);
+    let names: Vec<_> = contents(place.path()).into_keys().collect();
+    let expected = [
+        "cn=x.ldif",
+        "cn=x/cn=c.ldif",
+        "cn=x/cn=c/cn=b.ldif",
+        "cn=x/cn=c/cn=b/cn=leaf.ldif",
+        "cn=x/cn=c/cn=b/cn=new.ldif",
+    ];
+    assert!(
+        expected.iter().all(|name| names.contains(&PathBuf::from(name))),
+        "{names:?}"
+    );
+    assert_eq!(names.len(), 5, "{names:?}");
+    let changed = contents(place.path());
+    for name in ["cn=x/cn=c.ldif", "cn=x/cn=c/cn=b/cn=leaf.ldif"] {
+        assert!(changed[Path::new(name)].contains("description: changed\n"), "{name}");
+    }
+
+    let snapshot = opened.database.snapshot().unwrap();
+    files.write_back(&snapshot.view(), &change()).unwrap();
+    assert_eq!(contents(place.path()), before);
+}
+
+#[test]
+fn one_process_writes_and_others_read() {
+    let place = tempfile::tempdir().unwrap();
+    let (settings, schema) = settings(place.path());
+    let opened = open::database(&settings, &schema).unwrap();
+    let refused = open::database(&settings, &schema).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("database cn=x: ") && refused.contains("in use by another process"),
+        "{refused}"
+    );
+    assert!(open::to_read(&settings, &schema).unwrap().is_some());
+    drop(opened);
+    open::database(&settings, &schema).unwrap();
+}

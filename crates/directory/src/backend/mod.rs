@@ -1,0 +1,16 @@
+//! Databases and what serves them, and what all operations share.
+
+pub(crate) mod bind_failures;
+pub(crate) mod computed;
+pub(crate) mod configuration;
+pub(crate) mod database;
+pub(crate) mod directory;
+pub(crate) mod hashing_pool;
+pub(crate) mod in_memory;
+pub mod ldif;
+pub mod open;
+pub(crate) mod queue;
+pub(crate) mod referral;
+pub(crate) mod root_dse;
+pub(crate) mod well_known;
+pub(crate) mod written;

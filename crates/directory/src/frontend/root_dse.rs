@@ -1,0 +1,218 @@
+//! The root DSE (RFC 4512 §5.1) and the subschema subentry (RFC 4512 §4.2), as entries in memory.
+
+use std::sync::Arc;
+
+use ironbark_config::{DatabaseKind, parts};
+use ironbark_ldap_proto::{
+    controls::{self, ControlKind, ControlValue as _},
+    extended,
+};
+use ironbark_model::{Attribute, Dn, Entry, Schema};
+
+use crate::{
+    Configuration, OpenError,
+    admission::controls::policy,
+    backend::root_dse::{RootDse, RootDseAddition},
+    request::origin::Origin,
+    sasl::{Situation, offered},
+};
+
+/// Features of the root DSE: modify-increment, `+`, `@class`, absolute filters, language tags and ranges.
+const FEATURES: [&str; 6] = [
+    "1.3.6.1.1.14",
+    "1.3.6.1.4.1.4203.1.5.1",
+    "1.3.6.1.4.1.4203.1.5.2",
+    "1.3.6.1.4.1.4203.1.5.3",
+    "1.3.6.1.4.1.4203.1.5.4",
+    "1.3.6.1.4.1.4203.1.5.5",
+];
+
+/// Collects attributes of an entry in memory; names that the schema lacks are left out.
+struct Builder<'a> {
+    schema: &'a Schema,
+    attributes: Vec<Attribute>,
+}
+
+impl Builder<'_> {
+    fn add<V: Into<Vec<u8>>>(&mut self, name: &str, values: impl IntoIterator<Item = V>) {
+        let values: Vec<Vec<u8>> = values.into_iter().map(Into::into).collect();
+        if let Ok(description) = self.schema.attribute_description(name.as_bytes())
+            && !values.is_empty()
+        {
+            self.attributes.push(Attribute { description, values });
+        }
+    }
+}
+
+/// The root DSE. Everything it lists is there.
+///
+/// # Errors
+/// One of the attributes that the `rootDSE` files add is unknown.
+pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> Result<Entry, OpenError> {
+    let mut entry = Builder {
+        schema: &configuration.schema,
+        attributes: Vec::new(),
+    };
+    let of_kind = |kind: DatabaseKind| {
+        let contexts = configuration
+            .contexts
+            .iter()
+            .filter(move |context| context.settings.kind == kind);
+        contexts
+            .flat_map(|context| context.suffixes())
+            .map(|suffix| suffix.pretty().to_owned())
+    };
+    entry.add("objectClass", ["top", "OpenLDAProotDSE"]);
+    entry.add("structuralObjectClass", ["OpenLDAProotDSE"]);
+    entry.add("configContext", of_kind(DatabaseKind::Config));
+    entry.add("monitorContext", of_kind(DatabaseKind::Monitor));
+    entry.add(
+        "namingContexts",
+        configuration.naming_contexts().map(|dn| dn.pretty().to_owned()),
+    );
+    let available = policy(configuration).available;
+    let supported = controls::REGISTRY.iter();
+    let supported = supported.filter(|row| row.advertised && available.contains(row.kind));
+    let mut supported: Vec<_> = supported.map(|row| row.oid).collect();
+    if available.contains(ControlKind::PasswordPolicy) {
+        // Those of responses alone, which `ppolicy_send_netscape_controls` sends.
+        supported.extend([controls::PasswordExpired::OID, controls::PasswordExpiring::OID]);
+    }
+    entry.add("supportedControl", supported);
+    let advertised = extended::REGISTRY.iter();
+    let advertised =
+        advertised.filter(|row| row.advertised && configuration.extended_operation(row.oid.as_bytes()).is_some());
+    entry.add("supportedExtension", advertised.map(|row| row.oid));
+    entry.add("supportedFeatures", FEATURES);
+    // Not 2, which `allow bind_v2` lets a client say: who understands the root DSE speaks 3.
+    entry.add("supportedLDAPVersion", ["3"]);
+    entry.add("ref", configuration.settings.referrals.iter().map(String::as_str));
+    entry.add("vendorName", ["Ironbark"]);
+    entry.add("vendorVersion", [concat!("Ironbark ", env!("CARGO_PKG_VERSION"))]);
+    entry.add("entryDN", [""]);
+    entry.add(
+        "subschemaSubentry",
+        configuration.subschema_dn().map(|dn| dn.pretty().to_owned()),
+    );
+    for (name, values) in added {
+        let description = configuration
+            .schema
+            .attribute_description(name.as_bytes())
+            .map_err(|error| OpenError::Configuration(format!("rootDSE: {name}: {error}")))?;
+        match entry
+            .attributes
+            .iter_mut()
+            .find(|attribute| attribute.description == description)
+        {
+            Some(attribute) => attribute.values.extend(values.iter().cloned()),
+            None => entry.attributes.push(Attribute {
+                description,
+                values: values.clone(),
+            }),
+        }
+    }
+    Ok(Entry {
+        dn: Dn::root(),
+        attributes: entry.attributes,
+    })
+}
+
+/// The root DSE for all that may be offered.
+pub(crate) fn for_all(configuration: &Configuration, entry: &Entry) -> Vec<RootDse> {
+    let mut all: Vec<RootDse> = Vec::new();
+    for situation in Situation::all(configuration) {
+        let mechanisms: Vec<_> = offered(configuration, situation).collect();
+        if all.iter().any(|known| known.mechanisms == mechanisms) {
+            continue;
+        }
+        let mut entry = entry.clone();
+        if let Ok(description) = configuration.schema.attribute_description(b"supportedSASLMechanisms")
+            && !mechanisms.is_empty()
+        {
+            let values = mechanisms.iter().map(|name| name.as_bytes().to_vec()).collect();
+            entry.attributes.push(Attribute { description, values });
+        }
+        all.push(RootDse {
+            mechanisms,
+            entry: Arc::new([entry]),
+        });
+    }
+    all
+}
+
+/// The root DSE as the sender of a request sees it.
+pub(crate) fn seen_by<'c>(configuration: &'c Configuration, origin: &Origin) -> &'c Arc<[Entry]> {
+    let situation = Situation::of(configuration, origin);
+    let seen = configuration
+        .root_dses
+        .iter()
+        .find(|one| one.mechanisms.iter().copied().eq(offered(configuration, situation)));
+    seen.map_or(&configuration.root_dse, |seen| &seen.entry)
+}
+
+/// The subschema subentry, as yet without its times. What an overlay brings is shown when the overlay or its module is loaded.
+pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
+    let schema = &configuration.schema.revealing(&loaded_parts(configuration));
+    let mut entry = Builder {
+        schema,
+        attributes: Vec::new(),
+    };
+    entry.add("structuralObjectClass", ["subentry"]);
+    entry.add("objectClass", ["top", "subentry", "subschema", "extensibleObject"]);
+    let name = dn.leaf_assertions(schema).into_iter().map(|(_, value)| value);
+    entry.add("cn", name);
+    entry.add("ldapSyntaxes", schema.syntax_definitions());
+    entry.add("matchingRules", schema.matching_rule_definitions());
+    entry.add("matchingRuleUse", schema.matching_rule_use_definitions());
+    entry.add("attributeTypes", schema.attribute_type_definitions());
+    entry.add("objectClasses", schema.object_class_definitions());
+    entry.add("dITContentRules", schema.dit_content_rule_definitions());
+    entry.add("entryDN", [dn.pretty()]);
+    entry.add("subschemaSubentry", [dn.pretty()]);
+    Entry {
+        dn,
+        attributes: entry.attributes,
+    }
+}
+
+/// Names of the modules and overlays in use.
+fn loaded_parts(configuration: &Configuration) -> Vec<&'static str> {
+    let modules = configuration.settings.modules.iter();
+    let modules = modules.filter_map(|module| Some(parts::module(module.split_whitespace().next()?)?.name));
+    let contexts = std::iter::once(&configuration.frontend).chain(&configuration.contexts);
+    let overlays = contexts.flat_map(|context| &context.settings.overlays);
+    modules.chain(overlays.map(|overlay| overlay.kind().name())).collect()
+}
+
+/// Says of the subschema subentry since when it is there, and when the schema changed last.
+pub(crate) fn date_subschema(configuration: &mut Configuration, former: &Configuration, now: &str) {
+    let known = &configuration.well_known;
+    let times = [&known.create_timestamp, &known.modify_timestamp];
+    let without_times = |entry: &Entry| -> Vec<Attribute> {
+        let attributes = entry.attributes.iter();
+        let others = attributes.filter(|attribute| !times.contains(&&attribute.description));
+        others.cloned().collect()
+    };
+    let [entry] = &*configuration.subschema else { return };
+    let former = former.subschema.first();
+    let is_changed = former.is_none_or(|former| without_times(former) != entry.attributes);
+    let time_of = |time| Some(former?.attribute(time)?.values.first()?.clone());
+    let [created, modified] = times.map(|time| time_of(time).unwrap_or_else(|| now.into()));
+    let modified = if is_changed { now.into() } else { modified };
+    let mut entry = entry.clone();
+    // As slapd has them: behind the name.
+    let name = entry
+        .attributes
+        .iter()
+        .position(|attribute| attribute.description == known.cn);
+    let place = name.map_or(entry.attributes.len(), |name| name + 1);
+    let dated = times
+        .into_iter()
+        .zip([created, modified])
+        .map(|(time, value)| Attribute {
+            description: time.clone(),
+            values: vec![value],
+        });
+    entry.attributes.splice(place..place, dated);
+    configuration.subschema = Arc::new([entry]);
+}

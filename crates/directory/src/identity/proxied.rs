@@ -1,0 +1,59 @@
+//! Proxied authorization (RFC 4370): another identity for one operation.
+
+use std::sync::Arc;
+
+use ironbark_config::Allow;
+use ironbark_ldap_proto::controls::RequestControls;
+use ironbark_model::{Dn, ResultCode};
+
+use super::authorization::{Asking, dn_of_authorization, is_authorized};
+use crate::{
+    Configuration, OperationError,
+    access::Subject,
+    request::{identity::Identity, origin::Origin},
+};
+
+/// Entries that the URL of an `authz-regexp` may have read: the other clients of the reactor wait meanwhile, some tens of milliseconds.
+const LOOK_THROUGH: u32 = 50_000;
+
+/// Replaces the identity of an operation that carries the control.
+///
+/// # Errors
+/// `authorizationDenied` unless `authz-policy` lets who has bound act for the other identity; `adminLimitExceeded` where that cannot be found
+/// out without reading too much.
+pub(crate) fn authorize(
+    configuration: &Configuration,
+    origin: &mut Origin,
+    controls: &RequestControls<'_>,
+) -> Result<(), OperationError> {
+    let Some(control) = &controls.proxied_authorization else {
+        return Ok(());
+    };
+    let refuse = |text| OperationError::new(ResultCode::AUTHORIZATION_DENIED, text);
+    let own = Arc::clone(&origin.identity);
+    if own.is_anonymous() && !configuration.settings.allow.contains(Allow::PROXY_AUTHZ_ANON) {
+        return Err(refuse("anonymous proxied authorization not allowed"));
+    }
+    let asking = Asking {
+        configuration,
+        subject: Subject::unplaced(origin),
+        look_through: Some(LOOK_THROUGH),
+    };
+    let text = std::str::from_utf8(control.value.0).map_err(|_| refuse("authzId mapping failed"))?;
+    let dn = if text.is_empty() {
+        Dn::root()
+    } else {
+        let dn = dn_of_authorization(asking, text, (None, own.mechanism))?;
+        dn.ok_or_else(|| refuse("authzId mapping failed"))?
+    };
+    if !is_authorized(asking, &own.dn, &dn)? {
+        return Err(refuse("not authorized to assume identity"));
+    }
+    crate::outcome::log::proxied(origin, dn.pretty());
+    origin.identity = Arc::new(Identity {
+        dn,
+        authentication_dn: Some(own.authentication_dn.as_ref().unwrap_or(&own.dn).clone()),
+        mechanism: own.mechanism,
+    });
+    Ok(())
+}

@@ -1,0 +1,149 @@
+//! What the directory knows of one connection: who it speaks for, and where it comes from.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::{
+    request::{
+        identity::{Identity, Peer, Strength, TlsChannel},
+        stop::{Restriction, Sequence, StopFlag},
+    },
+    sasl::{Negotiation, SecurityLayer},
+    search::OpenSearches,
+};
+
+/// The state of one connection between operations. Lives on the connection's reactor.
+pub struct Session {
+    /// `conn=` of the log, rising over the whole server.
+    pub connection: u64,
+    /// `op=` of the next operation.
+    pub next_operation: u64,
+    /// The peer.
+    pub peer: Arc<Peer>,
+    /// Who the connection speaks for.
+    pub identity: Arc<Identity>,
+    /// Protocol version of the last bind request, whether or not it succeeded; `None` before any.
+    pub bound_version: Option<u8>,
+    /// How well the connection is protected.
+    pub strength: Strength,
+    /// Whether TLS is spoken, or the handshake for it is under way.
+    pub is_tls: bool,
+    /// What the TLS handshake has told.
+    pub(crate) channel: Option<Arc<TlsChannel>>,
+    /// A SASL negotiation that is not finished.
+    pub(crate) negotiation: Option<Box<Negotiation>>,
+    /// What a bind has agreed upon, until the connection uses it.
+    layer: Option<Box<dyn SecurityLayer>>,
+    /// Operations under way by message ID, for Abandon and Cancel.
+    pub in_flight: FxHashMap<i32, StopFlag>,
+    pub(crate) sequence: Sequence,
+    pub(crate) restriction: Restriction,
+    /// Searches that go on beyond one request.
+    pub(crate) searches: OpenSearches,
+}
+
+impl Session {
+    /// A fresh anonymous session.
+    pub fn new(connection: u64, peer: Arc<Peer>) -> Self {
+        Self {
+            connection,
+            next_operation: 0,
+            peer,
+            identity: Arc::default(),
+            bound_version: None,
+            strength: Strength::default(),
+            is_tls: false,
+            channel: None,
+            negotiation: None,
+            layer: None,
+            in_flight: FxHashMap::default(),
+            sequence: Sequence::default(),
+            restriction: Restriction::default(),
+            searches: OpenSearches::default(),
+        }
+    }
+
+    /// A TLS handshake has ended: its strength, and what else it has told.
+    pub fn secured(&mut self, strength: u32, channel: TlsChannel) {
+        self.is_tls = true;
+        self.strength.tls = strength;
+        self.strength.ssf = self.strength.ssf.max(strength);
+        self.channel = Some(Arc::new(channel));
+    }
+
+    /// A bind has ended. A layer that it brings protects what follows its answer; without one everything stays as it is (RFC 4422 §3.7).
+    pub(crate) fn protect(&mut self, layer: Option<Box<dyn SecurityLayer>>) {
+        let Some(layer) = layer else { return };
+        self.strength.sasl = layer.strength();
+        self.strength.ssf = self.strength.ssf.max(self.strength.sasl);
+        self.layer = Some(layer);
+    }
+
+    /// Whether a security layer waits until the answer to its bind has left.
+    pub fn has_layer_waiting(&self) -> bool {
+        self.layer.is_some()
+    }
+
+    /// The security layer that waits.
+    pub fn take_layer(&mut self) -> Option<Box<dyn SecurityLayer>> {
+        self.layer.take()
+    }
+
+    /// From here on no write of this session is executed behind one that was refused: it is answered with `canceled`. For writes of one
+    /// database, which are executed in the order in which they were begun.
+    pub fn stop_at_refusal(&mut self) {
+        self.sequence = Sequence::kept();
+    }
+
+    /// An operation has ended. One that a bind gave up may end when another has its message ID already.
+    pub(crate) fn ended(&mut self, message_id: i32, stop: &StopFlag) {
+        if self.in_flight.get(&message_id).is_some_and(|flag| flag.is(stop)) {
+            self.in_flight.remove(&message_id);
+        }
+    }
+
+    /// A bind request has come. Whatever becomes of it, what is under way is given up, and the connection speaks for nobody until a bind
+    /// succeeds (RFC 4511 §4.2.1). A SASL negotiation stays for the bind that goes on with it.
+    pub(crate) fn begin_bind(&mut self) {
+        self.stop_all();
+        self.identity = Arc::default();
+        self.restriction = Restriction::default();
+    }
+
+    /// Stops everything under way: the connection is closing, or a bind changes who it speaks for (RFC 4511 §4.2.1).
+    pub fn stop_all(&mut self) {
+        for (_, flag) in self.in_flight.drain() {
+            flag.abandon();
+        }
+        self.searches.paged.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::request::stop::Stop;
+
+    #[test]
+    fn the_end_of_an_abandoned_operation_leaves_the_next_one_of_its_message_id() {
+        let peer = Peer {
+            name: "".into(),
+            socket_name: "".into(),
+            listener_url: "".into(),
+            domain: None,
+            address: None,
+            credentials: None,
+        };
+        let mut session = Session::new(1, Arc::new(peer));
+        let (first, second) = (StopFlag::new(), StopFlag::new());
+        session.in_flight.insert(7, first.clone());
+        session.stop_all();
+        assert_eq!(first.stopped(), Some(Stop::Abandoned));
+        session.in_flight.insert(7, second.clone());
+        session.ended(7, &first);
+        assert_eq!(session.in_flight.len(), 1);
+        session.ended(7, &second);
+        assert!(session.in_flight.is_empty());
+    }
+}

@@ -1,0 +1,167 @@
+//! From a claim to an identity: the proof, then whom the client may act for.
+
+use ironbark_config::Disallow;
+use ironbark_model::{Dn, ResultCode};
+
+use super::{
+    authorization::{Asking, dn_of_authorization, dn_of_user, is_authorized, mapped},
+    secrets,
+};
+use crate::{
+    OperationError,
+    backend::hashing_pool::HashingPool,
+    outcome::log,
+    request::{identity::Identity, origin::Origin},
+    sasl::{
+        Proof, SecurityLayer, failure,
+        mechanism::Mechanism,
+        step::{Claim, User},
+    },
+};
+
+/// A claim whose proof has been looked at.
+pub(crate) struct Verified {
+    /// The name that the client has shown, or has not shown, to be its own.
+    pub(crate) dn: Dn,
+    /// Whether the proof is right.
+    pub(crate) is_proven: bool,
+    /// Who the client is by that, or why it is not.
+    pub(crate) identity: Result<Identity, OperationError>,
+    /// Whether it was a password of an entry that should show it.
+    pub(crate) is_by_password: bool,
+    /// That password, if the mechanism sends it.
+    pub(crate) password: Option<Vec<u8>>,
+    /// What the mechanism tells the client at last.
+    pub(crate) data: Option<Vec<u8>>,
+    /// What protects the connection from here on.
+    pub(crate) layer: Option<Box<dyn SecurityLayer>>,
+}
+
+/// The identity behind a claim.
+///
+/// # Errors
+/// `invalidCredentials` for what is no name; the storage failed. [`Verified::identity`]: `invalidCredentials`;
+/// `insufficientAccessRights` for who may not act for whom it wants to.
+pub(crate) fn verify(
+    asking: Asking<'_>,
+    (origin, pool): (&Origin, &HashingPool),
+    mechanism: &Mechanism,
+    claim: Claim<Proof>,
+) -> Result<Verified, OperationError> {
+    let Claim {
+        user,
+        authorization,
+        proof,
+    } = claim;
+    let realm = asking.configuration.settings.sasl.realm.as_deref();
+    let (name, own) = match user {
+        User::Anonymous => {
+            refuse_anonymous(asking)?;
+            (String::from("anonymous"), Dn::root())
+        }
+        User::Dn(dn) => (dn.pretty().to_owned(), mapped(asking, dn)?),
+        User::Name(name) => {
+            let dn = dn_of_user(&asking.configuration.schema, &name, realm, Some(mechanism.name));
+            let dn = mapped(asking, dn.ok_or_else(failure::unauthenticated)?)?;
+            (name, dn)
+        }
+    };
+    let proven = proof.verify(asking, pool, &own);
+    let (is_by_password, password, layer) = match proof {
+        Proof::Given => (false, None, None),
+        #[cfg(feature = "gssapi")]
+        Proof::Protected(layer) => (false, None, Some(layer)),
+        Proof::Password(presented) => (true, Some(presented), None),
+        Proof::CramMd5(_) | Proof::DigestMd5(_) | Proof::Scram(_) => (true, None, None),
+    };
+    let wanted = authorization.filter(|wanted| *wanted != name);
+    let is_proven = proven.is_ok();
+    let (identity, data) = match proven {
+        Ok(data) => {
+            let identity = authorize(asking, mechanism, &own, wanted.as_deref());
+            if identity.is_ok() {
+                log::sasl_names(origin, (&name, realm), wanted.as_deref());
+            }
+            (identity, data)
+        }
+        Err(error) => (Err(error), None),
+    };
+    Ok(Verified {
+        is_proven,
+        dn: own,
+        identity,
+        is_by_password,
+        password,
+        data,
+        layer,
+    })
+}
+
+/// The identity of a client who has proven to be `own`, and wants to act for another one if there is a second name.
+fn authorize(
+    asking: Asking<'_>,
+    mechanism: &Mechanism,
+    own: &Dn,
+    wanted: Option<&str>,
+) -> Result<Identity, OperationError> {
+    let realm = asking.configuration.settings.sasl.realm.as_deref();
+    let other = match wanted {
+        None => None,
+        Some(wanted) => {
+            let dn = dn_of_authorization(asking, wanted, (realm, Some(mechanism.name)))?;
+            let dn = dn.ok_or_else(failure::unauthorized)?;
+            if !is_authorized(asking, own, &dn)? {
+                return Err(failure::unauthorized());
+            }
+            Some(dn)
+        }
+    };
+    let mechanism = Some(mechanism.name);
+    Ok(match other.filter(|other| other != own) {
+        None => Identity {
+            dn: own.clone(),
+            authentication_dn: None,
+            mechanism,
+        },
+        Some(dn) => Identity {
+            dn,
+            authentication_dn: Some(own.clone()),
+            mechanism,
+        },
+    })
+}
+
+fn refuse_anonymous(asking: Asking<'_>) -> Result<(), OperationError> {
+    if asking.configuration.settings.disallow.contains(Disallow::BIND_ANON) {
+        return Err(OperationError::new(
+            ResultCode::INAPPROPRIATE_AUTHENTICATION,
+            "anonymous bind disallowed",
+        ));
+    }
+    Ok(())
+}
+
+impl Proof {
+    /// What the mechanism tells the client at last, if it has proven who it is.
+    fn verify(&self, asking: Asking<'_>, pool: &HashingPool, dn: &Dn) -> Result<Option<Vec<u8>>, OperationError> {
+        let proven = match self {
+            Self::Given => Some(None),
+            #[cfg(feature = "gssapi")]
+            Self::Protected(_) => Some(None),
+            Self::Password(presented) => {
+                let stored = secrets::passwords(asking, dn)?;
+                stored.iter().any(|value| pool.verify(value, presented)).then_some(None)
+            }
+            Self::CramMd5(proof) => {
+                let stored = secrets::cleartext(asking, dn)?;
+                stored.iter().any(|value| proof.is_of(value)).then_some(None)
+            }
+            Self::DigestMd5(proof) => {
+                let stored = secrets::cleartext(asking, dn)?;
+                stored.iter().find_map(|value| proof.answer(value)).map(Some)
+            }
+            Self::Scram(proof) => proof.answer().map(Some),
+        };
+        proven.ok_or_else(failure::unauthenticated)
+    }
+}

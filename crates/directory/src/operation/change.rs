@@ -1,0 +1,102 @@
+//! What a write operation of RFC 4511 asks for, as far as the schema alone tells.
+
+use ironbark_config::Operations;
+use ironbark_ldap_proto::{Operation, Request};
+use ironbark_model::{Dn, ResultCode};
+
+use super::{add, modify_dn, write_checks};
+use crate::{
+    Configuration, OperationError,
+    request::modification::{self, Modification},
+};
+
+/// A write operation, read on the connection's reactor: what its syntax forbids is refused before anything else is looked at, as
+/// slapd does, and the one writer is spared the work.
+pub(crate) enum Change {
+    /// The entry's name and attributes.
+    Add(Dn, Vec<Modification>),
+    /// The entry's name.
+    Delete(Dn),
+    /// The entry's name and what changes.
+    Modify(Dn, Vec<Modification>),
+    /// The names of before and after.
+    ModifyDn(Box<modify_dn::Rename>),
+}
+
+impl Change {
+    /// # Errors
+    /// `invalidDNSyntax`, `protocolError`, and those of [`Modification::requested`].
+    pub(crate) fn read(configuration: &Configuration, request: &Request<'_>) -> Result<Self, OperationError> {
+        let schema = &*configuration.schema;
+        Ok(match request {
+            Request::Add(request) => {
+                let dn = write_checks::parse_dn(schema, request.entry)?;
+                // Only here does slapd look at the name before the rest.
+                refuse_frontend_entries(configuration, &dn, Operations::ADD)?;
+                Self::Add(dn, add::modifications_of(schema, request)?)
+            }
+            Request::Delete(name) => Self::Delete(write_checks::parse_dn(schema, name)?),
+            Request::Modify(request) => {
+                let dn = write_checks::parse_dn(schema, request.object)?;
+                Self::Modify(dn, modification::of_request(schema, request.changes)?)
+            }
+            Request::ModifyDn(request) => Self::ModifyDn(Box::new(modify_dn::read(schema, request)?)),
+            _ => return Err(OperationError::code(ResultCode::OTHER)),
+        })
+    }
+
+    pub(crate) fn dn(&self) -> &Dn {
+        match self {
+            Self::Add(dn, _) | Self::Delete(dn) | Self::Modify(dn, _) => dn,
+            Self::ModifyDn(rename) => rename.dn(),
+        }
+    }
+
+    /// As `restrict` names it.
+    pub(crate) fn kind(&self) -> Operations {
+        match self {
+            Self::Add(..) => Operations::ADD,
+            Self::Delete(_) => Operations::DELETE,
+            Self::Modify(..) => Operations::MODIFY,
+            Self::ModifyDn(_) => Operations::RENAME,
+        }
+    }
+
+    pub(crate) fn operation(&self) -> Operation {
+        match self {
+            Self::Add(..) => Operation::Add,
+            Self::Delete(_) => Operation::Delete,
+            Self::Modify(..) => Operation::Modify,
+            Self::ModifyDn(_) => Operation::ModifyDn,
+        }
+    }
+}
+
+/// The root DSE and the subschema subentry are not written to.
+pub(crate) fn refuse_frontend_entries(
+    configuration: &Configuration,
+    dn: &Dn,
+    kind: Operations,
+) -> Result<(), OperationError> {
+    let is_subschema = configuration.subschema.first().is_some_and(|entry| entry.dn == *dn);
+    let refuse = |code, text| Err(OperationError::new(code, text));
+    match (dn.depth() == 0, is_subschema, kind) {
+        (true, _, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "root DSE already exists"),
+        // slapd says the same of both.
+        (true, _, Operations::DELETE) | (_, true, Operations::DELETE) => {
+            refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot delete the root DSE")
+        }
+        (true, _, Operations::RENAME) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot rename the root DSE"),
+        (true, _, Operations::MODIFY) => refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "modify upon the root DSE not supported",
+        ),
+        (_, true, Operations::ADD) => refuse(ResultCode::ENTRY_ALREADY_EXISTS, "subschema subentry already exists"),
+        (_, true, Operations::RENAME) => refuse(ResultCode::UNWILLING_TO_PERFORM, "cannot rename subschema subentry"),
+        (_, true, Operations::MODIFY) => refuse(
+            ResultCode::UNWILLING_TO_PERFORM,
+            "modification of subschema subentry not supported",
+        ),
+        _ => Ok(()),
+    }
+}

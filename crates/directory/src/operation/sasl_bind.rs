@@ -1,0 +1,165 @@
+//! The SASL side of Bind (RFC 4511 §4.2): chooses the mechanism, goes on with a negotiation or begins one, answers.
+
+use std::sync::Arc;
+
+use ironbark_ldap_proto::{BindResponse, LdapResult, MessageId, Operation, encode_bind_response};
+use ironbark_model::ResultCode;
+
+use super::sasl_turn::{Ended, Settled, Turn};
+use crate::{
+    Configuration, OperationError,
+    identity::session::Session,
+    outcome::{
+        completion::{Begun, Completion},
+        ended::{Outcome, ended, ended_elsewhere},
+        hashing_pool, respond,
+    },
+    request::{origin::Origin, stop::Restriction},
+    sasl::{Exchange, Mechanism, Negotiation, SecurityLayer, Situation, failure},
+    scratch::Scratch,
+};
+
+/// Longer messages of a client are refused: names are shorter, and so are passwords.
+const MAX_MESSAGE: usize = 65_536;
+
+/// Takes one step. `under_way` is what the step before has left, which a bind with another mechanism ends (RFC 4513 §5.2.1.2).
+pub(crate) fn start(
+    scratch: &Scratch,
+    session: &mut Session,
+    configuration: &Arc<Configuration>,
+    origin: &mut Origin,
+    under_way: Option<Box<Negotiation>>,
+    (name, message): (&[u8], Option<&[u8]>),
+    out: &mut Vec<u8>,
+) -> Result<Begun, OperationError> {
+    if name.is_empty() {
+        return Err(OperationError::new(
+            ResultCode::AUTH_METHOD_NOT_SUPPORTED,
+            "no SASL mechanism provided",
+        ));
+    }
+    configuration.frontend.check_bind(configuration, false, origin)?;
+    let situation = Situation::of(configuration, origin);
+    let mechanism = Mechanism::find(name).ok_or_else(failure::no_mechanism)?;
+    mechanism.check(configuration, situation)?;
+    if message.is_some_and(|message| message.len() > MAX_MESSAGE) {
+        return Err(failure::malformed("message too long"));
+    }
+    session.restriction = Restriction::new();
+    let under_way = under_way.filter(|negotiation| std::ptr::eq(negotiation.mechanism, mechanism));
+    let turn = Turn {
+        directory: Arc::clone(scratch.directory()),
+        configuration: Arc::clone(configuration),
+        origin: origin.clone(),
+        mechanism,
+        exchange: under_way.map_or(Exchange::Begin, |negotiation| negotiation.exchange),
+        message: message.map(<[u8]>::to_vec),
+        restriction: session.restriction.clone(),
+    };
+    if turn.takes_long() {
+        return submit(turn);
+    }
+    let settled = match turn.run() {
+        Ok(Ended::Judged(judgement, context)) => {
+            return judgement.submit(scratch.directory(), configuration, (origin, &context));
+        }
+        Ok(Ended::Settled(settled)) => Ok(settled),
+        Err(error) => Err(error),
+    };
+    let answer = Answer::new(origin, settled, out);
+    let directory = scratch.directory();
+    let outcome = Outcome::new(Operation::Bind, answer.code, &answer.text);
+    ended(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
+    session.negotiation = answer.negotiation;
+    session.protect(answer.layer);
+    if let Some(identity) = answer.identity {
+        session.identity = identity;
+    }
+    Ok(Begun::Answered)
+}
+
+/// Takes the step on the hashing pool. Nothing else of the connection is begun before it has ended.
+fn submit(turn: Turn) -> Result<Begun, OperationError> {
+    let (directory, origin) = (Arc::clone(&turn.directory), turn.origin.clone());
+    let octets = turn.message.as_ref().map_or(0, Vec::len);
+    hashing_pool::submit(&directory, &origin, (Operation::Bind, octets), move |reply| {
+        let (directory, origin) = (Arc::clone(&turn.directory), turn.origin.clone());
+        let configuration = Arc::clone(&turn.configuration);
+        let settled = match turn.run() {
+            Ok(Ended::Judged(judgement, context)) => {
+                return judgement.queue(directory, configuration, (&origin, &context), reply);
+            }
+            Ok(Ended::Settled(settled)) => Ok(settled),
+            Err(error) => Err(error),
+        };
+        let mut response = Vec::new();
+        let answer = Answer::new(&origin, settled, &mut response);
+        ended_elsewhere(
+            &directory,
+            &origin,
+            Outcome::new(Operation::Bind, answer.code, &answer.text),
+        );
+        // The connection may be gone.
+        let _ = reply.send(Completion {
+            message_id: origin.message_id,
+            stop: origin.stop.clone(),
+            response,
+            identity: answer.identity,
+            negotiation: answer.negotiation,
+            layer: answer.layer,
+        });
+    })
+}
+
+/// What a step means for the session.
+struct Answer {
+    code: ResultCode,
+    text: String,
+    identity: Option<Arc<crate::request::identity::Identity>>,
+    negotiation: Option<Box<Negotiation>>,
+    layer: Option<Box<dyn SecurityLayer>>,
+}
+
+impl Answer {
+    /// Appends the response.
+    fn new(origin: &Origin, settled: Result<Settled, OperationError>, out: &mut Vec<u8>) -> Self {
+        let (code, data, identity, negotiation, layer) = match settled {
+            Ok(Settled::Challenge(challenge, negotiation)) => (
+                ResultCode::SASL_BIND_IN_PROGRESS,
+                Some(challenge),
+                None,
+                Some(Box::new(negotiation)),
+                None,
+            ),
+            Ok(Settled::Accepted(identity, data, layer)) => (ResultCode::SUCCESS, data, Some(identity), None, layer),
+            Err(error) => {
+                respond::result(out, origin.message_id, Operation::Bind, &error);
+                let text = error.diagnostic_message.into_owned();
+                return Self {
+                    code: error.result_code,
+                    text,
+                    identity: None,
+                    negotiation: None,
+                    layer: None,
+                };
+            }
+        };
+        let response = BindResponse {
+            result: LdapResult::new(code),
+            server_sasl_credentials: data.as_deref(),
+        };
+        encode_bind_response(
+            out,
+            MessageId::new(origin.message_id).unwrap_or_default(),
+            &response,
+            &[],
+        );
+        Self {
+            code,
+            text: String::new(),
+            identity,
+            negotiation,
+            layer,
+        }
+    }
+}

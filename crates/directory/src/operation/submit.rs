@@ -1,0 +1,357 @@
+//! The write operations of RFC 4511 on their way from a connection to the writer of the database that they concern.
+
+use std::sync::Arc;
+
+use ironbark_config::{Allow, Operations};
+use ironbark_ldap_proto::{Operation, RequestMessage, controls::RequestControls};
+use ironbark_model::{Dn, ResultCode, budget};
+
+use super::{
+    add,
+    change::{Change, refuse_frontend_entries},
+    delete, in_memory, modify, modify_dn, null,
+};
+use crate::{
+    Configuration, Context, Directory, OperationError,
+    admission::controls::policy,
+    backend::{
+        database::Backend,
+        referral,
+        written::{Executed, Success},
+    },
+    outcome::{
+        completion::{Begun, Submitted},
+        hashing_pool, respond,
+    },
+    overlay::{
+        Execution,
+        password_checks::{self, Computed},
+    },
+    request::origin::Origin,
+    scratch::TURN_STEPS,
+    write::{
+        job::{Job, before, enqueue},
+        request::{OnTree, WriteRequest},
+    },
+};
+
+/// One of the write operations of RFC 4511.
+pub(crate) struct Message {
+    /// What is to be done, checked as far as the schema alone tells.
+    change: Change,
+    /// The PDU as it came in; the writer decodes the controls again, which is cheaper than owning every part of them.
+    pdu: Box<[u8]>,
+    /// What has been computed for it.
+    computed: Computed,
+}
+
+/// A write that has been read, and found to be for a database.
+struct Prepared {
+    context: Arc<Context>,
+    request: Box<Message>,
+    /// Passwords that it brings, and stored ones that they are to be compared with aside.
+    presented: Vec<Vec<u8>>,
+    slow: Vec<Vec<u8>>,
+}
+
+/// Sends a write to the writer of its database. What reading it costs is taken from the steps that are left of the turn.
+pub(crate) fn submit(
+    (directory, turn_left): (&Arc<Directory>, &mut u64),
+    configuration: &Arc<Configuration>,
+    origin: &mut Origin,
+    message: &RequestMessage<'_>,
+    pdu: &[u8],
+) -> Result<Begun, OperationError> {
+    let cost = budget::cost_of_write(pdu);
+    // Writes of a sequence keep their order.
+    if cost > LONG && !origin.sequence.is_kept() {
+        return submit_long(directory, configuration, origin, message, pdu);
+    }
+    *turn_left = turn_left.saturating_sub(cost);
+    let prepared = prepare(configuration, origin, message, pdu)?;
+    if prepared.slow.is_empty() {
+        return enqueue(directory, configuration, (origin, &prepared.context), prepared.request);
+    }
+    verify_and_queue(directory, configuration, origin, prepared)
+}
+
+/// Steps for reading a request that are too many for a reactor: 160,000 octets, or 500 characters that stand for phrases, which may take
+/// twenty milliseconds.
+const LONG: u64 = TURN_STEPS;
+/// Characters that stand for phrases in one request: the writer would take too long with more.
+const MOST_PHRASES: u64 = 100_000;
+
+/// Has a request that takes long to read be read by the hashing pool. Who may write nothing is refused before.
+fn submit_long(
+    directory: &Arc<Directory>,
+    configuration: &Arc<Configuration>,
+    origin: &Origin,
+    message: &RequestMessage<'_>,
+    pdu: &[u8],
+) -> Result<Begun, OperationError> {
+    if !may_be_anonymous(configuration, origin) {
+        return Err(needs_authentication());
+    }
+    if budget::phrases(pdu) > MOST_PHRASES {
+        return Err(OperationError::new(
+            ResultCode::ADMIN_LIMIT_EXCEEDED,
+            "operation takes too much work",
+        ));
+    }
+    let (for_pool, configuration) = (Arc::clone(directory), Arc::clone(configuration));
+    let (its_origin, pdu): (_, Box<[u8]>) = (origin.clone(), pdu.into());
+    let operation = message.operation.operation();
+    let submitted = hashing_pool::submit(directory, origin, (operation, pdu.len()), move |reply| {
+        let (directory, mut origin) = (for_pool, its_origin);
+        let read = RequestMessage::decode(&pdu, &configuration.decode_limits)
+            .map_err(|error| OperationError::new(error.fault().code, error.fault().diagnostic))
+            .and_then(|message| prepare(&configuration, &mut origin, &message, &pdu));
+        match read {
+            Ok(prepared) => {
+                let (context, request) = prepared.verified(&directory);
+                let job = Job {
+                    directory,
+                    configuration,
+                    origin,
+                    request,
+                    reply,
+                };
+                job.queue_or_answer(&context);
+            }
+            Err(error) => {
+                // The connection may be gone.
+                let _ = reply.send(respond::write_completion(&directory, &origin, operation, Err(error)));
+            }
+        }
+    })?;
+    // What the client sends after it may be about the same entry.
+    Ok(match submitted {
+        Begun::Submitted(Submitted { receiver, .. }) => Begun::Submitted(Submitted {
+            receiver,
+            blocks_connection: true,
+        }),
+        other => other,
+    })
+}
+
+/// Reads a write, and refuses what is refused before the writer sees it.
+fn prepare(
+    configuration: &Arc<Configuration>,
+    origin: &mut Origin,
+    message: &RequestMessage<'_>,
+    pdu: &[u8],
+) -> Result<Prepared, OperationError> {
+    let change = Change::read(configuration, &message.operation)?;
+    let (dn, kind) = (change.dn(), change.kind());
+    refuse_frontend_entries(configuration, dn, kind)?;
+    if let Change::ModifyDn(rename) = &change {
+        rename.check_loops()?;
+    }
+    refuse_anonymous(configuration, origin, dn)?;
+    let context = writable_context(configuration, origin, dn, kind)?;
+    let presented = presented_passwords(configuration, context, origin, &change);
+    let slow = if presented.is_empty() {
+        Vec::new()
+    } else {
+        password_checks::slow_values(context, dn)?
+    };
+    let request = Message {
+        change,
+        pdu: pdu.into(),
+        computed: Computed::default(),
+    };
+    Ok(Prepared {
+        context: Arc::clone(context),
+        request: Box::new(request),
+        presented,
+        slow,
+    })
+}
+
+impl Prepared {
+    /// The request with what is known of its passwords, which takes long.
+    fn verified(self, directory: &Directory) -> (Arc<Context>, Box<Message>) {
+        let Self {
+            context,
+            mut request,
+            presented,
+            slow,
+        } = self;
+        if slow.is_empty() {
+            return (context, request);
+        }
+        request.computed = Computed::verifying(directory.hashing_pool(), &slow, &presented);
+        (context, request)
+    }
+}
+
+/// The passwords in the clear that a modify request brings, where overlays judge them. Writes of a sequence keep their order, so that
+/// nothing is done aside for them.
+fn presented_passwords(
+    configuration: &Configuration,
+    context: &Context,
+    origin: &Origin,
+    change: &Change,
+) -> Vec<Vec<u8>> {
+    let Change::Modify(_, modifications) = change else {
+        return Vec::new();
+    };
+    if !context.overlays().judges_binds() || origin.sequence.is_kept() {
+        return Vec::new();
+    }
+    let known = &configuration.well_known.user_password;
+    let of_password = modifications.iter().filter(|change| change.description == *known);
+    of_password
+        .flat_map(|change| change.values.iter().take(1).cloned())
+        .collect()
+}
+
+/// Verifies on the hashing pool, so that neither a reactor nor the writer is held up, then queues.
+fn verify_and_queue(
+    directory: &Arc<Directory>,
+    configuration: &Arc<Configuration>,
+    origin: &Origin,
+    prepared: Prepared,
+) -> Result<Begun, OperationError> {
+    let (for_pool, configuration) = (Arc::clone(directory), Arc::clone(configuration));
+    let (operation, octets) = (prepared.request.operation(), prepared.request.octets());
+    let its_origin = origin.clone();
+    hashing_pool::submit(directory, origin, (operation, octets), move |reply| {
+        let (directory, origin) = (for_pool, its_origin);
+        let (context, request) = prepared.verified(&directory);
+        let job = Job {
+            directory,
+            configuration,
+            origin,
+            request,
+            reply,
+        };
+        job.queue_or_answer(&context);
+    })
+}
+
+/// Anonymous clients change nothing, unless `allow update_anon` says otherwise.
+fn refuse_anonymous(configuration: &Configuration, origin: &Origin, dn: &Dn) -> Result<(), OperationError> {
+    if may_be_anonymous(configuration, origin) || configuration.context_of(dn).is_none() {
+        return Ok(());
+    }
+    Err(needs_authentication())
+}
+
+fn may_be_anonymous(configuration: &Configuration, origin: &Origin) -> bool {
+    !origin.identity.is_anonymous() || configuration.settings.allow.contains(Allow::UPDATE_ANON)
+}
+
+fn needs_authentication() -> OperationError {
+    OperationError::new(
+        ResultCode::STRONGER_AUTH_REQUIRED,
+        "modifications require authentication",
+    )
+}
+
+/// The database that holds `dn`, if it takes this kind of write.
+pub(crate) fn writable_context<'a>(
+    configuration: &'a Configuration,
+    origin: &mut Origin,
+    dn: &Dn,
+    kind: Operations,
+) -> Result<&'a Arc<Context>, OperationError> {
+    let Some(context) = configuration.context_of(dn) else {
+        let error = referral::default_referral(configuration, dn, None);
+        // slapd words a write to nowhere this way when it has no superior server to name.
+        return Err(if error.referrals.is_empty() {
+            OperationError::new(ResultCode::UNWILLING_TO_PERFORM, "no global superior knowledge")
+        } else {
+            error
+        });
+    };
+    context.check_restrictions(configuration, kind, origin)?;
+    Ok(context)
+}
+
+impl WriteRequest for Message {
+    fn operation(&self) -> Operation {
+        self.change.operation()
+    }
+
+    fn kind(&self) -> Operations {
+        self.change.kind()
+    }
+
+    fn dn(&self) -> &Dn {
+        self.change.dn()
+    }
+
+    fn octets(&self) -> usize {
+        self.pdu.len()
+    }
+
+    fn computed(&self) -> &Computed {
+        &self.computed
+    }
+
+    fn set_computed(&mut self, computed: Computed) {
+        self.computed = computed;
+    }
+
+    fn read_again(&self, configuration: &Configuration) -> Result<Box<dyn WriteRequest>, OperationError> {
+        let message = decode(configuration, &self.pdu)?;
+        let change = Change::read(configuration, &message.operation)?;
+        refuse_frontend_entries(configuration, change.dn(), change.kind())?;
+        Ok(Box::new(Self {
+            change,
+            pdu: self.pdu.clone(),
+            computed: self.computed.clone(),
+        }))
+    }
+
+    fn check_restrictions(
+        &self,
+        configuration: &Configuration,
+        context: &Context,
+        origin: &mut Origin,
+    ) -> Result<(), OperationError> {
+        context.check_restrictions(configuration, self.kind(), origin)
+    }
+
+    fn controls(&self, configuration: &Configuration, origin: &Origin) -> Result<RequestControls<'_>, OperationError> {
+        decode_controls(configuration, origin, &decode(configuration, &self.pdu)?)
+    }
+
+    fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {
+        before(execution)?;
+        match &self.change {
+            Change::Add(dn, modifications) => add::execute(execution, dn, modifications),
+            Change::Delete(dn) => delete::execute(execution, dn),
+            Change::Modify(dn, modifications) => modify::execute(execution, dn, modifications),
+            Change::ModifyDn(rename) => modify_dn::execute(execution, rename),
+        }
+    }
+
+    fn execute_in_memory(&self, on: OnTree<'_>) -> Result<(Success, Executed), OperationError> {
+        let controls = self.controls(&on.served.configuration, on.origin)?;
+        match on.served.context.backend {
+            Backend::Null { .. } => null::execute(on, &self.change, &controls),
+            _ => in_memory::execute(on, &self.change, &controls),
+        }
+    }
+}
+
+/// Decodes the PDU again.
+fn decode<'p>(configuration: &Configuration, pdu: &'p [u8]) -> Result<RequestMessage<'p>, OperationError> {
+    RequestMessage::decode(pdu, &configuration.decode_limits)
+        .map_err(|error| OperationError::new(error.fault().code, error.fault().diagnostic))
+}
+
+/// The controls of a request that were left to it.
+fn decode_controls<'p>(
+    configuration: &Configuration,
+    origin: &Origin,
+    message: &RequestMessage<'p>,
+) -> Result<RequestControls<'p>, OperationError> {
+    let limits = &configuration.decode_limits;
+    let mut controls = RequestControls::decode(&message.controls, &message.operation, &policy(configuration), limits)
+        .map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
+    controls.remove(origin.dropped_controls);
+    Ok(controls)
+}

@@ -1,0 +1,45 @@
+//! How an operation goes on after it was begun, and how it ends elsewhere.
+
+use std::sync::Arc;
+
+use tokio::sync::oneshot;
+
+use crate::{
+    request::{identity::Identity, stop::StopFlag},
+    sasl::{Negotiation, SecurityLayer},
+};
+
+/// How an operation was begun.
+pub(crate) enum Begun {
+    /// The response is in the output.
+    Answered,
+    /// Under way elsewhere.
+    Submitted(Submitted),
+    /// StartTLS was answered with success.
+    StartTls,
+}
+
+/// An operation that ends elsewhere.
+pub struct Submitted {
+    /// Gives the completion. A closed channel means that the server is shutting down.
+    pub receiver: oneshot::Receiver<Completion>,
+    /// Nothing else of the connection may be begun before this has ended (a bind, a write that takes long to read).
+    pub blocks_connection: bool,
+}
+
+/// The end of an operation that ran elsewhere.
+#[derive(Debug)]
+pub struct Completion {
+    /// Message ID of the operation.
+    pub(crate) message_id: i32,
+    /// Which operation of that message ID.
+    pub(crate) stop: StopFlag,
+    /// Encoded response.
+    pub(crate) response: Vec<u8>,
+    /// The connection's new identity, after a bind.
+    pub(crate) identity: Option<Arc<Identity>>,
+    /// The SASL negotiation that goes on, after a step of it.
+    pub(crate) negotiation: Option<Box<Negotiation>>,
+    /// What protects the connection from here on, after a bind.
+    pub(crate) layer: Option<Box<dyn SecurityLayer>>,
+}

@@ -1,0 +1,139 @@
+//! Password hashes that take long are computed, and write requests that take long are read, by a few threads, so that they hold up neither a
+//! reactor nor a writer.
+//!
+//! Connections and addresses take turns. Work whose connection has gone, or that was given up, is not done.
+
+use std::sync::Arc;
+
+use ironbark_ldap_proto::Operation;
+use ironbark_model::ResultCode;
+use ironbark_runtime::Claimant;
+use tokio::sync::oneshot;
+
+use super::{
+    completion::{Begun, Completion, Submitted},
+    respond,
+};
+use crate::{Directory, OperationError, backend::hashing_pool::PoolTask, request::origin::Origin};
+
+/// Where an operation is answered.
+pub(crate) type Reply = oneshot::Sender<Completion>;
+
+/// What is computed, and then queued for the writer or answered.
+type Compute = Box<dyn FnOnce(Reply) + Send>;
+
+/// What an operation has computed.
+struct Work {
+    directory: Arc<Directory>,
+    origin: Origin,
+    operation: Operation,
+    octets: usize,
+    /// `None` when it is done or refused.
+    pending: Option<(Reply, Compute)>,
+}
+
+/// Has `compute` run on the pool, for an operation that keeps `octets` meanwhile.
+///
+/// # Errors
+/// `busy`.
+pub(crate) fn submit(
+    directory: &Arc<Directory>,
+    origin: &Origin,
+    what: (Operation, usize),
+    compute: impl FnOnce(Reply) + Send + 'static,
+) -> Result<Begun, OperationError> {
+    let (reply, receiver) = oneshot::channel();
+    if let Err(work) = submit_work(directory, origin, what, reply, Box::new(compute)) {
+        work.withdraw();
+        return Err(busy());
+    }
+    Ok(Begun::Submitted(Submitted {
+        receiver,
+        blocks_connection: what.0 == Operation::Bind,
+    }))
+}
+
+/// As [`submit`], when someone waits for the completion already, who is told when there is no room.
+pub(crate) fn submit_for(
+    directory: &Arc<Directory>,
+    origin: &Origin,
+    what: (Operation, usize),
+    reply: Reply,
+    compute: impl FnOnce(Reply) + Send + 'static,
+) {
+    if let Err(work) = submit_work(directory, origin, what, reply, Box::new(compute)) {
+        work.refuse();
+    }
+}
+
+fn submit_work(
+    directory: &Arc<Directory>,
+    origin: &Origin,
+    (operation, octets): (Operation, usize),
+    reply: Reply,
+    compute: Compute,
+) -> Result<(), Box<dyn PoolTask>> {
+    let claimant = Claimant {
+        source: origin.peer.source(),
+        connection: origin.connection,
+    };
+    let work = Work {
+        directory: Arc::clone(directory),
+        origin: origin.clone(),
+        operation,
+        octets,
+        pending: Some((reply, compute)),
+    };
+    directory.hashing_pool().submit(claimant, Box::new(work))
+}
+
+fn busy() -> OperationError {
+    OperationError::new(ResultCode::BUSY, "too much work is waiting")
+}
+
+impl Work {
+    fn answer(&self, reply: Reply, error: OperationError) {
+        let completion = respond::write_completion(&self.directory, &self.origin, self.operation, Err(error));
+        // The connection may be gone.
+        let _ = reply.send(completion);
+    }
+}
+
+impl PoolTask for Work {
+    fn octets(&self) -> usize {
+        self.octets
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.pending.as_ref().is_some_and(|(reply, _)| !reply.is_closed())
+    }
+
+    fn run(mut self: Box<Self>) {
+        let Some((reply, compute)) = self.pending.take() else {
+            return;
+        };
+        if self.origin.stop.stopped().is_some() {
+            return self.answer(reply, OperationError::code(ResultCode::CANCELED));
+        }
+        compute(reply);
+    }
+
+    fn refuse(mut self: Box<Self>) {
+        if let Some((reply, _)) = self.pending.take() {
+            self.answer(reply, busy());
+        }
+    }
+
+    fn withdraw(mut self: Box<Self>) {
+        self.pending = None;
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        // Nobody waited for it any more.
+        if self.pending.is_some() {
+            self.directory.statistics().shared().record_completed(self.operation);
+        }
+    }
+}

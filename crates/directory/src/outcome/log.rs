@@ -1,0 +1,327 @@
+//! The stats log: one line per request and result, in the words that slapd's log analysers know (loglevel `stats`).
+//!
+//! Lines are `tracing` events of target `stats`; a level that is off costs one load. No secret is ever logged.
+
+use std::fmt::{Display, Formatter, Result as FmtResult, Write as _};
+
+use ironbark_ldap_proto::{
+    Authentication, MessageId, Operation, Request, SearchRequest,
+    controls::SessionTracking,
+    extended::{ExtendedOperation, password_modify::PasswordModifyRequest},
+};
+use ironbark_model::{Dn, filter::log::LogFilter};
+
+use super::ended::Outcome;
+use crate::{Configuration, request::origin::Origin};
+
+macro_rules! stats {
+    ($origin:expr, $($argument:tt)+) => {
+        tracing::info!(target: "stats", "{} {}", Prefix($origin), format_args!($($argument)+))
+    };
+}
+
+/// What each line of an operation begins with: `conn=1 op=2`, and what the session tracking control says.
+struct Prefix<'a>(&'a Origin);
+
+impl Display for Prefix<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
+        let Origin {
+            connection,
+            operation,
+            tracked,
+            ..
+        } = self.0;
+        write!(
+            f,
+            "conn={connection} op={operation}{}",
+            tracked.as_deref().unwrap_or_default()
+        )
+    }
+}
+
+fn is_enabled() -> bool {
+    tracing::enabled!(target: "stats", tracing::Level::INFO)
+}
+
+/// Bytes as text, with what is not UTF-8 replaced.
+struct Text<'a>(&'a [u8]);
+
+impl Display for Text<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
+        for chunk in self.0.utf8_chunks() {
+            f.write_str(chunk.valid())?;
+            if !chunk.invalid().is_empty() {
+                f.write_char(char::REPLACEMENT_CHARACTER)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Parts with a blank in between, written one by one.
+struct Words<I>(I);
+
+impl<I: Iterator<Item: Display> + Clone> Display for Words<I> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
+        for (number, word) in self.0.clone().enumerate() {
+            if number > 0 {
+                f.write_char(' ')?;
+            }
+            word.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
+/// An attribute that a search asks for. What cannot be one is shown as `1.1`, which asks for nothing.
+struct Asked<'a>(&'a [u8]);
+
+impl Display for Asked<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
+        let may_be_within = |octet: &u8| octet.is_ascii_alphanumeric() || b"-.;".contains(octet);
+        let is_shown = match self.0 {
+            b"*" | b"+" | [b'@', _, ..] => true,
+            [first, rest @ ..] => first.is_ascii_alphanumeric() && rest.iter().all(may_be_within),
+            [] => false,
+        };
+        Text(if is_shown { self.0 } else { b"1.1" }).fmt(f)
+    }
+}
+
+/// What the lines of an operation begin with beyond its number, for a request with the session tracking control: ` [IP=... NAME=...]`.
+/// Text that is not printable is left out, and so is all that is too long.
+pub(crate) fn tracked(tracking: &SessionTracking<'_>) -> Option<Box<str>> {
+    let printable = |octets: &'_ [u8]| {
+        let is_printable = octets.iter().all(|octet| matches!(octet, b' '..=b'~'));
+        is_printable.then(|| String::from_utf8_lossy(octets).into_owned())
+    };
+    let part = |name: &str, octets: &[u8]| {
+        let text = printable(octets).filter(|text| !text.is_empty());
+        text.map(|text| format!("{name}={text}"))
+    };
+    let identifier = (!tracking.identifier.is_empty()).then(|| {
+        let text = printable(tracking.identifier).unwrap_or_default();
+        format!("{}={text}", Text(tracking.format_name()))
+    });
+    let parts = [
+        part("IP", tracking.source_ip),
+        part("NAME", tracking.source_name),
+        identifier,
+    ];
+    let text = parts.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    (!text.is_empty() && text.len() < MAX_TRACKED).then(|| format!(" [{text}]").into())
+}
+
+/// Longest text of the session tracking control that is logged.
+const MAX_TRACKED: usize = 224;
+
+/// The line of a request.
+pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &Request<'_>) {
+    if !is_enabled() {
+        return;
+    }
+    let Some(dn) = named(configuration, origin, request) else {
+        return;
+    };
+    let dn = dn.pretty();
+    match request {
+        Request::Bind(request) => {
+            let method = match request.authentication {
+                Authentication::Simple(_) => 128,
+                Authentication::Sasl { .. } => 163,
+                Authentication::Other { identifier } => u32::from(identifier),
+            };
+            if !origin.identity.is_anonymous() {
+                stats!(
+                    origin,
+                    "BIND anonymous mech=implicit bind_ssf=0 ssf={}",
+                    origin.strength.ssf
+                );
+            }
+            stats!(origin, "BIND dn=\"{dn}\" method={method}");
+        }
+        Request::Search(request) => search(configuration, origin, dn, request),
+        Request::Modify(request) => {
+            stats!(origin, "MOD dn=\"{dn}\"");
+            let names = request.changes.iter().map(|change| Text(change.attribute));
+            stats!(origin, "MOD attr={}", Words(names));
+        }
+        Request::Add(_) => stats!(origin, "ADD dn=\"{dn}\""),
+        Request::Delete(_) => stats!(origin, "DEL dn=\"{dn}\""),
+        Request::ModifyDn(_) => stats!(origin, "MODRDN dn=\"{dn}\""),
+        Request::Compare(request) => {
+            stats!(origin, "CMP dn=\"{dn}\" attr=\"{}\"", Text(request.attribute));
+        }
+        Request::Extended(request) => {
+            stats!(origin, "EXT oid={}", Text(request.name));
+            extended(configuration, origin, request);
+        }
+        Request::Unbind | Request::Abandon(_) => {}
+    }
+}
+
+/// The name of a request in the schema's spelling, which the log has as slapd prints it: `uid=Ann,dc=example,dc=com`. `None`: it is none, and
+/// slapd's line of that has been written in place of the request's own.
+fn named(configuration: &Configuration, origin: &Origin, request: &Request<'_>) -> Option<Dn> {
+    let (word, name) = match request {
+        Request::Bind(request) => ("do_bind", request.name),
+        Request::Search(request) => ("do_search", request.base),
+        Request::Modify(request) => ("do_modify", request.object),
+        Request::Add(request) => ("do_add", request.entry),
+        Request::Delete(entry) => ("do_delete", *entry),
+        Request::ModifyDn(request) => ("do_modrdn", request.entry),
+        Request::Compare(request) => ("do_compare", request.entry),
+        Request::Extended(_) | Request::Unbind | Request::Abandon(_) => return Some(Dn::root()),
+    };
+    let parsed = Dn::parse(&configuration.schema, name).ok();
+    match (&parsed, request) {
+        (Some(_), _) => {}
+        (None, Request::Search(_)) => stats!(origin, "{word}: invalid dn: \"{}\"", Text(name)),
+        (None, _) => stats!(origin, "{word}: invalid dn ({})", Text(name)),
+    }
+    parsed
+}
+
+fn search(configuration: &Configuration, origin: &Origin, base: &str, request: &SearchRequest<'_>) {
+    stats!(
+        origin,
+        "SRCH base=\"{base}\" scope={} deref={} filter=\"{}\"",
+        request.scope.number(),
+        request.deref_aliases.number(),
+        LogFilter::new(&configuration.schema, &request.filter)
+    );
+    if !request.attributes.is_empty() {
+        stats!(origin, "SRCH attr={}", Words(request.attributes.iter().map(Asked)));
+    }
+}
+
+fn extended(configuration: &Configuration, origin: &Origin, request: &ironbark_ldap_proto::ExtendedRequest<'_>) {
+    match configuration.extended_operation(request.name).map(|row| row.operation) {
+        Some(ExtendedOperation::WhoAmI) if request.value.is_none() => stats!(origin, "WHOAMI"),
+        Some(ExtendedOperation::WhoAmI) => {}
+        Some(ExtendedOperation::StartTls) => stats!(origin, "STARTTLS"),
+        Some(ExtendedOperation::PasswordModify) => {
+            let Ok(request) = PasswordModifyRequest::decode(request.value) else {
+                return;
+            };
+            let old = if request.old_password.is_some() { " old" } else { "" };
+            let new = if request.new_password.is_some() { " new" } else { "" };
+            if let Some(id) = request.user_identity {
+                stats!(origin, "PASSMOD id=\"{}\"{old}{new}", Text(id));
+            } else {
+                stats!(origin, "PASSMOD{old}{new}");
+            }
+        }
+        Some(ExtendedOperation::Cancel) => {
+            if let Ok(id) = ironbark_ldap_proto::extended::cancel::decode_request(request.value) {
+                stats!(origin, "CANCEL msg={id}");
+            }
+        }
+        None => stats!(origin, "do_extended: unsupported operation \"{}\"", Text(request.name)),
+    }
+}
+
+/// The line of a bind that succeeded.
+pub(crate) fn bound(origin: &Origin, dn: &str, (mechanism, strength): (&str, u32)) {
+    stats!(
+        origin,
+        "BIND dn=\"{dn}\" mech={mechanism} bind_ssf={strength} ssf={}",
+        origin.strength.ssf.max(strength)
+    );
+}
+
+/// The names by which a client has authenticated and wants to act, as slapd prints them: with the realm, if there is one.
+pub(crate) fn sasl_names(origin: &Origin, (name, realm): (&str, Option<&str>), wanted: Option<&str>) {
+    if !is_enabled() {
+        return;
+    }
+    let realm = realm
+        .filter(|_| !name.contains(['@', '=']))
+        .map_or_else(String::new, |realm| format!("@{realm}"));
+    let name = format!("{name}{realm}");
+    let wanted = wanted.unwrap_or(&name);
+    stats!(origin, "BIND authcid=\"{name}\" authzid=\"{wanted}\"");
+}
+
+/// The line of a request by the proxied authorization control.
+pub(crate) fn proxied(origin: &Origin, dn: &str) {
+    stats!(origin, "PROXYAUTHZ dn=\"{dn}\"");
+}
+
+pub(crate) fn abandon(origin: &Origin, target: MessageId) {
+    stats!(origin, "ABANDON msg={target}");
+}
+
+pub(crate) fn unbind(origin: &Origin) {
+    stats!(origin, "UNBIND");
+}
+
+/// The line of a result at a time in monotonic microseconds.
+pub(crate) fn result(origin: &Origin, outcome: &Outcome<'_>, now: u64) {
+    if !is_enabled() {
+        return;
+    }
+    let queued = Seconds(origin.taken_micros.saturating_sub(origin.arrived_micros));
+    let elapsed = Seconds(now.saturating_sub(origin.arrived_micros));
+    let Outcome {
+        code, text, entries, ..
+    } = outcome;
+    if outcome.operation == Operation::Search {
+        stats!(
+            origin,
+            "SEARCH RESULT tag=101 err={} qtime={queued} etime={elapsed} nentries={entries} text={text}",
+            code.0
+        );
+        return;
+    }
+    // An extended operation that is known has a name in its response, or none, which is what we send.
+    let what = match outcome.operation.response_tag() {
+        Some(_) if origin.request.extended.is_some() => "oid=".to_owned(),
+        tag => format!("tag={}", tag.unwrap_or_default()),
+    };
+    stats!(
+        origin,
+        "RESULT {what} err={} qtime={queued} etime={elapsed} text={text}",
+        code.0
+    );
+}
+
+/// The line of an operation that took long (`slowlog`). It is written whenever anything is.
+pub(crate) fn slow(origin: &Origin, outcome: &Outcome<'_>, micros: u64) {
+    let prefix = Prefix(origin);
+    let (word, code, elapsed) = (word_of(outcome.operation), outcome.code.0, Seconds(micros));
+    let detail = outcome.detail.map_or_else(String::new, |detail| format!(" {detail}"));
+    tracing::warn!(target: "any", "{prefix} SLOW {word} etime={elapsed} err={code}{detail}");
+}
+
+/// What the lines of requests call an operation.
+fn word_of(operation: Operation) -> &'static str {
+    match operation {
+        Operation::Bind => "BIND",
+        Operation::Unbind => "UNBIND",
+        Operation::Search => "SRCH",
+        Operation::Modify => "MOD",
+        Operation::Add => "ADD",
+        Operation::Delete => "DEL",
+        Operation::ModifyDn => "MODRDN",
+        Operation::Compare => "CMP",
+        Operation::Abandon => "ABANDON",
+        Operation::Extended => "EXT",
+    }
+}
+
+/// Microseconds, printed as slapd prints times.
+struct Seconds(u64);
+
+impl Display for Seconds {
+    fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
+        write!(f, "{}.{:06}", self.0 / 1_000_000, self.0 % 1_000_000)
+    }
+}
+
+/// The line of a filter term that no index serves, as operators of back-mdb know it.
+pub(crate) fn unindexed(plan: &ironbark_store::Plan) {
+    for term in plan.unindexed_terms() {
+        tracing::info!(target: "stats", "<= mdb_{}_candidates: ({}) not indexed", term.kind.word(), term.attribute);
+    }
+}

@@ -1,0 +1,142 @@
+//! Responses: an outcome becomes an LDAPResult in an output buffer.
+
+use ironbark_ldap_proto::{
+    BindResponse, EncodeControl, LdapResult, List, MessageId, Operation, encode_bind_response, encode_result,
+};
+use ironbark_model::ResultCode;
+
+use super::{
+    completion::Completion,
+    ended::{Outcome, ended_elsewhere},
+};
+use crate::{
+    Directory, OperationError,
+    backend::written::{BindEnd, Success},
+    request::{origin::Origin, stop::Stop},
+};
+
+/// Appends the response of an operation that ended with this result.
+pub(crate) fn result(out: &mut Vec<u8>, message_id: i32, operation: Operation, error: &OperationError) {
+    let referrals: Vec<&[u8]> = error.referrals.iter().map(String::as_bytes).collect();
+    let told = error.told();
+    let result = LdapResult {
+        code: error.result_code,
+        matched_dn: error.matched_dn.as_bytes(),
+        diagnostic_message: told.as_bytes(),
+        referrals: List::new(&referrals),
+    };
+    let id = MessageId::new(message_id).unwrap_or_default();
+    if error.controls.is_empty() {
+        return encode_result(out, id, operation, &result, &[]);
+    }
+    let controls = error.controls.iter();
+    let controls: Vec<&dyn EncodeControl> = controls.map(|control| control as &dyn EncodeControl).collect();
+    encode_result(out, id, operation, &result, &controls);
+}
+
+/// The response of a bind, with what the mechanism has for the client.
+fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
+    let told = end.result.told();
+    let result = LdapResult {
+        code: end.result.result_code,
+        matched_dn: &[],
+        diagnostic_message: told.as_bytes(),
+        referrals: List::default(),
+    };
+    let credentials = end.server_credentials.as_deref();
+    let response = BindResponse {
+        result,
+        server_sasl_credentials: credentials.filter(|_| end.result.result_code == ResultCode::SUCCESS),
+    };
+    let controls = end.result.controls.iter();
+    let controls: Vec<&dyn EncodeControl> = controls.map(|control| control as &dyn EncodeControl).collect();
+    encode_bind_response(
+        out,
+        MessageId::new(message_id).unwrap_or_default(),
+        &response,
+        &controls,
+    );
+}
+
+/// The end of a write: encoded response, log line, counters. One that was abandoned is answered with nothing (RFC 4511 §4.11).
+pub(crate) fn write_completion(
+    directory: &Directory,
+    origin: &Origin,
+    operation: Operation,
+    outcome: Result<Success, OperationError>,
+) -> Completion {
+    let mut response = Vec::new();
+    let mut identity = None;
+    if origin.stop.stopped() == Some(Stop::Abandoned) {
+        directory.statistics().shared().record_completed(operation);
+    } else {
+        let (code, text) = match outcome {
+            Ok(Success { bind: Some(end), .. }) => {
+                bind_result(&mut response, origin.message_id, &end);
+                identity = end.identity;
+                if let Some(identity) = &identity {
+                    let bound = identity.authentication_dn.as_ref().unwrap_or(&identity.dn);
+                    super::log::bound(origin, bound.pretty(), (end.mechanism, 0));
+                }
+                (end.result.result_code, end.result.diagnostic_message.into_owned())
+            }
+            Ok(success) => {
+                succeed(&mut response, origin.message_id, operation, &success);
+                (ResultCode::SUCCESS, String::new())
+            }
+            Err(error) => {
+                result(&mut response, origin.message_id, operation, &error);
+                (error.result_code, error.diagnostic_message.into_owned())
+            }
+        };
+        ended_elsewhere(directory, origin, Outcome::new(operation, code, &text));
+    }
+    Completion {
+        message_id: origin.message_id,
+        stop: origin.stop.clone(),
+        response,
+        identity,
+        negotiation: None,
+        layer: None,
+    }
+}
+
+fn succeed(out: &mut Vec<u8>, message_id: i32, operation: Operation, success: &Success) {
+    use ironbark_ldap_proto::{
+        ExtendedResponse,
+        controls::{Control, PostReadResponse, PreReadResponse},
+        encode_extended_response,
+        extended::password_modify,
+    };
+
+    let id = MessageId::new(message_id).unwrap_or_default();
+    if operation == Operation::Extended {
+        let value = success.generated_password.as_deref().map(|password| {
+            let mut value = Vec::new();
+            password_modify::encode_generated_password(&mut value, password);
+            value
+        });
+        let response = ExtendedResponse {
+            result: LdapResult::new(ResultCode::SUCCESS),
+            name: None,
+            value: value.as_deref(),
+        };
+        return encode_extended_response(out, id, &response, &[]);
+    }
+    let pre_read = success
+        .pre_read
+        .as_deref()
+        .map(|entry| Control::optional(PreReadResponse(entry)));
+    let post_read = success
+        .post_read
+        .as_deref()
+        .map(|entry| Control::optional(PostReadResponse(entry)));
+    let mut controls: Vec<&dyn EncodeControl> = Vec::new();
+    if let Some(control) = &pre_read {
+        controls.push(control);
+    }
+    if let Some(control) = &post_read {
+        controls.push(control);
+    }
+    encode_result(out, id, operation, &LdapResult::new(ResultCode::SUCCESS), &controls);
+}

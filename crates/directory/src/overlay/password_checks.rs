@@ -1,0 +1,136 @@
+//! Slow verifications and hashes that overlays need, made on the hashing pool so that they do not hold up the one writer.
+//!
+//! What a change of a password will surely need is verified before the writer is asked: the new password against the stored one and
+//! the former ones. What only the writer finds out that it needs, because a policy says so or because something has changed meanwhile,
+//! sends the operation back to the pool ([`Wanted`]), and from there to the writer again.
+
+use std::sync::Arc;
+
+use ironbark_model::{Dn, ResultCode};
+use ironbark_store::Location;
+
+use crate::{
+    Context, Directory, OperationError,
+    backend::{hashing_pool::HashingPool, written::Wanted},
+    password::{self, Cost, Scheme},
+};
+
+/// What has been computed for an operation.
+#[derive(Clone, Default)]
+pub(crate) struct Computed {
+    /// Stored value, presented password, and whether they match.
+    verified: Vec<(Vec<u8>, Vec<u8>, bool)>,
+    hashed: Vec<Hashed>,
+    /// How often the writer has sent the operation back.
+    returns: u32,
+}
+
+/// A scheme, a password, and what is stored of it.
+type Hashed = (Scheme, Vec<u8>, Result<Vec<u8>, OperationError>);
+
+impl Computed {
+    /// Verifies each presented password against each stored value.
+    pub(crate) fn verifying(pool: &HashingPool, stored: &[Vec<u8>], presented: &[Vec<u8>]) -> Self {
+        let mut computed = Self::default();
+        for presented in presented {
+            for stored in stored {
+                computed.verify(pool, stored, presented);
+            }
+        }
+        computed
+    }
+
+    /// Verifies a password, and keeps what comes of it.
+    pub(crate) fn verify(&mut self, pool: &HashingPool, stored: &[u8], presented: &[u8]) -> bool {
+        let matches = pool.verify(stored, presented);
+        self.verified.push((stored.to_vec(), presented.to_vec(), matches));
+        matches
+    }
+
+    /// With what the writer has asked for.
+    pub(crate) fn with(mut self, directory: &Arc<Directory>, wanted: Wanted) -> Self {
+        self.returns += 1;
+        match wanted {
+            Wanted::Verification(stored, presented) => {
+                self.verify(directory.hashing_pool(), &stored, &presented);
+            }
+            Wanted::Hash(scheme, clear) => {
+                let hashed = hash(directory, scheme, &clear);
+                self.hashed.push((scheme, clear, hashed));
+            }
+        }
+        self
+    }
+
+    /// Whether a password matches a stored value, if that has been looked at.
+    pub(crate) fn verified(&self, stored: &[u8], presented: &[u8]) -> Option<bool> {
+        let mut known = self.verified.iter();
+        let found = known.find(|(known, password, _)| known == stored && password == presented);
+        found.map(|(.., matches)| *matches)
+    }
+
+    /// A password by a scheme, if that has been computed.
+    pub(crate) fn hashed(&self, scheme: Scheme, clear: &[u8]) -> Option<&Result<Vec<u8>, OperationError>> {
+        let mut known = self.hashed.iter();
+        let found = known.find(|(known, password, _)| *known == scheme && password == clear);
+        found.map(|(.., hashed)| hashed)
+    }
+
+    /// Whether the writer may send the operation back once more.
+    pub(crate) fn may_return(&self) -> bool {
+        self.returns < MAX_RETURNS
+    }
+}
+
+/// The values of an entry that take long to verify and that overlays will ask about.
+///
+/// # Errors
+/// The storage failed.
+pub(crate) fn slow_values(context: &Context, dn: &Dn) -> Result<Vec<Vec<u8>>, OperationError> {
+    let Some(database) = context.database().filter(|_| context.overlays().judges_binds()) else {
+        return Ok(Vec::new());
+    };
+    let snapshot = database.snapshot()?;
+    let view = snapshot.view();
+    let Location::Entry(id) = view.locate(dn)? else {
+        return Ok(Vec::new());
+    };
+    let Some(record) = view.record(id)? else {
+        return Ok(Vec::new());
+    };
+    let entry = record.to_entry(view.dn(id)?)?;
+    let overlays = context.overlays().judging_binds();
+    let mut values: Vec<_> = overlays.flat_map(|overlay| overlay.stored_passwords(&entry)).collect();
+    values.retain(|value| password::cost(value) == Cost::Slow);
+    Ok(values)
+}
+
+/// Policies and passwords that change as often while one operation waits are not expected: then the writer computes.
+const MAX_RETURNS: u32 = 8;
+
+/// Hashes a new password; a `password-crypt-salt-format` other than the default decides about `{CRYPT}`.
+///
+/// # Errors
+/// `other`.
+pub(crate) fn hash(directory: &Directory, scheme: Scheme, clear: &[u8]) -> Result<Vec<u8>, OperationError> {
+    let mut failed = false;
+    let mut salt = |buffer: &mut [u8]| failed |= directory.randomness().fill(buffer).is_err();
+    let configuration = directory.configuration();
+    let format = &configuration.settings.crypt_salt_format;
+    let crypt_salt = if scheme == Scheme::Crypt && format != DEFAULT_CRYPT_SALT_FORMAT {
+        password::crypt_salt(format, &mut salt)
+    } else {
+        None
+    };
+    let hashed = match crypt_salt {
+        Some(crypt_salt) => password::hash_crypt(clear, &crypt_salt),
+        None => password::hash(scheme, clear, &mut salt),
+    };
+    match hashed {
+        Ok(value) if !failed => Ok(value),
+        _ => Err(OperationError::new(ResultCode::OTHER, "password hash failed")),
+    }
+}
+
+/// slapd's default; new `{CRYPT}` values are then SHA-512 crypt, not DES.
+const DEFAULT_CRYPT_SALT_FORMAT: &str = "%s";

@@ -1,0 +1,88 @@
+//! The limit that benchmarks compare with: every search is answered with one and the same entry, looked up in LMDB and copied. Of the
+//! request its message ID alone is read; nothing is matched, counted or logged. The entry shows what anonymous may read of it.
+
+use std::{ops::ControlFlow, sync::Arc};
+
+use ironbark_ber::{Writer, tags};
+use ironbark_ldap_proto::{LdapResult, MessageId, Operation, encode_result};
+use ironbark_model::ResultCode;
+use ironbark_store::EntryId;
+
+use crate::{
+    Configuration, Context, OperationError,
+    access::{self, Source, Subject},
+    scratch::Scratch,
+    search::{Selection, entry_value},
+};
+
+/// The answer.
+pub(crate) struct BareAnswer {
+    context: Arc<Context>,
+    id: EntryId,
+    /// The entry with all user attributes, as it is sent.
+    entry: Vec<u8>,
+}
+
+impl BareAnswer {
+    /// With the entry that was added last to the first database in which anonymous may read that entry.
+    pub(crate) fn new(configuration: &Configuration) -> Result<Option<Self>, OperationError> {
+        let mut selection = Selection::default();
+        selection.resolve(&configuration.schema, std::iter::empty(), None);
+        for context in &configuration.contexts {
+            let Some(database) = context.database() else { continue };
+            let snapshot = database.snapshot()?;
+            let view = snapshot.view();
+            let id = view.last_entry()?;
+            let Some(record) = view.record(id)? else { continue };
+            let (subject, dn) = (Subject::nobody(Operation::Search), view.dn(id)?);
+            let source = Source::Record(&record, view);
+            let check = access::check(configuration, context, subject, source);
+            let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
+                continue;
+            };
+            let mut entry = Vec::new();
+            let schema = &configuration.schema;
+            entry_value(schema, configuration, &visible, &selection, false, &mut entry)?;
+            return Ok(Some(Self {
+                context: Arc::clone(context),
+                id,
+                entry,
+            }));
+        }
+        Ok(None)
+    }
+
+    /// Answers a search. `Continue`: the PDU is something else.
+    pub(crate) fn answer(
+        &self,
+        scratch: &mut Scratch,
+        pdu: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Result<ControlFlow<()>, OperationError> {
+        let Some(message_id) = message_id_of_search(pdu) else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        let Some(snapshot) = scratch.take_snapshot(&self.context)? else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        let is_there = snapshot.view().record(self.id)?.is_some();
+        scratch.keep_snapshot(snapshot);
+        if is_there {
+            let mut writer = Writer::new(out);
+            let message = writer.begin_sized(tags::SEQUENCE, self.entry.len());
+            writer.integer(message_id.value().into());
+            writer.raw(&self.entry);
+            writer.end(message);
+        }
+        let done = LdapResult::new(ResultCode::SUCCESS);
+        encode_result(out, message_id, Operation::Search, &done, &[]);
+        Ok(ControlFlow::Break(()))
+    }
+}
+
+fn message_id_of_search(pdu: &[u8]) -> Option<MessageId> {
+    const SEARCH_REQUEST: u8 = 0x63;
+    let mut message = ironbark_ber::Reader::new(pdu).sequence().ok()?;
+    let id = MessageId::new(message.integer().ok()?)?;
+    (message.peek() == Some(SEARCH_REQUEST)).then_some(id)
+}

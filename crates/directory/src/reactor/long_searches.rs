@@ -1,0 +1,263 @@
+//! Threads for searches of which one step is too long for a reactor.
+//!
+//! Evaluation cannot be put aside in the middle of an entry, of a filter or of a plan. A search that cannot end such a piece within the steps of
+//! a turn (`SearchRun::is_long`) goes on here, one step at a time, and comes back to its connection in between, which sends what there is. The
+//! threads give way to reactors (they are nicer to others), so that the system shares a core between both.
+//!
+//! Whose source has the fewest steps under way comes first, then who has waited longest. A connection hands over one search at a time.
+
+use core::net::IpAddr;
+use std::{
+    collections::VecDeque,
+    panic::{AssertUnwindSafe, catch_unwind},
+    pin::Pin,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use ironbark_runtime::{available_cores, give_way, spawn_named};
+use tokio::sync::oneshot;
+
+use crate::{
+    Directory,
+    request::stop::StopFlag,
+    scratch::Scratch,
+    search::{Progress, SearchRun},
+    statistics::Shard,
+};
+
+/// Steps that may wait; past it the search is answered with `busy`.
+const MOST_WAITING: usize = 4_096;
+/// How long an idle thread keeps what it remembers of databases and subjects.
+const KEEPS_FOR: Duration = Duration::from_secs(1);
+
+/// A search whose step has ended, on the way back to its connection.
+pub struct Stepped {
+    pub(crate) run: Box<SearchRun>,
+    pub(crate) output: Vec<u8>,
+    pub(crate) progress: Progress,
+    spent: u64,
+}
+
+impl Stepped {
+    /// Steps of a [`Budget`](ironbark_model::Budget) that were taken.
+    pub fn spent(&self) -> u64 {
+        self.spent
+    }
+}
+
+/// A search of which a step is taken elsewhere. Dropping this gives it up.
+pub struct HandedOver {
+    receiver: oneshot::Receiver<Stepped>,
+    stop: StopFlag,
+}
+
+impl HandedOver {
+    pub(crate) fn new(receiver: oneshot::Receiver<Stepped>, stop: StopFlag) -> Self {
+        Self { receiver, stop }
+    }
+}
+
+impl Future for HandedOver {
+    type Output = Result<Stepped, oneshot::error::RecvError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let stepped = Pin::new(&mut self.receiver).poll(cx);
+        if stepped.is_ready() {
+            self.stop = StopFlag::default();
+        }
+        stepped
+    }
+}
+
+impl Drop for HandedOver {
+    fn drop(&mut self) {
+        self.stop.abandon();
+    }
+}
+
+/// The threads, which start when they are needed and end when this is dropped.
+#[derive(Debug, Default)]
+pub(crate) struct LongSearches {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    /// There is a step to take, or nothing will ever be.
+    wakes: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Task>,
+    /// Where the steps under way come from.
+    under_way: Vec<Option<IpAddr>>,
+    threads: usize,
+    idle: usize,
+    has_ended: bool,
+}
+
+/// One step to take.
+struct Task {
+    run: Box<SearchRun>,
+    answer: oneshot::Sender<Stepped>,
+}
+
+impl Task {
+    fn source(&self) -> Option<IpAddr> {
+        self.run.origin.peer.address
+    }
+}
+
+impl std::fmt::Debug for Task {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Task")
+            .field("source", &self.source())
+            .finish_non_exhaustive()
+    }
+}
+
+impl LongSearches {
+    /// Takes a step of a search elsewhere; gives the search back if too many wait.
+    pub(crate) fn submit(
+        &self,
+        directory: &Arc<Directory>,
+        run: Box<SearchRun>,
+    ) -> Result<oneshot::Receiver<Stepped>, Box<SearchRun>> {
+        let (answer, receiver) = oneshot::channel();
+        let mut queue = self.shared.lock();
+        if queue.has_ended || queue.waiting.len() >= MOST_WAITING {
+            return Err(run);
+        }
+        if queue.idle <= queue.waiting.len() && queue.threads < most_threads() {
+            let (shared, directory) = (Arc::clone(&self.shared), Arc::downgrade(directory));
+            let started = spawn_named(&format!("long-{}", queue.threads), move || serve(&shared, &directory));
+            if started.is_ok() {
+                queue.threads += 1;
+            } else if queue.threads == 0 {
+                return Err(run);
+            }
+        }
+        queue.waiting.push_back(Task { run, answer });
+        drop(queue);
+        self.shared.wakes.notify_one();
+        Ok(receiver)
+    }
+
+    /// Nothing more is taken on; the threads end, and with them whatever they hold of the directory.
+    pub(crate) fn end(&self) {
+        let mut queue = self.shared.lock();
+        queue.has_ended = true;
+        queue.waiting.clear();
+        drop(queue);
+        self.shared.wakes.notify_all();
+    }
+}
+
+impl Drop for LongSearches {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn most_threads() -> usize {
+    available_cores().max(2)
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next step; `None` when it is time to forget, or to end.
+    fn next(&self, forgets: bool) -> Option<Task> {
+        let mut queue = self.lock();
+        loop {
+            if queue.has_ended {
+                return None;
+            }
+            if let Some(task) = queue.take() {
+                return Some(task);
+            }
+            queue.idle += 1;
+            let has_waited_enough;
+            (queue, has_waited_enough) = if forgets {
+                let (queue, waited) = self
+                    .wakes
+                    .wait_timeout(queue, KEEPS_FOR)
+                    .unwrap_or_else(PoisonError::into_inner);
+                (queue, waited.timed_out())
+            } else {
+                (self.wakes.wait(queue).unwrap_or_else(PoisonError::into_inner), false)
+            };
+            queue.idle -= 1;
+            if has_waited_enough && queue.waiting.is_empty() {
+                return None;
+            }
+        }
+    }
+}
+
+impl Queue {
+    /// The step whose source has the fewest under way; of those, the one that has waited longest.
+    fn take(&mut self) -> Option<Task> {
+        let busy = |task: &Task| self.under_way.iter().filter(|source| **source == task.source()).count();
+        let place = (0..self.waiting.len()).min_by_key(|at| self.waiting.get(*at).map(busy))?;
+        let task = self.waiting.remove(place)?;
+        self.under_way.push(task.source());
+        Some(task)
+    }
+
+    fn has_stepped(&mut self, source: Option<IpAddr>) {
+        if let Some(place) = self.under_way.iter().position(|held| *held == source) {
+            self.under_way.swap_remove(place);
+        }
+    }
+}
+
+fn serve(shared: &Shared, directory: &Weak<Directory>) {
+    // What cannot be had is not worth a word: the thread is no worse than a reactor then.
+    let _ = give_way();
+    let mut counters: Option<Arc<Shard>> = None;
+    let mut scratch: Option<Scratch> = None;
+    loop {
+        let Some(Task { mut run, answer }) = shared.next(scratch.is_some()) else {
+            if scratch.take().is_none() {
+                return;
+            }
+            continue;
+        };
+        let source = run.origin.peer.address;
+        let made = scratch.take().or_else(|| {
+            let directory = directory.upgrade()?;
+            let own = counters.get_or_insert_with(|| directory.statistics().new_shard());
+            Some(Scratch::new(Arc::clone(&directory), Arc::clone(own)))
+        });
+        let Some(mut made) = made else { return };
+        let stepped = catch_unwind(AssertUnwindSafe(|| {
+            let mut output = Vec::new();
+            // What is left of a turn bounds nothing here, but it is counted.
+            made.turn_left = u64::MAX;
+            let progress = run.step(&mut made, &mut output);
+            let spent = u64::MAX - made.turn_left;
+            made.rest();
+            let stepped = Stepped {
+                run,
+                output,
+                progress,
+                spent,
+            };
+            (stepped, made)
+        }));
+        shared.lock().has_stepped(source);
+        // Without an answer the connection is closed: what the search was at is not known.
+        if let Ok((stepped, made)) = stepped {
+            scratch = Some(made);
+            // Nobody may be left who waits for it.
+            let _ = answer.send(stepped);
+        }
+    }
+}

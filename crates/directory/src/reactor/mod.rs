@@ -1,0 +1,5 @@
+//! What a reactor keeps.
+
+pub(crate) mod bare;
+pub(crate) mod long_searches;
+pub(crate) mod worker;

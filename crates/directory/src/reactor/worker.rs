@@ -1,0 +1,505 @@
+//! A reactor's side of the directory: decodes requests, answers quick ones at once, keeps caches and scratch memory.
+
+use std::{ops::ControlFlow, rc::Rc, sync::Arc};
+
+use ironbark_ldap_proto::{
+    DecodeError, MessageId, Operation, Request, RequestMessage,
+    controls::{ControlSet, RequestControls},
+    encode_notice_of_disconnection,
+};
+use ironbark_model::{Dn, ResultCode, budget};
+
+use super::long_searches::{HandedOver, Stepped};
+use crate::{
+    Configuration, Directory, OperationError,
+    admission::controls::policy,
+    identity::session::Session,
+    operation::{abandon, bind, compare, extended, submit},
+    outcome::{
+        completion::{Begun, Completion, Submitted},
+        ended::{Outcome, ended},
+        respond,
+    },
+    reactor::{bare::BareAnswer, long_searches::LongSearches},
+    request::{
+        origin::{Origin, RequestKind},
+        stop::StopFlag,
+    },
+    scratch::{Scratch, TURN_STEPS},
+    search::{self, Progress, SearchRun},
+    statistics::Shard,
+};
+
+/// What a reactor holds of the directory. Not shared.
+pub struct Worker {
+    directory: Arc<Directory>,
+    /// The configuration as of the last request.
+    #[expect(
+        clippy::redundant_allocation,
+        reason = "requests count on the reactor's own counter, not on the shared one"
+    )]
+    configuration: Rc<Arc<Configuration>>,
+    scratch: Scratch,
+    /// The threads for searches that are too long for a reactor.
+    long_searches: Arc<LongSearches>,
+    /// The answer to every search, for benchmarks.
+    bare: Option<Arc<BareAnswer>>,
+    /// Runs that have ended: their memory serves the next ones, so that a search in steady state allocates nothing.
+    #[expect(clippy::vec_box, reason = "a run changes hands as a box")]
+    spare_runs: Vec<Box<SearchRun>>,
+}
+
+/// Requests that are begun one after the other, without a wait in between. They may share a snapshot.
+pub struct Batch<'w>(&'w mut Worker);
+
+/// How a request was begun.
+pub enum Started {
+    /// The response, if the operation has one, is in the output.
+    Answered,
+    /// A search that is not finished: call [`Worker::step`].
+    Search(Box<SearchRun>),
+    /// Under way elsewhere: await, then call [`Worker::finish`].
+    Submitted(Submitted),
+    /// StartTLS was answered with success: write the output, then begin the handshake, and start nothing before (RFC 4511 §4.14).
+    StartTls,
+    /// Write the output and close. The text is the reason for the log.
+    Disconnect(&'static str),
+}
+
+impl From<Begun> for Started {
+    fn from(begun: Begun) -> Self {
+        match begun {
+            Begun::Answered => Self::Answered,
+            Begun::Submitted(submitted) => Self::Submitted(submitted),
+            Begun::StartTls => Self::StartTls,
+        }
+    }
+}
+
+impl Worker {
+    pub(crate) fn new(
+        directory: Arc<Directory>,
+        long_searches: Arc<LongSearches>,
+        bare: Option<Arc<BareAnswer>>,
+    ) -> Self {
+        let shard = directory.statistics().new_shard();
+        Self {
+            scratch: Scratch::new(Arc::clone(&directory), shard),
+            configuration: Rc::new(directory.configuration()),
+            spare_runs: Vec::new(),
+            long_searches,
+            bare,
+            directory,
+        }
+    }
+
+    /// Begins a batch. Everything in it has been received before, so that it sees every write that its senders know of: at this time in
+    /// monotonic microseconds, or just now.
+    pub fn batch(&mut self, arrived_micros: Option<u64>) -> Batch<'_> {
+        self.refresh();
+        self.scratch.refresh_snapshot();
+        self.scratch.ended_micros = None;
+        self.scratch.arrived_micros = arrived_micros;
+        self.scratch.turn_left = TURN_STEPS;
+        Batch(self)
+    }
+
+    /// Goes over to the configuration in force, and lets go of the one before.
+    fn refresh(&mut self) {
+        if self.directory.refresh(&mut self.configuration) {
+            // What is remembered was made of another schema and, it may be, of other databases.
+            self.scratch.forget();
+            self.spare_runs.clear();
+        }
+    }
+
+    /// The reactor's counters.
+    pub fn shard(&self) -> &Shard {
+        &self.scratch.shard
+    }
+
+    /// Steps that the last turn has taken of a [`Budget`].
+    pub fn spent_in_turn(&self) -> u64 {
+        TURN_STEPS.saturating_sub(self.scratch.turn_left)
+    }
+
+    /// [`Batch::start`] for one PDU alone.
+    pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
+        self.batch(None).start(session, pdu, out)
+    }
+
+    fn begin_or_answer_barely(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
+        let Some(bare) = &self.bare else {
+            return self.begin(session, pdu, out);
+        };
+        match bare.answer(&mut self.scratch, pdu, out) {
+            Ok(ControlFlow::Break(())) => Started::Answered,
+            Ok(ControlFlow::Continue(())) => self.begin(session, pdu, out),
+            Err(_) => Started::Disconnect("storage failure"),
+        }
+    }
+
+    fn begin(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
+        let configuration = Rc::clone(&self.configuration);
+        let ended = self.scratch.ended_micros.take();
+        let received_micros = ended.unwrap_or_else(|| self.directory.monotonic_micros());
+        let arrived_micros = *self.scratch.arrived_micros.get_or_insert(received_micros);
+        let message = match RequestMessage::decode(pdu, &configuration.decode_limits) {
+            Ok(message) => message,
+            Err(error) => return self.refuse_undecodable(session, &error, out),
+        };
+        let kind = message.operation.operation();
+        self.scratch.shard.record_initiated(kind);
+        let mut origin = Origin {
+            connection: session.connection,
+            operation: session.next_operation,
+            message_id: message.id.value(),
+            identity: Arc::clone(&session.identity),
+            peer: Arc::clone(&session.peer),
+            strength: session.strength,
+            request: RequestKind::of(kind),
+            channel: session.channel.clone(),
+            critical_controls: ControlSet::NONE,
+            dropped_controls: ControlSet::NONE,
+            bound_version: session.bound_version,
+            stop: StopFlag::default(),
+            sequence: session.sequence.clone(),
+            restriction: session.restriction.clone(),
+            arrived_micros,
+            received_micros,
+            taken_micros: received_micros,
+            tracked: None,
+        };
+        session.next_operation += 1;
+        if kind == Operation::Bind {
+            session.begin_bind();
+        }
+        if message.id == MessageId::UNSOLICITED {
+            encode_notice_of_disconnection(out, ResultCode::PROTOCOL_ERROR, "message ID is zero");
+            return Started::Disconnect("message ID is zero");
+        }
+        match message.operation {
+            Request::Unbind => {
+                crate::outcome::log::unbind(&origin);
+                self.scratch.shard.record_completed(kind);
+                Started::Disconnect("")
+            }
+            Request::Abandon(target) => {
+                abandon::abandon(session, &origin, target);
+                self.scratch.shard.record_completed(kind);
+                Started::Answered
+            }
+            _ if session.in_flight.contains_key(&origin.message_id) => self.answer(
+                &origin,
+                kind,
+                &OperationError::new(ResultCode::PROTOCOL_ERROR, "message ID is in use"),
+                out,
+            ),
+            _ => self.start_controlled(session, &configuration, &mut origin, &message, pdu, out),
+        }
+    }
+
+    /// Interprets the controls and dispatches.
+    fn start_controlled(
+        &mut self,
+        session: &mut Session,
+        configuration: &Arc<Configuration>,
+        origin: &mut Origin,
+        message: &RequestMessage<'_>,
+        pdu: &[u8],
+        out: &mut Vec<u8>,
+    ) -> Started {
+        let kind = message.operation.operation();
+        if !crate::room::may_begin() {
+            let error = OperationError::new(ResultCode::BUSY, "no memory is left; try again later");
+            return self.answer(origin, kind, &error, out);
+        }
+        let mut controls = match RequestControls::decode(
+            &message.controls,
+            &message.operation,
+            &policy(configuration),
+            &configuration.decode_limits,
+        ) {
+            Ok(controls) => controls,
+            Err(fault) => {
+                crate::outcome::log::request(configuration, origin, &message.operation);
+                let error = OperationError::new(fault.code, fault.diagnostic);
+                return self.refuse_controls(session, configuration, origin, message, error, out);
+            }
+        };
+        origin.tracked = controls
+            .session_tracking
+            .as_ref()
+            .and_then(|control| crate::outcome::log::tracked(&control.value));
+        crate::outcome::log::request(configuration, origin, &message.operation);
+        if kind == Operation::Bind {
+            origin.identity = Arc::clone(&session.identity);
+        }
+        if !message.controls.is_empty() {
+            origin.request.controls = controls.present();
+            origin.critical_controls = controls.critical();
+        }
+        if let Request::Extended(request) = &message.operation {
+            origin.request.extended = configuration.extended_operation(request.name).map(|row| row.oid);
+        }
+        if session.negotiation.is_some() && kind != Operation::Bind {
+            let error = OperationError::new(ResultCode::OPERATIONS_ERROR, "SASL bind in progress");
+            return self.answer(origin, kind, &error, out);
+        }
+        if let Err(error) = crate::identity::proxied::authorize(configuration, origin, &controls) {
+            return self.refuse_controls(session, configuration, origin, message, error, out);
+        }
+        match &message.operation {
+            Request::Search(request) => {
+                return self.start_search(session, configuration, origin, (request, pdu), &mut controls, out);
+            }
+            _ => origin.stop = StopFlag::new(),
+        }
+        match self.dispatch(session, configuration, origin, message, (&mut controls, pdu), out) {
+            Ok(started) => {
+                if let Started::Submitted(_) = started {
+                    session.in_flight.insert(origin.message_id, origin.stop.clone());
+                }
+                started
+            }
+            Err(error) => self.answer(origin, kind, &error, out),
+        }
+    }
+
+    /// Answers a request whose controls are refused. As in slapd the name of a search's base is read before them, other names after them.
+    fn refuse_controls(
+        &mut self,
+        session: &mut Session,
+        configuration: &Configuration,
+        origin: &Origin,
+        message: &RequestMessage<'_>,
+        mut error: OperationError,
+        out: &mut Vec<u8>,
+    ) -> Started {
+        match &message.operation {
+            Request::Search(request) if Dn::parse(&configuration.schema, request.base).is_err() => {
+                error = search::invalid_base();
+            }
+            // It has ended the negotiation that was under way.
+            Request::Bind(_) => session.negotiation = None,
+            _ => {}
+        }
+        self.answer(origin, message.operation.operation(), &error, out)
+    }
+
+    /// Starts any operation but a search.
+    fn dispatch(
+        &mut self,
+        session: &mut Session,
+        configuration: &Arc<Configuration>,
+        origin: &mut Origin,
+        message: &RequestMessage<'_>,
+        (controls, pdu): (&mut RequestControls<'_>, &[u8]),
+        out: &mut Vec<u8>,
+    ) -> Result<Started, OperationError> {
+        let directory = &self.directory;
+        match &message.operation {
+            Request::Bind(request) => {
+                bind::start(&mut self.scratch, session, configuration, origin, request, out).map(Started::from)
+            }
+            Request::Compare(request) => {
+                let outcome = compare::compare(&mut self.scratch, configuration, origin, request, controls);
+                Ok(self.answer(origin, Operation::Compare, &outcome, out))
+            }
+            Request::Extended(request) => {
+                extended::start(directory, session, configuration, origin, request, controls, out).map(Started::from)
+            }
+            Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
+                let turn = (directory, &mut self.scratch.turn_left);
+                submit::submit(turn, configuration, origin, message, pdu).map(Started::from)
+            }
+            Request::Search(_) | Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
+        }
+    }
+
+    fn start_search(
+        &mut self,
+        session: &mut Session,
+        configuration: &Arc<Configuration>,
+        origin: &mut Origin,
+        (request, pdu): (&ironbark_ldap_proto::SearchRequest<'_>, &[u8]),
+        controls: &mut RequestControls<'_>,
+        out: &mut Vec<u8>,
+    ) -> Started {
+        let mut run = match self.spare_runs.pop() {
+            Some(mut run) => {
+                run.reset(origin, configuration);
+                run
+            }
+            None => Box::new(SearchRun::new(origin.clone(), configuration)),
+        };
+        if let Err(error) = search::prepare(
+            &mut self.scratch,
+            &mut session.searches,
+            configuration,
+            &mut run,
+            (request, pdu),
+            controls,
+        ) {
+            let started = self.answer(&run.origin, Operation::Search, &error, out);
+            run.extras = None;
+            run.deferred = None;
+            self.spare_runs.push(run);
+            return started;
+        }
+        match self.slice(session, &mut run, out) {
+            Progress::Done => {
+                self.spare_runs.push(run);
+                Started::Answered
+            }
+            Progress::More => {
+                run.origin.stop = StopFlag::new();
+                session.in_flight.insert(run.origin.message_id, run.origin.stop.clone());
+                Started::Search(run)
+            }
+        }
+    }
+
+    /// Goes on with a search for one slice; appends to `out`. One that [`SearchRun::is_long`] takes as long as it takes: to be handed over.
+    pub fn step(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
+        self.scratch.refresh_snapshot();
+        self.scratch.turn_left = TURN_STEPS;
+        self.slice(session, run, out)
+    }
+
+    /// Takes the next step of a search elsewhere: await it, then call [`Worker::take_back`]. `None`: too many wait, which is answered in `out`.
+    pub fn hand_over(
+        &mut self,
+        session: &mut Session,
+        mut run: Box<SearchRun>,
+        out: &mut Vec<u8>,
+    ) -> Option<HandedOver> {
+        if !run.origin.stop.can_stop() {
+            run.origin.stop = StopFlag::new();
+            session.in_flight.insert(run.origin.message_id, run.origin.stop.clone());
+        }
+        let stop = run.origin.stop.clone();
+        match self.long_searches.submit(&self.directory, run) {
+            Ok(receiver) => Some(HandedOver::new(receiver, stop)),
+            Err(mut run) => {
+                let error = OperationError::new(ResultCode::BUSY, "too many long searches are waiting");
+                run.refuse(error, &mut self.scratch, out);
+                self.conclude(session, &mut run);
+                None
+            }
+        }
+    }
+
+    /// A step that was taken elsewhere has ended: appends what it has produced, gives the search back if it goes on.
+    pub fn take_back(&mut self, session: &mut Session, stepped: Stepped, out: &mut Vec<u8>) -> Option<Box<SearchRun>> {
+        let Stepped {
+            mut run,
+            output,
+            progress,
+            ..
+        } = stepped;
+        if out.is_empty() {
+            *out = output;
+        } else {
+            out.extend_from_slice(&output);
+        }
+        if progress == Progress::More {
+            return Some(run);
+        }
+        self.conclude(session, &mut run);
+        None
+    }
+
+    /// To be called before the reactor waits: lets go of the snapshot, which would keep LMDB from using freed pages again, and of a
+    /// configuration that is no longer in force, whose databases are to be closed.
+    pub fn rest(&mut self) {
+        self.scratch.rest();
+        self.refresh();
+    }
+
+    fn slice(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
+        let progress = run.step(&mut self.scratch, out);
+        if progress == Progress::Done {
+            self.conclude(session, run);
+        }
+        progress
+    }
+
+    /// A search has ended.
+    fn conclude(&mut self, session: &mut Session, run: &mut SearchRun) {
+        if run.origin.stop.can_stop() {
+            session.ended(run.origin.message_id, &run.origin.stop);
+        }
+        run.put_aside(&mut session.searches);
+        // A sorted search gives its place back when it ends, not when its memory is used again.
+        run.extras = None;
+        run.deferred = None;
+        self.scratch.shard.record_sent(run.sent_now(), run.references);
+    }
+
+    /// An operation that ran elsewhere has ended: appends its response and brings the session up to date.
+    pub fn finish(&mut self, session: &mut Session, completion: Completion, out: &mut Vec<u8>) {
+        session.ended(completion.message_id, &completion.stop);
+        if let Some(identity) = completion.identity {
+            session.identity = identity;
+        }
+        session.negotiation = completion.negotiation.or(session.negotiation.take());
+        session.protect(completion.layer);
+        out.extend_from_slice(&completion.response);
+    }
+
+    /// Answers with a result, logs it, counts it.
+    fn answer(&mut self, origin: &Origin, kind: Operation, error: &OperationError, out: &mut Vec<u8>) -> Started {
+        respond::result(out, origin.message_id, kind, error);
+        let slow = self.configuration.slow_micros();
+        let outcome = Outcome::new(kind, error.result_code, &error.diagnostic_message);
+        let now = ended(&self.directory, &self.scratch.shard, slow, origin, outcome);
+        self.scratch.ended_micros = Some(now);
+        Started::Answered
+    }
+
+    fn refuse_undecodable(&self, session: &mut Session, error: &DecodeError, out: &mut Vec<u8>) -> Started {
+        let fault = error.fault();
+        session.next_operation += 1;
+        match error {
+            DecodeError::Operation { id, operation, .. } if !fault.disconnect => {
+                if *operation == Operation::Bind {
+                    session.begin_bind();
+                    session.negotiation = None;
+                }
+                let error = OperationError::new(fault.code, fault.diagnostic);
+                respond::result(out, id.value(), *operation, &error);
+                self.scratch.shard.record_initiated(*operation);
+                self.scratch.shard.record_result(*operation, fault.code, 0);
+                Started::Answered
+            }
+            DecodeError::Operation { .. } | DecodeError::Envelope { .. } => {
+                encode_notice_of_disconnection(out, fault.code, fault.diagnostic);
+                Started::Disconnect(fault.diagnostic)
+            }
+        }
+    }
+}
+
+impl Batch<'_> {
+    /// Begins one complete PDU; appends what can be answered at once to `out`.
+    pub fn start(&mut self, session: &mut Session, pdu: &[u8], out: &mut Vec<u8>) -> Started {
+        let started = self.0.begin_or_answer_barely(session, pdu, out);
+        let scratch = &mut self.0.scratch;
+        scratch.turn_left = scratch.turn_left.saturating_sub(budget::cost_of_request(pdu));
+        started
+    }
+
+    /// Whether what was begun has taken so long that others should go first.
+    pub fn is_used_up(&self) -> bool {
+        self.0.scratch.turn_left < TURN_STEPS / 2
+    }
+
+    /// When its messages arrived, in monotonic microseconds: for the batch of those that are left over.
+    pub fn arrived_micros(&mut self) -> u64 {
+        let Worker { directory, scratch, .. } = &mut *self.0;
+        *scratch
+            .arrived_micros
+            .get_or_insert_with(|| directory.monotonic_micros())
+    }
+}

@@ -1,0 +1,48 @@
+//! What is made of each configuration that the directory does not know of: overlays, trees in memory, additions to the root DSE.
+
+use std::sync::Arc;
+
+use ironbark_config::{DatabaseConfig, GlobalConfig, OverlayConfig};
+use ironbark_model::Schema;
+
+use crate::{
+    backend::{in_memory::VirtualContext, root_dse::RootDseAddition},
+    overlay::Overlay,
+};
+
+/// Makes an overlay from its configuration.
+pub type OverlayFactory = dyn Fn(&OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> + Send + Sync;
+
+/// Makes the tree of cn=config or of a `database monitor`. `None`: it is not served.
+pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>> + Send + Sync;
+
+/// Reads what the `rootDSE` files add to the root DSE: attribute descriptions and values.
+pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<RootDseAddition>, String> + Send + Sync;
+
+/// Chooses the `serverID` of this server, or says why a configuration cannot be put into force.
+pub type ServerIdFactory = dyn Fn(&GlobalConfig) -> Result<u16, String> + Send + Sync;
+
+/// Makes what a configuration names and the directory does not know of. Used whenever the configuration changes.
+#[derive(Clone)]
+pub struct Factories {
+    /// Makes overlays, anew when their settings or the schema have changed.
+    pub overlays: Arc<OverlayFactory>,
+    /// Makes the trees of cn=config and cn=Monitor, once each.
+    pub trees: Arc<TreeFactory>,
+    /// What the `rootDSE` files add.
+    pub root_dse: Arc<RootDseFactory>,
+    /// `serverID`.
+    pub server_id: Arc<ServerIdFactory>,
+}
+
+impl Default for Factories {
+    /// Neither overlays nor trees nor additions, and `serverID` 0.
+    fn default() -> Self {
+        Self {
+            overlays: Arc::new(|_, _| Err("overlays are not served here".to_owned())),
+            trees: Arc::new(|_| None),
+            root_dse: Arc::new(|_| Ok(Vec::new())),
+            server_id: Arc::new(|_| Ok(0)),
+        }
+    }
+}

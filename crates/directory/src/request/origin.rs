@@ -1,0 +1,104 @@
+//! The request context: who asked, when, for what; it goes with an operation wherever that is carried out.
+
+use std::sync::Arc;
+
+use ironbark_config::Operations;
+use ironbark_ldap_proto::{
+    Operation,
+    controls::{ControlKind, ControlSet},
+};
+
+use super::{
+    identity::{Identity, Peer, Strength, TlsChannel},
+    stop::{Restriction, Sequence, StopFlag},
+};
+
+/// Who asked, and when: what an operation carries from its connection to wherever it executes.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    /// `conn=` of the log.
+    pub connection: u64,
+    /// `op=` of the log.
+    pub operation: u64,
+    /// Message ID.
+    pub message_id: i32,
+    /// Authorization identity at the time of the request, after proxied authorization.
+    pub identity: Arc<Identity>,
+    /// The peer.
+    pub peer: Arc<Peer>,
+    /// How well the connection is protected.
+    pub strength: Strength,
+    /// What is asked.
+    pub request: RequestKind,
+    /// What the TLS handshake has told.
+    pub(crate) channel: Option<Arc<TlsChannel>>,
+    /// Which of its controls are critical.
+    pub(crate) critical_controls: ControlSet,
+    /// Controls that came along and are to be ignored (`restrictop`); they are not in `request`.
+    pub(crate) dropped_controls: ControlSet,
+    /// Protocol version of the connection's last bind request; `None` before any.
+    pub bound_version: Option<u8>,
+    /// Given up by Abandon, Cancel or the end of the connection.
+    pub stop: StopFlag,
+    pub(crate) sequence: Sequence,
+    pub(crate) restriction: Restriction,
+    /// Monotonic microseconds when the PDU was complete, for the log.
+    pub arrived_micros: u64,
+    /// When it was begun: what came before it on its connection had been answered. Limits of time count from here.
+    pub received_micros: u64,
+    /// When it was its turn: a write waits for others before it is executed.
+    pub taken_micros: u64,
+    /// What the session tracking control adds to the lines of the log.
+    pub(crate) tracked: Option<Box<str>>,
+}
+
+impl Origin {
+    /// Whether a control came with the request.
+    pub fn has_control(&self, kind: ControlKind) -> bool {
+        self.request.controls.contains(kind)
+    }
+
+    /// From here on these controls did not come along.
+    pub(crate) fn drop_controls(&mut self, dropped: ControlSet) {
+        self.dropped_controls = dropped;
+        self.request.controls = self.request.controls.minus(dropped);
+    }
+
+    /// Whether the connection may do no more than change its password.
+    pub fn is_restricted(&self) -> bool {
+        self.restriction.holds()
+    }
+}
+
+/// Which operation is asked for, with which controls.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RequestKind {
+    /// The operation.
+    pub operation: Operations,
+    /// OID of an extended operation, if it is known.
+    pub extended: Option<&'static str>,
+    /// Controls that came along and are obeyed.
+    pub controls: ControlSet,
+}
+
+impl RequestKind {
+    /// An operation without controls.
+    pub(crate) fn of(operation: Operation) -> Self {
+        let operation = match operation {
+            Operation::Bind => Operations::BIND,
+            Operation::Search => Operations::SEARCH,
+            Operation::Modify => Operations::MODIFY,
+            Operation::Add => Operations::ADD,
+            Operation::Delete => Operations::DELETE,
+            Operation::ModifyDn => Operations::RENAME,
+            Operation::Compare => Operations::COMPARE,
+            Operation::Extended => Operations::EXTENDED,
+            Operation::Unbind | Operation::Abandon => Operations::default(),
+        };
+        Self {
+            operation,
+            extended: None,
+            controls: ControlSet::NONE,
+        }
+    }
+}

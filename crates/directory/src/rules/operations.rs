@@ -1,0 +1,95 @@
+//! `restrictop`, compiled.
+
+use std::sync::Arc;
+
+use ironbark_config::{
+    Operations,
+    access::{Control, NamedOid, OperationAction, OperationRule},
+};
+use ironbark_ldap_proto::controls::{ControlKind, registry::lookup};
+use ironbark_model::schema::Source as Place;
+
+use super::access::{Condition, Dependence};
+
+/// The `restrictop` rules that hold for a database, in order.
+#[derive(Debug, Default)]
+pub(crate) struct OperationRules(pub(crate) Vec<Rule>);
+
+/// One rule.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    pub(crate) operations: Operations,
+    /// Of extended operations only this one.
+    pub(crate) extended: Option<String>,
+    /// All of these must come along.
+    pub(crate) controls: Vec<ControlKind>,
+    pub(crate) by: Vec<Clause>,
+}
+
+/// One `by` clause.
+#[derive(Debug)]
+pub(crate) struct Clause {
+    pub(crate) who: Vec<Condition>,
+    pub(crate) action: Option<Action>,
+    pub(crate) control: Control,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Action {
+    Allow,
+    Reject,
+    Drop(ControlKind),
+}
+
+impl OperationRules {
+    /// Compiles rules.
+    ///
+    /// # Errors
+    /// A control that is not known.
+    pub(crate) fn compile(rules: &[OperationRule]) -> Result<Arc<Self>, String> {
+        let rules = rules.iter().map(Rule::compile);
+        Ok(Arc::new(Self(rules.collect::<Result<_, _>>()?)))
+    }
+
+    /// Whether nobody wrote a rule.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl Rule {
+    fn compile(rule: &OperationRule) -> Result<Self, String> {
+        let known = |oid: &NamedOid| known_control(oid, &rule.location);
+        let mut by = Vec::new();
+        for clause in &rule.by {
+            let action = match &clause.action {
+                None => None,
+                Some(OperationAction::Allow) => Some(Action::Allow),
+                Some(OperationAction::Reject) => Some(Action::Reject),
+                Some(OperationAction::Drop(control)) => Some(Action::Drop(known(control)?)),
+            };
+            let conditions = clause.who.iter().map(|who| Condition {
+                who: who.clone(),
+                // There is no entry that they could be about.
+                dependence: Dependence::Nothing,
+                program: None,
+            });
+            by.push(Clause {
+                who: conditions.collect(),
+                action,
+                control: clause.control,
+            });
+        }
+        Ok(Self {
+            operations: rule.operations,
+            extended: rule.extended.as_ref().map(|oid| oid.oid.clone()),
+            controls: rule.controls.iter().map(known).collect::<Result<_, _>>()?,
+            by,
+        })
+    }
+}
+
+fn known_control(NamedOid { text, oid }: &NamedOid, place: &Place) -> Result<ControlKind, String> {
+    let unknown = || format!("{}: line {}: unknown control \"{text}\"", place.file, place.line);
+    lookup(oid.as_bytes()).map(|row| row.kind).ok_or_else(unknown)
+}

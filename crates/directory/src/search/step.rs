@@ -1,0 +1,154 @@
+//! The steps of a search, from one slice of its work to the next, and its end.
+
+use std::rc::Rc;
+
+use ironbark_ldap_proto::{EncodeControl, LdapResult, List, MessageId, Operation, controls::Control, encode_result};
+use ironbark_model::ResultCode;
+use smallvec::SmallVec;
+
+use super::{
+    detail::SearchDetail,
+    emit,
+    run::{Progress, SearchRun, Walked},
+    work::Slice,
+};
+use crate::{
+    OperationError,
+    outcome::ended::{Outcome, ended},
+    request::stop::Stop,
+    scratch::Scratch,
+};
+
+impl SearchRun {
+    /// Goes on for one slice; appends entries, and at the end the result, to `out`.
+    pub(crate) fn step(&mut self, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
+        if let Some(stop) = self.origin.stop.stopped() {
+            return self.stopped(stop, scratch, out);
+        }
+        let budget = Rc::clone(&scratch.budget);
+        let mut slice = self.begin_slice(scratch, &budget, out);
+        let progress = self.advance(scratch, &mut slice, out);
+        self.work.end_slice(&slice, scratch);
+        progress
+    }
+
+    /// The search is to end, whatever it is at.
+    pub(super) fn stopped(&mut self, stop: Stop, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
+        match stop {
+            Stop::Abandoned => scratch.shard().record_completed(Operation::Search),
+            Stop::Canceled => self.refuse(OperationError::code(ResultCode::CANCELED), scratch, out),
+        }
+        Progress::Done
+    }
+
+    /// Ends the search with an error.
+    pub(crate) fn refuse(&mut self, error: OperationError, scratch: &mut Scratch, out: &mut Vec<u8>) {
+        self.verdict = Some(error);
+        self.targets.clear();
+        self.finish(scratch, out);
+    }
+
+    fn advance(&mut self, scratch: &mut Scratch, slice: &mut Slice<'_>, out: &mut Vec<u8>) -> Progress {
+        if self.deferred.is_some()
+            && let Err(error) = self.prepare_rest(scratch, slice)
+        {
+            self.refuse(error, scratch, out);
+            return Progress::Done;
+        }
+        if slice.budget.is_exhausted() {
+            return self.exhausted(slice, scratch, out);
+        }
+        while let Some(mut target) = self.targets.pop_front() {
+            match self.walk(&mut target, scratch, slice, out) {
+                Ok(Walked::Through) => self.count_target(&target, scratch),
+                Ok(Walked::SliceEnd) => {
+                    self.targets.push_front(target);
+                    return Progress::More;
+                }
+                Ok(Walked::Exhausted) => {
+                    self.targets.push_front(target);
+                    return self.exhausted(slice, scratch, out);
+                }
+                Ok(Walked::Finish) => {
+                    self.count_target(&target, scratch);
+                    self.targets.push_front(target);
+                    break;
+                }
+                Err(error) => {
+                    self.verdict = Some(error);
+                    self.targets.clear();
+                    break;
+                }
+            }
+        }
+        if self.extras.is_some() {
+            match emit::emit(self, scratch, slice, out) {
+                Walked::SliceEnd => return Progress::More,
+                Walked::Exhausted => return self.exhausted(slice, scratch, out),
+                Walked::Through | Walked::Finish => {}
+            }
+        }
+        self.finish(scratch, out);
+        Progress::Done
+    }
+
+    /// Appends the result. A paged run that has more to give keeps its targets; the worker puts it aside.
+    fn finish(&mut self, scratch: &mut Scratch, out: &mut Vec<u8>) {
+        self.conclude_page();
+        let id = MessageId::new(self.origin.message_id).unwrap_or_default();
+        let extras = self.extras.as_deref();
+        let sorted = extras
+            .and_then(|extras| extras.sort.as_ref())
+            .map(|sorting| Control::optional(sorting.response()));
+        let page = extras
+            .and_then(|extras| extras.paged.as_ref())
+            .filter(|_| self.verdict.is_none())
+            .map(|page| Control::optional(page.response()));
+        let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
+        if let Some(control) = &sorted {
+            controls.push(control);
+        }
+        if let Some(control) = &page {
+            controls.push(control);
+        }
+        let (code, text) = match &self.verdict {
+            None => {
+                encode_result(
+                    out,
+                    id,
+                    Operation::Search,
+                    &LdapResult::new(ResultCode::SUCCESS),
+                    &controls,
+                );
+                (ResultCode::SUCCESS, "")
+            }
+            Some(error) => {
+                let referrals: Vec<&[u8]> = error.referrals.iter().map(String::as_bytes).collect();
+                let told = error.told();
+                let result = LdapResult {
+                    code: error.result_code,
+                    matched_dn: error.matched_dn.as_bytes(),
+                    diagnostic_message: told.as_bytes(),
+                    referrals: List::new(&referrals),
+                };
+                encode_result(out, id, Operation::Search, &result, &controls);
+                (error.result_code, &*error.diagnostic_message)
+            }
+        };
+        let detail = SearchDetail(self);
+        let outcome = Outcome {
+            entries: self.sent_now(),
+            detail: Some(&detail),
+            ..Outcome::new(Operation::Search, code, text)
+        };
+        let (directory, slow) = (scratch.directory(), self.configuration.slow_micros());
+        let now = ended(directory, scratch.shard(), slow, &self.origin, outcome);
+        scratch.ended_micros = Some(now);
+    }
+
+    /// Ends the search with this verdict after what was sent so far.
+    pub(super) fn stop_with(&mut self, code: ResultCode, text: &'static str) -> Walked {
+        self.verdict = Some(OperationError::new(code, text));
+        Walked::Finish
+    }
+}

@@ -1,0 +1,286 @@
+//! A request on its way to the writer of its database, and back to its connection.
+
+use std::sync::Arc;
+
+use ironbark_ldap_proto::Operation;
+use ironbark_model::{Budget, ResultCode};
+use ironbark_store::WriteTransaction;
+use tokio::sync::oneshot;
+
+use super::{
+    followers,
+    request::{OnTree, WriteRequest},
+};
+use crate::{
+    Configuration, Context, Directory, OperationError,
+    access::SetAnswers,
+    backend::{
+        database::Backend,
+        in_memory::{Governor, unsupported},
+        queue::{Outcome, Served, Unqueued, WriteTask},
+        referral,
+        written::{Executed, Refusal, Success, Wanted},
+    },
+    outcome::{
+        completion::{Begun, Completion, Submitted},
+        hashing_pool, respond,
+    },
+    overlay::Execution,
+    request::origin::Origin,
+};
+
+/// One request.
+pub(crate) struct Job {
+    pub(crate) directory: Arc<Directory>,
+    /// What the request was read under.
+    pub(crate) configuration: Arc<Configuration>,
+    pub(crate) origin: Origin,
+    pub(crate) request: Box<dyn WriteRequest>,
+    pub(crate) reply: oneshot::Sender<Completion>,
+}
+
+/// Puts a request into the queue of the writer of a database.
+///
+/// # Errors
+/// `busy`, `unavailable`; `unwillingToPerform` where this kind of write cannot be.
+pub(crate) fn enqueue(
+    directory: &Arc<Directory>,
+    configuration: &Arc<Configuration>,
+    (origin, context): (&Origin, &Context),
+    request: Box<dyn WriteRequest>,
+) -> Result<Begun, OperationError> {
+    let (reply, receiver) = oneshot::channel();
+    let blocks_connection = request.operation() == Operation::Bind;
+    let job = Job {
+        directory: Arc::clone(directory),
+        configuration: Arc::clone(configuration),
+        origin: origin.clone(),
+        request,
+        reply,
+    };
+    job.queue(context).map_err(|(error, _)| error)?;
+    Ok(Begun::Submitted(Submitted {
+        receiver,
+        blocks_connection,
+    }))
+}
+
+impl Job {
+    fn queue(self, context: &Context) -> Result<(), Unqueued> {
+        let writer = match &context.backend {
+            Backend::Stored { writer, .. } | Backend::Null { writer } => writer,
+            Backend::Virtual { tree, writer } if tree.writes().contains(self.request.kind()) => writer,
+            Backend::Virtual { .. } | Backend::Frontend => return Err((unsupported(), Some(Box::new(self)))),
+        };
+        writer.submit(Box::new(self))
+    }
+
+    /// Puts it into the queue on another thread than the connection's: where the writer does not take it, the client is told so.
+    pub(crate) fn queue_or_answer(self, context: &Context) {
+        if let Err((error, Some(task))) = self.queue(context) {
+            task.answer(error);
+        }
+    }
+
+    /// Computes what it lacks, and queues it again.
+    fn compute_and_queue(self, context: &Arc<Context>, wanted: Wanted) {
+        let Self {
+            directory,
+            configuration,
+            origin,
+            mut request,
+            reply,
+        } = self;
+        let what = (request.operation(), request.octets());
+        let (for_pool, its_origin, context) = (Arc::clone(&directory), origin.clone(), Arc::clone(context));
+        hashing_pool::submit_for(&directory, &origin, what, reply, move |reply| {
+            request.set_computed(request.computed().clone().with(&for_pool, wanted));
+            let job = Self {
+                directory: for_pool,
+                configuration,
+                origin: its_origin,
+                request,
+                reply,
+            };
+            job.queue_or_answer(&context);
+        });
+    }
+
+    /// Whether it may still be executed; from here on it cannot be canceled.
+    ///
+    /// # Errors
+    /// `canceled`.
+    fn begin(&self) -> Result<(), OperationError> {
+        if self.origin.sequence.has_ended_before(self.origin.operation) || !self.origin.stop.begin() {
+            return Err(OperationError::code(ResultCode::CANCELED));
+        }
+        Ok(())
+    }
+
+    /// The request as it is read under another, later configuration than it was read under, and who asks then; `None`: as it is.
+    ///
+    /// # Errors
+    /// It is refused under that.
+    fn under(&self, Served { configuration, context }: &Served) -> Result<Option<ReadAgain>, OperationError> {
+        if Arc::ptr_eq(&self.configuration, configuration) {
+            return Ok(None);
+        }
+        let has_same_schema = Arc::ptr_eq(&self.configuration.schema, &configuration.schema);
+        let read_again = if has_same_schema {
+            None
+        } else {
+            Some(self.request.read_again(configuration)?)
+        };
+        let request = read_again.as_deref().unwrap_or(&*self.request);
+        let holder = configuration.context_of(request.dn());
+        if holder.map(|holder| holder.number) != Some(context.number) {
+            let text = "naming contexts have changed; try again";
+            return Err(OperationError::new(ResultCode::BUSY, text));
+        }
+        let mut origin = self.origin.clone();
+        request.check_restrictions(configuration, context, &mut origin)?;
+        Ok(Some((read_again, origin)))
+    }
+}
+
+/// A request that had to be read again, if it had to, and who asks.
+type ReadAgain = (Option<Box<dyn WriteRequest>>, Origin);
+
+impl WriteTask for Job {
+    fn octets(&self) -> usize {
+        self.request.octets()
+    }
+
+    fn taken(&mut self, micros: u64) {
+        self.origin.taken_micros = micros;
+    }
+
+    fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
+        self.begin()?;
+        match self.under(served)? {
+            None => execute(&self.directory, served, (&*self.request, &self.origin), transaction),
+            Some((read_again, origin)) => {
+                let request = read_again.as_deref().unwrap_or(&*self.request);
+                execute(&self.directory, served, (request, &origin), transaction)
+            }
+        }
+    }
+
+    fn served(&self, configuration: &Arc<Configuration>) -> Result<Served, OperationError> {
+        let dn = self.request.dn();
+        match configuration.context_of(dn) {
+            Some(context) => Ok(Served {
+                configuration: Arc::clone(configuration),
+                context: Arc::clone(context),
+            }),
+            None => Err(referral::default_referral(configuration, dn, None)),
+        }
+    }
+
+    fn execute_in_memory(
+        &self,
+        served: &Served,
+        governor: &dyn Governor,
+    ) -> Result<(Success, Executed), OperationError> {
+        self.begin()?;
+        let read_again = self.under(served)?;
+        let (request, origin) = match &read_again {
+            None => (&*self.request, &self.origin),
+            Some((read_again, origin)) => (read_again.as_deref().unwrap_or(&*self.request), origin),
+        };
+        request.execute_in_memory(OnTree {
+            directory: &self.directory,
+            governor,
+            served,
+            origin,
+        })
+    }
+
+    fn refused(&self, error: &OperationError) {
+        // What comes behind a refused operation of a sequence is not executed. An operation that was to change nothing has not failed.
+        if error.result_code != ResultCode::NO_OPERATION {
+            self.origin.sequence.refuse(self.origin.operation);
+        }
+    }
+
+    fn conclude(self: Box<Self>, context: &Arc<Context>, outcome: Outcome) {
+        let result = match outcome {
+            Outcome::Returned(wanted) => return self.compute_and_queue(context, wanted),
+            Outcome::Done(success, executed) => {
+                let is_record = self.request.operation() != Operation::Bind || !executed.record.effects.is_empty();
+                if is_record {
+                    followers::publish(&self.directory, context, &self.origin, &executed);
+                }
+                if executed.lifts_restriction {
+                    self.origin.restriction.set(false);
+                }
+                Ok(success)
+            }
+            Outcome::Refused(error) => {
+                // The whole group, when it could not be committed.
+                self.refused(&error);
+                Err(error)
+            }
+        };
+        let completion = respond::write_completion(&self.directory, &self.origin, self.request.operation(), result);
+        // The connection may be gone; the write stands all the same.
+        let _ = self.reply.send(completion);
+    }
+
+    fn answer(self: Box<Self>, error: OperationError) {
+        let completion = respond::write_completion(&self.directory, &self.origin, self.request.operation(), Err(error));
+        // The connection may be gone.
+        let _ = self.reply.send(completion);
+    }
+}
+
+/// Executes in the transaction.
+fn execute(
+    directory: &Directory,
+    Served { configuration, context }: &Served,
+    (request, origin): (&dyn WriteRequest, &Origin),
+    transaction: &mut WriteTransaction<'_>,
+) -> Result<(Success, Executed), Refusal> {
+    let (budget, sets) = (Budget::new(WRITE_STEPS), SetAnswers::default());
+    let controls = request.controls(configuration, origin)?;
+    let mut execution = Execution::new(
+        directory,
+        configuration,
+        context,
+        origin,
+        &controls,
+        (transaction, &budget, &sets),
+    );
+    execution.computed = Some(request.computed());
+    let (error, dirty) = match request.execute(&mut execution) {
+        // Whatever was decided without steps is not to be believed.
+        _ if budget.is_exhausted() => {
+            let error = OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "operation takes too much work");
+            (error, execution.is_dirty())
+        }
+        Ok(success) => match execution.finish() {
+            Ok(executed) => return Ok((success, executed)),
+            Err(error) => return Err(Refusal::dirty(error)),
+        },
+        Err(error) => (error, execution.is_dirty()),
+    };
+    Err(Refusal {
+        error,
+        dirty,
+        wanted: execution.take_wanted().map(Box::new),
+    })
+}
+
+/// Steps that finding out about rights and assertions may take, on the thread that all writes of a database wait for: about 100 milliseconds.
+const WRITE_STEPS: u64 = 1_000_000;
+
+/// Asks the overlays that look at every write.
+///
+/// # Errors
+/// One of them refuses it.
+pub(crate) fn before(execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
+    let overlays = execution.context.overlays().before_write();
+    overlays
+        .into_iter()
+        .try_for_each(|overlay| overlay.before_write(execution))
+}

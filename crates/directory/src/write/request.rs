@@ -1,0 +1,89 @@
+//! What a kind of write is to the queue and the thread that execute it: message, password modify, bind.
+
+use ironbark_config::Operations;
+use ironbark_ldap_proto::{Operation, controls::RequestControls};
+use ironbark_model::Dn;
+
+use crate::{
+    Configuration, Context, Directory, OperationError,
+    backend::{
+        in_memory::{Governor, unsupported},
+        queue::Served,
+        written::{Executed, Success},
+    },
+    overlay::{Execution, password_checks::Computed},
+    request::origin::Origin,
+};
+
+/// A write of some kind. It owns what it needs.
+pub(crate) trait WriteRequest: Send {
+    /// The kind of response.
+    fn operation(&self) -> Operation;
+
+    /// As `restrict` names it.
+    fn kind(&self) -> Operations;
+
+    /// The entry that it is about.
+    fn dn(&self) -> &Dn;
+
+    /// Octets of the request, as a measure of what it writes.
+    fn octets(&self) -> usize {
+        0
+    }
+
+    /// What has been computed for it.
+    fn computed(&self) -> &Computed;
+
+    /// More has been computed for it.
+    fn set_computed(&mut self, computed: Computed);
+
+    /// The same as it is read under another schema.
+    ///
+    /// # Errors
+    /// It is refused under that.
+    fn read_again(&self, configuration: &Configuration) -> Result<Box<dyn WriteRequest>, OperationError>;
+
+    /// Refuses what `security`, `restrict` and the like forbid, under a configuration that came into force after it was queued.
+    ///
+    /// # Errors
+    /// As of [`Context::check_restrictions`].
+    fn check_restrictions(
+        &self,
+        configuration: &Configuration,
+        context: &Context,
+        origin: &mut Origin,
+    ) -> Result<(), OperationError>;
+
+    /// The controls that are obeyed while it is executed.
+    ///
+    /// # Errors
+    /// They cannot be read under this configuration.
+    fn controls(&self, configuration: &Configuration, origin: &Origin) -> Result<RequestControls<'_>, OperationError> {
+        let _ = (configuration, origin);
+        Ok(RequestControls::default())
+    }
+
+    /// Executes in the transaction.
+    ///
+    /// # Errors
+    /// It is refused.
+    fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError>;
+
+    /// Executes a write to a tree in memory. It is in force when this returns.
+    ///
+    /// # Errors
+    /// `unwillingToPerform`: it is not for trees; or it is refused.
+    fn execute_in_memory(&self, on: OnTree<'_>) -> Result<(Success, Executed), OperationError> {
+        let _ = on;
+        Err(unsupported())
+    }
+}
+
+/// What a write to a tree in memory is executed on.
+#[derive(Clone, Copy)]
+pub(crate) struct OnTree<'a> {
+    pub(crate) directory: &'a Directory,
+    pub(crate) governor: &'a dyn Governor,
+    pub(crate) served: &'a Served,
+    pub(crate) origin: &'a Origin,
+}

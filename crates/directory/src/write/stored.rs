@@ -1,0 +1,269 @@
+//! The one writer of a database: takes everything that waits as one group, commits once, then acknowledges.
+//!
+//! Invariants: a success is sent only after the commit that holds it. Nothing a refused operation did is ever committed. A write is executed
+//! twice at most, whatever is refused behind it: a refusal that has to undo an effect ends its group there.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError, TryRecvError},
+    },
+    time::Duration,
+};
+
+use ironbark_model::ResultCode;
+use ironbark_store::{Database, WriteTransaction};
+
+use super::{flusher::Flusher, indexing::Indexing};
+use crate::{
+    Directory, OperationError,
+    backend::{
+        database::Backend,
+        ldif::LdifError,
+        queue::{Order, Outcome, Queued, Served},
+        written::Refusal,
+    },
+    overlay::Pipeline,
+};
+
+/// Operations that share one commit at most, so that the first is not kept waiting for ever.
+const GROUP_LIMIT: usize = 1_024;
+
+/// Serves a database until it is told to end, or whoever would tell it is gone. Begins when it is told what to serve.
+pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: &Receiver<Order>) {
+    let Ok(mut served) = first.recv() else { return };
+    let mut group = Vec::new();
+    let mut flusher = Flusher::of(&served, directory);
+    let mut indexing = Indexing::default();
+    loop {
+        let Some(database) = served.context.database().cloned() else {
+            return;
+        };
+        let patience = flusher.patience(directory).min(indexing.patience(directory, &database));
+        let (mut end, mut is_busy) = (None, false);
+        match receive(orders, patience) {
+            Ok(first) => {
+                end = gather(first, orders, &mut group, group_limit(&served));
+                let octets: usize = group.iter().map(|queued| queued.task.octets()).sum();
+                is_busy = !group.is_empty();
+                if is_busy {
+                    serve_group(directory, &served, &database, &mut group);
+                    flusher.written(octets);
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => return,
+        }
+        flusher.flush_when_due(directory, &database);
+        match end {
+            Some(Order::Close) => return finish(&served, &database),
+            Some(Order::Pause(pause)) => {
+                if let Some(next) = pause.wait() {
+                    served.context.overlays().close_except(next.context.overlays());
+                    flusher.go_over_to(&next);
+                    indexing = Indexing::default();
+                    served = next;
+                }
+            }
+            Some(Order::Task(_)) | None => {
+                if indexing.step(directory, &database, is_busy) {
+                    flusher.written(0);
+                }
+            }
+        }
+    }
+}
+
+/// The last write has been acknowledged.
+fn finish(served: &Served, database: &Database) {
+    served.context.overlays().close_except(&Pipeline::default());
+    // A working copy is gone with the process.
+    if !has_files(served)
+        && let Err(error) = database.sync()
+    {
+        tracing::error!(target: "any", "flushing a database: {error}");
+    }
+}
+
+/// The next order, as far as it comes in time.
+fn receive(orders: &Receiver<Order>, patience: Duration) -> Result<Order, RecvTimeoutError> {
+    if patience == Duration::MAX {
+        return orders.recv().map_err(|_| RecvTimeoutError::Disconnected);
+    }
+    if patience.is_zero() {
+        return orders.try_recv().map_err(|error| match error {
+            TryRecvError::Empty => RecvTimeoutError::Timeout,
+            TryRecvError::Disconnected => RecvTimeoutError::Disconnected,
+        });
+    }
+    orders.recv_timeout(patience)
+}
+
+/// A change of files is a change on its own.
+fn group_limit(served: &Served) -> usize {
+    if has_files(served) { 1 } else { GROUP_LIMIT }
+}
+
+fn has_files(served: &Served) -> bool {
+    matches!(&served.context.backend, Backend::Stored { files: Some(_), .. })
+}
+
+/// Gathers what waits into a group; another kind of order ends it and is given back.
+fn gather(first: Order, orders: &Receiver<Order>, group: &mut Vec<Queued>, limit: usize) -> Option<Order> {
+    let mut next = first;
+    loop {
+        match next {
+            Order::Task(queued) => group.push(queued),
+            other => return Some(other),
+        }
+        if group.len() >= limit {
+            return None;
+        }
+        next = orders
+            .try_recv()
+            .or_else(|_| {
+                // Whoever shares the core may have more for this commit, and quick requests that should not wait for it.
+                std::thread::yield_now();
+                orders.try_recv()
+            })
+            .ok()?;
+    }
+}
+
+fn serve_group(directory: &Arc<Directory>, served: &Served, database: &Database, group: &mut Vec<Queued>) {
+    let now = directory.monotonic_micros();
+    for queued in group.iter_mut() {
+        queued.task.taken(now);
+    }
+    let mut waiting = group.drain(..);
+    while !waiting.as_slice().is_empty() {
+        let outcomes = commit_some((served, database), waiting.as_slice());
+        let done = outcomes.iter().filter(|outcome| matches!(outcome, Outcome::Done(..)));
+        directory.statistics().record_commit(done.count());
+        // The outcomes first: `zip` takes nothing from the writes once they have ended.
+        for (outcome, queued) in outcomes.into_iter().zip(waiting.by_ref()) {
+            queued.task.conclude(&served.context, outcome);
+        }
+    }
+}
+
+/// Commits the writes of a group that come before the first one that is refused after an effect. Gives their outcomes, and that one's: at
+/// least one.
+///
+/// The transaction of a write that is refused so is given up, and the writes before it are executed again. What comes behind it has not been
+/// executed yet, so each write is executed twice at most, whatever stands in the same group; once more for each refusal among those before
+/// that comes only the second time.
+fn commit_some(site: (&Served, &Database), group: &[Queued]) -> Vec<Outcome> {
+    let (mut part, mut refused) = (group, None);
+    loop {
+        match attempt(site, part) {
+            Attempt::Ended(mut outcomes) => {
+                outcomes.extend(refused.map(Outcome::Refused));
+                return outcomes;
+            }
+            Attempt::GivenUp { before, error } => {
+                part = before;
+                refused = Some(error);
+            }
+        }
+    }
+}
+
+enum Attempt<'g> {
+    /// All outcomes.
+    Ended(Vec<Outcome>),
+    /// The write behind these was refused after an effect: nothing is committed.
+    GivenUp {
+        before: &'g [Queued],
+        error: OperationError,
+    },
+}
+
+fn attempt<'g>((served, database): (&Served, &Database), group: &'g [Queued]) -> Attempt<'g> {
+    if group.is_empty() {
+        return Attempt::Ended(Vec::new());
+    }
+    let refuse_all =
+        |error: OperationError| Attempt::Ended(group.iter().map(|_| Outcome::Refused(error.clone())).collect());
+    let mut transaction = match database.write() {
+        Ok(transaction) => transaction,
+        Err(error) => return refuse_all(error.into()),
+    };
+    let mut outcomes = Vec::with_capacity(group.len());
+    let mut changed = false;
+    for Queued { task, .. } in group {
+        match task.execute(served, &mut transaction) {
+            Ok((success, executed)) => {
+                // A bind may have nothing to record.
+                changed |= !executed.record.effects.is_empty();
+                outcomes.push(Outcome::Done(success, executed));
+            }
+            Err(Refusal {
+                dirty: false,
+                wanted: Some(wanted),
+                ..
+            }) => outcomes.push(Outcome::Returned(*wanted)),
+            Err(Refusal {
+                error, dirty: false, ..
+            }) => {
+                task.refused(&error);
+                outcomes.push(Outcome::Refused(error));
+            }
+            // Its sequence ends with its outcome: nothing behind it is executed before.
+            Err(Refusal { error, dirty: true, .. }) => {
+                let before = group.get(..outcomes.len()).unwrap_or_default();
+                return Attempt::GivenUp { before, error };
+            }
+        }
+    }
+    if !changed {
+        return Attempt::Ended(outcomes);
+    }
+    if let Err(error) = write_files(served, &transaction, &outcomes) {
+        return refuse_all(error);
+    }
+    if let Err(error) = transaction.commit() {
+        write_files_back(served, database, &outcomes);
+        return refuse_all(error.into());
+    }
+    Attempt::Ended(outcomes)
+}
+
+/// Writes the files of an ldif database.
+fn write_files(
+    served: &Served,
+    transaction: &WriteTransaction<'_>,
+    outcomes: &[Outcome],
+) -> Result<(), OperationError> {
+    let Backend::Stored { files: Some(files), .. } = &served.context.backend else {
+        return Ok(());
+    };
+    for outcome in outcomes {
+        if let Outcome::Done(_, executed) = outcome {
+            files.write(&transaction.view(), &executed.record).map_err(|error| {
+                tracing::error!(target: "any", "writing the files of a database: {error}");
+                OperationError::new(
+                    ResultCode::OTHER,
+                    "internal error (the file of an entry cannot be written)",
+                )
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// The working copy could not follow: a full disk.
+fn write_files_back(served: &Served, database: &Database, outcomes: &[Outcome]) {
+    let Backend::Stored { files: Some(files), .. } = &served.context.backend else {
+        return;
+    };
+    for outcome in outcomes {
+        if let Outcome::Done(_, executed) = outcome {
+            let snapshot = database.snapshot().map_err(LdifError::from);
+            let taken_back = snapshot.and_then(|snapshot| files.write_back(&snapshot.view(), &executed.record));
+            if let Err(error) = taken_back {
+                tracing::error!(target: "any", "files of a database say what was refused, until it is started again: {error}");
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! The thread `config`: executes the changes of all trees in memory, and those of null databases, one after the other.
+
+use std::sync::{Arc, mpsc::Receiver};
+
+use crate::{
+    Configuration, Context, Directory,
+    backend::{
+        database::Backend,
+        in_memory::Governor,
+        queue::{Order, Outcome, Queued},
+    },
+    overlay::Pipeline,
+};
+
+/// Executes until it is told to end. Each change is made under the configuration that is then in force: the one before may have changed it.
+pub(crate) fn run(directory: &Directory, governor: &dyn Governor, orders: &Receiver<Order>) {
+    let mut last = directory.configuration();
+    while let Ok(order) = orders.recv() {
+        match order {
+            Order::Task(queued) => serve(directory, governor, queued),
+            // It serves no configuration of its own.
+            Order::Pause(pause) => drop(pause),
+            Order::Close => break,
+        }
+        let now = directory.configuration();
+        if !Arc::ptr_eq(&now, &last) {
+            for former in trees(&last) {
+                let next = trees(&now).find(|next| {
+                    let (next, former) = (&next.settings, &former.settings);
+                    next.kind == former.kind && next.suffixes.first() == former.suffixes.first()
+                });
+                let none = Pipeline::default();
+                former
+                    .overlays()
+                    .close_except(next.map_or(&none, |next| next.overlays()));
+            }
+            last = now;
+        }
+    }
+    for context in trees(&last) {
+        context.overlays().close_except(&Pipeline::default());
+    }
+}
+
+/// The contexts that it serves.
+fn trees(configuration: &Configuration) -> impl Iterator<Item = &Arc<Context>> {
+    configuration
+        .contexts
+        .iter()
+        .filter(|context| matches!(context.backend, Backend::Virtual { .. } | Backend::Null { .. }))
+}
+
+fn serve(directory: &Directory, governor: &dyn Governor, mut queued: Queued) {
+    queued.task.taken(directory.monotonic_micros());
+    let configuration = directory.configuration();
+    let served = match queued.task.served(&configuration) {
+        Ok(served) => served,
+        Err(error) => return queued.task.conclude(&configuration.frontend, Outcome::Refused(error)),
+    };
+    let outcome = match queued.task.execute_in_memory(&served, governor) {
+        Ok((success, executed)) => Outcome::Done(success, executed),
+        Err(error) => Outcome::Refused(error),
+    };
+    queued.task.conclude(&served.context, outcome);
+}
