@@ -199,6 +199,6 @@ fn claims_of_changes(
     claims
 }
 
-/// Steps that the checks of one operation may take, on the thread that all writes of a database wait for: about a second, which is enough
-/// for a value in a database of some million entries that has no index for it.
+/// Steps that the checks of one operation may take, on the thread that all writes of a database wait for: a fraction of a second, which is
+/// enough for a value in a database of some million entries that has no index for it.
 const CHECK_STEPS: u64 = 10_000_000;
