@@ -16,22 +16,28 @@ pub mod limits;
 mod load;
 mod log_level;
 pub mod olc;
+mod olc_schema;
+mod operations;
 pub mod overlay;
 pub mod parts;
 pub mod reader;
 mod reference;
+mod rows;
+mod schema_lines;
 mod schema_statement;
 mod setting;
+mod statement;
 mod survey;
 mod table;
 #[cfg(test)]
 mod test_schema;
 mod value;
 mod word_set;
+mod words;
 
 pub use database::{
     Checkpoint, DatabaseConfig, DatabaseKind, EnvironmentFlags, IndexKinds, IndexSetting, MdbConfig, NullConfig,
-    Operations, Require, Restrict, Secret, SecurityFactors, Subordinate,
+    Require, Restrict, Secret, SecurityFactors, Subordinate,
 };
 pub use error::{ConfigError, Notice, NoticeKind};
 pub use global::{
@@ -41,10 +47,13 @@ pub use global::{
 };
 pub use load::{Configuration, load};
 pub use log_level::LogLevel;
+pub use operations::Operations;
 pub use overlay::OverlayConfig;
 pub use reader::{Disk, FileSource, Memory};
 pub use reference::{help, reference_markdown, statement_text};
-pub use schema_statement::{SchemaKind, SchemaStatement, build_schema};
-pub use setting::{Fate, Handler, Level, Setting, Statement};
+pub use schema_lines::build_schema;
+pub use schema_statement::{SchemaKind, SchemaStatement};
+pub use setting::{Fate, Handler, Level, Setting};
+pub use statement::Statement;
 pub use survey::{Survey, Surveyed, SurveyedSection, survey};
 pub use table::{settings, with_keyword};

@@ -4,7 +4,7 @@ mod words;
 
 use ironbark_model::{AttributeDescription, Dn, Schema, posix_regex::PosixRegex, schema::ClassNumber};
 
-use crate::{reader::quoted_after, setting::Statement, value};
+use crate::{reader::quoted_after, statement::Statement, value};
 
 /// The limits that apply to one requester.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -11,8 +11,10 @@ use crate::{
     overlay::{self, OverlayKind},
     parts::{self, PartKind},
     reader::{self, Line},
-    schema_statement::{SchemaStatement, build_schema, schema_statements},
-    setting::{Fate, Handler, Kept, Level, Setting, Statement},
+    schema_lines::{build_schema, schema_statements},
+    schema_statement::SchemaStatement,
+    setting::{Fate, Handler, Level, Setting},
+    statement::{Kept, Statement},
     survey::{SurveyRecord, Surveyed, SurveyedSection},
     table::{self, Place},
 };
@@ -196,7 +198,7 @@ impl Loading {
                     let text = format!("<{}> has no meaning here: {reason}", line.keyword);
                     self.notice(&line.location, text, NoticeKind::Meaningless);
                 }
-                self.kept().push(row, text);
+                self.kept().push(row.name(), text);
                 Ok(())
             }
             Fate::Obeyed(Handler::Structure) => self.structure(line).map_err(refused),

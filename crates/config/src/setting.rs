@@ -2,13 +2,11 @@
 //!
 //! The parser, `help`, the reference page and (with cn=config) the olc view are made from rows.
 
-use std::cell::RefCell;
-
-use ironbark_model::{Schema, schema::Source};
+use ironbark_model::Schema;
 
 use crate::{
     DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, overlay::OverlayKind, schema_statement::SchemaKind,
-    value::parse_bool,
+    statement::Statement, value::parse_bool,
 };
 
 /// One setting.
@@ -102,73 +100,6 @@ pub enum Handler {
     Schema(SchemaKind),
     /// Gives the configuration its shape; the reader and the loader know it.
     Structure,
-}
-
-/// Statements without meaning here, kept so that they can be shown again: the name of the row, and the value.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Kept(Vec<(&'static str, String)>);
-
-impl Kept {
-    /// Keeps a value of a row.
-    pub(crate) fn push(&mut self, row: &Setting, text: String) {
-        self.0.push((row.name(), text));
-    }
-
-    /// The values of a row.
-    pub(crate) fn of(&self, row: &Setting) -> Vec<String> {
-        let known = self.0.iter().filter(|(name, _)| *name == row.name());
-        known.map(|(_, text)| text.clone()).collect()
-    }
-}
-
-/// A statement as a `set` function sees it.
-pub struct Statement<'a> {
-    /// As written.
-    pub keyword: &'a str,
-    /// Words after the keyword.
-    pub arguments: &'a [String],
-    /// The row's grammar, for messages.
-    pub grammar: &'a str,
-    /// The complete schema of the configuration.
-    pub schema: &'a Schema,
-    /// Where it stands.
-    pub location: &'a Source,
-    /// What the log should say about it.
-    pub notices: &'a RefCell<Vec<String>>,
-}
-
-impl<'a> Statement<'a> {
-    /// The only argument.
-    pub fn one(&self) -> Result<&'a str, String> {
-        match self.arguments {
-            [] => Err(format!("missing {} argument", self.grammar)),
-            [one] => Ok(one),
-            _ => Err(format!("extra cruft after {}", self.grammar)),
-        }
-    }
-
-    /// One argument or none.
-    pub fn optional(&self) -> Result<Option<&'a str>, String> {
-        match self.arguments {
-            [] => Ok(None),
-            [one] => Ok(Some(one)),
-            _ => Err(format!("extra cruft after {}", self.grammar)),
-        }
-    }
-
-    /// All arguments, at least one.
-    pub fn some(&self) -> Result<&'a [String], String> {
-        if self.arguments.is_empty() {
-            Err(format!("missing {} argument", self.grammar))
-        } else {
-            Ok(self.arguments)
-        }
-    }
-
-    /// Says something in the log.
-    pub fn notice(&self, text: impl Into<String>) {
-        self.notices.borrow_mut().push(text.into());
-    }
 }
 
 impl Setting {

@@ -10,7 +10,7 @@ use crate::{
     load::{self, Loading},
     olc::base_schema,
     reader::{self, Line},
-    schema_statement::{build_schema_on, schema_statements},
+    schema_lines::{build_schema_on, schema_statements},
 };
 
 /// What was read, and all that is wrong with it.

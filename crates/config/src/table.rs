@@ -1,14 +1,18 @@
 //! The one table of settings: all rows joined, with look-ups.
 
 use crate::{
-    DatabaseKind, database, global,
-    overlay::{self, OverlayKind},
+    DatabaseKind,
+    overlay::OverlayKind,
+    rows,
     setting::{Fate, Handler, Level, Setting},
 };
 
 /// Every row, in the order of the reference page.
 pub fn settings() -> impl Iterator<Item = &'static Setting> {
-    let groups = global::ROWS.iter().chain(database::ROWS).chain(overlay::ROWS);
+    let groups = rows::global::ROWS
+        .iter()
+        .chain(rows::database::ROWS)
+        .chain(rows::overlay::ROWS);
     groups.copied().flatten()
 }
 

@@ -6,7 +6,7 @@ use ironbark_model::Schema;
 
 use crate::{
     Memory, reader,
-    schema_statement::{build_schema, schema_statements},
+    schema_lines::{build_schema, schema_statements},
 };
 
 /// Name and definition of attribute types and object classes.

@@ -4,7 +4,7 @@ use std::{fmt::Write as _, path::PathBuf};
 
 use ironbark_model::Dn;
 
-use crate::setting::Statement;
+use crate::statement::Statement;
 
 /// A field type that a row can fill without code of its own.
 pub(crate) trait Value: Sized {
@@ -142,50 +142,3 @@ impl Value for Option<Dn> {
         self.iter().map(|dn| dn.pretty().to_owned()).collect()
     }
 }
-
-/// A handler that fills one field of [`crate::GlobalConfig`] whose type is a [`Value`].
-macro_rules! global_field {
-    ($($field:ident).+) => {
-        $crate::setting::Handler::Global {
-            set: |config, statement| {
-                config.$($field).+ = $crate::value::Value::parse(statement)?;
-                Ok(())
-            },
-            get: |config, _| $crate::value::Value::text(&config.$($field).+),
-        }
-    };
-}
-
-/// The same for [`crate::DatabaseConfig`].
-macro_rules! database_field {
-    ($($field:ident).+) => {
-        $crate::setting::Handler::Database {
-            set: |config, statement| {
-                config.$($field).+ = $crate::value::Value::parse(statement)?;
-                Ok(())
-            },
-            get: |config, _| $crate::value::Value::text(&config.$($field).+),
-        }
-    };
-}
-
-/// The same for one variant of [`crate::OverlayConfig`].
-macro_rules! overlay_field {
-    ($variant:ident . $field:ident) => {
-        $crate::setting::Handler::Overlay {
-            set: |config, statement| match &mut config.settings {
-                $crate::overlay::OverlaySettings::$variant(settings) => {
-                    settings.$field = $crate::value::Value::parse(statement)?;
-                    Ok(())
-                }
-                _ => Err("stands in the wrong overlay".to_owned()),
-            },
-            get: |config, _| match &config.settings {
-                $crate::overlay::OverlaySettings::$variant(settings) => $crate::value::Value::text(&settings.$field),
-                _ => Vec::new(),
-            },
-        }
-    };
-}
-
-pub(crate) use {database_field, global_field, overlay_field};

@@ -2,13 +2,33 @@
 
 use smallvec::SmallVec;
 
-use crate::schema::{AttributeType, DescriptionError, Schema, TypeNumber};
+use crate::{
+    attribute_options::{BINARY, is_option},
+    schema::{AttributeType, Schema, TypeNumber},
+};
 
 /// The most options that one description may have, as in slapd.
 const MAXIMUM_OPTIONS: usize = 128;
 
-/// The transfer option (RFC 4522).
-const BINARY: &str = "binary";
+/// Why a text is no attribute description of this schema; each maps to `undefinedAttributeType`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum DescriptionError {
+    /// The syntax of RFC 4512 §2.5 is not met.
+    #[error("AttributeDescription contains inappropriate characters")]
+    Malformed,
+    /// No such attribute type.
+    #[error("attribute type undefined")]
+    UndefinedType,
+    /// An option that is neither `binary` nor allowed by `attributeoptions`.
+    #[error("unrecognized option")]
+    UnknownOption,
+    /// `;binary` on a type whose syntax has no binary transfer encoding.
+    #[error("option \"binary\" not supported with type")]
+    BinaryNotSupported,
+    /// More options than an attribute description may have here (128).
+    #[error("too many tagging options")]
+    TooManyOptions,
+}
 
 /// A resolved attribute description: equal descriptions are equal values.
 ///
@@ -48,63 +68,6 @@ impl AttributeDescription {
                 Some(name) => **option == *name || option.starts_with(&**wanted),
                 None => option == wanted,
             })
-        })
-    }
-}
-
-/// The tagging options that descriptions may have besides `binary` (`attributeoptions` of slapd.conf(5)).
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct AttributeOptions {
-    /// Names and, with a hyphen at the end, prefixes; lower case.
-    names: Vec<Box<str>>,
-}
-
-impl Default for AttributeOptions {
-    /// `lang-` (RFC 3866).
-    fn default() -> Self {
-        Self {
-            names: vec!["lang-".into()],
-        }
-    }
-}
-
-/// A word of `attributeoptions` that cannot be an option.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("\"{0}\" is no attribute option name or prefix")]
-pub struct InvalidOption(pub String);
-
-impl AttributeOptions {
-    /// From the words of the directive, which replace the default.
-    ///
-    /// # Errors
-    /// A word with other characters than letters, digits and hyphens, one that does not start with a letter, and `binary`.
-    pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, InvalidOption> {
-        let mut names: Vec<Box<str>> = Vec::new();
-        for word in words {
-            let lower = word.to_ascii_lowercase();
-            let starts_well = lower.starts_with(|first: char| first.is_ascii_alphabetic());
-            if !starts_well || !is_option(lower.as_bytes()) || lower == BINARY {
-                return Err(InvalidOption(word.to_owned()));
-            }
-            if !names.iter().any(|name| **name == *lower) {
-                names.push(lower.into());
-            }
-        }
-        Ok(Self { names })
-    }
-
-    /// The names and prefixes in order of definition.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.names.iter().map(|name| &**name)
-    }
-
-    /// Whether a lower-case option may be used.
-    pub fn allows(&self, option: &str) -> bool {
-        self.names.iter().any(|name| match name.strip_suffix('-') {
-            // A prefix allows longer options, and itself as a range.
-            Some(_) => option.starts_with(&**name),
-            // A name is an option; with a hyphen it is the range of that one option.
-            None => **name == *option || option.strip_suffix('-') == Some(&**name),
         })
     }
 }
@@ -188,10 +151,6 @@ impl Schema {
     }
 }
 
-fn is_option(text: &[u8]) -> bool {
-    !text.is_empty() && text.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
-}
-
 fn is_type_name(text: &[u8]) -> bool {
     std::str::from_utf8(text).is_ok_and(crate::schema::is_descriptor) || crate::schema::is_numeric_oid(text)
 }
@@ -266,16 +225,5 @@ mod tests {
             );
         }
         assert!(schema.attribute_description(b"cn;lang-en-").expect("valid").is_range());
-    }
-
-    #[test]
-    fn attribute_options_replace_the_default() {
-        let options = AttributeOptions::new(["x-", "Phonetic"]).expect("valid");
-        assert!(options.allows("x-anything"));
-        assert!(options.allows("phonetic"));
-        assert!(options.allows("phonetic-"));
-        assert!(!options.allows("lang-en"));
-        assert!(AttributeOptions::new(["binary"]).is_err());
-        assert!(AttributeOptions::new(["a_b"]).is_err());
     }
 }

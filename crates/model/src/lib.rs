@@ -3,6 +3,7 @@
 //! Invariants: no I/O, no clock, no randomness; nothing here knows how entries are stored or how messages are framed.
 
 pub mod attribute_description;
+pub mod attribute_options;
 pub mod budget;
 pub mod dn;
 pub mod entry;

@@ -9,18 +9,19 @@ mod template;
 mod text;
 mod what;
 mod who;
+mod words;
 
 use ironbark_model::{
     AttributeDescription, Dn, PosixRegex,
     schema::{ClassNumber, Source},
 };
 
+use crate::Operations;
+
 pub use operation::{NamedOid, OperationAction, OperationBy, OperationRule};
 pub use peer::{AddressPattern, PeerPattern, TextPattern};
-pub use privileges::{AccessLevel, Grant, GrantKind, Privileges};
+pub use privileges::{AccessLevel, Grant, GrantKind, Privileges, SelfOnly};
 pub use template::{RegexTemplate, Submatches, Template};
-
-use crate::Operations;
 
 /// One `access to` line.
 #[derive(Clone, PartialEq, Debug)]
@@ -304,18 +305,6 @@ impl StrengthFactor {
         ("tls_ssf", Self::Tls),
         ("sasl_ssf", Self::Sasl),
     ];
-}
-
-/// Whether a clause is only for values that are the requester's own name.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum SelfOnly {
-    /// It is for all.
-    #[default]
-    No,
-    /// `self`: the name that it acts as.
-    Own,
-    /// `realself`: the name that it authenticated as. (slapd, against its manual, looks at no name then.)
-    Real,
 }
 
 /// How evaluation goes on after a clause that holds.

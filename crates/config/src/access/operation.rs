@@ -3,12 +3,10 @@
 use ironbark_model::{Schema, schema::Source};
 
 use super::{
-    Control, GroupName, NameCondition, PeerPattern, RegexTemplate, TextPattern, Who,
-    parse::{Words, parse_conditions},
-    text::who_text,
-    what::oid,
+    Control, GroupName, NameCondition, PeerPattern, RegexTemplate, TextPattern, Who, parse::parse_conditions,
+    text::who_text, what::oid, words::Words,
 };
-use crate::{Operations, setting::Statement};
+use crate::{Operations, statement::Statement};
 
 /// One `restrictop` line.
 #[derive(Clone, PartialEq, Debug)]

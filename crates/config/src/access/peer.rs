@@ -3,8 +3,8 @@
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::{
-    parse::Styled,
     template::{RegexTemplate, Template},
+    words::Styled,
 };
 
 /// How a property of the connection is compared.

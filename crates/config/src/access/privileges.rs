@@ -1,6 +1,5 @@
 //! The `<access>` field: levels and privileges.
 
-use super::SelfOnly;
 use crate::word_set::word_set;
 
 word_set! {
@@ -27,6 +26,18 @@ word_set! {
         /// Be told that it exists, in errors.
         DISCLOSE = 0x1, "d";
     }
+}
+
+/// Whether a clause is only for values that are the requester's own name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum SelfOnly {
+    /// It is for all.
+    #[default]
+    No,
+    /// `self`: the name that it acts as.
+    Own,
+    /// `realself`: the name that it authenticated as. (slapd, against its manual, looks at no name then.)
+    Real,
 }
 
 /// A level: privileges that build on each other.

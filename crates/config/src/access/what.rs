@@ -4,10 +4,10 @@ use ironbark_model::{Dn, Schema, schema::ClassNumber};
 
 use super::{
     AttributeTarget, DnPattern, NameMatch, NameScope, OperationPattern, ValuePattern, What,
-    parse::{Styled, Words},
     template::{regex, without_blanks},
+    words::{Styled, Words},
 };
-use crate::{Operations, setting::Statement, value::parse_dn};
+use crate::{Operations, statement::Statement, value::parse_dn};
 
 /// How deep the filter of a rule may nest.
 const MAXIMUM_FILTER_DEPTH: usize = 100;

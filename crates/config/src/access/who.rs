@@ -8,10 +8,10 @@ use ironbark_model::{
 
 use super::{
     GroupName, NameCondition, NameScope, PeerPattern, RegexTemplate, StrengthFactor, Template, TextPattern, Who,
-    parse::Styled, template::without_blanks,
+    template::without_blanks, words::Styled,
 };
 use crate::{
-    setting::Statement,
+    statement::Statement,
     value::{parse_dn, parse_u32},
 };
 

@@ -1,10 +1,6 @@
 //! `require` and `restrict`: what a request must fulfil before it is looked at.
 
-use crate::{
-    DatabaseConfig,
-    setting::{Handler, Level::Inherited, Setting, Statement},
-    word_set::word_set,
-};
+use crate::{operations::Operations, word_set::word_set};
 
 word_set! {
     /// Conditions that a connection must meet (`require`).
@@ -22,36 +18,6 @@ word_set! {
     }
 }
 
-word_set! {
-    /// Operations that are restricted.
-    Operations {
-        /// All.
-        ALL = 0x1ff, "all";
-        /// Compare and search.
-        READ = 0x60, "read";
-        /// Add, delete, modify and rename.
-        WRITE = 0x1e, "write";
-        /// Bind.
-        BIND = 0x1, "bind";
-        /// Add.
-        ADD = 0x2, "add";
-        /// Modify.
-        MODIFY = 0x4, "modify";
-        /// Modify DN.
-        RENAME = 0x8, "rename";
-        /// Modify DN, by its old name.
-        MODRDN = 0x8, "modrdn";
-        /// Delete.
-        DELETE = 0x10, "delete";
-        /// Search.
-        SEARCH = 0x20, "search";
-        /// Compare.
-        COMPARE = 0x40, "compare";
-        /// All extended operations.
-        EXTENDED = 0x100, "extended";
-    }
-}
-
 /// `restrict`.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub struct Restrict {
@@ -59,73 +25,4 @@ pub struct Restrict {
     pub operations: Operations,
     /// OIDs of single extended operations.
     pub extended: Vec<String>,
-}
-
-pub(super) const ROWS: &[Setting] = &[
-    Setting::new(Inherited, &["require", "require*"], &["olcRequires"])
-        .takes("[none] <condition> ...", "")
-        .does(
-             "Demands conditions before a request is served: `bind` (successful or not), `LDAPv3`, `authc`, `strong` (met by any authentication, as in slapd), `SASL`. \
-              What is demanded globally is demanded by every database; `none`, which must come first, forgets what has been said in the same section.",
-        )
-        .like(&["bind authc"])
-        .obeyed(Handler::Database {
-            set: set_require,
-            get: |config, _| config.require.words().into_iter().map(str::to_owned).collect(),
-        }),
-    Setting::new(Inherited, &["restrict"], &["olcRestrict"])
-        .takes("<operation> ...", "")
-        .does(
-            "Refuses operations to everybody: `bind`, `add`, `modify`, `rename`, `delete`, `search`, `compare`, `extended`, \
-             `extended=<oid>`, `read`, `write`, `all`.",
-        )
-        .like(&["compare rename", "extended=1.3.6.1.4.1.4203.1.11.1"])
-        .obeyed(Handler::Database {
-            set: set_restrict,
-            get: |config, _| {
-                let mut words: Vec<String> = config.restrict.operations.words().into_iter().map(str::to_owned).collect();
-                words.extend(config.restrict.extended.iter().map(|oid| format!("extended={oid}")));
-                words
-            },
-        }),
-];
-
-fn set_require(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
-    let words = statement.some()?;
-    let is_none = |word: &String| word.eq_ignore_ascii_case("none");
-    let (mut require, words) = match words {
-        [first, rest @ ..] if is_none(first) => (Require::default(), rest),
-        all => (config.require, all),
-    };
-    for word in words {
-        if is_none(word) {
-            return Err("\"none\" must be listed first".to_owned());
-        }
-        require = require.with(Require::word(word).ok_or_else(|| format!("unknown feature \"{word}\""))?);
-    }
-    config.require = require;
-    Ok(())
-}
-
-fn set_restrict(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
-    for word in statement.some()? {
-        let oid = word
-            .get(..9)
-            .filter(|start| start.eq_ignore_ascii_case("extended="))
-            .and_then(|_| word.get(9..));
-        if let Some(oid) = oid {
-            let is_oid = oid.contains('.')
-                && oid
-                    .split('.')
-                    .all(|arc| !arc.is_empty() && arc.bytes().all(|b| b.is_ascii_digit()));
-            if !is_oid {
-                return Err(format!("unknown operation \"{word}\""));
-            }
-            config.restrict.extended.push(oid.to_owned());
-        } else {
-            let operations = Operations::word(word).ok_or_else(|| format!("unknown operation \"{word}\""))?;
-            config.restrict.operations = config.restrict.operations.with(operations);
-        }
-    }
-    Ok(())
 }

@@ -1,31 +1,27 @@
 //! Settings of one database, and their rows.
 
-mod bdb;
-mod conditions;
-mod files;
-mod general;
-mod index;
-mod mdb;
-mod null;
-mod replication;
-mod security;
+pub(crate) mod conditions;
+pub(crate) mod index;
+pub(crate) mod mdb;
+pub(crate) mod null;
+pub(crate) mod security;
 
 use std::path::PathBuf;
 
 use ironbark_model::{Dn, Schema, schema::Source};
 
-pub use conditions::{Operations, Require, Restrict};
-pub use index::{IndexKinds, IndexSetting};
-pub use mdb::{Checkpoint, EnvironmentFlags, MdbConfig};
-pub use null::NullConfig;
-pub use security::SecurityFactors;
-
 use crate::{
     access::{AccessRule, OperationRule},
     limits::{LimitsRule, SearchLimits},
     overlay::OverlayConfig,
-    setting::{Kept, Setting},
+    statement::Kept,
 };
+
+pub use conditions::{Require, Restrict};
+pub use index::{IndexKinds, IndexSetting};
+pub use mdb::{Checkpoint, EnvironmentFlags, MdbConfig};
+pub use null::NullConfig;
+pub use security::SecurityFactors;
 
 /// What a database is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -224,16 +220,3 @@ impl DatabaseConfig {
         self.restrict.extended.extend_from_slice(extended);
     }
 }
-
-/// All rows of this module's struct.
-pub(crate) const ROWS: &[&[Setting]] = &[
-    general::ROWS,
-    conditions::ROWS,
-    security::ROWS,
-    replication::ROWS,
-    files::ROWS,
-    mdb::ROWS,
-    index::ROWS,
-    bdb::ROWS,
-    null::ROWS,
-];

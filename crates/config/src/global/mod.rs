@@ -1,21 +1,18 @@
 //! Settings of the whole server, and their rows.
 
-mod features;
-mod files;
-mod log;
-mod metrics;
-mod network;
-mod obsolete;
-mod sasl;
-mod schema;
-mod server_id;
-mod sources;
-mod tls;
+pub(crate) mod features;
+pub(crate) mod log;
+pub(crate) mod sasl;
+pub(crate) mod server_id;
+pub(crate) mod sources;
+pub(crate) mod tls;
 
 use core::net::SocketAddr;
 use std::path::PathBuf;
 
 use ironbark_model::Dn;
+
+use crate::{log_level::LogLevel, statement::Kept};
 
 pub use features::{Allow, Disallow, MAX_FILTER_DEPTH};
 pub use log::{LogFileFormat, LogRotation};
@@ -25,11 +22,6 @@ pub use sasl::{
 pub use server_id::ServerId;
 pub use sources::{BindFailureLimit, Network};
 pub use tls::{CrlCheck, ProtocolVersion, TlsConfig, VerifyClient};
-
-use crate::{
-    log_level::LogLevel,
-    setting::{Kept, Setting},
-};
 
 /// What applies to the server as a whole. `Default` is slapd without a configuration file.
 #[derive(Clone, PartialEq, Debug)]
@@ -154,18 +146,3 @@ impl Default for GlobalConfig {
         }
     }
 }
-
-/// All rows of this module's struct, and of the global settings that fill nothing.
-pub(crate) const ROWS: &[&[Setting]] = &[
-    files::ROWS,
-    log::ROWS,
-    metrics::ROWS,
-    features::ROWS,
-    network::ROWS,
-    sources::ROWS,
-    schema::ROWS,
-    server_id::ROWS,
-    sasl::ROWS,
-    tls::ROWS,
-    obsolete::ROWS,
-];

@@ -1,7 +1,7 @@
 //! The words of `limits`, `sizelimit` and `timelimit`: what they change, and what cn=config shows.
 
 use super::{HardLimit, PageSize, PageTotal, SearchLimits, UncheckedLimit, after};
-use crate::{setting::Statement, value};
+use crate::{statement::Statement, value};
 
 impl SearchLimits {
     /// `sizelimit`: numbers, `unlimited`, or `size...=` words.

@@ -15,13 +15,11 @@ use std::{
 use ironbark_ldif::{NoFiles, Reader, RecordKind, Writer};
 use ironbark_model::{Dn, schema::Source};
 
-use super::{
-    schema::base_schema,
-    tree::{Node, Tree, path_of},
-};
+use super::tree::{Node, Tree, path_of};
 use crate::{
     Notice, NoticeKind,
     entry_files::{self, Durability, EntryFile, FolderError},
+    olc_schema::base::base_schema,
 };
 
 /// What becomes of an error: `Err` ends the reading there, `Ok` lets it go on.

@@ -6,14 +6,14 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use ironbark_model::{Schema, schema::Source};
 
 use super::{
-    attributes, classes, index,
-    schema::base_schema,
+    index,
     tree::{Kind, Node, Tree},
 };
 use crate::{
     ConfigError, Configuration, Fate, Handler, Setting, Survey, Surveyed, build_schema,
     error::Complain,
     load::Loading,
+    olc_schema::{attributes, base::base_schema, classes},
     reader::Line,
     schema_statement::{SchemaKind, SchemaStatement},
     table,

@@ -3,14 +3,11 @@
 //! The [`Tree`] is what an administrator sees and changes. [`render`] makes it from a slapd.conf file, [`load`] makes the typed
 //! configuration from it; both go through the rows of the settings table.
 
-mod attributes;
 mod change;
-mod classes;
 mod folder;
 mod index;
 mod load;
 mod render;
-mod schema;
 mod text;
 mod tree;
 
@@ -20,8 +17,8 @@ pub use folder::{Folder, FolderComplain};
 pub use load::{load, load_change, survey};
 
 pub use crate::entry_files::FolderError;
+pub use crate::olc_schema::base::base_schema;
 pub use render::render;
-pub use schema::base_schema;
 pub use text::slapd_conf;
 pub use tree::{Kind, Node, Tree};
 

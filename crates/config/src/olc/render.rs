@@ -11,13 +11,16 @@ use ironbark_model::{
 };
 
 use super::{
-    attributes, classes, index,
-    schema::base_schema,
+    index,
     tree::{Node, Tree},
 };
 use crate::{
-    Configuration, DatabaseConfig, DatabaseKind, Fate, Handler, OverlayConfig, Setting, reader::whole_value,
-    schema_statement::SchemaKind, setting::Kept, table,
+    Configuration, DatabaseConfig, DatabaseKind, Fate, Handler, OverlayConfig, Setting,
+    olc_schema::{attributes, base::base_schema, classes},
+    reader::whole_value,
+    schema_statement::SchemaKind,
+    statement::Kept,
+    table,
 };
 
 /// The tree of a configuration.
@@ -96,7 +99,7 @@ fn global_values(configuration: &Configuration, row: &'static Setting) -> Vec<St
         Fate::Obeyed(Handler::Schema(kind)) => definitions(configuration, kind, &configuration.file),
         Fate::Meaningless(_) => match row.attributes {
             ["olcConfigFile"] if !configuration.file.is_empty() => vec![configuration.file.to_string()],
-            _ => configuration.global.kept.of(row),
+            _ => configuration.global.kept.of(row.name()),
         },
         Fate::Obeyed(Handler::Structure | Handler::Overlay { .. }) | Fate::Refused(_) => Vec::new(),
     }
@@ -137,7 +140,7 @@ fn one_line(text: &str) -> String {
 
 fn modules(configuration: &Configuration, here: &Source) -> Option<Node> {
     let global = &configuration.global;
-    let path = table::with_attribute("olcModulePath").map(|row| global.kept.of(row));
+    let path = table::with_attribute("olcModulePath").map(|row| global.kept.of(row.name()));
     let path = path.unwrap_or_default();
     if global.modules.is_empty() && path.is_empty() {
         return None;
@@ -211,7 +214,7 @@ fn backend(number: usize, kind: DatabaseKind, kept: &Kept, here: &Source) -> Nod
         &["olcBackendConfig", class]
     };
     let mut node = Node::new("olcBackend", name, classes, here.clone());
-    fill(&mut node, class, &|row| kept.of(row));
+    fill(&mut node, class, &|row| kept.of(row.name()));
     node
 }
 
@@ -239,9 +242,9 @@ fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configurati
         Fate::Obeyed(Handler::Global { get, .. }) => get(&configuration.global, schema),
         Fate::Meaningless(_) => {
             let global = settings.kind == DatabaseKind::Frontend;
-            let mut found = settings.kept.of(row);
+            let mut found = settings.kept.of(row.name());
             if global && found.is_empty() {
-                found = configuration.global.kept.of(row);
+                found = configuration.global.kept.of(row.name());
             }
             found
         }

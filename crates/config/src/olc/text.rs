@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 
 use super::{
-    attributes, index,
+    index,
     load::{in_order, schema},
     tree::{Kind, Node, Tree},
 };
-use crate::{ConfigError, Fate, Handler, Setting, reference::statement_text, table};
+use crate::{ConfigError, Fate, Handler, Setting, olc_schema::attributes, reference::statement_text, table};
 
 /// A slapd.conf file that says what the tree says. Loading it gives the same configuration.
 ///

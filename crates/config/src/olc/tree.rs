@@ -2,7 +2,8 @@
 
 use ironbark_model::{Attribute, Dn, Entry, Schema, schema::Source};
 
-use super::{attributes, index};
+use super::index;
+use crate::olc_schema::attributes;
 
 /// The whole of cn=config.
 #[derive(Clone, PartialEq, Debug)]
@@ -71,7 +72,10 @@ impl Kind {
         .find(|(name, _)| name.eq_ignore_ascii_case(class))
         .map(|(_, kind)| kind)
         .or_else(|| {
-            let superior = super::classes::find(class)?.kind.split_whitespace().nth(1)?;
+            let superior = crate::olc_schema::classes::find(class)?
+                .kind
+                .split_whitespace()
+                .nth(1)?;
             if superior == "olcConfig" || superior == "top" {
                 None
             } else {

@@ -2,17 +2,16 @@
 
 mod files;
 mod lines;
-mod words;
 
 use std::sync::Arc;
 
 use ironbark_model::schema::Source;
 
-pub use files::{Disk, FileSource, Memory};
-pub(crate) use words::quoted_after;
-pub use words::{quote, quote_value};
-
 use crate::{ConfigError, Setting, error::Complain, table};
+
+pub(crate) use crate::words::quoted_after;
+pub use crate::words::{quote, quote_value};
+pub use files::{Disk, FileSource, Memory};
 
 /// One logical line of a configuration file, split into words.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +37,7 @@ impl Line {
 
     /// An argument that cn=config has no form for.
     pub(crate) fn unsayable(&self, row: &Setting) -> Option<&str> {
-        let is_sayable = |word: &&String| (row.is_whole && !word.starts_with('"')) || words::can_be_said(word);
+        let is_sayable = |word: &&String| (row.is_whole && !word.starts_with('"')) || crate::words::can_be_said(word);
         let found = self.arguments.iter().find(|word| !is_sayable(word));
         found.filter(|_| !row.is_verbatim).map(String::as_str)
     }
@@ -70,7 +69,7 @@ pub(crate) fn arguments(row: &Setting, value: &str) -> Vec<String> {
     if row.is_whole && (row.is_verbatim || !value.starts_with('"')) {
         vec![value.to_owned()]
     } else {
-        words::split_value(value)
+        crate::words::split_value(value)
     }
 }
 
@@ -85,7 +84,7 @@ pub(crate) fn whole_value(row: &Setting, argument: &str) -> String {
 
 /// Whether a value of cn=config, as it stands, says the same in slapd.conf.
 pub(crate) fn is_same_in_a_file(row: &Setting, value: &str) -> bool {
-    !row.is_whole && words::split(value) == (words::split_value(value), true)
+    !row.is_whole && crate::words::split(value) == (crate::words::split_value(value), true)
 }
 
 /// Reads a file and all it includes into one flat list, `include` lines replaced by what they name.
@@ -199,7 +198,7 @@ fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigErro
     if text.is_empty() {
         return Ok(None);
     }
-    let (mut words, complete) = words::split(text);
+    let (mut words, complete) = crate::words::split(text);
     if words.is_empty() {
         return Err(ConfigError::refused(location, "bad config line"));
     }

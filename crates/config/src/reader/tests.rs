@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{Memory, quote, quote_value, quoted_after, read, words};
+use super::{Memory, quote, quote_value, quoted_after, read};
+use crate::words;
 
 /// `(line, words)` of a file.
 fn lines(text: &str) -> Vec<(u32, Vec<String>)> {

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 use super::{
-    InvalidDn, der,
+    InvalidDn, ber_value,
     escape::{ends_plain_text, is_space},
 };
 use crate::filter::hex_pair;
@@ -220,7 +220,7 @@ impl<'a> RawValue<'a> {
                     .chunks_exact(2)
                     .filter_map(|pair| hex_pair(pair.first().copied()?, pair.last().copied()?))
                     .collect();
-                Decoded::Owned(der::value_text(&ber).ok_or(InvalidDn)?)
+                Decoded::Owned(ber_value::value_text(&ber).ok_or(InvalidDn)?)
             }
         };
         if decoded.is_empty() {

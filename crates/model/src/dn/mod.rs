@@ -10,17 +10,18 @@ use smallvec::SmallVec;
 
 use crate::{AttributeDescription, Schema, schema::TypeNumber};
 
+mod ber_value;
 mod build;
 mod der;
 mod escape;
 mod lexer;
+mod limits;
 pub mod name_and_uid;
 
 #[cfg(test)]
 mod tests;
 
-/// Most bytes of a DN's text, as in slapd. It bounds the number of RDNs too: the shortest one has four bytes with its separator.
-pub const MAX_LENGTH: usize = 8192;
+pub use limits::{InvalidDn, MAX_LENGTH};
 
 /// A distinguished name that was checked against a schema.
 ///
@@ -44,11 +45,6 @@ struct RdnRange {
     pretty: (u32, u32),
     normalized: (u32, u32),
 }
-
-/// Not a distinguished name of this schema; maps to `invalidDNSyntax`.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("invalid DN")]
-pub struct InvalidDn;
 
 impl PartialEq for Dn {
     fn eq(&self, other: &Self) -> bool {

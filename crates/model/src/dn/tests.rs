@@ -280,6 +280,6 @@ proptest! {
         let _ = Dn::parse(&schema(), &bytes);
         let _ = Dn::from_rdn_sequence(&schema(), &bytes);
         let _ = name_and_uid::parse(&schema(), &bytes);
-        let _ = der::value_text(&bytes);
+        let _ = ber_value::value_text(&bytes);
     }
 }

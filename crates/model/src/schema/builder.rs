@@ -5,23 +5,9 @@ use std::sync::Arc;
 use super::{
     AttributeTypeDefinition, ContentRuleDefinition, DefinitionError, ObjectClassDefinition, Schema, SchemaError,
     SchemaErrors, Source, SyntaxDefinition, is_descriptor, resolve,
+    sourced::{MacroDefinition, Sourced},
 };
-use crate::attribute_description::AttributeOptions;
-
-/// A definition and where it was read.
-#[derive(Clone, Debug)]
-pub(super) struct Sourced<T> {
-    pub(super) definition: T,
-    pub(super) source: Source,
-    pub(super) hidden: bool,
-}
-
-/// An `objectidentifier` macro as written.
-#[derive(Clone, Debug)]
-pub(super) struct MacroDefinition {
-    pub(super) name: Box<str>,
-    pub(super) value: Box<str>,
-}
+use crate::attribute_options::AttributeOptions;
 
 /// A batch of definitions, added to a schema in one step.
 ///

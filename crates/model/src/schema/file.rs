@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{SchemaBuilder, SchemaError, SchemaErrors, Source};
-use crate::attribute_description::AttributeOptions;
+use crate::attribute_options::AttributeOptions;
 
 /// Reads the text of a `.schema` file: directives with continuation lines that start with white space, `#` comments, keywords in any
 /// case.

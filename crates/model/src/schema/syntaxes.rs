@@ -5,22 +5,8 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use super::SyntaxRow;
 use crate::syntax::{self, Syntax};
-
-/// One syntax of a schema.
-#[derive(Clone, Debug)]
-pub struct SyntaxRow {
-    /// The syntax.
-    pub syntax: &'static Syntax,
-    /// The definition as published.
-    pub definition: Box<str>,
-    /// The definition with its macros, as cn=config shows it.
-    pub unexpanded_definition: Box<str>,
-    /// Part of the system schema.
-    pub built_in: bool,
-    /// Kept out of the subschema subentry.
-    pub hidden: bool,
-}
 
 /// The built-in rows.
 pub(super) fn built_in() -> Vec<SyntaxRow> {

@@ -1,15 +1,13 @@
 //! The system schema: what slapd has built in, read once from the texts in `system/`.
 
 use std::sync::Arc;
+use std::sync::LazyLock;
 
 use super::{
     AttributeType, ClassKind, ClassNumber, NameIndex, ObjectClass, Schema, SchemaBuilder, SchemaErrors, Source,
-    TypeNumber, Usage, file,
-    resolve::{self, Closures},
-    syntaxes,
-    unknown_types::UnknownTypes,
+    TypeNumber, Usage, closures::Closures, file, resolve, syntaxes, unknown_set::UnknownTypes,
 };
-use crate::{attribute_description::AttributeOptions, syntax};
+use crate::{attribute_options::AttributeOptions, syntax};
 
 /// When the subschema subentry shows what a text defines.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -64,6 +62,14 @@ const MACROS: [&str; 31] = [
     "olmGenericObjectClasses olmSubSystemObjectClasses:0",
     "olmDatabaseObjectClasses olmSubSystemObjectClasses:1",
 ];
+
+impl Schema {
+    /// The built-in system schema alone (RFC 4512 §4, RFC 4517, RFC 4519 core names that slapd has built in).
+    pub fn system() -> Arc<Schema> {
+        static SYSTEM: LazyLock<Arc<Schema>> = LazyLock::new(build);
+        Arc::clone(&SYSTEM)
+    }
+}
 
 /// Builds the system schema. A test holds that its texts are right; should they not be, nothing can be looked up.
 pub(super) fn build() -> Arc<Schema> {

@@ -3,21 +3,9 @@
 //! A configuration may name a suffix before the schema that it needs: slapd takes such names when it reads cn=config, and from then on
 //! takes the types in names of requests too. They name nothing: no entry can have them.
 
-use std::{
-    collections::BTreeSet,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, PoisonError};
 
-use super::{Schema, is_descriptor, is_numeric_oid};
-
-/// The types of a schema.
-#[derive(Clone, Debug, Default)]
-pub(super) struct UnknownTypes {
-    /// In upper case, as slapd prints them.
-    taken: BTreeSet<Box<str>>,
-    /// Where new ones go while a configuration is read.
-    gathered: Option<Arc<Mutex<BTreeSet<Box<str>>>>>,
-}
+use super::{Schema, is_descriptor, is_numeric_oid, unknown_set::UnknownTypes};
 
 impl Schema {
     /// Whether names may have any such type.

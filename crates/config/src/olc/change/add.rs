@@ -3,9 +3,12 @@
 use ironbark_model::{Dn, Entry, ResultCode, Schema};
 
 use super::{ChangeError, Stamps, check_schema, is_fixed, is_numbered, place, renumber};
-use crate::olc::{
-    attributes, classes, index,
-    tree::{Kind, Node, Tree, path_of},
+use crate::{
+    olc::{
+        index,
+        tree::{Kind, Node, Tree, path_of},
+    },
+    olc_schema::{attributes, classes},
 };
 
 impl Tree {

@@ -3,9 +3,12 @@
 use ironbark_model::{Dn, ResultCode, Schema};
 
 use super::{ChangeError, Modification, ModificationKind, Stamps, check_schema, same};
-use crate::olc::{
-    attributes, index,
-    tree::{Node, Tree, path_of},
+use crate::{
+    olc::{
+        index,
+        tree::{Node, Tree, path_of},
+    },
+    olc_schema::attributes,
 };
 
 impl Tree {

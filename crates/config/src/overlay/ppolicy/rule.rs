@@ -5,7 +5,7 @@ use ironbark_model::{Dn, Filter, PosixRegex, Schema};
 use crate::{
     access::{DnPattern, NameMatch, NameScope, Template},
     reader::quote_value,
-    setting::Statement,
+    statement::Statement,
     value::parse_bool,
 };
 
@@ -59,7 +59,7 @@ impl PolicyRule {
     ///
     /// # Errors
     /// Says what is wrong.
-    pub(super) fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    pub(crate) fn parse(statement: &Statement<'_>) -> Result<Self, String> {
         let mut parts = Parts::default();
         for word in statement.some()? {
             parts.take(statement.schema, word)?;
@@ -79,7 +79,7 @@ impl PolicyRule {
     }
 
     /// As it was written.
-    pub(super) fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let words: Vec<String> = self.words.iter().map(|word| quote_value(word)).collect();
         words.join(" ")
     }

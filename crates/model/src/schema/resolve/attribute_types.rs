@@ -2,16 +2,15 @@
 
 use super::{
     super::{
-        AttributeType, AttributeTypeDefinition, Schema, TypeNumber, Usage, builder::Sourced, definition::Common,
-        name_index::NameIndex,
+        AttributeType, AttributeTypeDefinition, Schema, TypeNumber, Usage, definition::Common, name_index::NameIndex,
     },
-    Refusals,
     duplicates::{Strictness, same_attribute_type},
-    expand, published,
+    refusals::{Refusals, expand, published},
     register::{Element, Identity, element, register},
 };
 use crate::{
     matching::{self, MatchingRule, RuleKind},
+    schema::sourced::Sourced,
     syntax::Syntax,
 };
 

@@ -1,11 +1,12 @@
 //! DIT content rules of a batch.
 
 use super::{
-    super::{ClassKind, ClassNumber, ContentRule, ContentRuleDefinition, Schema, TypeNumber, builder::Sourced},
-    Refusals,
+    super::{ClassKind, ClassNumber, ContentRule, ContentRuleDefinition, Schema, TypeNumber},
     duplicates::same_content_rule,
     object_classes::{self, attribute_type},
+    refusals::Refusals,
 };
+use crate::schema::sourced::Sourced;
 
 pub(super) fn add(schema: &mut Schema, definitions: Vec<Sourced<ContentRuleDefinition>>, refusals: &mut Refusals) {
     for entry in definitions {

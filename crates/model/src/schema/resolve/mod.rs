@@ -5,32 +5,22 @@ mod closures;
 mod content_rules;
 mod duplicates;
 mod object_classes;
+mod refusals;
 mod register;
 
-pub(super) use closures::Closures;
-
-use self::register::Element;
+use self::{
+    refusals::{Refusals, expand, published},
+    register::Element,
+};
 use super::{
-    AttributeType, ObjectClass, OidMacro, Schema, SchemaError, SchemaErrors, Source, SyntaxRow,
-    builder::{MacroDefinition, SchemaBuilder, Sourced},
-    definition::{SyntaxDefinition, is_numeric_oid},
+    AttributeType, ObjectClass, OidMacro, Schema, SchemaErrors, SyntaxRow,
+    builder::SchemaBuilder,
+    closures::Closures,
+    definition::SyntaxDefinition,
+    sourced::{MacroDefinition, Sourced},
     syntaxes,
 };
 use crate::syntax::Syntax;
-
-/// Collects refusals.
-#[derive(Default)]
-struct Refusals(Vec<SchemaError>);
-
-impl Refusals {
-    fn add(&mut self, source: &Source, element: impl Into<String>, reason: impl Into<String>) {
-        self.0.push(SchemaError {
-            source_of: source.clone(),
-            element: element.into(),
-            reason: reason.into(),
-        });
-    }
-}
 
 /// Lets the subschema subentry show the elements of a schema that a batch defines again, found by their numeric OIDs.
 pub(super) fn reveal(schema: &mut Schema, again: &SchemaBuilder) {
@@ -71,19 +61,6 @@ pub(super) fn resolve(builder: SchemaBuilder) -> Result<Schema, SchemaErrors> {
     }
     schema.closures = Closures::compute(&schema.attribute_types, &schema.object_classes);
     Ok(schema)
-}
-
-/// The numeric OID that a definition's OID stands for; `None` when it is a macro that nobody defined.
-fn expand(schema: &Schema, text: &str) -> Option<String> {
-    if is_numeric_oid(text.as_bytes()) {
-        return Some(text.to_owned());
-    }
-    schema.expand_oid_macro(text)
-}
-
-/// The text of an OID for publication: expanded where it can be.
-fn published(schema: &Schema, text: &str) -> String {
-    expand(schema, text).unwrap_or_else(|| text.to_owned())
 }
 
 /// Macros may refer to later ones, so they are taken in rounds until a round adds nothing.

@@ -3,13 +3,13 @@
 use super::{
     super::{
         AttributeType, ClassKind, ClassNumber, ObjectClass, ObjectClassDefinition, Schema, TypeNumber,
-        builder::Sourced, definition::Common, name_index::NameIndex,
+        definition::Common, name_index::NameIndex,
     },
-    Refusals,
     duplicates::{Strictness, same_object_class},
-    expand, published,
+    refusals::{Refusals, expand, published},
     register::{Element, Identity, element, register},
 };
+use crate::schema::sourced::Sourced;
 
 type Pending = super::register::Pending<ObjectClassDefinition>;
 

@@ -1,11 +1,11 @@
 //! What attribute types and object classes of a batch have in common: numbers, names, duplicates and contradictions.
 
 use super::{
-    super::{Schema, builder::Sourced, definition::Common, name_index::NameIndex},
-    Refusals,
+    super::{Schema, definition::Common, name_index::NameIndex},
     duplicates::Strictness,
-    expand,
+    refusals::{Refusals, expand},
 };
+use crate::schema::sourced::Sourced;
 
 /// An element that is referred to by number.
 pub(super) trait Element: Sized {

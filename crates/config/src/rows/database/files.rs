@@ -2,11 +2,11 @@
 
 use crate::{
     database::DatabaseKind,
+    rows::fields::database_field,
     setting::{Level::DatabaseOf, Setting},
-    value::database_field,
 };
 
-pub(super) const ROWS: &[Setting] = &[Setting::new(
+pub(crate) const ROWS: &[Setting] = &[Setting::new(
     DatabaseOf(&[DatabaseKind::Mdb, DatabaseKind::Ldif]),
     &["directory"],
     &["olcDbDirectory"],

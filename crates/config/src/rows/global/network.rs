@@ -1,11 +1,12 @@
 //! Connections, timeouts and threads.
 
 use crate::{
+    rows::fields::global_field,
     setting::{Handler, Level::Global, OWN, Setting},
-    value::{Value, global_field},
+    value::Value,
 };
 
-pub(super) const ROWS: &[Setting] = &[
+pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["conn_max_pending"], &["olcConnMaxPending"])
         .takes("<requests>", "100")
         .does("Limits the operations under way on an anonymous connection; further requests wait until one has ended.")

@@ -6,10 +6,12 @@ use crate::{
 };
 
 const MDB: Level = Level::DatabaseOf(&[DatabaseKind::Mdb]);
+
 const NO_CACHE: &str = "there is no cache to tune: the kernel's page cache is the only one";
+
 const NO_BERKELEY_DB: &str = "there is no Berkeley DB environment";
 
-pub(super) const ROWS: &[Setting] = &[
+pub(crate) const ROWS: &[Setting] = &[
     old(
         &["cachesize"],
         &["olcDbCacheSize"],

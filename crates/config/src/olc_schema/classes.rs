@@ -2,21 +2,21 @@
 
 /// One object class.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct ClassRow {
+pub(crate) struct ClassRow {
     /// Names, the usual one first.
-    pub(super) names: &'static [&'static str],
+    pub(crate) names: &'static [&'static str],
     /// What follows [`ARC`].
-    pub(super) oid: &'static str,
+    pub(crate) oid: &'static str,
     /// Superclass and kind, as a definition says them.
-    pub(super) kind: &'static str,
+    pub(crate) kind: &'static str,
     /// Required attributes.
-    pub(super) must: &'static [&'static str],
+    pub(crate) must: &'static [&'static str],
     /// Allowed attributes.
-    pub(super) may: &'static [&'static str],
+    pub(crate) may: &'static [&'static str],
 }
 
 /// Above all object classes of cn=config.
-pub(super) const ARC: &str = "1.3.6.1.4.1.4203.1.12.2.4.";
+pub(crate) const ARC: &str = "1.3.6.1.4.1.4203.1.12.2.4.";
 
 const CONFIG: &str = "SUP olcConfig STRUCTURAL";
 const DATABASE: &str = "SUP olcDatabaseConfig STRUCTURAL";
@@ -39,7 +39,7 @@ const fn class(
 }
 
 /// The row of a class, by any of its names.
-pub(super) fn find(name: &str) -> Option<&'static ClassRow> {
+pub(crate) fn find(name: &str) -> Option<&'static ClassRow> {
     ROWS.iter()
         .find(|row| row.names.iter().any(|known| known.eq_ignore_ascii_case(name)))
 }
@@ -59,7 +59,7 @@ impl ClassRow {
 }
 
 /// The attributes of an entry of these classes in the order in which slapd reads and keeps them when the entry is added.
-pub(super) fn order_of<'a>(names: impl DoubleEndedIterator<Item = &'a str>) -> Vec<&'static str> {
+pub(crate) fn order_of<'a>(names: impl DoubleEndedIterator<Item = &'a str>) -> Vec<&'static str> {
     let mut rows: Vec<&'static ClassRow> = Vec::new();
     for row in names.rev().filter_map(find).flat_map(ClassRow::lineage) {
         if !rows.iter().any(|known| known.oid == row.oid) {
@@ -80,7 +80,7 @@ pub(super) fn order_of<'a>(names: impl DoubleEndedIterator<Item = &'a str>) -> V
 }
 
 /// The class of an overlay's entry.
-pub(super) fn of_overlay(name: &str) -> &'static str {
+pub(crate) fn of_overlay(name: &str) -> &'static str {
     let known = [
         ("auditlog", "olcAuditlogConfig"),
         ("memberof", "olcMemberOfConfig"),
@@ -96,7 +96,7 @@ pub(super) fn of_overlay(name: &str) -> &'static str {
 }
 
 /// By OID.
-pub(super) const ROWS: &[ClassRow] = &[
+pub(crate) const ROWS: &[ClassRow] = &[
     class(&["olcConfig"], "0.0", "SUP top ABSTRACT", &[], &[]),
     class(
         &["olcGlobal"],

@@ -4,15 +4,15 @@
 
 /// One attribute type.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AttributeRow {
+pub(crate) struct AttributeRow {
     /// Names, the usual one first.
-    pub(super) names: &'static [&'static str],
+    pub(crate) names: &'static [&'static str],
     /// What follows [`ARC`], or [`OWN_ARC`] after a `+`.
-    pub(super) oid: &'static str,
+    pub(crate) oid: &'static str,
     /// Syntax, rules, number and order of values.
-    pub(super) form: Form,
+    pub(crate) form: Form,
     /// Whether a converted slapd.conf shows it even where it was not set.
-    pub(super) is_always_shown: bool,
+    pub(crate) is_always_shown: bool,
 }
 
 /// Above all attribute types of cn=config.
@@ -23,7 +23,7 @@ const OWN_ARC: &str = "2.25.197556397984251993642444354322916165580.2.";
 
 impl AttributeRow {
     /// The whole OID.
-    pub(super) fn full_oid(&self) -> String {
+    pub(crate) fn full_oid(&self) -> String {
         match self.oid.strip_prefix('+') {
             Some(rest) => format!("{OWN_ARC}{rest}"),
             None => format!("{ARC}{}", self.oid),
@@ -33,7 +33,7 @@ impl AttributeRow {
 
 /// Forms of values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// Texts without order among them.
     Texts,
     /// One text.
@@ -92,7 +92,7 @@ pub(super) enum Form {
 
 impl Form {
     /// What a definition says behind the names (RFC 4512 §4.1.2).
-    pub(super) const fn definition(self) -> &'static str {
+    pub(crate) const fn definition(self) -> &'static str {
         match self {
             Self::Texts => "EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15",
             Self::Text => "EQUALITY caseIgnoreMatch SYNTAX 1.3.6.1.4.1.1466.115.121.1.15 SINGLE-VALUE",
@@ -133,12 +133,12 @@ impl Form {
     }
 
     /// Whether values are no text: they travel with `;binary`, and a settings row says them in base64.
-    pub(super) const fn is_binary(self) -> bool {
+    pub(crate) const fn is_binary(self) -> bool {
         matches!(self, Self::Certificate | Self::PrivateKey)
     }
 
     /// Whether values carry `{n}`.
-    pub(super) const fn is_ordered(self) -> bool {
+    pub(crate) const fn is_ordered(self) -> bool {
         matches!(
             self,
             Self::Ordered | Self::Definitions | Self::OrderedUrls | Self::Lines
@@ -163,7 +163,7 @@ const fn row(names: &'static [&'static str], oid: &'static str, form: Form) -> A
 }
 
 /// An attribute description without `;binary`.
-pub(super) fn base(name: &str) -> &str {
+pub(crate) fn base(name: &str) -> &str {
     let (start, end) = name
         .split_at_checked(name.len().saturating_sub(7))
         .unwrap_or((name, ""));
@@ -175,14 +175,14 @@ pub(super) fn base(name: &str) -> &str {
 }
 
 /// The row of an attribute, by any of its names.
-pub(super) fn find(name: &str) -> Option<&'static AttributeRow> {
+pub(crate) fn find(name: &str) -> Option<&'static AttributeRow> {
     let name = base(name);
     ROWS.iter()
         .find(|row| row.names.iter().any(|known| known.eq_ignore_ascii_case(name)))
 }
 
 /// By OID.
-pub(super) const ROWS: &[AttributeRow] = &[
+pub(crate) const ROWS: &[AttributeRow] = &[
     row(&["olcAccess"], "0.1", Form::Ordered),
     row(&["olcAllows"], "0.2", Form::Texts),
     row(&["olcArgsFile"], "0.3", Form::ExactText),

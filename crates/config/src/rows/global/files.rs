@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use crate::{
     GlobalConfig, parts,
-    setting::{Handler, Level::Global, Setting, Statement},
-    value::{Value, global_field},
+    rows::fields::global_field,
+    setting::{Handler, Level::Global, Setting},
+    statement::Statement,
+    value::Value,
 };
 
-pub(super) const ROWS: &[Setting] = &[
+pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["include"], &["olcInclude"])
         .takes("<file>", "")
         .does(

@@ -7,7 +7,7 @@ use crate::setting::{
 
 const SLURPD: &str = "it belonged to slurpd, which ended with OpenLDAP 2.3; slapd ignores it too";
 
-pub(super) const ROWS: &[Setting] = &[
+pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Database, &["replica"], &["olcReplica"])
         .takes("<uri> ...", "")
         .does("Named a replica of slurpd.")

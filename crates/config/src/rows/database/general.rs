@@ -5,15 +5,17 @@ use crate::{
     access::{AccessRule, OperationRule},
     database::{DatabaseKind, Secret, Subordinate},
     limits::LimitsRule,
+    rows::fields::database_field,
     setting::{
         Handler,
         Level::{Database, Inherited},
-        Setting, Statement,
+        Setting,
     },
-    value::{database_field, parse_bool, parse_dn},
+    statement::Statement,
+    value::{parse_bool, parse_dn},
 };
 
-pub(super) const ROWS: &[Setting] = &[
+pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Database, &["suffix"], &["olcSuffix"])
         .takes("<dn>", "")
         .does(

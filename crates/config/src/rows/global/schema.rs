@@ -7,7 +7,7 @@ use crate::{
 
 const KEYS_REASON: &str = "index keys have no length to tune";
 
-pub(super) const ROWS: &[Setting] = &[
+pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["objectidentifier"], &["olcObjectIdentifier"])
         .takes("<name> <oid>|<name>[:<suffix>]", "")
         .does("Gives an OID a name that later definitions may use, alone or with `:suffix`.")

@@ -4,7 +4,7 @@ use crate::setting::{Level::Database, Setting};
 
 const PART: &str = "replication";
 
-pub(super) const ROWS: &[Setting] = &[
+pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Database, &["syncrepl"], &["olcSyncrepl"])
         .takes("rid=<n> provider=<url> searchbase=<dn> ...", "")
         .does("Makes the database a consumer of another server.")

@@ -1,0 +1,87 @@
+//! What can only be said of the overlays of a database when all of it has been read.
+
+use ironbark_model::Schema;
+
+use super::{OverlayConfig, OverlayKind, OverlaySettings};
+use crate::{ConfigError, DatabaseConfig, DatabaseKind, IndexKinds, IndexSetting, Notice, NoticeKind};
+
+/// What can only be said of the overlays of a database when all of it has been read: notices of indexes that they need.
+///
+/// # Errors
+/// An overlay cannot be had in this database.
+pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<Notice>, ConfigError> {
+    let mut notices = Vec::new();
+    for overlay in &database.overlays {
+        if let OverlaySettings::Unique(settings) = &overlay.settings {
+            let checked = settings.check(database.suffixes.first());
+            checked.map_err(|reason| ConfigError::refused(&overlay.location, reason))?;
+        }
+        let notice = |text: String| Notice {
+            location: overlay.location.clone(),
+            text,
+            kind: NoticeKind::Statement,
+        };
+        match (database.kind, overlay.kind()) {
+            _ if overlay.is_disabled => {}
+            (_, OverlayKind::Sssvlv) => {
+                notices.push(notice(
+                    "overlay sssvlv: the virtual list view control is not built yet".to_owned(),
+                ));
+            }
+            (_, OverlayKind::Ppolicy) if database.kind == DatabaseKind::Frontend => {
+                let reason = "slapo-ppolicy cannot be global".to_owned();
+                return Err(ConfigError::refused(&overlay.location, reason));
+            }
+            (
+                DatabaseKind::Null,
+                OverlayKind::Memberof | OverlayKind::Refint | OverlayKind::Unique | OverlayKind::Ppolicy,
+            ) => {
+                let kind = overlay.kind().name();
+                notices.push(notice(format!(
+                    "overlay {kind}: a null database has no entries that it could act on"
+                )));
+            }
+            _ => {}
+        }
+    }
+    let missing = missing_indexes(database, schema);
+    notices.extend(missing.into_iter().map(|(overlay, name)| {
+        let kind = overlay.kind().name();
+        Notice {
+            location: overlay.location.clone(),
+            text: format!("overlay {kind}: \"{name}\" has no eq index: many writes will read all entries"),
+            kind: NoticeKind::Index,
+        }
+    }));
+    Ok(notices)
+}
+
+/// The attributes that overlays of a database look up by equality without an index, each with the overlay.
+pub fn missing_indexes<'a>(database: &'a DatabaseConfig, schema: &Schema) -> Vec<(&'a OverlayConfig, String)> {
+    let is_active = |overlay: &&OverlayConfig| database.kind == DatabaseKind::Mdb && !overlay.is_disabled;
+    let overlays = database.overlays.iter().filter(is_active);
+    let looked_up = overlays.flat_map(|overlay| overlay.looked_up().into_iter().map(move |name| (overlay, name)));
+    looked_up
+        .filter(|(_, name)| !is_indexed(database, schema, name, IndexKinds::EQUALITY))
+        .collect()
+}
+
+/// Whether an index of some of `kinds` answers for an attribute: its own, or that of a supertype.
+pub fn is_indexed(database: &DatabaseConfig, schema: &Schema, name: &str, kinds: IndexKinds) -> bool {
+    let Ok(wanted) = schema.attribute_description(name.as_bytes()) else {
+        return false;
+    };
+    let serves = |index: &IndexSetting| {
+        let found = schema.attribute_description(index.attribute.as_bytes());
+        index.kinds.0 & kinds.0 != 0
+            && found.is_ok_and(|indexed| {
+                if index.kinds.contains(IndexKinds::NO_SUBTYPES) {
+                    indexed == wanted
+                } else {
+                    schema.is_description_subtype(&wanted, &indexed)
+                }
+            })
+    };
+    let is_object_class = &*schema.attribute_type(wanted.attribute_type).oid == "2.5.4.0";
+    (is_object_class && kinds.contains(IndexKinds::EQUALITY)) || database.mdb.indexes.iter().any(serves)
+}

@@ -1,0 +1,187 @@
+//! Rows of the store (slapd-mdb(5)).
+
+use crate::{
+    DatabaseConfig,
+    database::{
+        DatabaseKind,
+        mdb::{Checkpoint, EnvironmentFlags},
+    },
+    rows::fields::database_field,
+    setting::{
+        Handler,
+        Level::{Backend, DatabaseOf},
+        Setting,
+    },
+    statement::Statement,
+    value::{Value, octal_text, parse_bool, parse_u32},
+};
+
+const MDB: crate::setting::Level = DatabaseOf(&[DatabaseKind::Mdb]);
+
+pub(crate) const ROWS: &[Setting] = &[
+    Setting::new(MDB, &["maxsize"], &["olcDbMaxSize"])
+        .takes("<bytes>", "")
+        .at_next_start()
+        .does(
+            "Limits the size of the database. The file grows as it needs, so there is nothing to reserve: without this line the \
+             disk is the limit. slapd's default of 10 MiB does not apply.",
+        )
+        .since("2.4")
+        .like(&["1073741824"])
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                config.mdb.max_size = Some(u64::parse(statement)?).filter(|&bytes| bytes > 0);
+                Ok(())
+            },
+            get: |config, _| config.mdb.max_size.text(),
+        }),
+    Setting::new(MDB, &["maxreaders"], &["olcDbMaxReaders"])
+        .takes("<count>", "126")
+        .at_next_start()
+        .does("Limits the threads and tools that read the database at the same time.")
+        .since("2.4")
+        .like(&["256"])
+        .obeyed(database_field!(mdb.max_readers)),
+    Setting::new(MDB, &["maxentrysize"], &["olcDbMaxEntrySize"])
+        .takes("<bytes>", "0")
+        .does("Refuses bigger entries with adminLimitExceeded; 0 refuses none.")
+        .since("2.4")
+        .like(&["1048576"])
+        .obeyed(database_field!(mdb.max_entry_size)),
+    Setting::new(MDB, &["mode"], &["olcDbMode"])
+        .takes("<mode>", "0600")
+        .at_next_start()
+        .does("Is the protection of new database files: octal, or as `ls -l` prints it.")
+        .like(&["0640"])
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                let text = statement.one()?;
+                config.mdb.mode = parse_mode(text).ok_or_else(|| format!("unable to parse mode \"{text}\""))?;
+                Ok(())
+            },
+            get: |config, _| vec![octal_text(config.mdb.mode)],
+        }),
+    Setting::new(MDB, &["dbnosync"], &["olcDbNoSync"])
+        .takes("[on|off]", "FALSE")
+        .at_next_start()
+        .does("Does not flush to disk at each commit. After a crash of the machine the database may be damaged beyond repair.")
+        .like(&["on"])
+        .obeyed(Handler::Database {
+            set: |config, statement| {
+                let no_sync = match statement.optional()? {
+                    None => true,
+                    Some(word) => parse_bool(word).ok_or_else(|| format!("invalid value \"{word}\": on or off expected"))?,
+                };
+                let flags = config.mdb.flags.without(EnvironmentFlags::NO_SYNC);
+                config.mdb.flags = if no_sync { flags.with(EnvironmentFlags::NO_SYNC) } else { flags };
+                Ok(())
+            },
+            get: |config, _| config.mdb.flags.contains(EnvironmentFlags::NO_SYNC).text(),
+        }),
+    Setting::new(MDB, &["envflags"], &["olcDbEnvFlags"])
+        .takes("nosync|nometasync|writemap|mapasync|nordahead ...", "")
+        .at_next_start()
+        .does(
+            "Tunes LMDB. `nosync` is `dbnosync`; `nometasync` may lose the last commit when the machine crashes, and nothing else; \
+             `mapasync` flushes later, as `nosync` does; `nordahead` turns read-ahead off, which is done anyway where the file is bigger than half of the memory. `writemap` has no meaning here, as a line \
+             in the log says: the file is never written through a map, where a full disk would end the server.",
+        )
+        .since("2.4")
+        .like(&["nometasync writemap"])
+        .obeyed(Handler::Database { set: set_flags, get: flags_text }),
+    Setting::new(MDB, &["checkpoint"], &["olcDbCheckpoint"])
+        .takes("<kilobytes> <minutes>", "")
+        .does("With `dbnosync`, flushes to disk after so much was written or so much time has passed.")
+        .like(&["1024 15"])
+        .obeyed(Handler::Database {
+            set: set_checkpoint,
+            get: |config, _| {
+                let checkpoint = config.mdb.checkpoint.iter();
+                checkpoint.map(|checkpoint| format!("{} {}", checkpoint.kilobytes, checkpoint.minutes)).collect()
+            },
+        }),
+    Setting::new(MDB, &["dbpagesize"], &["olcDbPageSize"])
+        .takes("<bytes>", "4096")
+        .does("Sets the page size of a new database file.")
+        .meaningless("pages have the size of the machine's pages, and long values need no bigger ones"),
+    Setting::new(MDB, &["multival"], &["olcDbMultival"])
+        .takes("<attribute>[,...]|default <high>,<low>", "")
+        .does("Sets from how many values on an attribute is stored apart from its entry.")
+        .since("2.5")
+        .meaningless("big attributes are always stored apart, by their size"),
+    Setting::new(MDB, &["rtxnsize"], &["olcDbRtxnSize"])
+        .takes("<entries>", "10000")
+        .does("Sets after how many entries a search renews its snapshot.")
+        .since("2.4")
+        .meaningless("a long search renews its snapshot with each slice of work"),
+    Setting::new(MDB, &["searchstack"], &["olcDbSearchStack"])
+        .takes("<depth>", "16")
+        .does("Sets the depth of the preallocated filter stack.")
+        .meaningless("filters are evaluated without a preallocated stack"),
+    Setting::new(MDB, &["crypto"], &["olcDbCryptoModule"])
+        .takes("<module>", "")
+        .does("Loads a module that encrypts the database.")
+        .since("2.7")
+        .whole()
+        .refused("database encryption"),
+    Setting::new(MDB, &["passphrase"], &["olcDbPassphrase"])
+        .takes("<passphrase>", "")
+        .does("Is the key of an encrypted database.")
+        .since("2.7")
+        .whole()
+        .refused("database encryption"),
+    Setting::new(Backend(DatabaseKind::Mdb), &["idlexp"], &["olcBkMdbIdlExp"])
+        .takes("<exponent>", "16")
+        .does("Sets the size from which an index slot is stored as a range.")
+        .since("2.5")
+        .meaningless("index entries are never stored as ranges"),
+];
+
+fn set_flags(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+    for word in statement.some()? {
+        let flag = EnvironmentFlags::word(word).ok_or_else(|| format!("unknown flag \"{word}\""))?;
+        config.mdb.flags = config.mdb.flags.with(flag);
+    }
+    Ok(())
+}
+
+fn flags_text(config: &DatabaseConfig, _: &ironbark_model::Schema) -> Vec<String> {
+    config.mdb.flags.words().into_iter().map(str::to_owned).collect()
+}
+
+fn set_checkpoint(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let [kilobytes, minutes] = statement.arguments else {
+        return Err(format!("takes {}", statement.grammar));
+    };
+    let number = |text: &str| parse_u32(text).ok_or_else(|| format!("invalid value \"{text}\""));
+    let checkpoint = Checkpoint {
+        kilobytes: number(kilobytes)?,
+        minutes: number(minutes)?,
+    };
+    config.mdb.checkpoint = Some(checkpoint).filter(|checkpoint| checkpoint.kilobytes > 0 || checkpoint.minutes > 0);
+    Ok(())
+}
+
+/// `0640`, `640`, `0x1a0` or `-rw-r-----`; what cannot be octal is decimal, as slapd's numbers are (`384` is `0600`).
+fn parse_mode(text: &str) -> Option<u32> {
+    if text.starts_with("0x") {
+        return parse_u32(text).filter(|&mode| mode <= 0o777);
+    }
+    if text.starts_with(|character: char| character.is_ascii_digit()) {
+        let octal = u32::from_str_radix(text, 8).ok();
+        return octal.or_else(|| text.parse().ok()).filter(|&mode| mode <= 0o777);
+    }
+    let bits = text.strip_prefix('-')?.as_bytes();
+    if bits.len() != 9 {
+        return None;
+    }
+    let mut mode = 0;
+    for (position, (&bit, expected)) in bits.iter().zip("rwxrwxrwx".bytes()).enumerate() {
+        match bit {
+            b'-' => {}
+            _ if bit == expected => mode |= 0o400 >> position,
+            _ => return None,
+        }
+    }
+    Some(mode)
+}

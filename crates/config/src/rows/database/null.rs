@@ -1,0 +1,26 @@
+//! Rows of the database that keeps nothing (slapd-null(5)).
+
+use crate::{
+    database::DatabaseKind,
+    rows::fields::database_field,
+    setting::{Level::DatabaseOf, Setting},
+};
+
+const NULL: crate::setting::Level = DatabaseOf(&[DatabaseKind::Null]);
+
+pub(crate) const ROWS: &[Setting] = &[
+    Setting::new(NULL, &["bind"], &["olcDbBindAllowed"])
+        .takes("on|off", "FALSE")
+        .does("Authenticates any name below the suffix, with any password. Otherwise only the rootdn can bind.")
+        .like(&["on"])
+        .obeyed(database_field!(null.bind)),
+    Setting::new(NULL, &["dosearch"], &["olcDbDoSearch"])
+        .takes("on|off", "FALSE")
+        .does(
+            "Returns one entry to each search, whatever its filter: the suffix, with the attribute of its name. It cannot be had in a \
+             `subordinate` database.",
+        )
+        .since("2.5")
+        .like(&["on"])
+        .obeyed(database_field!(null.do_search)),
+];

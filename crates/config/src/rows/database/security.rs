@@ -1,0 +1,40 @@
+//! `security`: how well a connection must be protected for what it asks.
+
+use crate::{
+    DatabaseConfig,
+    setting::{Handler, Level::Inherited, Setting},
+    statement::Statement,
+    value::parse_u32,
+};
+
+pub(crate) const ROWS: &[Setting] = &[Setting::new(Inherited, &["security"], &["olcSecurity"])
+    .takes("<factor>=<n> ...", "")
+    .does(
+        "Demands security strength factors, which are about the length of keys in bits, 1 for integrity alone: `ssf` of whatever protects the connection, `tls`, \
+         `sasl`, `transport` (ldapi://, see `localSSF`); the same with `update_` in front for what changes something; `simple_bind` for simple binds. What falls short is \
+         refused with confidentialityRequired. A database inherits the global factors, and may replace each.",
+    )
+    .like(&["ssf=128", "tls=1 update_ssf=112 simple_bind=64"])
+    .obeyed(Handler::Database {
+        set,
+        get: |config, _| {
+            let mut factors = config.security;
+            let asked = factors.fields().into_iter().filter(|(_, value)| **value != 0);
+            asked.map(|(name, value)| format!("{name}={value}")).collect()
+        },
+    })];
+
+fn set(config: &mut DatabaseConfig, statement: &Statement<'_>) -> Result<(), String> {
+    for word in statement.some()? {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        let mut fields = config.security.fields();
+        let field = fields.iter_mut().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let (_, field) = field.ok_or_else(|| format!("unknown factor \"{word}\""))?;
+        let value = parse_u32(value).ok_or_else(|| format!("unable to parse factor \"{word}\""))?;
+        // As in slapd, a database cannot demand less than all do.
+        if value != 0 {
+            **field = value;
+        }
+    }
+    Ok(())
+}

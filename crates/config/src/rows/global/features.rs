@@ -1,0 +1,177 @@
+//! What clients may do, and what happens by default: features, passwords, referrals, search base.
+
+use crate::{
+    GlobalConfig,
+    global::features::{Allow, Disallow, MAX_FILTER_DEPTH},
+    rows::fields::global_field,
+    setting::{
+        Handler,
+        Level::{BeforeDatabases, Global},
+        Setting,
+    },
+    statement::Statement,
+    value::Value,
+};
+
+/// Schemes that `password-hash` may name: what new passwords are stored as.
+const PASSWORD_SCHEMES: &[&str] = &[
+    "{SSHA}",
+    "{SHA}",
+    "{SMD5}",
+    "{MD5}",
+    "{CRYPT}",
+    "{CLEARTEXT}",
+    "{SHA256}",
+    "{SSHA256}",
+    "{SHA384}",
+    "{SSHA384}",
+    "{SHA512}",
+    "{SSHA512}",
+    "{PBKDF2}",
+    "{PBKDF2-SHA1}",
+    "{PBKDF2-SHA256}",
+    "{PBKDF2-SHA512}",
+    "{ARGON2}",
+    "{SCRAM-SHA-1}",
+    "{SCRAM-SHA-256}",
+    "{SCRAM-SHA-512}",
+];
+
+pub(crate) const ROWS: &[Setting] = &[
+    Setting::new(BeforeDatabases, &["allow", "allow*"], &["olcAllows"])
+        .takes("<feature> ...", "")
+        .does(
+            "Turns on what is off by default: `bind_v2` (LDAPv2 binds), `bind_anon_cred` (an empty name with a password is \
+             anonymous), `bind_anon_dn` (a name with an empty password is anonymous), `update_anon`, `proxy_authz_anon`.",
+        )
+        .like(&["bind_v2 bind_anon_dn"])
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                for word in statement.some()? {
+                    let feature = Allow::word(word).ok_or_else(|| format!("unknown feature \"{word}\""))?;
+                    config.allow = config.allow.with(feature);
+                }
+                Ok(())
+            },
+            get: |config, _| owned(&config.allow.words()),
+        }),
+    Setting::new(BeforeDatabases, &["disallow", "disallow*"], &["olcDisallows"])
+        .takes("<feature> ...", "")
+        .does(
+            "Turns off what is on by default: `bind_anon`, `bind_simple`, `tls_2_anon`, `tls_authc`, \
+             `proxy_authz_non_critical`, `dontusecopy_non_critical`.",
+        )
+        .like(&["bind_anon bind_simple"])
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                for word in statement.some()? {
+                    let feature = Disallow::word(word).ok_or_else(|| format!("unknown feature \"{word}\""))?;
+                    config.disallow = config.disallow.with(feature);
+                }
+                Ok(())
+            },
+            get: |config, _| owned(&config.disallow.words()),
+        }),
+    Setting::new(BeforeDatabases, &["defaultSearchBase"], &["olcDefaultSearchBase"])
+        .takes("<dn>", "")
+        .does("Is the search base of a search with an empty base that is not of scope base.")
+        .like(&["dc=example,dc=com"])
+        .whole()
+        .obeyed(global_field!(default_search_base)),
+    Setting::new(Global, &["referral"], &["olcReferral"])
+        .takes("<url>", "")
+        .does("Is the LDAP URL that clients get when no database holds the entry they ask for. May be repeated.")
+        .like(&["ldap://root.example.com/"])
+        .whole()
+        .obeyed(Handler::Global { set: set_referral, get: |config, _| config.referrals.clone() }),
+    Setting::new(Global, &["password-hash"], &["olcPasswordHash"])
+        .takes("<scheme> ...", "{SSHA}")
+        .does(
+            "Names the schemes in which the password modify operation stores a new password: `{SSHA}`, `{SHA}`, `{SMD5}`, \
+             `{MD5}`, `{CRYPT}`, `{CLEARTEXT}`, `{SSHA256}`, `{SSHA384}`, `{SSHA512}` and those without salt, `{PBKDF2}` with \
+             its variants, `{ARGON2}`, `{SCRAM-SHA-1}`, `{SCRAM-SHA-256}`, `{SCRAM-SHA-512}`. Passwords in add and modify requests are stored as they come.",
+        )
+        .like(&["{SSHA512} {CRYPT}"])
+        .obeyed(Handler::Global { set: set_password_hash, get: |config, _| vec![config.password_hash.join(" ")] }),
+    Setting::new(Global, &["password-crypt-salt-format"], &["olcPasswordCryptSaltFormat"])
+        .takes("<format>", "%s")
+        .does(
+            "Is the form of the salt of new `{CRYPT}` passwords: one `%s`, or `%.8s` for eight characters, stands for random \
+             characters. `$6$%.16s` makes SHA-512 crypt.",
+        )
+        .like(&["$6$%.16s"])
+        .whole()
+        .obeyed(Handler::Global { set: set_salt_format, get: |config, _| vec![config.crypt_salt_format.clone()] }),
+    Setting::new(Global, &["sortvals"], &["olcSortVals"])
+        .takes("<attribute> ...", "")
+        .does("Names attributes whose values slapd keeps sorted, to find one among many.")
+        .since("2.4")
+        .meaningless("big value sets are found by hash, and values stay in the order in which they were added"),
+    Setting::new(Global, &["maxFilterDepth"], &["olcMaxFilterDepth"])
+        .takes("<depth>", "1000")
+        .does("Limits how deep the filter of a search may nest; 4096 is the most.")
+        .since("2.5")
+        .like(&["200"])
+        .obeyed(Handler::Global { set: set_max_filter_depth, get: |config, _| config.max_filter_depth.text() }),
+    Setting::new(Global, &["plugin"], &["olcPlugin"])
+        .takes("<type> <library> <function> [<argument> ...]", "")
+        .does("Loads a SLAPI plug-in.")
+        .refused("SLAPI plug-ins"),
+    Setting::new(Global, &["pluginlog"], &["olcPluginLogFile"])
+        .takes("<file>", "")
+        .does("Names the log file of SLAPI plug-ins.")
+        .whole()
+        .meaningless("there are no SLAPI plug-ins that could write to it"),
+];
+
+fn owned(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+fn set_referral(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let url = statement.one()?;
+    let has_scheme = ["ldap://", "ldaps://", "ldapi://"].iter().any(|scheme| {
+        url.get(..scheme.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    });
+    if !has_scheme {
+        return Err(format!("invalid URL \"{url}\""));
+    }
+    config.referrals.push(url.to_owned());
+    Ok(())
+}
+
+fn set_max_filter_depth(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let depth = u32::parse(statement)?;
+    if depth > MAX_FILTER_DEPTH {
+        return Err(format!("{depth} is too deep, {MAX_FILTER_DEPTH} is the most"));
+    }
+    config.max_filter_depth = depth;
+    Ok(())
+}
+
+fn set_password_hash(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let schemes = statement.some()?;
+    for scheme in schemes {
+        if !PASSWORD_SCHEMES.iter().any(|known| known.eq_ignore_ascii_case(scheme)) {
+            return Err(format!("scheme \"{scheme}\" is not available"));
+        }
+    }
+    config.password_hash = schemes.to_vec();
+    Ok(())
+}
+
+fn set_salt_format(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let format = statement.one()?;
+    let mut conversions = format.split('%').skip(1);
+    let is_conversion = |text: &str| {
+        let digits = text.strip_prefix('.').unwrap_or("");
+        let rest = digits.trim_start_matches(|character: char| character.is_ascii_digit());
+        text.starts_with('s') || (digits.len() > rest.len() && rest.starts_with('s'))
+    };
+    if !conversions.next().is_some_and(is_conversion) || conversions.next().is_some() {
+        return Err(format!("\"{format}\" must hold one %s and no other conversion"));
+    }
+    format.clone_into(&mut config.crypt_salt_format);
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! `loglevel` and the log file.
+
+use crate::{
+    GlobalConfig,
+    global::log::LogRotation,
+    log_level::LogLevel,
+    rows::fields::global_field,
+    setting::{Handler, Level::Global, OWN, Setting},
+    statement::Statement,
+    value::parse_u32,
+};
+
+pub(crate) const ROWS: &[Setting] = &[
+    Setting::new(Global, &["loglevel"], &["olcLogLevel"])
+        .takes("<level> ...", "stats")
+        .does(
+            "Says what goes to syslog: names or numbers, combined; an explicit 0 takes back what stands before it. The names are \
+             `trace` (1), `packets` (2), `args` (4), `conns` (8), `ber` (16), `filter` (32), `config` (64), `acl` (128), `stats` \
+             (256), `stats2` (512), `parse` (2048), `sync` (16384), `none` (32768: only what is always logged) and `any`.",
+        )
+        .like(&["stats sync", "0x101"])
+        .obeyed(Handler::Global {
+            set: set_level,
+            get: |config, _| vec![config.log_level.unwrap_or(LogLevel::STATS).text().join(" ")],
+        }),
+    Setting::new(Global, &["logfile"], &["olcLogFile"])
+        .takes("<file>", "")
+        .does("Names a file that gets what `-d` sends to stderr. The tools do not use it.")
+        .like(&["/var/log/slapd.log"])
+        .whole()
+        .obeyed(global_field!(log_file)),
+    Setting::new(Global, &["logfile-only"], &["olcLogFileOnly"])
+        .takes("on|off", "FALSE")
+        .does("Sends what `-d` and `loglevel` ask for to the log file and nowhere else.")
+        .since("2.6")
+        .like(&["on"])
+        .obeyed(global_field!(log_file_only)),
+    Setting::new(Global, &["logfile-format"], &["olcLogFileFormat"])
+        .takes("debug|syslog-utc|syslog-localtime|rfc3339-utc|json", "debug")
+        .does(
+            "Chooses what stands before a line of the log file. `json`, which OpenLDAP does not have, makes each line an object with \
+             `time`, `level`, `thread`, `message` and, where the line is about a connection or operation, `conn`, `op` and `fd`.",
+        )
+        .since("2.6")
+        .like(&["rfc3339-utc", "syslog-localtime", "json"])
+        .obeyed(global_field!(log_file_format)),
+    Setting::new(Global, &["slowlog"], &["olcSlowLog"])
+        .takes("<milliseconds>", "0")
+        .does(
+            "Writes a line for each operation that takes this long or longer, whatever the log levels are as long as there is a log: \
+             operation, duration, result, and for a search the entries examined and sent, its filter without values and the plan that was \
+             used. 0 is off.",
+        )
+        .since(OWN)
+        .like(&["250"])
+        .obeyed(global_field!(slow_log_ms)),
+    Setting::new(Global, &["logfile-rotate"], &["olcLogFileRotate"])
+        .takes("<files> <megabytes> <hours>", "")
+        .does(
+            "Begins a new log file when the old one has reached a size or an age, and keeps 1 to 99 old ones, named `.01` and so \
+             on. 0 for a size or an age means any; not both.",
+        )
+        .since("2.6")
+        .like(&["5 100 24"])
+        .obeyed(Handler::Global {
+            set: set_rotation,
+            get: |config, _| {
+                let text = |LogRotation { keep, max_megabytes, max_hours }: &LogRotation| {
+                    format!("{keep} {max_megabytes} {max_hours}")
+                };
+                config.log_rotation.iter().map(text).collect()
+            },
+        }),
+];
+
+fn set_level(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let mut mask = config.log_level.unwrap_or_default().0;
+    for word in statement.some()? {
+        let level = LogLevel::parse(word).ok_or_else(|| format!("unknown level \"{word}\""))?;
+        mask = if level.0 == 0 { 0 } else { mask | level.0 };
+    }
+    config.log_level = Some(LogLevel(mask));
+    Ok(())
+}
+
+fn set_rotation(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let [keep, megabytes, hours] = statement.some()? else {
+        return Err(format!("{} expected", statement.grammar));
+    };
+    let number = |text: &str, what| parse_u32(text).ok_or_else(|| format!("invalid {what} value \"{text}\""));
+    let rotation = LogRotation {
+        keep: number(keep, "max")?,
+        max_megabytes: number(megabytes, "Mbyte")?,
+        max_hours: number(hours, "hours")?,
+    };
+    if !(1..=99).contains(&rotation.keep) {
+        return Err(format!("invalid max value \"{keep}\" must be 1-99"));
+    }
+    if rotation.max_megabytes == 0 && rotation.max_hours == 0 {
+        return Err("Mbyte and hours cannot both be zero".to_owned());
+    }
+    config.log_rotation = Some(rotation);
+    Ok(())
+}

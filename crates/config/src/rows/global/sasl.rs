@@ -1,0 +1,233 @@
+//! SASL: mechanisms, how names become DNs, and who may act for whom.
+
+use ironbark_model::PosixRegex;
+use std::fmt::Write as _;
+
+use crate::{
+    GlobalConfig,
+    global::sasl::{
+        AuthzPolicy, AuthzRegexp, ChannelBinding, MAX_BUFFER, MAX_SSF, SaslMechanisms, SecurityFlags,
+        SecurityProperties,
+    },
+    reader::quoted_after,
+    rows::fields::global_field,
+    setting::{Handler, Level::Global, OWN, Setting},
+    statement::Statement,
+    value::parse_u32,
+};
+
+pub(crate) const ROWS: &[Setting] = &[
+    Setting::new(Global, &["authid-rewrite", "authid-rewrite*"], &["olcAuthIDRewrite"])
+        .takes("<argument> ...", "")
+        .does("Rewrites SASL user names into DNs; `authz-regexp` does what is usual.")
+        .since("2.3")
+        .refused("the rewriting of SASL names by librewrite"),
+    Setting::new(Global, &["authz-policy", "sasl-authz-policy"], &["olcAuthzPolicy"])
+        .takes("none|from|to|any|all", "none")
+        .does(
+            "Says whose rules let a client act for somebody else, by the proxied authorization control or an authorization identity of SASL: `from`, the `authzFrom` of the one who \
+             is acted for; `to`, the `authzTo` of the one who acts; `any` (`both`), one of them; `all`, both. The rootdn of a database may act for every name in it, and everybody \
+             for nobody.",
+        )
+        .since("2.2")
+        .like(&["to", "any"])
+        .whole()
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                let word = statement.one()?;
+                let known = POLICIES.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+                let (_, policy) = known.ok_or_else(|| format!("unable to parse value \"{word}\""))?;
+                config.sasl.authz_policy = *policy;
+                Ok(())
+            },
+            get: |config, _| {
+                let known = POLICIES.iter().find(|(_, policy)| *policy == config.sasl.authz_policy);
+                known.map(|(name, _)| (*name).to_owned()).into_iter().collect()
+            },
+        }),
+    Setting::new(Global, &["authz-regexp", "sasl-regexp", "saslRegexp"], &["olcAuthzRegexp"])
+        .takes("<pattern> <replacement>", "")
+        .does(
+            "Makes a DN of the name of a SASL client, `uid=<user>[,cn=<realm>],cn=<mechanism>,cn=auth` in lower case, or of an authorization identity: the first pattern (POSIX extended) \
+             that the name matches decides. `$1` to `$9` in the replacement are its submatches. A replacement that is an LDAP URL, `ldap:///<base>??<scope>?<filter>`, is searched for, and \
+             must find one entry; the access rules must give `auth` on what the filter names. In a filter, submatches stand for themselves, whatever characters they have. For \
+             proxied authorization a search that reads more than 50,000 entries is given up with adminLimitExceeded: its filter needs an index. A name \
+             that nothing matches stays as it is.",
+        )
+        .since("2.2")
+        .like(&["^uid=([^,]+),cn=[^,]+,cn=auth$ uid=$1,ou=people,dc=example,dc=com"])
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                let [pattern, replacement] = statement.arguments else {
+                    return Err(format!("{} expected", statement.grammar));
+                };
+                let pattern = PosixRegex::new(pattern).map_err(|error| format!("\"{pattern}\": {error}"))?;
+                config.sasl.authz_regexps.push(AuthzRegexp { pattern, replacement: replacement.clone() });
+                Ok(())
+            },
+            get: |config, _| {
+                let rows = config.sasl.authz_regexps.iter();
+                rows.map(|row| format!("{} {}", quoted_after("", row.pattern.as_str()), quoted_after("", &row.replacement))).collect()
+            },
+        }),
+    Setting::new(Global, &["sasl-auxprops"], &["olcSaslAuxprops"])
+        .takes("<plug-in> ...", "")
+        .does("Names the plug-ins that look up SASL secrets. There is `slapd`, which looks them up in the directory; another one must not stand alone.")
+        .since("2.4")
+        .like(&["slapd"])
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                let words = statement.some()?;
+                if !words.iter().any(|word| word.eq_ignore_ascii_case("slapd")) {
+                    return Err("secrets are looked up in the directory alone: slapd".to_owned());
+                }
+                if words.len() > 1 {
+                    statement.notice("sasl-auxprops: secrets are looked up in the directory alone");
+                }
+                config.sasl.auxprops = Some(words.join(" "));
+                Ok(())
+            },
+            get: |config, _| config.sasl.auxprops.clone().into_iter().collect(),
+        }),
+    Setting::new(Global, &["sasl-auxprops-dontusecopy"], &["olcSaslAuxpropsDontUseCopy"])
+        .takes("<attribute> ...", "")
+        .does("Names SASL secrets that must be read from the provider.")
+        .since("2.4")
+        .meaningless(NO_COPY),
+    Setting::new(
+        Global,
+        &["sasl-auxprops-dontusecopy-ignore"],
+        &["olcSaslAuxpropsDontUseCopyIgnore"],
+    )
+    .takes("on|off", "FALSE")
+    .does("Reads such secrets locally when the provider is away.")
+    .since("2.4")
+    .meaningless(NO_COPY),
+    Setting::new(Global, &["sasl-cbinding"], &["olcSaslCBinding"])
+        .takes("none|tls-endpoint", "none")
+        .does(
+            "Chooses the channel binding of SASL mechanisms: with `tls-endpoint`, SCRAM-SHA-*-PLUS is offered under TLS, and binds the client to the server's certificate \
+             (tls-server-end-point) or to the connection (tls-exporter). `tls-unique` is refused: TLS 1.3 does not have it.",
+        )
+        .since("2.5")
+        .like(&["tls-endpoint"])
+        .whole()
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                config.sasl.channel_binding = match statement.one()?.to_ascii_lowercase().as_str() {
+                    "none" => ChannelBinding::None,
+                    "tls-endpoint" => ChannelBinding::TlsEndpoint,
+                    "tls-unique" => return Err("tls-unique cannot be had, tls-endpoint can".to_owned()),
+                    other => return Err(format!("\"{other}\" is none of none, tls-endpoint")),
+                };
+                Ok(())
+            },
+            get: |config, _| match config.sasl.channel_binding {
+                ChannelBinding::None => vec!["none".to_owned()],
+                ChannelBinding::TlsEndpoint => vec!["tls-endpoint".to_owned()],
+            },
+        }),
+    Setting::new(Global, &["sasl-host"], &["olcSaslHost"])
+        .takes("<name>", "")
+        .does("Is the host name that SASL mechanisms use: CRAM-MD5 and DIGEST-MD5 show it, and it is the latter's realm without `sasl-realm`. It is the machine's name otherwise.")
+        .like(&["ldap.example.com"])
+        .whole()
+        .obeyed(global_field!(sasl.host)),
+    Setting::new(Global, &["sasl-mechanisms"], &["olcSaslMechanisms"])
+        .takes("<mechanism> ...", "")
+        .does("Names the SASL mechanisms that may be offered; without it all may, if `sasl-secprops` lets them.")
+        .since(OWN)
+        .like(&["EXTERNAL PLAIN", "SCRAM-SHA-256-PLUS SCRAM-SHA-256 EXTERNAL"])
+        .obeyed(Handler::Global {
+            set: set_mechanisms,
+            get: |config, _| config.sasl.mechanisms.map(|set| set.words().join(" ")).into_iter().collect(),
+        }),
+    Setting::new(Global, &["sasl-realm"], &["olcSaslRealm"])
+        .takes("<realm>", "")
+        .does("Is the SASL realm: part of the names that `authz-regexp` sees.")
+        .like(&["EXAMPLE.COM"])
+        .whole()
+        .obeyed(global_field!(sasl.realm)),
+    Setting::new(Global, &["sasl-secprops"], &["olcSaslSecProps"])
+        .takes("<property>[,...]", "noplain,noanonymous")
+        .does(
+            "Sets what SASL mechanisms must provide to be offered: `none`, `noplain` (PLAIN and LOGIN, but for a connection that TLS or ldapi:// protects), `noanonymous` (ANONYMOUS), \
+             `nodict` (all but EXTERNAL and ANONYMOUS), `noactive` (all but SCRAM and GSSAPI), `passcred` (only PLAIN, LOGIN and GSSAPI), `forwardsec` (none), `minssf=<n>` (strength of \
+             the connection, or of a security layer of GSSAPI), `maxssf=<n>` and `maxbufsize=<n>` (such layers: the greatest strength, beside that of the connection, and the longest \
+             packet). GSSAPI is there when the server was built with it; encryption by AES or Camellia counts as 128, whatever the length of the key, and all other as 56. It is \
+             what is written here alone.",
+        )
+        .like(&["none", "noplain,noanonymous,minssf=56"])
+        .obeyed(Handler::Global {
+            set: set_properties,
+            get: |config, _| vec![properties_text(&config.sasl.properties)],
+        }),
+];
+
+const NO_COPY: &str = "SASL secrets are read where they are";
+
+/// The first of a policy is the one printed.
+const POLICIES: [(&str, AuthzPolicy); 6] = [
+    ("none", AuthzPolicy::None),
+    ("from", AuthzPolicy::From),
+    ("to", AuthzPolicy::To),
+    ("any", AuthzPolicy::Any),
+    ("both", AuthzPolicy::Any),
+    ("all", AuthzPolicy::All),
+];
+
+fn set_properties(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let invalid = || "Invalid security properties".to_owned();
+    let properties = &mut config.sasl.properties;
+    let (mut flags, mut has_flags) = (SecurityFlags::default(), false);
+    for word in statement.one()?.split(',').filter(|word| !word.is_empty()) {
+        let number = |value: &str| parse_u32(value).filter(|value| *value <= MAX_SSF).ok_or_else(invalid);
+        match word.split_once('=') {
+            Some((name, value)) if name.eq_ignore_ascii_case("minssf") => properties.min_ssf = number(value)?,
+            Some((name, value)) if name.eq_ignore_ascii_case("maxssf") => properties.max_ssf = number(value)?,
+            Some((name, value)) if name.eq_ignore_ascii_case("maxbufsize") => properties.max_buffer = number(value)?,
+            Some(_) => return Err(invalid()),
+            None => {
+                has_flags = true;
+                if !word.eq_ignore_ascii_case("none") {
+                    flags = flags.with(SecurityFlags::word(word).ok_or_else(invalid)?);
+                }
+            }
+        }
+    }
+    if has_flags {
+        properties.flags = flags;
+    }
+    Ok(())
+}
+
+fn set_mechanisms(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let mut set = SaslMechanisms::default();
+    for name in statement.some()? {
+        let known = SaslMechanisms::word(name);
+        set = set.with(known.ok_or_else(|| format!("there is no SASL mechanism \"{name}\""))?);
+    }
+    config.sasl.mechanisms = Some(set);
+    Ok(())
+}
+
+fn properties_text(properties: &SecurityProperties) -> String {
+    let words = properties.flags.words();
+    let mut text = if words.is_empty() {
+        "none".to_owned()
+    } else {
+        words.join(",")
+    };
+    let numbers = [
+        ("minssf", properties.min_ssf, 0),
+        ("maxssf", properties.max_ssf, MAX_SSF),
+        ("maxbufsize", properties.max_buffer, MAX_BUFFER),
+    ];
+    for (name, value, default) in numbers {
+        if value != default {
+            // Writing to a string cannot fail.
+            let _ = write!(text, ",{name}={value}");
+        }
+    }
+    text
+}

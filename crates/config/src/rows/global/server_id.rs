@@ -1,0 +1,57 @@
+//! `serverID`.
+
+use ironbark_model::ldap_url::LdapUrl;
+
+use crate::{
+    GlobalConfig,
+    global::server_id::ServerId,
+    setting::{Handler, Level::Global, Setting},
+    statement::Statement,
+    value::parse_u32,
+};
+
+pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["serverID"], &["olcServerID"])
+    .takes("<number> [<url>]", "")
+    .does(
+        "Is this server's number in the CSNs of its writes, 0 to 4095, decimal or `0x`. With URLs it may be repeated: the line whose \
+         URL is one of this server's listeners counts. As in slapd, a URL is compared with the listeners letter by letter; if its host is empty, localhost \
+         or the name of this machine, scheme and port are compared, and the host unless one of both has none. A server that finds none does not start; \
+         one that runs keeps its number and says so in the log.",
+    )
+    .since("2.4")
+    .like(&["1", "0x2 ldap://ldap2.example.com"])
+    .obeyed(Handler::Global { set, get: |config, _| config.server_ids.iter().map(text).collect() })];
+
+fn set(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let (number, url) = match statement.some()? {
+        [number] => (number, None),
+        [number, url] => (number, Some(url.clone())),
+        _ => return Err(format!("extra cruft after {}", statement.grammar)),
+    };
+    let id = parse_u32(number)
+        .and_then(|id| u16::try_from(id).ok())
+        .filter(|&id| id <= 4095)
+        .ok_or_else(|| format!("illegal server ID \"{number}\""))?;
+    if let Some(url) = &url
+        // `pldap`: the scheme of a listener for proxies.
+        && LdapUrl::parse(url.strip_prefix('p').unwrap_or(url)).is_err()
+    {
+        return Err(format!("invalid URL \"{url}\""));
+    }
+    let single = url.is_none() || config.server_ids.iter().any(|other| other.url.is_none());
+    if single && !config.server_ids.is_empty() {
+        return Err("only one server ID may be without URL, and then there is no other".to_owned());
+    }
+    if config.server_ids.iter().any(|other| other.url == url) {
+        return Err(format!("duplicate server ID for \"{}\"", url.unwrap_or_default()));
+    }
+    config.server_ids.push(ServerId { id, url });
+    Ok(())
+}
+
+fn text(server: &ServerId) -> String {
+    match &server.url {
+        Some(url) => format!("{} {url}", server.id),
+        None => server.id.to_string(),
+    }
+}

@@ -1,0 +1,189 @@
+//! TLS: certificates, who is asked for one, protocol versions and ciphers. The server makes a context of them.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+
+use crate::{
+    global::tls::{CrlCheck, ProtocolVersion, VerifyClient},
+    rows::fields::global_field,
+    setting::{Handler, Level::Global, Setting},
+    statement::Statement,
+};
+
+pub(crate) const ROWS: &[Setting] = &[
+    Setting::new(Global, &["TLSCACertificate"], &["olcTLSCACertificate"])
+        .takes("<base64>", "")
+        .does("Is the DER of a certificate of an authority, in base64; in cn=config it is the certificate itself (`olcTLSCACertificate;binary`).")
+        .since("2.5")
+        .like(&["MAA="])
+        .verbatim()
+        .obeyed(Handler::Global {
+            set: |config, statement| der(&mut config.tls.ca_certificate, statement),
+            get: |config, _| base64_text(config.tls.ca_certificate.as_deref()),
+        }),
+    Setting::new(Global, &["TLSCACertificateFile"], &["olcTLSCACertificateFile"])
+        .takes("<file>", "")
+        .does("Names a PEM file of certificates of authorities: those who may have signed clients' certificates, and the issuers of the server's own, \
+             which are sent along where `TLSCertificateFile` does not hold them.")
+        .since("2.0")
+        .like(&["/etc/ssl/certs/ca-certificates.crt"])
+        .whole()
+        .obeyed(global_field!(tls.ca_certificate_file)),
+    Setting::new(Global, &["TLSCACertificatePath"], &["olcTLSCACertificatePath"])
+        .takes("<path>", "")
+        .does("Names directories of such files, separated by semicolons. All files are read, whatever their names.")
+        .since("2.0")
+        .like(&["/etc/ldap/ca;/etc/ssl/ca"])
+        .whole()
+        .obeyed(global_field!(tls.ca_certificate_path)),
+    Setting::new(Global, &["TLSCertificate"], &["olcTLSCertificate"])
+        .takes("<base64>", "")
+        .does("Is the DER of the server's certificate, in base64; in cn=config it is the certificate itself (`olcTLSCertificate;binary`).")
+        .since("2.5")
+        .like(&["MAA="])
+        .verbatim()
+        .obeyed(Handler::Global {
+            set: |config, statement| der(&mut config.tls.certificate, statement),
+            get: |config, _| base64_text(config.tls.certificate.as_deref()),
+        }),
+    Setting::new(Global, &["TLSCertificateFile"], &["olcTLSCertificateFile"])
+        .takes("<file>", "")
+        .does("Names the PEM file of the server's certificate, which may hold its issuers behind it. When this file, or another one that TLS settings \
+             name, changes, it is read again within seconds, and new connections use it; if it cannot be used, the log says so and the one before stays in use.")
+        .since("2.0")
+        .like(&["/etc/ldap/tls/server.crt"])
+        .whole()
+        .obeyed(global_field!(tls.certificate_file)),
+    Setting::new(Global, &["TLSCertificateKey"], &["olcTLSCertificateKey"])
+        .takes("<base64>", "")
+        .does("Is the DER of the server's private key (PKCS#8, PKCS#1 or SEC1), in base64; in cn=config it is the key itself (`olcTLSCertificateKey;binary`).")
+        .since("2.5")
+        .like(&["MAA="])
+        .verbatim()
+        .obeyed(Handler::Global {
+            set: |config, statement| der(&mut config.tls.key, statement),
+            get: |config, _| base64_text(config.tls.key.as_deref()),
+        }),
+    Setting::new(Global, &["TLSCertificateKeyFile"], &["olcTLSCertificateKeyFile"])
+        .takes("<file>", "")
+        .does("Names the PEM file of the server's private key, which must not be encrypted. It may be the same file as the certificate's.")
+        .since("2.0")
+        .like(&["/etc/ldap/tls/server.key"])
+        .whole()
+        .obeyed(global_field!(tls.key_file)),
+    Setting::new(Global, &["TLSCipherSuite"], &["olcTLSCipherSuite"])
+        .takes("<ciphers>", "")
+        .does("Chooses ciphers, in the words of OpenSSL (`HIGH:!aNULL`, `ECDHE-RSA-AES128-GCM-SHA256`) or of GnuTLS (`SECURE256:-VERS-TLS1.2`). There are those of TLS 1.3, \
+             and of TLS 1.2 those with ECDHE and AES-GCM or ChaCha20; older ones that the text names are left out. A text that leaves none is refused, and so is one with a \
+             word that neither library has.")
+        .since("2.0")
+        .like(&["HIGH:!aNULL:!MD5", "SECURE256:-VERS-TLS1.2"])
+        .whole()
+        .obeyed(global_field!(tls.cipher_suite)),
+    Setting::new(Global, &["TLSCRLCheck"], &["olcTLSCRLCheck"])
+        .takes("none|peer|all", "none")
+        .does("Says which certificates of a client's chain must be looked up in revocation lists, and are refused where there is none: the client's own, or all. The lists come \
+             from `TLSCRLFile`, `TLSCACertificateFile` and `TLSCACertificatePath`.")
+        .since("2.3")
+        .like(&["peer", "all"])
+        .whole()
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                config.tls.crl_check = match statement.one()?.to_ascii_lowercase().as_str() {
+                    "none" => CrlCheck::None,
+                    "peer" => CrlCheck::Peer,
+                    "all" => CrlCheck::All,
+                    other => return Err(format!("\"{other}\" is none of none, peer, all")),
+                };
+                Ok(())
+            },
+            get: |config, _| match config.tls.crl_check {
+                CrlCheck::None => vec!["none".to_owned()],
+                CrlCheck::Peer => vec!["peer".to_owned()],
+                CrlCheck::All => vec!["all".to_owned()],
+            },
+        }),
+    Setting::new(Global, &["TLSCRLFile"], &["olcTLSCRLFile"])
+        .takes("<file>", "")
+        .does("Names a PEM file of revocation lists. A client's certificate that one of them names is refused.")
+        .since("2.4")
+        .like(&["/etc/ldap/tls/crl.pem"])
+        .whole()
+        .obeyed(global_field!(tls.crl_file)),
+    Setting::new(Global, &["TLSRandFile"], &["olcTLSRandFile"])
+        .takes("<file>", "")
+        .does("Names a source of randomness.")
+        .whole()
+        .meaningless("the kernel's random number generator is used"),
+    Setting::new(Global, &["TLSVerifyClient"], &["olcTLSVerifyClient"])
+        .takes("never|allow|try|demand|hard|true", "never")
+        .does("Says whether clients are asked for a certificate: `never`; `allow` asks, and a bad one counts as none; `try` ends the connection of who has a bad one; `demand` (`hard`, \
+             `true`) that of who has none, too. It must be signed, through any number of others, by one of `TLSCACertificateFile`, `TLSCACertificatePath` or `TLSCACertificate`, \
+             and be of version 3. Who has a good one may bind with SASL EXTERNAL.")
+        .since("2.0")
+        .like(&["demand", "allow", "try"])
+        .whole()
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                config.tls.verify_client = match statement.one()?.to_ascii_lowercase().as_str() {
+                    "never" => VerifyClient::Never,
+                    "allow" => VerifyClient::Allow,
+                    "try" => VerifyClient::Try,
+                    "demand" | "hard" | "true" => VerifyClient::Demand,
+                    other => return Err(format!("\"{other}\" is none of never, allow, try, demand, hard, true")),
+                };
+                Ok(())
+            },
+            get: |config, _| match config.tls.verify_client {
+                VerifyClient::Never => vec!["never".to_owned()],
+                VerifyClient::Allow => vec!["allow".to_owned()],
+                VerifyClient::Try => vec!["try".to_owned()],
+                VerifyClient::Demand => vec!["demand".to_owned()],
+            },
+        }),
+    Setting::new(Global, &["TLSDHParamFile"], &["olcTLSDHParamFile"])
+        .takes("<file>", "")
+        .does("Names the file of Diffie-Hellman parameters.")
+        .since("2.4")
+        .whole()
+        .meaningless("keys are exchanged over elliptic curves, which need no parameters"),
+    Setting::new(Global, &["TLSECName"], &["olcTLSECName"])
+        .takes("<curve>[:<curve>...]", "")
+        .does("Chooses elliptic curves for the exchange of keys, in order of preference: `X25519`, `prime256v1` (`P-256`, `secp256r1`), `secp384r1` (`P-384`), `secp521r1` (`P-521`), `X25519MLKEM768`. `X448` is passed over if there are others.")
+        .since("2.4")
+        .like(&["prime256v1", "X25519:P-256"])
+        .whole()
+        .obeyed(global_field!(tls.curves)),
+    Setting::new(Global, &["TLSProtocolMin"], &["olcTLSProtocolMin"])
+        .takes("<major>[.<minor>]", "0.0")
+        .does("Is the oldest protocol version allowed: 3.3 is TLS 1.2, the oldest that there is here; 3.4 is TLS 1.3, which is also what anything newer means.")
+        .since("2.4")
+        .like(&["3.3", "3.4"])
+        .whole()
+        .obeyed(Handler::Global {
+            set: |config, statement| {
+                let (config, text) = (&mut config.tls, statement.one()?);
+                let (major, minor) = text.split_once('.').unwrap_or((text, "0"));
+                let wrong = |_| format!("\"{text}\" is no <major>[.<minor>]");
+                config.protocol_min = ProtocolVersion {
+                    major: major.parse().map_err(wrong)?,
+                    minor: minor.parse().map_err(wrong)?,
+                };
+                Ok(())
+            },
+            get: |config, _| {
+                let ProtocolVersion { major, minor } = config.tls.protocol_min;
+                vec![format!("{major}.{minor}")]
+            },
+        }),
+];
+
+fn der(field: &mut Option<Vec<u8>>, statement: &Statement<'_>) -> Result<(), String> {
+    let text: String = statement.one()?.split_ascii_whitespace().collect();
+    let bytes = STANDARD.decode(text).map_err(|_| "not base64".to_owned())?;
+    *field = Some(bytes);
+    Ok(())
+}
+
+fn base64_text(bytes: Option<&[u8]>) -> Vec<String> {
+    bytes.map(|bytes| STANDARD.encode(bytes)).into_iter().collect()
+}

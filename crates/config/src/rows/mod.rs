@@ -1,0 +1,6 @@
+//! The rows of all settings.
+
+pub(crate) mod database;
+pub(crate) mod fields;
+pub(crate) mod global;
+pub(crate) mod overlay;

@@ -1,0 +1,229 @@
+//! Settings of slapo-memberof(5).
+
+use ironbark_model::Schema;
+
+use crate::{
+    overlay::{
+        OverlayConfig, OverlayKind, OverlaySettings,
+        memberof::{Dangling, MemberofConfig},
+    },
+    rows::fields::overlay_field,
+    setting::{Handler, Level, Setting},
+    statement::Statement,
+    value::parse_u32,
+};
+
+const MEMBEROF: Level = Level::Overlay(OverlayKind::Memberof);
+
+const DANGLING: &[(&str, Dangling)] = &[
+    ("ignore", Dangling::Ignore),
+    ("drop", Dangling::Drop),
+    ("error", Dangling::Error),
+];
+
+/// Result codes that may be named: the first name of each is slapd's, which is printed; RFC 4511's are taken as well.
+const RESULT_CODES: &[(&str, u32)] = &[
+    ("operationsError", 1),
+    ("protocolError", 2),
+    ("timelimitExceeded", 3),
+    ("sizelimitExceeded", 4),
+    ("compareFalse", 5),
+    ("compareTrue", 6),
+    ("authMethodNotSupported", 7),
+    ("strongerAuthRequired", 8),
+    ("referral", 10),
+    ("adminlimitExceeded", 11),
+    ("unavailableCriticalExtension", 12),
+    ("confidentialityRequired", 13),
+    ("saslBindInProgress", 14),
+    ("noSuchAttribute", 16),
+    ("undefinedType", 17),
+    ("undefinedAttributeType", 17),
+    ("inappropriateMatching", 18),
+    ("constraintViolation", 19),
+    ("typeOrValueExists", 20),
+    ("attributeOrValueExists", 20),
+    ("invalidSyntax", 21),
+    ("invalidAttributeSyntax", 21),
+    ("noSuchObject", 32),
+    ("aliasProblem", 33),
+    ("invalidDnSyntax", 34),
+    ("aliasDerefProblem", 36),
+    ("inappropriateAuth", 48),
+    ("invalidCredentials", 49),
+    ("insufficientAccess", 50),
+    ("insufficientAccessRights", 50),
+    ("busy", 51),
+    ("unavailable", 52),
+    ("unwillingToPerform", 53),
+    ("loopDetect", 54),
+    ("namingViolation", 64),
+    ("objectClassViolation", 65),
+    ("notAllowedOnNonleaf", 66),
+    ("notAllowedOnRdn", 67),
+    ("alreadyExists", 68),
+    ("noObjectClassMods", 69),
+    ("affectsMultipleDsas", 71),
+    ("other", 80),
+];
+
+pub(crate) const ROWS: &[Setting] = &[
+    Setting::new(MEMBEROF, &["memberof-group-oc"], &["olcMemberOfGroupOC"])
+        .takes("<class>", "groupOfNames")
+        .does("Is the object class that makes an entry a group.")
+        .since("2.4")
+        .like(&["groupOfUniqueNames"])
+        .obeyed(Handler::Overlay {
+            set: set_class,
+            get: |config, _| one(config, |settings| settings.group_class.clone()),
+        }),
+    Setting::new(MEMBEROF, &["memberof-member-ad"], &["olcMemberOfMemberAD"])
+        .takes("<attribute>", "member")
+        .does("Is the attribute of a group that names its members.")
+        .since("2.4")
+        .like(&["uniqueMember"])
+        .obeyed(Handler::Overlay {
+            set: |config, statement| {
+                let name = attribute(statement)?;
+                change(config, |settings| settings.member_attribute = name)
+            },
+            get: |config, _| one(config, |settings| settings.member_attribute.clone()),
+        }),
+    Setting::new(MEMBEROF, &["memberof-memberof-ad"], &["olcMemberOfMemberOfAD"])
+        .takes("<attribute>", "memberOf")
+        .does("Is the attribute of a member that names its groups.")
+        .since("2.4")
+        .like(&["seeAlso"])
+        .obeyed(Handler::Overlay {
+            set: |config, statement| {
+                let name = attribute(statement)?;
+                change(config, |settings| settings.memberof_attribute = name)
+            },
+            get: |config, _| one(config, |settings| settings.memberof_attribute.clone()),
+        }),
+    Setting::new(MEMBEROF, &["memberof-dn"], &["olcMemberOfDN"])
+        .takes("<dn>", "")
+        .does("Is the modifiersName of the overlay's own changes; the rootdn by default.")
+        .since("2.4")
+        .like(&["cn=MemberOf"])
+        .whole()
+        .obeyed(overlay_field!(Memberof.modifier)),
+    Setting::new(MEMBEROF, &["memberof-dangling"], &["olcMemberOfDangling"])
+        .takes("ignore|drop|error", "ignore")
+        .does("Says what happens to a member that does not exist: it is kept, left out, or the request is refused.")
+        .since("2.4")
+        .like(&["error"])
+        .obeyed(Handler::Overlay {
+            set: set_dangling,
+            get: dangling_text,
+        }),
+    Setting::new(MEMBEROF, &["memberof-dangling-error"], &["olcMemberOfDanglingError"])
+        .takes("<result code>", "constraintViolation")
+        .does("Is the result code of such a refusal, by number or name.")
+        .since("2.4")
+        .like(&["noSuchObject"])
+        .obeyed(Handler::Overlay {
+            set: set_dangling_error,
+            get: |config, _| one(config, dangling_error_text),
+        }),
+    Setting::new(MEMBEROF, &["memberof-refint"], &["olcMemberOfRefInt"])
+        .takes("on|off", "FALSE")
+        .does("Changes groups when their members are changed, renamed or deleted.")
+        .since("2.4")
+        .like(&["TRUE"])
+        .obeyed(overlay_field!(Memberof.referential_integrity)),
+    Setting::new(MEMBEROF, &["memberof-addcheck"], &["olcMemberOfAddCheck"])
+        .takes("on|off", "FALSE")
+        .does("Looks for groups that already name a new entry.")
+        .since("2.6.8")
+        .like(&["TRUE"])
+        .obeyed(overlay_field!(Memberof.check_added)),
+    Setting::new(MEMBEROF, &["memberof-reverse"], &["olcMemberOfReverse"])
+        .takes("on|off", "FALSE")
+        .does("Was meant to keep groups in step with changes of memberOf; no release of slapd had it.")
+        .since("2.4")
+        .meaningless("no release of slapd obeys it"),
+];
+
+fn change(config: &mut OverlayConfig, apply: impl FnOnce(&mut MemberofConfig)) -> Result<(), String> {
+    match &mut config.settings {
+        OverlaySettings::Memberof(settings) => {
+            apply(settings);
+            Ok(())
+        }
+        _ => Err("stands in the wrong overlay".to_owned()),
+    }
+}
+
+fn one(config: &OverlayConfig, text: impl FnOnce(&MemberofConfig) -> String) -> Vec<String> {
+    match &config.settings {
+        OverlaySettings::Memberof(settings) => vec![text(settings)],
+        _ => Vec::new(),
+    }
+}
+
+fn set_class(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let name = statement.one()?;
+    let class = statement
+        .schema
+        .find_object_class(name.as_bytes())
+        .ok_or_else(|| format!("unable to find group objectClass=\"{name}\""))?;
+    let name = class.names.first().map_or(class.oid.as_ref(), AsRef::as_ref).to_owned();
+    change(config, |settings| settings.group_class = name)
+}
+
+/// An attribute whose values are names.
+fn attribute(statement: &Statement<'_>) -> Result<String, String> {
+    const DN_SYNTAXES: [&str; 2] = ["1.3.6.1.4.1.1466.115.121.1.12", "1.3.6.1.4.1.1466.115.121.1.34"];
+    let name = statement.one()?;
+    let description = statement
+        .schema
+        .attribute_description(name.as_bytes())
+        .map_err(|error| format!("\"{name}\": {error}"))?;
+    let syntax = statement.schema.attribute_type(description.attribute_type).syntax;
+    if !DN_SYNTAXES.contains(&syntax.oid) {
+        return Err(format!("attribute \"{name}\" must have DN or nameUID syntax"));
+    }
+    Ok(statement.schema.description_text(&description))
+}
+
+fn set_dangling(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let word = statement.one()?;
+    let found = DANGLING.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+    let dangling = found
+        .ok_or_else(|| format!("unable to parse \"{word}\": {} expected", statement.grammar))?
+        .1;
+    change(config, |settings| settings.dangling = dangling)
+}
+
+fn dangling_text(config: &OverlayConfig, _: &Schema) -> Vec<String> {
+    one(config, |settings| {
+        let name = DANGLING.iter().find(|(_, dangling)| *dangling == settings.dangling);
+        name.map_or("", |(name, _)| name).to_owned()
+    })
+}
+
+fn set_dangling_error(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let word = statement.one()?;
+    // slapd spells the same names with blanks: "constraint violation".
+    let compact: String = word
+        .chars()
+        .filter(|character| !matches!(character, ' ' | '-' | '_'))
+        .collect();
+    let named = RESULT_CODES
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(&compact))
+        .map(|&(_, code)| code);
+    let code = named
+        .or_else(|| parse_u32(word).filter(|code| *code > 0))
+        .ok_or_else(|| format!("unable to parse \"{word}\" as result code"))?;
+    change(config, |settings| settings.dangling_error = code)
+}
+
+fn dangling_error_text(settings: &MemberofConfig) -> String {
+    let name = RESULT_CODES.iter().find(|(_, code)| *code == settings.dangling_error);
+    name.map_or_else(
+        || format!("0x{:x}", settings.dangling_error),
+        |(name, _)| (*name).to_owned(),
+    )
+}

@@ -1,0 +1,210 @@
+//! Settings of slapo-ppolicy(5), and of the checks of a password's quality that are built in here.
+
+use ironbark_model::Schema;
+
+use crate::{
+    overlay::{OverlayConfig, OverlayKind, OverlaySettings, PolicyRule, PpolicyConfig},
+    rows::fields::overlay_field,
+    setting::{Handler, Level, OWN, Setting},
+    statement::Statement,
+    value::{Value, bool_text, parse_bool, parse_dn, parse_u32},
+};
+
+const PPOLICY: Level = Level::Overlay(OverlayKind::Ppolicy);
+
+/// A switch that is on when nothing is said.
+macro_rules! switch {
+    ($field:ident) => {
+        Handler::Overlay {
+            set: |config, statement| {
+                let is_on = parse_switch(statement)?;
+                change(config, |settings| settings.$field = is_on)
+            },
+            get: |config, _| one(config, |settings| vec![bool_text(settings.$field)]),
+        }
+    };
+}
+
+pub(crate) const ROWS: &[Setting] = &[
+    Setting::new(PPOLICY, &["ppolicy_default"], &["olcPPolicyDefault"])
+        .takes("<dn>", "")
+        .does(
+            "Names the entry of class pwdPolicy that holds for entries with a password that name none by pwdPolicySubentry and that no \
+             rule finds. Without a policy nothing is enforced.",
+        )
+        .since("2.3")
+        .like(&["cn=standard,ou=policies,dc=example,dc=com"])
+        .whole()
+        .obeyed(Handler::Overlay {
+            set: |config, statement| {
+                let dn = parse_dn(statement, statement.one()?)?;
+                change(config, |settings| settings.default = Some(dn))
+            },
+            // slapd keeps the normal form alone.
+            get: |config, _| {
+                one(config, |settings| {
+                    let default = settings.default.iter();
+                    default.map(|dn| String::from_utf8_lossy(dn.normalized()).into_owned()).collect()
+                })
+            },
+        }),
+    Setting::new(PPOLICY, &["ppolicy_rules"], &["olcPPolicyRules"])
+        .takes(
+            "[dn[.<style>]=<dn>] [require_password=yes|no] [filter=<filter>] [group[.expand][/<class>[/<attribute>]]=<dn>] \
+             no_policy|policy_dn[.expand]=<dn> [stop|continue]",
+            "",
+        )
+        .does(
+            "Chooses the policy of entries that name none: the first rule whose conditions hold and whose policy exists decides; with \
+             `continue` a later one may decide otherwise. `$1` in `.expand` is what `dn.regex` has matched. In cn=config the rules are \
+             values of olcPPolicyRules; slapd has an entry for each, which is not read here.",
+        )
+        .since("2.7")
+        .like(&[
+            "dn.subtree=ou=staff,dc=example,dc=com policy_dn=cn=staff,ou=policies,dc=example,dc=com",
+            "require_password=no filter=(description=idle) no_policy continue",
+        ])
+        .obeyed(Handler::Overlay {
+            set: |config, statement| {
+                let rule = PolicyRule::parse(statement)?;
+                change(config, |settings| settings.rules.push(rule))
+            },
+            get: |config, _| one(config, |settings| settings.rules.iter().map(PolicyRule::text).collect()),
+        }),
+    Setting::new(PPOLICY, &["ppolicy_hash_cleartext"], &["olcPPolicyHashCleartext"])
+        .takes("[on|off]", "FALSE")
+        .does(
+            "Hashes passwords that add and modify requests bring in the clear, by pwdDefaultHash of the policy or the first scheme of \
+             `password-hash`.",
+        )
+        .since("2.3")
+        .like(&["TRUE"])
+        .obeyed(switch!(hash_cleartext)),
+    Setting::new(PPOLICY, &["ppolicy_use_lockout"], &["olcPPolicyUseLockout"])
+        .takes("[on|off]", "FALSE")
+        .does("Tells clients that ask with the password policy control that an account is locked. It also tells attackers.")
+        .since("2.3")
+        .like(&["TRUE"])
+        .obeyed(switch!(use_lockout)),
+    Setting::new(PPOLICY, &["ppolicy_forward_updates"], &["olcPPolicyForwardUpdates"])
+        .takes("[on|off]", "FALSE")
+        .does("Sends what a bind changes to the provider. Only `off` is built: there is no replication yet.")
+        .since("2.4")
+        .like(&["FALSE"])
+        .obeyed(Handler::Overlay {
+            set: |_, statement| {
+                if parse_switch(statement)? { Err("is not built yet: there is no replication".to_owned()) } else { Ok(()) }
+            },
+            get: |config, _| one(config, |_| vec![bool_text(false)]),
+        }),
+    Setting::new(PPOLICY, &["ppolicy_disable_write"], &["olcPPolicyDisableWrite"])
+        .takes("[on|off]", "FALSE")
+        .does("Keeps the overlay from changing anything: no failure is recorded, no password is checked when it is changed.")
+        .since("2.5")
+        .like(&["TRUE"])
+        .obeyed(switch!(disable_write)),
+    Setting::new(PPOLICY, &["ppolicy_send_netscape_controls"], &["olcPPolicySendNetscapeControls"])
+        .takes("[on|off]", "FALSE")
+        .does("Sends Netscape's controls with the answer to a bind that did not ask with the password policy control.")
+        .since("2.5")
+        .like(&["TRUE"])
+        .obeyed(switch!(send_netscape_controls)),
+    Setting::new(PPOLICY, &["ppolicy_check_module"], &["olcPPolicyCheckModule"])
+        .takes("<path>", "")
+        .does(
+            "Loads a module in C that judges passwords. There are none here: ppolicy_quality_classes, ppolicy_quality_characters, \
+             ppolicy_quality_dictionary and ppolicy_quality_forbid are built in, and count as the module that pwdUseCheckModule asks for.",
+        )
+        .since("2.6")
+        .refused("modules in C"),
+    Setting::new(PPOLICY, &["ppolicy_quality_classes"], &["olcPPolicyQualityClasses"])
+        .takes("<number>", "0")
+        .does(
+            "Is how many kinds of characters a new password must have, of capital letters, small letters, digits and others. Like the \
+             other checks of quality it holds where pwdCheckQuality of the policy is 1 or 2, for passwords in the clear.",
+        )
+        .since(OWN)
+        .like(&["3"])
+        .obeyed(Handler::Overlay {
+            set: |config, statement| {
+                let text = statement.one()?;
+                let number = parse_u32(text).filter(|number| *number <= 4);
+                let number = number.ok_or_else(|| format!("invalid value \"{text}\": 0 to 4 expected"))?;
+                change(config, |settings| settings.quality_classes = number)
+            },
+            get: |config, _| one(config, |settings| settings.quality_classes.text()),
+        }),
+    Setting::new(PPOLICY, &["ppolicy_quality_characters"], &["olcPPolicyQualityCharacters"])
+        .takes("<number>", "0")
+        .does("Is how many characters a new password must have; pwdMinLength counts octets.")
+        .since(OWN)
+        .like(&["12"])
+        .obeyed(overlay_field!(Ppolicy.quality_characters)),
+    Setting::new(PPOLICY, &["ppolicy_quality_dictionary"], &["olcPPolicyQualityDictionary"])
+        .takes("<file>", "")
+        .does(
+            "Names a file with a word on each line, which is read when the server starts or the setting changes, up to 64 MiB. A new \
+             password must be none of them, in any case, also when digits and signs around it are taken away.",
+        )
+        .since(OWN)
+        .like(&["/usr/share/dict/words"])
+        .whole()
+        .obeyed(overlay_field!(Ppolicy.quality_dictionary)),
+    Setting::new(PPOLICY, &["ppolicy_quality_forbid"], &["olcPPolicyQualityForbid"])
+        .takes("<attribute>...", "")
+        .does(
+            "Names attributes of which a new password must not contain any value of the entry, or word of it, of three characters or more, \
+             in any case.",
+        )
+        .since(OWN)
+        .like(&["uid", "uid cn"])
+        .obeyed(Handler::Overlay {
+            set: set_forbid,
+            get: |config, _| one(config, |settings| settings.quality_forbid.clone()),
+        }),
+];
+
+fn set_forbid(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let mut names = Vec::new();
+    for name in statement.some()? {
+        names.push(attribute(statement.schema, name)?);
+    }
+    change(config, |settings| {
+        for name in names {
+            if !settings.quality_forbid.contains(&name) {
+                settings.quality_forbid.push(name);
+            }
+        }
+    })
+}
+
+fn attribute(schema: &Schema, name: &str) -> Result<String, String> {
+    let description = schema.attribute_description(name.as_bytes());
+    let description = description.map_err(|error| format!("<{name}>: {error}"))?;
+    Ok(schema.description_text(&description))
+}
+
+/// `on` when nothing is said, as slapd's overlay has it.
+fn parse_switch(statement: &Statement<'_>) -> Result<bool, String> {
+    let Some(text) = statement.optional()? else {
+        return Ok(true);
+    };
+    parse_bool(text).ok_or_else(|| format!("invalid value \"{text}\": on or off expected"))
+}
+
+fn change(config: &mut OverlayConfig, apply: impl FnOnce(&mut PpolicyConfig)) -> Result<(), String> {
+    match &mut config.settings {
+        OverlaySettings::Ppolicy(settings) => {
+            apply(settings);
+            Ok(())
+        }
+        _ => Err("stands in the wrong overlay".to_owned()),
+    }
+}
+
+fn one(config: &OverlayConfig, text: impl FnOnce(&PpolicyConfig) -> Vec<String>) -> Vec<String> {
+    match &config.settings {
+        OverlaySettings::Ppolicy(settings) => text(settings),
+        _ => Vec::new(),
+    }
+}

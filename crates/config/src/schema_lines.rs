@@ -1,0 +1,103 @@
+//! The schema that the definitions of a configuration make.
+
+use std::sync::Arc;
+
+use ironbark_model::{
+    Schema,
+    attribute_options::AttributeOptions,
+    schema::{SchemaBuilder, SchemaError, Source},
+};
+
+use crate::{
+    ConfigError,
+    error::Complain,
+    olc::base_schema,
+    reader::Line,
+    schema_statement::{SchemaKind, SchemaStatement},
+    setting::{Fate, Handler},
+    table,
+};
+
+/// Schema definitions, and all else.
+pub(crate) fn schema_statements(lines: Vec<Line>) -> (Vec<SchemaStatement>, Vec<Line>) {
+    let mut definitions = Vec::new();
+    let mut statements = Vec::new();
+    for line in lines {
+        match schema_kind(&line.keyword) {
+            Some(kind) => definitions.push(SchemaStatement {
+                kind,
+                text: line.raw,
+                words: line.arguments,
+                location: line.location,
+            }),
+            None => statements.push(line),
+        }
+    }
+    (definitions, statements)
+}
+
+fn schema_kind(keyword: &str) -> Option<SchemaKind> {
+    table::with_keyword(keyword).find_map(|row| match row.fate {
+        Fate::Obeyed(Handler::Schema(kind)) => Some(kind),
+        _ => None,
+    })
+}
+
+/// The system schema and the definitions of a file.
+///
+/// # Errors
+/// The first definition that is wrong.
+pub fn build_schema(definitions: &[SchemaStatement]) -> Result<Arc<Schema>, ConfigError> {
+    build_schema_on(definitions, &mut Err)
+}
+
+/// The same; `complain` says of each definition that is wrong whether building goes on without it.
+pub(crate) fn build_schema_on(
+    definitions: &[SchemaStatement],
+    complain: &mut Complain<'_>,
+) -> Result<Arc<Schema>, ConfigError> {
+    let mut builder = SchemaBuilder::from_schema(base_schema());
+    let mut options: Option<(&Source, Vec<&str>)> = None;
+    for definition in definitions {
+        let SchemaStatement {
+            kind,
+            text,
+            words,
+            location,
+        } = definition;
+        let added = match kind {
+            SchemaKind::ObjectIdentifier => builder.objectidentifier(text, location),
+            SchemaKind::LdapSyntax => builder.ldapsyntax(text, location),
+            SchemaKind::AttributeType => builder.attributetype(text, location),
+            SchemaKind::ObjectClass => builder.objectclass(text, location),
+            SchemaKind::DitContentRule => builder.ditcontentrule(text, location),
+            SchemaKind::AttributeOptions => {
+                let (_, all) = options.get_or_insert_with(|| (location, Vec::new()));
+                all.extend(words.iter().map(String::as_str));
+                Ok(())
+            }
+        };
+        if let Err(error) = added {
+            complain(schema_refusal(&error))?;
+        }
+    }
+    if let Some((location, words)) = options {
+        match AttributeOptions::new(words) {
+            Ok(options) => {
+                builder.attribute_options(options);
+            }
+            Err(error) => complain(ConfigError::refused(location, format!("<attributeoptions> {error}")))?,
+        }
+    }
+    builder.build().map_err(|errors| match errors.0.first() {
+        Some(error) => schema_refusal(error),
+        None => ConfigError::Unreadable {
+            path: "schema".to_owned(),
+            reason: errors.to_string(),
+        },
+    })
+}
+
+fn schema_refusal(error: &SchemaError) -> ConfigError {
+    ConfigError::refused(&error.source_of, format!("{}: {}", error.element, error.reason))
+}

@@ -1,0 +1,72 @@
+//! A statement of a configuration, as those read it who know what it says.
+
+use std::cell::RefCell;
+
+use ironbark_model::{Schema, schema::Source};
+
+/// A statement as a `set` function sees it.
+pub struct Statement<'a> {
+    /// As written.
+    pub keyword: &'a str,
+    /// Words after the keyword.
+    pub arguments: &'a [String],
+    /// The row's grammar, for messages.
+    pub grammar: &'a str,
+    /// The complete schema of the configuration.
+    pub schema: &'a Schema,
+    /// Where it stands.
+    pub location: &'a Source,
+    /// What the log should say about it.
+    pub notices: &'a RefCell<Vec<String>>,
+}
+
+impl<'a> Statement<'a> {
+    /// The only argument.
+    pub fn one(&self) -> Result<&'a str, String> {
+        match self.arguments {
+            [] => Err(format!("missing {} argument", self.grammar)),
+            [one] => Ok(one),
+            _ => Err(format!("extra cruft after {}", self.grammar)),
+        }
+    }
+
+    /// One argument or none.
+    pub fn optional(&self) -> Result<Option<&'a str>, String> {
+        match self.arguments {
+            [] => Ok(None),
+            [one] => Ok(Some(one)),
+            _ => Err(format!("extra cruft after {}", self.grammar)),
+        }
+    }
+
+    /// All arguments, at least one.
+    pub fn some(&self) -> Result<&'a [String], String> {
+        if self.arguments.is_empty() {
+            Err(format!("missing {} argument", self.grammar))
+        } else {
+            Ok(self.arguments)
+        }
+    }
+
+    /// Says something in the log.
+    pub fn notice(&self, text: impl Into<String>) {
+        self.notices.borrow_mut().push(text.into());
+    }
+}
+
+/// Statements without meaning here, kept so that they can be shown again: the name of the row, and the value.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Kept(Vec<(&'static str, String)>);
+
+impl Kept {
+    /// Keeps a value of the row of a name.
+    pub(crate) fn push(&mut self, row: &'static str, text: String) {
+        self.0.push((row, text));
+    }
+
+    /// The values of the row of a name.
+    pub(crate) fn of(&self, row: &str) -> Vec<String> {
+        let known = self.0.iter().filter(|(name, _)| *name == row);
+        known.map(|(_, text)| text.clone()).collect()
+    }
+}

@@ -1,0 +1,15 @@
+//! Attribute types that names may have and that no definition describes: see `unknown_types.rs`.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
+
+/// The types of a schema.
+#[derive(Clone, Debug, Default)]
+pub(super) struct UnknownTypes {
+    /// In upper case, as slapd prints them.
+    pub(super) taken: BTreeSet<Box<str>>,
+    /// Where new ones go while a configuration is read.
+    pub(super) gathered: Option<Arc<Mutex<BTreeSet<Box<str>>>>>,
+}
