@@ -116,7 +116,7 @@ fn check(result: &RunResult, clients: &[u32], requests: u64) {
     assert_eq!(measured, clients, "{result:?}");
     for point in &result.points {
         assert_eq!(point.answered_in_window(), requests, "{point:?}");
-        assert_eq!(point.complaints(&[]), Vec::<String>::new());
+        assert_eq!(point.problems(&[]), Vec::<String>::new());
         assert!(point.rate > 0.0 && point.latency.max >= point.latency.p50 && point.latency.p50 > 0.0);
         assert!(point.server.as_ref().unwrap().resident_bytes > 0);
     }
@@ -340,7 +340,7 @@ fn entries_are_added_each_once_and_optimizing_ends() {
 fn check_without_pid(result: &RunResult, requests: u64) {
     let point = &result.points[0];
     assert_eq!(point.answered_in_window(), requests);
-    assert!(point.server.is_none() && point.complaints(&[]).is_empty(), "{point:?}");
+    assert!(point.server.is_none() && point.problems(&[]).is_empty(), "{point:?}");
 }
 
 #[test]

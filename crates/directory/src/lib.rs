@@ -34,10 +34,11 @@ pub use backend::{
     bind_failures::{BindFailures, Patience},
     computed::complete_entries,
     configuration::Configuration,
-    database::{Backend, Context},
     directory::Directory,
-    in_memory::{ChangeAuthor, Governor, VirtualChange, VirtualContext},
-    ldif, open,
+    in_memory::{ChangeAuthor, Governor, InMemoryTree, TreeChange},
+    ldif,
+    naming_context::{Backend, NamingContext},
+    open,
     root_dse::RootDseAddition,
     well_known::WellKnown,
 };
@@ -50,10 +51,10 @@ pub use reactor::{
 };
 pub use reconfigure::{Factories, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory};
 pub use request::{
-    asked::Asked,
+    context::{RequestContext, RequestKind},
     identity::{Identity, Peer, Source, SourceAddress, Strength, TlsChannel},
     modification::{Authority, Modification, ModificationKind},
-    origin::{Origin, RequestKind},
+    requested_change::RequestedChange,
 };
 pub use sasl::{LayerError, SecurityLayer};
 pub use search::{Progress, SearchRun};

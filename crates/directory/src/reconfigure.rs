@@ -3,8 +3,8 @@
 //! Invariant: until the swap nothing has changed that a client could see, and nothing after it can fail.
 
 mod assemble;
+mod continuing;
 mod factories;
-mod live;
 mod plan;
 mod restrictions;
 pub(crate) mod schema_use;
@@ -26,7 +26,7 @@ use restrictions::Restricted;
 use crate::{
     Configuration, Directory, OpenError,
     backend::{
-        in_memory::VirtualContext,
+        in_memory::InMemoryTree,
         ldif::{LdifFiles, LdifLock},
         open::failed,
         queue::{REMOVED, SHUTTING_DOWN, Served, WriterHandle},
@@ -35,10 +35,10 @@ use crate::{
 };
 
 /// What runs for the configuration in force.
-pub(crate) struct Live {
+pub(crate) struct RunningState {
     /// What makes more of a configuration than the directory can.
     factories: Factories,
-    running: Vec<Running>,
+    running: Vec<RunningDatabase>,
     /// The configuration in force as it was read.
     read: Option<ironbark_config::Configuration>,
     /// What is refused beside it.
@@ -51,14 +51,14 @@ pub(crate) struct Live {
 }
 
 /// A database and its writer.
-struct Running {
+struct RunningDatabase {
     /// What tells it from others: the directory, without symbolic links; of an ldif database the file of its topmost entry.
     place: PathBuf,
     database: Arc<Database>,
     /// See [`Backend::Stored`](crate::Backend).
     files: Option<Arc<LdifFiles>>,
     _lock: Option<LdifLock>,
-    /// See [`Context::cache`].
+    /// See [`NamingContext::cache`].
     cache: u64,
     writer: WriterHandle,
     thread: JoinHandle<()>,
@@ -68,11 +68,11 @@ struct Running {
 
 /// What serves one context of the new configuration.
 enum Source {
-    /// Position in [`Live::running`].
+    /// Position in [`RunningState::running`].
     Kept(usize),
     /// Position among the new databases.
     New(usize),
-    Tree(Arc<dyn VirtualContext>),
+    Tree(Arc<dyn InMemoryTree>),
     /// Nothing has to be made.
     Null,
 }
@@ -83,11 +83,11 @@ struct Planned {
     settings: DatabaseConfig,
     overlays: Pipeline,
     source: Source,
-    /// See [`Context::sorts`].
+    /// See [`NamingContext::sorts`].
     sorts: Arc<AtomicU32>,
 }
 
-impl Live {
+impl RunningState {
     /// Before the first configuration.
     pub(crate) fn new(factories: Factories) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Live {
     }
 }
 
-impl Running {
+impl RunningDatabase {
     /// Waits for the writer, which has been told to end.
     fn end(self) {
         drop(self.first);
@@ -135,56 +135,56 @@ impl Running {
 /// See [`Directory::reconfigure`].
 pub(crate) fn reconfigure(
     directory: &Arc<Directory>,
-    live: &mut Live,
+    state: &mut RunningState,
     read: ironbark_config::Configuration,
 ) -> Result<(), OpenError> {
-    let restricted = live.restricted.clone();
-    put(directory, live, read, restricted)
+    let restricted = state.restricted.clone();
+    put(directory, state, read, restricted)
 }
 
 /// See [`Directory::restrict`].
 pub(crate) fn restrict(
     directory: &Arc<Directory>,
-    live: &mut Live,
+    state: &mut RunningState,
     number: i32,
     refused: Restrict,
 ) -> Result<(), OpenError> {
-    let Some(read) = live.read.clone() else { return Ok(()) };
+    let Some(read) = state.read.clone() else { return Ok(()) };
     let Some(new) = Restricted::new(&read, number, refused) else {
         return Ok(());
     };
-    let others = live.restricted.iter().filter(|other| !other.is_of_same(&new));
+    let others = state.restricted.iter().filter(|other| !other.is_of_same(&new));
     let restricted = others.cloned().chain([new.clone()]).collect();
-    put(directory, live, read, restricted)
+    put(directory, state, read, restricted)
 }
 
 /// Puts a configuration into force, and beside it the restrictions that it says nothing new about.
 fn put(
     directory: &Arc<Directory>,
-    live: &mut Live,
+    state: &mut RunningState,
     read: ironbark_config::Configuration,
     mut restricted: Vec<Restricted>,
 ) -> Result<(), OpenError> {
     let mut effective = read.clone();
     restricted.retain(|one| one.apply(&mut effective));
-    go_over(directory, live, effective)?;
-    (live.read, live.restricted) = (Some(read), restricted);
+    go_over(directory, state, effective)?;
+    (state.read, state.restricted) = (Some(read), restricted);
     Ok(())
 }
 
 fn go_over(
     directory: &Arc<Directory>,
-    live: &mut Live,
+    state: &mut RunningState,
     mut read: ironbark_config::Configuration,
 ) -> Result<(), OpenError> {
-    if live.has_ended {
+    if state.has_ended {
         return Err(OpenError::Configuration(SHUTTING_DOWN.to_owned()));
     }
     let current = directory.configuration();
     assemble::keep_equal_schema(&current, &mut read);
-    live.closed.retain(|(_, closed)| !closed.is_gone());
+    state.closed.retain(|(_, closed)| !closed.is_gone());
     let mut made = Vec::new();
-    let result = attempt(directory, live, &current, read, &mut made);
+    let result = attempt(directory, state, &current, read, &mut made);
     if result.is_err() {
         for new in made {
             new.writer.close(REMOVED);
@@ -196,21 +196,21 @@ fn go_over(
 
 fn attempt(
     directory: &Arc<Directory>,
-    live: &mut Live,
+    state: &mut RunningState,
     current: &Configuration,
     read: ironbark_config::Configuration,
-    made: &mut Vec<Running>,
+    made: &mut Vec<RunningDatabase>,
 ) -> Result<(), OpenError> {
-    let planned = plan::plan(directory, live, current, &read, made)?;
-    let root_dse = (live.factories.root_dse)(&read.global).map_err(OpenError::Configuration)?;
-    check_schema_use(live, current, &read, &planned)?;
-    swap::go_over(directory, live, current, (read, &root_dse), planned, made)
+    let planned = plan::plan(directory, state, current, &read, made)?;
+    let root_dse = (state.factories.root_dse)(&read.global).map_err(OpenError::Configuration)?;
+    check_schema_use(state, current, &read, &planned)?;
+    swap::go_over(directory, state, current, (read, &root_dse), planned, made)
 }
 
 /// Refuses a schema that lacks what entries of databases that go on use. Writes go on meanwhile, so that this is asked once more when
 /// they wait.
 fn check_schema_use(
-    live: &Live,
+    state: &RunningState,
     current: &Configuration,
     read: &ironbark_config::Configuration,
     planned: &[Planned],
@@ -220,10 +220,10 @@ fn check_schema_use(
     }
     for Planned { settings, source, .. } in planned {
         let running = match source {
-            Source::Kept(at) => live.running.get(*at),
+            Source::Kept(at) => state.running.get(*at),
             Source::New(_) | Source::Tree(_) | Source::Null => None,
         };
-        let Some(Running { database, .. }) = running else {
+        let Some(RunningDatabase { database, .. }) = running else {
             continue;
         };
         let lost = database.lost_attributes(&read.schema);

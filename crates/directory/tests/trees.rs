@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use harness::Site;
 use ironbark_config::{DatabaseKind, Operations};
 use ironbark_directory::{
-    ChangeAuthor, Configuration, ModificationKind, OperationError, VirtualChange, VirtualContext, complete_entries,
+    ChangeAuthor, Configuration, InMemoryTree, ModificationKind, OperationError, TreeChange, complete_entries,
 };
 use ironbark_ldap_proto::{AttributeSelection, DerefAliases, Request, Scope, SearchRequest, controls};
 use ironbark_model::{Attribute, Dn, Entry, Filter};
@@ -66,7 +66,7 @@ impl Notes {
 /// The tree that the directory is given.
 struct Handle(Arc<Notes>);
 
-impl VirtualContext for Handle {
+impl InMemoryTree for Handle {
     fn entries(&self, configuration: &Configuration) -> Arc<[Entry]> {
         let schema = &configuration.schema;
         let made = self.0.entries.lock().expect("not poisoned");
@@ -94,7 +94,7 @@ impl VirtualContext for Handle {
             .with(Operations::RENAME)
     }
 
-    fn change(&self, change: &VirtualChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
+    fn change(&self, change: &TreeChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
         let notes = &self.0;
         if let Some(next) = notes.next.lock().expect("not poisoned").take() {
             by.governor
@@ -103,7 +103,7 @@ impl VirtualContext for Handle {
         }
         let mut entries = notes.entries.lock().expect("not poisoned");
         let line = match change {
-            VirtualChange::Add(entry) => {
+            TreeChange::Add(entry) => {
                 let names: Vec<_> = entry
                     .attributes
                     .iter()
@@ -113,7 +113,7 @@ impl VirtualContext for Handle {
                 entries.push((entry.dn.pretty().to_owned(), Vec::new()));
                 format!("add {} {}", entry.dn.pretty(), names.join(","))
             }
-            VirtualChange::Modify { dn, modifications } => {
+            TreeChange::Modify { dn, modifications } => {
                 let (_, values) = entries.iter_mut().find(|(name, _)| name == dn.pretty()).expect("there");
                 for modification in modifications {
                     if modification.kind == ModificationKind::Replace {
@@ -125,8 +125,8 @@ impl VirtualContext for Handle {
                 }
                 format!("modify {} {}", dn.pretty(), modifications.len())
             }
-            VirtualChange::Delete { dn } => format!("delete {}", dn.pretty()),
-            VirtualChange::ModifyDn { dn, new_rdn, .. } => format!("rename {} {}", dn.pretty(), new_rdn.pretty()),
+            TreeChange::Delete { dn } => format!("delete {}", dn.pretty()),
+            TreeChange::ModifyDn { dn, new_rdn, .. } => format!("rename {} {}", dn.pretty(), new_rdn.pretty()),
         };
         assert!(by.stamp.csn.starts_with(by.stamp.time.trim_end_matches('Z')));
         notes
@@ -146,7 +146,7 @@ fn site(access: &str) -> (Site, Arc<Notes>) {
     let tree = Arc::clone(&notes);
     let settings = format!("database config\nrootdn {ADMIN}\nrootpw x\n{access}");
     let mut site = Site::open_with_trees(&settings, "", move |settings| {
-        (settings.kind == DatabaseKind::Config).then(|| Arc::new(Handle(Arc::clone(&tree))) as Arc<dyn VirtualContext>)
+        (settings.kind == DatabaseKind::Config).then(|| Arc::new(Handle(Arc::clone(&tree))) as Arc<dyn InMemoryTree>)
     });
     site.populate();
     site.become_(ADMIN);
@@ -316,14 +316,14 @@ fn a_change_may_put_another_configuration_into_force() {
 #[test]
 fn a_tree_that_takes_no_writes_says_so_before_anything_is_looked_up() {
     struct Still(Handle);
-    impl VirtualContext for Still {
+    impl InMemoryTree for Still {
         fn entries(&self, configuration: &Configuration) -> Arc<[Entry]> {
             self.0.entries(configuration)
         }
     }
     let mut site = Site::open_with_trees("database config\nrootpw x", "", |settings| {
         let is_config = settings.kind == DatabaseKind::Config;
-        is_config.then(|| Arc::new(Still(Handle(Notes::new()))) as Arc<dyn VirtualContext>)
+        is_config.then(|| Arc::new(Still(Handle(Notes::new()))) as Arc<dyn InMemoryTree>)
     });
     site.become_("cn=config");
     let refused = (53, "operation not supported within namingContext");

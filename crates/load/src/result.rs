@@ -191,27 +191,27 @@ impl RunResult {
 
 impl Point {
     /// What went wrong, in words; codes in `allowed` are as good as expected ones.
-    pub fn complaints(&self, allowed: &[u32]) -> Vec<String> {
-        let mut complaints = Vec::new();
+    pub fn problems(&self, allowed: &[u32]) -> Vec<String> {
+        let mut problems = Vec::new();
         for operation in &self.operations {
             for (code, count) in operation.unexpected(allowed) {
-                complaints.push(format!("{count} {} answered with result code {code}", operation.kind));
+                problems.push(format!("{count} {} answered with result code {code}", operation.kind));
             }
             if operation.too_few_entries > 0 {
                 let (count, kind) = (operation.too_few_entries, &operation.kind);
-                complaints.push(format!("{count} {kind} answered with fewer entries than expected"));
+                problems.push(format!("{count} {kind} answered with fewer entries than expected"));
             }
         }
         for (reason, count) in &self.lost_connections {
-            complaints.push(format!("{count} connections lost: {reason}"));
+            problems.push(format!("{count} connections lost: {reason}"));
         }
         if self.unanswered > 0 {
-            complaints.push(format!("{} requests without an answer", self.unanswered));
+            problems.push(format!("{} requests without an answer", self.unanswered));
         }
         if self.operations.iter().all(|operation| operation.codes.is_empty()) && self.entries_rate <= 0.0 {
-            complaints.push("nothing was answered".to_owned());
+            problems.push("nothing was answered".to_owned());
         }
-        complaints
+        problems
     }
 
     /// Answers within the measurement.
@@ -327,12 +327,12 @@ pub(crate) mod tests {
     #[test]
     fn what_is_not_expected_is_complained_about() {
         let mut point = sample("ours", "search", &[(1, 100.0)]).points.remove(0);
-        assert!(point.complaints(&[]).is_empty());
+        assert!(point.problems(&[]).is_empty());
         point.operations[0].codes.insert(32, 7);
         point.operations[0].too_few_entries = 2;
         point.lost_connections.insert("closed".to_owned(), 1);
         point.unanswered = 3;
-        let complaints = point.complaints(&[]).join("\n");
+        let problems = point.problems(&[]).join("\n");
         for part in [
             "7 search",
             "code 32",
@@ -340,8 +340,8 @@ pub(crate) mod tests {
             "1 connections lost: closed",
             "3 requests",
         ] {
-            assert!(complaints.contains(part), "{complaints}");
+            assert!(problems.contains(part), "{problems}");
         }
-        assert!(!point.complaints(&[32]).join("\n").contains("code 32"));
+        assert!(!point.problems(&[32]).join("\n").contains("code 32"));
     }
 }

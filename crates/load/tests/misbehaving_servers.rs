@@ -82,7 +82,7 @@ fn an_open_loop_charges_a_stall_to_all_who_would_have_waited() {
         }
         Some(stream)
     });
-    assert_eq!(point.complaints(&[]), Vec::<String>::new());
+    assert_eq!(point.problems(&[]), Vec::<String>::new());
     assert_eq!(point.answered_in_window(), 50);
     // The last one was due 49 ms after the first and could not leave before the stall's end.
     let least = point.latency.curve.first().unwrap().1;
@@ -104,7 +104,7 @@ fn a_server_that_falls_silent_is_given_up() {
         None
     });
     assert_eq!((point.answered_in_window(), point.unanswered), (1, 1));
-    assert_eq!(point.complaints(&[]), ["1 requests without an answer"]);
+    assert_eq!(point.problems(&[]), ["1 requests without an answer"]);
 }
 
 #[test]
@@ -125,7 +125,7 @@ fn answers_in_pieces_and_entries_of_any_size_are_counted() {
         }
         Some(stream)
     });
-    assert_eq!(point.complaints(&[]), Vec::<String>::new());
+    assert_eq!(point.problems(&[]), Vec::<String>::new());
     assert_eq!((point.answered_in_window(), point.operations[0].entries), (3, 3));
 }
 
@@ -153,7 +153,7 @@ fn a_lost_connection_is_told_with_its_reason() {
         });
         assert_eq!(point.answered_in_window(), 3, "{reason}");
         assert_eq!(point.unanswered, 1, "{reason}");
-        let told = point.complaints(&[]).join("; ");
+        let told = point.problems(&[]).join("; ");
         assert!(told.contains("1 connections lost") && told.contains(reason), "{told}");
     }
 }
@@ -168,6 +168,6 @@ fn result_codes_that_are_not_expected_are_told() {
         }
         Some(stream)
     });
-    assert_eq!(point.complaints(&[]), ["2 scan answered with result code 51"]);
-    assert!(point.complaints(&[51]).is_empty());
+    assert_eq!(point.problems(&[]), ["2 scan answered with result code 51"]);
+    assert!(point.problems(&[51]).is_empty());
 }

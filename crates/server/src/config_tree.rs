@@ -10,7 +10,7 @@ use ironbark_config::{
     olc::{self, ChangeError, Folder, Stamps, Tree},
 };
 use ironbark_directory::{
-    ChangeAuthor, Configuration, Modification, ModificationKind, OperationError, VirtualChange, VirtualContext,
+    ChangeAuthor, Configuration, InMemoryTree, Modification, ModificationKind, OperationError, TreeChange,
     complete_entries,
 };
 use ironbark_model::{Entry, ResultCode, Schema};
@@ -171,7 +171,7 @@ fn modifications(schema: &Schema, asked: &[Modification]) -> Result<Vec<olc::Mod
     converted.collect()
 }
 
-impl VirtualContext for ConfigTree {
+impl InMemoryTree for ConfigTree {
     fn entries(&self, configuration: &Configuration) -> Arc<[Entry]> {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((schema, entries)) = &*shown
@@ -191,7 +191,7 @@ impl VirtualContext for ConfigTree {
             .with(Operations::RENAME)
     }
 
-    fn change(&self, change: &VirtualChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
+    fn change(&self, change: &TreeChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
         let schema = &*by.configuration.schema;
         let tree = self.tree();
         let mut stamps = Stamps {
@@ -201,16 +201,16 @@ impl VirtualContext for ConfigTree {
             uuid: String::new(),
         };
         let changed = match change {
-            VirtualChange::Add(entry) => {
+            TreeChange::Add(entry) => {
                 stamps.uuid = by.entry_uuid()?;
                 tree.add(schema, entry, &stamps)
             }
-            VirtualChange::Modify {
+            TreeChange::Modify {
                 dn,
                 modifications: asked,
             } => tree.modify(schema, dn, &modifications(schema, asked)?, &stamps),
-            VirtualChange::Delete { dn } => tree.delete(schema, dn),
-            VirtualChange::ModifyDn {
+            TreeChange::Delete { dn } => tree.delete(schema, dn),
+            TreeChange::ModifyDn {
                 dn,
                 new_rdn,
                 new_superior,

@@ -3,14 +3,14 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::seldom::Seldom;
+use crate::repeated_notice::RepeatedNotice;
 
 /// Bytes held for all connections of the server.
 #[derive(Debug, Default)]
 pub(crate) struct HeldMemory {
     bytes: AtomicUsize,
     /// When the log was told that it is too much.
-    pub(crate) told: Seldom,
+    pub(crate) told: RepeatedNotice,
 }
 
 impl HeldMemory {

@@ -25,7 +25,7 @@ use crate::{
     held::HeldMemory,
     listener::Listener,
     reactor::{Accepted, ReactorThread, World},
-    seldom::Seldom,
+    repeated_notice::RepeatedNotice,
     sources::Sources,
 };
 
@@ -59,7 +59,7 @@ pub(crate) struct Pool {
     max_descriptors: u64,
     sources: Arc<Sources>,
     /// When the log was told that no more connections can be taken.
-    told: Seldom,
+    told: RepeatedNotice,
 }
 
 impl Pool {
@@ -87,7 +87,7 @@ impl Pool {
             clock: world.clock.clone(),
             max_descriptors,
             sources: Arc::clone(&world.sources),
-            told: Seldom::default(),
+            told: RepeatedNotice::default(),
         })
     }
 

@@ -13,7 +13,7 @@ use ironbark_config::{
     DatabaseConfig, DatabaseKind, GlobalConfig,
     parts::{PARTS, PartKind},
 };
-use ironbark_directory::{Factories, OpenOptions, Service, VirtualContext};
+use ironbark_directory::{Factories, InMemoryTree, OpenOptions, Service};
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
     process::{self, Identity, Readiness, StateFile},
@@ -317,7 +317,7 @@ fn open_directory(
     let attached = Arc::<Attached>::default();
     let own_server_id = OwnServerId::new(listener_urls);
     let (its_log, its_clock, its_server) = (log.clone(), clock.clone(), Arc::clone(&attached));
-    let make_tree = move |settings: &DatabaseConfig| -> Option<Arc<dyn VirtualContext>> {
+    let make_tree = move |settings: &DatabaseConfig| -> Option<Arc<dyn InMemoryTree>> {
         if settings.kind == DatabaseKind::Config {
             return Some(Arc::<ConfigTree>::clone(&config_tree));
         }

@@ -241,21 +241,21 @@ impl Run {
     }
 
     fn judge(&self, points: &[Point]) -> Result<(), Failure> {
-        let mut complaints = Vec::new();
+        let mut problems = Vec::new();
         for point in points {
-            let of_point = point.complaints(&self.allow);
-            complaints.extend(
+            let of_point = point.problems(&self.allow);
+            problems.extend(
                 of_point
                     .into_iter()
                     .map(|text| format!("{} clients: {text}", point.clients)),
             );
         }
-        if complaints.is_empty() {
+        if problems.is_empty() {
             return Ok(());
         }
         Err(Failure::Run(format!(
             "NOT WHAT WAS EXPECTED:\n  {}",
-            complaints.join("\n  ")
+            problems.join("\n  ")
         )))
     }
 }

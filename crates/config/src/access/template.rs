@@ -168,7 +168,7 @@ impl RegexTemplate {
         let text = without_blanks(text);
         let template = Template::parse(&text);
         let fixed = template.fixed().map(str::to_owned);
-        let tried = fixed.clone().map_or_else(|| trial(&text), String::from);
+        let tried = fixed.clone().map_or_else(|| sample(&text), String::from);
         let regex = regex(&tried, &text)?;
         Ok(if fixed.is_some() {
             Self::Fixed { text, regex }
@@ -187,21 +187,21 @@ impl RegexTemplate {
 }
 
 /// Something of the form that filling in gives, to see whether it can be compiled.
-fn trial(text: &str) -> String {
-    let mut trial = String::new();
+fn sample(text: &str) -> String {
+    let mut sample = String::new();
     let mut is_place = false;
     for character in text.chars() {
         match (is_place, character) {
             (false, '$') => is_place = true,
-            (false, other) => trial.push(other),
+            (false, other) => sample.push(other),
             (true, '$' | '0'..='9') => {
-                trial.push(character);
+                sample.push(character);
                 is_place = false;
             }
             (true, _) => is_place = false,
         }
     }
-    trial
+    sample
 }
 
 /// Compiles, with slapd's words when it cannot be.

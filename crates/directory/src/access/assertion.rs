@@ -6,7 +6,7 @@ use ironbark_model::{Budget, CompiledFilter, Entry, Filter, ResultCode, Truth, e
 use ironbark_store::{EntryGuards, Evaluation, Record, View};
 
 use super::{searchable::AnswerableEntries, subject::Subject, write_check::WriteCheck};
-use crate::{Configuration, Context, OperationError};
+use crate::{Configuration, NamingContext, OperationError};
 
 /// Checks the filter on an entry in memory, computed attributes included, as far as the subject of `check`, which is of that entry, may
 /// search.
@@ -31,7 +31,7 @@ pub(crate) fn check_assertion(
 
 /// As [`check_assertion`], on a stored entry, in place.
 pub(crate) fn check_assertion_on_record(
-    context: &Context,
+    context: &NamingContext,
     configuration: &Configuration,
     subject: Subject<'_>,
     (view, record): (View<'_>, &Record<'_>),

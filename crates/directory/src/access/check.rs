@@ -10,7 +10,7 @@ use ironbark_model::{Attribute, AttributeDescription, Budget, Dn};
 use ironbark_store::View;
 
 use super::{
-    decisions::{Kind, Standing},
+    decisions::{EntryDecisions, SubjectDecisions},
     place::{BorrowedName, EntryPlace},
     set_memory::SetAnswers,
     subject::Subject,
@@ -33,13 +33,13 @@ pub(crate) struct Check<'a> {
     /// That is the name which it is about to get.
     pub(super) is_renamed: bool,
     /// All that is known of the subject.
-    pub(super) standing: Option<&'a Standing>,
+    pub(super) standing: Option<&'a SubjectDecisions>,
     /// What sets say of the subject and the entry.
     pub(super) sets: SetAnswers,
     /// Which of the first 64 questions have been answered, and how.
     pub(super) answered: Cell<(u64, u64)>,
     /// What is known about entries of which the same is true, for the same subject.
-    pub(super) kind: Option<Rc<Kind>>,
+    pub(super) kind: Option<Rc<EntryDecisions>>,
     /// Whether a rule could not be evaluated: then nothing is granted, for the clause that was passed over may have been one that refuses.
     failed: Cell<bool>,
 }
@@ -49,7 +49,7 @@ pub(crate) struct Check<'a> {
 pub(super) enum Reach {
     /// All entries of the same kind.
     #[default]
-    Kind,
+    EntryDecisions,
     /// All values in this entry.
     Entry,
     /// This value.
@@ -145,7 +145,7 @@ impl<'a> Check<'a> {
     }
 
     /// What is known about entries like this.
-    pub(super) fn kind(&self) -> Option<&Kind> {
+    pub(super) fn kind(&self) -> Option<&EntryDecisions> {
         self.kind.as_deref()
     }
 

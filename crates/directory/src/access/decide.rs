@@ -16,7 +16,7 @@ use ironbark_store::Evaluation;
 
 use super::{
     check::{Check, Decision, OnAll, Reach},
-    decisions::{Known, Standing},
+    decisions::{Known, SubjectDecisions},
     matched::Matched,
     target::{Source, Target, Value},
     who,
@@ -25,7 +25,7 @@ use crate::rules::access::{Clause, CompiledValue, Condition, Dependence, Questio
 
 impl<'a> Check<'a> {
     /// From here on decisions are remembered for entries of the same kind.
-    pub(super) fn remembered(mut self, standing: &'a Standing) -> Self {
+    pub(super) fn remembered(mut self, standing: &'a SubjectDecisions) -> Self {
         self.dn.home = Some(standing.spare_name());
         self.standing = Some(standing);
         if self.rules.questions.len() <= MAX_QUESTIONS {
@@ -77,7 +77,7 @@ impl<'a> Check<'a> {
             kind.remember(place, decision.known());
         }
         match decision.reach {
-            Reach::Kind => OnAll::Alike(decision.privileges),
+            Reach::EntryDecisions => OnAll::Alike(decision.privileges),
             Reach::Entry => OnAll::Here(decision.privileges),
             Reach::Value => OnAll::ByValue,
         }
@@ -358,7 +358,7 @@ impl Decision {
     /// What is worth remembering of it.
     fn known(&self) -> Known {
         match self.reach {
-            Reach::Kind => Known::All(self.privileges),
+            Reach::EntryDecisions => Known::All(self.privileges),
             Reach::Entry => Known::Entry,
             Reach::Value => Known::Value,
         }

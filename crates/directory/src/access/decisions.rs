@@ -18,19 +18,19 @@ use super::{
     target::Target,
 };
 use crate::{
-    Configuration, Context,
+    Configuration, NamingContext,
     request::{
+        context::RequestKind,
         identity::{Identity, Peer, Strength},
-        origin::RequestKind,
     },
     rules::access::Rules,
 };
 
 /// A subject with all that is known of it.
 #[derive(Debug)]
-pub(crate) struct Standing {
+pub(crate) struct SubjectDecisions {
     /// Entries by the answers to the questions.
-    kinds: RefCell<FxHashMap<u64, Rc<Kind>>>,
+    kinds: RefCell<FxHashMap<u64, Rc<EntryDecisions>>>,
     types: usize,
     /// Sum of the databases' commit versions, where groups or sets are looked up.
     data: u64,
@@ -48,7 +48,7 @@ pub(crate) struct Standing {
 
 /// Entries of which the same is true.
 #[derive(Debug)]
-pub(crate) struct Kind {
+pub(crate) struct EntryDecisions {
     /// By attribute type; behind them `entry` and `children`.
     places: Box<[Cell<u16>]>,
     /// Whether attributes are shown in answers, by their numbers in the database: 0 nothing is known, 1 no, 2 yes.
@@ -66,7 +66,7 @@ const ENTRY: u16 = 3;
 const STATE: u16 = 3;
 const SHIFT: u32 = 2;
 
-impl Standing {
+impl SubjectDecisions {
     fn new(types: usize, data: u64) -> Self {
         Self {
             kinds: RefCell::default(),
@@ -110,14 +110,14 @@ impl Standing {
     }
 
     /// What is known of entries with these answers.
-    pub(super) fn kind(&self, answers: u64) -> Rc<Kind> {
+    pub(super) fn kind(&self, answers: u64) -> Rc<EntryDecisions> {
         let mut kinds = self.kinds.borrow_mut();
         if kinds.len() >= MAX_KINDS && !kinds.contains_key(&answers) {
             kinds.clear();
         }
         let new = || {
             let places = std::iter::repeat_with(|| Cell::new(UNKNOWN)).take(self.types + 2);
-            Rc::new(Kind {
+            Rc::new(EntryDecisions {
                 places: places.collect(),
                 shown: [const { Cell::new(0) }; NUMBERS],
             })
@@ -126,7 +126,7 @@ impl Standing {
     }
 }
 
-impl Kind {
+impl EntryDecisions {
     /// Where a decision about a target is kept; `None` for attributes with options.
     pub(super) fn place(&self, target: Target<'_>) -> Option<usize> {
         let types = self.places.len().saturating_sub(2);
@@ -206,10 +206,10 @@ struct Key {
 
 /// The subjects of one thread.
 #[derive(Debug, Default)]
-pub(crate) struct Standings {
+pub(crate) struct DecisionCache {
     /// Under which configuration all of this was decided.
     configuration: Option<Arc<Configuration>>,
-    known: FxHashMap<Key, Rc<Standing>>,
+    known: FxHashMap<Key, Rc<SubjectDecisions>>,
     last: Option<Last>,
 }
 
@@ -221,17 +221,17 @@ struct Last {
     peer: Arc<Peer>,
     strength: Strength,
     request: RequestKind,
-    standing: Rc<Standing>,
+    standing: Rc<SubjectDecisions>,
 }
 
-impl Standings {
+impl DecisionCache {
     /// The standing of a request's subject; `None` if it may do everything, or nobody wrote a rule.
     pub(crate) fn of(
         &mut self,
         configuration: &Arc<Configuration>,
-        context: &Context,
-        origin: &crate::request::origin::Origin,
-    ) -> Option<Rc<Standing>> {
+        context: &NamingContext,
+        origin: &crate::request::context::RequestContext,
+    ) -> Option<Rc<SubjectDecisions>> {
         let rules = configuration.rules_of(context);
         if rules.is_empty() {
             return None;
@@ -280,10 +280,10 @@ impl Standings {
         &mut self,
         configuration: &Configuration,
         rules: &Rules,
-        context: &Context,
+        context: &NamingContext,
         subject: Subject<'_>,
         data: u64,
-    ) -> Rc<Standing> {
+    ) -> Rc<SubjectDecisions> {
         let peer = subject.peer.filter(|_| rules.uses_peer);
         let is_other = |real: &&Dn| *real != subject.dn;
         let key = Key {
@@ -310,7 +310,10 @@ impl Standings {
         if self.known.len() >= MAX_STANDINGS {
             self.known.clear();
         }
-        let standing = Rc::new(Standing::new(configuration.schema.attribute_types().len(), data));
+        let standing = Rc::new(SubjectDecisions::new(
+            configuration.schema.attribute_types().len(),
+            data,
+        ));
         self.known.insert(key, Rc::clone(&standing));
         standing
     }

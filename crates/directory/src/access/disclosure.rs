@@ -8,12 +8,12 @@ use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_store::{EntryId, Location, Record, Scope, View};
 
 use super::{subject::Subject, target::Target, write_check::WriteCheck};
-use crate::{Configuration, Context, OperationError, backend::referral};
+use crate::{Configuration, NamingContext, OperationError, backend::referral};
 
 /// What one subject may know of the names of one database.
 #[derive(Clone, Copy)]
 pub(crate) struct Disclosure<'a> {
-    pub(crate) context: &'a Context,
+    pub(crate) context: &'a NamingContext,
     pub(crate) configuration: &'a Configuration,
     pub(crate) subject: Subject<'a>,
     pub(crate) view: View<'a>,
@@ -127,7 +127,7 @@ impl Disclosure<'_> {
 
 /// The error for a name that is not there in a tree in memory: noSuchObject, with the closest superior if the subject may know of it.
 pub(crate) fn missing_in_memory(
-    (context, configuration, subject): (&Context, &Configuration, Subject<'_>),
+    (context, configuration, subject): (&NamingContext, &Configuration, Subject<'_>),
     entries: &[Entry],
     dn: &Dn,
 ) -> OperationError {

@@ -26,7 +26,7 @@ mod write_check;
 
 pub(crate) use self::{
     check::Check,
-    decisions::{Standing, Standings},
+    decisions::{DecisionCache, SubjectDecisions},
     lookup::Lookup,
     place::EntryPlace,
     searchable::{Answerable, AnswerableEntries},

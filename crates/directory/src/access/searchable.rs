@@ -12,11 +12,11 @@ use ironbark_store::{EntryGuards, Record};
 
 use super::{
     check::{Check, OnAll},
-    decisions::Standing,
+    decisions::SubjectDecisions,
     subject::Subject,
     target::{Source, Target},
 };
-use crate::{Configuration, Context, rules::access::Rules};
+use crate::{Configuration, NamingContext, rules::access::Rules};
 
 /// What of one entry answers.
 pub(crate) struct Answerable<'a> {
@@ -71,16 +71,16 @@ pub(crate) struct AnswerableEntries<'a> {
     configuration: &'a Configuration,
     rules: &'a Rules,
     subject: Subject<'a>,
-    standing: Option<&'a Standing>,
+    standing: Option<&'a SubjectDecisions>,
     privilege: Privileges,
 }
 
 impl<'a> AnswerableEntries<'a> {
     /// `None`: everything may answer. `standing` is what is known of the subject, if anything.
     pub(crate) fn new(
-        (configuration, context): (&'a Configuration, &'a Context),
+        (configuration, context): (&'a Configuration, &'a NamingContext),
         subject: Subject<'a>,
-        standing: Option<&'a Standing>,
+        standing: Option<&'a SubjectDecisions>,
         privilege: Privileges,
     ) -> Option<Self> {
         let rules = configuration.rules_of(context);

@@ -7,10 +7,10 @@ use ironbark_model::{Budget, Dn};
 
 use super::set_memory::SetAnswers;
 use crate::{
-    Context,
+    NamingContext,
     request::{
+        context::{RequestContext, RequestKind},
         identity::{Identity, Peer, Strength},
-        origin::{Origin, RequestKind},
     },
 };
 
@@ -39,17 +39,17 @@ static NOBODY: LazyLock<Dn> = LazyLock::new(Dn::root);
 
 impl<'a> Subject<'a> {
     /// Whoever a request speaks for.
-    pub fn of(origin: &'a Origin, context: &Context) -> Self {
+    pub fn of(origin: &'a RequestContext, context: &NamingContext) -> Self {
         Self::unplaced(origin).at(context)
     }
 
     /// The same where it is not known yet which database is meant: the rootdn of none.
-    pub(crate) fn unplaced(origin: &'a Origin) -> Self {
+    pub(crate) fn unplaced(origin: &'a RequestContext) -> Self {
         Self::of_parts((&origin.identity, &origin.peer), (origin.strength, origin.request))
     }
 
     /// The same in a database.
-    pub(crate) fn at(self, context: &Context) -> Self {
+    pub(crate) fn at(self, context: &NamingContext) -> Self {
         Self {
             is_root: context.is_root(self.dn),
             ..self
@@ -93,7 +93,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The same request by nobody in particular: a bind, before it has succeeded.
-    pub(crate) fn anonymous(origin: &'a Origin) -> Self {
+    pub(crate) fn anonymous(origin: &'a RequestContext) -> Self {
         Self {
             peer: Some(&origin.peer),
             strength: origin.strength,

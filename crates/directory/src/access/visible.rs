@@ -7,12 +7,12 @@ use ironbark_model::AttributeDescription;
 
 use super::{
     check::{Check, OnAll},
-    decisions::{Kind, Standing},
+    decisions::{EntryDecisions, SubjectDecisions},
     place::EntryPlace,
     subject::Subject,
     target::{Readable, Source, Target},
 };
-use crate::{Configuration, Context};
+use crate::{Configuration, NamingContext};
 
 /// An entry of which the subject may know, and of which it may see what [`VisibleEntry::may_read`] grants.
 pub struct VisibleEntry<'a> {
@@ -54,7 +54,7 @@ impl<'a> VisibleEntry<'a> {
     }
 
     /// What is known about entries like this.
-    pub(crate) fn kind(&self) -> Option<&Kind> {
+    pub(crate) fn kind(&self) -> Option<&EntryDecisions> {
         self.check?.kind()
     }
 }
@@ -62,7 +62,7 @@ impl<'a> VisibleEntry<'a> {
 /// Who looks at an entry: the rules for it, or `None` if it may read everything there.
 pub(crate) fn check<'a>(
     configuration: &'a Configuration,
-    context: &'a Context,
+    context: &'a NamingContext,
     subject: Subject<'a>,
     source: Source<'a>,
 ) -> Option<Check<'a>> {
@@ -73,10 +73,10 @@ pub(crate) fn check<'a>(
 /// The same for a subject whose standing is known, and a stored entry whose place is.
 pub(crate) fn check_remembered<'a>(
     configuration: &'a Configuration,
-    context: &'a Context,
+    context: &'a NamingContext,
     subject: Subject<'a>,
     (source, place): (Source<'a>, EntryPlace<'a>),
-    standing: Option<&'a Rc<Standing>>,
+    standing: Option<&'a Rc<SubjectDecisions>>,
 ) -> Option<Check<'a>> {
     let standing = standing?;
     check(configuration, context, subject, source).map(|check| check.placed(place).remembered(standing))
@@ -90,6 +90,6 @@ pub(crate) fn visible<'a>(check: Option<&'a Check<'a>>, source: Source<'a>, dn: 
 }
 
 /// Whether a subject may read everything in a naming context: the rootdn, or nobody wrote a rule.
-pub(crate) fn reads_everything(context: &Context, configuration: &Configuration, subject: Subject<'_>) -> bool {
+pub(crate) fn reads_everything(context: &NamingContext, configuration: &Configuration, subject: Subject<'_>) -> bool {
     subject.is_root || configuration.rules_of(context).is_empty()
 }

@@ -6,12 +6,12 @@ use ironbark_store::{Record, View};
 
 use super::{
     check::Check,
-    decisions::Standing,
+    decisions::SubjectDecisions,
     searchable::Answerable,
     subject::Subject,
     target::{Source, Target},
 };
-use crate::{Configuration, Context};
+use crate::{Configuration, NamingContext};
 
 /// Access rules applied to one subject and one entry that is about to be written.
 pub(crate) struct WriteCheck<'a>(Option<Check<'a>>);
@@ -19,7 +19,7 @@ pub(crate) struct WriteCheck<'a>(Option<Check<'a>>);
 impl<'a> WriteCheck<'a> {
     /// For a stored entry.
     pub(crate) fn on_record(
-        context: &'a Context,
+        context: &'a NamingContext,
         configuration: &'a Configuration,
         subject: Subject<'a>,
         record: &'a Record<'a>,
@@ -30,7 +30,7 @@ impl<'a> WriteCheck<'a> {
 
     /// For an entry in memory.
     pub(crate) fn on_entry(
-        context: &'a Context,
+        context: &'a NamingContext,
         configuration: &'a Configuration,
         subject: Subject<'a>,
         entry: &'a Entry,
@@ -38,7 +38,12 @@ impl<'a> WriteCheck<'a> {
         Self::new(context, configuration, subject, Source::Memory(entry))
     }
 
-    fn new(context: &'a Context, configuration: &'a Configuration, subject: Subject<'a>, source: Source<'a>) -> Self {
+    fn new(
+        context: &'a NamingContext,
+        configuration: &'a Configuration,
+        subject: Subject<'a>,
+        source: Source<'a>,
+    ) -> Self {
         let rules = configuration.rules_of(context);
         Self((!subject.is_root).then(|| Check::new(configuration, rules, subject, source)))
     }
@@ -70,7 +75,7 @@ impl<'a> WriteCheck<'a> {
     }
 
     /// From here on what sets say of the subject whatever the entry is remembered.
-    pub(crate) fn remembered(self, standing: &'a Standing) -> Self {
+    pub(crate) fn remembered(self, standing: &'a SubjectDecisions) -> Self {
         Self(self.0.map(|check| check.remembered(standing)))
     }
 

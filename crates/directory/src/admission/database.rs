@@ -8,9 +8,9 @@ use ironbark_ldap_proto::{
 use ironbark_model::ResultCode;
 
 use super::security::{self, Purpose};
-use crate::{Configuration, Context, OperationError, access::Subject, request::origin::Origin};
+use crate::{Configuration, NamingContext, OperationError, access::Subject, request::context::RequestContext};
 
-impl Context {
+impl NamingContext {
     /// Refuses what `security`, `require`, `restrict`, `readonly` and `restrictop` forbid, but for binds. The controls that `restrictop` drops
     /// are no longer of the request.
     ///
@@ -20,7 +20,7 @@ impl Context {
         &self,
         configuration: &Configuration,
         operation: Operations,
-        origin: &mut Origin,
+        origin: &mut RequestContext,
     ) -> Result<(), OperationError> {
         let is_update = Operations::WRITE.contains(operation);
         security::check(
@@ -47,7 +47,7 @@ impl Context {
         &self,
         configuration: &Configuration,
         is_simple: bool,
-        origin: &mut Origin,
+        origin: &mut RequestContext,
     ) -> Result<(), OperationError> {
         let purpose = if is_simple {
             Purpose::SimpleBind
@@ -79,12 +79,12 @@ impl Context {
     /// The same for an extended operation; `readonly` is about those that change something.
     ///
     /// # Errors
-    /// As of [`Context::check_restrictions`].
+    /// As of [`NamingContext::check_restrictions`].
     pub(crate) fn check_extended(
         &self,
         configuration: &Configuration,
         row: &Descriptor,
-        origin: &mut Origin,
+        origin: &mut RequestContext,
     ) -> Result<(), OperationError> {
         let is_update = row.writes;
         // StartTLS is how a connection becomes stronger, and comes before everything else.
@@ -138,9 +138,9 @@ const REQUIREMENTS: [(Require, ResultCode, &str); 5] = [
     ),
 ];
 
-impl Context {
+impl NamingContext {
     /// Refuses what does not meet the conditions of `require`; binds and StartTLS need not.
-    pub(crate) fn check_requirements(&self, origin: &Origin) -> Result<(), OperationError> {
+    pub(crate) fn check_requirements(&self, origin: &RequestContext) -> Result<(), OperationError> {
         for (requirement, code, text) in REQUIREMENTS {
             let is_met = match requirement {
                 // As in slapd, whoever has authenticated in any way has done so strongly as long as `security` asks for no more.
@@ -165,7 +165,7 @@ impl Configuration {
     /// `unwillingToPerform`: it is rejected.
     pub(crate) fn admit(
         &self,
-        context: &Context,
+        context: &NamingContext,
         subject: Subject<'_>,
         critical: ControlSet,
     ) -> Result<ControlSet, OperationError> {
@@ -178,7 +178,7 @@ impl Configuration {
 }
 
 /// The refusal of whatever is no change of the password while that must be changed.
-pub fn restricted(origin: &Origin) -> OperationError {
+pub fn restricted(origin: &RequestContext) -> OperationError {
     let error = OperationError::new(
         ResultCode::INSUFFICIENT_ACCESS_RIGHTS,
         "Operations are restricted to bind/unbind/abandon/StartTLS/modify password",

@@ -8,10 +8,10 @@ use ironbark_model::{AttributeDescription, Dn, Entry};
 use ironbark_store::Database;
 
 use crate::{
-    Configuration, Context, OpenError,
+    Configuration, NamingContext, OpenError,
     access::{Check, Source, Subject, Target},
     backend::{
-        database::{Attached, Backend, ReferralPresence},
+        naming_context::{Attached, Backend, ReferralPresence},
         queue::WriterHandle,
     },
     reconfigure,
@@ -79,7 +79,7 @@ impl Appraisal {
                 },
                 None => Backend::Frontend,
             };
-            Arc::new(Context {
+            Arc::new(NamingContext {
                 number,
                 cache: 0,
                 settings: settings.clone(),

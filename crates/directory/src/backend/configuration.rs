@@ -11,7 +11,7 @@ use ironbark_model::{Dn, Entry, Schema};
 
 use super::{root_dse::RootDse, well_known::WellKnown};
 use crate::{
-    Context, password,
+    NamingContext, password,
     rules::{OperationRules, Rules},
 };
 
@@ -29,10 +29,10 @@ pub struct Configuration {
     /// The definitions that the schema is made of, besides the built-in ones.
     pub schema_definitions: Vec<SchemaStatement>,
     /// cn=config if it is served, and the databases that are, in configuration order.
-    pub contexts: Vec<Arc<Context>>,
+    pub contexts: Vec<Arc<NamingContext>>,
     /// The frontend: root DSE, subschema subentry, and the access rules that end every database's.
-    pub frontend: Arc<Context>,
-    /// Access rules of the frontend and of `contexts`, by [`Context::number`] plus one.
+    pub frontend: Arc<NamingContext>,
+    /// Access rules of the frontend and of `contexts`, by [`NamingContext::number`] plus one.
     pub(crate) rules: Vec<Arc<Rules>>,
     /// `restrictop` of the same: of each its own, or the frontend's.
     pub(crate) operation_rules: Vec<Arc<OperationRules>>,
@@ -48,7 +48,7 @@ pub struct Configuration {
 
 impl Configuration {
     /// The access rules that decide about entries of a naming context.
-    pub(crate) fn rules_of(&self, context: &Context) -> &Rules {
+    pub(crate) fn rules_of(&self, context: &NamingContext) -> &Rules {
         let place = usize::try_from(context.number + 1).unwrap_or_default();
         // Each context of a configuration has its place.
         self.rules
@@ -59,10 +59,10 @@ impl Configuration {
 
     /// Whether the access rules are the same in another configuration, and bind the same subjects, for all databases that are there too.
     pub(crate) fn has_rules_of(&self, other: &Self) -> bool {
-        let is_alike = |one: &Context, other: &Context| {
+        let is_alike = |one: &NamingContext, other: &NamingContext| {
             one.settings.access == other.settings.access && one.settings.root_dn == other.settings.root_dn
         };
-        let is_kept = |one: &Arc<Context>| {
+        let is_kept = |one: &Arc<NamingContext>| {
             let mut others = other.contexts.iter();
             let same = others.find(|other| other.suffixes().iter().eq(one.suffixes()));
             same.is_none_or(|other| is_alike(one, other))
@@ -77,8 +77,8 @@ impl Configuration {
     }
 
     /// The naming context that holds `dn`: the one with the longest suffix; of equals the one that was configured first.
-    pub fn context_of(&self, dn: &Dn) -> Option<&Arc<Context>> {
-        let mut best: Option<(usize, &Arc<Context>)> = None;
+    pub fn context_of(&self, dn: &Dn) -> Option<&Arc<NamingContext>> {
+        let mut best: Option<(usize, &Arc<NamingContext>)> = None;
         for context in self.contexts.iter().filter(|context| !context.settings.hidden) {
             if let Some(suffix) = context.suffix_of(dn)
                 && best.is_none_or(|(depth, _)| suffix.depth() > depth)
@@ -91,15 +91,15 @@ impl Configuration {
 
     /// The database whose restrictions and limits hold for searches of `context`: as in slapd the one that it is glued into, or itself.
     /// Other operations ask the database that holds the entry.
-    pub(crate) fn governing<'a>(&'a self, context: &'a Context) -> &'a Context {
+    pub(crate) fn governing<'a>(&'a self, context: &'a NamingContext) -> &'a NamingContext {
         self.glue_root_of(context).map_or(context, |root| root)
     }
 
     /// The database into which `context` is glued: the nearest one above that is not itself glued.
-    pub fn glue_root_of(&self, context: &Context) -> Option<&Arc<Context>> {
+    pub fn glue_root_of(&self, context: &NamingContext) -> Option<&Arc<NamingContext>> {
         context.settings.subordinate?;
         let suffix = context.suffixes().first()?;
-        let mut best: Option<(usize, &Arc<Context>)> = None;
+        let mut best: Option<(usize, &Arc<NamingContext>)> = None;
         for other in self
             .contexts
             .iter()
@@ -116,7 +116,10 @@ impl Configuration {
     }
 
     /// The databases glued into `context`, in configuration order.
-    pub fn subordinates_of<'a>(&'a self, context: &'a Context) -> impl DoubleEndedIterator<Item = &'a Arc<Context>> {
+    pub fn subordinates_of<'a>(
+        &'a self,
+        context: &'a NamingContext,
+    ) -> impl DoubleEndedIterator<Item = &'a Arc<NamingContext>> {
         self.contexts.iter().filter(move |other| {
             self.glue_root_of(other)
                 .is_some_and(|root| root.number == context.number)

@@ -12,9 +12,9 @@ use super::configuration::Configuration;
 use crate::{OpenError, OperationError, request::modification::Modification, stamp::Stamp};
 
 /// A naming context whose entries are in memory.
-pub trait VirtualContext: Send + Sync {
+pub trait InMemoryTree: Send + Sync {
     /// The whole tree under a configuration, parents first, the topmost entry being the suffix; made complete by [`complete_entries`].
-    /// Asked for at each operation: what does not change is to be kept.
+    /// RequestedChange for at each operation: what does not change is to be kept.
     fn entries(&self, configuration: &Configuration) -> Arc<[Entry]>;
 
     /// An entry as it is at the moment when it is sent, after `sent` others of the same search; `None`: as it was. slapd counts what a
@@ -34,7 +34,7 @@ pub trait VirtualContext: Send + Sync {
     ///
     /// # Errors
     /// The change is refused, or fails; nothing has been changed then.
-    fn change(&self, change: &VirtualChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
+    fn change(&self, change: &TreeChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
         let _ = (change, by);
         Err(unsupported())
     }
@@ -43,7 +43,7 @@ pub trait VirtualContext: Send + Sync {
 /// A change of a tree in memory. The names of modify, delete and modify DN are those of the entries; others are as the client wrote them.
 #[allow(clippy::large_enum_variant, reason = "one for each request, and passed by reference")]
 #[derive(Clone, PartialEq, Debug)]
-pub enum VirtualChange {
+pub enum TreeChange {
     /// An entry as the client gave it, without operational attributes; its superior exists.
     Add(Entry),
     /// Changes of attributes, in order.

@@ -3,11 +3,11 @@
 pub(crate) mod bind_failures;
 pub(crate) mod computed;
 pub(crate) mod configuration;
-pub(crate) mod database;
 pub(crate) mod directory;
 pub(crate) mod hashing_pool;
 pub(crate) mod in_memory;
 pub mod ldif;
+pub(crate) mod naming_context;
 pub mod open;
 pub(crate) mod queue;
 pub(crate) mod referral;

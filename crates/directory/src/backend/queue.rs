@@ -14,8 +14,8 @@ use ironbark_store::WriteTransaction;
 
 use super::{
     configuration::Configuration,
-    database::Context,
     in_memory::Governor,
+    naming_context::NamingContext,
     written::{Executed, Refusal, Success, Wanted},
 };
 use crate::OperationError;
@@ -54,7 +54,7 @@ pub(crate) trait WriteTask: Send {
     fn refused(&self, error: &OperationError);
 
     /// Its group has been committed, or not: answers, tells those who follow the database.
-    fn conclude(self: Box<Self>, context: &Arc<Context>, outcome: Outcome);
+    fn conclude(self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome);
 
     /// It could not be queued: answers.
     fn answer(self: Box<Self>, error: OperationError);
@@ -99,7 +99,7 @@ pub(crate) type Unqueued = (OperationError, Option<Box<dyn WriteTask>>);
 /// The sending side of a writer's queue.
 #[derive(Clone, Debug)]
 pub struct WriterHandle {
-    queue: Sender<Order>,
+    queue: Sender<WriterCommand>,
     /// Octets of the requests that have not ended.
     waiting: Arc<AtomicUsize>,
     /// Why nothing more is taken.
@@ -108,7 +108,7 @@ pub struct WriterHandle {
 
 /// What a writer is told.
 #[derive(Debug)]
-pub(crate) enum Order {
+pub(crate) enum WriterCommand {
     /// Execute.
     Task(Queued),
     /// Wait, and go on with another configuration.
@@ -135,7 +135,7 @@ impl std::fmt::Debug for Queued {
 #[derive(Clone, Debug)]
 pub(crate) struct Served {
     pub(crate) configuration: Arc<Configuration>,
-    pub(crate) context: Arc<Context>,
+    pub(crate) context: Arc<NamingContext>,
 }
 
 /// A writer's side of a pause.
@@ -213,10 +213,10 @@ impl WriterHandle {
         }
         let queued = Queued { task, _share: share };
         self.queue
-            .send(Order::Task(queued))
+            .send(WriterCommand::Task(queued))
             .map_err(|SendError(order)| match order {
-                Order::Task(queued) => (unavailable(SHUTTING_DOWN), Some(queued.task)),
-                Order::Pause(_) | Order::Close => (unavailable(SHUTTING_DOWN), None),
+                WriterCommand::Task(queued) => (unavailable(SHUTTING_DOWN), Some(queued.task)),
+                WriterCommand::Pause(_) | WriterCommand::Close => (unavailable(SHUTTING_DOWN), None),
             })
     }
 
@@ -225,7 +225,7 @@ impl WriterHandle {
         let (reached, its_reached) = channel();
         let (its_resume, resume) = channel();
         let pause = Pause { reached, resume };
-        self.queue.send(Order::Pause(pause)).ok()?;
+        self.queue.send(WriterCommand::Pause(pause)).ok()?;
         Some(Pausing {
             reached: its_reached,
             resume: its_resume,
@@ -242,7 +242,7 @@ impl WriterHandle {
             *closed = Some(reason);
         }
         // A writer that is gone needs no telling.
-        let _ = self.queue.send(Order::Close);
+        let _ = self.queue.send(WriterCommand::Close);
     }
 }
 
@@ -252,7 +252,7 @@ pub(crate) const SHUTTING_DOWN: &str = "server is shutting down";
 pub(crate) const REMOVED: &str = "database is no longer served";
 
 /// Makes a queue and its writer's side.
-pub(crate) fn queue() -> (WriterHandle, Receiver<Order>) {
+pub(crate) fn queue() -> (WriterHandle, Receiver<WriterCommand>) {
     let (queue, orders) = channel();
     let handle = WriterHandle {
         queue,

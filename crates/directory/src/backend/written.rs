@@ -7,7 +7,7 @@ use ironbark_store::ChangeRecord;
 use crate::{
     OperationError,
     password::Scheme,
-    request::{asked::Asked, identity::Identity},
+    request::{identity::Identity, requested_change::RequestedChange},
 };
 
 /// A write that succeeded, and what its response carries.
@@ -42,7 +42,7 @@ pub(crate) struct Executed {
     /// The change record.
     pub(crate) record: ChangeRecord,
     /// The operation as it was asked for, if some overlay wants it.
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) asked: Vec<RequestedChange>,
     /// Whether the connection may do everything again: its password has been changed.
     pub(crate) lifts_restriction: bool,
 }

@@ -13,7 +13,7 @@ use crate::{
     Configuration, OpenError,
     admission::controls::policy,
     backend::root_dse::{RootDse, RootDseAddition},
-    request::origin::Origin,
+    request::context::RequestContext,
     sasl::{Situation, offered},
 };
 
@@ -141,7 +141,7 @@ pub(crate) fn for_all(configuration: &Configuration, entry: &Entry) -> Vec<RootD
 }
 
 /// The root DSE as the sender of a request sees it.
-pub(crate) fn seen_by<'c>(configuration: &'c Configuration, origin: &Origin) -> &'c Arc<[Entry]> {
+pub(crate) fn seen_by<'c>(configuration: &'c Configuration, origin: &RequestContext) -> &'c Arc<[Entry]> {
     let situation = Situation::of(configuration, origin);
     let seen = configuration
         .root_dses

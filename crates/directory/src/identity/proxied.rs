@@ -10,7 +10,7 @@ use super::authorization::{Asking, dn_of_authorization, is_authorized};
 use crate::{
     Configuration, OperationError,
     access::Subject,
-    request::{identity::Identity, origin::Origin},
+    request::{context::RequestContext, identity::Identity},
 };
 
 /// Entries that the URL of an `authz-regexp` may have read: the other clients of the reactor wait meanwhile, some tens of milliseconds.
@@ -23,7 +23,7 @@ const LOOK_THROUGH: u32 = 50_000;
 /// out without reading too much.
 pub(crate) fn authorize(
     configuration: &Configuration,
-    origin: &mut Origin,
+    origin: &mut RequestContext,
     controls: &RequestControls<'_>,
 ) -> Result<(), OperationError> {
     let Some(control) = &controls.proxied_authorization else {

@@ -11,7 +11,7 @@ use crate::{
     OperationError,
     backend::hashing_pool::HashingPool,
     outcome::log,
-    request::{identity::Identity, origin::Origin},
+    request::{context::RequestContext, identity::Identity},
     sasl::{
         Proof, SecurityLayer, failure,
         mechanism::Mechanism,
@@ -44,7 +44,7 @@ pub(crate) struct Verified {
 /// `insufficientAccessRights` for who may not act for whom it wants to.
 pub(crate) fn verify(
     asking: Asking<'_>,
-    (origin, pool): (&Origin, &HashingPool),
+    (origin, pool): (&RequestContext, &HashingPool),
     mechanism: &Mechanism,
     claim: Claim<Proof>,
 ) -> Result<Verified, OperationError> {

@@ -21,8 +21,8 @@ use crate::{
     backend::written::Success,
     overlay::{Before, Execution},
     request::{
-        asked::Asked,
         modification::{self, Modification, ModificationKind, normal_form},
+        requested_change::RequestedChange,
     },
 };
 
@@ -112,7 +112,7 @@ fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, Ope
     let schema = execution.schema();
     let dn: Box<str> = entry.dn.pretty().into();
     if execution.context.overlays().wants_request() {
-        execution.asked.push(Asked::Add(entry.clone()));
+        execution.asked.push(RequestedChange::Add(entry.clone()));
     }
     let attributes = entry
         .attributes

@@ -8,22 +8,22 @@ use ironbark_model::{Budget, Dn, ResultCode};
 use ironbark_store::{Record, View};
 
 use super::{
-    bind_policy::{self, Exchange, Judgement},
+    bind_policy::{self, CheckedBind, Exchange},
     sasl_bind, write_checks,
 };
 use crate::{
-    Configuration, Context, Directory, OperationError,
+    Configuration, Directory, NamingContext, OperationError,
     access::{Subject, Target, WriteCheck},
     backend::bind_failures::Patience,
     identity::session::Session,
     outcome::{
         completion::{Begun, Completion},
-        ended::{Outcome, ended, ended_elsewhere},
+        end::{Outcome, record_end, record_end_elsewhere},
         hashing_pool, respond,
     },
     overlay::password_checks::Computed,
     password::{self, Cost},
-    request::{identity::Identity, origin::Origin, stop::Restriction},
+    request::{context::RequestContext, identity::Identity, stop::Restriction},
     scratch::{DnCache, Scratch, dn_cache::Found},
 };
 
@@ -32,7 +32,7 @@ pub(crate) fn start(
     scratch: &mut Scratch,
     session: &mut Session,
     configuration: &Arc<Configuration>,
-    origin: &mut Origin,
+    origin: &mut RequestContext,
     request: &BindRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {
@@ -72,11 +72,11 @@ pub(crate) fn start(
     let restriction = &session.restriction;
     match (checked, judging) {
         (Ok(Verdict::Accepted(identity)), Some(context)) => {
-            let judgement = Judgement::new(restriction, identity.dn, true, simple(Some(password)));
+            let judgement = CheckedBind::new(restriction, identity.dn, true, simple(Some(password)));
             judgement.submit(scratch.directory(), configuration, (origin, context))
         }
         (Err(error), Some(context)) if error.result_code == ResultCode::INVALID_CREDENTIALS => {
-            let judgement = Judgement::new(restriction, dn, false, simple(None));
+            let judgement = CheckedBind::new(restriction, dn, false, simple(None));
             judgement.submit(scratch.directory(), configuration, (origin, context))
         }
         (Ok(Verdict::Accepted(identity)), None) => {
@@ -85,7 +85,7 @@ pub(crate) fn start(
         }
         (Ok(Verdict::Slow(check)), judging) => {
             let judged = judging.map(|context| {
-                let judgement = Judgement::new(restriction, check.dn.clone(), false, simple(Some(password)));
+                let judgement = CheckedBind::new(restriction, check.dn.clone(), false, simple(Some(password)));
                 (judgement, Arc::clone(configuration), Arc::clone(context))
             });
             submit(scratch.directory(), origin, check, judged)
@@ -98,7 +98,7 @@ pub(crate) fn start(
 fn refuse_impatiently(
     directory: &Directory,
     configuration: &Configuration,
-    origin: &Origin,
+    origin: &RequestContext,
 ) -> Result<(), OperationError> {
     let limit = configuration.settings.bind_failure_limit.zip(origin.peer.address);
     let Some((limit, address)) = limit else { return Ok(()) };
@@ -148,7 +148,7 @@ fn checked_version(configuration: &Configuration, version: i32) -> Result<u8, Op
 /// Anonymous and unauthenticated binds (RFC 4513 §5.1.1-2), as `allow` and `disallow` have it.
 fn anonymous(
     configuration: &Configuration,
-    origin: &mut Origin,
+    origin: &mut RequestContext,
     dn: &Dn,
     password: &[u8],
 ) -> Result<(), OperationError> {
@@ -176,7 +176,7 @@ fn anonymous(
 fn check_name(
     scratch: &mut Scratch,
     configuration: &Configuration,
-    origin: &mut Origin,
+    origin: &mut RequestContext,
     dn: &Dn,
     password: &[u8],
 ) -> Result<Verdict, OperationError> {
@@ -216,7 +216,7 @@ fn check_name(
 fn entry_passwords(
     scratch: &mut Scratch,
     configuration: &Configuration,
-    origin: &Origin,
+    origin: &RequestContext,
     dn: &Dn,
 ) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
     let invalid = || OperationError::code(ResultCode::INVALID_CREDENTIALS);
@@ -235,7 +235,7 @@ fn entry_passwords(
 
 fn passwords_of(
     configuration: &Configuration,
-    (context, origin): (&Context, &Origin),
+    (context, origin): (&NamingContext, &RequestContext),
     (view, names, text): (View<'_>, &mut DnCache, &mut String),
     dn: &Dn,
 ) -> Result<(Dn, Vec<Vec<u8>>), OperationError> {
@@ -288,8 +288,8 @@ const RIGHTS_STEPS: u64 = 500_000;
 /// The userPassword values that the access rules let anonymous authenticate with.
 fn usable_passwords(
     configuration: &Configuration,
-    context: &Context,
-    origin: &Origin,
+    context: &NamingContext,
+    origin: &RequestContext,
     view: View<'_>,
     record: &Record<'_>,
 ) -> Result<Vec<Vec<u8>>, OperationError> {
@@ -314,22 +314,28 @@ fn usable_passwords(
     Ok(values)
 }
 
-fn succeed(scratch: &Scratch, session: &mut Session, origin: &Origin, identity: Identity, out: &mut Vec<u8>) -> Begun {
+fn succeed(
+    scratch: &Scratch,
+    session: &mut Session,
+    origin: &RequestContext,
+    identity: Identity,
+    out: &mut Vec<u8>,
+) -> Begun {
     let directory = scratch.directory();
     session.identity = Arc::new(identity);
     let success = OperationError::code(ResultCode::SUCCESS);
     respond::result(out, origin.message_id, Operation::Bind, &success);
     let outcome = Outcome::new(Operation::Bind, ResultCode::SUCCESS, "");
-    ended(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
+    record_end(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
     Begun::Answered
 }
 
 /// Verifies on the hashing pool, so that a slow hash never holds up a reactor.
 fn submit(
     directory: &Arc<Directory>,
-    origin: &Origin,
+    origin: &RequestContext,
     check: SlowCheck,
-    judged: Option<(Judgement, Arc<Configuration>, Arc<Context>)>,
+    judged: Option<(CheckedBind, Arc<Configuration>, Arc<NamingContext>)>,
 ) -> Result<Begun, OperationError> {
     let octets = check.presented.len() + check.stored.iter().map(Vec::len).sum::<usize>();
     let (for_pool, its_origin) = (Arc::clone(directory), origin.clone());
@@ -348,7 +354,7 @@ fn submit(
 }
 
 /// The end of a bind whose password was verified on the pool.
-fn verified(directory: &Directory, origin: &Origin, dn: Dn, is_accepted: bool) -> Completion {
+fn verified(directory: &Directory, origin: &RequestContext, dn: Dn, is_accepted: bool) -> Completion {
     let outcome = if is_accepted {
         ResultCode::SUCCESS
     } else {
@@ -366,7 +372,7 @@ fn verified(directory: &Directory, origin: &Origin, dn: Dn, is_accepted: bool) -
     let mut response = Vec::new();
     let result = OperationError::code(outcome);
     respond::result(&mut response, origin.message_id, Operation::Bind, &result);
-    ended_elsewhere(directory, origin, Outcome::new(Operation::Bind, outcome, ""));
+    record_end_elsewhere(directory, origin, Outcome::new(Operation::Bind, outcome, ""));
     Completion {
         message_id: origin.message_id,
         stop: origin.stop.clone(),

@@ -2,7 +2,7 @@
 //! records, in the order in which binds reach it, so that no failure goes uncounted however many come at once.
 //!
 //! A mechanism that has verified the password of an entry calls [`judging`] with the entry's name, and if that gives a database,
-//! [`Judgement::submit`] (or [`Judgement::queue`] from another thread) instead of answering. slapd asks nobody when the mechanism is one
+//! [`CheckedBind::submit`] (or [`CheckedBind::queue`] from another thread) instead of answering. slapd asks nobody when the mechanism is one
 //! of SASL's; here an account that is locked is locked, whichever way its password is shown.
 
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use tokio::sync::oneshot;
 
 use super::write_checks;
 use crate::{
-    Configuration, Context, Directory, OperationError,
+    Configuration, Directory, NamingContext, OperationError,
     backend::{
-        database::Backend,
+        naming_context::Backend,
         written::{BindEnd, Success},
     },
     outcome::completion::{Begun, Completion},
     overlay::{BindAttempt, Execution, password_checks::Computed},
     request::{
+        context::RequestContext,
         identity::Identity,
         modification::{Modification, ModificationKind},
-        origin::Origin,
         stop::Restriction,
     },
     stamp::generalized_time,
@@ -36,7 +36,7 @@ use crate::{
 };
 
 /// A bind whose password has been looked at.
-pub(crate) struct Judgement {
+pub(crate) struct CheckedBind {
     /// The name of the entry.
     dn: Dn,
     /// Whether it was the right one.
@@ -60,14 +60,14 @@ pub(crate) struct Exchange {
 }
 
 /// The database whose overlays, or `lastbind`, have a say in binds of this name.
-pub(crate) fn judging<'c>(configuration: &'c Configuration, dn: &Dn) -> Option<&'c Arc<Context>> {
+pub(crate) fn judging<'c>(configuration: &'c Configuration, dn: &Dn) -> Option<&'c Arc<NamingContext>> {
     let context = configuration.context_of(dn)?;
     let is_stored = matches!(context.backend, Backend::Stored { .. });
     let is_judged = context.overlays().judges_binds() || context.settings.last_bind;
     (is_stored && is_judged).then_some(context)
 }
 
-impl Judgement {
+impl CheckedBind {
     /// A bind under a name of its own. `restriction` is what it may put on the session.
     pub(crate) fn new(restriction: &Restriction, dn: Dn, is_verified: bool, exchange: Exchange) -> Self {
         let identity = Identity {
@@ -106,7 +106,7 @@ impl Judgement {
         self,
         directory: &Arc<Directory>,
         configuration: &Arc<Configuration>,
-        (origin, context): (&Origin, &Context),
+        (origin, context): (&RequestContext, &NamingContext),
     ) -> Result<Begun, OperationError> {
         enqueue(
             directory,
@@ -116,12 +116,12 @@ impl Judgement {
         )
     }
 
-    /// As [`Judgement::submit`] on another thread, when someone waits for the completion already.
+    /// As [`CheckedBind::submit`] on another thread, when someone waits for the completion already.
     pub(crate) fn queue(
         self,
         directory: Arc<Directory>,
         configuration: Arc<Configuration>,
-        (origin, context): (&Origin, &Context),
+        (origin, context): (&RequestContext, &NamingContext),
         reply: oneshot::Sender<Completion>,
     ) {
         let job = Job {
@@ -135,7 +135,7 @@ impl Judgement {
     }
 }
 
-impl WriteRequest for Judgement {
+impl WriteRequest for CheckedBind {
     fn operation(&self) -> Operation {
         Operation::Bind
     }
@@ -176,7 +176,12 @@ impl WriteRequest for Judgement {
         }))
     }
 
-    fn check_restrictions(&self, _: &Configuration, _: &Context, _: &mut Origin) -> Result<(), OperationError> {
+    fn check_restrictions(
+        &self,
+        _: &Configuration,
+        _: &NamingContext,
+        _: &mut RequestContext,
+    ) -> Result<(), OperationError> {
         // They were asked when the bind began, for who it was then.
         Ok(())
     }
@@ -187,8 +192,8 @@ impl WriteRequest for Judgement {
 }
 
 /// The request as the rootdn makes it, who changes what a bind changes, as in slapd.
-fn root(origin: &Origin, context: &Context) -> Origin {
-    Origin {
+fn root(origin: &RequestContext, context: &NamingContext) -> RequestContext {
+    RequestContext {
         identity: Arc::new(Identity {
             dn: context.settings.root_dn.clone().unwrap_or_default(),
             ..Identity::default()
@@ -201,7 +206,7 @@ fn root(origin: &Origin, context: &Context) -> Origin {
 ///
 /// # Errors
 /// The storage failed, or an overlay refuses to decide.
-fn decide(execution: &mut Execution<'_, '_>, judgement: &Judgement) -> Result<Success, OperationError> {
+fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<Success, OperationError> {
     let context = execution.context;
     let verdict = if judgement.is_verified {
         ResultCode::SUCCESS
@@ -244,7 +249,7 @@ fn decide(execution: &mut Execution<'_, '_>, judgement: &Judgement) -> Result<Su
     Ok(end(judgement, result))
 }
 
-fn end(judgement: &Judgement, result: OperationError) -> Success {
+fn end(judgement: &CheckedBind, result: OperationError) -> Success {
     let (result, identity) = match &judgement.claimed {
         _ if result.result_code != ResultCode::SUCCESS => (result, None),
         Ok(identity) => (result, Some(Arc::new(identity.clone()))),

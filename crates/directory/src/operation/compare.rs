@@ -13,12 +13,12 @@ use ironbark_model::{
 use ironbark_store::{Record, RecordAttribute, View};
 
 use crate::{
-    Configuration, Context, OperationError,
+    Configuration, NamingContext, OperationError,
     access::{Answerable, Subject, Target, WriteCheck, disclosure::Disclosure},
-    backend::{computed, database::Backend, referral},
+    backend::{computed, naming_context::Backend, referral},
     frontend::root_dse,
     overlay::Entries,
-    request::origin::Origin,
+    request::context::RequestContext,
     scratch::{DnCache, Scratch, dn_cache},
     search::policy_of,
 };
@@ -30,7 +30,7 @@ const COMPARE_STEPS: u64 = 100_000;
 pub(crate) fn compare(
     scratch: &mut Scratch,
     configuration: &Configuration,
-    origin: &mut Origin,
+    origin: &mut RequestContext,
     request: &CompareRequest<'_>,
     controls: &mut RequestControls<'_>,
 ) -> OperationError {
@@ -51,7 +51,7 @@ pub(crate) fn compare(
 /// A request whose parts are resolved.
 struct Comparison<'a> {
     configuration: &'a Configuration,
-    origin: &'a Origin,
+    origin: &'a RequestContext,
     budget: &'a Budget,
     dn: Dn,
     description: AttributeDescription,
@@ -66,7 +66,7 @@ fn outcome(
     scratch: &mut Scratch,
     budget: &Budget,
     configuration: &Configuration,
-    origin: &mut Origin,
+    origin: &mut RequestContext,
     request: &CompareRequest<'_>,
     controls: &mut RequestControls<'_>,
 ) -> Result<bool, OperationError> {
@@ -104,7 +104,7 @@ fn outcome(
     }
     match &context.backend {
         Backend::Frontend => Err(OperationError::code(ResultCode::NO_SUCH_OBJECT)),
-        Backend::Virtual { tree, .. } => {
+        Backend::InMemory { tree, .. } => {
             let entries = tree.entries(configuration);
             let entry = entries
                 .iter()
@@ -127,7 +127,7 @@ fn outcome(
     }
 }
 
-fn frontend_entry<'a>(configuration: &'a Configuration, origin: &Origin, dn: &Dn) -> Option<&'a Entry> {
+fn frontend_entry<'a>(configuration: &'a Configuration, origin: &RequestContext, dn: &Dn) -> Option<&'a Entry> {
     root_dse::seen_by(configuration, origin)
         .iter()
         .chain(configuration.subschema.iter())
@@ -157,7 +157,7 @@ fn normalized_assertion(
 impl Comparison<'_> {
     fn with_stored(
         &self,
-        context: &Context,
+        context: &NamingContext,
         (view, names): (View<'_>, &mut DnCache),
         manages_dsa: bool,
     ) -> Result<bool, OperationError> {
@@ -187,7 +187,7 @@ impl Comparison<'_> {
     /// Compares with a stored entry, completed by what is computed if that is asked for.
     fn in_place(
         &self,
-        context: &Context,
+        context: &NamingContext,
         view: View<'_>,
         record: &Record<'_>,
         manages_dsa: bool,
@@ -212,7 +212,12 @@ impl Comparison<'_> {
     }
 
     /// Compares where the entry lies. Of a big set, one value is looked up.
-    fn with_record(&self, context: &Context, view: View<'_>, record: &Record<'_>) -> Result<bool, OperationError> {
+    fn with_record(
+        &self,
+        context: &NamingContext,
+        view: View<'_>,
+        record: &Record<'_>,
+    ) -> Result<bool, OperationError> {
         let schema = &*self.configuration.schema;
         let subject = Subject::of(self.origin, context);
         let check = WriteCheck::on_record(context, self.configuration, subject, record, view);
@@ -249,7 +254,7 @@ impl Comparison<'_> {
     }
 
     /// Compares with an entry that stands alone: without `disclose` it does not exist for the subject.
-    fn with_alone(&self, context: &Context, entry: &Entry) -> Result<bool, OperationError> {
+    fn with_alone(&self, context: &NamingContext, entry: &Entry) -> Result<bool, OperationError> {
         self.with(context, entry).map_err(|error| {
             let subject = Subject::of(self.origin, context);
             let check = WriteCheck::on_entry(context, self.configuration, subject, entry);
@@ -261,7 +266,7 @@ impl Comparison<'_> {
         })
     }
 
-    fn with(&self, context: &Context, entry: &Entry) -> Result<bool, OperationError> {
+    fn with(&self, context: &NamingContext, entry: &Entry) -> Result<bool, OperationError> {
         let schema = &*self.configuration.schema;
         let subject = Subject::of(self.origin, context).within(self.budget);
         let check = WriteCheck::on_entry(context, self.configuration, subject, entry);

@@ -14,7 +14,7 @@ use crate::{
     access::{Target, WriteCheck, assertion},
     backend::written::Success,
     overlay::{Before, Execution},
-    request::asked::Asked,
+    request::requested_change::RequestedChange,
 };
 
 /// Entries that one tree delete removes at most; past it the answer is `adminLimitExceeded`.
@@ -154,7 +154,7 @@ fn remove(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> 
         None
     };
     if execution.context.overlays().wants_request() {
-        execution.asked.push(Asked::Delete {
+        execution.asked.push(RequestedChange::Delete {
             dn: name.pretty().to_owned(),
         });
     }

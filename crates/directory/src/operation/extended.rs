@@ -17,9 +17,9 @@ use crate::{
     identity::session::Session,
     outcome::{
         completion::Begun,
-        ended::{Outcome, ended_elsewhere},
+        end::{Outcome, record_end_elsewhere},
     },
-    request::{origin::Origin, stop::Cancellation},
+    request::{context::RequestContext, stop::Cancellation},
 };
 
 /// Begins an extended operation.
@@ -27,7 +27,7 @@ pub(crate) fn start(
     directory: &Arc<Directory>,
     session: &mut Session,
     configuration: &Arc<Configuration>,
-    origin: &mut Origin,
+    origin: &mut RequestContext,
     request: &ExtendedRequest<'_>,
     controls: &mut RequestControls<'_>,
     out: &mut Vec<u8>,
@@ -61,7 +61,7 @@ fn start_tls(
     directory: &Directory,
     session: &mut Session,
     configuration: &Configuration,
-    origin: &Origin,
+    origin: &RequestContext,
     request: &ExtendedRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {
@@ -100,7 +100,7 @@ fn start_tls(
 
 fn who_am_i(
     directory: &Directory,
-    origin: &Origin,
+    origin: &RequestContext,
     request: &ExtendedRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {
@@ -123,7 +123,7 @@ fn who_am_i(
 fn cancel(
     directory: &Directory,
     session: &mut Session,
-    origin: &Origin,
+    origin: &RequestContext,
     request: &ExtendedRequest<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {
@@ -144,7 +144,7 @@ fn cancel(
 }
 
 /// Answers with success.
-fn succeed(directory: &Directory, origin: &Origin, value: Option<&[u8]>, out: &mut Vec<u8>) -> Begun {
+fn succeed(directory: &Directory, origin: &RequestContext, value: Option<&[u8]>, out: &mut Vec<u8>) -> Begun {
     let response = ExtendedResponse {
         result: LdapResult::new(ResultCode::SUCCESS),
         name: None,
@@ -152,7 +152,7 @@ fn succeed(directory: &Directory, origin: &Origin, value: Option<&[u8]>, out: &m
     };
     let id = MessageId::new(origin.message_id).unwrap_or_default();
     encode_extended_response(out, id, &response, &[]);
-    ended_elsewhere(
+    record_end_elsewhere(
         directory,
         origin,
         Outcome::new(Operation::Extended, ResultCode::SUCCESS, ""),

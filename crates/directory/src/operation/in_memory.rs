@@ -19,19 +19,19 @@ use super::{
     write_checks::{author_of, require},
 };
 use crate::{
-    Context, Directory, OperationError,
+    Directory, NamingContext, OperationError,
     access::{Subject, Target, WriteCheck, assertion, disclosure::missing_in_memory},
     backend::{
-        database::Backend,
-        in_memory::{ChangeAuthor, Governor, VirtualChange, VirtualContext, unsupported},
+        in_memory::{ChangeAuthor, Governor, InMemoryTree, TreeChange, unsupported},
+        naming_context::Backend,
         queue::Served,
         referral,
         written::{Executed, Success},
     },
     request::{
-        asked::Asked,
+        context::RequestContext,
         modification::{self, Modification},
-        origin::Origin,
+        requested_change::RequestedChange,
     },
     write::request::OnTree,
 };
@@ -41,9 +41,9 @@ struct Execution<'w> {
     directory: &'w Directory,
     governor: &'w dyn Governor,
     served: &'w Served,
-    context: &'w Context,
-    tree: &'w dyn VirtualContext,
-    origin: &'w Origin,
+    context: &'w NamingContext,
+    tree: &'w dyn InMemoryTree,
+    origin: &'w RequestContext,
     controls: &'w RequestControls<'w>,
     entries: Arc<[Entry]>,
 }
@@ -61,7 +61,7 @@ pub(crate) fn execute(
         origin,
     } = on;
     let context = &*served.context;
-    let Backend::Virtual { tree, .. } = &context.backend else {
+    let Backend::InMemory { tree, .. } = &context.backend else {
         return Err(unsupported());
     };
     refuse_controls(controls, matches!(change, Change::Modify(..)))?;
@@ -132,8 +132,8 @@ impl Execution<'_> {
         if self.find(dn).is_some() {
             return Err(OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS));
         }
-        let asked = Asked::Add(entry.clone());
-        let executed = self.change(ChangeKind::Add, &VirtualChange::Add(entry), asked)?;
+        let asked = RequestedChange::Add(entry.clone());
+        let executed = self.change(ChangeKind::Add, &TreeChange::Add(entry), asked)?;
         Ok((Success::default(), executed))
     }
 
@@ -146,10 +146,10 @@ impl Execution<'_> {
             "no write access to entry",
         )?;
         let success = self.pre_read(entry)?;
-        let asked = Asked::Delete {
+        let asked = RequestedChange::Delete {
             dn: entry.dn.pretty().to_owned(),
         };
-        let change = VirtualChange::Delete { dn: entry.dn.clone() };
+        let change = TreeChange::Delete { dn: entry.dn.clone() };
         Ok((success, self.change(ChangeKind::Delete, &change, asked)?))
     }
 
@@ -160,11 +160,11 @@ impl Execution<'_> {
         self.check_assertion(entry)?;
         let mut success = self.pre_read(entry)?;
         check_access(&self.check(entry), &modifications)?;
-        let asked = Asked::Modify {
+        let asked = RequestedChange::Modify {
             dn: dn.pretty().to_owned(),
             modifications: modifications.clone(),
         };
-        let change = VirtualChange::Modify {
+        let change = TreeChange::Modify {
             dn: entry.dn.clone(),
             modifications,
         };
@@ -199,7 +199,12 @@ impl Execution<'_> {
     }
 
     /// Lets the tree carry it out, unless it is not meant to be.
-    fn change(&self, kind: ChangeKind, change: &VirtualChange, asked: Asked) -> Result<Executed, OperationError> {
+    fn change(
+        &self,
+        kind: ChangeKind,
+        change: &TreeChange,
+        asked: RequestedChange,
+    ) -> Result<Executed, OperationError> {
         if self.controls.no_op.is_some() {
             return Err(OperationError::code(ResultCode::NO_OPERATION));
         }

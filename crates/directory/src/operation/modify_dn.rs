@@ -14,13 +14,13 @@ use super::{
     write_checks::{self, grants_on_root, require},
 };
 use crate::{
-    Configuration, Context, OperationError,
+    Configuration, NamingContext, OperationError,
     access::{Target, WriteCheck, assertion},
-    backend::{in_memory::VirtualChange, referral, written::Success},
+    backend::{in_memory::TreeChange, referral, written::Success},
     overlay::{Before, Execution, Renaming},
     request::{
-        asked::Asked,
         modification::{Authority, Modification, ModificationKind, normal_form},
+        requested_change::RequestedChange,
     },
 };
 
@@ -133,8 +133,8 @@ impl Rename {
     }
 
     /// As overlays hear of it.
-    pub(super) fn asked(&self) -> Asked {
-        Asked::ModifyDn {
+    pub(super) fn asked(&self) -> RequestedChange {
+        RequestedChange::ModifyDn {
             dn: self.dn.pretty().to_owned(),
             new_rdn: self.new_rdn.pretty().to_owned(),
             delete_old_rdn: self.delete_old_rdn,
@@ -143,8 +143,8 @@ impl Rename {
     }
 
     /// As a tree in memory takes it, for the entry of this name.
-    pub(super) fn in_memory(&self, dn: Dn) -> VirtualChange {
-        VirtualChange::ModifyDn {
+    pub(super) fn in_memory(&self, dn: Dn) -> TreeChange {
+        TreeChange::ModifyDn {
             dn,
             new_rdn: self.new_rdn.clone(),
             delete_old_rdn: self.delete_old_rdn,
@@ -223,7 +223,7 @@ fn modifications_of(
 /// Where an entry may be moved to, as the naming contexts have it.
 pub(super) fn check_context(
     configuration: &Configuration,
-    context: &Context,
+    context: &NamingContext,
     rename: &Rename,
 ) -> Result<(), OperationError> {
     let refuse = |code, text| Err(OperationError::new(code, text));

@@ -14,7 +14,7 @@ use crate::{
         queue::Served,
         written::{Executed, Success},
     },
-    request::{asked::Asked, modification, origin::Origin},
+    request::{context::RequestContext, modification, requested_change::RequestedChange},
     write::request::OnTree,
 };
 
@@ -40,17 +40,20 @@ pub(crate) fn execute(
             let mut modifications = modifications.clone();
             modification::check_permitted(schema, &mut modifications, controls.relax_rules.is_some())?;
             add::refuse_repetition(schema, &modifications)?;
-            (ChangeKind::Add, Asked::Add(add::entry_of(dn.clone(), &modifications)))
+            (
+                ChangeKind::Add,
+                RequestedChange::Add(add::entry_of(dn.clone(), &modifications)),
+            )
         }
         Change::Delete(dn) => {
             let dn = dn.pretty().to_owned();
-            (ChangeKind::Delete, Asked::Delete { dn })
+            (ChangeKind::Delete, RequestedChange::Delete { dn })
         }
         Change::Modify(dn, modifications) => {
             let mut modifications = modifications.clone();
             modification::check_permitted(schema, &mut modifications, controls.relax_rules.is_some())?;
             let dn = dn.pretty().to_owned();
-            (ChangeKind::Modify, Asked::Modify { dn, modifications })
+            (ChangeKind::Modify, RequestedChange::Modify { dn, modifications })
         }
         Change::ModifyDn(rename) => {
             modify_dn::check_context(configuration, context, rename)?;
@@ -78,7 +81,7 @@ pub(crate) fn set_password(on: OnTree<'_>, request: &SetPassword) -> (Success, E
     (success, nothing(on.directory, on.origin, ChangeKind::Modify))
 }
 
-fn nothing(directory: &Directory, origin: &Origin, kind: ChangeKind) -> Executed {
+fn nothing(directory: &Directory, origin: &RequestContext, kind: ChangeKind) -> Executed {
     Executed {
         record: ChangeRecord {
             csn: directory.next_stamp().csn.as_str().into(),
@@ -94,7 +97,7 @@ fn nothing(directory: &Directory, origin: &Origin, kind: ChangeKind) -> Executed
 /// The answers of the pre-read and post-read controls: a name without attributes.
 fn read_nothing(
     Served { configuration, context }: &Served,
-    origin: &Origin,
+    origin: &RequestContext,
     dn: &Dn,
     kind: ChangeKind,
     controls: &RequestControls<'_>,

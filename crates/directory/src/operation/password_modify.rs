@@ -13,11 +13,11 @@ use ironbark_store::Location;
 
 use super::{modify, null, write_checks};
 use crate::{
-    Configuration, Context, Directory, OperationError,
+    Configuration, Directory, NamingContext, OperationError,
     access::{Subject, Target, WriteCheck},
     backend::{
-        database::Backend,
         in_memory::unsupported,
+        naming_context::Backend,
         written::{Executed, Success},
     },
     outcome::{
@@ -31,8 +31,8 @@ use crate::{
     },
     password::{self, Cost, Scheme},
     request::{
+        context::RequestContext,
         modification::{Authority, Modification, ModificationKind},
-        origin::Origin,
     },
     write::{
         job::{Job, before, enqueue},
@@ -93,8 +93,8 @@ impl WriteRequest for SetPassword {
     fn check_restrictions(
         &self,
         configuration: &Configuration,
-        context: &Context,
-        origin: &mut Origin,
+        context: &NamingContext,
+        origin: &mut RequestContext,
     ) -> Result<(), OperationError> {
         let row = REGISTRY
             .iter()
@@ -124,7 +124,7 @@ const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 pub(crate) fn start(
     directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
-    origin: &mut Origin,
+    origin: &mut RequestContext,
     (row, value): (&Descriptor, Option<&[u8]>),
     controls: &mut RequestControls<'_>,
 ) -> Result<Begun, OperationError> {
@@ -167,7 +167,11 @@ pub(crate) fn start(
 }
 
 /// Whose password: a DN, with or without `dn:`; absent or empty, the session's own.
-fn target(configuration: &Configuration, origin: &Origin, identity: Option<&[u8]>) -> Result<Dn, OperationError> {
+fn target(
+    configuration: &Configuration,
+    origin: &RequestContext,
+    identity: Option<&[u8]>,
+) -> Result<Dn, OperationError> {
     let Some(identity) = identity.filter(|identity| !identity.is_empty()) else {
         return Ok(origin.identity.dn.clone());
     };
@@ -183,7 +187,7 @@ fn target(configuration: &Configuration, origin: &Origin, identity: Option<&[u8]
     Ok(dn)
 }
 
-fn context_of(configuration: &Configuration, dn: &Dn, has_old: bool) -> Result<Arc<Context>, OperationError> {
+fn context_of(configuration: &Configuration, dn: &Dn, has_old: bool) -> Result<Arc<NamingContext>, OperationError> {
     match configuration.context_of(dn) {
         Some(context) => Ok(Arc::clone(context)),
         None if has_old => Err(unverified()),
@@ -192,10 +196,10 @@ fn context_of(configuration: &Configuration, dn: &Dn, has_old: bool) -> Result<A
 }
 
 /// Only databases with entries have passwords to change.
-fn refuse_unsupported(context: &Context) -> Result<(), OperationError> {
+fn refuse_unsupported(context: &NamingContext) -> Result<(), OperationError> {
     match &context.backend {
         Backend::Stored { .. } | Backend::Null { .. } => Ok(()),
-        Backend::Virtual { .. } | Backend::Frontend => Err(OperationError::new(
+        Backend::InMemory { .. } | Backend::Frontend => Err(OperationError::new(
             ResultCode::UNWILLING_TO_PERFORM,
             "operation not supported for current user",
         )),
@@ -205,8 +209,8 @@ fn refuse_unsupported(context: &Context) -> Result<(), OperationError> {
 /// The stored passwords that the subject may authenticate with.
 fn old_values(
     configuration: &Configuration,
-    context: &Context,
-    origin: &Origin,
+    context: &NamingContext,
+    origin: &RequestContext,
     dn: &Dn,
 ) -> Result<Vec<Vec<u8>>, OperationError> {
     let database = context.database().ok_or_else(unverified)?;
@@ -244,8 +248,8 @@ fn generate(directory: &Directory) -> Result<Vec<u8>, OperationError> {
 struct Work {
     directory: Arc<Directory>,
     configuration: Arc<Configuration>,
-    context: Arc<Context>,
-    origin: Origin,
+    context: Arc<NamingContext>,
+    origin: RequestContext,
     dn: Dn,
     /// The old password as presented, and the values that it may match.
     old: Option<(Vec<u8>, Vec<Vec<u8>>)>,

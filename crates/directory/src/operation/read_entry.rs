@@ -6,7 +6,7 @@ use ironbark_store::{EntryId, Record, View};
 
 use super::write_checks;
 use crate::{
-    Configuration, Context, OperationError,
+    Configuration, NamingContext, OperationError,
     access::{self, Source, Subject, VisibleEntry},
     overlay::Execution,
     search::{Selection, entry_value},
@@ -64,7 +64,7 @@ fn read(
 
 /// The same for an entry in memory, which brings all its attributes along. `wanted` is the control: whether it is critical, and its names.
 pub(crate) fn read_in_memory(
-    context: &Context,
+    context: &NamingContext,
     configuration: &Configuration,
     subject: Subject<'_>,
     entry: &Entry,

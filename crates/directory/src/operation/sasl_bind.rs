@@ -11,10 +11,10 @@ use crate::{
     identity::session::Session,
     outcome::{
         completion::{Begun, Completion},
-        ended::{Outcome, ended, ended_elsewhere},
+        end::{Outcome, record_end, record_end_elsewhere},
         hashing_pool, respond,
     },
-    request::{origin::Origin, stop::Restriction},
+    request::{context::RequestContext, stop::Restriction},
     sasl::{Exchange, Mechanism, Negotiation, SecurityLayer, Situation, failure},
     scratch::Scratch,
 };
@@ -27,7 +27,7 @@ pub(crate) fn start(
     scratch: &Scratch,
     session: &mut Session,
     configuration: &Arc<Configuration>,
-    origin: &mut Origin,
+    origin: &mut RequestContext,
     under_way: Option<Box<Negotiation>>,
     (name, message): (&[u8], Option<&[u8]>),
     out: &mut Vec<u8>,
@@ -69,7 +69,7 @@ pub(crate) fn start(
     let answer = Answer::new(origin, settled, out);
     let directory = scratch.directory();
     let outcome = Outcome::new(Operation::Bind, answer.code, &answer.text);
-    ended(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
+    record_end(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
     session.negotiation = answer.negotiation;
     session.protect(answer.layer);
     if let Some(identity) = answer.identity {
@@ -94,7 +94,7 @@ fn submit(turn: Turn) -> Result<Begun, OperationError> {
         };
         let mut response = Vec::new();
         let answer = Answer::new(&origin, settled, &mut response);
-        ended_elsewhere(
+        record_end_elsewhere(
             &directory,
             &origin,
             Outcome::new(Operation::Bind, answer.code, &answer.text),
@@ -122,7 +122,7 @@ struct Answer {
 
 impl Answer {
     /// Appends the response.
-    fn new(origin: &Origin, settled: Result<Settled, OperationError>, out: &mut Vec<u8>) -> Self {
+    fn new(origin: &RequestContext, settled: Result<Settled, OperationError>, out: &mut Vec<u8>) -> Self {
         let (code, data, identity, negotiation, layer) = match settled {
             Ok(Settled::Challenge(challenge, negotiation)) => (
                 ResultCode::SASL_BIND_IN_PROGRESS,

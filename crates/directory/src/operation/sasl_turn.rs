@@ -7,9 +7,9 @@ use ironbark_runtime::process::host_name;
 use ironbark_store::StoreError;
 use sha2::{Digest as _, Sha256};
 
-use super::bind_policy::{Exchange as Shown, Judgement, judging};
+use super::bind_policy::{CheckedBind, Exchange as Shown, judging};
 use crate::{
-    Configuration, Context, Directory, OperationError,
+    Configuration, Directory, NamingContext, OperationError,
     access::Subject,
     identity::{
         authorization::{Asking, dn_of_user, mapped},
@@ -17,7 +17,7 @@ use crate::{
         verify::{self, Verified},
     },
     outcome::log,
-    request::{identity::Identity, origin::Origin, stop::Restriction},
+    request::{context::RequestContext, identity::Identity, stop::Restriction},
     sasl::{
         Exchange, Negotiation, Proof, SecurityLayer, anonymous, cram_md5, digest_md5, external, failure, login,
         mechanism::{Kind, Mechanism, Situation},
@@ -34,7 +34,7 @@ use crate::sasl::gssapi::{self, GssapiResult};
 pub(crate) struct Turn {
     pub(crate) directory: Arc<Directory>,
     pub(crate) configuration: Arc<Configuration>,
-    pub(crate) origin: Origin,
+    pub(crate) origin: RequestContext,
     pub(crate) mechanism: &'static Mechanism,
     pub(crate) exchange: Exchange,
     pub(crate) message: Option<Vec<u8>>,
@@ -46,7 +46,7 @@ pub(crate) struct Turn {
 pub(crate) enum Ended {
     Settled(Settled),
     /// A password has been looked at in whose use this database has a say.
-    Judged(Box<Judgement>, Arc<Context>),
+    Judged(Box<CheckedBind>, Arc<NamingContext>),
 }
 
 /// What can be answered at once.
@@ -111,7 +111,7 @@ impl Turn {
                 password,
                 server_credentials: data,
             };
-            let judgement = Judgement::new(&self.restriction, dn, is_proven, shown).claiming(identity);
+            let judgement = CheckedBind::new(&self.restriction, dn, is_proven, shown).claiming(identity);
             return Ok(Ended::Judged(Box::new(judgement), Arc::clone(context)));
         }
         let identity = identity?;

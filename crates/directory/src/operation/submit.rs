@@ -12,10 +12,10 @@ use super::{
     delete, in_memory, modify, modify_dn, null,
 };
 use crate::{
-    Configuration, Context, Directory, OperationError,
+    Configuration, Directory, NamingContext, OperationError,
     admission::controls::policy,
     backend::{
-        database::Backend,
+        naming_context::Backend,
         referral,
         written::{Executed, Success},
     },
@@ -27,7 +27,7 @@ use crate::{
         Execution,
         password_checks::{self, Computed},
     },
-    request::origin::Origin,
+    request::context::RequestContext,
     scratch::TURN_STEPS,
     write::{
         job::{Job, before, enqueue},
@@ -47,7 +47,7 @@ pub(crate) struct Message {
 
 /// A write that has been read, and found to be for a database.
 struct Prepared {
-    context: Arc<Context>,
+    context: Arc<NamingContext>,
     request: Box<Message>,
     /// Passwords that it brings, and stored ones that they are to be compared with aside.
     presented: Vec<Vec<u8>>,
@@ -58,7 +58,7 @@ struct Prepared {
 pub(crate) fn submit(
     (directory, turn_left): (&Arc<Directory>, &mut u64),
     configuration: &Arc<Configuration>,
-    origin: &mut Origin,
+    origin: &mut RequestContext,
     message: &RequestMessage<'_>,
     pdu: &[u8],
 ) -> Result<Begun, OperationError> {
@@ -85,7 +85,7 @@ const MOST_PHRASES: u64 = 100_000;
 fn submit_long(
     directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
-    origin: &Origin,
+    origin: &RequestContext,
     message: &RequestMessage<'_>,
     pdu: &[u8],
 ) -> Result<Begun, OperationError> {
@@ -137,7 +137,7 @@ fn submit_long(
 /// Reads a write, and refuses what is refused before the writer sees it.
 fn prepare(
     configuration: &Arc<Configuration>,
-    origin: &mut Origin,
+    origin: &mut RequestContext,
     message: &RequestMessage<'_>,
     pdu: &[u8],
 ) -> Result<Prepared, OperationError> {
@@ -170,7 +170,7 @@ fn prepare(
 
 impl Prepared {
     /// The request with what is known of its passwords, which takes long.
-    fn verified(self, directory: &Directory) -> (Arc<Context>, Box<Message>) {
+    fn verified(self, directory: &Directory) -> (Arc<NamingContext>, Box<Message>) {
         let Self {
             context,
             mut request,
@@ -189,8 +189,8 @@ impl Prepared {
 /// nothing is done aside for them.
 fn presented_passwords(
     configuration: &Configuration,
-    context: &Context,
-    origin: &Origin,
+    context: &NamingContext,
+    origin: &RequestContext,
     change: &Change,
 ) -> Vec<Vec<u8>> {
     let Change::Modify(_, modifications) = change else {
@@ -210,7 +210,7 @@ fn presented_passwords(
 fn verify_and_queue(
     directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
-    origin: &Origin,
+    origin: &RequestContext,
     prepared: Prepared,
 ) -> Result<Begun, OperationError> {
     let (for_pool, configuration) = (Arc::clone(directory), Arc::clone(configuration));
@@ -231,14 +231,14 @@ fn verify_and_queue(
 }
 
 /// Anonymous clients change nothing, unless `allow update_anon` says otherwise.
-fn refuse_anonymous(configuration: &Configuration, origin: &Origin, dn: &Dn) -> Result<(), OperationError> {
+fn refuse_anonymous(configuration: &Configuration, origin: &RequestContext, dn: &Dn) -> Result<(), OperationError> {
     if may_be_anonymous(configuration, origin) || configuration.context_of(dn).is_none() {
         return Ok(());
     }
     Err(needs_authentication())
 }
 
-fn may_be_anonymous(configuration: &Configuration, origin: &Origin) -> bool {
+fn may_be_anonymous(configuration: &Configuration, origin: &RequestContext) -> bool {
     !origin.identity.is_anonymous() || configuration.settings.allow.contains(Allow::UPDATE_ANON)
 }
 
@@ -252,10 +252,10 @@ fn needs_authentication() -> OperationError {
 /// The database that holds `dn`, if it takes this kind of write.
 pub(crate) fn writable_context<'a>(
     configuration: &'a Configuration,
-    origin: &mut Origin,
+    origin: &mut RequestContext,
     dn: &Dn,
     kind: Operations,
-) -> Result<&'a Arc<Context>, OperationError> {
+) -> Result<&'a Arc<NamingContext>, OperationError> {
     let Some(context) = configuration.context_of(dn) else {
         let error = referral::default_referral(configuration, dn, None);
         // slapd words a write to nowhere this way when it has no superior server to name.
@@ -308,13 +308,17 @@ impl WriteRequest for Message {
     fn check_restrictions(
         &self,
         configuration: &Configuration,
-        context: &Context,
-        origin: &mut Origin,
+        context: &NamingContext,
+        origin: &mut RequestContext,
     ) -> Result<(), OperationError> {
         context.check_restrictions(configuration, self.kind(), origin)
     }
 
-    fn controls(&self, configuration: &Configuration, origin: &Origin) -> Result<RequestControls<'_>, OperationError> {
+    fn controls(
+        &self,
+        configuration: &Configuration,
+        origin: &RequestContext,
+    ) -> Result<RequestControls<'_>, OperationError> {
         decode_controls(configuration, origin, &decode(configuration, &self.pdu)?)
     }
 
@@ -346,7 +350,7 @@ fn decode<'p>(configuration: &Configuration, pdu: &'p [u8]) -> Result<RequestMes
 /// The controls of a request that were left to it.
 fn decode_controls<'p>(
     configuration: &Configuration,
-    origin: &Origin,
+    origin: &RequestContext,
     message: &RequestMessage<'p>,
 ) -> Result<RequestControls<'p>, OperationError> {
     let limits = &configuration.decode_limits;

@@ -14,7 +14,7 @@ use super::{
     completion::{Begun, Completion, Submitted},
     respond,
 };
-use crate::{Directory, OperationError, backend::hashing_pool::PoolTask, request::origin::Origin};
+use crate::{Directory, OperationError, backend::hashing_pool::PoolTask, request::context::RequestContext};
 
 /// Where an operation is answered.
 pub(crate) type Reply = oneshot::Sender<Completion>;
@@ -25,7 +25,7 @@ type Compute = Box<dyn FnOnce(Reply) + Send>;
 /// What an operation has computed.
 struct Work {
     directory: Arc<Directory>,
-    origin: Origin,
+    origin: RequestContext,
     operation: Operation,
     octets: usize,
     /// `None` when it is done or refused.
@@ -38,7 +38,7 @@ struct Work {
 /// `busy`.
 pub(crate) fn submit(
     directory: &Arc<Directory>,
-    origin: &Origin,
+    origin: &RequestContext,
     what: (Operation, usize),
     compute: impl FnOnce(Reply) + Send + 'static,
 ) -> Result<Begun, OperationError> {
@@ -56,7 +56,7 @@ pub(crate) fn submit(
 /// As [`submit`], when someone waits for the completion already, who is told when there is no room.
 pub(crate) fn submit_for(
     directory: &Arc<Directory>,
-    origin: &Origin,
+    origin: &RequestContext,
     what: (Operation, usize),
     reply: Reply,
     compute: impl FnOnce(Reply) + Send + 'static,
@@ -68,7 +68,7 @@ pub(crate) fn submit_for(
 
 fn submit_work(
     directory: &Arc<Directory>,
-    origin: &Origin,
+    origin: &RequestContext,
     (operation, octets): (Operation, usize),
     reply: Reply,
     compute: Compute,

@@ -11,8 +11,8 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{Dn, filter::log::LogFilter};
 
-use super::ended::Outcome;
-use crate::{Configuration, request::origin::Origin};
+use super::end::Outcome;
+use crate::{Configuration, request::context::RequestContext};
 
 macro_rules! stats {
     ($origin:expr, $($argument:tt)+) => {
@@ -21,11 +21,11 @@ macro_rules! stats {
 }
 
 /// What each line of an operation begins with: `conn=1 op=2`, and what the session tracking control says.
-struct Prefix<'a>(&'a Origin);
+struct Prefix<'a>(&'a RequestContext);
 
 impl Display for Prefix<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> FmtResult {
-        let Origin {
+        let RequestContext {
             connection,
             operation,
             tracked,
@@ -116,7 +116,7 @@ pub(crate) fn tracked(tracking: &SessionTracking<'_>) -> Option<Box<str>> {
 const MAX_TRACKED: usize = 224;
 
 /// The line of a request.
-pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &Request<'_>) {
+pub(crate) fn request(configuration: &Configuration, origin: &RequestContext, request: &Request<'_>) {
     if !is_enabled() {
         return;
     }
@@ -162,7 +162,7 @@ pub(crate) fn request(configuration: &Configuration, origin: &Origin, request: &
 
 /// The name of a request in the schema's spelling, which the log has as slapd prints it: `uid=Ann,dc=example,dc=com`. `None`: it is none, and
 /// slapd's line of that has been written in place of the request's own.
-fn named(configuration: &Configuration, origin: &Origin, request: &Request<'_>) -> Option<Dn> {
+fn named(configuration: &Configuration, origin: &RequestContext, request: &Request<'_>) -> Option<Dn> {
     let (word, name) = match request {
         Request::Bind(request) => ("do_bind", request.name),
         Request::Search(request) => ("do_search", request.base),
@@ -182,7 +182,7 @@ fn named(configuration: &Configuration, origin: &Origin, request: &Request<'_>) 
     parsed
 }
 
-fn search(configuration: &Configuration, origin: &Origin, base: &str, request: &SearchRequest<'_>) {
+fn search(configuration: &Configuration, origin: &RequestContext, base: &str, request: &SearchRequest<'_>) {
     stats!(
         origin,
         "SRCH base=\"{base}\" scope={} deref={} filter=\"{}\"",
@@ -195,7 +195,11 @@ fn search(configuration: &Configuration, origin: &Origin, base: &str, request: &
     }
 }
 
-fn extended(configuration: &Configuration, origin: &Origin, request: &ironbark_ldap_proto::ExtendedRequest<'_>) {
+fn extended(
+    configuration: &Configuration,
+    origin: &RequestContext,
+    request: &ironbark_ldap_proto::ExtendedRequest<'_>,
+) {
     match configuration.extended_operation(request.name).map(|row| row.operation) {
         Some(ExtendedOperation::WhoAmI) if request.value.is_none() => stats!(origin, "WHOAMI"),
         Some(ExtendedOperation::WhoAmI) => {}
@@ -222,7 +226,7 @@ fn extended(configuration: &Configuration, origin: &Origin, request: &ironbark_l
 }
 
 /// The line of a bind that succeeded.
-pub(crate) fn bound(origin: &Origin, dn: &str, (mechanism, strength): (&str, u32)) {
+pub(crate) fn bound(origin: &RequestContext, dn: &str, (mechanism, strength): (&str, u32)) {
     stats!(
         origin,
         "BIND dn=\"{dn}\" mech={mechanism} bind_ssf={strength} ssf={}",
@@ -231,7 +235,7 @@ pub(crate) fn bound(origin: &Origin, dn: &str, (mechanism, strength): (&str, u32
 }
 
 /// The names by which a client has authenticated and wants to act, as slapd prints them: with the realm, if there is one.
-pub(crate) fn sasl_names(origin: &Origin, (name, realm): (&str, Option<&str>), wanted: Option<&str>) {
+pub(crate) fn sasl_names(origin: &RequestContext, (name, realm): (&str, Option<&str>), wanted: Option<&str>) {
     if !is_enabled() {
         return;
     }
@@ -244,20 +248,20 @@ pub(crate) fn sasl_names(origin: &Origin, (name, realm): (&str, Option<&str>), w
 }
 
 /// The line of a request by the proxied authorization control.
-pub(crate) fn proxied(origin: &Origin, dn: &str) {
+pub(crate) fn proxied(origin: &RequestContext, dn: &str) {
     stats!(origin, "PROXYAUTHZ dn=\"{dn}\"");
 }
 
-pub(crate) fn abandon(origin: &Origin, target: MessageId) {
+pub(crate) fn abandon(origin: &RequestContext, target: MessageId) {
     stats!(origin, "ABANDON msg={target}");
 }
 
-pub(crate) fn unbind(origin: &Origin) {
+pub(crate) fn unbind(origin: &RequestContext) {
     stats!(origin, "UNBIND");
 }
 
 /// The line of a result at a time in monotonic microseconds.
-pub(crate) fn result(origin: &Origin, outcome: &Outcome<'_>, now: u64) {
+pub(crate) fn result(origin: &RequestContext, outcome: &Outcome<'_>, now: u64) {
     if !is_enabled() {
         return;
     }
@@ -287,7 +291,7 @@ pub(crate) fn result(origin: &Origin, outcome: &Outcome<'_>, now: u64) {
 }
 
 /// The line of an operation that took long (`slowlog`). It is written whenever anything is.
-pub(crate) fn slow(origin: &Origin, outcome: &Outcome<'_>, micros: u64) {
+pub(crate) fn slow(origin: &RequestContext, outcome: &Outcome<'_>, micros: u64) {
     let prefix = Prefix(origin);
     let (word, code, elapsed) = (word_of(outcome.operation), outcome.code.0, Seconds(micros));
     let detail = outcome.detail.map_or_else(String::new, |detail| format!(" {detail}"));

@@ -7,12 +7,12 @@ use ironbark_model::ResultCode;
 
 use super::{
     completion::Completion,
-    ended::{Outcome, ended_elsewhere},
+    end::{Outcome, record_end_elsewhere},
 };
 use crate::{
     Directory, OperationError,
     backend::written::{BindEnd, Success},
-    request::{origin::Origin, stop::Stop},
+    request::{context::RequestContext, stop::Stop},
 };
 
 /// Appends the response of an operation that ended with this result.
@@ -61,7 +61,7 @@ fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
 /// The end of a write: encoded response, log line, counters. One that was abandoned is answered with nothing (RFC 4511 §4.11).
 pub(crate) fn write_completion(
     directory: &Directory,
-    origin: &Origin,
+    origin: &RequestContext,
     operation: Operation,
     outcome: Result<Success, OperationError>,
 ) -> Completion {
@@ -89,7 +89,7 @@ pub(crate) fn write_completion(
                 (error.result_code, error.diagnostic_message.into_owned())
             }
         };
-        ended_elsewhere(directory, origin, Outcome::new(operation, code, &text));
+        record_end_elsewhere(directory, origin, Outcome::new(operation, code, &text));
     }
     Completion {
         message_id: origin.message_id,

@@ -16,14 +16,14 @@ use super::{
     warnings::Warnings,
 };
 use crate::{
-    Configuration, Context, Directory, OperationError,
+    Configuration, Directory, NamingContext, OperationError,
     access::{
         SetAnswers, Subject, Target, WriteCheck,
         disclosure::{Ancestor, Disclosure},
     },
     backend::written::{Executed, Wanted},
     password::{self, Cost, Scheme},
-    request::{asked::Asked, origin::Origin},
+    request::{context::RequestContext, requested_change::RequestedChange},
     stamp::Stamp,
 };
 
@@ -56,9 +56,9 @@ pub struct Execution<'w, 'd> {
     /// The configuration the operation began with.
     pub configuration: &'w Configuration,
     /// The database.
-    pub context: &'w Context,
+    pub context: &'w NamingContext,
     /// Who asked.
-    pub origin: &'w Origin,
+    pub origin: &'w RequestContext,
     /// Typed controls of the request.
     pub controls: &'w RequestControls<'w>,
     /// CSN and time of this change.
@@ -70,7 +70,7 @@ pub struct Execution<'w, 'd> {
     sets: &'w SetAnswers,
     record: ChangeRecord,
     /// The operation as it was asked for, if some overlay wants it.
-    pub(crate) asked: Vec<Asked>,
+    pub(crate) asked: Vec<RequestedChange>,
     /// What was computed before; `None` if the operation cannot be sent back for more.
     pub(crate) computed: Option<&'w Computed>,
     /// What it lacks, for which it has to be sent back: its result counts for nothing then.
@@ -95,8 +95,8 @@ impl<'w, 'd> Execution<'w, 'd> {
     pub(crate) fn new(
         directory: &'w Directory,
         configuration: &'w Configuration,
-        context: &'w Context,
-        origin: &'w Origin,
+        context: &'w NamingContext,
+        origin: &'w RequestContext,
         controls: &'w RequestControls<'w>,
         (transaction, budget, sets): (&'w mut WriteTransaction<'d>, &'w Budget, &'w SetAnswers),
     ) -> Self {

@@ -15,8 +15,8 @@ use ironbark_runtime::WallTime;
 use ironbark_store::{ChangeRecord, Effect, Location, View};
 
 use crate::{
-    Configuration, Context, OperationError,
-    request::{asked::Asked, modification::Modification},
+    Configuration, NamingContext, OperationError,
+    request::{modification::Modification, requested_change::RequestedChange},
 };
 
 pub(crate) use self::execution::Before;
@@ -63,12 +63,12 @@ pub struct BindAttempt<'a> {
 pub struct Entries<'a> {
     /// The configuration.
     pub configuration: &'a Configuration,
-    context: &'a Context,
+    context: &'a NamingContext,
     view: View<'a>,
 }
 
 impl<'a> Entries<'a> {
-    pub(crate) fn new(configuration: &'a Configuration, context: &'a Context, view: View<'a>) -> Self {
+    pub(crate) fn new(configuration: &'a Configuration, context: &'a NamingContext, view: View<'a>) -> Self {
         Self {
             configuration,
             context,
@@ -77,7 +77,7 @@ impl<'a> Entries<'a> {
     }
 
     /// The database of the view.
-    pub fn context(&self) -> &'a Context {
+    pub fn context(&self) -> &'a NamingContext {
         self.context
     }
 
@@ -257,7 +257,7 @@ pub struct AfterCommit<'a> {
     /// Seconds since 1970.
     pub unix_seconds: i64,
     /// The operation as it was asked for, in the order of execution; empty unless [`Hooks::wants_request`].
-    pub asked: &'a [Asked],
+    pub asked: &'a [RequestedChange],
 }
 
 /// The overlays of a database in the order in which they act: last configured, first called, as in slapd.
@@ -273,7 +273,7 @@ static NO_OVERLAYS: Pipeline = Pipeline {
     watched: Vec::new(),
 };
 
-impl Context {
+impl NamingContext {
     /// The overlays of this database.
     pub fn overlays(&self) -> &Pipeline {
         self.attached.get().unwrap_or(&NO_OVERLAYS)

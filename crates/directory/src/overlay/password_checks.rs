@@ -10,7 +10,7 @@ use ironbark_model::{Dn, ResultCode};
 use ironbark_store::Location;
 
 use crate::{
-    Context, Directory, OperationError,
+    Directory, NamingContext, OperationError,
     backend::{hashing_pool::HashingPool, written::Wanted},
     password::{self, Cost, Scheme},
 };
@@ -86,7 +86,7 @@ impl Computed {
 ///
 /// # Errors
 /// The storage failed.
-pub(crate) fn slow_values(context: &Context, dn: &Dn) -> Result<Vec<Vec<u8>>, OperationError> {
+pub(crate) fn slow_values(context: &NamingContext, dn: &Dn) -> Result<Vec<Vec<u8>>, OperationError> {
     let Some(database) = context.database().filter(|_| context.overlays().judges_binds()) else {
         return Ok(Vec::new());
     };

@@ -9,7 +9,7 @@ use ironbark_model::ResultCode;
 use ironbark_store::EntryId;
 
 use crate::{
-    Configuration, Context, OperationError,
+    Configuration, NamingContext, OperationError,
     access::{self, Source, Subject},
     scratch::Scratch,
     search::{Selection, entry_value},
@@ -17,7 +17,7 @@ use crate::{
 
 /// The answer.
 pub(crate) struct BareAnswer {
-    context: Arc<Context>,
+    context: Arc<NamingContext>,
     id: EntryId,
     /// The entry with all user attributes, as it is sent.
     entry: Vec<u8>,

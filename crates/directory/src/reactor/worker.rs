@@ -17,12 +17,12 @@ use crate::{
     operation::{abandon, bind, compare, extended, submit},
     outcome::{
         completion::{Begun, Completion, Submitted},
-        ended::{Outcome, ended},
+        end::{Outcome, record_end},
         respond,
     },
     reactor::{bare::BareAnswer, long_searches::LongSearches},
     request::{
-        origin::{Origin, RequestKind},
+        context::{RequestContext, RequestKind},
         stop::StopFlag,
     },
     scratch::{Scratch, TURN_STEPS},
@@ -150,7 +150,7 @@ impl Worker {
         };
         let kind = message.operation.operation();
         self.scratch.shard.record_initiated(kind);
-        let mut origin = Origin {
+        let mut origin = RequestContext {
             connection: session.connection,
             operation: session.next_operation,
             message_id: message.id.value(),
@@ -204,7 +204,7 @@ impl Worker {
         &mut self,
         session: &mut Session,
         configuration: &Arc<Configuration>,
-        origin: &mut Origin,
+        origin: &mut RequestContext,
         message: &RequestMessage<'_>,
         pdu: &[u8],
         out: &mut Vec<u8>,
@@ -271,7 +271,7 @@ impl Worker {
         &mut self,
         session: &mut Session,
         configuration: &Configuration,
-        origin: &Origin,
+        origin: &RequestContext,
         message: &RequestMessage<'_>,
         mut error: OperationError,
         out: &mut Vec<u8>,
@@ -292,7 +292,7 @@ impl Worker {
         &mut self,
         session: &mut Session,
         configuration: &Arc<Configuration>,
-        origin: &mut Origin,
+        origin: &mut RequestContext,
         message: &RequestMessage<'_>,
         (controls, pdu): (&mut RequestControls<'_>, &[u8]),
         out: &mut Vec<u8>,
@@ -321,7 +321,7 @@ impl Worker {
         &mut self,
         session: &mut Session,
         configuration: &Arc<Configuration>,
-        origin: &mut Origin,
+        origin: &mut RequestContext,
         (request, pdu): (&ironbark_ldap_proto::SearchRequest<'_>, &[u8]),
         controls: &mut RequestControls<'_>,
         out: &mut Vec<u8>,
@@ -449,11 +449,17 @@ impl Worker {
     }
 
     /// Answers with a result, logs it, counts it.
-    fn answer(&mut self, origin: &Origin, kind: Operation, error: &OperationError, out: &mut Vec<u8>) -> Started {
+    fn answer(
+        &mut self,
+        origin: &RequestContext,
+        kind: Operation,
+        error: &OperationError,
+        out: &mut Vec<u8>,
+    ) -> Started {
         respond::result(out, origin.message_id, kind, error);
         let slow = self.configuration.slow_micros();
         let outcome = Outcome::new(kind, error.result_code, &error.diagnostic_message);
-        let now = ended(&self.directory, &self.scratch.shard, slow, origin, outcome);
+        let now = record_end(&self.directory, &self.scratch.shard, slow, origin, outcome);
         self.scratch.ended_micros = Some(now);
         Started::Answered
     }

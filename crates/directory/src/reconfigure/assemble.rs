@@ -7,9 +7,9 @@ use ironbark_ldap_proto::DecodeLimits;
 use ironbark_model::Dn;
 
 use crate::{
-    Configuration, Context, OpenError,
+    Configuration, NamingContext, OpenError,
     backend::{
-        database::{Attached, Backend},
+        naming_context::{Attached, Backend},
         root_dse::RootDseAddition,
         well_known::WellKnown,
     },
@@ -26,7 +26,7 @@ pub(crate) fn without_databases(read: &ironbark_config::Configuration) -> Result
 /// The same with contexts that nobody serves.
 pub(crate) fn with_contexts(
     read: &ironbark_config::Configuration,
-    contexts: Vec<Arc<Context>>,
+    contexts: Vec<Arc<NamingContext>>,
 ) -> Result<Configuration, OpenError> {
     configuration(read.clone(), contexts, &[], Arc::default())
 }
@@ -46,7 +46,7 @@ pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_con
 /// The configuration as operations use it. `sorts` counts those that the overlay of the frontend limits.
 pub(super) fn configuration(
     read: ironbark_config::Configuration,
-    contexts: Vec<Arc<Context>>,
+    contexts: Vec<Arc<NamingContext>>,
     root_dse: &[RootDseAddition],
     sorts: Arc<AtomicU32>,
 ) -> Result<Configuration, OpenError> {
@@ -63,7 +63,7 @@ pub(super) fn configuration(
         .iter()
         .filter_map(|name| password::Scheme::from_name(name.trim_matches(['{', '}']).as_bytes()))
         .collect();
-    let frontend = Context {
+    let frontend = NamingContext {
         number: -1,
         cache: 0,
         settings: read.frontend,
@@ -120,10 +120,10 @@ fn operation_rules(configuration: &Configuration) -> Result<Vec<Arc<OperationRul
     })
 }
 
-/// What is made of the frontend and of each naming context, by [`Context::number`] plus one. Numbers of disabled databases have none.
+/// What is made of the frontend and of each naming context, by [`NamingContext::number`] plus one. Numbers of disabled databases have none.
 fn by_place<T: Default>(
     configuration: &Configuration,
-    make: impl Fn(&Arc<Context>) -> Result<Arc<T>, String>,
+    make: impl Fn(&Arc<NamingContext>) -> Result<Arc<T>, String>,
 ) -> Result<Vec<Arc<T>>, OpenError> {
     let mut all = Vec::new();
     for context in std::iter::once(&configuration.frontend).chain(&configuration.contexts) {

@@ -6,7 +6,7 @@ use ironbark_config::{DatabaseConfig, GlobalConfig, OverlayConfig};
 use ironbark_model::Schema;
 
 use crate::{
-    backend::{in_memory::VirtualContext, root_dse::RootDseAddition},
+    backend::{in_memory::InMemoryTree, root_dse::RootDseAddition},
     overlay::Overlay,
 };
 
@@ -14,7 +14,7 @@ use crate::{
 pub type OverlayFactory = dyn Fn(&OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> + Send + Sync;
 
 /// Makes the tree of cn=config or of a `database monitor`. `None`: it is not served.
-pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>> + Send + Sync;
+pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn InMemoryTree>> + Send + Sync;
 
 /// Reads what the `rootDSE` files add to the root DSE: attribute descriptions and values.
 pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<RootDseAddition>, String> + Send + Sync;

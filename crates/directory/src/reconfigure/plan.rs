@@ -9,13 +9,13 @@ use ironbark_config::{DatabaseConfig, DatabaseKind};
 use ironbark_model::Schema;
 use ironbark_runtime::spawn_named;
 
-use super::{Live, Planned, Running, Source, failed};
+use super::{Planned, RunningDatabase, RunningState, Source, failed};
 use crate::{
-    Configuration, Context, Directory, OpenError,
+    Configuration, Directory, NamingContext, OpenError,
     backend::{
-        database::Backend,
-        in_memory::VirtualContext,
+        in_memory::InMemoryTree,
         ldif::LdifFiles,
+        naming_context::Backend,
         open::{self, OpenDatabase},
         queue,
     },
@@ -26,17 +26,17 @@ use crate::{
 /// Makes everything that the new configuration has and the current one has not. New databases go into `made`.
 pub(super) fn plan(
     directory: &Arc<Directory>,
-    live: &mut Live,
+    state: &mut RunningState,
     current: &Configuration,
     read: &ironbark_config::Configuration,
-    made: &mut Vec<Running>,
+    made: &mut Vec<RunningDatabase>,
 ) -> Result<Vec<Planned>, OpenError> {
     let mut planned: Vec<Planned> = Vec::new();
     let numbered = std::iter::once(&read.config).chain(&read.databases).zip(0..);
     for (settings, number) in numbered.filter(|(settings, _)| !settings.disabled) {
         let source = match settings.kind {
             DatabaseKind::Mdb | DatabaseKind::Ldif => {
-                let source = stored(directory, live, read, settings, made)?;
+                let source = stored(directory, state, read, settings, made)?;
                 let is_twice = planned.iter().any(|other| match (&other.source, &source) {
                     (Source::Kept(one), Source::Kept(other)) => one == other,
                     _ => false,
@@ -48,14 +48,14 @@ pub(super) fn plan(
             }
             DatabaseKind::Null => Source::Null,
             DatabaseKind::Monitor | DatabaseKind::Config | DatabaseKind::Frontend => {
-                match tree(&live.factories, current, settings) {
+                match tree(&state.factories, current, settings) {
                     Some(tree) => Source::Tree(tree),
                     None => continue,
                 }
             }
         };
-        let former = former(live, current, &source, settings);
-        let overlays = overlays(&live.factories, current, former, settings, read)?;
+        let former = former(state, current, &source, settings);
+        let overlays = overlays(&state.factories, current, former, settings, read)?;
         planned.push(Planned {
             number,
             settings: settings.clone(),
@@ -75,7 +75,7 @@ fn serves_two(settings: &DatabaseConfig) -> OpenError {
     ))
 }
 
-/// See [`Running`].
+/// See [`RunningDatabase`].
 fn place(settings: &DatabaseConfig, schema: &Schema) -> PathBuf {
     let directory = &settings.directory;
     let directory = directory.canonicalize().unwrap_or_else(|_| directory.clone());
@@ -88,13 +88,13 @@ fn place(settings: &DatabaseConfig, schema: &Schema) -> PathBuf {
 /// The database that runs already, one that is still open for operations that began before it was removed, or a new one.
 fn stored(
     directory: &Arc<Directory>,
-    live: &mut Live,
+    state: &mut RunningState,
     read: &ironbark_config::Configuration,
     settings: &DatabaseConfig,
-    made: &mut Vec<Running>,
+    made: &mut Vec<RunningDatabase>,
 ) -> Result<Source, OpenError> {
     let path = place(settings, &read.schema);
-    if let Some(at) = live.running.iter().position(|running| running.place == path) {
+    if let Some(at) = state.running.iter().position(|running| running.place == path) {
         return Ok(Source::Kept(at));
     }
     if made.iter().any(|new| new.place == path) {
@@ -102,7 +102,7 @@ fn stored(
     }
     // Of ldif, the files may have changed since.
     let is_ldif = settings.kind == DatabaseKind::Ldif;
-    let former = live.closed.iter().find(|(closed, _)| !is_ldif && *closed == path);
+    let former = state.closed.iter().find(|(closed, _)| !is_ldif && *closed == path);
     let taken_up = former.and_then(|(_, closed)| closed.take_up(&read.schema, &settings.suffixes));
     let opened = match taken_up {
         Some(database) => {
@@ -122,13 +122,13 @@ fn stored(
     let (writer, orders) = queue::queue();
     let (first, its_first) = channel();
     let for_writer = Arc::clone(directory);
-    let name = format!("writer-{}", live.next_cache());
-    let cache = live.last_cache;
+    let name = format!("writer-{}", state.next_cache());
+    let cache = state.last_cache;
     let thread = spawn_named(&name, move || {
         crate::write::run_stored(&for_writer, &its_first, &orders);
     })
     .map_err(|error| OpenError::Configuration(format!("starting a writer: {error}")))?;
-    made.push(Running {
+    made.push(RunningDatabase {
         place: path,
         database: Arc::new(opened.database),
         files: opened.files.map(Arc::new),
@@ -142,8 +142,8 @@ fn stored(
 }
 
 /// The tree of cn=config or cn=Monitor, made when it is served for the first time.
-fn tree(factories: &Factories, current: &Configuration, settings: &DatabaseConfig) -> Option<Arc<dyn VirtualContext>> {
-    let same = |context: &&Arc<Context>| {
+fn tree(factories: &Factories, current: &Configuration, settings: &DatabaseConfig) -> Option<Arc<dyn InMemoryTree>> {
+    let same = |context: &&Arc<NamingContext>| {
         context.settings.kind == settings.kind && context.settings.suffixes == settings.suffixes
     };
     let kept = current
@@ -151,7 +151,7 @@ fn tree(factories: &Factories, current: &Configuration, settings: &DatabaseConfi
         .iter()
         .find(same)
         .and_then(|context| match &context.backend {
-            Backend::Virtual { tree, .. } => Some(Arc::clone(tree)),
+            Backend::InMemory { tree, .. } => Some(Arc::clone(tree)),
             Backend::Stored { .. } | Backend::Null { .. } | Backend::Frontend => None,
         });
     kept.or_else(|| (factories.trees)(settings))
@@ -159,13 +159,13 @@ fn tree(factories: &Factories, current: &Configuration, settings: &DatabaseConfi
 
 /// What has served the same before.
 fn former<'c>(
-    live: &Live,
+    state: &RunningState,
     current: &'c Configuration,
     source: &Source,
     settings: &DatabaseConfig,
-) -> Option<&'c Arc<Context>> {
+) -> Option<&'c Arc<NamingContext>> {
     current.contexts.iter().find(|context| match source {
-        Source::Kept(at) => live
+        Source::Kept(at) => state
             .running
             .get(*at)
             .is_some_and(|running| running.cache == context.cache),
@@ -181,7 +181,7 @@ fn former<'c>(
 fn overlays(
     factories: &Factories,
     current: &Configuration,
-    former: Option<&Arc<Context>>,
+    former: Option<&Arc<NamingContext>>,
     settings: &DatabaseConfig,
     read: &ironbark_config::Configuration,
 ) -> Result<Pipeline, OpenError> {

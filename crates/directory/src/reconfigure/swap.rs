@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use ironbark_store::Database;
 
-use super::{Live, Planned, Running, Source, assemble, check_schema_use, failed, live};
+use super::{Planned, RunningDatabase, RunningState, Source, assemble, check_schema_use, continuing, failed};
 use crate::{
-    Configuration, Context, Directory, OpenError,
+    Configuration, Directory, NamingContext, OpenError,
     backend::{
-        database::{Attached, Backend, ReferralPresence},
+        naming_context::{Attached, Backend, ReferralPresence},
         queue::{Pausing, REMOVED, SHUTTING_DOWN, Served},
         root_dse::RootDseAddition,
     },
@@ -19,18 +19,18 @@ use crate::{
 /// The swap, with all writers waiting.
 pub(super) fn go_over(
     directory: &Arc<Directory>,
-    live: &mut Live,
+    state: &mut RunningState,
     current: &Configuration,
     (read, root_dse): (ironbark_config::Configuration, &[RootDseAddition]),
     planned: Vec<Planned>,
-    made: &mut Vec<Running>,
+    made: &mut Vec<RunningDatabase>,
 ) -> Result<(), OpenError> {
-    let paused = pause(live)?;
-    check_schema_use(live, current, &read, &planned)?;
-    let others = others(live, current, &read, &planned)?;
-    let chosen = (live.factories.server_id)(&read.global);
+    let paused = pause(state)?;
+    check_schema_use(state, current, &read, &planned)?;
+    let others = others(state, current, &read, &planned)?;
+    let chosen = (state.factories.server_id)(&read.global);
     let server_id = chosen.map_err(OpenError::Configuration)?;
-    let contexts = contexts(directory, live, made, planned, &others);
+    let contexts = contexts(directory, state, made, planned, &others);
     let sorts = Arc::clone(&current.frontend.sorts);
     let mut configuration = assemble::configuration(read, contexts, root_dse, sorts)?;
     root_dse::date_subschema(
@@ -39,19 +39,19 @@ pub(super) fn go_over(
         &generalized_time::text(directory.clock().now().unix_seconds()),
     );
     let configuration = Arc::new(configuration);
-    live::define_indexes(&configuration, current, live)?;
-    live::tell_of_later(current, &configuration.contexts);
+    continuing::define_indexes(&configuration, current, state)?;
+    continuing::tell_of_later(current, &configuration.contexts);
     directory.swap(Arc::clone(&configuration), server_id);
-    for (running, other) in live.running.iter_mut().zip(others) {
+    for (running, other) in state.running.iter_mut().zip(others) {
         if let Some(other) = other {
             (running.database, running.cache) = (other.database, other.cache);
         }
     }
     let (mut gone, mut resumed) = (Vec::new(), Vec::new());
-    for (running, paused) in std::mem::take(&mut live.running).into_iter().zip(paused) {
+    for (running, paused) in std::mem::take(&mut state.running).into_iter().zip(paused) {
         if let Some(served) = served(&configuration, running.cache) {
             resumed.push(paused.resume(served));
-            live.running.push(running);
+            state.running.push(running);
         } else {
             gone.push(running);
         }
@@ -61,23 +61,23 @@ pub(super) fn go_over(
             // The writer waits for it.
             let _ = first.send(served);
         }
-        live.running.push(new);
+        state.running.push(new);
     }
     for writer in resumed {
         writer.wait();
     }
     for running in gone {
         running.writer.close(REMOVED);
-        live.closed.push((running.place.clone(), running.database.closed()));
+        state.closed.push((running.place.clone(), running.database.closed()));
         running.end();
     }
     Ok(())
 }
 
 /// Lets all writers end what they have been given, and wait.
-fn pause(live: &Live) -> Result<Vec<Pausing>, OpenError> {
+fn pause(state: &RunningState) -> Result<Vec<Pausing>, OpenError> {
     let ended = || OpenError::Configuration(SHUTTING_DOWN.to_owned());
-    let paused: Option<Vec<Pausing>> = live.running.iter().map(|running| running.writer.pause()).collect();
+    let paused: Option<Vec<Pausing>> = state.running.iter().map(|running| running.writer.pause()).collect();
     let paused = paused.ok_or_else(ended)?;
     if paused.iter().all(Pausing::is_reached) {
         Ok(paused)
@@ -94,18 +94,18 @@ struct Other {
 
 /// For each running database what it is from now on; `None`: what it is.
 fn others(
-    live: &mut Live,
+    state: &mut RunningState,
     current: &Configuration,
     read: &ironbark_config::Configuration,
     planned: &[Planned],
 ) -> Result<Vec<Option<Other>>, OpenError> {
     let has_same_schema = Arc::ptr_eq(&current.schema, &read.schema);
     let mut others = Vec::new();
-    for at in 0..live.running.len() {
+    for at in 0..state.running.len() {
         let settings = planned
             .iter()
             .find(|planned| matches!(planned.source, Source::Kept(kept) if kept == at));
-        let (Some(running), Some(Planned { settings, .. })) = (live.running.get(at), settings) else {
+        let (Some(running), Some(Planned { settings, .. })) = (state.running.get(at), settings) else {
             others.push(None);
             continue;
         };
@@ -118,7 +118,7 @@ fn others(
             .retire(&database.lost_attributes(&read.schema))
             .and_then(|()| database.under(Arc::clone(&read.schema), settings.suffixes.clone()))
             .map_err(|source| failed(settings, source))?;
-        let cache = live.next_cache();
+        let cache = state.next_cache();
         others.push(Some(Other {
             database: Arc::new(another),
             cache,
@@ -129,11 +129,11 @@ fn others(
 
 fn contexts(
     directory: &Directory,
-    live: &Live,
-    made: &[Running],
+    state: &RunningState,
+    made: &[RunningDatabase],
     planned: Vec<Planned>,
     others: &[Option<Other>],
-) -> Vec<Arc<Context>> {
+) -> Vec<Arc<NamingContext>> {
     let mut contexts = Vec::new();
     for Planned {
         number,
@@ -143,7 +143,7 @@ fn contexts(
         sorts,
     } in planned
     {
-        let stored = |running: &Running, other: Option<&Other>| {
+        let stored = |running: &RunningDatabase, other: Option<&Other>| {
             let (database, cache) = match other {
                 Some(Other { database, cache }) => (database, *cache),
                 None => (&running.database, running.cache),
@@ -157,7 +157,7 @@ fn contexts(
             (backend, cache)
         };
         let found = match source {
-            Source::Kept(at) => live
+            Source::Kept(at) => state
                 .running
                 .get(at)
                 .map(|running| stored(running, others.get(at).and_then(Option::as_ref))),
@@ -168,12 +168,12 @@ fn contexts(
             }
             Source::Tree(tree) => {
                 let writer = directory.trees().clone();
-                Some((Backend::Virtual { tree, writer }, 0))
+                Some((Backend::InMemory { tree, writer }, 0))
             }
         };
         // Each source is the position of something that is there.
         if let Some((backend, cache)) = found {
-            contexts.push(Arc::new(Context {
+            contexts.push(Arc::new(NamingContext {
                 number,
                 cache,
                 settings,

@@ -1,8 +1,8 @@
 //! Who asks, and for what.
 
-pub(crate) mod asked;
+pub(crate) mod context;
 pub(crate) mod identity;
 pub(crate) mod modification;
-pub(crate) mod origin;
 mod pretty;
+pub(crate) mod requested_change;
 pub(crate) mod stop;

@@ -6,19 +6,19 @@ use super::{
     failure,
     step::{Claim, Step, StepResult, User},
 };
-use crate::{OperationError, request::origin::Origin};
+use crate::{OperationError, request::context::RequestContext};
 
 /// Whether the connection tells who the client is.
-pub(crate) fn is_available(origin: &Origin) -> bool {
+pub(crate) fn is_available(origin: &RequestContext) -> bool {
     subject(origin).is_some() || origin.peer.credentials.is_some()
 }
 
-fn subject(origin: &Origin) -> Option<&[u8]> {
+fn subject(origin: &RequestContext) -> Option<&[u8]> {
     origin.channel.as_ref()?.subject.as_deref()
 }
 
 /// The message is whom the client wants to act for; empty or absent: itself.
-pub(crate) fn step(schema: &Schema, origin: &Origin, message: Option<&[u8]>) -> StepResult<(), ()> {
+pub(crate) fn step(schema: &Schema, origin: &RequestContext, message: Option<&[u8]>) -> StepResult<(), ()> {
     let dn = match (subject(origin), origin.peer.credentials) {
         // slapd knows such clients by the normal form alone.
         (Some(subject), _) => Dn::from_rdn_sequence(schema, subject)

@@ -3,7 +3,7 @@
 use ironbark_config::{ChannelBinding, SaslMechanisms as Named, SecurityFlags};
 
 use super::{external, failure};
-use crate::{Configuration, OperationError, password::scram::Hash, request::origin::Origin};
+use crate::{Configuration, OperationError, password::scram::Hash, request::context::RequestContext};
 
 /// A mechanism.
 #[derive(Debug)]
@@ -175,7 +175,7 @@ pub(crate) struct Situation {
 }
 
 impl Situation {
-    pub(crate) fn of(configuration: &Configuration, origin: &Origin) -> Self {
+    pub(crate) fn of(configuration: &Configuration, origin: &RequestContext) -> Self {
         let channel = origin.channel.as_ref();
         let can_bind = channel.is_some_and(|channel| channel.endpoint.is_some() || channel.exporter.is_some());
         Self {

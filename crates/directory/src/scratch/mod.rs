@@ -9,9 +9,9 @@ use ironbark_store::{AnswerCache, HeldSnapshot, StoreError};
 use rustc_hash::FxHashMap;
 
 use crate::{
-    Configuration, Context, Directory,
-    access::{Standing, Standings},
-    request::origin::Origin,
+    Configuration, Directory, NamingContext,
+    access::{DecisionCache, SubjectDecisions},
+    request::context::RequestContext,
     statistics::Shard,
 };
 
@@ -34,7 +34,7 @@ pub(crate) struct Scratch {
     dn: String,
     pub(crate) base: LastBase,
     caches: FxHashMap<u64, Caches>,
-    standings: Standings,
+    standings: DecisionCache,
     /// What is left of the step that is being taken.
     pub(crate) budget: Rc<Budget>,
     /// Steps that are left of the turn.
@@ -82,7 +82,7 @@ impl Scratch {
             dn: String::new(),
             base: LastBase::default(),
             caches: FxHashMap::default(),
-            standings: Standings::default(),
+            standings: DecisionCache::default(),
             budget: Rc::new(Budget::new(0)),
             turn_left: TURN_STEPS,
             snapshot: None,
@@ -116,7 +116,7 @@ impl Scratch {
 
     /// The batch's snapshot of the database of `context`, or a new one; `None`: it has no database. To be handed back with
     /// [`Scratch::keep_snapshot`].
-    pub(crate) fn take_snapshot(&mut self, context: &Context) -> Result<Option<HeldSnapshot>, StoreError> {
+    pub(crate) fn take_snapshot(&mut self, context: &NamingContext) -> Result<Option<HeldSnapshot>, StoreError> {
         let Some(database) = context.database() else {
             return Ok(None);
         };
@@ -138,14 +138,14 @@ impl Scratch {
     pub(crate) fn standing(
         &mut self,
         configuration: &Arc<Configuration>,
-        context: &Context,
-        origin: &Origin,
-    ) -> Option<Rc<Standing>> {
+        context: &NamingContext,
+        origin: &RequestContext,
+    ) -> Option<Rc<SubjectDecisions>> {
         self.standings.of(configuration, context, origin)
     }
 
     /// What is remembered of a database, and working memory, borrowed apart.
-    pub(crate) fn parts(&mut self, context: &Context) -> Parts<'_> {
+    pub(crate) fn parts(&mut self, context: &NamingContext) -> Parts<'_> {
         let Caches { names, answers } = self.caches.entry(context.cache).or_default();
         Parts {
             names,

@@ -8,7 +8,7 @@ use ironbark_model::{CompiledFilter, Dn, ResultCode, budget::cost};
 use ironbark_store::{EntryId, Location, Scope, View};
 
 use super::target::Target;
-use crate::{Configuration, Context, OperationError, access::disclosure::Disclosure};
+use crate::{Configuration, NamingContext, OperationError, access::disclosure::Disclosure};
 
 /// Aliases that one search may follow below its base; past it the result is adminLimitExceeded.
 const ALIAS_LIMIT: usize = 10_000;
@@ -150,7 +150,7 @@ fn problem(view: View<'_>, id: EntryId, text: &'static str) -> OperationError {
 /// subject may not know of.
 pub(super) fn expand(
     disclosure: Disclosure<'_>,
-    context: &Arc<Context>,
+    context: &Arc<NamingContext>,
     base: (EntryId, &Dn),
     scope: Scope,
     targets: &mut VecDeque<Target>,

@@ -9,8 +9,8 @@ use super::{
     run::SearchRun,
 };
 use crate::{
-    Configuration, Context, OperationError,
-    access::{Standing, Subject, Target, WriteCheck, disclosure::Disclosure},
+    Configuration, NamingContext, OperationError,
+    access::{Subject, SubjectDecisions, Target, WriteCheck, disclosure::Disclosure},
     backend::referral,
 };
 
@@ -27,7 +27,7 @@ pub(super) fn within_domain(run: &SearchRun, error: OperationError) -> Operation
 pub(super) fn disclosure_of<'a>(
     run: &'a SearchRun,
     configuration: &'a Configuration,
-    context: &'a Context,
+    context: &'a NamingContext,
     view: View<'a>,
 ) -> Disclosure<'a> {
     Disclosure {
@@ -51,7 +51,7 @@ pub(super) fn reaches(disclosure: Disclosure<'_>, followed: &Followed) -> Result
 pub(super) fn alias_problem(
     run: &SearchRun,
     configuration: &Configuration,
-    context: &Context,
+    context: &NamingContext,
     (view, base, scope): (View<'_>, &Dn, Scope),
     error: Option<OperationError>,
 ) -> OperationError {
@@ -70,8 +70,8 @@ pub(super) fn alias_problem(
 pub(super) fn ask(
     run: &SearchRun,
     configuration: &Configuration,
-    context: &Context,
-    (view, standing): (View<'_>, &Standing),
+    context: &NamingContext,
+    (view, standing): (View<'_>, &SubjectDecisions),
     (asked, followed): (&Dn, Option<&Followed>),
     (id, scope): (EntryId, Scope),
 ) -> Result<(), OperationError> {

@@ -14,13 +14,13 @@ use super::{
     work::Slice,
 };
 use crate::{
-    Backend, Configuration, Context, OperationError,
-    access::{self, Answerable, AnswerableEntries, Check, EntryPlace, Source, Standing, Subject},
+    Backend, Configuration, NamingContext, OperationError,
+    access::{self, Answerable, AnswerableEntries, Check, EntryPlace, Source, Subject, SubjectDecisions},
     backend::referral,
     outcome::log,
     request::{
+        context::RequestKind,
         identity::{Identity, Peer, Strength},
-        origin::RequestKind,
     },
     scratch::Scratch,
     search::page::Page,
@@ -80,7 +80,7 @@ impl SearchRun {
     #[expect(clippy::too_many_arguments, reason = "the parts of one target, borrowed apart")]
     fn walk_stored(
         &mut self,
-        context: &Context,
+        context: &NamingContext,
         base: &Base,
         scope: Scope,
         plan: &mut Option<Plan>,
@@ -102,7 +102,7 @@ impl SearchRun {
     #[expect(clippy::too_many_arguments, reason = "the parts of one target, borrowed apart")]
     fn walk_view(
         &mut self,
-        context: &Context,
+        context: &NamingContext,
         view: View<'_>,
         base: &Base,
         scope: Scope,
@@ -365,7 +365,7 @@ impl SearchRun {
 
     fn consider_memory(
         &mut self,
-        context: &Context,
+        context: &NamingContext,
         entry: &Entry,
         scratch: &mut Scratch,
         budget: &Budget,
@@ -390,7 +390,7 @@ impl SearchRun {
             return Ok(None);
         }
         let refreshed = match &context.backend {
-            Backend::Virtual { tree, .. } => tree.refreshed(configuration, entry, self.sent_now()),
+            Backend::InMemory { tree, .. } => tree.refreshed(configuration, entry, self.sent_now()),
             Backend::Stored { .. } | Backend::Null { .. } | Backend::Frontend => None,
         };
         let entry = refreshed.as_ref().unwrap_or(entry);
@@ -413,7 +413,7 @@ impl SearchRun {
         Ok(None)
     }
 
-    /// Asked before an entry is sent: whether the page or the size limit leaves no room for it.
+    /// RequestedChange before an entry is sent: whether the page or the size limit leaves no room for it.
     fn no_more(&mut self) -> Option<Walked> {
         if self.page_is_full() {
             return Some(Walked::Finish);
@@ -426,7 +426,7 @@ impl SearchRun {
         self.limits.size.is_some_and(|limit| self.sent >= limit)
     }
 
-    /// Asked before an entry is sent, so that the page that ends with the last entry is known to be the last.
+    /// RequestedChange before an entry is sent, so that the page that ends with the last entry is known to be the last.
     fn page_is_full(&self) -> bool {
         let page = self.extras.as_ref().and_then(|extras| extras.paged.as_ref());
         page.is_some_and(Page::is_full)
@@ -485,10 +485,10 @@ impl SearchRun {
 
 /// Whether who asks may search at the base of a glued database.
 fn may_search_at(
-    context: &Context,
+    context: &NamingContext,
     view: View<'_>,
     id: EntryId,
-    (scratch, bound): (&mut Scratch, Option<&(Rc<Standing>, Asker)>),
+    (scratch, bound): (&mut Scratch, Option<&(Rc<SubjectDecisions>, Asker)>),
 ) -> Result<bool, OperationError> {
     let (Some((standing, asker)), Some(record)) = (bound, view.record(id)?) else {
         return Ok(true);
@@ -503,13 +503,13 @@ fn may_search_at(
 /// The walk over one target.
 #[derive(Clone, Copy)]
 struct StoredWalk<'a> {
-    context: &'a Context,
+    context: &'a NamingContext,
     view: View<'a>,
     base: &'a Base,
     scope: Scope,
     plan: &'a Plan,
     /// Who asks, where access rules bind him.
-    bound: Option<(&'a Rc<Standing>, &'a Asker)>,
+    bound: Option<(&'a Rc<SubjectDecisions>, &'a Asker)>,
     /// What of any entry may answer him.
     guards: Option<&'a dyn EntryGuards>,
 }
@@ -532,16 +532,16 @@ impl Asker {
         }
     }
 
-    fn subject(&self, context: &Context) -> Subject<'_> {
+    fn subject(&self, context: &NamingContext) -> Subject<'_> {
         Subject::of_parts((&self.identity, &self.peer), self.about).at(context)
     }
 
     /// The rules for a stored entry.
     fn check<'a>(
         &'a self,
-        context: &'a Context,
+        context: &'a NamingContext,
         entry: (Source<'a>, EntryPlace<'a>),
-        standing: &'a Rc<Standing>,
+        standing: &'a Rc<SubjectDecisions>,
     ) -> Option<Check<'a>> {
         access::check_remembered(
             &self.configuration,
@@ -553,7 +553,11 @@ impl Asker {
     }
 
     /// What of any entry may answer, where there are rules.
-    fn guards<'a>(&'a self, context: &'a Context, standing: &'a Standing) -> Option<AnswerableEntries<'a>> {
+    fn guards<'a>(
+        &'a self,
+        context: &'a NamingContext,
+        standing: &'a SubjectDecisions,
+    ) -> Option<AnswerableEntries<'a>> {
         let subject = self.subject(context);
         AnswerableEntries::new(
             (&self.configuration, context),

@@ -15,9 +15,9 @@ use super::{
     work::Slice,
 };
 use crate::{
-    Configuration, Context, OperationError,
+    Configuration, NamingContext, OperationError,
     admission::controls::policy,
-    backend::database::Backend,
+    backend::naming_context::Backend,
     scratch::Scratch,
     search::run::{AskedBase, Deferred},
 };
@@ -47,14 +47,14 @@ fn names(request: &SearchRequest<'_>, controls: &RequestControls<'_>) -> usize {
 
 impl SearchRun {
     /// Leaves the filters and names of a request to the first step.
-    pub(super) fn defer_request(&mut self, context: &Arc<Context>, request: &[u8]) {
+    pub(super) fn defer_request(&mut self, context: &Arc<NamingContext>, request: &[u8]) {
         self.deferred(context).request = Some(request.into());
     }
 
     /// Leaves the question whether the subject may search at a base to the first step.
     pub(super) fn defer_base(
         &mut self,
-        context: &Arc<Context>,
+        context: &Arc<NamingContext>,
         (asked, followed): (&Dn, Option<&Followed>),
         (id, scope): (EntryId, Scope),
     ) {
@@ -67,11 +67,11 @@ impl SearchRun {
     }
 
     /// Leaves the aliases below a base to the first step.
-    pub(super) fn defer_aliases(&mut self, context: &Arc<Context>, (id, base): (EntryId, &Dn), scope: Scope) {
+    pub(super) fn defer_aliases(&mut self, context: &Arc<NamingContext>, (id, base): (EntryId, &Dn), scope: Scope) {
         self.deferred(context).aliases = Some((id, base.clone(), scope));
     }
 
-    fn deferred(&mut self, context: &Arc<Context>) -> &mut Deferred {
+    fn deferred(&mut self, context: &Arc<NamingContext>) -> &mut Deferred {
         self.deferred.get_or_insert_with(|| {
             Box::new(Deferred {
                 context: Arc::clone(context),
@@ -125,7 +125,7 @@ impl SearchRun {
     /// Whether the subject may search at the base object.
     fn ask_for_base(
         &self,
-        context: &Arc<Context>,
+        context: &Arc<NamingContext>,
         base: &AskedBase,
         scratch: &mut Scratch,
         budget: &Budget,
@@ -148,7 +148,7 @@ impl SearchRun {
     /// Adds what the aliases below the base lead to, behind the base.
     fn follow_aliases(
         &mut self,
-        context: &Arc<Context>,
+        context: &Arc<NamingContext>,
         base: (EntryId, &Dn),
         scope: Scope,
         scratch: &mut Scratch,
@@ -174,7 +174,12 @@ impl SearchRun {
         Ok(())
     }
 
-    fn compile_request(&mut self, context: &Context, request: &[u8], budget: &Budget) -> Result<(), OperationError> {
+    fn compile_request(
+        &mut self,
+        context: &NamingContext,
+        request: &[u8],
+        budget: &Budget,
+    ) -> Result<(), OperationError> {
         let configuration = Arc::clone(&self.configuration);
         let limits = &configuration.decode_limits;
         // It was decoded before, or it would not have come here.
@@ -218,7 +223,7 @@ impl SearchRun {
     pub(super) fn compile_filters(
         &mut self,
         configuration: &Configuration,
-        context: &Context,
+        context: &NamingContext,
         request: &SearchRequest<'_>,
         controls: &RequestControls<'_>,
         budget: Option<&Budget>,

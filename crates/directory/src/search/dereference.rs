@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::{Selection, run::SearchRun, selection::DereferenceSpecification};
 use crate::{
-    Context, OperationError,
+    NamingContext, OperationError,
     access::{self, Source, Subject, VisibleEntry},
 };
 
@@ -185,7 +185,7 @@ impl Gathering {
         &mut self,
         run: &SearchRun,
         asking: View<'_>,
-        context: &Context,
+        context: &NamingContext,
         specification: &DereferenceSpecification,
         dn: &Dn,
     ) -> Result<Found, OperationError> {

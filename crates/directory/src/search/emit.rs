@@ -10,7 +10,7 @@ use super::{
     work::Slice,
 };
 use crate::{
-    Context, OperationError,
+    NamingContext, OperationError,
     access::{self, Source, Subject},
     scratch::Scratch,
 };
@@ -96,7 +96,7 @@ fn emit_all(
 /// Appends an entry unless it has gone or become invisible since it was sorted.
 fn emit_entry(
     run: &SearchRun,
-    context: &Context,
+    context: &NamingContext,
     view: View<'_>,
     id: EntryId,
     scratch: &mut Scratch,

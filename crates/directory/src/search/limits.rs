@@ -5,14 +5,14 @@ use ironbark_config::limits::{
 };
 use ironbark_model::{Dn, ResultCode};
 
-use crate::{Configuration, Context, OperationError, access::Lookup, request::identity::Identity};
+use crate::{Configuration, NamingContext, OperationError, access::Lookup, request::identity::Identity};
 
 /// The limits that bind an identity on a database; `None`: the rootdn, whom nothing binds.
 ///
 /// `base` is the name that the operation is about, for `dn.this` selectors.
 pub(crate) fn of<'a>(
     configuration: &Configuration,
-    context: &'a Context,
+    context: &'a NamingContext,
     identity: &Identity,
     base: &Dn,
 ) -> Option<&'a SearchLimits> {

@@ -2,7 +2,7 @@
 
 use ironbark_ldap_proto::controls::PagedResults;
 
-use crate::request::origin::Origin;
+use crate::request::context::RequestContext;
 
 /// The page of a run.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ pub(crate) struct Page {
 
 impl Page {
     /// The first page, of `size` entries.
-    pub(crate) fn first(origin: &Origin, size: u32) -> Self {
+    pub(crate) fn first(origin: &RequestContext, size: u32) -> Self {
         // The operation number is unique on the connection, which is all a cookie has to be.
         Self {
             left: size,

@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::AtomicU32};
 use ironbark_model::ResultCode;
 
 use super::{run::SearchRun, sort::OCTETS_LIMIT, tally::Tally};
-use crate::{Configuration, OperationError, request::origin::Origin};
+use crate::{Configuration, OperationError, request::context::RequestContext};
 
 /// Paged searches that one connection may have open; the oldest gives way.
 const CURSORS_PER_CONNECTION: usize = 16;
@@ -140,7 +140,7 @@ pub(crate) fn sent_before(searches: &OpenSearches, cookie: &[u8]) -> u32 {
 pub(crate) fn resume(
     searches: &mut OpenSearches,
     (cookie, size): (&[u8], u32),
-    origin: &Origin,
+    origin: &RequestContext,
 ) -> Result<Option<Box<SearchRun>>, OperationError> {
     let malformed = |_| OperationError::new(ResultCode::PROTOCOL_ERROR, "paged results cookie is invalid");
     let cookie = u64::from_be_bytes(cookie.try_into().map_err(malformed)?);

@@ -7,7 +7,7 @@ use ironbark_runtime::WallTime;
 
 use super::run::SearchRun;
 use crate::{
-    Context, OperationError,
+    NamingContext, OperationError,
     access::{Source, Subject, Target, VisibleEntry, WriteCheck},
     overlay::Entries,
 };
@@ -65,7 +65,7 @@ pub(super) fn usability(
 
 /// The whole entry, if it lies in a database with a policy.
 fn stored<'a>(run: &'a SearchRun, entry: &VisibleEntry<'a>) -> Result<Option<(Entry, Entries<'a>)>, OperationError> {
-    let judges = |context: &Context| context.overlays().judges_binds();
+    let judges = |context: &NamingContext| context.overlays().judges_binds();
     let Source::Record(record, view) = entry.source() else {
         return Ok(None);
     };

@@ -21,15 +21,15 @@ use super::{
     work::Work,
 };
 use crate::{
-    Configuration, Context, OperationError,
+    Configuration, NamingContext, OperationError,
     access::{
-        self, Standing, Subject, WriteCheck,
+        self, Subject, SubjectDecisions, WriteCheck,
         assertion::{check_assertion, check_assertion_on_record, refuse_assertion},
         disclosure::missing_in_memory,
     },
-    backend::{database::Backend, referral},
+    backend::{naming_context::Backend, referral},
     frontend::root_dse,
-    request::origin::Origin,
+    request::context::RequestContext,
     scratch::{DnCache, LastBase, Scratch},
     search::{OpenSearches, page::Page},
 };
@@ -229,7 +229,11 @@ fn resume(
 }
 
 /// The naming context of a base object; the frontend for the root DSE and the subschema subentry.
-fn choose<'c>(configuration: &'c Configuration, base: &Dn, scope: Scope) -> Result<&'c Arc<Context>, OperationError> {
+fn choose<'c>(
+    configuration: &'c Configuration,
+    base: &Dn,
+    scope: Scope,
+) -> Result<&'c Arc<NamingContext>, OperationError> {
     let is_frontend_entry = |entries: &[ironbark_model::Entry]| entries.first().is_some_and(|entry| entry.dn == *base);
     if scope == Scope::Base
         && (is_frontend_entry(&configuration.root_dse) || is_frontend_entry(&configuration.subschema))
@@ -243,7 +247,7 @@ fn choose<'c>(configuration: &'c Configuration, base: &Dn, scope: Scope) -> Resu
 
 fn extras(
     searches: &mut OpenSearches,
-    (configuration, context, origin): (&Configuration, &Context, &Origin),
+    (configuration, context, origin): (&Configuration, &NamingContext, &RequestContext),
     controls: &RequestControls<'_>,
     page: Option<PagedResults<'_>>,
 ) -> Result<Option<Box<SearchExtras>>, OperationError> {
@@ -278,7 +282,7 @@ fn add_targets(
     scratch: &mut Scratch,
     run: &mut SearchRun,
     configuration: &Arc<Configuration>,
-    context: &Arc<Context>,
+    context: &Arc<NamingContext>,
     base: &Dn,
     scope: Scope,
     deref_base: bool,
@@ -294,7 +298,7 @@ fn add_targets(
             run.targets.push_back(target);
             Ok(())
         }
-        Backend::Virtual { tree, .. } => {
+        Backend::InMemory { tree, .. } => {
             let entries = tree.entries(configuration);
             let target = memory_target(run, configuration, context, &entries, base, scope)?;
             run.targets.push_back(target);
@@ -337,7 +341,7 @@ fn add_targets(
 fn memory_target(
     run: &SearchRun,
     configuration: &Configuration,
-    context: &Arc<Context>,
+    context: &Arc<NamingContext>,
     entries: &Arc<[Entry]>,
     base: &Dn,
     scope: Scope,
@@ -361,8 +365,8 @@ fn memory_target(
 fn add_stored_targets(
     run: &mut SearchRun,
     configuration: &Configuration,
-    context: &Arc<Context>,
-    (view, names, standing): (View<'_>, &mut DnCache, Option<&Standing>),
+    context: &Arc<NamingContext>,
+    (view, names, standing): (View<'_>, &mut DnCache, Option<&SubjectDecisions>),
     base: &Dn,
     scope: Scope,
     deref_base: bool,
@@ -468,7 +472,7 @@ pub(super) fn check_base(
 fn glued_targets(
     run: &mut SearchRun,
     configuration: &Configuration,
-    context: &Context,
+    context: &NamingContext,
     base: &Dn,
     scope: Scope,
 ) -> Result<bool, OperationError> {

@@ -15,7 +15,7 @@ use super::{
     target::Target,
     work::Work,
 };
-use crate::{Configuration, Context, OperationError, request::origin::Origin};
+use crate::{Configuration, NamingContext, OperationError, request::context::RequestContext};
 
 /// Filters of up to this size leave their memory to the next search.
 const KEPT_NODES: usize = 64;
@@ -23,7 +23,7 @@ const KEPT_OCTETS: usize = 4096;
 
 /// A search under way.
 pub struct SearchRun {
-    pub(crate) origin: Origin,
+    pub(crate) origin: RequestContext,
     pub(crate) configuration: Arc<Configuration>,
     pub(crate) filter: CompiledFilter,
     /// The filter or `(objectClass=referral)`, when continuation references may have to be returned.
@@ -108,7 +108,7 @@ pub(super) enum Walked {
 
 impl SearchRun {
     /// A run without anything to do.
-    pub(crate) fn new(origin: Origin, configuration: &Arc<Configuration>) -> Self {
+    pub(crate) fn new(origin: RequestContext, configuration: &Arc<Configuration>) -> Self {
         Self {
             origin,
             configuration: Arc::clone(configuration),
@@ -130,7 +130,7 @@ impl SearchRun {
 
     /// Makes a run that has ended one without anything to do, which keeps its memory unless that has grown big. `origin` is that of the
     /// former search then: to exchange them costs less than to move them.
-    pub(crate) fn reset(&mut self, origin: &mut Origin, configuration: &Arc<Configuration>) {
+    pub(crate) fn reset(&mut self, origin: &mut RequestContext, configuration: &Arc<Configuration>) {
         std::mem::swap(&mut self.origin, origin);
         let is_big = self.filter.nodes.capacity() > KEPT_NODES || self.filter.bytes.capacity() > KEPT_OCTETS;
         if is_big || !Arc::ptr_eq(&self.configuration, configuration) {
@@ -159,7 +159,7 @@ impl SearchRun {
 
 /// What is left to be prepared by the first step.
 pub(crate) struct Deferred {
-    pub(super) context: Arc<Context>,
+    pub(super) context: Arc<NamingContext>,
     /// The request, if its filters have not been compiled, nor its names resolved.
     pub(super) request: Option<Box<[u8]>>,
     /// The base object, if it is not known whether the subject may search there.

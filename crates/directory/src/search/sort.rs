@@ -15,7 +15,7 @@ use std::sync::atomic::AtomicU32;
 use self::collected::Collected;
 use super::sort_limits::{self, SortPlace};
 use crate::{
-    Configuration, Context, OperationError,
+    Configuration, NamingContext, OperationError,
     access::{Readable, VisibleEntry},
     search::run::Walked,
 };
@@ -99,7 +99,7 @@ impl Sorting {
         &mut self,
         of_connection: &mut Option<Arc<AtomicU32>>,
         configuration: &Configuration,
-        context: &Context,
+        context: &NamingContext,
     ) -> Result<(), OperationError> {
         if self.is_active() {
             self.place = sort_limits::admit(of_connection, configuration, context)?;
@@ -169,7 +169,7 @@ impl Sorting {
     pub(super) fn collect(
         &mut self,
         schema: &Schema,
-        context: &Context,
+        context: &NamingContext,
         (record, entry): (&Record<'_>, &VisibleEntry<'_>),
         size_limit: Option<u32>,
         work: &mut Vec<u8>,

@@ -8,7 +8,7 @@ use std::sync::{
 use ironbark_config::overlay::{OverlaySettings, SssvlvConfig};
 use ironbark_model::ResultCode;
 
-use crate::{Configuration, Context, OperationError};
+use crate::{Configuration, NamingContext, OperationError};
 
 /// The place of one sorted search among those of its overlay and of its connection, until it is dropped.
 #[derive(Debug)]
@@ -28,7 +28,11 @@ impl Drop for SortPlace {
 ///
 /// # Errors
 /// `unwillingToPerform` for too many.
-pub(super) fn check_keys(configuration: &Configuration, context: &Context, keys: usize) -> Result<(), OperationError> {
+pub(super) fn check_keys(
+    configuration: &Configuration,
+    context: &NamingContext,
+    keys: usize,
+) -> Result<(), OperationError> {
     let most = match limits(configuration, context) {
         Some((settings, _)) => settings.max_keys,
         None => SssvlvConfig::default().max_keys,
@@ -49,7 +53,7 @@ pub(super) fn check_keys(configuration: &Configuration, context: &Context, keys:
 pub(super) fn admit(
     of_connection: &mut Option<Arc<AtomicU32>>,
     configuration: &Configuration,
-    context: &Context,
+    context: &NamingContext,
 ) -> Result<Option<SortPlace>, OperationError> {
     let Some((settings, sorts)) = limits(configuration, context) else {
         return Ok(None);
@@ -71,14 +75,14 @@ pub(super) fn admit(
 /// The settings that hold, and the count of the searches under them.
 fn limits<'c>(
     configuration: &'c Configuration,
-    context: &'c Context,
+    context: &'c NamingContext,
 ) -> Option<(&'c SssvlvConfig, &'c Arc<AtomicU32>)> {
     [context, &configuration.frontend]
         .into_iter()
         .find_map(|context| settings(context).map(|settings| (settings, &context.sorts)))
 }
 
-fn settings(context: &Context) -> Option<&SssvlvConfig> {
+fn settings(context: &NamingContext) -> Option<&SssvlvConfig> {
     let mut overlays = context.settings.overlays.iter();
     overlays.find_map(|overlay| match &overlay.settings {
         OverlaySettings::Sssvlv(settings) => Some(settings),

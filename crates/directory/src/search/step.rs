@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     OperationError,
-    outcome::ended::{Outcome, ended},
+    outcome::end::{Outcome, record_end},
     request::stop::Stop,
     scratch::Scratch,
 };
@@ -142,7 +142,7 @@ impl SearchRun {
             ..Outcome::new(Operation::Search, code, text)
         };
         let (directory, slow) = (scratch.directory(), self.configuration.slow_micros());
-        let now = ended(directory, scratch.shard(), slow, &self.origin, outcome);
+        let now = record_end(directory, scratch.shard(), slow, &self.origin, outcome);
         scratch.ended_micros = Some(now);
     }
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use ironbark_model::{Dn, Entry};
 use ironbark_store::{EntryId, Plan, Scope};
 
-use crate::Context;
+use crate::NamingContext;
 
 /// One base and scope in one naming context.
 pub(crate) struct Target {
-    pub(crate) context: Arc<Context>,
+    pub(crate) context: Arc<NamingContext>,
     pub(crate) walk: Walk,
 }
 
@@ -44,12 +44,12 @@ pub(crate) struct Base {
 }
 
 impl Target {
-    pub(crate) fn stored(context: Arc<Context>, id: EntryId, scope: Scope) -> Self {
+    pub(crate) fn stored(context: Arc<NamingContext>, id: EntryId, scope: Scope) -> Self {
         Self::of_alias(context, id, scope, 0)
     }
 
     /// A subtree to which an alias led, after `earlier_bases` others.
-    pub(crate) fn of_alias(context: Arc<Context>, id: EntryId, scope: Scope, earlier_bases: usize) -> Self {
+    pub(crate) fn of_alias(context: Arc<NamingContext>, id: EntryId, scope: Scope, earlier_bases: usize) -> Self {
         let base = Base {
             id,
             earlier_bases,
@@ -67,7 +67,7 @@ impl Target {
     }
 
     /// A database that is glued below the base of a search.
-    pub(crate) fn glued(context: Arc<Context>, id: EntryId, scope: Scope) -> Self {
+    pub(crate) fn glued(context: Arc<NamingContext>, id: EntryId, scope: Scope) -> Self {
         let mut target = Self::stored(context, id, scope);
         if let Walk::Stored { base, .. } = &mut target.walk {
             base.is_glued = true;
@@ -82,7 +82,7 @@ impl Target {
         }
     }
 
-    pub(crate) fn memory(context: Arc<Context>, entries: Arc<[Entry]>, base: Dn, scope: Scope) -> Self {
+    pub(crate) fn memory(context: Arc<NamingContext>, entries: Arc<[Entry]>, base: Dn, scope: Scope) -> Self {
         Self {
             context,
             walk: Walk::Memory {

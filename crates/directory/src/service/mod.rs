@@ -14,12 +14,12 @@ use ironbark_store::IndexProgress;
 use crate::{
     Configuration, Directory, OpenError,
     backend::{
-        database::Backend,
         in_memory::Governor,
+        naming_context::Backend,
         queue::{self, SHUTTING_DOWN},
     },
     reactor::{bare::BareAnswer, long_searches::LongSearches, worker::Worker},
-    reconfigure::{self, Factories, Live},
+    reconfigure::{self, Factories, RunningState},
     write,
 };
 
@@ -54,7 +54,7 @@ pub struct Service {
     directory: Arc<Directory>,
     long_searches: Arc<LongSearches>,
     /// What runs for the configuration in force; whoever changes that holds it.
-    live: Mutex<Live>,
+    state: Mutex<RunningState>,
     trees_thread: Mutex<Option<JoinHandle<()>>>,
     bare: OnceLock<Arc<BareAnswer>>,
 }
@@ -90,7 +90,7 @@ impl Service {
         let service = Arc::new(Self {
             directory: Arc::new(directory),
             long_searches: Arc::default(),
-            live: Mutex::new(Live::new(options.factories)),
+            state: Mutex::new(RunningState::new(options.factories)),
             trees_thread: Mutex::default(),
             bare: OnceLock::new(),
         });
@@ -131,8 +131,8 @@ impl Service {
     /// # Errors
     /// What cannot be had, by name; a schema that lacks what entries use.
     pub fn reconfigure(&self, configuration: ironbark_config::Configuration) -> Result<(), OpenError> {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        reconfigure::reconfigure(&self.directory, &mut live, configuration)
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        reconfigure::reconfigure(&self.directory, &mut state, configuration)
     }
 
     /// Lets the database with this number refuse these operations, and no others, until the server ends or a configuration says something
@@ -141,8 +141,8 @@ impl Service {
     /// # Errors
     /// The server ends.
     pub fn restrict(&self, number: i32, refused: Restrict) -> Result<(), OpenError> {
-        let mut live = self.live.lock().unwrap_or_else(PoisonError::into_inner);
-        reconfigure::restrict(&self.directory, &mut live, number, refused)
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        reconfigure::restrict(&self.directory, &mut state, number, refused)
     }
 
     /// The indexes that are being built, by database.
@@ -186,8 +186,8 @@ impl Service {
         let trees = self.trees_thread.lock().unwrap_or_else(PoisonError::into_inner);
         let has_ended = trees.as_ref().is_some_and(JoinHandle::is_finished);
         // A configuration that is being changed is no reason to wait.
-        let live = self.live.try_lock();
-        !has_ended && live.map_or(true, |live| live.has_all_writers())
+        let state = self.state.try_lock();
+        !has_ended && state.map_or(true, |state| state.has_all_writers())
     }
 
     /// Waits until the writers have ended, which flush to disk at last. The configuration cannot change any more.
@@ -199,7 +199,7 @@ impl Service {
             // A writer that panicked has said so already.
             let _ = thread.join();
         }
-        self.live.lock().unwrap_or_else(PoisonError::into_inner).close();
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).close();
     }
 }
 

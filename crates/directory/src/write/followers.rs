@@ -2,10 +2,12 @@
 //!
 //! The only source of audit log, access log, replication and live views (DESIGN §3.6).
 
-use crate::{Context, Directory, backend::written::Executed, overlay::AfterCommit, request::origin::Origin};
+use crate::{
+    Directory, NamingContext, backend::written::Executed, overlay::AfterCommit, request::context::RequestContext,
+};
 
 /// Hands a committed record to the followers of its database. Runs on the writer thread, so that the order is the commit order.
-pub(crate) fn publish(directory: &Directory, context: &Context, origin: &Origin, executed: &Executed) {
+pub(crate) fn publish(directory: &Directory, context: &NamingContext, origin: &RequestContext, executed: &Executed) {
     let identity = &origin.identity;
     let after = AfterCommit {
         suffix: context.suffixes().first().map_or("", |suffix| suffix.pretty()),

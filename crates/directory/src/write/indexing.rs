@@ -53,7 +53,7 @@ impl Indexing {
             Ok(step) => {
                 let end = directory.monotonic_micros();
                 let taken = end.saturating_sub(begin);
-                self.adapt(taken);
+                self.adjust_step(taken);
                 self.not_before = if is_busy { end + taken } else { 0 };
                 if let Some(step) = &step {
                     self.say(database, step);
@@ -68,7 +68,7 @@ impl Indexing {
         }
     }
 
-    fn adapt(&mut self, micros: u64) {
+    fn adjust_step(&mut self, micros: u64) {
         if micros < STEP_MICROS / 2 {
             self.entries = (self.entries * 2).min(MOST_ENTRIES);
         } else if micros > STEP_MICROS {

@@ -12,11 +12,11 @@ use super::{
     request::{OnTree, WriteRequest},
 };
 use crate::{
-    Configuration, Context, Directory, OperationError,
+    Configuration, Directory, NamingContext, OperationError,
     access::SetAnswers,
     backend::{
-        database::Backend,
         in_memory::{Governor, unsupported},
+        naming_context::Backend,
         queue::{Outcome, Served, Unqueued, WriteTask},
         referral,
         written::{Executed, Refusal, Success, Wanted},
@@ -26,7 +26,7 @@ use crate::{
         hashing_pool, respond,
     },
     overlay::Execution,
-    request::origin::Origin,
+    request::context::RequestContext,
 };
 
 /// One request.
@@ -34,7 +34,7 @@ pub(crate) struct Job {
     pub(crate) directory: Arc<Directory>,
     /// What the request was read under.
     pub(crate) configuration: Arc<Configuration>,
-    pub(crate) origin: Origin,
+    pub(crate) origin: RequestContext,
     pub(crate) request: Box<dyn WriteRequest>,
     pub(crate) reply: oneshot::Sender<Completion>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct Job {
 pub(crate) fn enqueue(
     directory: &Arc<Directory>,
     configuration: &Arc<Configuration>,
-    (origin, context): (&Origin, &Context),
+    (origin, context): (&RequestContext, &NamingContext),
     request: Box<dyn WriteRequest>,
 ) -> Result<Begun, OperationError> {
     let (reply, receiver) = oneshot::channel();
@@ -66,24 +66,24 @@ pub(crate) fn enqueue(
 }
 
 impl Job {
-    fn queue(self, context: &Context) -> Result<(), Unqueued> {
+    fn queue(self, context: &NamingContext) -> Result<(), Unqueued> {
         let writer = match &context.backend {
             Backend::Stored { writer, .. } | Backend::Null { writer } => writer,
-            Backend::Virtual { tree, writer } if tree.writes().contains(self.request.kind()) => writer,
-            Backend::Virtual { .. } | Backend::Frontend => return Err((unsupported(), Some(Box::new(self)))),
+            Backend::InMemory { tree, writer } if tree.writes().contains(self.request.kind()) => writer,
+            Backend::InMemory { .. } | Backend::Frontend => return Err((unsupported(), Some(Box::new(self)))),
         };
         writer.submit(Box::new(self))
     }
 
     /// Puts it into the queue on another thread than the connection's: where the writer does not take it, the client is told so.
-    pub(crate) fn queue_or_answer(self, context: &Context) {
+    pub(crate) fn queue_or_answer(self, context: &NamingContext) {
         if let Err((error, Some(task))) = self.queue(context) {
             task.answer(error);
         }
     }
 
     /// Computes what it lacks, and queues it again.
-    fn compute_and_queue(self, context: &Arc<Context>, wanted: Wanted) {
+    fn compute_and_queue(self, context: &Arc<NamingContext>, wanted: Wanted) {
         let Self {
             directory,
             configuration,
@@ -144,7 +144,7 @@ impl Job {
 }
 
 /// A request that had to be read again, if it had to, and who asks.
-type ReadAgain = (Option<Box<dyn WriteRequest>>, Origin);
+type ReadAgain = (Option<Box<dyn WriteRequest>>, RequestContext);
 
 impl WriteTask for Job {
     fn octets(&self) -> usize {
@@ -203,7 +203,7 @@ impl WriteTask for Job {
         }
     }
 
-    fn conclude(self: Box<Self>, context: &Arc<Context>, outcome: Outcome) {
+    fn conclude(self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome) {
         let result = match outcome {
             Outcome::Returned(wanted) => return self.compute_and_queue(context, wanted),
             Outcome::Done(success, executed) => {
@@ -238,7 +238,7 @@ impl WriteTask for Job {
 fn execute(
     directory: &Directory,
     Served { configuration, context }: &Served,
-    (request, origin): (&dyn WriteRequest, &Origin),
+    (request, origin): (&dyn WriteRequest, &RequestContext),
     transaction: &mut WriteTransaction<'_>,
 ) -> Result<(Success, Executed), Refusal> {
     let (budget, sets) = (Budget::new(WRITE_STEPS), SetAnswers::default());

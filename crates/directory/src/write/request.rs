@@ -5,14 +5,14 @@ use ironbark_ldap_proto::{Operation, controls::RequestControls};
 use ironbark_model::Dn;
 
 use crate::{
-    Configuration, Context, Directory, OperationError,
+    Configuration, Directory, NamingContext, OperationError,
     backend::{
         in_memory::{Governor, unsupported},
         queue::Served,
         written::{Executed, Success},
     },
     overlay::{Execution, password_checks::Computed},
-    request::origin::Origin,
+    request::context::RequestContext,
 };
 
 /// A write of some kind. It owns what it needs.
@@ -46,19 +46,23 @@ pub(crate) trait WriteRequest: Send {
     /// Refuses what `security`, `restrict` and the like forbid, under a configuration that came into force after it was queued.
     ///
     /// # Errors
-    /// As of [`Context::check_restrictions`].
+    /// As of [`NamingContext::check_restrictions`].
     fn check_restrictions(
         &self,
         configuration: &Configuration,
-        context: &Context,
-        origin: &mut Origin,
+        context: &NamingContext,
+        origin: &mut RequestContext,
     ) -> Result<(), OperationError>;
 
     /// The controls that are obeyed while it is executed.
     ///
     /// # Errors
     /// They cannot be read under this configuration.
-    fn controls(&self, configuration: &Configuration, origin: &Origin) -> Result<RequestControls<'_>, OperationError> {
+    fn controls(
+        &self,
+        configuration: &Configuration,
+        origin: &RequestContext,
+    ) -> Result<RequestControls<'_>, OperationError> {
         let _ = (configuration, origin);
         Ok(RequestControls::default())
     }
@@ -85,5 +89,5 @@ pub(crate) struct OnTree<'a> {
     pub(crate) directory: &'a Directory,
     pub(crate) governor: &'a dyn Governor,
     pub(crate) served: &'a Served,
-    pub(crate) origin: &'a Origin,
+    pub(crate) origin: &'a RequestContext,
 }

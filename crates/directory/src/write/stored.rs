@@ -18,9 +18,9 @@ use super::{flusher::Flusher, indexing::Indexing};
 use crate::{
     Directory, OperationError,
     backend::{
-        database::Backend,
         ldif::LdifError,
-        queue::{Order, Outcome, Queued, Served},
+        naming_context::Backend,
+        queue::{Outcome, Queued, Served, WriterCommand},
         written::Refusal,
     },
     overlay::Pipeline,
@@ -30,7 +30,7 @@ use crate::{
 const GROUP_LIMIT: usize = 1_024;
 
 /// Serves a database until it is told to end, or whoever would tell it is gone. Begins when it is told what to serve.
-pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: &Receiver<Order>) {
+pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: &Receiver<WriterCommand>) {
     let Ok(mut served) = first.recv() else { return };
     let mut group = Vec::new();
     let mut flusher = Flusher::of(&served, directory);
@@ -56,8 +56,8 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
         }
         flusher.flush_when_due(directory, &database);
         match end {
-            Some(Order::Close) => return finish(&served, &database),
-            Some(Order::Pause(pause)) => {
+            Some(WriterCommand::Close) => return finish(&served, &database),
+            Some(WriterCommand::Pause(pause)) => {
                 if let Some(next) = pause.wait() {
                     served.context.overlays().close_except(next.context.overlays());
                     flusher.go_over_to(&next);
@@ -65,7 +65,7 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
                     served = next;
                 }
             }
-            Some(Order::Task(_)) | None => {
+            Some(WriterCommand::Task(_)) | None => {
                 if indexing.step(directory, &database, is_busy) {
                     flusher.written(0);
                 }
@@ -86,7 +86,7 @@ fn finish(served: &Served, database: &Database) {
 }
 
 /// The next order, as far as it comes in time.
-fn receive(orders: &Receiver<Order>, patience: Duration) -> Result<Order, RecvTimeoutError> {
+fn receive(orders: &Receiver<WriterCommand>, patience: Duration) -> Result<WriterCommand, RecvTimeoutError> {
     if patience == Duration::MAX {
         return orders.recv().map_err(|_| RecvTimeoutError::Disconnected);
     }
@@ -109,11 +109,16 @@ fn has_files(served: &Served) -> bool {
 }
 
 /// Gathers what waits into a group; another kind of order ends it and is given back.
-fn gather(first: Order, orders: &Receiver<Order>, group: &mut Vec<Queued>, limit: usize) -> Option<Order> {
+fn gather(
+    first: WriterCommand,
+    orders: &Receiver<WriterCommand>,
+    group: &mut Vec<Queued>,
+    limit: usize,
+) -> Option<WriterCommand> {
     let mut next = first;
     loop {
         match next {
-            Order::Task(queued) => group.push(queued),
+            WriterCommand::Task(queued) => group.push(queued),
             other => return Some(other),
         }
         if group.len() >= limit {

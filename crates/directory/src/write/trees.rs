@@ -3,24 +3,24 @@
 use std::sync::{Arc, mpsc::Receiver};
 
 use crate::{
-    Configuration, Context, Directory,
+    Configuration, Directory, NamingContext,
     backend::{
-        database::Backend,
         in_memory::Governor,
-        queue::{Order, Outcome, Queued},
+        naming_context::Backend,
+        queue::{Outcome, Queued, WriterCommand},
     },
     overlay::Pipeline,
 };
 
 /// Executes until it is told to end. Each change is made under the configuration that is then in force: the one before may have changed it.
-pub(crate) fn run(directory: &Directory, governor: &dyn Governor, orders: &Receiver<Order>) {
+pub(crate) fn run(directory: &Directory, governor: &dyn Governor, orders: &Receiver<WriterCommand>) {
     let mut last = directory.configuration();
     while let Ok(order) = orders.recv() {
         match order {
-            Order::Task(queued) => serve(directory, governor, queued),
+            WriterCommand::Task(queued) => serve(directory, governor, queued),
             // It serves no configuration of its own.
-            Order::Pause(pause) => drop(pause),
-            Order::Close => break,
+            WriterCommand::Pause(pause) => drop(pause),
+            WriterCommand::Close => break,
         }
         let now = directory.configuration();
         if !Arc::ptr_eq(&now, &last) {
@@ -43,11 +43,11 @@ pub(crate) fn run(directory: &Directory, governor: &dyn Governor, orders: &Recei
 }
 
 /// The contexts that it serves.
-fn trees(configuration: &Configuration) -> impl Iterator<Item = &Arc<Context>> {
+fn trees(configuration: &Configuration) -> impl Iterator<Item = &Arc<NamingContext>> {
     configuration
         .contexts
         .iter()
-        .filter(|context| matches!(context.backend, Backend::Virtual { .. } | Backend::Null { .. }))
+        .filter(|context| matches!(context.backend, Backend::InMemory { .. } | Backend::Null { .. }))
 }
 
 fn serve(directory: &Directory, governor: &dyn Governor, mut queued: Queued) {

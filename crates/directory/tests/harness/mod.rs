@@ -11,8 +11,8 @@ use std::{
 
 use ironbark_config::{Configuration, DatabaseConfig, Disk, OverlayConfig, load};
 use ironbark_directory::{
-    Factories, Identity, OpenOptions, OverlayFactory, Peer, Progress, Service, Session, Started, VirtualContext,
-    Worker, overlay::Overlay,
+    Factories, Identity, InMemoryTree, OpenOptions, OverlayFactory, Peer, Progress, Service, Session, Started, Worker,
+    overlay::Overlay,
 };
 use ironbark_ldap_proto::{
     AddRequest, Attribute, DecodeLimits, DerefAliases, EncodeControl, MessageId, Modification, ModifyDnRequest,
@@ -108,7 +108,7 @@ impl Site {
     pub fn open_with_trees(
         settings: &str,
         lines: &str,
-        trees: impl Fn(&DatabaseConfig) -> Option<Arc<dyn VirtualContext>> + Send + Sync + 'static,
+        trees: impl Fn(&DatabaseConfig) -> Option<Arc<dyn InMemoryTree>> + Send + Sync + 'static,
     ) -> Self {
         let factories = Factories {
             trees: Arc::new(trees),

@@ -376,7 +376,7 @@ mod tests {
         // The answer that came late is among the latencies: 12 ms and 500 ms.
         let max = point.operations[0].latency.max;
         assert!((499_000.0..502_000.0).contains(&max), "{max}");
-        assert!(point.complaints(&[]).is_empty());
+        assert!(point.problems(&[]).is_empty());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use crate::result::{Latency, Point, RunResult};
 pub(super) fn write(html: &mut String, runs: &[Run<'_>], limit: Option<&RunResult>) {
     measurements(html, runs, limit);
     kinds(html, runs);
-    complaints(html, runs);
+    problems(html, runs);
 }
 
 /// Shapes of load that were measured: clients and requests in flight on each.
@@ -102,7 +102,7 @@ fn row(html: &mut String, run: &RunResult, point: &Point, base: Option<(&RunResu
     html.push_str(&cell(per_second(point).map(precise).unwrap_or_default()));
     html.push_str(&ratio(per_second(point), base.and_then(|(_, point)| per_second(point))));
     html.push_str(&cell(memory));
-    let is_bad = !point.complaints(&[]).is_empty();
+    let is_bad = !point.problems(&[]).is_empty();
     let answers = if is_bad {
         "<span class=\"bad\">see below</span>"
     } else {
@@ -177,10 +177,10 @@ fn used(point: &Point) -> impl Iterator<Item = &crate::result::OperationResult> 
     point.operations.iter().filter(|operation| operation.count > 0)
 }
 
-fn complaints(html: &mut String, runs: &[Run<'_>]) {
+fn problems(html: &mut String, runs: &[Run<'_>]) {
     for (_, run) in runs {
         for point in &run.points {
-            let mut texts = point.complaints(&[]);
+            let mut texts = point.problems(&[]);
             if point.unsent > 0 {
                 texts.push(format!(
                     "{} requests of the schedule could not leave in time",

@@ -1,16 +1,16 @@
 //! One operation in the form of the audit log: a comment, an LDIF change record, a comment.
 
-use ironbark_directory::{Asked, Modification, ModificationKind, overlay::AfterCommit};
+use ironbark_directory::{Modification, ModificationKind, RequestedChange, overlay::AfterCommit};
 use ironbark_ldif::Writer;
 use ironbark_model::{Entry, Schema};
 
 /// Appends the record of an operation.
-pub(super) fn write(schema: &Schema, asked: &Asked, context: &AfterCommit<'_>, out: &mut Vec<u8>) {
+pub(super) fn write(schema: &Schema, asked: &RequestedChange, context: &AfterCommit<'_>, out: &mut Vec<u8>) {
     let (what, dn) = match asked {
-        Asked::Add(entry) => ("add", entry.dn.pretty()),
-        Asked::Modify { dn, .. } => ("modify", dn.as_str()),
-        Asked::ModifyDn { dn, .. } => ("modrdn", dn.as_str()),
-        Asked::Delete { dn } => ("delete", dn.as_str()),
+        RequestedChange::Add(entry) => ("add", entry.dn.pretty()),
+        RequestedChange::Modify { dn, .. } => ("modify", dn.as_str()),
+        RequestedChange::ModifyDn { dn, .. } => ("modrdn", dn.as_str()),
+        RequestedChange::Delete { dn } => ("delete", dn.as_str()),
     };
     let recorded = recorded_author(schema, asked);
     let who = recorded.as_deref().unwrap_or(context.author);
@@ -30,11 +30,11 @@ pub(super) fn write(schema: &Schema, asked: &Asked, context: &AfterCommit<'_>, o
     name(out, "dn", dn);
     line(out, &format!("changetype: {what}"));
     match asked {
-        Asked::Add(entry) => attributes(schema, entry, out),
-        Asked::Modify { modifications, .. } => modifications
+        RequestedChange::Add(entry) => attributes(schema, entry, out),
+        RequestedChange::Modify { modifications, .. } => modifications
             .iter()
             .for_each(|change| modification(schema, change, out)),
-        Asked::ModifyDn {
+        RequestedChange::ModifyDn {
             new_rdn,
             delete_old_rdn,
             new_superior,
@@ -53,24 +53,24 @@ pub(super) fn write(schema: &Schema, asked: &Asked, context: &AfterCommit<'_>, o
                 name(out, "newsuperior", superior);
             }
         }
-        Asked::Delete { .. } => {}
+        RequestedChange::Delete { .. } => {}
     }
     comment(out, &format!("end {what} {seconds}"));
     line(out, "");
 }
 
 /// The modifiersName that the operation leaves, which under relaxed rules need not be the client's name.
-fn recorded_author(schema: &Schema, asked: &Asked) -> Option<String> {
+fn recorded_author(schema: &Schema, asked: &RequestedChange) -> Option<String> {
     let known = schema.attribute_description(b"modifiersName").ok()?;
     let values = match asked {
-        Asked::Add(entry) => &entry.attribute(&known)?.values,
-        Asked::Modify { modifications, .. } => {
+        RequestedChange::Add(entry) => &entry.attribute(&known)?.values,
+        RequestedChange::Modify { modifications, .. } => {
             let sets = |change: &&Modification| {
                 change.description == known && matches!(change.kind, ModificationKind::Add | ModificationKind::Replace)
             };
             &modifications.iter().find(sets)?.values
         }
-        Asked::ModifyDn { .. } | Asked::Delete { .. } => return None,
+        RequestedChange::ModifyDn { .. } | RequestedChange::Delete { .. } => return None,
     };
     Some(String::from_utf8_lossy(values.first()?).into_owned())
 }

@@ -2,7 +2,7 @@
 //! them.
 
 use ironbark_config::{DatabaseKind, LogLevel, Operations, Restrict};
-use ironbark_directory::{Authority, Configuration, Context, Modification, ModificationKind, OperationError};
+use ironbark_directory::{Authority, Configuration, Modification, ModificationKind, NamingContext, OperationError};
 use ironbark_ldap_proto::extended;
 use ironbark_model::{Dn, ResultCode};
 
@@ -99,7 +99,7 @@ fn is_shown(levels: LevelMask, mask: LevelMask) -> bool {
     }
 }
 
-fn read_restrictions(context: &Context, modifications: &[Modification]) -> Result<Change, OperationError> {
+fn read_restrictions(context: &NamingContext, modifications: &[Modification]) -> Result<Change, OperationError> {
     if context.settings.kind == DatabaseKind::Monitor {
         return Err(unwilling("no modifications allowed to monitor database entry"));
     }

@@ -4,7 +4,7 @@ use ironbark_config::{
     DatabaseKind, Operations,
     parts::{PARTS, PartKind},
 };
-use ironbark_directory::{Configuration, Context};
+use ironbark_directory::{Configuration, NamingContext};
 
 use super::{
     boolean,
@@ -46,7 +46,7 @@ pub(super) fn add_backends(tree: &mut Tree<'_>, configuration: &Configuration) {
             if kind == DatabaseKind::Config.name() && !has_config(configuration) {
                 node.set("seeAlso", &database_name(0));
             }
-            let of_kind = |context: &&std::sync::Arc<Context>| context.settings.kind.name() == kind;
+            let of_kind = |context: &&std::sync::Arc<NamingContext>| context.settings.kind.name() == kind;
             for context in configuration.contexts.iter().filter(of_kind) {
                 node.set("seeAlso", &database_name(context.number));
             }
@@ -99,7 +99,7 @@ fn has_config(configuration: &Configuration) -> bool {
         .any(|context| context.settings.kind == DatabaseKind::Config)
 }
 
-fn add_database(tree: &mut Tree<'_>, configuration: &Configuration, context: &Context, overlays: &[String]) {
+fn add_database(tree: &mut Tree<'_>, configuration: &Configuration, context: &NamingContext, overlays: &[String]) {
     let name = format!("Database {}", context.number);
     let used = overlays_of(configuration, context);
     let overlay_name = |overlay: &str| {
@@ -175,7 +175,7 @@ pub(super) fn add_overlays(tree: &mut Tree<'_>, configuration: &Configuration, o
 }
 
 /// Overlays of a database in slapd's order: the one that sees a request first comes first, and what glues other databases comes before.
-fn overlays_of(configuration: &Configuration, context: &Context) -> Vec<&'static str> {
+fn overlays_of(configuration: &Configuration, context: &NamingContext) -> Vec<&'static str> {
     let is_glued = configuration.subordinates_of(context).next().is_some();
     let configured = context.settings.overlays.iter().rev();
     let names = configured.map(|overlay| overlay.kind().name());
@@ -192,7 +192,7 @@ fn see_backend(node: &mut Node<'_>, kind: &str) {
     }
 }
 
-fn suffixes(node: &mut Node<'_>, context: &Context) {
+fn suffixes(node: &mut Node<'_>, context: &NamingContext) {
     let is_monitor = context.settings.kind == DatabaseKind::Monitor;
     let attribute = if is_monitor { "monitorContext" } else { "namingContexts" };
     for suffix in context.suffixes() {
@@ -201,7 +201,7 @@ fn suffixes(node: &mut Node<'_>, context: &Context) {
 }
 
 /// Operations that a database refuses.
-pub(super) fn restricted(context: &Context) -> Operations {
+pub(super) fn restricted(context: &NamingContext) -> Operations {
     let operations = context.settings.restrict.operations;
     if context.settings.read_only {
         operations.with(Operations::WRITE)
@@ -211,7 +211,7 @@ pub(super) fn restricted(context: &Context) -> Operations {
 }
 
 /// `readOnly`, and the single operations that are restricted.
-fn restrictions(node: &mut Node<'_>, context: &Context) {
+fn restrictions(node: &mut Node<'_>, context: &NamingContext) {
     let restricted = restricted(context);
     node.set("readOnly", boolean(restricted.contains(Operations::WRITE)));
     for (name, operation) in RESTRICTABLE {
@@ -225,7 +225,7 @@ fn restrictions(node: &mut Node<'_>, context: &Context) {
 }
 
 /// The directory as slapd names it: absolute, with a separator at its end.
-fn directory_of(context: &Context) -> String {
+fn directory_of(context: &NamingContext) -> String {
     let directory = &context.settings.directory;
     let path = std::path::absolute(directory).unwrap_or_else(|_| directory.clone());
     format!("{}/", path.display().to_string().trim_end_matches('/'))

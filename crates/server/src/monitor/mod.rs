@@ -15,7 +15,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use ironbark_config::Operations;
 use ironbark_directory::{
-    ChangeAuthor, Configuration, OperationError, Service, VirtualChange, VirtualContext, complete_entries,
+    ChangeAuthor, Configuration, InMemoryTree, OperationError, Service, TreeChange, complete_entries,
 };
 use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_runtime::{Clock, WallTime};
@@ -119,7 +119,7 @@ impl Monitor {
     }
 }
 
-impl VirtualContext for Monitor {
+impl InMemoryTree for Monitor {
     fn refreshed(&self, configuration: &Configuration, entry: &Entry, sent: u32) -> Option<Entry> {
         operations::refreshed(&configuration.schema, entry, sent)
     }
@@ -128,8 +128,8 @@ impl VirtualContext for Monitor {
         Operations::MODIFY
     }
 
-    fn change(&self, change: &VirtualChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
-        let VirtualChange::Modify { dn, modifications } = change else {
+    fn change(&self, change: &TreeChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
+        let TreeChange::Modify { dn, modifications } = change else {
             return Err(OperationError::code(ResultCode::UNWILLING_TO_PERFORM));
         };
         match change::read(by.configuration, self.log.levels(), dn, modifications)? {

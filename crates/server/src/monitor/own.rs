@@ -1,7 +1,7 @@
 //! cn=Ironbark,cn=Monitor: what slapd has no entries for.
 
 use ironbark_config::IndexKinds;
-use ironbark_directory::{Configuration, Context, FilterReport, FilterShape, IndexBuild, Service, Statistics};
+use ironbark_directory::{Configuration, FilterReport, FilterShape, IndexBuild, NamingContext, Service, Statistics};
 use ironbark_model::Schema;
 use ironbark_store::{IndexProgress, TermKind};
 
@@ -115,7 +115,7 @@ fn indexes(tree: &mut Tree<'_>, configuration: &Configuration, report: &FilterRe
     container(tree, "Indexes", "Searches that used an index, since the start.", |_| {});
     for context in &configuration.contexts {
         let Some(database) = context.database() else { continue };
-        let name = format!("Context {}", context.number);
+        let name = format!("NamingContext {}", context.number);
         tree.add(&[&name, "Indexes", "Ironbark"], "monitoredObject", |node| {
             for suffix in context.suffixes() {
                 node.set("namingContexts", suffix.pretty());
@@ -148,7 +148,7 @@ const INDEX_KINDS: [(IndexKinds, &str, &[TermKind]); 4] = [
 ];
 
 /// Searches for an attribute, or for one that its index serves too.
-fn uses(schema: &Schema, context: &Context, report: &FilterReport, attribute: &str, kinds: &[TermKind]) -> u64 {
+fn uses(schema: &Schema, context: &NamingContext, report: &FilterReport, attribute: &str, kinds: &[TermKind]) -> u64 {
     let number = |name: &str| Some(schema.find_attribute_type(name.split(';').next()?.as_bytes())?.number);
     let (Some(indexed), Some(suffix)) = (number(attribute), context.suffixes().first()) else {
         return 0;

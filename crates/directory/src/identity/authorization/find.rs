@@ -12,7 +12,7 @@ use ironbark_store::{EntryGuards, Evaluation, Location, Record, Scope, View};
 
 use super::{Asking, name::normal};
 use crate::{
-    Context, OperationError,
+    NamingContext, OperationError,
     access::{AnswerableEntries, Target, WriteCheck},
 };
 
@@ -99,7 +99,7 @@ pub(super) fn the_one(asking: Asking<'_>, url: &str) -> Result<Option<Dn>, Opera
 /// Adds what is found in one database, until there are two: that is one too many.
 fn search(
     asking: Asking<'_>,
-    context: &Context,
+    context: &NamingContext,
     question: &Question,
     base: &Dn,
     found: &mut Vec<Dn>,
@@ -228,7 +228,7 @@ type Entry<'a> = (&'a Record<'a>, View<'a>);
 fn with_record(
     asking: Asking<'_>,
     dn: &Dn,
-    ask: impl FnOnce(&Arc<Context>, Entry<'_>) -> bool,
+    ask: impl FnOnce(&Arc<NamingContext>, Entry<'_>) -> bool,
 ) -> Result<bool, OperationError> {
     let Some(context) = asking.configuration.context_of(dn) else {
         return Ok(false);
@@ -247,13 +247,18 @@ fn with_record(
 }
 
 /// Whether the access rules give `auth` on a part of an entry to who asks.
-fn may_authenticate(asking: Asking<'_>, context: &Context, (record, view): Entry<'_>, target: Target<'_>) -> bool {
+fn may_authenticate(
+    asking: Asking<'_>,
+    context: &NamingContext,
+    (record, view): Entry<'_>,
+    target: Target<'_>,
+) -> bool {
     let subject = asking.subject.at(context);
     WriteCheck::on_record(context, asking.configuration, subject, record, view).permits(target, Privileges::AUTH)
 }
 
 /// Whether an entry answers a filter, of which what may not be authenticated with is Undefined.
-fn answers(asking: Asking<'_>, context: &Context, (record, view): Entry<'_>, filter: &CompiledFilter) -> bool {
+fn answers(asking: Asking<'_>, context: &NamingContext, (record, view): Entry<'_>, filter: &CompiledFilter) -> bool {
     let subject = asking.subject.at(context);
     let check = WriteCheck::on_record(context, asking.configuration, subject, record, view);
     let guard = check.answerable(Privileges::AUTH);
@@ -268,7 +273,7 @@ fn answers(asking: Asking<'_>, context: &Context, (record, view): Entry<'_>, fil
 }
 
 /// What of any entry may answer.
-fn guards<'a>(asking: Asking<'a>, context: &'a Context) -> Option<AnswerableEntries<'a>> {
+fn guards<'a>(asking: Asking<'a>, context: &'a NamingContext) -> Option<AnswerableEntries<'a>> {
     let subject = asking.subject.at(context);
     AnswerableEntries::new((asking.configuration, context), subject, None, Privileges::AUTH)
 }

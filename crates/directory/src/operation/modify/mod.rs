@@ -15,8 +15,8 @@ use crate::{
     backend::written::Success,
     overlay::{Before, Execution},
     request::{
-        asked::Asked,
         modification::{self, Authority, Modification, ModificationKind},
+        requested_change::RequestedChange,
     },
 };
 
@@ -57,7 +57,7 @@ pub(crate) fn run(
         mut success,
     } = prepare(execution, id, &modifications, rights)?;
     if context.overlays().wants_request() {
-        execution.asked.push(Asked::Modify {
+        execution.asked.push(RequestedChange::Modify {
             dn: dn.pretty().to_owned(),
             modifications,
         });
@@ -214,7 +214,7 @@ pub(crate) fn run_internal(
         Err(refusal) => return Ok(Some(refusal)),
     };
     if execution.context.overlays().wants_request() {
-        execution.asked.push(Asked::Modify {
+        execution.asked.push(RequestedChange::Modify {
             dn: dn.pretty().to_owned(),
             modifications: modifications.to_vec(),
         });

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     OperationError,
     password::scram::{Hash, Keys, ROUNDS},
-    request::origin::Origin,
+    request::context::RequestContext,
 };
 
 /// What the server knows of a user, or pretends to.
@@ -58,7 +58,7 @@ pub(crate) struct Terms<'a> {
     pub(crate) binding: Binding,
     /// Whether the mechanism with channel binding is offered beside that without.
     pub(crate) is_binding_offered: bool,
-    pub(crate) origin: &'a Origin,
+    pub(crate) origin: &'a RequestContext,
 }
 
 /// Reads the client's first message; without one the client is to begin (`None`). `look_up` gives the secret and the salt of a user; `nonce` has not been used before.

@@ -6,12 +6,12 @@ use ironbark_ldap_proto::controls::ControlSet;
 
 use super::*;
 use crate::request::{
+    context::RequestKind,
     identity::{Peer, Strength, TlsChannel},
-    origin::RequestKind,
     stop::{Restriction, Sequence, StopFlag},
 };
 
-fn origin(channel: Option<TlsChannel>) -> Origin {
+fn origin(channel: Option<TlsChannel>) -> RequestContext {
     let peer = Peer {
         name: "".into(),
         socket_name: "".into(),
@@ -20,7 +20,7 @@ fn origin(channel: Option<TlsChannel>) -> Origin {
         address: None,
         credentials: None,
     };
-    Origin {
+    RequestContext {
         connection: 1,
         operation: 0,
         message_id: 1,
@@ -42,7 +42,7 @@ fn origin(channel: Option<TlsChannel>) -> Origin {
     }
 }
 
-fn terms(hash: Hash, origin: &Origin) -> Terms<'_> {
+fn terms(hash: Hash, origin: &RequestContext) -> Terms<'_> {
     let is_binding_offered = origin.channel.is_some();
     Terms {
         hash,

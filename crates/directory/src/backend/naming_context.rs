@@ -12,11 +12,11 @@ use ironbark_config::DatabaseConfig;
 use ironbark_model::Dn;
 use ironbark_store::{Database, StoreError};
 
-use super::{in_memory::VirtualContext, ldif::LdifFiles, queue::WriterHandle};
+use super::{in_memory::InMemoryTree, ldif::LdifFiles, queue::WriterHandle};
 
 /// A database of the configuration and what serves it.
 #[derive(Debug)]
-pub struct Context {
+pub struct NamingContext {
     /// Number in the configuration, as in `olcDatabase={1}mdb`: -1 is the frontend, 0 cn=config, the others come from 1 on in the order of
     /// the configuration, disabled ones included.
     pub number: i32,
@@ -66,9 +66,9 @@ pub enum Backend {
         files: Option<Arc<LdifFiles>>,
     },
     /// Entries in memory, and the queue of the thread that alone changes them.
-    Virtual {
+    InMemory {
         /// The entries.
-        tree: Arc<dyn VirtualContext>,
+        tree: Arc<dyn InMemoryTree>,
         /// The queue of the thread `config`.
         writer: WriterHandle,
     },
@@ -106,19 +106,19 @@ impl std::fmt::Debug for Backend {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Stored { .. } => "stored",
-            Self::Virtual { .. } => "virtual",
+            Self::InMemory { .. } => "in memory",
             Self::Null { .. } => "null",
             Self::Frontend => "frontend",
         })
     }
 }
 
-impl Context {
+impl NamingContext {
     /// The store, if there is one.
     pub fn database(&self) -> Option<&Arc<Database>> {
         match &self.backend {
             Backend::Stored { database, .. } => Some(database),
-            Backend::Virtual { .. } | Backend::Null { .. } | Backend::Frontend => None,
+            Backend::InMemory { .. } | Backend::Null { .. } | Backend::Frontend => None,
         }
     }
 

@@ -9,9 +9,9 @@ use ironbark_runtime::{Clock, MonotonicTime};
 
 /// When something was last told.
 #[derive(Debug, Default)]
-pub(crate) struct Seldom(Mutex<Option<MonotonicTime>>);
+pub(crate) struct RepeatedNotice(Mutex<Option<MonotonicTime>>);
 
-impl Seldom {
+impl RepeatedNotice {
     /// Whether it is to be told now.
     pub(crate) fn is_due(&self, clock: &Clock) -> bool {
         let now = clock.coarse_monotonic();
@@ -35,13 +35,13 @@ mod tests {
     #[test]
     fn it_is_told_at_once_and_after_a_minute() {
         let manual = ManualClock::new(WallTime::from_unix_micros(0));
-        let (seldom, clock) = (Seldom::default(), manual.clock());
-        assert!(seldom.is_due(&clock));
-        assert!(!seldom.is_due(&clock));
+        let (repeated_notice, clock) = (RepeatedNotice::default(), manual.clock());
+        assert!(repeated_notice.is_due(&clock));
+        assert!(!repeated_notice.is_due(&clock));
         manual.advance(PAUSE.saturating_sub(Duration::from_millis(1)));
-        assert!(!seldom.is_due(&clock));
+        assert!(!repeated_notice.is_due(&clock));
         manual.advance(Duration::from_millis(1));
-        assert!(seldom.is_due(&clock));
-        assert!(!seldom.is_due(&clock));
+        assert!(repeated_notice.is_due(&clock));
+        assert!(!repeated_notice.is_due(&clock));
     }
 }

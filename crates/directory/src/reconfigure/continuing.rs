@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use ironbark_config::EnvironmentFlags;
 
-use super::{Live, failed};
-use crate::{Configuration, Context, OpenError, backend::open};
+use super::{RunningState, failed};
+use crate::{Configuration, NamingContext, OpenError, backend::open};
 
 /// Defines the indexes of databases that go on; when one cannot have its own, the others get back theirs.
 pub(super) fn define_indexes(
     configuration: &Configuration,
     current: &Configuration,
-    live: &Live,
+    state: &RunningState,
 ) -> Result<(), OpenError> {
-    let mut changed: Vec<&Arc<Context>> = Vec::new();
+    let mut changed: Vec<&Arc<NamingContext>> = Vec::new();
     for context in &configuration.contexts {
         let Some(database) = context.database() else { continue };
-        let was_open = live
+        let was_open = state
             .running
             .iter()
             .any(|running| running.database.is_same_file(database));
@@ -34,9 +34,9 @@ pub(super) fn define_indexes(
     Ok(())
 }
 
-fn take_back(context: &Context, current: &Configuration) {
+fn take_back(context: &NamingContext, current: &Configuration) {
     let Some(database) = context.database() else { return };
-    let is_former = |former: &&Arc<Context>| former.database().is_some_and(|other| other.is_same_file(database));
+    let is_former = |former: &&Arc<NamingContext>| former.database().is_some_and(|other| other.is_same_file(database));
     let Some(former) = current.contexts.iter().find(is_former) else {
         return;
     };
@@ -48,10 +48,11 @@ fn take_back(context: &Context, current: &Configuration) {
 }
 
 /// Says which settings of databases that go on come into force only when the file is opened anew.
-pub(super) fn tell_of_later(current: &Configuration, contexts: &[Arc<Context>]) {
+pub(super) fn tell_of_later(current: &Configuration, contexts: &[Arc<NamingContext>]) {
     for context in contexts {
         let Some(database) = context.database() else { continue };
-        let is_former = |former: &&Arc<Context>| former.database().is_some_and(|other| other.is_same_file(database));
+        let is_former =
+            |former: &&Arc<NamingContext>| former.database().is_some_and(|other| other.is_same_file(database));
         let Some(former) = current.contexts.iter().find(is_former) else {
             continue;
         };

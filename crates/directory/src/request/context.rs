@@ -15,7 +15,7 @@ use super::{
 
 /// Who asked, and when: what an operation carries from its connection to wherever it executes.
 #[derive(Clone, Debug)]
-pub struct Origin {
+pub struct RequestContext {
     /// `conn=` of the log.
     pub connection: u64,
     /// `op=` of the log.
@@ -52,7 +52,7 @@ pub struct Origin {
     pub(crate) tracked: Option<Box<str>>,
 }
 
-impl Origin {
+impl RequestContext {
     /// Whether a control came with the request.
     pub fn has_control(&self, kind: ControlKind) -> bool {
         self.request.controls.contains(kind)

@@ -6,7 +6,7 @@ use super::modification::Modification;
 
 /// An operation as its client asked for it, after its names and values were checked; operational attributes included.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Asked {
+pub enum RequestedChange {
     /// Add, with the whole entry.
     Add(Entry),
     /// Modify; also password modify.

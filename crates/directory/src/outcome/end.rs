@@ -6,7 +6,7 @@ use ironbark_ldap_proto::Operation;
 use ironbark_model::ResultCode;
 
 use super::log;
-use crate::{Directory, request::origin::Origin, statistics::Shard};
+use crate::{Directory, request::context::RequestContext, statistics::Shard};
 
 /// How an operation ended.
 #[derive(Clone, Copy)]
@@ -35,18 +35,18 @@ impl<'a> Outcome<'a> {
 }
 
 /// Logs and counts the end of an operation on a thread that has no counters of its own.
-pub(crate) fn ended_elsewhere(directory: &Directory, origin: &Origin, outcome: Outcome<'_>) {
+pub(crate) fn record_end_elsewhere(directory: &Directory, origin: &RequestContext, outcome: Outcome<'_>) {
     let statistics = directory.statistics();
-    ended(directory, statistics.shared(), directory.slow_micros(), origin, outcome);
+    record_end(directory, statistics.shared(), directory.slow_micros(), origin, outcome);
 }
 
 /// Logs and counts the end of an operation; the time is that of its end, in monotonic microseconds. One that took at least `slow_micros`
 /// goes into the slow log.
-pub(crate) fn ended(
+pub(crate) fn record_end(
     directory: &Directory,
     shard: &Shard,
     slow_micros: Option<u64>,
-    origin: &Origin,
+    origin: &RequestContext,
     outcome: Outcome<'_>,
 ) -> u64 {
     let now = directory.monotonic_micros();
