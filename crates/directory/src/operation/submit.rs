@@ -39,8 +39,9 @@ use crate::{
 pub(crate) struct Message {
     /// What is to be done, checked as far as the schema alone tells.
     change: Change,
-    /// The PDU as it came in; the writer decodes the controls again, which is cheaper than owning every part of them.
+    /// The PDU as it came in: its controls are decoded again by the writer, and all of it under another schema.
     pdu: Box<[u8]>,
+    has_controls: bool,
     /// What has been computed for it.
     computed: Computed,
 }
@@ -158,6 +159,7 @@ fn prepare(
     let request = Message {
         change,
         pdu: pdu.into(),
+        has_controls: !message.controls.is_empty(),
         computed: Computed::default(),
     };
     Ok(Prepared {
@@ -301,6 +303,7 @@ impl WriteRequest for Message {
         Ok(Box::new(Self {
             change,
             pdu: self.pdu.clone(),
+            has_controls: self.has_controls,
             computed: self.computed.clone(),
         }))
     }
@@ -319,6 +322,9 @@ impl WriteRequest for Message {
         configuration: &Configuration,
         origin: &RequestContext,
     ) -> Result<RequestControls<'_>, OperationError> {
+        if !self.has_controls {
+            return Ok(RequestControls::default());
+        }
         decode_controls(configuration, origin, &decode(configuration, &self.pdu)?)
     }
 
