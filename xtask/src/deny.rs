@@ -1,4 +1,5 @@
-//! Licences, sources and bans of all dependencies, after deny.toml: the part of cargo-deny that needs neither network nor another tool.
+//! Licences, sources and bans of all dependencies, after deny.toml: the part of cargo-deny that needs neither network
+//! nor another tool.
 
 use std::{collections::BTreeSet, path::Path, process::Command};
 

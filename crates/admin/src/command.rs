@@ -54,7 +54,8 @@ struct Serve {
     /// Return when the server listens, and leave it running
     #[arg(long)]
     detach: bool,
-    /// For benchmarks: answer every search with one entry, looked up and copied, whatever was asked. Shows the limit of the sockets
+    /// For benchmarks: answer every search with one entry, looked up and copied, whatever was asked. Shows the limit of
+    /// the sockets
     #[arg(long)]
     bare: bool,
 }

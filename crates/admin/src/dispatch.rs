@@ -80,8 +80,8 @@ fn tool_word(arguments: &[OsString]) -> Option<String> {
         .map(|opt| opt.value.to_string_lossy().into_owned())
 }
 
-/// The tool's own command line: what stands behind `-T` and its value. Options before it are slapd's, of which only `-d` says something to
-/// a tool.
+/// The tool's own command line: what stands behind `-T` and its value. Options before it are slapd's, of which only
+/// `-d` says something to a tool.
 fn without_tool_option(arguments: Vec<OsString>) -> Vec<OsString> {
     let total = arguments.len();
     let mut options = GetOpt::new(slapd::OPTIONS, arguments.iter().skip(1).cloned());

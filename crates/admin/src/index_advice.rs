@@ -1,7 +1,7 @@
 //! Which indexes would have spared which work.
 //!
-//! An item of a conjunction serves the whole, all operands of a disjunction together do, and a negation is served by nothing. What an
-//! index would have spared is at most what was looked at in vain.
+//! An item of a conjunction serves the whole, all operands of a disjunction together do, and a negation is served by
+//! nothing. What an index would have spared is at most what was looked at in vain.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -281,8 +281,8 @@ impl Lack {
     }
 }
 
-/// `improves`: an index that serves better than one that is there is wanted too. The server shows 64 items at most, so that the recursion
-/// has an end.
+/// `improves`: an index that serves better than one that is there is wanted too. The server shows 64 items at most, so
+/// that the recursion has an end.
 fn lack(filter: &Filter<'_>, terms: &[(Term, bool)], improves: bool) -> Lack {
     match filter {
         Filter::And(operands) => best(operands.iter().map(|operand| lack(operand, terms, improves)), improves),

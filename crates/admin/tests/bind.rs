@@ -1,4 +1,5 @@
-//! Who one is: simple binds, stored passwords of every scheme, whoami, and changing a password, compared with slapd's answers.
+//! Who one is: simple binds, stored passwords of every scheme, whoami, and changing a password, compared with slapd's
+//! answers.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use std::fmt::Write as _;

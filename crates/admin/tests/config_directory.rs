@@ -104,7 +104,8 @@ fn a_converted_file_loads_in_either_server_and_says_the_same() {
     assert_eq!(dumps[2].2, dumps[3].2, "our directory, read by both");
     let lines = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     let (theirs, ours) = (lines(&dumps[0].2), lines(&dumps[2].2));
-    // Our own defaults, the order in which slapd keeps a set, and a second `modulepath`, which makes a second list there.
+    // Our own defaults, the order in which slapd keeps a set, and a second `modulepath`, which makes a second list
+    // there.
     let differs = |line: &&String| {
         [
             "olcDbMaxReaders",
@@ -370,7 +371,8 @@ fn initial_ldif(dir: &str, schema: &str) -> String {
     )
 }
 
-/// What a package does at installation: a configuration directory out of LDIF, then the database; the server starts from it.
+/// What a package does at installation: a configuration directory out of LDIF, then the database; the server starts
+/// from it.
 fn installed() -> Server {
     let server = Server::prepare(Flavor::Ironbark, Server::PEOPLE_CONFIG).unwrap();
     let dir = server.layout().path().display().to_string();

@@ -89,8 +89,8 @@ async fn clients_that_search_notice_nothing_of_changes() {
     server.stop().unwrap();
 }
 
-/// Changes the server's settings, and those of the database as often, and adds and deletes an overlay, until the server is gone. The number
-/// of the last change that was acknowledged.
+/// Changes the server's settings, and those of the database as often, and adds and deletes an overlay, until the server
+/// is gone. The number of the last change that was acknowledged.
 async fn change_until_the_end(admin: Client, first: u32, acknowledged: Arc<AtomicUsize>) -> u32 {
     let overlay = format!("olcOverlay=memberof,{DATABASE}");
     let attributes: [(&str, &[&[u8]]); 2] = [

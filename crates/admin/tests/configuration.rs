@@ -142,8 +142,8 @@ fn slaptest_says_what_the_server_would() {
     }
 }
 
-/// What each identity may do: read, search, compare, and write in six ways. One connection for each, as 2,000 programs of ldap-utils
-/// would take minutes.
+/// What each identity may do: read, search, compare, and write in six ways. One connection for each, as 2,000 programs
+/// of ldap-utils would take minutes.
 const MATRIX: &str = r"
 import ldap, os
 ann, staff, people = 'uid=ann,ou=People,dc=example,dc=com', 'cn=staff,ou=Groups,dc=example,dc=com', 'ou=People,dc=example,dc=com'

@@ -1,4 +1,5 @@
-//! What the server has acknowledged is there after kill -9, whole, and found by every index; a full database refuses and goes on.
+//! What the server has acknowledged is there after kill -9, whole, and found by every index; a full database refuses
+//! and goes on.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

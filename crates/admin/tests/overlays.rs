@@ -1,4 +1,5 @@
-//! The overlays refint, unique, memberof and auditlog beside slapd's: the same requests, the same answers, the same entries.
+//! The overlays refint, unique, memberof and auditlog beside slapd's: the same requests, the same answers, the same
+//! entries.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -70,8 +71,8 @@ fn with(modules: &str, lines: &str) -> String {
     format!("{config}{lines}\n")
 }
 
-/// A change of an entry, and a filter with the number of entries that it has when all that follows from the change is done:
-/// slapd's refint works behind the answer.
+/// A change of an entry, and a filter with the number of entries that it has when all that follows from the change is
+/// done: slapd's refint works behind the answer.
 type Step<'a> = (&'a str, &'a str, usize);
 
 #[track_caller]
@@ -213,8 +214,8 @@ fn memberof_with_refint_follows_subtrees_both_ways() {
     );
 }
 
-/// Changes one by one, as somebody who may only write and then as the rootdn. Those where nothing is, as the rootdn alone: others are told
-/// here that nothing is there, and by slapd whether some entry has the value.
+/// Changes one by one, as somebody who may only write and then as the rootdn. Those where nothing is, as the rootdn
+/// alone: others are told here that nothing is there, and by slapd whether some entry has the value.
 #[track_caller]
 fn same_refusals(lines: &str, changes: &[&str], nowhere: &[&str]) {
     let rules = "access to * by dn.exact=uid=ann,ou=People,dc=example,dc=com write by * read";

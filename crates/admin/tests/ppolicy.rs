@@ -143,7 +143,8 @@ fn users_may_not_change_what_is_not_theirs_or_too_young() {
 fn the_overlay_in_cn_config() {
     let lines = "ppolicy_use_lockout\nppolicy_hash_cleartext on\nppolicy_send_netscape_controls yes\nppolicy_disable_write off\nlastbind on";
     assert_same(|flavor| {
-        // The file is slapd's, which has its store in a module; ours says after the conversion that it cannot open that store.
+        // The file is slapd's, which has its store in a module; ours says after the conversion that it cannot open that
+        // store.
         let server = Server::prepare(Flavor::OpenLdap, &configuration(lines))?;
         let directory = server.layout().make_dir("slapd.d")?;
         let folder = directory.display().to_string();

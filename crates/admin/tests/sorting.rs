@@ -1,4 +1,5 @@
-//! Server-side sort: the control as ldap-utils and python-ldap send it beside slapd, and the limits of the overlay sssvlv.
+//! Server-side sort: the control as ldap-utils and python-ldap send it beside slapd, and the limits of the overlay
+//! sssvlv.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use ironbark_testkit::{Flavor, Server, assert_same_answers};

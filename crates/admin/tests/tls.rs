@@ -1,4 +1,5 @@
-//! TLS: ldaps://, StartTLS, clients' certificates, changes on a running server, and what may not slip in; beside Debian's slapd.
+//! TLS: ldaps://, StartTLS, clients' certificates, changes on a running server, and what may not slip in; beside
+//! Debian's slapd.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

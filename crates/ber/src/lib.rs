@@ -1,6 +1,7 @@
 //! BER (X.690) as LDAP uses it (RFC 4511 §5.1): a TLV reader over slices and a writer that appends to a `Vec<u8>`.
 //!
-//! Invariants: definite lengths only; reading never allocates, recurses or panics; writing produces the shortest length form.
+//! Invariants: definite lengths only; reading never allocates, recurses or panics; writing produces the shortest length
+//! form.
 
 mod error;
 mod reader;

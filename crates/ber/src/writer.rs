@@ -4,8 +4,8 @@ use crate::tags;
 
 /// Appends elements to a buffer that the caller owns and reuses.
 ///
-/// Constructed elements are opened with [`Writer::begin`] and closed with [`Writer::end`], which fills in the length; lengths always
-/// take their shortest form. What was in the buffer before stays untouched.
+/// Constructed elements are opened with [`Writer::begin`] and closed with [`Writer::end`], which fills in the length;
+/// lengths always take their shortest form. What was in the buffer before stays untouched.
 #[derive(Debug)]
 pub struct Writer<'o> {
     out: &'o mut Vec<u8>,
@@ -46,7 +46,8 @@ impl<'o> Writer<'o> {
         self.begin_sized(identifier, 0)
     }
 
-    /// Begins an element that will probably hold about `expected` octets; a wrong guess costs a move of the content, no more.
+    /// Begins an element that will probably hold about `expected` octets; a wrong guess costs a move of the content, no
+    /// more.
     #[inline]
     pub fn begin_sized(&mut self, identifier: u8, expected: usize) -> Mark {
         let reserved = length_length(expected);
@@ -56,7 +57,8 @@ impl<'o> Writer<'o> {
         Mark { length_at, reserved }
     }
 
-    /// Ends the element begun last: writes its length, moving the content when another number of length octets is needed.
+    /// Ends the element begun last: writes its length, moving the content when another number of length octets is
+    /// needed.
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "a mark is good for one end")]
     pub fn end(&mut self, mark: Mark) {

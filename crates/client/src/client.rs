@@ -70,7 +70,8 @@ impl Client {
         Ok(Self::from_stream(stream, options))
     }
 
-    /// Speaks LDAP over a stream that is connected already, such as one with TLS. Must be called within a tokio runtime.
+    /// Speaks LDAP over a stream that is connected already, such as one with TLS. Must be called within a tokio
+    /// runtime.
     pub fn from_stream(stream: impl AsyncRead + AsyncWrite + Send + 'static, options: Options) -> Self {
         let (read_half, write_half) = tokio::io::split(stream);
         let (sender, notifications) = mpsc::channel(NOTIFICATIONS);
@@ -93,7 +94,8 @@ impl Client {
         Ok(Pending::new(self.clone(), id, request.operation(), receiver))
     }
 
-    /// The next unsolicited notification (RFC 4511 §4.4); waits for one. `None` when the connection is closed and all have been read.
+    /// The next unsolicited notification (RFC 4511 §4.4); waits for one. `None` when the connection is closed and all
+    /// have been read.
     ///
     /// At most 16 are kept; what arrives while the queue is full is dropped.
     pub async fn notification(&self) -> Option<ExtendedReply> {

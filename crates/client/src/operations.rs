@@ -58,7 +58,8 @@ impl Client {
         async { pending?.bind_reply().await }
     }
 
-    /// Binds with SASL EXTERNAL (RFC 4422 appendix A) as the identity that the connection has, or as `authorization_identity`.
+    /// Binds with SASL EXTERNAL (RFC 4422 appendix A) as the identity that the connection has, or as
+    /// `authorization_identity`.
     pub fn external_bind(
         &self,
         authorization_identity: &str,

@@ -343,7 +343,8 @@ async fn pages_follow_each_other() {
     assert_eq!(pages, [2, 1]);
 }
 
-// Not together with paging: slapd 2.5 sends a page before it has put its sort state away, and answers `busy` to a quick client.
+// Not together with paging: slapd 2.5 sends a page before it has put its sort state away, and answers `busy` to a quick
+// client.
 #[tokio::test]
 async fn the_server_sorts() {
     let slapd = Slapd::start().await;

@@ -10,7 +10,8 @@ use crate::{
     survey,
 };
 
-/// Reads `data` as a slapd.conf file, as a server does and as `slaptest --explain` does, and turns it into cn=config and back.
+/// Reads `data` as a slapd.conf file, as a server does and as `slaptest --explain` does, and turns it into cn=config
+/// and back.
 ///
 /// # Panics
 /// When cn=config does not say what the file says: that is the property under test.
@@ -18,7 +19,8 @@ pub fn slapd_conf(data: &[u8]) {
     configuration(data);
 }
 
-/// Reads each line of `data` as access rules, limits and mappings of identities of a database, and turns them into cn=config and back.
+/// Reads each line of `data` as access rules, limits and mappings of identities of a database, and turns them into
+/// cn=config and back.
 ///
 /// # Panics
 /// As of [`slapd_conf`].

@@ -1,10 +1,10 @@
 //! Configuration: the table of settings, the slapd.conf reader, the typed values that the other crates read.
 //!
-//! A setting is one row ([`Setting`]): names, grammar, default, meaning, fate, and how it is set and read back. Parser, `help` and
-//! reference page come from the rows. Nothing here knows what a setting does.
+//! A setting is one row ([`Setting`]): names, grammar, default, meaning, fate, and how it is set and read back. Parser,
+//! `help` and reference page come from the rows. Nothing here knows what a setting does.
 //!
-//! Loading has three steps: [`reader`] makes statements of files, the schema is built from its definitions, then each statement
-//! fills a struct through its row ([`load`]).
+//! Loading has three steps: [`reader`] makes statements of files, the schema is built from its definitions, then each
+//! statement fills a struct through its row ([`load`]).
 
 pub mod access;
 mod database;

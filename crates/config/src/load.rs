@@ -24,7 +24,8 @@ use crate::{
 pub struct Configuration {
     /// Settings of the server.
     pub global: GlobalConfig,
-    /// What all databases inherit; its access rules follow those of each database, and hold for the root DSE and cn=Subschema.
+    /// What all databases inherit; its access rules follow those of each database, and hold for the root DSE and
+    /// cn=Subschema.
     pub frontend: DatabaseConfig,
     /// cn=config, which is always there: `{0}config`.
     pub config: DatabaseConfig,

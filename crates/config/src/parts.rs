@@ -1,4 +1,5 @@
-//! The parts of OpenLDAP that a configuration may name (database types, overlays, modules), and what is built of them here.
+//! The parts of OpenLDAP that a configuration may name (database types, overlays, modules), and what is built of them
+//! here.
 
 use crate::{DatabaseKind, overlay::OverlayKind};
 
@@ -7,8 +8,8 @@ use crate::{DatabaseKind, overlay::OverlayKind};
 pub struct Part {
     /// Name in `database`, `backend` or `overlay`; for other modules the name of the module.
     pub name: &'static str,
-    /// Names that `moduleload` may use, in the form of [`module_name`]. The name itself (with `back-` for databases) need not be
-    /// repeated.
+    /// Names that `moduleload` may use, in the form of [`module_name`]. The name itself (with `back-` for databases)
+    /// need not be repeated.
     pub modules: &'static [&'static str],
     /// What it is.
     pub kind: PartKind,

@@ -12,8 +12,8 @@ use crate::{
 /// One setting.
 #[derive(Clone, Copy, Debug)]
 pub struct Setting {
-    /// slapd.conf keywords: the first is the usual one. Empty for what only cn=config has. Compared without case. `word*` is any
-    /// keyword that begins so, as slapd has it; a row that it would hide must come before.
+    /// slapd.conf keywords: the first is the usual one. Empty for what only cn=config has. Compared without case.
+    /// `word*` is any keyword that begins so, as slapd has it; a row that it would hide must come before.
     pub keywords: &'static [&'static str],
     /// cn=config attribute names: the first is the usual one. Empty where slapd has none.
     pub attributes: &'static [&'static str],

@@ -27,8 +27,8 @@ pub(crate) enum Place<'a> {
     Database(DatabaseKind, &'a [OverlayKind]),
 }
 
-/// The row that a keyword means at a place: general ones first, then the database's own, then those of overlays from the last
-/// declared one back.
+/// The row that a keyword means at a place: general ones first, then the database's own, then those of overlays from
+/// the last declared one back.
 pub(crate) fn find(keyword: &str, place: Place<'_>, global_overlays: &[OverlayKind]) -> Option<&'static Setting> {
     let named = |level: Level| settings().find(move |row| row.level == level && row.has_keyword(keyword));
     let general = || {

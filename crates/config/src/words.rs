@@ -1,10 +1,11 @@
 //! Words of a line: separated by blanks and joined by double quotes.
 //!
-//! There are two sets of rules, both slapd's. A backslash in slapd.conf takes the meaning of the character behind it away. In a value of
-//! cn=config it is a character like any other: within a word that has begun, a double quote counts as one unless a blank or the end
-//! follows, and the last of them that does not end the word is left out.
+//! There are two sets of rules, both slapd's. A backslash in slapd.conf takes the meaning of the character behind it
+//! away. In a value of cn=config it is a character like any other: within a word that has begun, a double quote counts
+//! as one unless a blank or the end follows, and the last of them that does not end the word is left out.
 
-/// Splits a line of slapd.conf. The flag is false when a quote was left open; the words are then those that slapd's own splitter would give.
+/// Splits a line of slapd.conf. The flag is false when a quote was left open; the words are then those that slapd's own
+/// splitter would give.
 pub(super) fn split(line: &str) -> (Vec<String>, bool) {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -96,8 +97,8 @@ pub fn quote_value(word: &str) -> String {
     quoted_after("", word)
 }
 
-/// A word of cn=config that begins with `start`, as in `dn.base="..."`: the rest of it, `text`, stands in quotes. `start` has neither
-/// blanks nor quotes.
+/// A word of cn=config that begins with `start`, as in `dn.base="..."`: the rest of it, `text`, stands in quotes.
+/// `start` has neither blanks nor quotes.
 pub(crate) fn quoted_after(start: &str, text: &str) -> String {
     match text.find('"') {
         None => format!("{start}\"{text}\""),

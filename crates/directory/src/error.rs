@@ -6,7 +6,8 @@ use ironbark_ldap_proto::{EncodeControl, controls::ControlValue};
 use ironbark_model::ResultCode;
 use ironbark_store::StoreError;
 
-/// An operation's negative outcome (RFC 4511 §4.1.9). Diagnostic texts are slapd's where slapd has one; they hold no secrets.
+/// An operation's negative outcome (RFC 4511 §4.1.9). Diagnostic texts are slapd's where slapd has one; they hold no
+/// secrets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OperationError {
     /// The result code.
@@ -100,7 +101,8 @@ impl OperationError {
 }
 
 impl OperationError {
-    /// The diagnostic message as a client is told it: of a long one the beginning, as it may repeat what the client sent.
+    /// The diagnostic message as a client is told it: of a long one the beginning, as it may repeat what the client
+    /// sent.
     pub(crate) fn told(&self) -> Cow<'_, str> {
         let text = &*self.diagnostic_message;
         if text.len() <= MAX_TOLD_OCTETS {

@@ -1,7 +1,7 @@
 //! The directory: operations of RFC 4511 on naming contexts, access control, passwords, overlays, the change stream.
 //!
-//! Invariants: no sockets here; a write is executed and applied in one transaction on its database's writer thread; only a
-//! `VisibleEntry` is ever encoded to a client.
+//! Invariants: no sockets here; a write is executed and applied in one transaction on its database's writer thread;
+//! only a `VisibleEntry` is ever encoded to a client.
 
 pub mod access;
 mod admission;

@@ -1,4 +1,5 @@
-//! From one configuration to the next while serving: what is new is made, all writers wait for a moment, the configuration is swapped.
+//! From one configuration to the next while serving: what is new is made, all writers wait for a moment, the
+//! configuration is swapped.
 //!
 //! Invariant: until the swap nothing has changed that a client could see, and nothing after it can fail.
 
@@ -52,7 +53,8 @@ pub(crate) struct RunningState {
 
 /// A database and its writer.
 struct RunningDatabase {
-    /// What tells it from others: the directory, without symbolic links; of an ldif database the file of its topmost entry.
+    /// What tells it from others: the directory, without symbolic links; of an ldif database the file of its topmost
+    /// entry.
     place: PathBuf,
     database: Arc<Database>,
     /// See [`Backend::Stored`](crate::Backend).
@@ -207,8 +209,8 @@ fn attempt(
     swap::go_over(directory, state, current, (read, &root_dse), planned, made)
 }
 
-/// Refuses a schema that lacks what entries of databases that go on use. Writes go on meanwhile, so that this is asked once more when
-/// they wait.
+/// Refuses a schema that lacks what entries of databases that go on use. Writes go on meanwhile, so that this is asked
+/// once more when they wait.
 fn check_schema_use(
     state: &RunningState,
     current: &Configuration,

@@ -122,8 +122,8 @@ pub mod generalized_time {
         format!("{}.{:06}Z", super::digits(utc), utc.microsecond)
     }
 
-    /// Seconds since 1970 of `YYYYmmddHHMM[SS][.fraction]Z`; the fraction is left out. The year 0000 gives a negative number, also
-    /// with month and day 00 or 01. `None` for anything else.
+    /// Seconds since 1970 of `YYYYmmddHHMM[SS][.fraction]Z`; the fraction is left out. The year 0000 gives a negative
+    /// number, also with month and day 00 or 01. `None` for anything else.
     pub fn seconds(text: &[u8]) -> Option<i64> {
         let text = text.strip_suffix(b"Z")?;
         let end = text.iter().position(|byte| matches!(byte, b'.' | b','));

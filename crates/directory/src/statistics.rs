@@ -1,7 +1,8 @@
 //! Counters of the whole server, for cn=Monitor and metrics. Relaxed atomics: each is exact, none orders anything.
 //!
-//! Counters are kept in *shards*: each reactor has one of its own, which it alone writes, so that counting costs a load and a store of
-//! memory that no other core touches. Threads that end operations seldom (writers, password hashing) share one more.
+//! Counters are kept in *shards*: each reactor has one of its own, which it alone writes, so that counting costs a load
+//! and a store of memory that no other core touches. Threads that end operations seldom (writers, password hashing)
+//! share one more.
 
 mod filters;
 mod latency;
@@ -222,7 +223,8 @@ impl Statistics {
         self.sum(|shard| &shard.of(operation).completed)
     }
 
-    /// Results of one kind of operation: codes that occurred and how often. `None` stands for all codes of 127 and above.
+    /// Results of one kind of operation: codes that occurred and how often. `None` stands for all codes of 127 and
+    /// above.
     pub fn results(&self, operation: Operation) -> Vec<(Option<ResultCode>, u64)> {
         let shards = self.shards();
         let count = |code: usize| -> u64 {

@@ -1,4 +1,5 @@
-//! Groups of writes in which some are refused after they have changed something: what it costs the others, and what is committed.
+//! Groups of writes in which some are refused after they have changed something: what it costs the others, and what is
+//! committed.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
@@ -21,8 +22,8 @@ use ironbark_ldap_proto::{AddRequest, Attribute, MessageId, Request, frame, mess
 use ironbark_model::ResultCode;
 use ironbark_store::Effect;
 
-/// Counts how often each add has had its effect, and refuses some after it: `cn=bad...` always, `cn=late...` the second time, and
-/// `cn=early...` the first time. `cn=gate` waits until the test has sent all.
+/// Counts how often each add has had its effect, and refuses some after it: `cn=bad...` always, `cn=late...` the second
+/// time, and `cn=early...` the first time. `cn=gate` waits until the test has sent all.
 struct Referee {
     executed: Mutex<HashMap<String, usize>>,
     arrived: Sender<()>,

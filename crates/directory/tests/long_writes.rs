@@ -1,4 +1,5 @@
-//! Writes that take long to read: they are read elsewhere than on the reactor, by who may write at all, and within a limit.
+//! Writes that take long to read: they are read elsewhere than on the reactor, by who may write at all, and within a
+//! limit.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 

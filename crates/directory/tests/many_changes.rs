@@ -1,4 +1,5 @@
-//! Requests of many changes: each takes no longer than it is long. With a look at all values for each change, each of these takes minutes.
+//! Requests of many changes: each takes no longer than it is long. With a look at all values for each change, each of
+//! these takes minutes.
 
 mod harness;
 

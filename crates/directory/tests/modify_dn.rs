@@ -126,8 +126,8 @@ access to * by * read";
     assert_eq!(site.rename(A, "cn=y", None).brief(), (0, ""));
 }
 
-/// What is remembered of names does not outlive them: neither of an entry that lost its subordinates before it was renamed, nor of one that
-/// took the place of another.
+/// What is remembered of names does not outlive them: neither of an entry that lost its subordinates before it was
+/// renamed, nor of one that took the place of another.
 #[test]
 fn names_are_not_remembered_past_a_rename() {
     use ironbark_ldap_proto::Scope;

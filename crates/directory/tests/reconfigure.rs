@@ -1,4 +1,5 @@
-//! Another configuration while serving: databases, overlays, schema and settings come and go, and nobody's operation suffers.
+//! Another configuration while serving: databases, overlays, schema and settings come and go, and nobody's operation
+//! suffers.
 
 #![allow(
     clippy::expect_used,

@@ -66,7 +66,8 @@ fn key(n: u32) -> u32 {
     n * 7919 % 1009
 }
 
-/// In the order of the key, as slapd has it: without a value last, and first in reverse; what is equal in the order of the entries.
+/// In the order of the key, as slapd has it: without a value last, and first in reverse; what is equal in the order of
+/// the entries.
 fn expected(count: u32, reverse: bool) -> Vec<String> {
     let mut all: Vec<(Option<u32>, u32)> = (0..count).map(|n| ((n % 7 != 3).then(|| key(n)), n)).collect();
     all.sort_by(|(a, _), (b, _)| {

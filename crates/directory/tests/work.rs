@@ -1,5 +1,5 @@
-//! What searches cost, counted in steps: no turn of a reactor takes more than its share, what is too long goes on elsewhere, all of it has a
-//! limit, and it ends when nobody waits for it any more.
+//! What searches cost, counted in steps: no turn of a reactor takes more than its share, what is too long goes on
+//! elsewhere, all of it has a limit, and it ends when nobody waits for it any more.
 
 #![expect(clippy::expect_used, reason = "a panic fails the test")]
 

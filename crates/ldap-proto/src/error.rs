@@ -7,8 +7,8 @@ use crate::{MessageId, Operation};
 /// A message that cannot be decoded.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeError {
-    /// Not an `LDAPMessage`, or its operation is unknown: nobody can be answered. The server sends a notice of disconnection
-    /// (RFC 4511 §4.1.1) and closes.
+    /// Not an `LDAPMessage`, or its operation is unknown: nobody can be answered. The server sends a notice of
+    /// disconnection (RFC 4511 §4.1.1) and closes.
     #[error("{}", fault.diagnostic)]
     Envelope {
         /// What is wrong.

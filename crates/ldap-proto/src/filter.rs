@@ -13,14 +13,15 @@ use crate::{DecodeLimits, Fault};
 
 /// Decodes one filter.
 ///
-/// An unrecognized choice evaluates to Undefined (RFC 4511 §4.5.1.7); it becomes the presence of the attribute with the empty name,
-/// which no schema knows.
+/// An unrecognized choice evaluates to Undefined (RFC 4511 §4.5.1.7); it becomes the presence of the attribute with the
+/// empty name, which no schema knows.
 ///
 /// # Errors
 /// [`Fault::FILTER_TOO_DEEP`], [`Fault::FILTER_TOO_BIG`], or `error decoding filter`.
 pub fn decode<'a>(reader: &mut Reader<'a>, limits: &DecodeLimits) -> Result<Filter<'a>, Fault> {
     let depth = limits.filter_depth.min(DecodeLimits::MAX_FILTER_DEPTH);
-    // Composite filters that are being filled, outermost first: a loop, because the depth limit may exceed what a stack can hold.
+    // Composite filters that are being filled, outermost first: a loop, because the depth limit may exceed what a stack
+    // can hold.
     let mut open: SmallVec<[Open<'a>; 4]> = SmallVec::new();
     let mut elements = Budget(limits.filter_elements);
     loop {

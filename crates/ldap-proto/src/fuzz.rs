@@ -18,7 +18,8 @@ use crate::{
     frame,
 };
 
-/// Decodes `data` as a request and as a response with everything in it, and checks that what decodes also encodes to the same message.
+/// Decodes `data` as a request and as a response with everything in it, and checks that what decodes also encodes to
+/// the same message.
 ///
 /// # Panics
 /// When an encoded message does not decode to what it was encoded from: that is the property under test.

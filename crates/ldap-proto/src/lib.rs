@@ -1,10 +1,11 @@
 //! LDAP messages (RFC 4511), controls and extended operations, both directions.
 //!
-//! Invariants: no I/O and no schema here. Decoding borrows from the message's bytes: lists are checked once and then read lazily, so that
-//! a request without a composite filter decodes without allocating. Encoding appends to a buffer that the caller owns and reuses.
+//! Invariants: no I/O and no schema here. Decoding borrows from the message's bytes: lists are checked once and then
+//! read lazily, so that a request without a composite filter decodes without allocating. Encoding appends to a buffer
+//! that the caller owns and reuses.
 //!
-//! Life of a message: [`frame()`] finds where it ends, [`RequestMessage::decode`] or [`ResponseMessage::decode`] reads it,
-//! [`controls::RequestControls::decode`] turns the controls of a request into typed options.
+//! Life of a message: [`frame()`] finds where it ends, [`RequestMessage::decode`] or [`ResponseMessage::decode`] reads
+//! it, [`controls::RequestControls::decode`] turns the controls of a request into typed options.
 
 pub mod controls;
 mod envelope;

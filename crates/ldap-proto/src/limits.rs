@@ -1,10 +1,11 @@
 //! Limits that decoding checks before it takes memory.
 
-/// What a message may ask for at most. Lists that are read lazily take no memory; their limits bound the work behind them.
+/// What a message may ask for at most. Lists that are read lazily take no memory; their limits bound the work behind
+/// them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DecodeLimits {
-    /// Nesting of a filter: a filter without `&`, `|` and `!` has depth 0 (slapd's `maxfilterdepth`, default 1000). Values above
-    /// [`DecodeLimits::MAX_FILTER_DEPTH`] act like it.
+    /// Nesting of a filter: a filter without `&`, `|` and `!` has depth 0 (slapd's `maxfilterdepth`, default 1000).
+    /// Values above [`DecodeLimits::MAX_FILTER_DEPTH`] act like it.
     pub filter_depth: usize,
     /// Filter items, substring parts included, in one message.
     pub filter_elements: usize,

@@ -1,4 +1,5 @@
-//! Lists of a message: checked once when it is decoded, then read lazily from its bytes; or, for encoding, a slice of ready elements.
+//! Lists of a message: checked once when it is decoded, then read lazily from its bytes; or, for encoding, a slice of
+//! ready elements.
 
 use std::fmt;
 
@@ -108,8 +109,8 @@ impl<'a, T: Element<'a>> List<'a, T> {
         self.iter().next()
     }
 
-    /// The content octets as they came in, if this list was decoded: for a [`ValueSet`], concatenated `04 length value`, in which lengths
-    /// need not have their shortest form.
+    /// The content octets as they came in, if this list was decoded: for a [`ValueSet`], concatenated
+    /// `04 length value`, in which lengths need not have their shortest form.
     pub const fn encoded(&self) -> Option<&'a [u8]> {
         match self.inner {
             Inner::Encoded(content, _) => Some(content),

@@ -26,7 +26,8 @@ impl Block {
 
 /// Splits an input into blocks.
 ///
-/// Memory: one block of about `block_size` bytes, or of the size of the one record that is bigger, at most `max_record`.
+/// Memory: one block of about `block_size` bytes, or of the size of the one record that is bigger, at most
+/// `max_record`.
 #[derive(Debug)]
 pub struct Blocks<R> {
     reader: R,

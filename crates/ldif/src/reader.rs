@@ -83,7 +83,8 @@ impl<'r, V: Resolver> Reader<'r, V> {
         self.limits = limits;
         self
     }
-    /// As ldapmodify: a record without `changetype:` that begins with `add:`, `delete:`, `replace:` or `increment:` is a modify.
+    /// As ldapmodify: a record without `changetype:` that begins with `add:`, `delete:`, `replace:` or `increment:` is
+    /// a modify.
     #[must_use]
     pub fn with_modify_by_default(mut self) -> Self {
         self.modify_by_default = true;
@@ -173,7 +174,8 @@ impl<V: Resolver> Iterator for Reader<'_, V> {
 }
 
 impl Source<'_> {
-    /// Appends the lines up to the next blank line or the end to `raw`. Past a limit the record is read to its end but not kept.
+    /// Appends the lines up to the next blank line or the end to `raw`. Past a limit the record is read to its end but
+    /// not kept.
     fn read_record(&mut self, raw: &mut Vec<u8>, limits: Limits) -> Result<Option<(u64, u64)>, LdifError> {
         let mut start = (self.line, self.offset);
         let mut logical_line = (start, 0);

@@ -40,7 +40,8 @@ pub struct Writer {
 
 /// Whether a value is written in base64: OpenLDAP's rule.
 ///
-/// That is RFC 2849's SAFE-STRING, and beyond it passwords, `;binary` values, and values that begin with white space or end with it.
+/// That is RFC 2849's SAFE-STRING, and beyond it passwords, `;binary` values, and values that begin with white space or
+/// end with it.
 pub fn needs_base64(name: &[u8], value: &[u8]) -> bool {
     let (Some(&first), Some(&last)) = (value.first(), value.last()) else {
         return false;

@@ -41,7 +41,8 @@ struct Optimize {
     without_gain: u32,
 }
 
-/// Measures each step; `each` sees its result before the next one begins, `progress` hears the number of clients and how far it is.
+/// Measures each step; `each` sees its result before the next one begins, `progress` hears the number of clients and
+/// how far it is.
 ///
 /// # Errors
 /// Those of [`engine::run`]; what was measured before is lost.

@@ -15,8 +15,8 @@ use ironbark_load::{
     workload::Scan,
 };
 
-/// Measures a server that is the function `serve`, called once with the first connection. The connection that it returns stays open
-/// until all is measured.
+/// Measures a server that is the function `serve`, called once with the first connection. The connection that it
+/// returns stays open until all is measured.
 fn measured(plan: &Plan, serve: impl FnOnce(TcpStream) -> Option<TcpStream> + Send) -> Point {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("ldap://{}/", listener.local_addr().unwrap());

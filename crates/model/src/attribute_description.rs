@@ -32,7 +32,8 @@ pub enum DescriptionError {
 
 /// A resolved attribute description: equal descriptions are equal values.
 ///
-/// Options are lower-cased, sorted and free of duplicates, so that `cn;B;a` and `CN;a;b` are the same (RFC 4512 §2.5.2).
+/// Options are lower-cased, sorted and free of duplicates, so that `cn;B;a` and `CN;a;b` are the same (RFC 4512
+/// §2.5.2).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct AttributeDescription {
     /// The attribute type.
@@ -60,8 +61,8 @@ impl AttributeDescription {
         self.options.iter().any(|option| option.ends_with('-'))
     }
 
-    /// Whether the options of `self` hold all those of `general`, where a range holds what starts with it (RFC 4512 §2.5.2,
-    /// RFC 3866 §4): `lang-en-` is met by `lang-en` and by `lang-en-us`.
+    /// Whether the options of `self` hold all those of `general`, where a range holds what starts with it (RFC 4512
+    /// §2.5.2, RFC 3866 §4): `lang-en-` is met by `lang-en` and by `lang-en-us`.
     pub fn options_include(&self, general: &Self) -> bool {
         general.options.iter().all(|wanted| {
             self.options.iter().any(|option| match wanted.strip_suffix('-') {
@@ -137,14 +138,14 @@ impl Schema {
         text
     }
 
-    /// Whether an attribute of description `special` holds values of `general`: its type is the same or a subtype and its options
-    /// include all of `general` (RFC 4512 §2.5.2), ranges as of RFC 3866 §4.
+    /// Whether an attribute of description `special` holds values of `general`: its type is the same or a subtype and
+    /// its options include all of `general` (RFC 4512 §2.5.2), ranges as of RFC 3866 §4.
     pub fn is_description_subtype(&self, special: &AttributeDescription, general: &AttributeDescription) -> bool {
         self.is_subtype(special.attribute_type, general.attribute_type) && special.options_include(general)
     }
 
-    /// Whether values may be stored and sent under this description: types whose syntax needs `;binary` have it (RFC 4522), and no
-    /// option is a range.
+    /// Whether values may be stored and sent under this description: types whose syntax needs `;binary` have it (RFC
+    /// 4522), and no option is a range.
     pub fn is_storable(&self, description: &AttributeDescription) -> bool {
         !description.is_range()
             && self.attribute_type(description.attribute_type).syntax.binary_transfer == description.is_binary()

@@ -28,7 +28,8 @@ impl AttributeOptions {
     /// From the words of the directive, which replace the default.
     ///
     /// # Errors
-    /// A word with other characters than letters, digits and hyphens, one that does not start with a letter, and `binary`.
+    /// A word with other characters than letters, digits and hyphens, one that does not start with a letter, and
+    /// `binary`.
     pub fn new<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self, InvalidOption> {
         let mut names: Vec<Box<str>> = Vec::new();
         for word in words {

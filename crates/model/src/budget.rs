@@ -19,8 +19,9 @@ pub trait Watch {
 
 /// Steps that are left. One step is about the work of normalizing or comparing some dozens of octets.
 ///
-/// Who loops over values, terms, links or elements spends, and winds down as soon as [`Budget::spend`] says so: what it returns then must
-/// widen nobody's access, and means nothing. Who began the work looks at [`Budget::is_exhausted`] before it believes or remembers any of it.
+/// Who loops over values, terms, links or elements spends, and winds down as soon as [`Budget::spend`] says so: what it
+/// returns then must widen nobody's access, and means nothing. Who began the work looks at [`Budget::is_exhausted`]
+/// before it believes or remembers any of it.
 pub struct Budget {
     /// Steps until the next look at the watch.
     near: Cell<u64>,
@@ -79,7 +80,8 @@ impl Budget {
         self.spend(cost(octets))
     }
 
-    /// Whether the steps are used up, or whoever watches has ended the work: what was found out since is not to be believed.
+    /// Whether the steps are used up, or whoever watches has ended the work: what was found out since is not to be
+    /// believed.
     #[inline]
     pub fn is_exhausted(&self) -> bool {
         self.is_exhausted.get()
@@ -132,7 +134,8 @@ pub fn phrases(octets: &[u8]) -> u64 {
     memchr::memmem::find_iter(octets, b"\xef\xb7").count() as u64
 }
 
-/// Steps that a value costs to normalize: more if it is not ASCII, and most where a character stands for a whole phrase.
+/// Steps that a value costs to normalize: more if it is not ASCII, and most where a character stands for a whole
+/// phrase.
 pub fn cost_of(value: &[u8]) -> u64 {
     if value.is_ascii() {
         return cost(value.len());
@@ -151,8 +154,8 @@ pub fn cost_of_request(octets: &[u8]) -> u64 {
     cost(octets.len()) + PER_PHRASE * phrases(octets)
 }
 
-/// Steps that a write of these octets costs to read: the values are checked and normalized one by one. The worst are short names, numbers
-/// and combining marks, of which one octet takes about a tenth of a microsecond.
+/// Steps that a write of these octets costs to read: the values are checked and normalized one by one. The worst are
+/// short names, numbers and combining marks, of which one octet takes about a tenth of a microsecond.
 pub fn cost_of_write(octets: &[u8]) -> u64 {
     /// Octets that are read in a step, which is a microsecond at worst.
     const READ_PER_STEP: usize = 8;

@@ -31,8 +31,9 @@ pub struct Entry {
 impl Attribute {
     /// The index of the value that equals `value` by the equality rule (by its bytes when there is none).
     ///
-    /// Values are compared as values: a class is not found by its subclass, nor a name with a unique identifier by the name alone.
-    /// Only what is no value of the attribute is taken as an assertion of the rule (`{ serialNumber 1, issuer "" }`).
+    /// Values are compared as values: a class is not found by its subclass, nor a name with a unique identifier by the
+    /// name alone. Only what is no value of the attribute is taken as an assertion of the rule
+    /// (`{ serialNumber 1, issuer "" }`).
     pub fn find(&self, schema: &Schema, value: &[u8]) -> Option<usize> {
         let Some(rule) = schema.attribute_type(self.description.attribute_type).equality else {
             return self.values.iter().position(|known| known == value);
@@ -156,7 +157,8 @@ pub struct EntrySource<'e> {
 }
 
 impl<'e> EntrySource<'e> {
-    /// An entry, all of whose values may answer. `filter` is the one whose slots are asked for; `schema` is that of both.
+    /// An entry, all of whose values may answer. `filter` is the one whose slots are asked for; `schema` is that of
+    /// both.
     pub fn new(schema: &'e Schema, filter: &'e CompiledFilter, entry: &'e Entry) -> Self {
         Self {
             schema,
@@ -271,7 +273,8 @@ impl ValueSource for EntrySource<'_> {
     }
 }
 
-/// Whether a DN value is the target of an in-chain match. Undefined when it is another name, False when there is no value.
+/// Whether a DN value is the target of an in-chain match. Undefined when it is another name, False when there is no
+/// value.
 pub(crate) fn reaches_directly(
     schema: &Schema,
     description: &AttributeDescription,

@@ -101,8 +101,8 @@ pub fn schema(data: &[u8]) {
     }
 }
 
-/// Validates and normalizes by one syntax or matching rule: `data` is its OID or name, and on the next two lines a value and an
-/// assertion.
+/// Validates and normalizes by one syntax or matching rule: `data` is its OID or name, and on the next two lines a
+/// value and an assertion.
 ///
 /// # Panics
 /// When a rule leaves something in the buffer that it refuses to fill: that is the property under test.

@@ -1,4 +1,5 @@
-//! The information model of a directory (RFC 4512): schema, syntaxes, matching rules, names, filters, entries, result codes.
+//! The information model of a directory (RFC 4512): schema, syntaxes, matching rules, names, filters, entries, result
+//! codes.
 //!
 //! Invariants: no I/O, no clock, no randomness; nothing here knows how entries are stored or how messages are framed.
 

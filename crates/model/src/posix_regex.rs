@@ -1,9 +1,11 @@
-//! POSIX extended regular expressions (IEEE 1003.1 §9.4) as slapd's settings use them: without regard to ASCII case, on octets.
+//! POSIX extended regular expressions (IEEE 1003.1 §9.4) as slapd's settings use them: without regard to ASCII case, on
+//! octets.
 //!
-//! An expression is translated for the `regex` crate, whose matching takes linear time. What an expression matches is what POSIX says. Of several
-//! ways to match, the first alternative that fits counts, as in glibc's library, which slapd matches with; of one that is not held at its end (`$`)
-//! glibc takes the longest match in all, so that submatches of alternatives and options that begin alike may differ there. Back-references, which no
-//! linear time suffices for, are refused.
+//! An expression is translated for the `regex` crate, whose matching takes linear time. What an expression matches is
+//! what POSIX says. Of several ways to match, the first alternative that fits counts, as in glibc's library, which
+//! slapd matches with; of one that is not held at its end (`$`) glibc takes the longest match in all, so that
+//! submatches of alternatives and options that begin alike may differ there. Back-references, which no linear time
+//! suffices for, are refused.
 
 use std::{
     fmt::{self, Write as _},
@@ -89,7 +91,8 @@ impl PosixRegex {
             .is_none_or(|heads| heads.iter().any(|head| agrees(head)))
     }
 
-    /// Where its first match in `text` is: of the whole, and of each group; `None` for a group that has no part in the match.
+    /// Where its first match in `text` is: of the whole, and of each group; `None` for a group that has no part in the
+    /// match.
     pub fn find(&self, text: &[u8]) -> Option<Vec<Option<(usize, usize)>>> {
         let found: Captures<'_> = self.regex.captures(text)?;
         let spans = found

@@ -1,9 +1,10 @@
 //! String preparation for matching (RFC 4518): transcode, map, normalize, prohibit, insignificant characters.
 //!
-//! The prepared form is the compact one that slapd keeps: outer spaces are removed and an inner run of spaces becomes one, where
-//! RFC 4518 §2.6.1 writes one outer and two inner spaces. Two strings have equal compact forms exactly when they have equal RFC forms.
-//! A string of nothing but spaces becomes one space. Unassigned code points are let through: the table of RFC 3454 §A.1 is that of
-//! Unicode 3.2, and people store newer characters. RFC 4518 §2.5 needs no bidirectional check.
+//! The prepared form is the compact one that slapd keeps: outer spaces are removed and an inner run of spaces becomes
+//! one, where RFC 4518 §2.6.1 writes one outer and two inner spaces. Two strings have equal compact forms exactly when
+//! they have equal RFC forms. A string of nothing but spaces becomes one space. Unassigned code points are let through:
+//! the table of RFC 3454 §A.1 is that of Unicode 3.2, and people store newer characters. RFC 4518 §2.5 needs no
+//! bidirectional check.
 
 use smallvec::SmallVec;
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, char::is_combining_mark, is_nfkc_quick};

@@ -1,4 +1,5 @@
-//! Names are parsed and filters compiled and evaluated without taking memory, once buffers are warm (counted, not timed).
+//! Names are parsed and filters compiled and evaluated without taking memory, once buffers are warm (counted, not
+//! timed).
 #![allow(clippy::unwrap_used, reason = "tests may")]
 
 use std::hint::black_box;

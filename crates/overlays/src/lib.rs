@@ -1,6 +1,7 @@
 //! Overlays, one folder each, and the factory that makes them from their configuration.
 //!
-//! Invariants: an overlay never sees a connection; what it changes are effects of the change record of the operation that it follows.
+//! Invariants: an overlay never sees a connection; what it changes are effects of the change record of the operation
+//! that it follows.
 
 pub mod auditlog;
 pub mod memberof;

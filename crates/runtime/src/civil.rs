@@ -65,8 +65,8 @@ impl UtcTime {
 
 /// The date of the day that lies `days` after 1970-01-01.
 ///
-/// Years are counted from 1 March, so that the leap day is the last day of a year and each month starts at a day that is
-/// a linear function of its number; 400 years are one era of a fixed number of days.
+/// Years are counted from 1 March, so that the leap day is the last day of a year and each month starts at a day that
+/// is a linear function of its number; 400 years are one era of a fixed number of days.
 fn date_of_day(days: i64) -> (i32, u8, u8) {
     let shifted = days + DAYS_FROM_MARCH_0_TO_EPOCH;
     let era = shifted.div_euclid(DAYS_PER_ERA);

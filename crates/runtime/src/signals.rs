@@ -48,8 +48,8 @@ impl Signals {
         })
     }
 
-    /// Waits for the next signal. Signals of one kind that arrive before they are awaited count as one. May be dropped and
-    /// called again without losing a signal.
+    /// Waits for the next signal. Signals of one kind that arrive before they are awaited count as one. May be dropped
+    /// and called again without losing a signal.
     pub async fn next(&mut self) -> Signal {
         poll_fn(|context| self.poll_next(context)).await
     }

@@ -22,8 +22,8 @@ where
     Builder::new().name(name.to_owned()).spawn(body)
 }
 
-/// Makes the calling thread give way to the other threads of the process, as `nice` does: it gets what they leave, and a tenth or so of a core
-/// that is contended.
+/// Makes the calling thread give way to the other threads of the process, as `nice` does: it gets what they leave, and
+/// a tenth or so of a core that is contended.
 ///
 /// # Errors
 /// The system refuses it.

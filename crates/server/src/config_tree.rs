@@ -1,7 +1,7 @@
 //! cn=config: the tree of the configuration, and what a write to it does.
 //!
-//! Invariant: the tree, the configuration in force and the files say the same. A change makes a new tree and a new configuration before
-//! anything is touched; if the files cannot be written, the old configuration comes back.
+//! Invariant: the tree, the configuration in force and the files say the same. A change makes a new tree and a new
+//! configuration before anything is touched; if the files cannot be written, the old configuration comes back.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -17,8 +17,8 @@ use ironbark_model::{Entry, ResultCode, Schema};
 
 use crate::configuration::Loaded;
 
-/// What is done with the settings of the server itself when they have changed. What cannot be done is said; the settings before are then
-/// given again.
+/// What is done with the settings of the server itself when they have changed. What cannot be done is said; the
+/// settings before are then given again.
 pub(crate) type Obey = dyn Fn(&GlobalConfig) -> Result<(), String> + Send + Sync;
 
 /// The tree of cn=config.

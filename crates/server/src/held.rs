@@ -1,5 +1,5 @@
-//! The memory that clients make the server hold: messages that have not arrived whole, and answers that are not taken. Each connection
-//! has limits of its own; this is the limit for all together.
+//! The memory that clients make the server hold: messages that have not arrived whole, and answers that are not taken.
+//! Each connection has limits of its own; this is the limit for all together.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -26,7 +26,8 @@ impl HeldMemory {
     }
 }
 
-/// How much has to be let go of when `held` bytes are held: a part of the limit at once, so that the search for whom to close is rare.
+/// How much has to be let go of when `held` bytes are held: a part of the limit at once, so that the search for whom to
+/// close is rare.
 pub(crate) fn excess(held: usize, limit: usize) -> Option<usize> {
     (held > limit).then(|| held - (limit - limit / 8))
 }

@@ -1,6 +1,7 @@
 //! The server: listeners, connections, reactors, the log, cn=Monitor, and the life of the daemon.
 //!
-//! Invariant: nothing here knows what an operation does; a connection hands complete messages to a `Worker` and sends what it produces.
+//! Invariant: nothing here knows what an operation does; a connection hands complete messages to a `Worker` and sends
+//! what it produces.
 
 mod config_tree;
 mod configuration;

@@ -283,8 +283,9 @@ impl Acceptor {
     }
 }
 
-/// How many connections there may be at once. The lowest free descriptor is the next one that is given out, so that `highest`, the last
-/// one that the server has opened for itself, tells how many it needs. Each of the `listeners` keeps one for the next that comes.
+/// How many connections there may be at once. The lowest free descriptor is the next one that is given out, so that
+/// `highest`, the last one that the server has opened for itself, tells how many it needs. Each of the `listeners`
+/// keeps one for the next that comes.
 fn places(max_descriptors: u64, highest: RawFd, listeners: usize) -> usize {
     let own = u64::try_from(highest).unwrap_or(0) + 1 + SPARE_DESCRIPTORS;
     // Zero: the system did not tell.

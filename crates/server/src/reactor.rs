@@ -356,8 +356,8 @@ impl Reactor {
         }
     }
 
-    /// A connection holds `bytes` now. When all together hold too much, those of this reactor whose clients have neither taken nor sent
-    /// anything for longest are closed.
+    /// A connection holds `bytes` now. When all together hold too much, those of this reactor whose clients have
+    /// neither taken nor sent anything for longest are closed.
     pub(crate) fn hold(&self, handle: &Handle, bytes: usize) {
         let before = handle.held.replace(bytes);
         if before == bytes {

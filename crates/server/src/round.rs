@@ -1,7 +1,7 @@
 //! A round of a reactor: the turns of connections between two waits. Responses of a round leave together.
 //!
-//! Sending wakes the receiver, which costs more than the sending itself when it has to be woken for each response. So a connection that
-//! is not alone holds its responses back until all that are ready have had their turn.
+//! Sending wakes the receiver, which costs more than the sending itself when it has to be woken for each response. So a
+//! connection that is not alone holds its responses back until all that are ready have had their turn.
 
 use std::{
     cell::{Cell, RefCell},
@@ -34,8 +34,8 @@ impl Round {
         true
     }
 
-    /// Wakes the connections that hold responses back; whether there are any. To be called whenever a connection lets others go first,
-    /// so that nobody waits for work that goes on and on.
+    /// Wakes the connections that hold responses back; whether there are any. To be called whenever a connection lets
+    /// others go first, so that nobody waits for work that goes on and on.
     pub(crate) fn release(&self) -> bool {
         let mut held_back = self.held_back.borrow_mut();
         let any = !held_back.is_empty();

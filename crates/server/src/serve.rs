@@ -236,7 +236,8 @@ impl Running {
     }
 }
 
-/// Takes up what other programs have replaced: the log file, certificates, keys, revocation lists. No connection notices.
+/// Takes up what other programs have replaced: the log file, certificates, keys, revocation lists. No connection
+/// notices.
 fn reload(tls: &Tls, log: &Log) {
     match log.reopen() {
         Ok(()) => tracing::info!(target: "any", "daemon: reload requested"),
@@ -452,8 +453,8 @@ pub fn built_in_overlays() -> Vec<String> {
         .collect()
 }
 
-/// One reactor for each core, or `threads` if that is less. One that reads what is not in memory waits, and its connections with it: where
-/// that is usual, there are as many as slapd has threads.
+/// One reactor for each core, or `threads` if that is less. One that reads what is not in memory waits, and its
+/// connections with it: where that is usual, there are as many as slapd has threads.
 fn reactor_count(threads: Option<u32>, waits_for_disk: bool) -> usize {
     const SLAPD_THREADS: usize = 16;
     let asked = threads.map(|threads| usize::try_from(threads).unwrap_or(usize::MAX));

@@ -24,8 +24,8 @@ impl OwnServerId {
         }
     }
 
-    /// The number that a configuration gives this server; 0 if it has none at all. A change at run time may leave this server without
-    /// one, as in slapd: its line may come with the next change. It keeps its number then.
+    /// The number that a configuration gives this server; 0 if it has none at all. A change at run time may leave this
+    /// server without one, as in slapd: its line may come with the next change. It keeps its number then.
     ///
     /// # Errors
     /// URLs of several lines are this server's; none is, and the server begins.
@@ -51,8 +51,8 @@ enum Found {
     None(String),
 }
 
-/// What slapd compares: a URL is ours if it is that of a listener, letter by letter; or if its host is empty, begins with localhost or
-/// is this machine, and a listener has its scheme and port, and its host unless one of both has none.
+/// What slapd compares: a URL is ours if it is that of a listener, letter by letter; or if its host is empty, begins
+/// with localhost or is this machine, and a listener has its scheme and port, and its host unless one of both has none.
 fn find(ids: &[ServerId], listeners: &[Arc<str>], host_name: &dyn Fn() -> String) -> Result<Found, String> {
     let mut host = None;
     let mut own = ids.iter().filter(|server| match &server.url {

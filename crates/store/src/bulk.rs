@@ -1,7 +1,8 @@
-//! Bulk build of an empty database (`slapadd -q`): records and keys appended in order, nothing left behind when it fails.
+//! Bulk build of an empty database (`slapadd -q`): records and keys appended in order, nothing left behind when it
+//! fails.
 //!
-//! The file is built in a temporary directory inside the database's and renamed into place by [`BulkBuilder::finish`]. Entries may come
-//! in any order; an entry whose superior has not come yet reserves the superior's ID, as slapadd does.
+//! The file is built in a temporary directory inside the database's and renamed into place by [`BulkBuilder::finish`].
+//! Entries may come in any order; an entry whose superior has not come yet reserves the superior's ID, as slapadd does.
 
 mod append;
 mod gather;
@@ -68,8 +69,8 @@ struct Batch {
 }
 
 impl BulkBuilder {
-    /// Begins a build. `memory_limit` in bytes bounds the names and index keys held in memory; more are written to temporary
-    /// files. Not counted: about 50 bytes for each entry, and 64 MiB for records on their way.
+    /// Begins a build. `memory_limit` in bytes bounds the names and index keys held in memory; more are written to
+    /// temporary files. Not counted: about 50 bytes for each entry, and 64 MiB for records on their way.
     ///
     /// # Errors
     /// The database has entries or is in use; the directory cannot be written.

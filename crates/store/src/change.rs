@@ -1,7 +1,7 @@
 //! The change record: what one write did, in resolved effects (DESIGN §9). One per committed write operation.
 //!
-//! Applying a record is deterministic and needs no schema check, clock, randomness, configuration or access control. Names and
-//! attribute descriptions are text, so that a record can be read on a server with another numbering.
+//! Applying a record is deterministic and needs no schema check, clock, randomness, configuration or access control.
+//! Names and attribute descriptions are text, so that a record can be read on a server with another numbering.
 
 mod codec;
 

@@ -69,7 +69,8 @@ impl std::fmt::Debug for Database {
     }
 }
 
-/// A consistent view of the last commit at the time of [`Database::snapshot`]. Holds an LMDB reader slot: drop it before waiting.
+/// A consistent view of the last commit at the time of [`Database::snapshot`]. Holds an LMDB reader slot: drop it
+/// before waiting.
 pub struct Snapshot<'d> {
     pub(crate) txn: RoTxn<'d, WithoutTls>,
     pub(crate) database: &'d Database,
@@ -84,12 +85,13 @@ pub struct HeldSnapshot {
 }
 
 impl Database {
-    /// Opens or creates the environment, checks the format version, registers indexes. New index definitions on an empty database
-    /// are active at once; on one with entries they are inactive until [`Database::index_step`] or [`Database::reindex`] has built them,
-    /// and [`Database::inactive_indexes`] names them. Dropped ones are no longer used; their keys are deleted in the same steps.
+    /// Opens or creates the environment, checks the format version, registers indexes. New index definitions on an
+    /// empty database are active at once; on one with entries they are inactive until [`Database::index_step`] or
+    /// [`Database::reindex`] has built them, and [`Database::inactive_indexes`] names them. Dropped ones are no longer
+    /// used; their keys are deleted in the same steps.
     ///
-    /// The file is `data.mdb` in `directory`, which must exist; new files get `mode` (less the umask). `maxsize` (1 TiB when there is
-    /// none) is reserved as address space alone, so that the file grows as needed.
+    /// The file is `data.mdb` in `directory`, which must exist; new files get `mode` (less the umask). `maxsize` (1 TiB
+    /// when there is none) is reserved as address space alone, so that the file grows as needed.
     ///
     /// # Errors
     /// Not ours, newer than we are, damaged, no permission; an attribute that entries have is not in `schema`.
@@ -106,7 +108,8 @@ impl Database {
             .map(|index| index.stored.text())
             .collect()
     }
-    /// A number that rises with each commit (of other processes too): lets a reader keep its snapshot while it is unchanged.
+    /// A number that rises with each commit (of other processes too): lets a reader keep its snapshot while it is
+    /// unchanged.
     pub fn commit_version(&self) -> u64 {
         self.env.info().last_txn_id as u64
     }
@@ -167,7 +170,8 @@ impl Database {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
-    /// Loads numbers and sets that others have committed: other processes, or this one under another schema. The caller holds the writer's lock.
+    /// Loads numbers and sets that others have committed: other processes, or this one under another schema. The caller
+    /// holds the writer's lock.
     pub(crate) fn catch_up(&self, txn: &RoTxn<'_>) -> Result<(), StoreError> {
         if txn.id() <= self.loaded.load(Ordering::Acquire) {
             return Ok(());

@@ -1,8 +1,8 @@
 //! A digest of all entries that does not depend on entry IDs, on storage forms, or on the order of loading.
 //!
-//! For each entry SHA-256 of: length-prefixed (8 bytes, big-endian) normalized DN, then for each attribute in stored order its
-//! length-prefixed description text, the number of values (8 bytes), and each value length-prefixed. The digest is the sum of these
-//! modulo 2^256, big-endian.
+//! For each entry SHA-256 of: length-prefixed (8 bytes, big-endian) normalized DN, then for each attribute in stored
+//! order its length-prefixed description text, the number of values (8 bytes), and each value length-prefixed. The
+//! digest is the sum of these modulo 2^256, big-endian.
 
 use std::ops::ControlFlow;
 

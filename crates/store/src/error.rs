@@ -46,8 +46,8 @@ impl StoreError {
             source,
         }
     }
-    /// LMDB calls a write that did not fit on the disk a failure of the device: tells them apart by the room that is left in the
-    /// database's directory.
+    /// LMDB calls a write that did not fit on the disk a failure of the device: tells them apart by the room that is
+    /// left in the database's directory.
     pub(crate) fn with_room_checked(self, directory: &std::path::Path) -> Self {
         let Self::Lmdb(heed::Error::Io(source)) = &self else {
             return self;

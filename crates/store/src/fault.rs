@@ -1,8 +1,8 @@
-//! What becomes of a process whose data file cannot be read where it is mapped: somebody has cut it off, or the disk fails. The kernel sends
-//! SIGBUS, which nobody can go on from; at least it is said why, and of which file.
+//! What becomes of a process whose data file cannot be read where it is mapped: somebody has cut it off, or the disk
+//! fails. The kernel sends SIGBUS, which nobody can go on from; at least it is said why, and of which file.
 //!
-//! In the handler only system calls are made: it tells a thread where the fault was, waits until that has reported it, and lets the
-//! signal end the process.
+//! In the handler only system calls are made: it tells a thread where the fault was, waits until that has reported it,
+//! and lets the signal end the process.
 
 use std::{
     fs::File,
@@ -23,14 +23,15 @@ const PATIENCE: i32 = 5000;
 pub struct Maps(Option<File>);
 
 impl Maps {
-    /// To be called when the process has detached, and before it changes its root directory: files have no names without it.
+    /// To be called when the process has detached, and before it changes its root directory: files have no names
+    /// without it.
     pub fn open() -> Self {
         Self(File::open("/proc/self/maps").ok())
     }
 }
 
-/// From now on, before SIGBUS ends the process, `report` is called with a line for the user, on a thread of its own. A second call changes
-/// nothing.
+/// From now on, before SIGBUS ends the process, `report` is called with a line for the user, on a thread of its own. A
+/// second call changes nothing.
 ///
 /// # Errors
 /// The operating system refuses pipes, a thread or the handler.
@@ -68,8 +69,9 @@ fn close(descriptor: i32) {
 
 fn install() -> io::Result<()> {
     let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) = on_fault;
-    // SAFETY: the structure is plain data, zero is valid for each of its fields, and the handler has the form that SA_SIGINFO asks for. The
-    // standard library's own handler for SIGBUS finds overflows of the stack, which Linux reports by SIGSEGV.
+    // SAFETY: the structure is plain data, zero is valid for each of its fields, and the handler has the form that
+    // SA_SIGINFO asks for. The standard library's own handler for SIGBUS finds overflows of the stack, which Linux
+    // reports by SIGSEGV.
     #[allow(unsafe_code, reason = "signal actions are not in the standard library")]
     let result = unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
@@ -86,8 +88,8 @@ fn install() -> io::Result<()> {
 
 extern "C" fn on_fault(signal: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void) {
     let (ask, answered) = (ASKED.load(Ordering::Acquire), ANSWERED.load(Ordering::Acquire));
-    // SAFETY: the kernel gives a valid `info` to a handler with SA_SIGINFO. `write`, `poll`, `signal` and `raise` may be called in a
-    // handler, and the buffers live as long as the calls.
+    // SAFETY: the kernel gives a valid `info` to a handler with SA_SIGINFO. `write`, `poll`, `signal` and `raise` may
+    // be called in a handler, and the buffers live as long as the calls.
     #[allow(unsafe_code, reason = "a signal handler has nothing but system calls")]
     unsafe {
         let address = (*info).si_addr() as usize;

@@ -85,7 +85,8 @@ impl KeySet {
     pub(crate) fn len(&self) -> usize {
         self.ranges.len()
     }
-    /// Adds the keys of one value in one index. A value that the rule does not accept has none, as no assertion matches it.
+    /// Adds the keys of one value in one index. A value that the rule does not accept has none, as no assertion matches
+    /// it.
     pub(crate) fn add_value(&mut self, schema: &Schema, index: &Index, value: &[u8]) {
         let mut form = std::mem::take(&mut self.form);
         form.begin();
@@ -181,8 +182,8 @@ impl NormalForm {
     }
 }
 
-/// Calls `take` with each key, without the index's prefix, of a value: of its text in approximate indexes, of its framed normal form
-/// ([`NormalForm::framed`]) in others.
+/// Calls `take` with each key, without the index's prefix, of a value: of its text in approximate indexes, of its
+/// framed normal form ([`NormalForm::framed`]) in others.
 pub(crate) fn keys_of(kind: IndexKind, value: &[u8], scratch: &mut Vec<u8>, take: &mut impl FnMut(&[u8])) {
     scratch.clear();
     match (kind, value) {

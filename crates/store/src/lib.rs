@@ -42,5 +42,6 @@ pub use scope::Scope;
 pub use value_list::ValueList;
 pub use view::{AnswerCache, EntryGuards, Evaluation, Kinds, Location, Record, RecordAttribute, View};
 
-/// Local number of an entry: rising, never reused, 1 for the first. 0 is the parent of a naming context's topmost entries.
+/// Local number of an entry: rising, never reused, 1 for the first. 0 is the parent of a naming context's topmost
+/// entries.
 pub type EntryId = u64;

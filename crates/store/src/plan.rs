@@ -149,7 +149,8 @@ impl Plan {
             })
         })
     }
-    /// Whether there are more candidates than the look-through limit (`size.unchecked`) allows. `view` is that of the plan.
+    /// Whether there are more candidates than the look-through limit (`size.unchecked`) allows. `view` is that of the
+    /// plan.
     pub fn exceeds(&self, view: View<'_>, limit: u64) -> Result<bool, StoreError> {
         match &self.source {
             Source::Lists(lists, _) => lists.exceeds(view, limit),

@@ -1,8 +1,8 @@
 //! Shared value sets: the content of a set that many records repeat is stored once and held in memory.
 //!
-//! `sets` maps a varint number to the concatenated TLVs. Numbers are given out from 0 and content never changes, so the mirror in
-//! memory only grows. It runs ahead of the file while a transaction is open, and stays ahead when that is dropped: the next commit writes
-//! what is missing, so that a number means the same for ever.
+//! `sets` maps a varint number to the concatenated TLVs. Numbers are given out from 0 and content never changes, so the
+//! mirror in memory only grows. It runs ahead of the file while a transaction is open, and stays ahead when that is
+//! dropped: the next commit writes what is missing, so that a number means the same for ever.
 
 use heed::{RoTxn, RwTxn};
 use rustc_hash::FxHashMap;
@@ -75,8 +75,8 @@ impl SetWriter {
             self.indexed += 1;
         }
     }
-    /// The number of a shared set with this content, sharing it now if it has recurred often enough. `hash` is [`hash::value_hash`] of
-    /// the content.
+    /// The number of a shared set with this content, sharing it now if it has recurred often enough. `hash` is
+    /// [`hash::value_hash`] of the content.
     pub(crate) fn number(&mut self, mirror: &SharedSets, tlvs: &[u8], hash: u64) -> Option<u64> {
         if tlvs.len() <= REFERENCE + 1 {
             return None;
@@ -91,8 +91,8 @@ impl SetWriter {
         self.begin(mirror);
         Some(number)
     }
-    /// The number of a set that is shared already. For a set that is written once more without being another repetition: it is that of
-    /// a record which is rewritten.
+    /// The number of a set that is shared already. For a set that is written once more without being another
+    /// repetition: it is that of a record which is rewritten.
     pub(crate) fn known(&self, mirror: &SharedSets, tlvs: &[u8], hash: u64) -> Option<u64> {
         let number = *self.numbers.get(&hash)?;
         (mirror.tlvs(number) == Some(tlvs)).then_some(number)

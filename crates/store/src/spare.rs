@@ -1,9 +1,9 @@
-//! Memory kept back for the moment when there is no more: the address space of a process may be limited (`ulimit -v`, systemd's `LimitAS=`), or
-//! the system may promise no more than it has (`vm.overcommit_memory=2`).
+//! Memory kept back for the moment when there is no more: the address space of a process may be limited (`ulimit -v`,
+//! systemd's `LimitAS=`), or the system may promise no more than it has (`vm.overcommit_memory=2`).
 //!
-//! Rust ends a process that asks for memory in vain. Big requests ask politely (`try_reserve`); for the many small ones there is [`Spare`], an
-//! allocator that lets go of a reserve and asks again. From then on memory [is short](is_short): whoever can do without says so to
-//! its client, until [`recover`] has got the reserve back.
+//! Rust ends a process that asks for memory in vain. Big requests ask politely (`try_reserve`); for the many small ones
+//! there is [`Spare`], an allocator that lets go of a reserve and asks again. From then on memory [is short](is_short):
+//! whoever can do without says so to its client, until [`recover`] has got the reserve back.
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
@@ -25,7 +25,8 @@ const MOST: usize = 16;
 /// Of a limit, the part that is kept back.
 const PART: u64 = 16;
 
-/// Keeps memory back from now on: 64 MiB, or a sixteenth of the limit of address space if that is less. It is reserved and not used.
+/// Keeps memory back from now on: 64 MiB, or a sixteenth of the limit of address space if that is less. It is reserved
+/// and not used.
 pub fn keep() {
     let part = address_space_limit().map_or(u64::MAX, |limit| limit / PART);
     let pieces = usize::try_from(part / PIECE as u64).unwrap_or(MOST).clamp(1, MOST);
@@ -99,15 +100,16 @@ fn let_go(size: usize) -> bool {
 }
 
 fn unmap(piece: *mut libc::c_void) {
-    // SAFETY: the caller has taken it out of the one place where it was known; it was mapped with this size, and nothing lies in it.
+    // SAFETY: the caller has taken it out of the one place where it was known; it was mapped with this size, and
+    // nothing lies in it.
     #[allow(unsafe_code, reason = "a mapping that nothing is stored in")]
     unsafe {
         libc::munmap(piece, PIECE);
     }
 }
 
-// SAFETY: every request goes to the system's allocator with the caller's own arguments. Asking it twice is allowed, and nothing here
-// allocates.
+// SAFETY: every request goes to the system's allocator with the caller's own arguments. Asking it twice is allowed, and
+// nothing here allocates.
 #[allow(unsafe_code, reason = "an allocator is unsafe by its nature")]
 unsafe impl GlobalAlloc for Spare {
     #[inline]

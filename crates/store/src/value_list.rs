@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use smallvec::{SmallVec, smallvec};
 
-/// Values in order: to add, find or remove one costs the same however many there are, so that a request of many changes takes no longer
-/// than it is long.
+/// Values in order: to add, find or remove one costs the same however many there are, so that a request of many changes
+/// takes no longer than it is long.
 #[derive(Clone, Debug, Default)]
 pub struct ValueList {
     /// `None` where a value was removed.

@@ -1,8 +1,8 @@
 //! Ordered varints: unsigned integers whose byte order is their numeric order, used in keys and in records.
 //!
-//! The number of leading one bits of the first byte is the number of further bytes: `0xxxxxxx` holds 7 bits, `10xxxxxx` and one
-//! byte 14, and so on to `11111111` and eight bytes for 64. Always the shortest form; a longer one is refused when read, so that
-//! one number has one key.
+//! The number of leading one bits of the first byte is the number of further bytes: `0xxxxxxx` holds 7 bits, `10xxxxxx`
+//! and one byte 14, and so on to `11111111` and eight bytes for 64. Always the shortest form; a longer one is refused
+//! when read, so that one number has one key.
 
 /// The longest encoding.
 pub(crate) const MAX_LENGTH: usize = 9;

@@ -48,7 +48,8 @@ pub enum Location {
     },
 }
 
-/// One stored entry, read in place. Values are borrowed from the LMDB page, attributes come in the order in which they were added.
+/// One stored entry, read in place. Values are borrowed from the LMDB page, attributes come in the order in which they
+/// were added.
 #[derive(Clone, Copy)]
 pub struct Record<'t> {
     /// Its number.
@@ -67,8 +68,8 @@ impl<'t> View<'t> {
             budget: None,
         }
     }
-    /// The same, where every loop over values, links and lists spends of a budget. When that is exhausted, what was planned, evaluated or
-    /// walked over means nothing.
+    /// The same, where every loop over values, links and lists spends of a budget. When that is exhausted, what was
+    /// planned, evaluated or walked over means nothing.
     #[must_use]
     pub fn under<'b>(self, budget: &'b Budget) -> View<'b>
     where
@@ -246,7 +247,8 @@ impl<'t> Record<'t> {
             }
         })
     }
-    /// The attributes that answer a description, in stored order: its type or a subtype, with all its options (RFC 4512 §2.5).
+    /// The attributes that answer a description, in stored order: its type or a subtype, with all its options (RFC 4512
+    /// §2.5).
     #[inline]
     pub fn answering<'a>(
         &self,
@@ -277,7 +279,8 @@ impl<'t> Record<'t> {
             None
         })
     }
-    /// Calls `visit` with each attribute in stored order. Unlike [`Record::attributes`], damage is an error and not an end.
+    /// Calls `visit` with each attribute in stored order. Unlike [`Record::attributes`], damage is an error and not an
+    /// end.
     pub fn for_each_attribute(
         &self,
         visit: &mut dyn FnMut(RecordAttribute<'t>) -> Result<(), StoreError>,
@@ -309,7 +312,8 @@ impl<'t> Record<'t> {
     pub fn view(&self) -> View<'t> {
         self.view
     }
-    /// Whether it is still what was written, as far as checksums tell (there are none before format 2), its big value sets included.
+    /// Whether it is still what was written, as far as checksums tell (there are none before format 2), its big value
+    /// sets included.
     ///
     /// # Errors
     /// It is not.

@@ -1,4 +1,5 @@
-//! A search for one entry by an indexed equality takes nothing from the heap: plan, candidate, record, evaluation, scope.
+//! A search for one entry by an indexed equality takes nothing from the heap: plan, candidate, record, evaluation,
+//! scope.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

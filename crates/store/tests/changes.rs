@@ -1,4 +1,5 @@
-//! Many changes of one entry in one effect: values, their order and the indexes are those of the changes made one after the other.
+//! Many changes of one entry in one effect: values, their order and the indexes are those of the changes made one after
+//! the other.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "tests")]
 

@@ -249,7 +249,8 @@ fn flipped(file: &Path, bit: u64) -> tempfile::TempDir {
     copy
 }
 
-/// What is found when a bit behind some bytes is changed: of all the places where they are, there where they are in use.
+/// What is found when a bit behind some bytes is changed: of all the places where they are, there where they are in
+/// use.
 fn findings_behind(file: &Path, bytes: &[u8], behind: u64) -> (Vec<String>, tempfile::TempDir) {
     let content = fs::read(file).unwrap();
     let places = content.windows(bytes.len()).enumerate();

@@ -85,8 +85,8 @@ fn ironbark() -> Result<&'static PathBuf, String> {
         .map_err(Clone::clone)
 }
 
-/// Builds the binary into the target directory and profile that this test program came from. cargo itself sees that nothing is
-/// to be done when it is fresh.
+/// Builds the binary into the target directory and profile that this test program came from. cargo itself sees that
+/// nothing is to be done when it is fresh.
 fn build() -> Result<PathBuf, String> {
     let test = env::current_exe().map_err(|error| error.to_string())?;
     let folder = profile_folder(&test).ok_or_else(|| format!("{} lies in no target directory", test.display()))?;

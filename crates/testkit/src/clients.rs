@@ -30,8 +30,8 @@ impl Credentials<'static> {
 }
 
 impl Server {
-    /// Runs a program of ldap-utils against this server. ldapsearch gets `-LLL` and does not fold its lines. Configuration
-    /// files of the machine and the user are not read.
+    /// Runs a program of ldap-utils against this server. ldapsearch gets `-LLL` and does not fold its lines.
+    /// Configuration files of the machine and the user are not read.
     pub fn client(
         &self,
         program: &str,
@@ -52,7 +52,8 @@ impl Server {
         command::run(command.args(arguments), input.as_bytes())
     }
 
-    /// Runs a program of ldap-utils with these arguments and settings (`LDAPTLS_CACERT`, ...) alone. ldapsearch gets `-LLL`.
+    /// Runs a program of ldap-utils with these arguments and settings (`LDAPTLS_CACERT`, ...) alone. ldapsearch gets
+    /// `-LLL`.
     pub fn client_with(
         &self,
         program: &str,
@@ -73,8 +74,8 @@ impl Server {
         command::run(command.args(arguments), input.as_bytes())
     }
 
-    /// Runs a Python script that may `import ldap`. It finds `LDAP_URL`, `LDAPI_URL`, `ROOT_DN` and `ROOT_PASSWORD` in its
-    /// environment.
+    /// Runs a Python script that may `import ldap`. It finds `LDAP_URL`, `LDAPI_URL`, `ROOT_DN` and `ROOT_PASSWORD` in
+    /// its environment.
     pub fn python(&self, script: &str) -> Result<Outcome, TestkitError> {
         // Not the first python3 of PATH: python3-ldap belongs to the system's.
         let mut command = Command::new(installed("/usr/bin/python3")?);

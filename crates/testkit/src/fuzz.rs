@@ -4,8 +4,8 @@ use std::fs;
 
 use crate::{TestkitError, repository_root};
 
-/// Runs a fuzz target on its seeds and on a few thousand mutations of them, into which bytes of `tokens` are put: the characters
-/// that mean something to the target. A panic of the target is the caller's.
+/// Runs a fuzz target on its seeds and on a few thousand mutations of them, into which bytes of `tokens` are put: the
+/// characters that mean something to the target. A panic of the target is the caller's.
 ///
 /// # Errors
 /// The corpus cannot be read.

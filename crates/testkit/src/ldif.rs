@@ -6,8 +6,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use similar::TextDiff;
 
-/// LDIF records without what differs between two good answers: folding, comments, the version line, needless base64 and the
-/// number of blank lines. The order of records, attributes and values is kept until [`NormalizedLdif::sorted`].
+/// LDIF records without what differs between two good answers: folding, comments, the version line, needless base64 and
+/// the number of blank lines. The order of records, attributes and values is kept until [`NormalizedLdif::sorted`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NormalizedLdif {
     records: Vec<Record>,
@@ -104,7 +104,8 @@ impl fmt::Display for NormalizedLdif {
     }
 }
 
-/// Fails with a readable difference when two texts of LDIF differ, the order of records, attributes and values included.
+/// Fails with a readable difference when two texts of LDIF differ, the order of records, attributes and values
+/// included.
 #[track_caller]
 pub fn assert_ldif_eq(expected: &str, actual: &str) {
     let (expected, actual) = (

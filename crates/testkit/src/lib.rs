@@ -1,4 +1,5 @@
-//! Support for tests: running servers (ours or Debian's slapd), real clients, comparison of LDIF, fuzz targets on their corpus.
+//! Support for tests: running servers (ours or Debian's slapd), real clients, comparison of LDIF, fuzz targets on their
+//! corpus.
 //!
 //! A test states its configuration once and runs against either [`Flavor`]; [`assert_same`] runs it against both and
 //! compares what came out, which proves that the expectation itself is right:
@@ -13,8 +14,9 @@
 //! });
 //! ```
 //!
-//! Nothing here sleeps for a fixed time: [`wait::until`] polls for a condition and has a deadline. Servers listen on loopback or
-//! on a socket in the test's own directory, and a value that is dropped ends its own server and no other process.
+//! Nothing here sleeps for a fixed time: [`wait::until`] polls for a condition and has a deadline. Servers listen on
+//! loopback or on a socket in the test's own directory, and a value that is dropped ends its own server and no other
+//! process.
 
 mod binary;
 mod certificates;

@@ -11,8 +11,8 @@ pub fn assert_same(scenario: impl FnMut(Flavor) -> Result<String, TestkitError>)
     assert!(problem.is_none(), "{}", problem.unwrap_or_default());
 }
 
-/// Starts a server of each flavor with this slapd.conf and the LDIF in its database, plays the same steps, and fails when an exit
-/// status, an output or a complaint of a client differs.
+/// Starts a server of each flavor with this slapd.conf and the LDIF in its database, plays the same steps, and fails
+/// when an exit status, an output or a complaint of a client differs.
 #[track_caller]
 pub fn assert_same_answers(
     configuration: &str,

@@ -48,8 +48,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// A slapd.conf for one database at `dc=example,dc=com` with the schema that most tests need. [`Credentials::ROOT`] may do
-    /// everything there.
+    /// A slapd.conf for one database at `dc=example,dc=com` with the schema that most tests need. [`Credentials::ROOT`]
+    /// may do everything there.
     pub const PEOPLE_CONFIG: &str = "\
 include {schema}/core.schema
 include {schema}/cosine.schema
@@ -64,8 +64,8 @@ directory {dir}/db
 index objectClass,cn,uid eq
 ";
 
-    /// A server that does not run yet. In `template`, a slapd.conf, `{schema}`, `{dir}` and `{port}` are filled in; `{dir}` has an
-    /// empty directory `db`.
+    /// A server that does not run yet. In `template`, a slapd.conf, `{schema}`, `{dir}` and `{port}` are filled in;
+    /// `{dir}` has an empty directory `db`.
     pub fn prepare(flavor: Flavor, template: &str) -> Result<Self, TestkitError> {
         let server = Self {
             flavor,
@@ -135,8 +135,9 @@ index objectClass,cn,uid eq
         self
     }
 
-    /// Starts the process, also again after [`Server::stop`] or [`Server::kill`], and waits until it accepts connections. A port that
-    /// somebody else took meanwhile is replaced by another; one that was in use before is kept.
+    /// Starts the process, also again after [`Server::stop`] or [`Server::kill`], and waits until it accepts
+    /// connections. A port that somebody else took meanwhile is replaced by another; one that was in use before is
+    /// kept.
     pub fn launch(&mut self) -> Result<(), TestkitError> {
         for attempt in 1.. {
             match self.try_launch() {
@@ -384,7 +385,8 @@ impl Drop for Server {
     }
 }
 
-/// Whether an anonymous bind is answered, with whatever result: slapd takes connections before it has read its configuration.
+/// Whether an anonymous bind is answered, with whatever result: slapd takes connections before it has read its
+/// configuration.
 fn answers(mut stream: impl Read + Write) -> bool {
     const ANONYMOUS_BIND: [u8; 14] = [0x30, 12, 2, 1, 1, 0x60, 7, 2, 1, 3, 4, 0, 0x80, 0];
     stream.write_all(&ANONYMOUS_BIND).is_ok() && stream.read_exact(&mut [0]).is_ok()
@@ -392,8 +394,8 @@ fn answers(mut stream: impl Read + Write) -> bool {
 
 /// A port that nobody listens on at the moment.
 ///
-/// It lies below the ports that the system gives to outgoing connections, and each server of a test program gets another one, so
-/// that a server that is down for a moment finds its port still free.
+/// It lies below the ports that the system gives to outgoing connections, and each server of a test program gets
+/// another one, so that a server that is down for a moment finds its port still free.
 fn free_port() -> Result<u16, TestkitError> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let start = std::process::id().wrapping_mul(97);

@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::{Credentials, Outcome, Server, TestkitError};
 
-/// Steps of a scenario with the exit status, the output and the complaints of each. Ports and directories are replaced by fixed
-/// words, so that two servers give the same text when they answer the same.
+/// Steps of a scenario with the exit status, the output and the complaints of each. Ports and directories are replaced
+/// by fixed words, so that two servers give the same text when they answer the same.
 #[derive(Debug)]
 pub struct Transcript<'a> {
     server: &'a Server,
@@ -23,8 +23,8 @@ impl<'a> Transcript<'a> {
         }
     }
 
-    /// From here on, notes the entries of an answer in the order of their text: slapd walks a database from parent to child,
-    /// and Ironbark in the order in which entries were added.
+    /// From here on, notes the entries of an answer in the order of their text: slapd walks a database from parent to
+    /// child, and Ironbark in the order in which entries were added.
     pub fn ignore_order(&mut self) {
         self.is_unordered = true;
     }

@@ -1,7 +1,8 @@
 //! Builds the benchmark `instructions` of crate directory, runs it under callgrind and reads what that has counted.
 //!
-//! Only the crates on the hot paths are optimized as in a release. Everything else is taken as the tests have built it, so that after
-//! them a count costs the compilation of a few crates. Measured, the counts are those of a release build without link-time optimization.
+//! Only the crates on the hot paths are optimized as in a release. Everything else is taken as the tests have built it,
+//! so that after them a count costs the compilation of a few crates. Measured, the counts are those of a release build
+//! without link-time optimization.
 
 use std::env;
 use std::ffi::OsString;
@@ -82,8 +83,8 @@ fn profile() -> Vec<String> {
     arguments
 }
 
-/// The setting of cargo by which the benchmark is started under callgrind, which writes what it has counted at each return from
-/// [`COUNTED`] to one file.
+/// The setting of cargo by which the benchmark is started under callgrind, which writes what it has counted at each
+/// return from [`COUNTED`] to one file.
 fn runner(counts: &str) -> String {
     let words = [
         "valgrind",
@@ -130,7 +131,8 @@ fn dump_totals(text: &str) -> Result<Vec<u64>> {
     Ok(totals)
 }
 
-/// What callgrind collects, in crates/directory/benches/instructions/main.rs. Its options take this name, patterns not all of them.
+/// What callgrind collects, in crates/directory/benches/instructions/main.rs. Its options take this name, patterns not
+/// all of them.
 const COUNTED: &str = "instructions::counted_operations";
 
 /// The crates on the hot paths.
@@ -147,7 +149,8 @@ const MEASURED: [&str; 8] = [
 /// Crates that lie above one of those and so are compiled again, and that only prepare: the sooner the better.
 const UNMEASURED: [&str; 3] = ["ironbark-config", "ironbark-ldif", "ironbark-load"];
 
-/// glibc's comparisons that need AVX2 take more instructions when an operand lies at the end of a page, which is different in each run.
+/// glibc's comparisons that need AVX2 take more instructions when an operand lies at the end of a page, which is
+/// different in each run.
 const TUNABLES: &str = "glibc.cpu.hwcaps=-AVX2,-AVX_Fast_Unaligned_Load";
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
-//! `cargo xtask instructions`: the instructions of the hot paths, counted by callgrind, held to the figures of `data/instructions.txt`.
+//! `cargo xtask instructions`: the instructions of the hot paths, counted by callgrind, held to the figures of
+//! `data/instructions.txt`.
 //!
-//! The figures are a ratchet: a count above its figure fails, and so does one below it, until the gain is kept with `--accept`. A rise is
-//! accepted in the same way, and its commit says why.
+//! The figures are a ratchet: a count above its figure fails, and so does one below it, until the gain is kept with
+//! `--accept`. A rise is accepted in the same way, and its commit says why.
 
 mod counting;
 mod figures;

@@ -129,7 +129,8 @@ impl Finding {
     }
 }
 
-/// What repeated counts, of the same code and with the same tools, may differ by, and small changes elsewhere in a crate.
+/// What repeated counts, of the same code and with the same tools, may differ by, and small changes elsewhere in a
+/// crate.
 const TOLERANCE_PERCENT: u64 = 3;
 /// The same with another compiler, valgrind or C library.
 const FOREIGN_TOLERANCE_PERCENT: u64 = 15;

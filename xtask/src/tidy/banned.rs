@@ -1,7 +1,8 @@
 //! Calls, crates and macros that have one place, or none.
 //!
-//! Matching is by token, so that comments and strings do not count and macro arguments do. clippy's `disallowed-methods`
-//! resolves names and so catches renamed imports; this rule adds what clippy cannot express: where something is allowed.
+//! Matching is by token, so that comments and strings do not count and macro arguments do. clippy's
+//! `disallowed-methods` resolves names and so catches renamed imports; this rule adds what clippy cannot express: where
+//! something is allowed.
 
 use std::collections::BTreeSet;
 

@@ -7,8 +7,9 @@
 //! - "... and what it sees": these crates and whatever they may depend on
 //! - "all above": every crate of the rows above
 //!
-//! Dev-dependencies may go beyond the table (a crate may test itself against a crate that it must not know), but all edges
-//! together, development included, must not form a circle: `testkit` knows no crate, so that each may be tested with it.
+//! Dev-dependencies may go beyond the table (a crate may test itself against a crate that it must not know), but all
+//! edges together, development included, must not form a circle: `testkit` knows no crate, so that each may be tested
+//! with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! The exception list: breaches that are accepted for now. It may only shrink.
 //!
-//! `xtask/tidy-exceptions.txt` has one exception a line: rule, path (or `path::function`), number, reason. The number is the
-//! size that is accepted for a rule about size, and the count of breaches for any other. It must be exact: when the code gets
-//! better the number must go down with it, and a line that is not needed any more must go.
+//! `xtask/tidy-exceptions.txt` has one exception a line: rule, path (or `path::function`), number, reason. The number
+//! is the size that is accepted for a rule about size, and the count of breaches for any other. It must be exact: when
+//! the code gets better the number must go down with it, and a line that is not needed any more must go.
 
 use std::collections::BTreeMap;
 

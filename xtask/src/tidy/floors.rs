@@ -1,8 +1,9 @@
 //! Floors: what a crate is built of from below, each folder on those beneath it.
 //!
 //! - No circle of files that need each other is bigger than [`MOST_IN_CIRCLE`].
-//! - Where ARCHITECTURE.md has a section `## Floors of NAME` with a table, its first column names the top folders and files of that crate
-//!   (`` `request` ``), the lowest floor last. A file needs nothing above its own floor, and every one has a floor.
+//! - Where ARCHITECTURE.md has a section `## Floors of NAME` with a table, its first column names the top folders and
+//!   files of that crate (`` `request` ``), the lowest floor last. A file needs nothing above its own floor, and every
+//!   one has a floor.
 
 use std::collections::{BTreeMap, BTreeSet};
 

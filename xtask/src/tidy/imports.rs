@@ -1,5 +1,5 @@
-//! Which file of a crate needs which other one: what is named in `use` and in paths is followed to the file that defines it, through
-//! re-exports. Tests do not count, and what is named inside a macro's call alone is not seen.
+//! Which file of a crate needs which other one: what is named in `use` and in paths is followed to the file that
+//! defines it, through re-exports. Tests do not count, and what is named inside a macro's call alone is not seen.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! The rules of the house that the compiler and clippy do not know.
 //!
-//! Each rule is a file with a function from the [`Tree`] to [`Finding`]s; the list in [`check`] is the registry. Findings that are
-//! accepted for now stand in `xtask/tidy-exceptions.txt`, which may only shrink.
+//! Each rule is a file with a function from the [`Tree`] to [`Finding`]s; the list in [`check`] is the registry.
+//! Findings that are accepted for now stand in `xtask/tidy-exceptions.txt`, which may only shrink.
 
 mod banned;
 mod edges;

@@ -1,7 +1,7 @@
 //! Size: what a reader has to hold in the head at once.
 //!
-//! Files: lines of `.rs` files that are not test code. Functions: lines from `fn` to the closing brace that hold code, so
-//! that comments and blank lines cost nothing.
+//! Files: lines of `.rs` files that are not test code. Functions: lines from `fn` to the closing brace that hold code,
+//! so that comments and blank lines cost nothing.
 
 use std::collections::BTreeSet;
 

@@ -74,8 +74,8 @@ pub(super) fn backed_up(chosen: &Chosen) -> Result<&DatabaseConfig, String> {
     }
 }
 
-/// A directory beside the file to be made, so that the file appears whole or not at all. It is locked while it is in use: what has lost its
-/// process, however that ended, is removed by the next backup or restore.
+/// A directory beside the file to be made, so that the file appears whole or not at all. It is locked while it is in
+/// use: what has lost its process, however that ended, is removed by the next backup or restore.
 pub(super) struct Staging {
     path: PathBuf,
     /// Ends with the process.
@@ -150,8 +150,8 @@ fn remove_abandoned(parent: &Path) {
     }
 }
 
-/// Checks the copy in `directory`: every page, every entry and its name; the number of entries. Indexes are left out: slapindex makes them
-/// of the entries.
+/// Checks the copy in `directory`: every page, every entry and its name; the number of entries. Indexes are left out:
+/// slapindex makes them of the entries.
 pub(super) fn verify(directory: &Path, settings: &DatabaseConfig, chosen: &Chosen) -> Result<u64, String> {
     let mut options = open::options(settings);
     directory.clone_into(&mut options.directory);

@@ -19,8 +19,8 @@ use super::{Failure, workloads::Data};
 /// Options of `ironbark load report`.
 #[derive(Debug, Args)]
 pub(super) struct Report {
-    /// Results, as -o has written them; the first of each workload is what the others are compared with. Results of the same
-    /// label and workload are rounds: their median stands for them
+    /// Results, as -o has written them; the first of each workload is what the others are compared with. Results of the
+    /// same label and workload are rounds: their median stands for them
     #[arg(required = true, value_name = "FILE")]
     results: Vec<PathBuf>,
     /// Where to write the page

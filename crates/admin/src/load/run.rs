@@ -46,7 +46,8 @@ pub(super) struct Run {
     /// Requests under way on each connection
     #[arg(short = 'k', long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=32_000))]
     in_flight: u16,
-    /// Open loop: so many requests a second in all, whatever the answers; latency counts from when a request should have left
+    /// Open loop: so many requests a second in all, whatever the answers; latency counts from when a request should
+    /// have left
     #[arg(long, value_name = "PER-SECOND", conflicts_with = "optimize")]
     rate: Option<f64>,
     /// Raise the number of clients step by step, until three steps bring no gain

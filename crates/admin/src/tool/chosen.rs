@@ -19,7 +19,8 @@ pub(crate) struct Chosen {
     pub(crate) positions: Vec<usize>,
 }
 
-/// Reads the configuration that `-f` and `-F` name, or the usual one. A file is converted into the directory, unless it is a dry run.
+/// Reads the configuration that `-f` and `-F` name, or the usual one. A file is converted into the directory, unless it
+/// is a dry run.
 ///
 /// # Errors
 /// The message for the user, without the program's name.

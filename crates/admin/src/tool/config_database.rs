@@ -60,14 +60,15 @@ struct Changes<'o> {
 
 /// Why a record is not taken.
 enum Refusal {
-    /// It cannot be read, or breaks the schema: under `-c`, slapadd passes over it as if it were not there, as of any database.
+    /// It cannot be read, or breaks the schema: under `-c`, slapadd passes over it as if it were not there, as of any
+    /// database.
     Record(String),
     /// The configuration is not what it asks for.
     Change(String),
 }
 
-/// slapadd and slapmodify: LDIF into a configuration directory, record by record. Nothing is written when a record is refused, unless
-/// `-c` passes over it; false then.
+/// slapadd and slapmodify: LDIF into a configuration directory, record by record. Nothing is written when a record is
+/// refused, unless `-c` passes over it; false then.
 ///
 /// # Errors
 /// The message for the user.

@@ -147,7 +147,8 @@ impl Options {
             .map_or((text, None), |(name, value)| (name, Some(value)));
         let wrong = || Refusal::Usage(format!("-o {text}: wrong value"));
         let known = match name.to_ascii_lowercase().as_str() {
-            // A tool says what it has to say on stderr; syslog is the server's. What is asked for must make sense all the same.
+            // A tool says what it has to say on stderr; syslog is the server's. What is asked for must make sense all
+            // the same.
             "syslog" => value.is_some_and(|value| level::add_levels(0, value).is_ok()),
             "syslog-level" => value.is_some_and(|value| Severity::parse(value).is_some()),
             "syslog-user" => value.is_some_and(|value| Facility::parse(value).is_some()),

@@ -12,8 +12,8 @@ use ironbark_config::{DatabaseConfig, DatabaseKind};
 
 /// Gives the database files in `directory` to its owner and group. Does nothing unless root runs the tool.
 ///
-/// Links are not followed, and a file with further names is left alone: the owner of the directory, who may be anyone, must not be
-/// able to have root give away another file.
+/// Links are not followed, and a file with further names is left alone: the owner of the directory, who may be anyone,
+/// must not be able to have root give away another file.
 ///
 /// # Errors
 /// Of the file system.

@@ -61,8 +61,9 @@ fn index_all(options: &Options) -> Result<bool, String> {
     Ok(is_complete)
 }
 
-/// All that are defined, or those of the attributes that were named and are indexed in this database. An index is always emptied
-/// before it is built (`-t`), and its steps are transactions even with `-q`. False if one that was named is not indexed.
+/// All that are defined, or those of the attributes that were named and are indexed in this database. An index is
+/// always emptied before it is built (`-t`), and its steps are transactions even with `-q`. False if one that was named
+/// is not indexed.
 fn index(options: &Options, chosen: &Chosen, settings: &DatabaseConfig) -> Result<bool, String> {
     let failed = |error: &dyn std::fmt::Display| format!("slapindex: {error}");
     let directory = &settings.directory;

@@ -48,7 +48,8 @@ pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     }
 }
 
-/// The result code of the last entry that breaks the schema; slapd tells that of the last entry, whatever the others are.
+/// The result code of the last entry that breaks the schema; slapd tells that of the last entry, whatever the others
+/// are.
 fn check_all(options: &mut Options) -> Result<u8, String> {
     Selection::base_of(options)?;
     let chosen = Chosen::new(options).map_err(|()| String::new())?;
@@ -93,7 +94,8 @@ fn check_all(options: &mut Options) -> Result<u8, String> {
     Ok(status)
 }
 
-/// What is wrong with an entry, its result code and in slapschema's form: a comment that begins with `(code)`, and its name.
+/// What is wrong with an entry, its result code and in slapschema's form: a comment that begins with `(code)`, and its
+/// name.
 fn check(
     view: &View<'_>,
     selection: &Selection,

@@ -1,4 +1,5 @@
-//! slaptest: reads the configuration, opens the databases, and says whether that went well; with `--explain` what is to be said of it.
+//! slaptest: reads the configuration, opens the databases, and says whether that went well; with `--explain` what is to
+//! be said of it.
 
 use std::{ffi::OsString, process::ExitCode};
 

@@ -1,4 +1,5 @@
-//! slapd.access(5), read sentence by sentence: rules are split into words each time they are asked, and nothing is remembered.
+//! slapd.access(5), read sentence by sentence: rules are split into words each time they are asked, and nothing is
+//! remembered.
 //!
 //! It knows the words that the generator uses, in the forms that it writes them in.
 
@@ -37,12 +38,14 @@ impl Evaluator<'_> {
         is_decided && granted.contains(privilege)
     }
 
-    /// The same, counting what rules that ended by `break` have given when there is no further one: slapd asks so about the base object.
+    /// The same, counting what rules that ended by `break` have given when there is no further one: slapd asks so about
+    /// the base object.
     pub(crate) fn permits_or_left(&self, what: What<'_>, privilege: char) -> bool {
         self.privileges(what).0.contains(privilege)
     }
 
-    /// The privileges on something, and whether some rule has decided them: "if no more `access` directives, `to * by * none`".
+    /// The privileges on something, and whether some rule has decided them: "if no more `access` directives,
+    /// `to * by * none`".
     fn privileges(&self, what: What<'_>) -> (String, bool) {
         if self.rules.is_empty() {
             return ("dxcsr".to_owned(), true);
@@ -191,7 +194,8 @@ impl Evaluator<'_> {
     }
 }
 
-/// `dn.<style>=<pattern>`: "base" and "exact" are the entry, "one" its children, "subtree" all of it, "children" all but itself.
+/// `dn.<style>=<pattern>`: "base" and "exact" are the entry, "one" its children, "subtree" all of it, "children" all
+/// but itself.
 fn is_named(key: &str, text: &str, dn: &str) -> bool {
     match key.strip_prefix("dn.").unwrap_or_else(|| panic!("{key}")) {
         "base" | "exact" => normal(dn) == normal(text),

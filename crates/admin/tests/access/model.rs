@@ -74,8 +74,9 @@ impl Entry {
         })
     }
 
-    /// RFC 4511 §4.5.1.7. `may`: whether an attribute, or a value of it, may be searched: asked of what is asserted, and of what is stored and
-    /// would answer. The manual has the former; a value that may not be searched answers nothing here, where slapd has it answer substrings.
+    /// RFC 4511 §4.5.1.7. `may`: whether an attribute, or a value of it, may be searched: asked of what is asserted,
+    /// and of what is stored and would answer. The manual has the former; a value that may not be searched answers
+    /// nothing here, where slapd has it answer substrings.
     pub(crate) fn matches(&self, filter: &str, may: &dyn Fn(&str, Option<&str>) -> bool) -> Truth {
         let (truth, rest) = self.component(filter, may);
         assert_eq!(rest, "", "{filter}");

@@ -1,4 +1,5 @@
-//! `restrictop`: Debian's slapd does not know it; what is expected is what the manual of OpenLDAP 2.7 says, and its test006.
+//! `restrictop`: Debian's slapd does not know it; what is expected is what the manual of OpenLDAP 2.7 says, and its
+//! test006.
 
 use ironbark_client::{
     Change, Client, LdapResult, Search, SearchOutcome,

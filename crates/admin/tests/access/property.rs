@@ -60,9 +60,10 @@ impl Expected<'_> {
         shown(ResultCode::NO_SUCH_OBJECT, ancestor.map_or("", |entry| &entry.dn))
     }
 
-    /// "The search operation requires search privileges on the entry pseudo-attribute of the searchBase. Then, for each entry, it requires
-    /// search privileges on the attributes that are in the filter. The resulting entries are finally tested for read privileges on the
-    /// pseudo-attribute entry and for read access on each value of each attribute that is requested."
+    /// "The search operation requires search privileges on the entry pseudo-attribute of the searchBase. Then, for each
+    /// entry, it requires search privileges on the attributes that are in the filter. The resulting entries are finally
+    /// tested for read privileges on the pseudo-attribute entry and for read access on each value of each attribute
+    /// that is requested."
     fn search(&self, who: &str, base: &str, scope: Scope, filter: &str) -> String {
         let Some(object) = self.directory.find(base) else {
             return format!("{} {{}}", self.missing(who, base));
@@ -103,8 +104,8 @@ impl Expected<'_> {
         format!("{} {entries:?}", shown(ResultCode::SUCCESS, ""))
     }
 
-    /// "The compare operation requires compare privileges on the attribute that is being compared." What goes wrong is told if the entry may
-    /// be disclosed. Values that may not be compared are not there.
+    /// "The compare operation requires compare privileges on the attribute that is being compared." What goes wrong is
+    /// told if the entry may be disclosed. Values that may not be compared are not there.
     fn compare(&self, who: &str, dn: &str, attribute: &str, value: &str) -> String {
         let Some(entry) = self.directory.find(dn) else {
             return self.missing(who, dn);
@@ -131,8 +132,8 @@ impl Expected<'_> {
         }
     }
 
-    /// "The modify operation requires write privileges on the attributes being modified": `add` for values that come, `delete` for those that
-    /// go, both to replace.
+    /// "The modify operation requires write privileges on the attributes being modified": `add` for values that come,
+    /// `delete` for those that go, both to replace.
     fn change(
         &mut self,
         who: &str,

@@ -55,8 +55,8 @@ fn acl(server: &Server, arguments: &[&str]) -> Outcome {
     server.tool(Tool::Acl, arguments, "").unwrap()
 }
 
-/// What is asked, and for each answer the line on which the rule begins (counted from the first of [`OWN`]; negative: from the first of
-/// [`GLOBAL`]) and the clause, or the reason.
+/// What is asked, and for each answer the line on which the rule begins (counted from the first of [`OWN`]; negative:
+/// from the first of [`GLOBAL`]) and the clause, or the reason.
 const QUESTIONS: &[(&[&str], &[&str])] = &[
     (
         &["-D", ANN, "-b", ANN, "title:Boss", "title:Clerk"],

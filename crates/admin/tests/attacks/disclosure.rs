@@ -125,7 +125,8 @@ fn a_hidden_entry_of_a_visible_superior_is_answered_for_alike_but_for_the_superi
     }
 }
 
-/// As slapd does, 50 instead of 32 tells somebody who may write nothing there that there is an entry; what is in it, it does not tell.
+/// As slapd does, 50 instead of 32 tells somebody who may write nothing there that there is an entry; what is in it, it
+/// does not tell.
 #[test]
 fn changes_tell_no_more_of_hidden_entries_than_slapd() {
     let server = site();

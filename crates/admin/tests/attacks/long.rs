@@ -1,4 +1,5 @@
-//! Requests that are long for the server and short for the client: others are served beside them, and they end with their connection.
+//! Requests that are long for the server and short for the client: others are served beside them, and they end with
+//! their connection.
 
 use std::{fmt::Write as _, io::Write as _, net::TcpStream, time::Duration};
 

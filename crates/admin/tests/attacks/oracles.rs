@@ -60,7 +60,8 @@ fn no_filter_matches_by_a_value_that_may_not_be_read() {
     }
 }
 
-/// The rules hide `sn`, its tagged values, and the members of a group; what is asked for is something else that they answer.
+/// The rules hide `sn`, its tagged values, and the members of a group; what is asked for is something else that they
+/// answer.
 #[test]
 fn no_supertype_and_no_chain_answers_for_what_is_hidden() {
     for indexes in ["", "index name,member eq,pres\nindex sn eq,sub"] {

@@ -10,7 +10,8 @@ use crate::wire::{connect, element, read_message, search};
 #[test]
 fn a_nul_ends_no_name() {
     let server = site();
-    // NUL is mapped to nothing when strings are prepared (RFC 4518 §2.2): this is the same name, whatever is behind it, and nothing more.
+    // NUL is mapped to nothing when strings are prepared (RFC 4518 §2.2): this is the same name, whatever is behind it,
+    // and nothing more.
     let with_nul = Credentials::Simple {
         dn: "uid=bob\\00,ou=people,dc=example,dc=com",
         password: "bobspass",

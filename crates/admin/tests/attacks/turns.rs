@@ -1,4 +1,5 @@
-//! Work that takes milliseconds, asked for by the hundred: others have their turn meanwhile, and what it took is given back.
+//! Work that takes milliseconds, asked for by the hundred: others have their turn meanwhile, and what it took is given
+//! back.
 
 use std::{
     io::Write as _,
@@ -111,7 +112,8 @@ fn slow_tls_site() -> Server {
 fn a_flood_of_client_hellos_holds_up_nobody_else() {
     const HELLOS: u32 = 900;
     let server = slow_tls_site();
-    // Prints how many of the flood had been answered when others were: somebody without TLS, then somebody with, from another address.
+    // Prints how many of the flood had been answered when others were: somebody without TLS, then somebody with, from
+    // another address.
     let script = format!(
         "import ldap, os, resource, select, socket, ssl, urllib.parse\n\
          resource.setrlimit(resource.RLIMIT_NOFILE, (4096, max(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))\n\

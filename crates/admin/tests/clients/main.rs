@@ -33,7 +33,8 @@ authz-regexp \"^cn=([^,]+),ou=people,o=example$\" \"uid=$1,ou=people,dc=example,
 /// People and groups.
 const DATA: &str = include_str!("data.ldif");
 
-/// A server with [`DATA`], these global lines and those of its database, and certificates: its own, and ann's (`ann.crt`).
+/// A server with [`DATA`], these global lines and those of its database, and certificates: its own, and ann's
+/// (`ann.crt`).
 fn started(flavor: Flavor, lines: (&str, &str)) -> Server {
     let mut server = prepared(flavor, lines);
     server.launch().unwrap();
@@ -82,8 +83,8 @@ fn succeed(command: &mut Command) -> String {
     stdout
 }
 
-/// The same client must get the same lines from both servers; these among them, so that they are not the same failure. What Cyrus SASL
-/// tells of the reason when a password is wrong, nobody is told here.
+/// The same client must get the same lines from both servers; these among them, so that they are not the same failure.
+/// What Cyrus SASL tells of the reason when a password is wrong, nobody is told here.
 fn assert_same_lines(answers: [String; 2], expected: &[&str]) {
     const FAILURE: &str = "SASL(-13): authentication failure";
     let [ours, slapds] = answers.map(|text| {

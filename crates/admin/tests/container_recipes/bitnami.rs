@@ -86,7 +86,8 @@ fn password_hash(image: &mut Image) -> Result<(), TestkitError> {
     )
 }
 
-/// A further list of modules with one in it, as the image loads those that are asked for, and the indexes that go with its access log.
+/// A further list of modules with one in it, as the image loads those that are asked for, and the indexes that go with
+/// its access log.
 fn modules_and_indexes(image: &mut Image) -> Result<(), TestkitError> {
     image.add(
         "dn: cn=module,cn=config\ncn: module\nobjectClass: olcModuleList\nolcModulePath: /usr/lib/ldap\nolcModuleLoad: memberof.so\n",
@@ -183,7 +184,8 @@ fn the_image_comes_up() {
         for attribute in ["olcDbIndex", "olcSuffix"] {
             image.search(&config, &["-b", DATABASE, "-s", "base", attribute])?;
         }
-        // slapd 2.5 takes the tabulator for the blank behind a colon, others have it in the value, where it does no harm.
+        // slapd 2.5 takes the tabulator for the blank behind a colon, others have it in the value, where it does no
+        // harm.
         Ok(image.finish(SUFFIX, &admin())?.replace(": \t", ": "))
     });
 }

@@ -4,7 +4,8 @@ use ironbark_testkit::{Flavor, TestkitError, Tool};
 
 use super::image::{Image, hashed};
 
-/// An image with the package's configuration for this suffix (a `dc`), and the suffix entry. The server does not run yet.
+/// An image with the package's configuration for this suffix (a `dc`), and the suffix entry. The server does not run
+/// yet.
 pub(crate) fn installed(flavor: Flavor, suffix: &str) -> Result<Image, TestkitError> {
     let mut image = Image::empty(flavor)?;
     let (dir, schema, peer) = (image.dir(), Image::schema(), image.peer());

@@ -136,7 +136,8 @@ impl Image {
         Ok(())
     }
 
-    /// Starts the server again, looks at the suffix as this identity, and gives the record with the configuration at its end.
+    /// Starts the server again, looks at the suffix as this identity, and gives the record with the configuration at
+    /// its end.
     pub(crate) fn finish(mut self, suffix: &str, who: &Credentials<'_>) -> Result<String, TestkitError> {
         self.restart()?;
         self.client("ldapsearch", who, &["-b", suffix, "*", "memberOf"], "")?;

@@ -1,4 +1,5 @@
-//! `slaptest --explain`: each kind of finding, over real files, logs of real servers, and files that nobody should write.
+//! `slaptest --explain`: each kind of finding, over real files, logs of real servers, and files that nobody should
+//! write.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,

@@ -1,4 +1,5 @@
-//! What belongs to no database, beside slapd's: the root DSE, the subschema subentry, extended operations, the lines of the log.
+//! What belongs to no database, beside slapd's: the root DSE, the subschema subentry, extended operations, the lines of
+//! the log.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 mod root_dse;

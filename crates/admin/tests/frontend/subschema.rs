@@ -30,7 +30,8 @@ fn shown(flavor: Flavor, configuration: &str) -> Result<BTreeSet<String>, Testki
     Ok(lines.map(without_description).collect())
 }
 
-/// What is shown with some lines, and not without. What makes a part of cn=config is always there with us, as where slapd is built whole.
+/// What is shown with some lines, and not without. What makes a part of cn=config is always there with us, as where
+/// slapd is built whole.
 fn brought(flavor: Flavor, before: &str, after: &str) -> BTreeSet<String> {
     let without = shown(flavor, &configuration("", "")).unwrap();
     let with = shown(flavor, &configuration(before, after)).unwrap();

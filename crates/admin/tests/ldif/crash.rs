@@ -19,7 +19,8 @@ async fn connect(server: &Server) -> Client {
     client
 }
 
-/// Renames an organizational unit again and again, with everything below it and all references to that, until the connection is gone; how often.
+/// Renames an organizational unit again and again, with everything below it and all references to that, until the
+/// connection is gone; how often.
 async fn rename(client: Client, mut at: usize) -> usize {
     loop {
         let (old, new) = (format!("ou=o{at},dc=example,dc=com"), format!("ou=o{}", at + 1));

@@ -130,7 +130,8 @@ fn hostile_clients_hurt_nobody() {
         "{}",
         String::from_utf8_lossy(&answer)
     );
-    // More than may be served at once, none of which says anything: those who wait are served when the silent ones have been dropped.
+    // More than may be served at once, none of which says anything: those who wait are served when the silent ones have
+    // been dropped.
     let silent: Vec<_> = (0..20).map(|_| TcpStream::connect(address).unwrap()).collect();
     server.search(&["-s", "base", "-b", ""]).unwrap().success().unwrap();
     let mut stream = TcpStream::connect(address).unwrap();

@@ -1,5 +1,6 @@
-//! More of everything than a server wants: connections, requests, and clients that do not take their answers. Memory stays within
-//! bounds, others are served meanwhile, and each case ends with the right result code or with disconnection.
+//! More of everything than a server wants: connections, requests, and clients that do not take their answers. Memory
+//! stays within bounds, others are served meanwhile, and each case ends with the right result code or with
+//! disconnection.
 
 #![expect(clippy::indexing_slicing, reason = "a panic fails the test")]
 #![allow(

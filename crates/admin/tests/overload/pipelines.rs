@@ -21,8 +21,9 @@ use crate::{
 const COUNT: u32 = 100_000;
 const MIB: usize = 1 << 20;
 
-/// Sends all requests; nothing is read until the server takes no more, or has taken all. Another client is served meanwhile, and
-/// `check` is called between its answers. Then every answer is read: the last message of each must have `tag` and success.
+/// Sends all requests; nothing is read until the server takes no more, or has taken all. Another client is served
+/// meanwhile, and `check` is called between its answers. Then every answer is read: the last message of each must have
+/// `tag` and success.
 fn send_before_reading(
     server: &Server,
     mut stream: TcpStream,

@@ -77,7 +77,8 @@ pub(crate) fn bind(stream: &mut TcpStream) {
     assert_eq!((tag, result_code(&content)), (BIND_RESPONSE, 0));
 }
 
-/// The next message: its ID, its operation's tag, and its content from that tag on. `None` at the end of the connection.
+/// The next message: its ID, its operation's tag, and its content from that tag on. `None` at the end of the
+/// connection.
 pub(crate) fn read_message(stream: &mut impl Read) -> Option<(u32, u8, Vec<u8>)> {
     let mut head = [0; 2];
     stream.read_exact(&mut head).ok()?;

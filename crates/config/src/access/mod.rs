@@ -1,5 +1,5 @@
-//! Access rules (slapd.access(5)) as typed values. The evaluator is `directory`'s; slapd's implicit endings (`by * none stop`
-//! after each rule, `to * by * none` after the last) are its job.
+//! Access rules (slapd.access(5)) as typed values. The evaluator is `directory`'s; slapd's implicit endings
+//! (`by * none stop` after each rule, `to * by * none` after the last) are its job.
 
 mod operation;
 mod parse;
@@ -265,8 +265,8 @@ pub enum NameCondition {
     Anonymous,
     /// Authenticated.
     Users,
-    /// The entry itself is the requester; with a positive level, the entry is that ancestor of the requester, with a negative one the
-    /// other way round.
+    /// The entry itself is the requester; with a positive level, the entry is that ancestor of the requester, with a
+    /// negative one the other way round.
     SelfEntry(i32),
     /// By its place.
     Dn(NameMatch),

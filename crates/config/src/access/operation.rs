@@ -1,4 +1,5 @@
-//! `restrictop`: who may use which operations and controls. As in slapd, `allow` and `reject` decide at once, whatever word follows.
+//! `restrictop`: who may use which operations and controls. As in slapd, `allow` and `reject` decide at once, whatever
+//! word follows.
 
 use ironbark_model::{Schema, schema::Source};
 

@@ -43,8 +43,8 @@ impl Submatches<'_> {
 }
 
 impl Template {
-    /// Reads a text. As in slapd, `$$` is a dollar sign, and so is a single one at the end; one before anything else swallows what
-    /// follows up to the next digit, brace or dollar sign.
+    /// Reads a text. As in slapd, `$$` is a dollar sign, and so is a single one at the end; one before anything else
+    /// swallows what follows up to the next digit, brace or dollar sign.
     pub fn parse(text: &str) -> Self {
         let mut parts = Vec::new();
         let mut literal = String::new();

@@ -211,7 +211,8 @@ impl DatabaseConfig {
         }
     }
 
-    /// What the frontend forbids is forbidden in every database, wherever in the file it was said; a database cannot take it back.
+    /// What the frontend forbids is forbidden in every database, wherever in the file it was said; a database cannot
+    /// take it back.
     pub(crate) fn restrict_as(&mut self, frontend: &Self) {
         self.read_only |= frontend.read_only;
         self.require = self.require.with(frontend.require);

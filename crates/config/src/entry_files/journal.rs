@@ -1,7 +1,8 @@
-//! Changes of several files as one: before any of them is touched, all are written down in a journal, which is gone when they are done.
+//! Changes of several files as one: before any of them is touched, all are written down in a journal, which is gone
+//! when they are done.
 //!
-//! Invariant: a journal that is there is complete and durable. Its steps may be taken any number of times: whoever opens the files to
-//! write takes them, and whoever only reads sees the files as they would be.
+//! Invariant: a journal that is there is complete and durable. Its steps may be taken any number of times: whoever
+//! opens the files to write takes them, and whoever only reads sees the files as they would be.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -33,8 +34,8 @@ pub enum Step {
         /// Its file.
         file: PathBuf,
     },
-    /// A folder with the subordinates of an entry moves. Its new place is free, and the entry's file is there already: what lies in a
-    /// folder without one is nobody's.
+    /// A folder with the subordinates of an entry moves. Its new place is free, and the entry's file is there already:
+    /// what lies in a folder without one is nobody's.
     Move {
         /// The folder.
         from: PathBuf,
@@ -192,7 +193,8 @@ impl Draft<'_> {
     /// Adds a step.
     ///
     /// # Errors
-    /// It cannot be written down, or could never be taken: a name is too long for the file system, a folder is in the way.
+    /// It cannot be written down, or could never be taken: a name is too long for the file system, a folder is in the
+    /// way.
     pub fn add(&mut self, step: Step) -> Result<(), FolderError> {
         self.journal.check(&step)?;
         if self.first.is_none() && self.file.is_none() {
@@ -215,7 +217,8 @@ impl Draft<'_> {
         Ok(())
     }
 
-    /// Makes the change. What could not be finished, though the change is made, is given back: it is tried again before the next one.
+    /// Makes the change. What could not be finished, though the change is made, is given back: it is tried again before
+    /// the next one.
     ///
     /// # Errors
     /// Nothing has been changed.

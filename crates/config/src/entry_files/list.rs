@@ -48,7 +48,8 @@ pub struct Found {
     pub text: Option<Vec<u8>>,
 }
 
-/// Every file of the tree below a folder, and of the folder's own entry; all of a directory for an empty path. In no order.
+/// Every file of the tree below a folder, and of the folder's own entry; all of a directory for an empty path. In no
+/// order.
 ///
 /// # Errors
 /// Of the file system.

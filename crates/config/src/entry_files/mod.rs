@@ -1,5 +1,5 @@
-//! Entries in files as slapd writes them, for slapd.d and for `database ldif`: an LDIF file for each entry, with a checksum, in folders
-//! as the tree.
+//! Entries in files as slapd writes them, for slapd.d and for `database ldif`: an LDIF file for each entry, with a
+//! checksum, in folders as the tree.
 //!
 //! Invariant: a file is put in place by one rename, so that whoever reads sees the old entry or the new one.
 
@@ -74,8 +74,8 @@ pub enum Durability {
 const WARNING: &str = "# AUTO-GENERATED FILE - DO NOT EDIT!! Use ldapmodify.\n";
 const CHECKSUM: &str = "# CRC32 ";
 
-/// The name of an entry's file without `.ldif`, which is that of the folder of its subordinates: its RDN, or the whole name of a
-/// naming context. What means something in file names is escaped: slapd's rule.
+/// The name of an entry's file without `.ldif`, which is that of the folder of its subordinates: its RDN, or the whole
+/// name of a naming context. What means something in file names is escaped: slapd's rule.
 pub fn file_name(name: &[u8]) -> OsString {
     let mut escaped = Vec::with_capacity(name.len());
     for &byte in name {
@@ -154,7 +154,8 @@ pub fn put(file: &Path, text: &[u8], durability: Durability) -> Result<(), Folde
     }
 }
 
-/// Writes what a file will hold beside it, so that [`place`] needs no room on the disk. Folders that lead to it are made.
+/// Writes what a file will hold beside it, so that [`place`] needs no room on the disk. Folders that lead to it are
+/// made.
 ///
 /// # Errors
 /// It cannot be written; nothing of it is left.

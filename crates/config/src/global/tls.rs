@@ -36,7 +36,8 @@ pub struct TlsConfig {
 }
 
 impl TlsConfig {
-    /// Whether the server is to speak TLS: it has a certificate or a key. Authorities alone are for connections to others.
+    /// Whether the server is to speak TLS: it has a certificate or a key. Authorities alone are for connections to
+    /// others.
     pub fn is_configured(&self) -> bool {
         self.certificate.is_some() || self.certificate_file.is_some() || self.key.is_some() || self.key_file.is_some()
     }

@@ -183,8 +183,8 @@ impl SearchLimits {
     }
 }
 
-/// A plain number where that says everything. `is_hidden`: as a plain number it would not be shown, because it is slapd's default, although
-/// another one is inherited.
+/// A plain number where that says everything. `is_hidden`: as a plain number it would not be shown, because it is
+/// slapd's default, although another one is inherited.
 fn limit_text(kind: &str, (soft, hard): (Option<u32>, HardLimit), is_hidden: bool) -> String {
     let soft = soft_text(soft);
     match hard {

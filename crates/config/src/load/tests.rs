@@ -117,7 +117,8 @@ fn subordinate_databases_load() {
     assert_eq!(databases[0].root_dn, databases[2].root_dn);
 }
 
-/// Limits are those of the database when the line is read, changed by it; databases inherit the global ones of their time.
+/// Limits are those of the database when the line is read, changed by it; databases inherit the global ones of their
+/// time.
 #[test]
 fn limits_follow_the_order_of_lines() {
     let text = "sizelimit 100\ntimelimit time.soft=10 time.hard=unlimited\n\

@@ -1,5 +1,5 @@
-//! Changes of the tree: what the four write operations mean for cn=config. Each makes a new tree; whether it is a configuration, the
-//! loader says.
+//! Changes of the tree: what the four write operations mean for cn=config. Each makes a new tree; whether it is a
+//! configuration, the loader says.
 
 mod add;
 mod delete;

@@ -1,8 +1,8 @@
 //! A configuration directory (slapd.d) as slapd writes it: a file for each entry, in folders as the tree.
 //!
-//! A change of one file is one rename. Before more than one file changes, each is written beside its place, and the whole new tree to a
-//! journal, so that whoever reads sees all of the change or nothing, what a crash interrupted can be finished, and a disk that is full
-//! refuses the change before anything of it is made.
+//! A change of one file is one rename. Before more than one file changes, each is written beside its place, and the
+//! whole new tree to a journal, so that whoever reads sees all of the change or nothing, what a crash interrupted can
+//! be finished, and a disk that is full refuses the change before anything of it is made.
 
 use std::{
     borrow::Cow,
@@ -51,8 +51,8 @@ impl Folder {
         self.path.join(format!("{ROOT}.ldif")).exists() || self.path.join(JOURNAL).exists()
     }
 
-    /// Reads the tree. A change that is under way, or that a crash interrupted, counts as made. Nothing is written: a tool may look while
-    /// a server makes a change. [`Folder::write`] finishes what a crash interrupted.
+    /// Reads the tree. A change that is under way, or that a crash interrupted, counts as made. Nothing is written: a
+    /// tool may look while a server makes a change. [`Folder::write`] finishes what a crash interrupted.
     ///
     /// Notices name files whose checksum is wrong: somebody edited them.
     ///
@@ -62,7 +62,8 @@ impl Folder {
         self.read_on(&mut Err)
     }
 
-    /// The same; `complain` says of each file that is wrong whether reading goes on without it. The topmost one must be right.
+    /// The same; `complain` says of each file that is wrong whether reading goes on without it. The topmost one must be
+    /// right.
     ///
     /// # Errors
     /// As of [`Folder::read`].
@@ -83,8 +84,8 @@ impl Folder {
         }
     }
 
-    /// Makes the files say what `new` says; `old` is what they say now, if that is known. What could not be finished, though the change
-    /// is made, is given back: whoever reads sees the change, and the next one finishes it.
+    /// Makes the files say what `new` says; `old` is what they say now, if that is known. What could not be finished,
+    /// though the change is made, is given back: whoever reads sees the change, and the next one finishes it.
     ///
     /// # Errors
     /// A file cannot be written. Nothing has been changed, unless the disk itself has failed.
@@ -108,7 +109,8 @@ impl Folder {
             ([(path, text)], []) => self.put(path, text).map(|()| None),
             ([], [path]) => self.remove(path).map(|()| None),
             (changed, removed) => {
-                // What needs room is done before the change is made by the journal, which names are left to be changed after.
+                // What needs room is done before the change is made by the journal, which names are left to be changed
+                // after.
                 let prepared = self.prepare(changed).and_then(|()| self.write_journal(new));
                 if let Err(error) = prepared {
                     self.give_up(changed);

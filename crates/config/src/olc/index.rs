@@ -1,4 +1,5 @@
-//! The `{n}` of cn=config: before values whose order matters, before the names of siblings, and behind those of module lists.
+//! The `{n}` of cn=config: before values whose order matters, before the names of siblings, and behind those of module
+//! lists.
 
 /// Number and rest of `{n}rest`.
 pub(super) fn split(text: &str) -> (Option<i64>, &str) {

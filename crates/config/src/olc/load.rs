@@ -28,8 +28,8 @@ const FIRST: [&str; 5] = [
     "olcDbDirectory",
 ];
 
-/// Reads a tree. The whole of it is checked. Names may have attribute types without a definition, as in slapd: the schema that a suffix
-/// needs may come later.
+/// Reads a tree. The whole of it is checked. Names may have attribute types without a definition, as in slapd: the
+/// schema that a suffix needs may come later.
 ///
 /// # Errors
 /// The first thing that is wrong; the location is that of the node.
@@ -42,8 +42,8 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
     Ok(configuration)
 }
 
-/// Reads a tree that a client has changed while `current` was in force: of attribute types without a definition, names may have those
-/// that they had before.
+/// Reads a tree that a client has changed while `current` was in force: of attribute types without a definition, names
+/// may have those that they had before.
 ///
 /// # Errors
 /// As of [`load`].
@@ -182,7 +182,8 @@ fn is_elsewhere(row: &Setting, node: &Node) -> bool {
         || (row.attributes == ["olcDisabled"] && node.kind() == Some(Kind::Overlay))
 }
 
-/// The schema of a tree. What another server shows as its own in cn=schema, and cannot be understood here, is passed over.
+/// The schema of a tree. What another server shows as its own in cn=schema, and cannot be understood here, is passed
+/// over.
 pub(super) fn schema(tree: &Tree) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
     schema_on(tree, &mut Err)
 }

@@ -237,7 +237,8 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
     }
 }
 
-/// Statements whose arguments hold what means something to slapd.conf, to cn=config or to neither, in the form of slapd.conf.
+/// Statements whose arguments hold what means something to slapd.conf, to cn=config or to neither, in the form of
+/// slapd.conf.
 const AWKWARD: &[&str] = &[
     r#"authz-regexp "gidnumber=0\\+uidnumber=0,cn=auth" "cn=a b,dc=x""#,
     r#"authz-regexp "uid=\"([a-z]*)\",cn=auth" "ldap:///dc=x??sub?(&(uid=\\5c$1)(cn=\"a\"b))""#,

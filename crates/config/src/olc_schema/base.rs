@@ -19,8 +19,8 @@ static BASE: LazyLock<Arc<Schema>> = LazyLock::new(|| {
     built.unwrap_or_else(|_| Schema::system())
 });
 
-/// What is built in: the system schema and that of cn=config. Every schema of a configuration begins with it, so that numbers of its
-/// elements are the same in all.
+/// What is built in: the system schema and that of cn=config. Every schema of a configuration begins with it, so that
+/// numbers of its elements are the same in all.
 pub fn base_schema() -> &'static Arc<Schema> {
     &BASE
 }

@@ -1,4 +1,5 @@
-//! The object classes of cn=config. The order of `may` is that in which a converted configuration prints attributes, as in slapd.
+//! The object classes of cn=config. The order of `may` is that in which a converted configuration prints attributes, as
+//! in slapd.
 
 /// One object class.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +59,8 @@ impl ClassRow {
     }
 }
 
-/// The attributes of an entry of these classes in the order in which slapd reads and keeps them when the entry is added.
+/// The attributes of an entry of these classes in the order in which slapd reads and keeps them when the entry is
+/// added.
 pub(crate) fn order_of<'a>(names: impl DoubleEndedIterator<Item = &'a str>) -> Vec<&'static str> {
     let mut rows: Vec<&'static ClassRow> = Vec::new();
     for row in names.rev().filter_map(find).flat_map(ClassRow::lineage) {

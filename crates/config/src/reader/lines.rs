@@ -1,8 +1,8 @@
 //! Physical lines joined into logical ones.
 //!
-//! The rules of slapd: a line that begins with white space continues the one before; so does any line after one that ends in a
-//! single backslash; a comment is recognised only after joining, so a continuation of a comment is comment; an `include` line is
-//! never continued.
+//! The rules of slapd: a line that begins with white space continues the one before; so does any line after one that
+//! ends in a single backslash; a comment is recognised only after joining, so a continuation of a comment is comment;
+//! an `include` line is never continued.
 
 /// The logical lines of a file, each with the number of its first physical line, from 1.
 pub(super) fn logical_lines(bytes: &[u8]) -> LogicalLines<'_> {

@@ -1,4 +1,5 @@
-//! From files to statements: physical lines, quoting, `include`. Nothing here knows what a keyword means, except `include`.
+//! From files to statements: physical lines, quoting, `include`. Nothing here knows what a keyword means, except
+//! `include`.
 
 mod files;
 mod lines;
@@ -63,8 +64,8 @@ impl Line {
     }
 }
 
-/// The arguments that a value of cn=config stands for. Of a setting that takes the value as it is, a double quote at its beginning is
-/// no part, unless nothing at all counts as a quote there.
+/// The arguments that a value of cn=config stands for. Of a setting that takes the value as it is, a double quote at
+/// its beginning is no part, unless nothing at all counts as a quote there.
 pub(crate) fn arguments(row: &Setting, value: &str) -> Vec<String> {
     if row.is_whole && (row.is_verbatim || !value.starts_with('"')) {
         vec![value.to_owned()]
@@ -90,8 +91,8 @@ pub(crate) fn is_same_in_a_file(row: &Setting, value: &str) -> bool {
 /// Reads a file and all it includes into one flat list, `include` lines replaced by what they name.
 ///
 /// # Errors
-/// A file that cannot be read, is no regular file, includes itself, or nests deeper than [`MAXIMUM_DEPTH`]; a line that is no
-/// UTF-8 or whose quotes do not close; more than [`MAXIMUM_BYTES`] in all.
+/// A file that cannot be read, is no regular file, includes itself, or nests deeper than [`MAXIMUM_DEPTH`]; a line that
+/// is no UTF-8 or whose quotes do not close; more than [`MAXIMUM_BYTES`] in all.
 pub fn read(path: &str, files: &dyn FileSource) -> Result<Vec<Line>, ConfigError> {
     read_on(path, files, &mut Err)
 }

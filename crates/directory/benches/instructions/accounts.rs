@@ -1,4 +1,5 @@
-//! A directory of mail accounts as `ironbark generate zimbra` makes them, about 2 KB each, with the indexes of a Zimbra server.
+//! A directory of mail accounts as `ironbark generate zimbra` makes them, about 2 KB each, with the indexes of a Zimbra
+//! server.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 

@@ -1,7 +1,9 @@
-//! The hot paths of a search, a compare and a bind, for callgrind to count their instructions (`cargo xtask instructions`).
+//! The hot paths of a search, a compare and a bind, for callgrind to count their instructions
+//! (`cargo xtask instructions`).
 //!
-//! Each operation is done for every one of the same mail accounts, first to fill what is kept in memory, then counted: what runs within
-//! [`counted_operations`] is what callgrind collects. Standard output has a line `name times` for each operation, in order.
+//! Each operation is done for every one of the same mail accounts, first to fill what is kept in memory, then counted:
+//! what runs within [`counted_operations`] is what callgrind collects. Standard output has a line `name times` for each
+//! operation, in order.
 
 #![allow(
     unreachable_pub,

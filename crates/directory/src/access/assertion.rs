@@ -8,8 +8,8 @@ use ironbark_store::{EntryGuards, Evaluation, Record, View};
 use super::{searchable::AnswerableEntries, subject::Subject, write_check::WriteCheck};
 use crate::{Configuration, NamingContext, OperationError};
 
-/// Checks the filter on an entry in memory, computed attributes included, as far as the subject of `check`, which is of that entry, may
-/// search.
+/// Checks the filter on an entry in memory, computed attributes included, as far as the subject of `check`, which is of
+/// that entry, may search.
 ///
 /// # Errors
 /// `assertionFailed`.

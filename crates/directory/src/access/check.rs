@@ -1,7 +1,8 @@
-//! Evaluation of access rules, as slapd.access(5) describes it: the first rule whose `what` holds decides, through its `by` clauses.
+//! Evaluation of access rules, as slapd.access(5) describes it: the first rule whose `what` holds decides, through its
+//! `by` clauses.
 //!
-//! Implicit endings: a rule whose clauses all pass by grants nothing; after the last rule nothing is granted; without any rule everybody
-//! reads. The frontend's rules follow the database's own.
+//! Implicit endings: a rule whose clauses all pass by grants nothing; after the last rule nothing is granted; without
+//! any rule everybody reads. The frontend's rules follow the database's own.
 
 use std::{cell::Cell, rc::Rc};
 
@@ -40,7 +41,8 @@ pub(crate) struct Check<'a> {
     pub(super) answered: Cell<(u64, u64)>,
     /// What is known about entries of which the same is true, for the same subject.
     pub(super) kind: Option<Rc<EntryDecisions>>,
-    /// Whether a rule could not be evaluated: then nothing is granted, for the clause that was passed over may have been one that refuses.
+    /// Whether a rule could not be evaluated: then nothing is granted, for the clause that was passed over may have
+    /// been one that refuses.
     failed: Cell<bool>,
 }
 

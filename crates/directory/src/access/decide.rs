@@ -111,7 +111,8 @@ impl<'a> Check<'a> {
         })
     }
 
-    /// Grants nothing, and lets nothing be remembered of it, where a rule could not be evaluated or the steps have run out.
+    /// Grants nothing, and lets nothing be remembered of it, where a rule could not be evaluated or the steps have run
+    /// out.
     fn unless_failed(&self, decision: Decision) -> Decision {
         if !self.cannot_tell() {
             return decision;
@@ -122,7 +123,8 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Whether privileges are granted, or were when the last rule said `break`: slapd asks so if it may tell that a base object exists.
+    /// Whether privileges are granted, or were when the last rule said `break`: slapd asks so if it may tell that a
+    /// base object exists.
     pub(super) fn permits_or_left(&self, target: Target<'_>, privileges: Privileges) -> bool {
         let decision = self.decide(target);
         decision.privileges.with(decision.left).contains(privileges)

@@ -1,5 +1,5 @@
-//! Decisions that are remembered: on one thread, for one subject under one configuration, by the answers to the rules' questions about an
-//! entry, and by attribute.
+//! Decisions that are remembered: on one thread, for one subject under one configuration, by the answers to the rules'
+//! questions about an entry, and by attribute.
 
 use std::{
     cell::{Cell, RefCell},

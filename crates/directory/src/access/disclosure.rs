@@ -1,7 +1,7 @@
 //! Names of entries that a subject may not know of, for which noSuchObject is answered.
 //!
-//! A hidden referral entry is answered for exactly like one that is not there. For any other hidden entry, as in slapd, the answer names no
-//! superior; changes of it are refused by the access rules instead.
+//! A hidden referral entry is answered for exactly like one that is not there. For any other hidden entry, as in slapd,
+//! the answer names no superior; changes of it are refused by the access rules instead.
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{Dn, Entry, ResultCode};
@@ -34,8 +34,9 @@ impl Disclosure<'_> {
         Ok(self.view.record(id)?.is_some_and(|record| self.discloses(&record)))
     }
 
-    /// Where a name leads without the referral entries that the subject may not know of; `location` is what [`View::locate`] says. With
-    /// `manages_dsa` (the `ManageDsaIT` control) the named entry counts as an ordinary one, which operations protect in their own way.
+    /// Where a name leads without the referral entries that the subject may not know of; `location` is what
+    /// [`View::locate`] says. With `manages_dsa` (the `ManageDsaIT` control) the named entry counts as an ordinary one,
+    /// which operations protect in their own way.
     pub(crate) fn seen(&self, dn: &Dn, location: Location, manages_dsa: bool) -> Result<Location, OperationError> {
         let mut ancestor = match location {
             Location::Entry(id) if manages_dsa || !self.hides_referral(id)? => return Ok(Location::Entry(id)),
@@ -70,7 +71,8 @@ impl Disclosure<'_> {
         }
     }
 
-    /// The entry `ancestor`, or the closest one above it that is no hidden referral; nothing if the subject may not know of that entry.
+    /// The entry `ancestor`, or the closest one above it that is no hidden referral; nothing if the subject may not
+    /// know of that entry.
     fn disclosed(&self, mut ancestor: Ancestor) -> Result<Ancestor, OperationError> {
         while let Some((id, depth)) = ancestor {
             let record = self.view.record(id)?;
@@ -85,8 +87,9 @@ impl Disclosure<'_> {
         Ok(None)
     }
 
-    /// The error for a name that is not there: a referral if the deepest entry on the way to it is one, otherwise noSuchObject with that
-    /// entry's name; without a name if the subject may not know of that entry. `scope` is that of a search.
+    /// The error for a name that is not there: a referral if the deepest entry on the way to it is one, otherwise
+    /// noSuchObject with that entry's name; without a name if the subject may not know of that entry. `scope` is that
+    /// of a search.
     pub(crate) fn missing(&self, dn: &Dn, ancestor: Ancestor, scope: Option<Scope>) -> OperationError {
         if ancestor.is_none() {
             return referral::default_referral(self.configuration, dn, scope);
@@ -125,7 +128,8 @@ impl Disclosure<'_> {
     }
 }
 
-/// The error for a name that is not there in a tree in memory: noSuchObject, with the closest superior if the subject may know of it.
+/// The error for a name that is not there in a tree in memory: noSuchObject, with the closest superior if the subject
+/// may know of it.
 pub(crate) fn missing_in_memory(
     (context, configuration, subject): (&NamingContext, &Configuration, Subject<'_>),
     entries: &[Entry],

@@ -176,7 +176,8 @@ impl Check<'_> {
     }
 }
 
-/// Gives `read` the database in which a name is: in the transaction of the rules that ask, if it is that one, or else as of its last commit.
+/// Gives `read` the database in which a name is: in the transaction of the rules that ask, if it is that one, or else
+/// as of its last commit.
 fn with_stored<R>(
     configuration: &Configuration,
     asked_by: Option<&Check<'_>>,

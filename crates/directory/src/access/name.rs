@@ -26,7 +26,8 @@ impl Check<'_> {
         })
     }
 
-    /// Whether the entry is one of those of a name pattern: the superior's name says it, unless they are at the same level.
+    /// Whether the entry is one of those of a name pattern: the superior's name says it, unless they are at the same
+    /// level.
     pub(super) fn is_named(&self, pattern: &NameMatch) -> bool {
         let NameMatch { scope, dn } = pattern;
         let whole = || scope.holds(dn, self.dn());
@@ -44,7 +45,8 @@ impl Check<'_> {
         }
     }
 
-    /// Whether an expression matches the name, which is not put together where the attribute type of its RDN rules that out.
+    /// Whether an expression matches the name, which is not put together where the attribute type of its RDN rules that
+    /// out.
     pub(super) fn is_name_match(&self, regex: &PosixRegex) -> bool {
         let is_ruled_out = self.place.is_some_and(|EntryPlace { rdn, .. }| {
             // With a `+` there may be more than one type, in another order.

@@ -13,7 +13,8 @@ pub(crate) struct EntryPlace<'a> {
     pub(crate) rdn: &'a str,
 }
 
-/// A name whose memory goes back to where it was taken from, so that entries of which rules see the whole name take none each.
+/// A name whose memory goes back to where it was taken from, so that entries of which rules see the whole name take
+/// none each.
 #[derive(Default)]
 pub(super) struct BorrowedName<'a> {
     pub(super) name: OnceCell<Dn>,

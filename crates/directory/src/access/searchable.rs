@@ -1,7 +1,7 @@
 //! What of entries answers a filter, for a subject that needs a privilege on what answers.
 //!
-//! Access is asked of the attribute and the value that are stored, whatever was asked for: a filter on `name` is answered by `sn` and by
-//! `cn;lang-de` only as far as these may be searched. What may not be is taken as not there.
+//! Access is asked of the attribute and the value that are stored, whatever was asked for: a filter on `name` is
+//! answered by `sn` and by `cn;lang-de` only as far as these may be searched. What may not be is taken as not there.
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{

@@ -28,7 +28,8 @@ impl Check<'_> {
         holds
     }
 
-    /// Values of an attribute of the entry of a name: those of stored entries are found once for all entries of a search.
+    /// Values of an attribute of the entry of a name: those of stored entries are found once for all entries of a
+    /// search.
     pub(super) fn followed(
         &self,
         name: &[u8],

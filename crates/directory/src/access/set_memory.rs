@@ -1,7 +1,7 @@
 //! What sets have said, and what they have found on the way: remembered, so that groups are walked once.
 //!
-//! A check remembers for its entry and its subject; a standing what does not depend on the entry, until the next commit. Nothing that was found
-//! out when the steps had run out is remembered.
+//! A check remembers for its entry and its subject; a standing what does not depend on the entry, until the next
+//! commit. Nothing that was found out when the steps had run out is remembered.
 
 use std::{cell::RefCell, rc::Rc};
 

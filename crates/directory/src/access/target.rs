@@ -84,8 +84,8 @@ impl<'v> Value<'v> {
         }
     }
 
-    /// What patterns and sets see of it: the normal form, in the words of whoever writes one. Where slapd has no normal form, the value as
-    /// it is.
+    /// What patterns and sets see of it: the normal form, in the words of whoever writes one. Where slapd has no normal
+    /// form, the value as it is.
     pub(super) fn text(self, schema: &Schema) -> Option<Vec<u8>> {
         let rule = self
             .description()

@@ -96,7 +96,8 @@ impl Check<'_> {
             }
             NameCondition::Regex(regex) => {
                 let (names, _) = matched.submatches(self.dn(), None);
-                // As in slapd, against its manual, nothing of the value can be had here: such a clause holds for nobody.
+                // As in slapd, against its manual, nothing of the value can be had here: such a clause holds for
+                // nobody.
                 self.regex_holds(regex, (names, Submatches::default()), name.normalized())
             }
         }

@@ -1,4 +1,5 @@
-//! What a database and its configuration refuse, whoever asks: `security`, `require`, `restrict`, `readonly`, `restrictop`.
+//! What a database and its configuration refuse, whoever asks: `security`, `require`, `restrict`, `readonly`,
+//! `restrictop`.
 
 use ironbark_config::{Operations, Require};
 use ironbark_ldap_proto::{
@@ -11,11 +12,12 @@ use super::security::{self, Purpose};
 use crate::{Configuration, NamingContext, OperationError, access::Subject, request::context::RequestContext};
 
 impl NamingContext {
-    /// Refuses what `security`, `require`, `restrict`, `readonly` and `restrictop` forbid, but for binds. The controls that `restrictop` drops
-    /// are no longer of the request.
+    /// Refuses what `security`, `require`, `restrict`, `readonly` and `restrictop` forbid, but for binds. The controls
+    /// that `restrictop` drops are no longer of the request.
     ///
     /// # Errors
-    /// `unwillingToPerform`; `confidentialityRequired`, `operationsError` or `strongerAuthRequired` for what the connection lacks.
+    /// `unwillingToPerform`; `confidentialityRequired`, `operationsError` or `strongerAuthRequired` for what the
+    /// connection lacks.
     pub(crate) fn check_restrictions(
         &self,
         configuration: &Configuration,
@@ -143,7 +145,8 @@ impl NamingContext {
     pub(crate) fn check_requirements(&self, origin: &RequestContext) -> Result<(), OperationError> {
         for (requirement, code, text) in REQUIREMENTS {
             let is_met = match requirement {
-                // As in slapd, whoever has authenticated in any way has done so strongly as long as `security` asks for no more.
+                // As in slapd, whoever has authenticated in any way has done so strongly as long as `security` asks for
+                // no more.
                 Require::STRONG | Require::AUTHENTICATION => !origin.identity.is_anonymous(),
                 Require::SASL => !origin.identity.is_anonymous() && origin.identity.mechanism.is_some(),
                 Require::BIND => origin.bound_version.is_some(),
@@ -159,7 +162,8 @@ impl NamingContext {
 }
 
 impl Configuration {
-    /// What `restrictop` says of a request to a naming context: which of its controls are dropped. Those in `critical` cannot be.
+    /// What `restrictop` says of a request to a naming context: which of its controls are dropped. Those in `critical`
+    /// cannot be.
     ///
     /// # Errors
     /// `unwillingToPerform`: it is rejected.

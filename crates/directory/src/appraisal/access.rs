@@ -30,8 +30,8 @@ pub struct Appraisal {
 pub struct Granted {
     /// All that is granted.
     pub privileges: Privileges,
-    /// The rule that decides, by its position among those of the database and, behind them, the frontend's; `None`: there are no rules, or
-    /// none is about this.
+    /// The rule that decides, by its position among those of the database and, behind them, the frontend's; `None`:
+    /// there are no rules, or none is about this.
     pub rule: Option<usize>,
     /// The clause of that rule, from 1 on; 0: none holds.
     pub clause: usize,
@@ -93,8 +93,8 @@ impl Appraisal {
         })
     }
 
-    /// What the rules of database `number` (0: cn=config, 1: the first) grant `subject` on an attribute of `entry`; `None`: on the entry
-    /// itself. Nothing where there is no such database.
+    /// What the rules of database `number` (0: cn=config, 1: the first) grant `subject` on an attribute of `entry`;
+    /// `None`: on the entry itself. Nothing where there is no such database.
     pub fn granted(
         &self,
         number: usize,
@@ -111,8 +111,8 @@ impl Appraisal {
         self.decide(number, subject, entry, target)
     }
 
-    /// What they grant somebody on an attribute, or a value of it. `attribute` may be `entry` or `children`. `None`: there is no such
-    /// attribute.
+    /// What they grant somebody on an attribute, or a value of it. `attribute` may be `entry` or `children`. `None`:
+    /// there is no such attribute.
     pub fn granted_to(
         &self,
         number: usize,

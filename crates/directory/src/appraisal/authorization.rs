@@ -14,8 +14,8 @@ use crate::{
 };
 
 impl Appraisal {
-    /// Who a client is that a SASL mechanism knows as `user` (`authcID`): of EXTERNAL a DN, of the others a name. `anonymous` is the
-    /// empty name. `None`: what EXTERNAL is said to have is no name, which slapd takes as it is.
+    /// Who a client is that a SASL mechanism knows as `user` (`authcID`): of EXTERNAL a DN, of the others a name.
+    /// `anonymous` is the empty name. `None`: what EXTERNAL is said to have is no name, which slapd takes as it is.
     ///
     /// # Errors
     /// `invalidAttributeSyntax`: it cannot be part of a DN; the storage failed.
@@ -51,7 +51,8 @@ impl Appraisal {
     /// Who an authorization identity (`authzID`, RFC 4513 §5.2.1.8) is, as a client of a mechanism says it.
     ///
     /// # Errors
-    /// `inappropriateAuthentication`: it has none of the forms; `invalidAttributeSyntax`: the name is none; the storage failed.
+    /// `inappropriateAuthentication`: it has none of the forms; `invalidAttributeSyntax`: the name is none; the storage
+    /// failed.
     pub fn named(&self, identity: &str, mechanism: Option<&str>) -> Result<Dn, OperationError> {
         let mechanism = mechanism.filter(|mechanism| !mechanism.is_empty());
         let dn = dn_of_authorization(self.asking(), identity, (None, mechanism))?;

@@ -1,7 +1,7 @@
 //! Binds that have failed, by the address that they came from (`bind-failure-limit`).
 //!
-//! A table of fixed size: an address has its place in one row of it, where the one that has failed least gives way. So nobody can make it
-//! grow, and an attacker who has more addresses than it has places can at most make it forget.
+//! A table of fixed size: an address has its place in one row of it, where the one that has failed least gives way. So
+//! nobody can make it grow, and an attacker who has more addresses than it has places can at most make it forget.
 
 use core::net::IpAddr;
 use std::{

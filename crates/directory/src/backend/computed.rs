@@ -41,7 +41,8 @@ pub(crate) fn add_all(configuration: &Configuration, entry: &mut Entry, has_subo
     });
 }
 
-/// Adds `entryDN`, `subschemaSubentry` and `hasSubordinates` to entries of a tree in memory that lack them. Parents come first.
+/// Adds `entryDN`, `subschemaSubentry` and `hasSubordinates` to entries of a tree in memory that lack them. Parents
+/// come first.
 pub fn complete_entries(configuration: &Configuration, mut entries: Vec<Entry>) -> Arc<[Entry]> {
     let superiors: FxHashSet<Vec<u8>> = entries
         .iter()

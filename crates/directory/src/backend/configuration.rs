@@ -57,7 +57,8 @@ impl Configuration {
             .map_or(Rules::none(), |rules| rules)
     }
 
-    /// Whether the access rules are the same in another configuration, and bind the same subjects, for all databases that are there too.
+    /// Whether the access rules are the same in another configuration, and bind the same subjects, for all databases
+    /// that are there too.
     pub(crate) fn has_rules_of(&self, other: &Self) -> bool {
         let is_alike = |one: &NamingContext, other: &NamingContext| {
             one.settings.access == other.settings.access && one.settings.root_dn == other.settings.root_dn
@@ -76,7 +77,8 @@ impl Configuration {
         lookup(name).filter(|row| has_tls || row.operation != ExtendedOperation::StartTls)
     }
 
-    /// The naming context that holds `dn`: the one with the longest suffix; of equals the one that was configured first.
+    /// The naming context that holds `dn`: the one with the longest suffix; of equals the one that was configured
+    /// first.
     pub fn context_of(&self, dn: &Dn) -> Option<&Arc<NamingContext>> {
         let mut best: Option<(usize, &Arc<NamingContext>)> = None;
         for context in self.contexts.iter().filter(|context| !context.settings.hidden) {
@@ -89,8 +91,8 @@ impl Configuration {
         best.map(|(_, context)| context)
     }
 
-    /// The database whose restrictions and limits hold for searches of `context`: as in slapd the one that it is glued into, or itself.
-    /// Other operations ask the database that holds the entry.
+    /// The database whose restrictions and limits hold for searches of `context`: as in slapd the one that it is glued
+    /// into, or itself. Other operations ask the database that holds the entry.
     pub(crate) fn governing<'a>(&'a self, context: &'a NamingContext) -> &'a NamingContext {
         self.glue_root_of(context).map_or(context, |root| root)
     }

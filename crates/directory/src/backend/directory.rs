@@ -57,8 +57,8 @@ impl Directory {
         databases.any(|database| !database.reads_ahead())
     }
 
-    /// Brings what a reactor holds of the configuration up to date; whether it was not. While nothing changes, no counter that reactors
-    /// share is touched.
+    /// Brings what a reactor holds of the configuration up to date; whether it was not. While nothing changes, no
+    /// counter that reactors share is touched.
     #[expect(
         clippy::redundant_allocation,
         reason = "requests count on the reactor's own counter, not on the shared one"

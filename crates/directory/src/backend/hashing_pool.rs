@@ -63,7 +63,8 @@ impl HashingPool {
         self.threads.submit(claimant, Boxed(task)).map_err(|Boxed(task)| task)
     }
 
-    /// Whether `presented` is the password behind the stored value. Hashes that take much memory are computed one at a time.
+    /// Whether `presented` is the password behind the stored value. Hashes that take much memory are computed one at a
+    /// time.
     pub(crate) fn verify(&self, stored: &[u8], presented: &[u8]) -> bool {
         let is_large = password::memory_octets(stored) >= LARGE_OCTETS;
         let _alone = is_large.then(|| self.large.lock().unwrap_or_else(PoisonError::into_inner));

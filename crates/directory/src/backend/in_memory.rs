@@ -1,6 +1,7 @@
 //! Naming contexts whose entries are in memory: cn=config and cn=Monitor.
 //!
-//! The directory finds names, applies access rules and obeys controls, as for stored entries; the tree carries out the change.
+//! The directory finds names, applies access rules and obeys controls, as for stored entries; the tree carries out the
+//! change.
 
 use std::sync::Arc;
 
@@ -13,12 +14,12 @@ use crate::{OpenError, OperationError, request::modification::Modification, stam
 
 /// A naming context whose entries are in memory.
 pub trait InMemoryTree: Send + Sync {
-    /// The whole tree under a configuration, parents first, the topmost entry being the suffix; made complete by [`complete_entries`].
-    /// RequestedChange for at each operation: what does not change is to be kept.
+    /// The whole tree under a configuration, parents first, the topmost entry being the suffix; made complete by
+    /// [`complete_entries`]. RequestedChange for at each operation: what does not change is to be kept.
     fn entries(&self, configuration: &Configuration) -> Arc<[Entry]>;
 
-    /// An entry as it is at the moment when it is sent, after `sent` others of the same search; `None`: as it was. slapd counts what a
-    /// search has sent already when it shows the counters.
+    /// An entry as it is at the moment when it is sent, after `sent` others of the same search; `None`: as it was.
+    /// slapd counts what a search has sent already when it shows the counters.
     fn refreshed(&self, configuration: &Configuration, entry: &Entry, sent: u32) -> Option<Entry> {
         let _ = (configuration, entry, sent);
         None
@@ -29,8 +30,8 @@ pub trait InMemoryTree: Send + Sync {
         Operations::default()
     }
 
-    /// Carries out a change of which names, access and controls have been checked. Runs on the thread `config`, one after the other; it
-    /// may ask the [`Governor`] for another configuration.
+    /// Carries out a change of which names, access and controls have been checked. Runs on the thread `config`, one
+    /// after the other; it may ask the [`Governor`] for another configuration.
     ///
     /// # Errors
     /// The change is refused, or fails; nothing has been changed then.
@@ -40,7 +41,8 @@ pub trait InMemoryTree: Send + Sync {
     }
 }
 
-/// A change of a tree in memory. The names of modify, delete and modify DN are those of the entries; others are as the client wrote them.
+/// A change of a tree in memory. The names of modify, delete and modify DN are those of the entries; others are as the
+/// client wrote them.
 #[allow(clippy::large_enum_variant, reason = "one for each request, and passed by reference")]
 #[derive(Clone, PartialEq, Debug)]
 pub enum TreeChange {
@@ -79,8 +81,9 @@ pub trait Governor: Send + Sync {
     /// What cannot be had, by name; a schema that lacks what entries use.
     fn reconfigure(&self, configuration: ironbark_config::Configuration) -> Result<(), OpenError>;
 
-    /// Lets the database with this number refuse these operations, and no others, until the server ends or a configuration says something
-    /// else about them than the one in force. A database that refuses all writes is read-only.
+    /// Lets the database with this number refuse these operations, and no others, until the server ends or a
+    /// configuration says something else about them than the one in force. A database that refuses all writes is
+    /// read-only.
     ///
     /// # Errors
     /// The server ends.

@@ -17,10 +17,11 @@ use super::{in_memory::InMemoryTree, ldif::LdifFiles, queue::WriterHandle};
 /// A database of the configuration and what serves it.
 #[derive(Debug)]
 pub struct NamingContext {
-    /// Number in the configuration, as in `olcDatabase={1}mdb`: -1 is the frontend, 0 cn=config, the others come from 1 on in the order of
-    /// the configuration, disabled ones included.
+    /// Number in the configuration, as in `olcDatabase={1}mdb`: -1 is the frontend, 0 cn=config, the others come from 1
+    /// on in the order of the configuration, disabled ones included.
     pub number: i32,
-    /// What a reactor's caches of it are known by: another one for another database, and under another schema. 0: it has none.
+    /// What a reactor's caches of it are known by: another one for another database, and under another schema. 0: it
+    /// has none.
     pub(crate) cache: u64,
     /// Settings.
     pub settings: DatabaseConfig,

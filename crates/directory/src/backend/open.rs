@@ -90,8 +90,8 @@ pub(crate) fn failed(settings: &DatabaseConfig, source: StoreError) -> OpenError
     }
 }
 
-/// Whether the file does not fit into memory with all else that is there. What is read beside what was asked for would drive out what is
-/// needed.
+/// Whether the file does not fit into memory with all else that is there. What is read beside what was asked for would
+/// drive out what is needed.
 fn exceeds_memory(options: &DatabaseOptions) -> bool {
     let length = std::fs::metadata(options.directory.join("data.mdb")).map_or(0, |found| found.len());
     memory_limit().is_some_and(|limit| length > limit / 2)

@@ -1,7 +1,8 @@
 //! The queue of a writer: each database has one, and all trees in memory share one.
 //!
-//! Invariants: what a queue has taken is executed and answered, or refused and answered; behind the order to end it takes nothing. A
-//! writer goes over to another configuration between two groups of writes, while all other writers wait as well.
+//! Invariants: what a queue has taken is executed and answered, or refused and answered; behind the order to end it
+//! takes nothing. A writer goes over to another configuration between two groups of writes, while all other writers
+//! wait as well.
 
 use std::sync::{
     Arc, PoisonError, RwLock,
@@ -20,7 +21,8 @@ use super::{
 };
 use crate::OperationError;
 
-/// Octets of requests that may wait for one writer or be under way; past it the answer is `busy`. One request may always.
+/// Octets of requests that may wait for one writer or be under way; past it the answer is `busy`. One request may
+/// always.
 const QUEUE_OCTETS: usize = 64 << 20;
 /// Octets that a request counts for at least: 16,384 of them may wait.
 const REQUEST_OCTETS: usize = 4 << 10;
@@ -33,8 +35,8 @@ pub(crate) trait WriteTask: Send {
     /// It is its turn, at a time in monotonic microseconds.
     fn taken(&mut self, micros: u64);
 
-    /// Executes in the transaction of a group, under the configuration that the writer serves; may be called again when the group has to
-    /// be started over.
+    /// Executes in the transaction of a group, under the configuration that the writer serves; may be called again when
+    /// the group has to be started over.
     fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal>;
 
     /// What holds its target in a configuration.
@@ -146,7 +148,8 @@ pub(crate) struct Pause {
 }
 
 impl Pause {
-    /// Says that everything before is done, and waits. `None`: go on as before. To be dropped when what was served before has been.
+    /// Says that everything before is done, and waits. `None`: go on as before. To be dropped when what was served
+    /// before has been.
     pub(crate) fn wait(&self) -> Option<Served> {
         // Nobody waits for it any more: then there is no answer either.
         let _ = self.reached.send(());

@@ -43,8 +43,8 @@ pub(crate) fn urls_of(configuration: &Configuration, record: &Record<'_>) -> Vec
     urls
 }
 
-/// The URIs of a referral entry, rewritten for a name at or below its own (RFC 3296 §5.2): what lies between the two is carried over.
-/// A search's scope is added where the URI has none. LDAP URLs that cannot be read are left out.
+/// The URIs of a referral entry, rewritten for a name at or below its own (RFC 3296 §5.2): what lies between the two is
+/// carried over. A search's scope is added where the URI has none. LDAP URLs that cannot be read are left out.
 pub(crate) fn urls_below(
     configuration: &Configuration,
     record: &Record<'_>,
@@ -56,8 +56,8 @@ pub(crate) fn urls_below(
         .collect()
 }
 
-/// Puts the target's name into an LDAP URL: as it is when the URL has no DN, otherwise the part below `own` joined to the URL's DN.
-/// Other URLs stay as they are.
+/// Puts the target's name into an LDAP URL: as it is when the URL has no DN, otherwise the part below `own` joined to
+/// the URL's DN. Other URLs stay as they are.
 fn rewrite(
     configuration: &Configuration,
     url: String,

@@ -150,7 +150,8 @@ pub(crate) fn seen_by<'c>(configuration: &'c Configuration, origin: &RequestCont
     seen.map_or(&configuration.root_dse, |seen| &seen.entry)
 }
 
-/// The subschema subentry, as yet without its times. What an overlay brings is shown when the overlay or its module is loaded.
+/// The subschema subentry, as yet without its times. What an overlay brings is shown when the overlay or its module is
+/// loaded.
 pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
     let schema = &configuration.schema.revealing(&loaded_parts(configuration));
     let mut entry = Builder {

@@ -12,8 +12,8 @@ use crate::{
     sasl::scram,
 };
 
-/// The passwords of an entry that the access rules let the client authenticate with, and the `rootpw` of a rootdn: in whatever form they
-/// are stored.
+/// The passwords of an entry that the access rules let the client authenticate with, and the `rootpw` of a rootdn: in
+/// whatever form they are stored.
 pub(crate) fn passwords(asking: Asking<'_>, dn: &Dn) -> Result<Vec<Vec<u8>>, OperationError> {
     let configuration = asking.configuration;
     let mut found = stored_values(asking, dn, &configuration.well_known.user_password)?;

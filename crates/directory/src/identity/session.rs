@@ -72,7 +72,8 @@ impl Session {
         self.channel = Some(Arc::new(channel));
     }
 
-    /// A bind has ended. A layer that it brings protects what follows its answer; without one everything stays as it is (RFC 4422 §3.7).
+    /// A bind has ended. A layer that it brings protects what follows its answer; without one everything stays as it is
+    /// (RFC 4422 §3.7).
     pub(crate) fn protect(&mut self, layer: Option<Box<dyn SecurityLayer>>) {
         let Some(layer) = layer else { return };
         self.strength.sasl = layer.strength();
@@ -90,8 +91,8 @@ impl Session {
         self.layer.take()
     }
 
-    /// From here on no write of this session is executed behind one that was refused: it is answered with `canceled`. For writes of one
-    /// database, which are executed in the order in which they were begun.
+    /// From here on no write of this session is executed behind one that was refused: it is answered with `canceled`.
+    /// For writes of one database, which are executed in the order in which they were begun.
     pub fn stop_at_refusal(&mut self) {
         self.sequence = Sequence::kept();
     }
@@ -103,8 +104,8 @@ impl Session {
         }
     }
 
-    /// A bind request has come. Whatever becomes of it, what is under way is given up, and the connection speaks for nobody until a bind
-    /// succeeds (RFC 4511 §4.2.1). A SASL negotiation stays for the bind that goes on with it.
+    /// A bind request has come. Whatever becomes of it, what is under way is given up, and the connection speaks for
+    /// nobody until a bind succeeds (RFC 4511 §4.2.1). A SASL negotiation stays for the bind that goes on with it.
     pub(crate) fn begin_bind(&mut self) {
         self.stop_all();
         self.identity = Arc::default();

@@ -83,8 +83,8 @@ fn complete(
     checked
 }
 
-/// What overlays answer depends on values that the client may not see, so they are asked about permitted entries only. A client without
-/// the rights is refused as where there are no overlays.
+/// What overlays answer depends on values that the client may not see, so they are asked about permitted entries only.
+/// A client without the rights is refused as where there are no overlays.
 fn require_rights(
     execution: &Execution<'_, '_>,
     entry: &Entry,
@@ -332,7 +332,8 @@ impl<'t> Place<'t> {
     }
 }
 
-/// Finds the entry's place: it must be free, its superior must exist and may have subordinates, and the access rules must grant it.
+/// Finds the entry's place: it must be free, its superior must exist and may have subordinates, and the access rules
+/// must grant it.
 fn place(
     execution: &Execution<'_, '_>,
     entry: &mut Entry,

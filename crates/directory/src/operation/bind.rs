@@ -282,7 +282,8 @@ fn decide(dn: Dn, stored: Vec<Vec<u8>>, password: &[u8]) -> Result<Verdict, Oper
     }))
 }
 
-/// Steps that finding out who may authenticate may take, which holds up the reactor: some ten milliseconds. Past it, nobody may.
+/// Steps that finding out who may authenticate may take, which holds up the reactor: some ten milliseconds. Past it,
+/// nobody may.
 const RIGHTS_STEPS: u64 = 500_000;
 
 /// The userPassword values that the access rules let anonymous authenticate with.
@@ -308,7 +309,8 @@ fn usable_passwords(
         })?;
     }
     if values.is_empty() {
-        // An entry without a password cannot be told from a wrong password (RFC 4513 §6.3.1 leaves it open; slapd does the same).
+        // An entry without a password cannot be told from a wrong password (RFC 4513 §6.3.1 leaves it open; slapd does
+        // the same).
         return Err(OperationError::code(ResultCode::INVALID_CREDENTIALS));
     }
     Ok(values)

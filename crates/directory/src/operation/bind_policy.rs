@@ -1,9 +1,11 @@
-//! What overlays and `lastbind` make of a bind: the password has been verified, or not, and the writer of the database decides and
-//! records, in the order in which binds reach it, so that no failure goes uncounted however many come at once.
+//! What overlays and `lastbind` make of a bind: the password has been verified, or not, and the writer of the database
+//! decides and records, in the order in which binds reach it, so that no failure goes uncounted however many come at
+//! once.
 //!
-//! A mechanism that has verified the password of an entry calls [`judging`] with the entry's name, and if that gives a database,
-//! [`CheckedBind::submit`] (or [`CheckedBind::queue`] from another thread) instead of answering. slapd asks nobody when the mechanism is one
-//! of SASL's; here an account that is locked is locked, whichever way its password is shown.
+//! A mechanism that has verified the password of an entry calls [`judging`] with the entry's name, and if that gives a
+//! database, [`CheckedBind::submit`] (or [`CheckedBind::queue`] from another thread) instead of answering. slapd asks
+//! nobody when the mechanism is one of SASL's; here an account that is locked is locked, whichever way its password is
+//! shown.
 
 use std::sync::Arc;
 

@@ -10,8 +10,8 @@ use crate::{
     request::modification::{self, Modification},
 };
 
-/// A write operation, read on the connection's reactor: what its syntax forbids is refused before anything else is looked at, as
-/// slapd does, and the one writer is spared the work.
+/// A write operation, read on the connection's reactor: what its syntax forbids is refused before anything else is
+/// looked at, as slapd does, and the one writer is spared the work.
 pub(crate) enum Change {
     /// The entry's name and attributes.
     Add(Dn, Vec<Modification>),

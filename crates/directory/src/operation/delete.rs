@@ -39,7 +39,8 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, dn: &Dn) -> Result<Succ
     })
 }
 
-/// Everything that can refuse the operation. Gives the pre-read value, and the subordinates to be deleted, leaves first.
+/// Everything that can refuse the operation. Gives the pre-read value, and the subordinates to be deleted, leaves
+/// first.
 fn check(
     execution: &Execution<'_, '_>,
     dn: &Dn,

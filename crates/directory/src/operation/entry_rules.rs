@@ -1,4 +1,5 @@
-//! What the schema demands of a whole entry: its classes and attributes, its name, and attributes that have one place only.
+//! What the schema demands of a whole entry: its classes and attributes, its name, and attributes that have one place
+//! only.
 
 use ironbark_model::{
     AttributeDescription, Dn, ResultCode, Schema,
@@ -40,7 +41,8 @@ pub(crate) type Holds<'a> = dyn Fn(&AttributeDescription, &[u8]) -> Result<bool,
 /// Checks an entry and gives its structural class.
 ///
 /// # Errors
-/// `objectClassViolation` as a rule; `namingViolation` where an existing entry lost a value of its name; see [`EntryCheck::check`].
+/// `objectClassViolation` as a rule; `namingViolation` where an existing entry lost a value of its name; see
+/// [`EntryCheck::check`].
 pub(crate) fn check(schema: &Schema, entry: &Checked<'_>, holds: &Holds<'_>) -> Result<ClassNumber, OperationError> {
     check_places(schema, entry)?;
     let former_class = former_class(schema, entry)?;

@@ -55,8 +55,8 @@ pub(crate) fn start(
     }
 }
 
-/// Says yes to a handshake. With that the identity becomes anonymous, unless `disallow tls_2_anon`; then `disallow tls_authc` refuses
-/// whoever has bound. A refusal changes nothing.
+/// Says yes to a handshake. With that the identity becomes anonymous, unless `disallow tls_2_anon`; then
+/// `disallow tls_authc` refuses whoever has bound. A refusal changes nothing.
 fn start_tls(
     directory: &Directory,
     session: &mut Session,

@@ -1,6 +1,8 @@
-//! Writes to trees in memory (cn=config, cn=Monitor): what the directory sees to before the tree carries out the change.
+//! Writes to trees in memory (cn=config, cn=Monitor): what the directory sees to before the tree carries out the
+//! change.
 //!
-//! Names, access rules, and the controls assertion, pre-read, post-read (of modify) and no-op are as for stored entries.
+//! Names, access rules, and the controls assertion, pre-read, post-read (of modify) and no-op are as for stored
+//! entries.
 
 use std::sync::Arc;
 
@@ -297,8 +299,8 @@ impl Execution<'_> {
         })
     }
 
-    /// The entry as it is now, under the configuration that the change may have put into force. The change stands: what cannot be read is
-    /// left out.
+    /// The entry as it is now, under the configuration that the change may have put into force. The change stands: what
+    /// cannot be read is left out.
     fn post_read(&self, dn: &Dn) -> Result<Option<Vec<u8>>, OperationError> {
         let Some(control) = &self.controls.post_read else {
             return Ok(None);

@@ -1,6 +1,7 @@
 //! The operations of RFC 4511, one file each.
 //!
-//! A write executes on its database's writer thread, inside the open transaction ([`Execution`](crate::overlay::Execution)).
+//! A write executes on its database's writer thread, inside the open transaction
+//! ([`Execution`](crate::overlay::Execution)).
 
 pub(crate) mod abandon;
 pub(crate) mod add;

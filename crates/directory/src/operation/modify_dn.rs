@@ -181,7 +181,8 @@ pub(crate) fn read(schema: &Schema, request: &ModifyDnRequest<'_>) -> Result<Ren
     })
 }
 
-/// What the new RDN means for the entry's attributes: values of the old one go (if they are to), those of the new one come.
+/// What the new RDN means for the entry's attributes: values of the old one go (if they are to), those of the new one
+/// come.
 fn modifications_of(
     schema: &Schema,
     dn: &Dn,
@@ -264,8 +265,8 @@ fn locate(execution: &Execution<'_, '_>, rename: &Rename) -> Result<EntryId, Ope
     }
 }
 
-/// What overlays answer depends on values that the client may not see, so they are asked about permitted names only. A client without
-/// the rights is refused as where there are no overlays.
+/// What overlays answer depends on values that the client may not see, so they are asked about permitted names only. A
+/// client without the rights is refused as where there are no overlays.
 fn require_rights(execution: &Execution<'_, '_>, rename: &Rename) -> Result<(), OperationError> {
     if execution.subject().is_root {
         return Ok(());

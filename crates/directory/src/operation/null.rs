@@ -1,6 +1,7 @@
 //! Operations of a null database: every one succeeds, and nothing is kept. Access rules are not asked, as in slapd.
 //!
-//! What the server checks before it asks any database (syntaxes, names, who may write at all, `readonly`) is as everywhere.
+//! What the server checks before it asks any database (syntaxes, names, who may write at all, `readonly`) is as
+//! everywhere.
 
 use ironbark_ldap_proto::controls::RequestControls;
 use ironbark_model::{Dn, Entry, ResultCode};

@@ -1,4 +1,5 @@
-//! Password modify (RFC 3062): finds the user, verifies the old password, hashes the new one, then changes `userPassword`.
+//! Password modify (RFC 3062): finds the user, verifies the old password, hashes the new one, then changes
+//! `userPassword`.
 
 use std::sync::Arc;
 

@@ -62,7 +62,8 @@ fn read(
     encode(configuration, &visible, names, has_subordinates).map(Some)
 }
 
-/// The same for an entry in memory, which brings all its attributes along. `wanted` is the control: whether it is critical, and its names.
+/// The same for an entry in memory, which brings all its attributes along. `wanted` is the control: whether it is
+/// critical, and its names.
 pub(crate) fn read_in_memory(
     context: &NamingContext,
     configuration: &Configuration,

@@ -22,7 +22,8 @@ use crate::{
 /// Longer messages of a client are refused: names are shorter, and so are passwords.
 const MAX_MESSAGE: usize = 65_536;
 
-/// Takes one step. `under_way` is what the step before has left, which a bind with another mechanism ends (RFC 4513 §5.2.1.2).
+/// Takes one step. `under_way` is what the step before has left, which a bind with another mechanism ends (RFC 4513
+/// §5.2.1.2).
 pub(crate) fn start(
     scratch: &Scratch,
     session: &mut Session,

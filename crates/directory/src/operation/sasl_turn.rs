@@ -1,5 +1,5 @@
-//! One step of a negotiation: the client's message against what the mechanism expects. Runs on a reactor when it is quick, on the hashing
-//! pool otherwise.
+//! One step of a negotiation: the client's message against what the mechanism expects. Runs on a reactor when it is
+//! quick, on the hashing pool otherwise.
 
 use std::sync::Arc;
 
@@ -204,8 +204,8 @@ impl Turn {
         Ok((secret, self.salt(user, terms)?))
     }
 
-    /// A salt that is always the same for a name, whether or not there is such a user: it comes from a number that the first database
-    /// alone knows.
+    /// A salt that is always the same for a name, whether or not there is such a user: it comes from a number that the
+    /// first database alone knows.
     fn salt(&self, user: &str, terms: Terms<'_>) -> Result<Vec<u8>, StoreError> {
         let mut seed = Sha256::new();
         if let Some(database) = self

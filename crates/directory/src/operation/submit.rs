@@ -55,7 +55,8 @@ struct Prepared {
     slow: Vec<Vec<u8>>,
 }
 
-/// Sends a write to the writer of its database. What reading it costs is taken from the steps that are left of the turn.
+/// Sends a write to the writer of its database. What reading it costs is taken from the steps that are left of the
+/// turn.
 pub(crate) fn submit(
     (directory, turn_left): (&Arc<Directory>, &mut u64),
     configuration: &Arc<Configuration>,
@@ -76,8 +77,8 @@ pub(crate) fn submit(
     verify_and_queue(directory, configuration, origin, prepared)
 }
 
-/// Steps for reading a request that are too many for a reactor: 160,000 octets, or 500 characters that stand for phrases, which may take
-/// twenty milliseconds.
+/// Steps for reading a request that are too many for a reactor: 160,000 octets, or 500 characters that stand for
+/// phrases, which may take twenty milliseconds.
 const LONG: u64 = TURN_STEPS;
 /// Characters that stand for phrases in one request: the writer would take too long with more.
 const MOST_PHRASES: u64 = 100_000;
@@ -187,8 +188,8 @@ impl Prepared {
     }
 }
 
-/// The passwords in the clear that a modify request brings, where overlays judge them. Writes of a sequence keep their order, so that
-/// nothing is done aside for them.
+/// The passwords in the clear that a modify request brings, where overlays judge them. Writes of a sequence keep their
+/// order, so that nothing is done aside for them.
 fn presented_passwords(
     configuration: &Configuration,
     context: &NamingContext,

@@ -41,8 +41,8 @@ pub(crate) fn refuse_referral(
     Err(OperationError::referral(view.dn(record.id)?.pretty().to_owned(), urls))
 }
 
-/// Under relaxed rules a manager may choose an entryUUID, but none that another entry than `own` has. Without an index on it, all entries
-/// are read.
+/// Under relaxed rules a manager may choose an entryUUID, but none that another entry than `own` has. Without an index
+/// on it, all entries are read.
 ///
 /// # Errors
 /// `constraintViolation`.
@@ -105,8 +105,8 @@ pub(crate) fn author_of(identity: &Identity) -> &str {
     }
 }
 
-/// Appends what records a change: `entryCSN`, `modifiersName`, `modifyTimestamp`; none that a manager sets itself, and none with
-/// `lastmod off`.
+/// Appends what records a change: `entryCSN`, `modifiersName`, `modifyTimestamp`; none that a manager sets itself, and
+/// none with `lastmod off`.
 pub(crate) fn add_stamps(execution: &Execution<'_, '_>, modifications: &mut Vec<Modification>) {
     if !execution.context.settings.last_modified {
         return;

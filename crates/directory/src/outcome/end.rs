@@ -40,8 +40,8 @@ pub(crate) fn record_end_elsewhere(directory: &Directory, origin: &RequestContex
     record_end(directory, statistics.shared(), directory.slow_micros(), origin, outcome);
 }
 
-/// Logs and counts the end of an operation; the time is that of its end, in monotonic microseconds. One that took at least `slow_micros`
-/// goes into the slow log.
+/// Logs and counts the end of an operation; the time is that of its end, in monotonic microseconds. One that took at
+/// least `slow_micros` goes into the slow log.
 pub(crate) fn record_end(
     directory: &Directory,
     shard: &Shard,

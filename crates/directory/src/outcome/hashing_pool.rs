@@ -1,5 +1,5 @@
-//! Password hashes that take long are computed, and write requests that take long are read, by a few threads, so that they hold up neither a
-//! reactor nor a writer.
+//! Password hashes that take long are computed, and write requests that take long are read, by a few threads, so that
+//! they hold up neither a reactor nor a writer.
 //!
 //! Connections and addresses take turns. Work whose connection has gone, or that was given up, is not done.
 

@@ -88,8 +88,8 @@ impl Display for Asked<'_> {
     }
 }
 
-/// What the lines of an operation begin with beyond its number, for a request with the session tracking control: ` [IP=... NAME=...]`.
-/// Text that is not printable is left out, and so is all that is too long.
+/// What the lines of an operation begin with beyond its number, for a request with the session tracking control:
+/// ` [IP=... NAME=...]`. Text that is not printable is left out, and so is all that is too long.
 pub(crate) fn tracked(tracking: &SessionTracking<'_>) -> Option<Box<str>> {
     let printable = |octets: &'_ [u8]| {
         let is_printable = octets.iter().all(|octet| matches!(octet, b' '..=b'~'));
@@ -160,8 +160,8 @@ pub(crate) fn request(configuration: &Configuration, origin: &RequestContext, re
     }
 }
 
-/// The name of a request in the schema's spelling, which the log has as slapd prints it: `uid=Ann,dc=example,dc=com`. `None`: it is none, and
-/// slapd's line of that has been written in place of the request's own.
+/// The name of a request in the schema's spelling, which the log has as slapd prints it: `uid=Ann,dc=example,dc=com`.
+/// `None`: it is none, and slapd's line of that has been written in place of the request's own.
 fn named(configuration: &Configuration, origin: &RequestContext, request: &Request<'_>) -> Option<Dn> {
     let (word, name) = match request {
         Request::Bind(request) => ("do_bind", request.name),
@@ -234,7 +234,8 @@ pub(crate) fn bound(origin: &RequestContext, dn: &str, (mechanism, strength): (&
     );
 }
 
-/// The names by which a client has authenticated and wants to act, as slapd prints them: with the realm, if there is one.
+/// The names by which a client has authenticated and wants to act, as slapd prints them: with the realm, if there is
+/// one.
 pub(crate) fn sasl_names(origin: &RequestContext, (name, realm): (&str, Option<&str>), wanted: Option<&str>) {
     if !is_enabled() {
         return;

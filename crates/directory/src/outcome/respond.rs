@@ -58,7 +58,8 @@ fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
     );
 }
 
-/// The end of a write: encoded response, log line, counters. One that was abandoned is answered with nothing (RFC 4511 §4.11).
+/// The end of a write: encoded response, log line, counters. One that was abandoned is answered with nothing (RFC 4511
+/// §4.11).
 pub(crate) fn write_completion(
     directory: &Directory,
     origin: &RequestContext,

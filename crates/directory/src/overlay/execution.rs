@@ -1,7 +1,7 @@
 //! A write while it is executed: what operations and overlays share in its transaction.
 //!
-//! Everything is validated before the first effect is applied; a refusal after that ([`Execution::is_dirty`]) makes the writer execute
-//! again what came before it in the group.
+//! Everything is validated before the first effect is applied; a refusal after that ([`Execution::is_dirty`]) makes the
+//! writer execute again what came before it in the group.
 
 use std::cell::RefCell;
 
@@ -216,8 +216,8 @@ impl<'w, 'd> Execution<'w, 'd> {
 
     /// Whether a password in the clear is the one behind a stored value.
     ///
-    /// What takes long, and has not been computed before, is computed on the hashing pool: the operation is executed again with it, and
-    /// what it does until then is in vain. Call it before the first effect.
+    /// What takes long, and has not been computed before, is computed on the hashing pool: the operation is executed
+    /// again with it, and what it does until then is in vain. Call it before the first effect.
     pub fn verify_password(&self, stored: &[u8], clear: &[u8]) -> bool {
         if let Some(matches) = self.computed.and_then(|computed| computed.verified(stored, clear)) {
             return matches;
@@ -297,8 +297,8 @@ impl<'w, 'd> Execution<'w, 'd> {
         }
     }
 
-    /// Applies an effect that the operation was asked for, then lets the overlays act in the transaction. Call it after every check,
-    /// once, or for each entry of a deleted subtree.
+    /// Applies an effect that the operation was asked for, then lets the overlays act in the transaction. Call it after
+    /// every check, once, or for each entry of a deleted subtree.
     ///
     /// With the no-op control this is where the operation ends (`noOperation`).
     pub(crate) fn apply_own(
@@ -377,7 +377,8 @@ impl<'w, 'd> Execution<'w, 'd> {
         })
     }
 
-    /// Logs something that an overlay could not follow. Of one operation the first ten are written, then how many more there were.
+    /// Logs something that an overlay could not follow. Of one operation the first ten are written, then how many more
+    /// there were.
     pub fn warn(&self, text: std::fmt::Arguments<'_>) {
         self.warnings.warn(text);
     }

@@ -1,7 +1,7 @@
 //! Overlays: parts that follow or refuse operations without owning data.
 //!
-//! An overlay declares the hooks it uses, so that an idle overlay costs nothing. Inner changes that it makes in the transaction are
-//! ordinary effects of the same change record; it never sees a connection.
+//! An overlay declares the hooks it uses, so that an idle overlay costs nothing. Inner changes that it makes in the
+//! transaction are ordinary effects of the same change record; it never sees a connection.
 
 mod execution;
 pub(crate) mod password_checks;
@@ -44,7 +44,8 @@ pub struct Hooks {
     pub judges_binds: bool,
 }
 
-/// A bind with the password of an entry, on its way to its result. Overlays may change all but the entry and the password.
+/// A bind with the password of an entry, on its way to its result. Overlays may change all but the entry and the
+/// password.
 pub struct BindAttempt<'a> {
     /// The entry as it is in the transaction.
     pub entry: &'a Entry,
@@ -116,8 +117,8 @@ pub struct Applied<'a> {
     pub effect: &'a Effect,
     /// The entry before it, if some overlay asked for it; `None` for an add.
     pub before: Option<&'a Entry>,
-    /// The [watched](Overlay::watched) attributes as they were. For a delete all that the entry had; for changes those that changed,
-    /// a big value set only if it was deleted or replaced as a whole.
+    /// The [watched](Overlay::watched) attributes as they were. For a delete all that the entry had; for changes those
+    /// that changed, a big value set only if it was deleted or replaced as a whole.
     pub attributes_before: &'a [Attribute],
     /// The top of the subtree that the operation deletes, of which this effect is one; the top itself goes last.
     pub deleted_tree: Option<&'a Dn>,
@@ -155,15 +156,16 @@ pub trait Overlay: Send + Sync {
         &[]
     }
 
-    /// Sees a new entry before it is checked against the schema; may change it, or refuse. As the other two hooks before content, it is
-    /// called only if the access rules grant the client what it asks for: the answer may tell of what the client may not see. Changes that
-    /// it makes are the server's own and need no rights.
+    /// Sees a new entry before it is checked against the schema; may change it, or refuse. As the other two hooks
+    /// before content, it is called only if the access rules grant the client what it asks for: the answer may tell of
+    /// what the client may not see. Changes that it makes are the server's own and need no rights.
     fn before_add(&self, execution: &mut Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
         let _ = (execution, entry);
         Ok(())
     }
 
-    /// Sees the changes of an entry before they are carried out; may change them, or refuse. The entry need not exist if the rootdn asks.
+    /// Sees the changes of an entry before they are carried out; may change them, or refuse. The entry need not exist
+    /// if the rootdn asks.
     fn before_modify(
         &self,
         execution: &mut Execution<'_, '_>,
@@ -184,7 +186,8 @@ pub trait Overlay: Send + Sync {
         Ok(())
     }
 
-    /// Runs in the transaction after the operation's own effect; may add effects, or refuse, which undoes the operation.
+    /// Runs in the transaction after the operation's own effect; may add effects, or refuse, which undoes the
+    /// operation.
     fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
         let _ = (execution, applied);
         Ok(())
@@ -237,7 +240,8 @@ pub trait Overlay: Send + Sync {
         let _ = (record, context);
     }
 
-    /// After the last write that it follows: flush what is buffered. The server ends, or the configuration no longer has it.
+    /// After the last write that it follows: flush what is buffered. The server ends, or the configuration no longer
+    /// has it.
     fn close(&self) {}
 }
 

@@ -1,8 +1,10 @@
-//! Slow verifications and hashes that overlays need, made on the hashing pool so that they do not hold up the one writer.
+//! Slow verifications and hashes that overlays need, made on the hashing pool so that they do not hold up the one
+//! writer.
 //!
-//! What a change of a password will surely need is verified before the writer is asked: the new password against the stored one and
-//! the former ones. What only the writer finds out that it needs, because a policy says so or because something has changed meanwhile,
-//! sends the operation back to the pool ([`Wanted`]), and from there to the writer again.
+//! What a change of a password will surely need is verified before the writer is asked: the new password against the
+//! stored one and the former ones. What only the writer finds out that it needs, because a policy says so or because
+//! something has changed meanwhile, sends the operation back to the pool ([`Wanted`]), and from there to the writer
+//! again.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Warnings of one operation: the first ones go to the log, the others are counted, so that a request makes no more lines than these.
+//! Warnings of one operation: the first ones go to the log, the others are counted, so that a request makes no more
+//! lines than these.
 
 use std::{cell::Cell, fmt::Arguments};
 

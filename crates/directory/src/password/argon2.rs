@@ -1,4 +1,5 @@
-//! `{ARGON2}` followed by a PHC string `$argon2id$v=19$m=...,t=...,p=...$salt$hash`, as slapd's argon2 module writes it.
+//! `{ARGON2}` followed by a PHC string `$argon2id$v=19$m=...,t=...,p=...$salt$hash`, as slapd's argon2 module writes
+//! it.
 
 use argon2::{Algorithm, Argon2, Params, Version};
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
@@ -7,7 +8,8 @@ use subtle::ConstantTimeEq as _;
 use super::{encoding::decode_base64, error::HashError};
 use crate::room;
 
-/// Parameters of new hashes: the second recommendation of RFC 9106 §4 scaled to a server (19 MiB, two passes, OWASP's minimum).
+/// Parameters of new hashes: the second recommendation of RFC 9106 §4 scaled to a server (19 MiB, two passes, OWASP's
+/// minimum).
 const NEW_MEMORY_KIB: u32 = 19_456;
 const NEW_PASSES: u32 = 2;
 const NEW_LANES: u32 = 1;

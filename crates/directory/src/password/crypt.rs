@@ -13,7 +13,8 @@ const MAX_SHA_ROUNDS: u32 = 5_000_000;
 const MAX_SCRYPT_OCTETS: u64 = 1 << 30;
 const NEW_SALT: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// Whether a string asks for no more work than is allowed, and has no characters but those that the libraries index their tables with.
+/// Whether a string asks for no more work than is allowed, and has no characters but those that the libraries index
+/// their tables with.
 fn within_limits(text: &str) -> bool {
     if !text.bytes().all(|byte| byte.is_ascii_graphic()) {
         return false;
@@ -35,8 +36,8 @@ fn within_limits(text: &str) -> bool {
     }
 }
 
-/// `$7$`, one digit of log2(N), five of r, five of p, the salt up to the next `$`, and 43 digits of the hash. Digits are those of crypt(3),
-/// the least significant first.
+/// `$7$`, one digit of log2(N), five of r, five of p, the salt up to the next `$`, and 43 digits of the hash. Digits
+/// are those of crypt(3), the least significant first.
 struct Scrypt<'a> {
     log_n: u32,
     r: u32,

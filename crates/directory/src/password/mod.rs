@@ -1,6 +1,7 @@
 //! userPassword values: `{SCHEME}` prefixes, verification and hashing (RFC 3112's notation as slapd uses it).
 //!
-//! Invariants: comparison takes the same time wherever two hashes differ; a stored hash cannot ask for unbounded work or memory.
+//! Invariants: comparison takes the same time wherever two hashes differ; a stored hash cannot ask for unbounded work
+//! or memory.
 
 mod argon2;
 mod crypt;
@@ -35,8 +36,8 @@ pub fn memory_octets(stored: &[u8]) -> usize {
 
 /// Whether `presented` is the password behind the stored value. A value without a `{SCHEME}` is a cleartext password.
 ///
-/// Schemes that are not known, malformed hashes, and hashes whose cost parameters exceed the limits of their scheme, verify nothing, nor does one
-/// that takes more memory than can be had: the libraries would end the process.
+/// Schemes that are not known, malformed hashes, and hashes whose cost parameters exceed the limits of their scheme,
+/// verify nothing, nor does one that takes more memory than can be had: the libraries would end the process.
 pub fn verify(stored: &[u8], presented: &[u8]) -> bool {
     let octets = memory_octets(stored);
     if octets > 0 && room::passing::<u8>(octets).is_err() {

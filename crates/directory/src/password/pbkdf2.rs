@@ -1,4 +1,5 @@
-//! `{PBKDF2...}rounds$salt$key` of slapd's pw-pbkdf2 module: salt and key in base64 with `.` for `+`, unpadded; and other servers' notations.
+//! `{PBKDF2...}rounds$salt$key` of slapd's pw-pbkdf2 module: salt and key in base64 with `.` for `+`, unpadded; and
+//! other servers' notations.
 
 use base64::{Engine as _, engine::general_purpose::STANDARD_NO_PAD};
 use subtle::ConstantTimeEq as _;
@@ -56,8 +57,9 @@ struct Stored {
 }
 
 impl Stored {
-    /// Reads one of three notations: slapd's, and 389 Directory Server's of today, `rounds$salt$key`; OpenDJ's, `rounds:` and in base64 the
-    /// key before the salt; in base64 alone, 389 Directory Server's of before: rounds in four octets, salt in 64, key in 256.
+    /// Reads one of three notations: slapd's, and 389 Directory Server's of today, `rounds$salt$key`; OpenDJ's,
+    /// `rounds:` and in base64 the key before the salt; in base64 alone, 389 Directory Server's of before: rounds in
+    /// four octets, salt in 64, key in 256.
     fn parse(prf: Prf, text: &str) -> Option<Self> {
         if let Some((rounds, rest)) = text.split_once('$') {
             let (salt, key) = rest.split_once('$')?;

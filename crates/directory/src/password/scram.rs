@@ -19,7 +19,8 @@ pub enum Hash {
     Sha512,
 }
 
-/// Rounds of new keys, and of those that a bind makes of a cleartext password: the least that RFC 7677 allows, which is what a client waits for.
+/// Rounds of new keys, and of those that a bind makes of a cleartext password: the least that RFC 7677 allows, which is
+/// what a client waits for.
 pub(crate) const ROUNDS: u32 = 4_096;
 const MAX_ROUNDS: u32 = 10_000_000;
 const NEW_SALT_LENGTH: usize = 16;

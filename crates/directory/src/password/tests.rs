@@ -134,7 +134,8 @@ fn salt_formats_are_those_of_printf() {
     }
 }
 
-/// Made with Python's hashlib, crypt(3) and OpenSSL, in the notations of 389 Directory Server, OpenDJ and Active Directory.
+/// Made with Python's hashlib, crypt(3) and OpenSSL, in the notations of 389 Directory Server, OpenDJ and Active
+/// Directory.
 #[test]
 fn hashes_of_other_servers_verify_and_are_not_made() {
     let of_389 = "{PBKDF2_SHA256}\

@@ -1,5 +1,6 @@
-//! The limit that benchmarks compare with: every search is answered with one and the same entry, looked up in LMDB and copied. Of the
-//! request its message ID alone is read; nothing is matched, counted or logged. The entry shows what anonymous may read of it.
+//! The limit that benchmarks compare with: every search is answered with one and the same entry, looked up in LMDB and
+//! copied. Of the request its message ID alone is read; nothing is matched, counted or logged. The entry shows what
+//! anonymous may read of it.
 
 use std::{ops::ControlFlow, sync::Arc};
 

@@ -1,10 +1,12 @@
 //! Threads for searches of which one step is too long for a reactor.
 //!
-//! Evaluation cannot be put aside in the middle of an entry, of a filter or of a plan. A search that cannot end such a piece within the steps of
-//! a turn (`SearchRun::is_long`) goes on here, one step at a time, and comes back to its connection in between, which sends what there is. The
-//! threads give way to reactors (they are nicer to others), so that the system shares a core between both.
+//! Evaluation cannot be put aside in the middle of an entry, of a filter or of a plan. A search that cannot end such a
+//! piece within the steps of a turn (`SearchRun::is_long`) goes on here, one step at a time, and comes back to its
+//! connection in between, which sends what there is. The threads give way to reactors (they are nicer to others), so
+//! that the system shares a core between both.
 //!
-//! Whose source has the fewest steps under way comes first, then who has waited longest. A connection hands over one search at a time.
+//! Whose source has the fewest steps under way comes first, then who has waited longest. A connection hands over one
+//! search at a time.
 
 use core::net::IpAddr;
 use std::{

@@ -60,7 +60,8 @@ pub enum Started {
     Search(Box<SearchRun>),
     /// Under way elsewhere: await, then call [`Worker::finish`].
     Submitted(Submitted),
-    /// StartTLS was answered with success: write the output, then begin the handshake, and start nothing before (RFC 4511 §4.14).
+    /// StartTLS was answered with success: write the output, then begin the handshake, and start nothing before (RFC
+    /// 4511 §4.14).
     StartTls,
     /// Write the output and close. The text is the reason for the log.
     Disconnect(&'static str),
@@ -93,8 +94,8 @@ impl Worker {
         }
     }
 
-    /// Begins a batch. Everything in it has been received before, so that it sees every write that its senders know of: at this time in
-    /// monotonic microseconds, or just now.
+    /// Begins a batch. Everything in it has been received before, so that it sees every write that its senders know of:
+    /// at this time in monotonic microseconds, or just now.
     pub fn batch(&mut self, arrived_micros: Option<u64>) -> Batch<'_> {
         self.refresh();
         self.scratch.refresh_snapshot();
@@ -266,7 +267,8 @@ impl Worker {
         }
     }
 
-    /// Answers a request whose controls are refused. As in slapd the name of a search's base is read before them, other names after them.
+    /// Answers a request whose controls are refused. As in slapd the name of a search's base is read before them, other
+    /// names after them.
     fn refuse_controls(
         &mut self,
         session: &mut Session,
@@ -360,14 +362,16 @@ impl Worker {
         }
     }
 
-    /// Goes on with a search for one slice; appends to `out`. One that [`SearchRun::is_long`] takes as long as it takes: to be handed over.
+    /// Goes on with a search for one slice; appends to `out`. One that [`SearchRun::is_long`] takes as long as it
+    /// takes: to be handed over.
     pub fn step(&mut self, session: &mut Session, run: &mut SearchRun, out: &mut Vec<u8>) -> Progress {
         self.scratch.refresh_snapshot();
         self.scratch.turn_left = TURN_STEPS;
         self.slice(session, run, out)
     }
 
-    /// Takes the next step of a search elsewhere: await it, then call [`Worker::take_back`]. `None`: too many wait, which is answered in `out`.
+    /// Takes the next step of a search elsewhere: await it, then call [`Worker::take_back`]. `None`: too many wait,
+    /// which is answered in `out`.
     pub fn hand_over(
         &mut self,
         session: &mut Session,
@@ -410,8 +414,8 @@ impl Worker {
         None
     }
 
-    /// To be called before the reactor waits: lets go of the snapshot, which would keep LMDB from using freed pages again, and of a
-    /// configuration that is no longer in force, whose databases are to be closed.
+    /// To be called before the reactor waits: lets go of the snapshot, which would keep LMDB from using freed pages
+    /// again, and of a configuration that is no longer in force, whose databases are to be closed.
     pub fn rest(&mut self) {
         self.scratch.rest();
         self.refresh();

@@ -31,7 +31,8 @@ pub(crate) fn with_contexts(
     configuration(read.clone(), contexts, &[], Arc::default())
 }
 
-/// Keeps the schema when the definitions are the same: everything that was resolved against the new one means the same under the old.
+/// Keeps the schema when the definitions are the same: everything that was resolved against the new one means the same
+/// under the old.
 pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_config::Configuration) {
     fn content(statement: &SchemaStatement) -> (SchemaKind, &str, &[String]) {
         (statement.kind, &statement.text, &statement.words)
@@ -120,7 +121,8 @@ fn operation_rules(configuration: &Configuration) -> Result<Vec<Arc<OperationRul
     })
 }
 
-/// What is made of the frontend and of each naming context, by [`NamingContext::number`] plus one. Numbers of disabled databases have none.
+/// What is made of the frontend and of each naming context, by [`NamingContext::number`] plus one. Numbers of disabled
+/// databases have none.
 fn by_place<T: Default>(
     configuration: &Configuration,
     make: impl Fn(&Arc<NamingContext>) -> Result<Arc<T>, String>,

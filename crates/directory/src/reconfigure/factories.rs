@@ -1,4 +1,5 @@
-//! What is made of each configuration that the directory does not know of: overlays, trees in memory, additions to the root DSE.
+//! What is made of each configuration that the directory does not know of: overlays, trees in memory, additions to the
+//! root DSE.
 
 use std::sync::Arc;
 

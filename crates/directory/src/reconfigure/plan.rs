@@ -85,7 +85,8 @@ fn place(settings: &DatabaseConfig, schema: &Schema) -> PathBuf {
     }
 }
 
-/// The database that runs already, one that is still open for operations that began before it was removed, or a new one.
+/// The database that runs already, one that is still open for operations that began before it was removed, or a new
+/// one.
 fn stored(
     directory: &Arc<Directory>,
     state: &mut RunningState,
@@ -177,7 +178,8 @@ fn former<'c>(
     })
 }
 
-/// The overlays of a context, with those of the frontend: those that it has where nothing about them has changed, otherwise new ones.
+/// The overlays of a context, with those of the frontend: those that it has where nothing about them has changed,
+/// otherwise new ones.
 fn overlays(
     factories: &Factories,
     current: &Configuration,

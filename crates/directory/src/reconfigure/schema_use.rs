@@ -7,8 +7,8 @@ use ironbark_model::{
 };
 use ironbark_store::{Database, LostAttribute, Record, Scope, StoreError};
 
-/// What some entry of a database has and `schema` would take away; a sentence for the administrator. `None`: nothing, and the attributes
-/// that entries had once can be [retired](Database::retire).
+/// What some entry of a database has and `schema` would take away; a sentence for the administrator. `None`: nothing,
+/// and the attributes that entries had once can be [retired](Database::retire).
 pub(crate) fn find(database: &Database, schema: &Schema, lost: &[LostAttribute]) -> Result<Option<String>, StoreError> {
     for attribute in lost {
         if has_attribute(database, &attribute.description)? {

@@ -13,7 +13,8 @@ pub struct Peer {
     pub socket_name: Box<str>,
     /// The listener's URL.
     pub listener_url: Box<str>,
-    /// Its name in lower case as `reverse-lookup` finds it, else `unknown`; `local` on a local socket. `None` where nobody has connected.
+    /// Its name in lower case as `reverse-lookup` finds it, else `unknown`; `local` on a local socket. `None` where
+    /// nobody has connected.
     pub domain: Option<Box<str>>,
     /// Address, for ldap://.
     pub address: Option<IpAddr>,
@@ -59,7 +60,8 @@ impl Peer {
     }
 }
 
-/// Security strength factors, as `security` and access rules use them: about the length of keys in bits, 1 for integrity alone.
+/// Security strength factors, as `security` and access rules use them: about the length of keys in bits, 1 for
+/// integrity alone.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Strength {
     /// The highest of the others.

@@ -73,7 +73,8 @@ impl Modification {
         }
     }
 
-    /// A change asked for by a client: resolves the attribute, checks its values and brings them into the form that is stored.
+    /// A change asked for by a client: resolves the attribute, checks its values and brings them into the form that is
+    /// stored.
     ///
     /// # Errors
     /// `undefinedAttributeType`, `invalidAttributeSyntax`, `constraintViolation`, `attributeOrValueExists`.
@@ -176,7 +177,8 @@ pub(crate) fn of_request(schema: &Schema, changes: Modifications<'_>) -> Result<
         .collect()
 }
 
-/// Refuses changes of obsolete attributes and of those that no user may modify (RFC 4512 §4.1.2), unless the rules are relaxed.
+/// Refuses changes of obsolete attributes and of those that no user may modify (RFC 4512 §4.1.2), unless the rules are
+/// relaxed.
 ///
 /// # Errors
 /// `constraintViolation`.
@@ -210,8 +212,8 @@ pub(crate) fn check_permitted(
     Ok(())
 }
 
-/// What the relax rules control lets a manager set although no user may: timestamps, names, UUID, entryTtl, and the state of the
-/// password policy.
+/// What the relax rules control lets a manager set although no user may: timestamps, names, UUID, entryTtl, and the
+/// state of the password policy.
 const MANAGEABLE: &[&str] = &[
     "2.5.18.1",
     "2.5.18.2",
@@ -249,7 +251,8 @@ fn resolve(schema: &Schema, name: &str) -> Result<AttributeDescription, Operatio
     Ok(description)
 }
 
-/// The normal form of a value by the equality rule of its attribute; a copy without a rule, or when the value does not conform.
+/// The normal form of a value by the equality rule of its attribute; a copy without a rule, or when the value does not
+/// conform.
 pub(crate) fn normal_form(schema: &Schema, description: &AttributeDescription, value: &[u8]) -> Vec<u8> {
     try_normal_form(schema, schema.attribute_type(description.attribute_type), value).unwrap_or_else(|| value.to_vec())
 }

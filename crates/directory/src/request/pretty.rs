@@ -1,4 +1,5 @@
-//! The form in which values are stored: names, also those in authorization rules, in pretty form, UUIDs in lower case, everything else as it came in.
+//! The form in which values are stored: names, also those in authorization rules, in pretty form, UUIDs in lower case,
+//! everything else as it came in.
 
 use ironbark_model::{
     Dn, Schema,

@@ -1,4 +1,5 @@
-//! How an operation is given up, and what else decides whether it may go on: writes in a sequence, a password that must be changed.
+//! How an operation is given up, and what else decides whether it may go on: writes in a sequence, a password that must
+//! be changed.
 
 use std::sync::{
     Arc,
@@ -34,7 +35,8 @@ impl Sequence {
     }
 }
 
-/// Set while a connection may do no more than change its password, as the password policy wants it. Each bind begins with a new one.
+/// Set while a connection may do no more than change its password, as the password policy wants it. Each bind begins
+/// with a new one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Restriction(Option<Arc<AtomicBool>>);
 

@@ -1,9 +1,9 @@
 //! Sets: an algebra on names and values, as slapd has it (`set=`; undocumented there but for an FAQ).
 //!
-//! `this` is the name of the entry, `user` that of the requester, `[text]` a value; `set/attribute` are the values of an attribute of the
-//! entries that a set names, `set/attribute*` those of theirs, and so on; `set/-1` are the superiors, `set/-*` the names and all their
-//! superiors; `|`, `&` and `+` join two sets, from left to right: union, intersection, all concatenations. A clause holds if its set is
-//! not empty.
+//! `this` is the name of the entry, `user` that of the requester, `[text]` a value; `set/attribute` are the values of
+//! an attribute of the entries that a set names, `set/attribute*` those of theirs, and so on; `set/-1` are the
+//! superiors, `set/-*` the names and all their superiors; `|`, `&` and `+` join two sets, from left to right: union,
+//! intersection, all concatenations. A clause holds if its set is not empty.
 
 use std::rc::Rc;
 

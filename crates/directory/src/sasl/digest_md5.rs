@@ -34,8 +34,8 @@ pub(crate) struct Proof {
 const MAX_RESPONSE: usize = 4_096;
 const COUNT: &str = "00000001";
 
-/// The server speaks first. `nonce` has not been used before. A client that has authenticated to us earlier may begin with a response to that
-/// challenge (RFC 2831 §2.2); nothing of it is kept here, so it gets a new one.
+/// The server speaks first. `nonce` has not been used before. A client that has authenticated to us earlier may begin
+/// with a response to that challenge (RFC 2831 §2.2); nothing of it is kept here, so it gets a new one.
 pub(crate) fn begin(message: Option<&[u8]>, nonce: String, realm: &str) -> Step<Exchange, Box<Proof>> {
     let is_stale = message.is_some_and(|message| !message.is_empty());
     let challenge = format!(

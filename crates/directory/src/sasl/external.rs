@@ -1,4 +1,5 @@
-//! EXTERNAL (RFC 4422 appendix A): who the client is by its certificate, or on ldapi:// by what the kernel says of its process.
+//! EXTERNAL (RFC 4422 appendix A): who the client is by its certificate, or on ldapi:// by what the kernel says of its
+//! process.
 
 use ironbark_model::{Dn, ResultCode, Schema};
 

@@ -1,7 +1,7 @@
 //! GSSAPI (RFC 4752): Kerberos V5 by the system's library. A build feature, `gssapi`.
 //!
-//! The key is that of `ldap@<sasl-host>` in the key table of the process (`KRB5_KTNAME`). A client of the default realm has a name without
-//! a realm, as in slapd.
+//! The key is that of `ldap@<sasl-host>` in the key table of the process (`KRB5_KTNAME`). A client of the default realm
+//! has a name without a realm, as in slapd.
 
 use ironbark_config::SecurityProperties;
 use libgssapi::{
@@ -95,7 +95,8 @@ fn credentials(host: &str) -> Result<Cred, Error> {
 }
 
 impl Terms<'_> {
-    /// The layers that `sasl-secprops` permits, as Cyrus SASL understands it, when those that encrypt have this strength.
+    /// The layers that `sasl-secprops` permits, as Cyrus SASL understands it, when those that encrypt have this
+    /// strength.
     fn layers(&self, flags: CtxFlags, strength: u32) -> u8 {
         let least = self.properties.min_ssf.saturating_sub(self.outer_ssf);
         let most = self.properties.max_ssf.saturating_sub(self.outer_ssf);
@@ -153,7 +154,8 @@ impl Exchange {
         Step::Challenge(token, Box::new(self))
     }
 
-    /// Offers the layers that `sasl-secprops` wants. A token that is not sent would be missed by the client, so that each is made for use.
+    /// Offers the layers that `sasl-secprops` wants. A token that is not sent would be missed by the client, so that
+    /// each is made for use.
     fn offer(mut self, terms: Terms<'_>) -> GssapiResult {
         let flags = self.context.flags().map_err(refused)?;
         let mut strength = MODERN_STRENGTH;

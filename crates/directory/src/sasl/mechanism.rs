@@ -128,7 +128,8 @@ impl Mechanism {
             .find(|row| row.name.as_bytes().eq_ignore_ascii_case(name))
     }
 
-    /// Whether a connection may use it: `sasl-mechanisms`, and `sasl-secprops` against what it provides and what protects the connection.
+    /// Whether a connection may use it: `sasl-mechanisms`, and `sasl-secprops` against what it provides and what
+    /// protects the connection.
     ///
     /// # Errors
     /// Why not, in Cyrus SASL's order and words.

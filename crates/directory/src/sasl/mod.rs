@@ -1,8 +1,9 @@
-//! SASL (RFC 4422) as bind uses it (RFC 4513 §5.2): mechanisms are small state machines, one file each, which a session keeps between the
-//! steps of a negotiation.
+//! SASL (RFC 4422) as bind uses it (RFC 4513 §5.2): mechanisms are small state machines, one file each, which a session
+//! keeps between the steps of a negotiation.
 //!
-//! Invariants: a step reads a bounded message and leaves a bounded state; what takes long (passwords, searches for names) runs on the
-//! hashing pool; no answer and no log line holds a secret; a failure does not tell whether there is such a user.
+//! Invariants: a step reads a bounded message and leaves a bounded state; what takes long (passwords, searches for
+//! names) runs on the hashing pool; no answer and no log line holds a secret; a failure does not tell whether there is
+//! such a user.
 
 pub(crate) mod anonymous;
 pub(crate) mod cram_md5;

@@ -1,5 +1,5 @@
-//! The DNs and superiors of recent parents, their entries by name, and the last base object, so that neither an answer's DN nor its place nor
-//! the entry of a name is found anew from the root. One per reactor and database.
+//! The DNs and superiors of recent parents, their entries by name, and the last base object, so that neither an
+//! answer's DN nor its place nor the entry of a name is found anew from the root. One per reactor and database.
 
 use std::collections::hash_map::Entry;
 
@@ -19,7 +19,8 @@ pub(crate) struct DnCache {
     structure_version: u64,
     parents: FxHashMap<EntryId, Parent>,
     base: Base,
-    /// Entries with subordinates by their normalized names. One that is gone has no subordinates: what was below it is looked up anew.
+    /// Entries with subordinates by their normalized names. One that is gone has no subordinates: what was below it is
+    /// looked up anew.
     by_name: FxHashMap<Box<[u8]>, EntryId>,
     /// Above what is topmost.
     root: Dn,
@@ -62,8 +63,8 @@ impl DnCache {
         Ok(())
     }
 
-    /// As [`View::locate`], and whether the entry is a referral. Looks nothing up for the base object of the last call while nothing was
-    /// written since.
+    /// As [`View::locate`], and whether the entry is a referral. Looks nothing up for the base object of the last call
+    /// while nothing was written since.
     pub(crate) fn locate_base(&mut self, view: View<'_>, base: &Dn) -> Result<(Location, bool), StoreError> {
         let (known, version) = (&self.base, view.version());
         if known.version == version && known.normalized == base.normalized() {

@@ -17,7 +17,8 @@ use crate::{
 
 pub(crate) use self::dn_cache::DnCache;
 
-/// Steps of one turn of a connection on its reactor: one or two milliseconds. What cannot be done within them goes to other threads.
+/// Steps of one turn of a connection on its reactor: one or two milliseconds. What cannot be done within them goes to
+/// other threads.
 pub(crate) const TURN_STEPS: u64 = 20_000;
 
 /// Reused memory and caches of one reactor.
@@ -39,7 +40,8 @@ pub(crate) struct Scratch {
     pub(crate) budget: Rc<Budget>,
     /// Steps that are left of the turn.
     pub(crate) turn_left: u64,
-    /// The last snapshot, for whoever comes next while nothing is committed. [`Worker::rest`] drops it: none outlives a wait.
+    /// The last snapshot, for whoever comes next while nothing is committed. [`Worker::rest`] drops it: none outlives a
+    /// wait.
     snapshot: Option<HeldSnapshot>,
 }
 
@@ -114,8 +116,8 @@ impl Scratch {
         self.snapshot = self.snapshot.take().filter(HeldSnapshot::is_current);
     }
 
-    /// The batch's snapshot of the database of `context`, or a new one; `None`: it has no database. To be handed back with
-    /// [`Scratch::keep_snapshot`].
+    /// The batch's snapshot of the database of `context`, or a new one; `None`: it has no database. To be handed back
+    /// with [`Scratch::keep_snapshot`].
     pub(crate) fn take_snapshot(&mut self, context: &NamingContext) -> Result<Option<HeldSnapshot>, StoreError> {
         let Some(database) = context.database() else {
             return Ok(None);

@@ -32,8 +32,8 @@ pub(super) struct Followed {
     pub(super) target_depth: usize,
 }
 
-/// Follows aliases on the way to `dn`: in the name itself and in every superior. One that the subject may not know of is not followed, as if
-/// it were not there; slapd follows it.
+/// Follows aliases on the way to `dn`: in the name itself and in every superior. One that the subject may not know of
+/// is not followed, as if it were not there; slapd follows it.
 ///
 /// # Errors
 /// `aliasProblem` for a loop, more than `maxderefdepth` aliases, or an alias that leads nowhere.
@@ -122,7 +122,8 @@ fn look_at(configuration: &Configuration, view: View<'_>, id: EntryId) -> Result
     Ok(target.map_or(Found::BrokenAlias, Found::Alias))
 }
 
-/// The alias that a name is, or that the deepest superior is which exists; with what is answered when it leads to nothing.
+/// The alias that a name is, or that the deepest superior is which exists; with what is answered when it leads to
+/// nothing.
 pub(super) fn leads_to_nothing(
     view: View<'_>,
     dn: &Dn,
@@ -146,8 +147,8 @@ fn problem(view: View<'_>, id: EntryId, text: &'static str) -> OperationError {
 
 /// Adds the targets of aliases within the scope of `base` to the search, and of aliases below those, each subtree once.
 ///
-/// Aliases that lead nowhere, or to another naming context, are passed over (RFC 4511 §4.5.1.3 leaves the choice), and so are those that the
-/// subject may not know of.
+/// Aliases that lead nowhere, or to another naming context, are passed over (RFC 4511 §4.5.1.3 leaves the choice), and
+/// so are those that the subject may not know of.
 pub(super) fn expand(
     disclosure: Disclosure<'_>,
     context: &Arc<NamingContext>,

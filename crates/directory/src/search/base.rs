@@ -1,4 +1,5 @@
-//! Where a search begins: who may search there, what is said of a base that is hidden, is a referral, or that an alias leads to.
+//! Where a search begins: who may search there, what is said of a base that is hidden, is a referral, or that an alias
+//! leads to.
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{Dn, ResultCode};
@@ -46,8 +47,9 @@ pub(super) fn reaches(disclosure: Disclosure<'_>, followed: &Followed) -> Result
     }
 }
 
-/// What is answered when a base is an alias, or lies below one, that cannot be followed; without an `error`, because what it leads to may not be
-/// known of: that is told as if it led to nothing. Nor is an alias told of that may not be known of itself.
+/// What is answered when a base is an alias, or lies below one, that cannot be followed; without an `error`, because
+/// what it leads to may not be known of: that is told as if it led to nothing. Nor is an alias told of that may not be
+/// known of itself.
 pub(super) fn alias_problem(
     run: &SearchRun,
     configuration: &Configuration,

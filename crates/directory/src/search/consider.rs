@@ -276,7 +276,8 @@ impl SearchRun {
         Ok(None)
     }
 
-    /// Whether a candidate is one of those that the walk is about, filter and access aside. Sends the reference of a referral entry.
+    /// Whether a candidate is one of those that the walk is about, filter and access aside. Sends the reference of a
+    /// referral entry.
     fn is_of_walk(
         &mut self,
         walk: &StoredWalk<'_>,
@@ -465,7 +466,8 @@ impl SearchRun {
         scope: Scope,
         out: &mut Vec<u8>,
     ) -> Result<(), OperationError> {
-        // Below a one-level base, the search goes on at the referral's own entry; that entry is one of the children of a base.
+        // Below a one-level base, the search goes on at the referral's own entry; that entry is one of the children of
+        // a base.
         let scope = match scope {
             Scope::OneLevel | Scope::Base => Scope::Base,
             Scope::Children | Scope::Subtree => Scope::Subtree,

@@ -1,5 +1,5 @@
-//! What of the preparation of a search may take long: the compilation of a big filter, the names of many attributes, the aliases below its base.
-//! It is left to the first step, which is limited, and can be taken elsewhere.
+//! What of the preparation of a search may take long: the compilation of a big filter, the names of many attributes,
+//! the aliases below its base. It is left to the first step, which is limited, and can be taken elsewhere.
 
 use std::{collections::VecDeque, sync::Arc};
 

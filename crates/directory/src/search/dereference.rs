@@ -38,8 +38,8 @@ struct Gathering {
 /// What is returned of one entry that a DN names.
 type Found = Vec<(Vec<u8>, Vec<Vec<u8>>)>;
 
-/// What the dereference control asks for; nothing, if an uncritical one asks for attributes that hold no names. It means nothing if the steps
-/// have run out.
+/// What the dereference control asks for; nothing, if an uncritical one asks for attributes that hold no names. It
+/// means nothing if the steps have run out.
 fn specifications(
     schema: &Schema,
     control: &Control<DereferenceRequest<'_>>,

@@ -63,7 +63,8 @@ pub(crate) struct PageRequest {
     pub(crate) before: u32,
 }
 
-/// Entries that a search may return, given what the client asked for (0: nothing in particular); more than the hard limit is cut.
+/// Entries that a search may return, given what the client asked for (0: nothing in particular); more than the hard
+/// limit is cut.
 pub(crate) fn size(limits: Option<&SearchLimits>, requested: u32) -> Option<u32> {
     limits.map_or(positive(requested), |limits| {
         effective(requested, limits.size_soft, limits.size_hard)
@@ -92,7 +93,8 @@ pub(crate) fn unchecked(limits: Option<&SearchLimits>) -> Result<Option<u64>, Op
 /// Entries that one page of a paged search may return.
 ///
 /// # Errors
-/// `adminLimitExceeded` when paging is refused to this identity, the page is too big, or more is asked for than all pages may have.
+/// `adminLimitExceeded` when paging is refused to this identity, the page is too big, or more is asked for than all
+/// pages may have.
 pub(crate) fn page(
     limits: Option<&SearchLimits>,
     page: PageRequest,

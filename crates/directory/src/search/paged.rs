@@ -136,7 +136,8 @@ pub(crate) fn sent_before(searches: &OpenSearches, cookie: &[u8]) -> u32 {
 /// Takes up a paged search where its last page ended.
 ///
 /// # Errors
-/// `protocolError` for what is no cookie, `unwillingToPerform` for one that this connection does not know or has used already.
+/// `protocolError` for what is no cookie, `unwillingToPerform` for one that this connection does not know or has used
+/// already.
 pub(crate) fn resume(
     searches: &mut OpenSearches,
     (cookie, size): (&[u8], u32),

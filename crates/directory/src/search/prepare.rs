@@ -221,7 +221,8 @@ fn resume(
             ..*resumed
         };
         if is_other {
-            // Another one acts by this connection: what the plan has found out by the rights of the one before is not for him.
+            // Another one acts by this connection: what the plan has found out by the rights of the one before is not
+            // for him.
             run.targets.iter_mut().for_each(Target::forget_plan);
         }
     }
@@ -272,7 +273,8 @@ fn extras(
             ));
         }
     }
-    // The filters of the one are compiled with that of the search, the names of the other resolved with those of the search.
+    // The filters of the one are compiled with that of the search, the names of the other resolved with those of the
+    // search.
     used |= controls.matched_values.is_some() || controls.dereference.is_some();
     Ok(used.then(|| Box::new(extras)))
 }

@@ -56,7 +56,8 @@ pub(crate) struct SearchOptions {
     pub(crate) manage_dsa_it: bool,
     /// Domain scope: no continuation references.
     pub(crate) domain_scope: bool,
-    /// Subentries control: `Some(true)` shows only subentries, `Some(false)` only others; `None` hides them below the base.
+    /// Subentries control: `Some(true)` shows only subentries, `Some(false)` only others; `None` hides them below the
+    /// base.
     pub(crate) subentries: Option<bool>,
 }
 
@@ -128,8 +129,8 @@ impl SearchRun {
         }
     }
 
-    /// Makes a run that has ended one without anything to do, which keeps its memory unless that has grown big. `origin` is that of the
-    /// former search then: to exchange them costs less than to move them.
+    /// Makes a run that has ended one without anything to do, which keeps its memory unless that has grown big.
+    /// `origin` is that of the former search then: to exchange them costs less than to move them.
     pub(crate) fn reset(&mut self, origin: &mut RequestContext, configuration: &Arc<Configuration>) {
         std::mem::swap(&mut self.origin, origin);
         let is_big = self.filter.nodes.capacity() > KEPT_NODES || self.filter.bytes.capacity() > KEPT_OCTETS;

@@ -1,4 +1,5 @@
-//! Which attributes a search returns (RFC 4511 §4.5.1.8, RFC 3673 `+`, RFC 4529 `@class`, `1.1`, language ranges of RFC 3866).
+//! Which attributes a search returns (RFC 4511 §4.5.1.8, RFC 3673 `+`, RFC 4529 `@class`, `1.1`, language ranges of RFC
+//! 3866).
 
 use ironbark_model::{
     AttributeDescription, Budget, Schema,
@@ -45,7 +46,8 @@ pub(crate) struct Selection {
 }
 
 impl Selection {
-    /// Resolves a list, reusing memory. Takes steps for what is long; if there are not enough, the selection means nothing.
+    /// Resolves a list, reusing memory. Takes steps for what is long; if there are not enough, the selection means
+    /// nothing.
     pub(crate) fn resolve<'a>(
         &mut self,
         schema: &Schema,
@@ -122,8 +124,8 @@ impl Selection {
         }
     }
 
-    /// Whether an attribute is selected by its name or by that of a class. Takes steps where there are many of them; when they run out, the
-    /// answer means nothing.
+    /// Whether an attribute is selected by its name or by that of a class. Takes steps where there are many of them;
+    /// when they run out, the answer means nothing.
     pub(crate) fn lists(&self, schema: &Schema, description: &AttributeDescription, budget: Option<&Budget>) -> bool {
         self.named
             .iter()

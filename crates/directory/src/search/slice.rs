@@ -52,7 +52,8 @@ impl SearchRun {
         }
     }
 
-    /// The steps have run out in the middle of something, of which nothing is left: it will be done anew, here or elsewhere, or never.
+    /// The steps have run out in the middle of something, of which nothing is left: it will be done anew, here or
+    /// elsewhere, or never.
     pub(super) fn exhausted(&mut self, slice: &Slice<'_>, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
         if let Some(stop) = self.origin.stop.stopped() {
             return self.stopped(stop, scratch, out);

@@ -58,8 +58,8 @@ impl Sorting {
     /// Resolves the keys.
     ///
     /// # Errors
-    /// When a critical sort cannot be done, with the code that the response control has too. An uncritical one is then passed over, and
-    /// the response control says why (RFC 2891 §2); slapd refuses either.
+    /// When a critical sort cannot be done, with the code that the response control has too. An uncritical one is then
+    /// passed over, and the response control says why (RFC 2891 §2); slapd refuses either.
     pub(crate) fn resolve(schema: &Schema, control: &Control<SortKeys<'_>>) -> Result<Self, OperationError> {
         let mut sorting = Self {
             keys: Vec::new(),
@@ -236,7 +236,8 @@ fn resolve_key(schema: &Schema, key: SortKey<'_>, critical: bool) -> Result<Key,
     })
 }
 
-/// Leaves the normal form of the smallest value of a key that may be read in `best`: an order by others would tell them. Whether there is one.
+/// Leaves the normal form of the smallest value of a key that may be read in `best`: an order by others would tell
+/// them. Whether there is one.
 fn smallest(
     schema: &Schema,
     (record, entry): (&Record<'_>, &VisibleEntry<'_>),

@@ -1,4 +1,5 @@
-//! Limits of sorting: those of the overlay sssvlv of the database, or else of the frontend. Without it there is only that of the keys.
+//! Limits of sorting: those of the overlay sssvlv of the database, or else of the frontend. Without it there is only
+//! that of the keys.
 
 use std::sync::{
     Arc,

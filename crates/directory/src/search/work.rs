@@ -1,7 +1,8 @@
 //! What a search may cost: the steps of a slice, and those of the whole search.
 //!
-//! Loops over values, terms, links and elements spend steps of a [`Budget`], which the store's views and the access rules carry. What is ordinary
-//! is not counted, so that no count of entries, however many, comes near a limit; what is counted grows with what a client or a big entry brings.
+//! Loops over values, terms, links and elements spend steps of a [`Budget`], which the store's views and the access
+//! rules carry. What is ordinary is not counted, so that no count of entries, however many, comes near a limit; what is
+//! counted grows with what a client or a big entry brings.
 
 use ironbark_model::Budget;
 
@@ -13,7 +14,8 @@ pub(super) const LONG_SLICE_STEPS: u64 = 1_000_000;
 const REQUEST_STEPS: u64 = 200_000_000;
 /// The same for whoever has not said who he is.
 const ANONYMOUS_STEPS: u64 = 20_000_000;
-/// Steps that each candidate adds, so that a walk over millions of entries with some hundred values each comes to its end.
+/// Steps that each candidate adds, so that a walk over millions of entries with some hundred values each comes to its
+/// end.
 const CANDIDATE_STEPS: u64 = 500;
 
 /// Output of one step before others get their turn.

@@ -123,10 +123,11 @@ impl Service {
         Worker::new(Arc::clone(&self.directory), Arc::clone(&self.long_searches), bare)
     }
 
-    /// Puts another configuration into force, while serving. Everything new is made first: when something of it cannot be had, nothing
-    /// changes. Operations that have begun end under the configuration that they began with, writes that wait in a queue included; a write
-    /// that comes to its queue too late for that is executed under the new one. A database whose directory stays the same goes on as it is; one that is new is opened; one that is
-    /// gone has answered its last write when this returns, and is closed when nothing reads it any more.
+    /// Puts another configuration into force, while serving. Everything new is made first: when something of it cannot
+    /// be had, nothing changes. Operations that have begun end under the configuration that they began with, writes
+    /// that wait in a queue included; a write that comes to its queue too late for that is executed under the new one.
+    /// A database whose directory stays the same goes on as it is; one that is new is opened; one that is gone has
+    /// answered its last write when this returns, and is closed when nothing reads it any more.
     ///
     /// # Errors
     /// What cannot be had, by name; a schema that lacks what entries use.
@@ -135,8 +136,9 @@ impl Service {
         reconfigure::reconfigure(&self.directory, &mut state, configuration)
     }
 
-    /// Lets the database with this number refuse these operations, and no others, until the server ends or a configuration says something
-    /// else about them than the one in force. A database that refuses all writes is read-only.
+    /// Lets the database with this number refuse these operations, and no others, until the server ends or a
+    /// configuration says something else about them than the one in force. A database that refuses all writes is
+    /// read-only.
     ///
     /// # Errors
     /// The server ends.

@@ -1,7 +1,8 @@
-//! What searches look for: filters without their values, how often they came, what they cost, and which indexes served them.
+//! What searches look for: filters without their values, how often they came, what they cost, and which indexes served
+//! them.
 //!
-//! Each reactor has a record of its own. It holds [`MOST_SHAPES`] filters; when it is full, what is new is counted without its filter
-//! until it has come often enough that the record makes room: the half that has cost least goes.
+//! Each reactor has a record of its own. It holds [`MOST_SHAPES`] filters; when it is full, what is new is counted
+//! without its filter until it has come often enough that the record makes room: the half that has cost least goes.
 
 use std::{fmt::Write as _, hash::Hasher as _};
 

@@ -1,6 +1,7 @@
 //! Durations in buckets of equal relative width, so that quantiles of years of operations take two kilobytes.
 //!
-//! Below 16 microseconds each has a bucket of its own; above, each power of two has eight: a quantile is right to an eighth.
+//! Below 16 microseconds each has a bucket of its own; above, each power of two has eight: a quantile is right to an
+//! eighth.
 
 use std::sync::atomic::AtomicU64;
 

@@ -6,7 +6,8 @@ use crate::{
     Directory, NamingContext, backend::written::Executed, overlay::AfterCommit, request::context::RequestContext,
 };
 
-/// Hands a committed record to the followers of its database. Runs on the writer thread, so that the order is the commit order.
+/// Hands a committed record to the followers of its database. Runs on the writer thread, so that the order is the
+/// commit order.
 pub(crate) fn publish(directory: &Directory, context: &NamingContext, origin: &RequestContext, executed: &Executed) {
     let identity = &origin.identity;
     let after = AfterCommit {

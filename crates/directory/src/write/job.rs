@@ -75,7 +75,8 @@ impl Job {
         writer.submit(Box::new(self))
     }
 
-    /// Puts it into the queue on another thread than the connection's: where the writer does not take it, the client is told so.
+    /// Puts it into the queue on another thread than the connection's: where the writer does not take it, the client is
+    /// told so.
     pub(crate) fn queue_or_answer(self, context: &NamingContext) {
         if let Err((error, Some(task))) = self.queue(context) {
             task.answer(error);
@@ -117,7 +118,8 @@ impl Job {
         Ok(())
     }
 
-    /// The request as it is read under another, later configuration than it was read under, and who asks then; `None`: as it is.
+    /// The request as it is read under another, later configuration than it was read under, and who asks then; `None`:
+    /// as it is.
     ///
     /// # Errors
     /// It is refused under that.
@@ -197,7 +199,8 @@ impl WriteTask for Job {
     }
 
     fn refused(&self, error: &OperationError) {
-        // What comes behind a refused operation of a sequence is not executed. An operation that was to change nothing has not failed.
+        // What comes behind a refused operation of a sequence is not executed. An operation that was to change nothing
+        // has not failed.
         if error.result_code != ResultCode::NO_OPERATION {
             self.origin.sequence.refuse(self.origin.operation);
         }
@@ -271,7 +274,8 @@ fn execute(
     })
 }
 
-/// Steps that finding out about rights and assertions may take, on the thread that all writes of a database wait for: about 100 milliseconds.
+/// Steps that finding out about rights and assertions may take, on the thread that all writes of a database wait for:
+/// about 100 milliseconds.
 const WRITE_STEPS: u64 = 1_000_000;
 
 /// Asks the overlays that look at every write.

@@ -1,4 +1,5 @@
-//! Writing: requests on their way through the queue of a database, the threads that execute them, what follows a commit.
+//! Writing: requests on their way through the queue of a database, the threads that execute them, what follows a
+//! commit.
 
 mod flusher;
 mod followers;

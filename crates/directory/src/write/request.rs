@@ -43,7 +43,8 @@ pub(crate) trait WriteRequest: Send {
     /// It is refused under that.
     fn read_again(&self, configuration: &Configuration) -> Result<Box<dyn WriteRequest>, OperationError>;
 
-    /// Refuses what `security`, `restrict` and the like forbid, under a configuration that came into force after it was queued.
+    /// Refuses what `security`, `restrict` and the like forbid, under a configuration that came into force after it was
+    /// queued.
     ///
     /// # Errors
     /// As of [`NamingContext::check_restrictions`].

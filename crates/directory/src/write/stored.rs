@@ -1,7 +1,8 @@
 //! The one writer of a database: takes everything that waits as one group, commits once, then acknowledges.
 //!
-//! Invariants: a success is sent only after the commit that holds it. Nothing a refused operation did is ever committed. A write is executed
-//! twice at most, whatever is refused behind it: a refusal that has to undo an effect ends its group there.
+//! Invariants: a success is sent only after the commit that holds it. Nothing a refused operation did is ever
+//! committed. A write is executed twice at most, whatever is refused behind it: a refusal that has to undo an effect
+//! ends its group there.
 
 use std::{
     sync::{
@@ -127,7 +128,8 @@ fn gather(
         next = orders
             .try_recv()
             .or_else(|_| {
-                // Whoever shares the core may have more for this commit, and quick requests that should not wait for it.
+                // Whoever shares the core may have more for this commit, and quick requests that should not wait for
+                // it.
                 std::thread::yield_now();
                 orders.try_recv()
             })
@@ -152,12 +154,12 @@ fn serve_group(directory: &Arc<Directory>, served: &Served, database: &Database,
     }
 }
 
-/// Commits the writes of a group that come before the first one that is refused after an effect. Gives their outcomes, and that one's: at
-/// least one.
+/// Commits the writes of a group that come before the first one that is refused after an effect. Gives their outcomes,
+/// and that one's: at least one.
 ///
-/// The transaction of a write that is refused so is given up, and the writes before it are executed again. What comes behind it has not been
-/// executed yet, so each write is executed twice at most, whatever stands in the same group; once more for each refusal among those before
-/// that comes only the second time.
+/// The transaction of a write that is refused so is given up, and the writes before it are executed again. What comes
+/// behind it has not been executed yet, so each write is executed twice at most, whatever stands in the same group;
+/// once more for each refusal among those before that comes only the second time.
 fn commit_some(site: (&Served, &Database), group: &[Queued]) -> Vec<Outcome> {
     let (mut part, mut refused) = (group, None);
     loop {

@@ -12,7 +12,8 @@ use crate::{
     overlay::Pipeline,
 };
 
-/// Executes until it is told to end. Each change is made under the configuration that is then in force: the one before may have changed it.
+/// Executes until it is told to end. Each change is made under the configuration that is then in force: the one before
+/// may have changed it.
 pub(crate) fn run(directory: &Directory, governor: &dyn Governor, orders: &Receiver<WriterCommand>) {
     let mut last = directory.configuration();
     while let Ok(order) = orders.recv() {

@@ -345,7 +345,8 @@ impl Client {
         self.send(&Request::ModifyDn(request), controls)
     }
 
-    /// The values of some attributes of an entry, a line each, as the rootdn sees them; `None` if there is no such entry.
+    /// The values of some attributes of an entry, a line each, as the rootdn sees them; `None` if there is no such
+    /// entry.
     pub fn read(&mut self, dn: &str, names: &[&str]) -> Option<String> {
         let mut found = self.search(dn, Scope::BaseObject, "(objectClass=*)", names);
         found.pop().map(|entry| {

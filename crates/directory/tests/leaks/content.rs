@@ -103,7 +103,8 @@ impl Content {
         Self(entries)
     }
 
-    /// Without the values on which `rules` give the subject no privilege at all, and without the entries of which nothing is left.
+    /// Without the values on which `rules` give the subject no privilege at all, and without the entries of which
+    /// nothing is left.
     pub(crate) fn without_what_is_hidden(&self, rules: &Rules, subject: &str) -> Self {
         let mut left: Vec<Entry> = Vec::new();
         // From the leaves upwards.

@@ -1,8 +1,8 @@
 //! What a subject may not read has no effect on any answer that it gets.
 //!
-//! A directory and a copy of it, from which everything has been deleted on which the rules give the subject no privilege, are asked the same
-//! random questions under the same random rules: every octet of the answers must be the same, but for the superior that noSuchObject names. A third,
-//! with indexes, as well.
+//! A directory and a copy of it, from which everything has been deleted on which the rules give the subject no
+//! privilege, are asked the same random questions under the same random rules: every octet of the answers must be the
+//! same, but for the superior that noSuchObject names. A third, with indexes, as well.
 
 #![allow(
     clippy::expect_used,

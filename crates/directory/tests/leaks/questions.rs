@@ -136,7 +136,8 @@ impl Question {
         }
     }
 
-    /// All that comes back, without the superior that noSuchObject names: as in slapd, it names none where an entry is hidden.
+    /// All that comes back, without the superior that noSuchObject names: as in slapd, it names none where an entry is
+    /// hidden.
     pub(crate) fn ask(&self, client: &mut Client) -> Vec<u8> {
         let octets = self.answer(client);
         let answer = read_answer(&octets);

@@ -1,4 +1,5 @@
-//! Random sequences of operations on a real database, answered as by a model: the fuzz target, on its seeds and on mutations of them.
+//! Random sequences of operations on a real database, answered as by a model: the fuzz target, on its seeds and on
+//! mutations of them.
 
 #![allow(clippy::expect_used, clippy::indexing_slicing, reason = "a panic fails the test")]
 

@@ -9,7 +9,8 @@ pub(crate) type Name = Vec<Rdn>;
 /// Attributes and their values, in normal form.
 pub(crate) type Attributes = BTreeMap<&'static str, BTreeSet<String>>;
 
-/// Ways to write an RDN, and the values in it, in normal form. The first way of writing is the one that models and messages use.
+/// Ways to write an RDN, and the values in it, in normal form. The first way of writing is the one that models and
+/// messages use.
 type Forms = (&'static [&'static str], &'static [(&'static str, &'static str)]);
 pub(crate) const RDNS: &[Forms] = &[
     (&["cn=a", "CN=A", "cn=\\61", "2.5.4.3=a"], &[("cn", "a")]),

@@ -1,4 +1,5 @@
-//! Requests of many names: attributes to return, classes, sort keys, attributes to dereference, parts of names of entries.
+//! Requests of many names: attributes to return, classes, sort keys, attributes to dereference, parts of names of
+//! entries.
 
 use std::fmt::Write as _;
 

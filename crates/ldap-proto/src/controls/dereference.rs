@@ -1,4 +1,5 @@
-//! Dereference (draft-masarati-ldap-deref): attributes of the entries that DN values of an entry name, in the same answer.
+//! Dereference (draft-masarati-ldap-deref): attributes of the entries that DN values of an entry name, in the same
+//! answer.
 
 use ironbark_ber::{Error, Reader, Writer, tags};
 

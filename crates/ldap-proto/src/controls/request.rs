@@ -79,8 +79,8 @@ pub struct RequestControls<'a> {
 impl<'a> RequestControls<'a> {
     /// Decodes the controls that came with `request`.
     ///
-    /// Unknown and inappropriate ones are ignored, or when critical refused with `unavailableCriticalExtension` (RFC 4511 §4.1.11);
-    /// the criticality of an unbind request's controls has no meaning.
+    /// Unknown and inappropriate ones are ignored, or when critical refused with `unavailableCriticalExtension` (RFC
+    /// 4511 §4.1.11); the criticality of an unbind request's controls has no meaning.
     ///
     /// # Errors
     /// `unavailableCriticalExtension`; `protocolError` for duplicates and malformed values; `adminLimitExceeded`.
@@ -255,7 +255,8 @@ fn check_criticality(row: &Descriptor, critical: bool, policy: ControlPolicy) ->
     }
 }
 
-/// The domain scope flag of the search options is the domain scope control once more; flags that nobody knows are refused when critical.
+/// The domain scope flag of the search options is the domain scope control once more; flags that nobody knows are
+/// refused when critical.
 fn search_options_and_domain_scope(decoded: &RequestControls<'_>) -> Result<(), Fault> {
     let Some(options) = decoded.search_options else {
         return Ok(());

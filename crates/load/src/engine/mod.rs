@@ -1,8 +1,9 @@
 //! Runs a workload over many connections and measures it.
 //!
-//! Each thread owns its connections and serves them from one poll: what has arrived on a connection is read at once, the answers are
-//! taken off, and their successors are written together. In a closed loop an answer is followed by the next request; in an open
-//! loop requests leave by a schedule, and latency counts from the scheduled time, however late the request could leave.
+//! Each thread owns its connections and serves them from one poll: what has arrived on a connection is read at once,
+//! the answers are taken off, and their successors are written together. In a closed loop an answer is followed by the
+//! next request; in an open loop requests leave by a schedule, and latency counts from the scheduled time, however late
+//! the request could leave.
 
 mod alarm;
 mod connection;
@@ -112,7 +113,8 @@ struct Outcome {
 /// Runs a workload once; `progress` hears some times a second how far it is.
 ///
 /// # Errors
-/// No connection, or the plan cannot be carried out. Answers other than those expected are counted and are no error here.
+/// No connection, or the plan cannot be carried out. Answers other than those expected are counted and are no error
+/// here.
 pub fn run(
     workload: &dyn Workload,
     plan: &Plan,

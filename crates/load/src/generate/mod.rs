@@ -137,9 +137,9 @@ impl DataSet {
         &self.suffix.dn
     }
 
-    /// Writes the suffix entry, its containers and `count` people, subscribers or records (and, for the university, a group for
-    /// each fifty people; [`Kind::Groups`] has groups alone, the largest of them of `count` members), parents first;
-    /// `progress` hears the number of entries written so far.
+    /// Writes the suffix entry, its containers and `count` people, subscribers or records (and, for the university, a
+    /// group for each fifty people; [`Kind::Groups`] has groups alone, the largest of them of `count` members), parents
+    /// first; `progress` hears the number of entries written so far.
     ///
     /// # Errors
     /// Errors of `out`.
@@ -157,7 +157,8 @@ impl DataSet {
         ldif.finish()
     }
 
-    /// The name of entry `number` (from 0; containers and groups of the university are not counted), without making the data set.
+    /// The name of entry `number` (from 0; containers and groups of the university are not counted), without making the
+    /// data set.
     pub fn name(&self, number: u64) -> EntryName {
         let (dn, login) = match self.kind {
             Kind::Zimbra => zimbra::name(&self.suffix, number, self.seed),

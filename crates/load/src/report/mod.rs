@@ -1,7 +1,7 @@
 //! Reports: one HTML page, with everything in it, of one run or of several compared.
 //!
-//! Results of the same workload share a section: what each run reaches, plots of rate, latency, processor time and rate over time,
-//! and a table with every figure and its ratio to that of the first run.
+//! Results of the same workload share a section: what each run reaches, plots of rate, latency, processor time and rate
+//! over time, and a table with every figure and its ratio to that of the first run.
 
 mod plot;
 mod rounds;
@@ -18,8 +18,8 @@ pub use self::{
 };
 use crate::result::{Machine, RunResult};
 
-/// The page. Runs keep the colour of their label; the first run of a workload is what the others are compared with. Results labelled
-/// `limit` show the limit: of the others it is said which part of it they reach.
+/// The page. Runs keep the colour of their label; the first run of a workload is what the others are compared with.
+/// Results labelled `limit` show the limit: of the others it is said which part of it they reach.
 pub fn page(title: &str, results: &[RunResult], limit: Option<&str>) -> String {
     let mut labels: Vec<&str> = Vec::new();
     let mut workloads: Vec<&str> = Vec::new();

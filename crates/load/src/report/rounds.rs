@@ -5,7 +5,8 @@ use std::fmt::Write as _;
 use super::scale::precise;
 use crate::result::{Point, RunResult, Unit};
 
-/// One result for each label and workload. Of measurements with the same shape, that with the median rate stands for all rounds.
+/// One result for each label and workload. Of measurements with the same shape, that with the median rate stands for
+/// all rounds.
 pub fn medians(results: &[RunResult]) -> Vec<RunResult> {
     let mut merged: Vec<RunResult> = Vec::new();
     for result in results {
@@ -29,8 +30,9 @@ pub fn medians(results: &[RunResult]) -> Vec<RunResult> {
     merged
 }
 
-/// A table with a row for each workload and shape: rate and server's processor time of each run, and the median of the ratios to
-/// the first run, round by round. Results labelled `limit` have no such columns: it is said which part of them the last run reaches.
+/// A table with a row for each workload and shape: rate and server's processor time of each run, and the median of the
+/// ratios to the first run, round by round. Results labelled `limit` have no such columns: it is said which part of
+/// them the last run reaches.
 pub fn markdown(results: &[RunResult], limit: Option<&str>) -> String {
     let mut labels = distinct(results.iter().map(|result| result.label.as_str()));
     let limit = limit.filter(|limit| labels.contains(limit));

@@ -23,8 +23,8 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// A scale on which all these values have a place. Values that are no finite numbers are passed over, as are those that a
-    /// logarithm has none for.
+    /// A scale on which all these values have a place. Values that are no finite numbers are passed over, as are those
+    /// that a logarithm has none for.
     pub(super) fn new(kind: Kind, values: impl Iterator<Item = f64>) -> Self {
         let usable = values.filter(|value| value.is_finite() && (kind != Kind::Logarithmic || *value > 0.0));
         let (low, high) = usable.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
@@ -102,7 +102,8 @@ fn linear_ticks(high: f64) -> Vec<f64> {
         .collect()
 }
 
-/// From the power of ten (or twice or five times one) under `low` to the one over `high`; over four decades, powers of ten alone.
+/// From the power of ten (or twice or five times one) under `low` to the one over `high`; over four decades, powers of
+/// ten alone.
 fn logarithmic_ticks(low: f64, high: f64) -> Vec<f64> {
     let factors: &[f64] = if high / low > 1e4 { &[1.0] } else { &[1.0, 2.0, 5.0] };
     let all: Vec<f64> = (-9..=15)

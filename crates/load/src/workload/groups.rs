@@ -21,8 +21,8 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// Churn in the groups of the data set whose size is from `smallest` to `largest`. Members are called by `tag`, which differs
-    /// from run to run, so that what an interrupted run has left is in nobody's way.
+    /// Churn in the groups of the data set whose size is from `smallest` to `largest`. Members are called by `tag`,
+    /// which differs from run to run, so that what an interrupted run has left is in nobody's way.
     ///
     /// # Errors
     /// The data set is not `groups`, or no group has such a size.

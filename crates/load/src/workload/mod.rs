@@ -33,7 +33,8 @@ pub trait Workload: Send + Sync {
     /// The kinds of operation that it measures; requests refer to them by their place here.
     fn kinds(&self) -> &[Kind];
 
-    /// The requests of connection `number` out of `connections`. Those of one connection never collide with those of another.
+    /// The requests of connection `number` out of `connections`. Those of one connection never collide with those of
+    /// another.
     fn requests(&self, number: u32, connections: u32) -> Box<dyn Requests>;
 
     /// What its rate counts.

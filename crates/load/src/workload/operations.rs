@@ -60,7 +60,8 @@ pub struct Operations {
 }
 
 impl Operations {
-    /// Encodes the requests, where they can be encoded beforehand; `credentials` are those of [`OperationKind::BindAdmin`].
+    /// Encodes the requests, where they can be encoded beforehand; `credentials` are those of
+    /// [`OperationKind::BindAdmin`].
     ///
     /// # Errors
     /// Nobody to bind as.

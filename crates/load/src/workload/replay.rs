@@ -15,8 +15,8 @@ use crate::{
     wire::{Slot, encode},
 };
 
-/// The workload: the changes of a file, encoded. Changes of one entry stay on one connection, so that they keep their order (as
-/// long as one request is in flight on it).
+/// The workload: the changes of a file, encoded. Changes of one entry stay on one connection, so that they keep their
+/// order (as long as one request is in flight on it).
 #[derive(Debug)]
 pub struct Replay {
     name: String,
@@ -183,8 +183,9 @@ impl Requests for Stream {
     }
 }
 
-/// Writes `count` modifications of the entries of a population, which succeed in any order and any number of times: a value
-/// without an index replaced (half of them), an indexed one replaced, a value added (a quarter each, the latter once only).
+/// Writes `count` modifications of the entries of a population, which succeed in any order and any number of times: a
+/// value without an index replaced (half of them), an indexed one replaced, a value added (a quarter each, the latter
+/// once only).
 ///
 /// # Errors
 /// Errors of `out`.

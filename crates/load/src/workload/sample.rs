@@ -31,8 +31,8 @@ pub struct Population {
 }
 
 impl Population {
-    /// `entries` people of the data set are on the server; at most `sample` of them are asked for, chosen by `seed`. New entries
-    /// get numbers from `first_new` on.
+    /// `entries` people of the data set are on the server; at most `sample` of them are asked for, chosen by `seed`.
+    /// New entries get numbers from `first_new` on.
     ///
     /// # Errors
     /// There is nobody, or numbers of new entries are taken.
@@ -68,7 +68,8 @@ impl Population {
         self.seed
     }
 
-    /// Numbers of the entries that are asked for: all of them in order when the sample is everybody, random ones otherwise.
+    /// Numbers of the entries that are asked for: all of them in order when the sample is everybody, random ones
+    /// otherwise.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
         let (entries, sample, seed) = (self.entries, self.sample, self.seed);
         let mut random = Random::for_entry(seed ^ SAMPLE_SEED, 0);

@@ -1,4 +1,5 @@
-//! Equality searches of mail accounts: half of them for a delivery address, half for an alias, as SLAMD asked Zimbra servers.
+//! Equality searches of mail accounts: half of them for a delivery address, half for an alias, as SLAMD asked Zimbra
+//! servers.
 
 use std::sync::Arc;
 

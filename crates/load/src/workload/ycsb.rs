@@ -1,5 +1,5 @@
-//! Key-value workloads as YCSB defines them, on records of 4,000 bytes: a read is a search of one entry by its name, an update
-//! replaces one of its ten fields, a scan is an initial substring of keys.
+//! Key-value workloads as YCSB defines them, on records of 4,000 bytes: a read is a search of one entry by its name, an
+//! update replaces one of its ten fields, a scan is an initial substring of keys.
 
 use std::{str::FromStr, sync::Arc};
 

@@ -1,4 +1,5 @@
-//! Zipf's distribution, by the method of Gray and others (Quickly generating billion-record synthetic databases, SIGMOD 1994).
+//! Zipf's distribution, by the method of Gray and others (Quickly generating billion-record synthetic databases, SIGMOD
+//! 1994).
 
 use crate::generate::random::Random;
 

@@ -7,7 +7,8 @@ use smallvec::SmallVec;
 
 use super::lexer::Bytes;
 
-/// One element: identifier octet, content, and what follows it. Tag numbers above 30 have another first octet than any that is read.
+/// One element: identifier octet, content, and what follows it. Tag numbers above 30 have another first octet than any
+/// that is read.
 pub(super) fn element(data: &[u8]) -> Option<(u8, &[u8], &[u8])> {
     let mut reader = Reader::new(data);
     let element = reader.read_any().ok()?;

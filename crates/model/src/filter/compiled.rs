@@ -55,7 +55,8 @@ pub enum Node {
         /// Whether the attribute's DN components count as values (`:dn:`).
         dn_attributes: bool,
     },
-    /// Equality with any of several values: the equalities of one big `|` on one attribute, or a class and all its subclasses.
+    /// Equality with any of several values: the equalities of one big `|` on one attribute, or a class and all its
+    /// subclasses.
     AnyOf {
         /// Attribute.
         slot: Slot,
@@ -186,10 +187,12 @@ pub enum AnsweringValue<'v> {
 
 /// Who may be answered by what: how access control takes part in evaluation.
 ///
-/// Two questions are asked. May there be an item about this description at all (if not, it is Undefined)? And, whatever was asked for, may
-/// the *stored* attribute, and the value, answer it? What may not answer is taken as not there, so that an answer never depends on it.
+/// Two questions are asked. May there be an item about this description at all (if not, it is Undefined)? And, whatever
+/// was asked for, may the *stored* attribute, and the value, answer it? What may not answer is taken as not there, so
+/// that an answer never depends on it.
 pub trait Guard {
-    /// Whether an item about `asked` may be put; `assertion` is the normal form of what it asserts, where it asserts one value.
+    /// Whether an item about `asked` may be put; `assertion` is the normal form of what it asserts, where it asserts
+    /// one value.
     fn may_ask(&self, asked: &AttributeDescription, assertion: Option<&[u8]>) -> bool;
     /// Whether [`Guard::may_ask`] depends on what is asserted.
     fn asks_by_value(&self, asked: &AttributeDescription) -> bool;
@@ -205,35 +208,39 @@ pub trait ValueSource {
     fn guard(&self) -> Option<&dyn Guard> {
         None
     }
-    /// What the evaluation may cost; `None`: whatever it costs. Once it is exhausted, the truth that comes out means nothing.
+    /// What the evaluation may cost; `None`: whatever it costs. Once it is exhausted, the truth that comes out means
+    /// nothing.
     fn budget(&self) -> Option<&Budget> {
         None
     }
-    /// Calls `visit` with each value of the attribute of `slot`, its subtypes and its option supersets (RFC 4512 §2.5), as stored
-    /// (not normalized), until it breaks. Like the other functions, with those values alone that the guard lets answer.
+    /// Calls `visit` with each value of the attribute of `slot`, its subtypes and its option supersets (RFC 4512 §2.5),
+    /// as stored (not normalized), until it breaks. Like the other functions, with those values alone that the guard
+    /// lets answer.
     fn values(&self, slot: Slot, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>);
     /// Calls `visit` with the values of every attribute whose syntax `rule` applies to.
     fn values_for_rule(&self, rule: &'static MatchingRule, visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>);
-    /// Calls `visit` with the values in the entry's DN whose type is that of `slot` (`None`: any type that `rule` applies to).
+    /// Calls `visit` with the values in the entry's DN whose type is that of `slot` (`None`: any type that `rule`
+    /// applies to).
     fn dn_values(
         &self,
         slot: Option<Slot>,
         rule: &'static MatchingRule,
         visit: &mut dyn FnMut(&[u8]) -> ControlFlow<()>,
     );
-    /// Whether a value set that is too big to scan holds a value with this normal form. `None`: not such a set, scan it.
+    /// Whether a value set that is too big to scan holds a value with this normal form. `None`: not such a set, scan
+    /// it.
     fn holds_normalized(&self, slot: Slot, normalized: &[u8]) -> Option<bool>;
-    /// Whether the entry reaches the DN `target` through the DN-valued attribute of `slot`, in any number of steps, by values that the
-    /// guard lets answer.
+    /// Whether the entry reaches the DN `target` through the DN-valued attribute of `slot`, in any number of steps, by
+    /// values that the guard lets answer.
     fn in_chain(&self, slot: Slot, target: &[u8]) -> Truth;
 }
 
 impl CompiledFilter {
     /// Resolves `filter`. What cannot be resolved becomes `Constant(Undefined)`; this never fails.
     ///
-    /// Every node of `filter` becomes one node here, except that
-    /// `(&)` and `(|)` are constants, `(objectClass=top)` is presence, and in an `|` of at least [`ANY_OF_THRESHOLD`] equalities
-    /// on one attribute these are one [`Node::AnyOf`].
+    /// Every node of `filter` becomes one node here, except that `(&)` and `(|)` are constants, `(objectClass=top)` is
+    /// presence, and in an `|` of at least [`ANY_OF_THRESHOLD`] equalities on one attribute these are one
+    /// [`Node::AnyOf`].
     pub fn compile(&mut self, schema: &Schema, filter: &Filter<'_>) {
         self.compile_within(schema, filter, None);
     }
@@ -319,8 +326,8 @@ impl CompiledFilter {
         }
     }
 
-    /// Makes one node of the equalities on one attribute among the operands of the `|` at `index`: the first of them. The others are
-    /// noted in `gathered` and stay, so that what is moved is moved once, whatever the nesting.
+    /// Makes one node of the equalities on one attribute among the operands of the `|` at `index`: the first of them.
+    /// The others are noted in `gathered` and stay, so that what is moved is moved once, whatever the nesting.
     fn gather(&mut self, index: usize, gathered: &mut Vec<u32>) {
         let mut count = 0;
         self.operands(index, |_, node| count += usize::from(plain_equality(node).is_some()));

@@ -117,8 +117,8 @@ impl CompiledFilter {
         }
     }
 
-    /// Whether one value satisfies this filter, for the matched values control (RFC 3876): the filter is an item or an `|` of
-    /// items, and an item is true of a value when it is about the value's attribute and holds for the value.
+    /// Whether one value satisfies this filter, for the matched values control (RFC 3876): the filter is an item or an
+    /// `|` of items, and an item is true of a value when it is about the value's attribute and holds for the value.
     pub fn matches_value(
         &self,
         schema: &Schema,
@@ -309,7 +309,8 @@ pub(super) fn afford(source: &dyn ValueSource, steps: u64) -> bool {
     source.budget().is_none_or(|budget| budget.spend(steps))
 }
 
-/// Takes the steps for normalizing a value, if `seen`, the octets before it, and its own are so many that this is worth counting.
+/// Takes the steps for normalizing a value, if `seen`, the octets before it, and its own are so many that this is worth
+/// counting.
 #[inline]
 fn afford_value(source: &dyn ValueSource, seen: &mut usize, value: &[u8]) -> bool {
     *seen += value.len() + OF_VALUE;
@@ -326,7 +327,8 @@ fn stop_when(found: bool) -> ControlFlow<()> {
 
 /// What of a value is between its beginning and its end.
 fn between<'v>(value: &'v [u8], initial: &[u8], r#final: &[u8]) -> Option<&'v [u8]> {
-    // A comparison with nothing may cost 100 ns: some processors, asked to compare no octets at an address that is none, take a fault.
+    // A comparison with nothing may cost 100 ns: some processors, asked to compare no octets at an address that is
+    // none, take a fault.
     let rest = match initial {
         [] => value,
         initial => value.strip_prefix(initial)?,
@@ -383,7 +385,8 @@ impl Values<'_, '_> {
         known.is_some_and(|forms| forms.len() > FEW)
     }
 
-    /// Whether `test` holds for the normal form of some value; `slot` is `None` for any attribute that the rule applies to.
+    /// Whether `test` holds for the normal form of some value; `slot` is `None` for any attribute that the rule applies
+    /// to.
     fn any(
         &mut self,
         slot: Option<Slot>,

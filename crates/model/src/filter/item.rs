@@ -14,14 +14,16 @@ use crate::{
     syntax::{InvalidValue, oid},
 };
 
-/// Whether a rule may be used on an attribute by extensible match: it is one of the attribute's own, or made for its syntax.
+/// Whether a rule may be used on an attribute by extensible match: it is one of the attribute's own, or made for its
+/// syntax.
 pub fn rule_applies(rule: &'static MatchingRule, attribute: &AttributeType) -> bool {
     [attribute.equality, attribute.ordering, attribute.substrings].contains(&Some(rule))
         || attribute.equality.and_then(approx::rule_of) == Some(rule)
         || rule.is_usable_with(attribute.syntax)
 }
 
-/// Substrings rules for which outer spaces mean nothing: `caseIgnoreSubstringsMatch`, `caseExactSubstringsMatch` and those of IA5 strings.
+/// Substrings rules for which outer spaces mean nothing: `caseIgnoreSubstringsMatch`, `caseExactSubstringsMatch` and
+/// those of IA5 strings.
 const SPACED: [&str; 4] = [
     "2.5.13.4",
     "2.5.13.7",

@@ -1,5 +1,5 @@
-//! Filters as slapd's stats log prints them: attributes by their first name, assertion values in normal form, and `?` before
-//! what is Undefined.
+//! Filters as slapd's stats log prints them: attributes by their first name, assertion values in normal form, and `?`
+//! before what is Undefined.
 
 use std::{
     borrow::Cow,
@@ -27,7 +27,8 @@ impl<'p, 'a> LogFilter<'p, 'a> {
     }
 }
 
-/// What printing takes at most, as steps of a [`crate::Budget`]: what is behind some 60,000 octets is left out (slapd's lines end after 4,096).
+/// What printing takes at most, as steps of a [`crate::Budget`]: what is behind some 60,000 octets is left out (slapd's
+/// lines end after 4,096).
 const MOST_STEPS: u64 = 2_000;
 
 impl Display for LogFilter<'_, '_> {
@@ -216,7 +217,8 @@ impl LogFilter<'_, '_> {
     }
 }
 
-/// Attributes that hold passwords or what serves as one, of the schema files that come along and of those that sites use.
+/// Attributes that hold passwords or what serves as one, of the schema files that come along and of those that sites
+/// use.
 const SECRETS: [&str; 9] = [
     "userPassword",
     "olcRootPW",

@@ -1,4 +1,5 @@
-//! Search filters: syntax tree, text form (RFC 4515), compilation against a schema, three-valued evaluation (RFC 4511 §4.5.1.7).
+//! Search filters: syntax tree, text form (RFC 4515), compilation against a schema, three-valued evaluation (RFC 4511
+//! §4.5.1.7).
 
 use std::borrow::Cow;
 
@@ -102,8 +103,9 @@ impl Filter<'_> {
 impl<'a> Filter<'a> {
     /// Parses the text form of RFC 4515.
     ///
-    /// As ldap-utils do, it takes an item without its parentheses, spaces between the parts of a list, and the escapes `\(`,
-    /// `\)`, `\*`, `\\` of RFC 1960. `max_depth` bounds how many `&`, `|`, `!` may be nested; above [`MAX_DEPTH`] it acts like it.
+    /// As ldap-utils do, it takes an item without its parentheses, spaces between the parts of a list, and the escapes
+    /// `\(`, `\)`, `\*`, `\\` of RFC 1960. `max_depth` bounds how many `&`, `|`, `!` may be nested; above [`MAX_DEPTH`]
+    /// it acts like it.
     pub fn parse(text: &'a [u8], max_depth: usize) -> Result<Self, FilterError> {
         text::parse(text, max_depth.min(MAX_DEPTH))
     }

@@ -1,11 +1,12 @@
-//! Approximate matching (`~=`, RFC 4511 §4.5.1.7.6), and directoryStringApproxMatch and IA5StringApproxMatch, by which OpenLDAP calls
-//! it in extensible filters: words that sound alike have the same code, and all words of the assertion stand in the value, in order.
+//! Approximate matching (`~=`, RFC 4511 §4.5.1.7.6), and directoryStringApproxMatch and IA5StringApproxMatch, by which
+//! OpenLDAP calls it in extensible filters: words that sound alike have the same code, and all words of the assertion
+//! stand in the value, in order.
 //!
-//! Words are what stands between spaces. The code of a word is the one that slapd finds with its default phonetics, the Metaphone of the
-//! University of Michigan with all its peculiarities (`metaphone`). It comes of the letters A to Z up to the first other character;
-//! letters with marks count as their base letters. Two things are our own choice: a word without such letters in front is its own
-//! code (`10`, `Мир`), where slapd takes `10` for `11` when there is no index and finds nothing when there is one, and passes over
-//! words in other scripts.
+//! Words are what stands between spaces. The code of a word is the one that slapd finds with its default phonetics, the
+//! Metaphone of the University of Michigan with all its peculiarities (`metaphone`). It comes of the letters A to Z up
+//! to the first other character; letters with marks count as their base letters. Two things are our own choice: a word
+//! without such letters in front is its own code (`10`, `Мир`), where slapd takes `10` for `11` when there is no index
+//! and finds nothing when there is one, and passes over words in other scripts.
 
 use unicode_normalization::UnicodeNormalization as _;
 

@@ -87,7 +87,8 @@ impl MatchingRule {
         }
     }
 
-    /// For rules whose normal form cannot be made of what does not conform to the assertion syntax: it is not read twice.
+    /// For rules whose normal form cannot be made of what does not conform to the assertion syntax: it is not read
+    /// twice.
     pub(super) const fn checked_by_normalizing(self) -> Self {
         Self {
             normalizing_checks: true,

@@ -1,7 +1,8 @@
 //! certificateExactMatch, certificateListExactMatch and attributeCertificateExactMatch (RFC 4523 §2.5, X.509 §11.3).
 //!
-//! Normal form: serial number in decimal (or time of the list), `$`, normal form of the issuer's name. A value is a certificate or
-//! already an assertion; assertions come in GSER (`{ serialNumber 1, issuer rdnSequence:"cn=ca" }`) or as `1$cn=ca`.
+//! Normal form: serial number in decimal (or time of the list), `$`, normal form of the issuer's name. A value is a
+//! certificate or already an assertion; assertions come in GSER (`{ serialNumber 1, issuer rdnSequence:"cn=ca" }`) or
+//! as `1$cn=ca`.
 
 use ironbark_ber::tags;
 

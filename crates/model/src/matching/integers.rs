@@ -1,8 +1,9 @@
 //! integerMatch and integerOrderingMatch (RFC 4517 §4.2.19, §4.2.20) for integers of any size.
 //!
-//! Normal form: for a positive number of n digits the byte `0x80 + n` (n below 127; otherwise `0xff` and n as four big-endian bytes),
-//! then the digits in pairs, one pair a byte (the last one padded with 0); zero is `0x80`; a negative number is the form of its
-//! absolute value with all bits inverted. So memcmp order is numeric order, and no form is a prefix of another.
+//! Normal form: for a positive number of n digits the byte `0x80 + n` (n below 127; otherwise `0xff` and n as four
+//! big-endian bytes), then the digits in pairs, one pair a byte (the last one padded with 0); zero is `0x80`; a
+//! negative number is the form of its absolute value with all bits inverted. So memcmp order is numeric order, and no
+//! form is a prefix of another.
 
 use super::MatchingRule;
 use crate::{

@@ -1,7 +1,7 @@
 //! caseIgnoreListMatch and caseIgnoreListSubstringsMatch (RFC 4517 §4.2.8, §4.2.9) of postal addresses.
 //!
-//! Normal form: the prepared lines, escapes resolved, with a NUL (which preparation removes from lines) between them, so that no
-//! substring runs over the end of a line.
+//! Normal form: the prepared lines, escapes resolved, with a NUL (which preparation removes from lines) between them,
+//! so that no substring runs over the end of a line.
 
 use super::{
     MatchingRule, Normalize, SubstringPart,

@@ -1,7 +1,8 @@
-//! Rules of distinguished names: distinguishedNameMatch (RFC 4517 §4.2.15), uniqueMemberMatch (§4.2.31), rdnMatch, in-chain, and
-//! OpenLDAP's dnSubtreeMatch, dnOneLevelMatch, dnSubordinateMatch and dnSuperiorMatch.
+//! Rules of distinguished names: distinguishedNameMatch (RFC 4517 §4.2.15), uniqueMemberMatch (§4.2.31), rdnMatch,
+//! in-chain, and OpenLDAP's dnSubtreeMatch, dnOneLevelMatch, dnSubordinateMatch and dnSuperiorMatch.
 //!
-//! Normal form: `Dn::normalized`, leaf first, in which each comma separates RDNs: those in values are written as `\\2C`.
+//! Normal form: `Dn::normalized`, leaf first, in which each comma separates RDNs: those in values are written as
+//! `\\2C`.
 
 use std::cell::RefCell;
 
@@ -109,7 +110,8 @@ fn member(schema: &Schema, value: &[u8], out: &mut Vec<u8>) -> Result<(), Invali
     Ok(())
 }
 
-/// `~=` on attributes with uniqueMemberMatch, as slapd has it: a bit string on one side only does not count. Not a rule of its own.
+/// `~=` on attributes with uniqueMemberMatch, as slapd has it: a bit string on one side only does not count. Not a rule
+/// of its own.
 pub(crate) static UNIQUE_MEMBER_APPROXIMATE: MatchingRule = MatchingRule {
     evaluate: Some(same_member),
     ..MatchingRule::equality(

@@ -1,6 +1,7 @@
 //! objectIdentifierMatch (RFC 4517 §4.2.26) and its form for object classes.
 //!
-//! Normal form: the numeric OID; a descriptor that the schema does not know stays, in lower case, in values and is an error in assertions.
+//! Normal form: the numeric OID; a descriptor that the schema does not know stays, in lower case, in values and is an
+//! error in assertions.
 
 use super::{MatchingRule, find};
 use crate::{
@@ -17,8 +18,8 @@ pub(super) static ROWS: &[MatchingRule] =
             .checked_by_normalizing(),
     ];
 
-/// objectIdentifierMatch for `objectClass`: an entry of a class is one of its superclasses too (RFC 4512 §2.4), listed or not. What
-/// is no class matches nothing.
+/// objectIdentifierMatch for `objectClass`: an entry of a class is one of its superclasses too (RFC 4512 §2.4), listed
+/// or not. What is no class matches nothing.
 pub(super) static OBJECT_SUBCLASS_MATCH: MatchingRule = MatchingRule {
     expand: Some(subclasses),
     ..MatchingRule::equality("2.5.13.0", "objectIdentifierMatch", oid::OID, value, OID)

@@ -27,7 +27,8 @@ pub type NormalizePart = fn(&Schema, &[u8], SubstringPart, &mut Vec<u8>) -> Resu
 /// Decides from the normal forms of a value and of an assertion.
 pub type Evaluate = fn(&Schema, &[u8], &[u8]) -> bool;
 
-/// Calls back with each normal form of a value that matches the normal form of an assertion; with none when nothing ever does.
+/// Calls back with each normal form of a value that matches the normal form of an assertion; with none when nothing
+/// ever does.
 pub type Expand = fn(&Schema, &[u8], &mut dyn FnMut(&[u8]));
 
 /// Where in a substring assertion a part stands: space handling of RFC 4518 §2.6.1 depends on it.
@@ -53,7 +54,8 @@ pub struct MatchingRule {
     pub kind: RuleKind,
     /// Normal form of an attribute value.
     pub normalize_value: Normalize,
-    /// Normal form of an assertion value that conforms to the assertion syntax: [`MatchingRule::assertion`] sees to that.
+    /// Normal form of an assertion value that conforms to the assertion syntax: [`MatchingRule::assertion`] sees to
+    /// that.
     pub(super) normalize_assertion: Normalize,
     /// Whether a value conforms to the assertion syntax.
     pub(super) conforms: Validate,
@@ -69,8 +71,9 @@ pub struct MatchingRule {
     pub extensible: bool,
     /// Kept out of the subschema subentry, as slapd keeps it.
     pub hidden: bool,
-    /// Equality rules whose assertions match values with other normal forms too, which can be counted up: a filter asks for all of
-    /// them by equality, so that indexes and evaluation need to know nothing of the rule. They have no `evaluate`.
+    /// Equality rules whose assertions match values with other normal forms too, which can be counted up: a filter asks
+    /// for all of them by equality, so that indexes and evaluation need to know nothing of the rule. They have no
+    /// `evaluate`.
     pub expand: Option<Expand>,
 }
 
@@ -88,8 +91,8 @@ impl PartialEq for MatchingRule {
 impl Eq for MatchingRule {}
 
 impl MatchingRule {
-    /// Appends the normal form of an assertion value. This is the one way from what a client asserts to what values are held
-    /// against, so that what the assertion syntax forbids decides nothing, True or False.
+    /// Appends the normal form of an assertion value. This is the one way from what a client asserts to what values are
+    /// held against, so that what the assertion syntax forbids decides nothing, True or False.
     ///
     /// # Errors
     /// The value does not conform to the assertion syntax; the buffer is as it was.
@@ -100,8 +103,8 @@ impl MatchingRule {
         (self.normalize_assertion)(schema, value, out)
     }
 
-    /// Appends the normal form of a part of a substring assertion about an attribute with this equality rule: parts have to conform
-    /// to the assertion syntax of that rule, as in slapd, and are not empty.
+    /// Appends the normal form of a part of a substring assertion about an attribute with this equality rule: parts
+    /// have to conform to the assertion syntax of that rule, as in slapd, and are not empty.
     ///
     /// # Errors
     /// As of [`MatchingRule::assertion`], and for rules that are not for substrings.
@@ -135,8 +138,8 @@ impl MatchingRule {
         }
     }
 
-    /// Whether a tool loads values that have no normal form: slapd makes none by this rule, or one of anything, so data that exists
-    /// may hold such values (`uidNumber: 01`). They are equal to nothing, and have no order.
+    /// Whether a tool loads values that have no normal form: slapd makes none by this rule, or one of anything, so data
+    /// that exists may hold such values (`uidNumber: 01`). They are equal to nothing, and have no order.
     pub fn loads_any_value(&self) -> bool {
         LOADED_AS_THEY_ARE.contains(&self.oid)
     }
@@ -151,8 +154,8 @@ impl MatchingRule {
         self.applies_to.contains(&syntax.oid) || self.applies_to.contains(&syntax.validated_as)
     }
 
-    /// Whether extensible match may use the rule on attributes of this syntax: a country string is a directory string, an IA5 string
-    /// and a printable string too.
+    /// Whether extensible match may use the rule on attributes of this syntax: a country string is a directory string,
+    /// an IA5 string and a printable string too.
     pub fn is_usable_with(&self, syntax: &Syntax) -> bool {
         self.is_for(syntax) || syntax.superiors.contains(&self.assertion_syntax)
     }

@@ -1,7 +1,7 @@
 //! generalizedTimeMatch and generalizedTimeOrderingMatch (RFC 4517 §4.2.16, §4.2.17).
 //!
-//! Normal form: `YYYYMMDDHHMMSS` in UTC, then the digits of the fraction without trailing zeros, without a separator; memcmp order is
-//! order in time.
+//! Normal form: `YYYYMMDDHHMMSS` in UTC, then the digits of the fraction without trailing zeros, without a separator;
+//! memcmp order is order in time.
 
 use super::MatchingRule;
 use crate::{

@@ -11,7 +11,8 @@ use crate::attribute_options::AttributeOptions;
 
 /// A batch of definitions, added to a schema in one step.
 ///
-/// Order inside a batch does not matter: references are resolved by [`SchemaBuilder::build`], which reports all that are wrong.
+/// Order inside a batch does not matter: references are resolved by [`SchemaBuilder::build`], which reports all that
+/// are wrong.
 #[derive(Clone, Debug)]
 pub struct SchemaBuilder {
     pub(super) base: Schema,

@@ -5,7 +5,8 @@ use super::{ClassNumber, TypeNumber};
 /// Transitive relations by number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Closures {
-    /// Chain from the topmost type down to the type itself: `b` is above `a` exactly when it stands in `a`'s chain at its own depth.
+    /// Chain from the topmost type down to the type itself: `b` is above `a` exactly when it stands in `a`'s chain at
+    /// its own depth.
     pub(super) type_chains: Vec<Box<[TypeNumber]>>,
     pub(super) subtypes: Vec<Box<[TypeNumber]>>,
     pub(super) superclasses: Vec<Box<[ClassNumber]>>,

@@ -1,4 +1,5 @@
-//! What the object classes of an entry demand of its attributes (RFC 4512 §2.4, §2.5, §4.1.6), with slapd's diagnostic texts.
+//! What the object classes of an entry demand of its attributes (RFC 4512 §2.4, §2.5, §4.1.6), with slapd's diagnostic
+//! texts.
 
 use super::{AttributeType, ClassKind, ClassNumber, ContentRule, ObjectClass, Schema, TypeNumber};
 use crate::{AttributeDescription, ResultCode};
@@ -29,18 +30,21 @@ pub struct EntryCheck {
     pub former_class: Option<ClassNumber>,
     /// The entry is a collective attribute subentry, or the server itself writes: collective attributes are allowed.
     pub collective_allowed: bool,
-    /// The Relax Rules control (draft-zeilenga-ldap-relax): obsolete classes, another structural class and missing ones pass.
+    /// The Relax Rules control (draft-zeilenga-ldap-relax): obsolete classes, another structural class and missing ones
+    /// pass.
     pub relax: bool,
 }
 
 impl EntryCheck {
     /// Checks an entry and gives its structural class, the value of `structuralObjectClass`.
     ///
-    /// `classes` are the values of `objectClass`; `attributes` all attributes, `objectClass` and operational ones included.
+    /// `classes` are the values of `objectClass`; `attributes` all attributes, `objectClass` and operational ones
+    /// included.
     ///
     /// # Errors
-    /// `objectClassViolation` as a rule; `constraintViolation` for values of a single-valued attribute, `objectClassModsProhibited` for
-    /// another structural class, `undefinedAttributeType` never (descriptions are resolved).
+    /// `objectClassViolation` as a rule; `constraintViolation` for values of a single-valued attribute,
+    /// `objectClassModsProhibited` for another structural class, `undefinedAttributeType` never (descriptions are
+    /// resolved).
     pub fn check<'a>(
         self,
         schema: &Schema,
@@ -109,7 +113,8 @@ impl EntryCheck {
     }
 }
 
-/// The structural class of these classes alone, without a look at attributes: for entries whose attributes are not checked.
+/// The structural class of these classes alone, without a look at attributes: for entries whose attributes are not
+/// checked.
 ///
 /// # Errors
 /// As of [`EntryCheck::check`].

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{SchemaBuilder, SchemaError, SchemaErrors, Source};
 use crate::attribute_options::AttributeOptions;
 
-/// Reads the text of a `.schema` file: directives with continuation lines that start with white space, `#` comments, keywords in any
-/// case.
+/// Reads the text of a `.schema` file: directives with continuation lines that start with white space, `#` comments,
+/// keywords in any case.
 ///
 /// # Errors
 /// All directives that are not schema, and all definitions that cannot be read; the others are in the builder.
@@ -58,7 +58,8 @@ pub fn add(builder: &mut SchemaBuilder, keyword: &str, definition: &str, source:
     }
 }
 
-/// Adds one value of a cn=schema entry (`olcAttributeTypes: {0}( ... )`) or of a subschema subentry (`attributeTypes: ( ... )`).
+/// Adds one value of a cn=schema entry (`olcAttributeTypes: {0}( ... )`) or of a subschema subentry
+/// (`attributeTypes: ( ... )`).
 ///
 /// Answers false when the attribute holds no schema.
 ///

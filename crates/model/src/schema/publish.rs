@@ -40,7 +40,8 @@ impl Schema {
             .map(MatchingRule::definition)
     }
 
-    /// `matchingRuleUse`: rules that extensible match may name, with the attribute types that they apply to; none without types.
+    /// `matchingRuleUse`: rules that extensible match may name, with the attribute types that they apply to; none
+    /// without types.
     pub fn matching_rule_use_definitions(&self) -> impl Iterator<Item = String> {
         matching::all()
             .filter(|rule| rule.extensible && !rule.hidden)

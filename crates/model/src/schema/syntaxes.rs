@@ -26,8 +26,8 @@ pub(super) fn built_in() -> Vec<SyntaxRow> {
 
 /// A syntax that is validated and matched as `substitute` (`X-SUBST`).
 ///
-/// Rows are referred to as `&'static`, so each different definition is kept for the life of the process; a definition that comes
-/// again (a schema that is rebuilt) gets the row that it had.
+/// Rows are referred to as `&'static`, so each different definition is kept for the life of the process; a definition
+/// that comes again (a schema that is rebuilt) gets the row that it had.
 pub(super) fn substituted(
     oid: &str,
     description: &str,

@@ -96,7 +96,8 @@ fn try_build() -> Result<Arc<Schema>, SchemaErrors> {
 }
 
 impl Schema {
-    /// This schema with what the named overlays or modules define shown in the subschema subentry, too. Numbers stay as they are.
+    /// This schema with what the named overlays or modules define shown in the subschema subentry, too. Numbers stay as
+    /// they are.
     #[must_use]
     pub fn revealing(&self, parts: &[&str]) -> Self {
         let mut revealed = self.clone();

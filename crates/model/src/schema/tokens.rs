@@ -101,7 +101,8 @@ impl<'a> Tokens<'a> {
         }
     }
 
-    /// The OID that begins a definition. As slapd reads it, a numeric one ends where its digits end: folded LDIF may have lost the blank.
+    /// The OID that begins a definition. As slapd reads it, a numeric one ends where its digits end: folded LDIF may
+    /// have lost the blank.
     pub(crate) fn oid(&mut self) -> Result<&'a str, DefinitionError> {
         let text = self.string("an OID")?;
         let is_word = self.text.get(self.start..).is_some_and(|rest| rest.starts_with(text));

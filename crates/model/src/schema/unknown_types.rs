@@ -1,7 +1,7 @@
 //! Attribute types that names in the configuration have, and that no definition describes.
 //!
-//! A configuration may name a suffix before the schema that it needs: slapd takes such names when it reads cn=config, and from then on
-//! takes the types in names of requests too. They name nothing: no entry can have them.
+//! A configuration may name a suffix before the schema that it needs: slapd takes such names when it reads cn=config,
+//! and from then on takes the types in names of requests too. They name nothing: no entry can have them.
 
 use std::sync::{Arc, PoisonError};
 

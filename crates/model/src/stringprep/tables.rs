@@ -35,7 +35,8 @@ pub(super) fn map(character: char) -> Option<char> {
 }
 
 /// Full case folding (RFC 3454 Table B.2): lower case of upper case, which also unites final sigma, long s and sharp s
-/// (of lower case first, for the capital sharp s has no upper case of two letters). What is folded stays as it is when folded again.
+/// (of lower case first, for the capital sharp s has no upper case of two letters). What is folded stays as it is when
+/// folded again.
 pub(super) fn fold(character: char) -> impl Iterator<Item = char> + Clone {
     let alone = match character {
         '\0'..='\x7f' => Some(character.to_ascii_lowercase()),

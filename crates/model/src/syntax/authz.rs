@@ -12,7 +12,8 @@ enum Form {
     Normal,
 }
 
-/// Appends the form in which a rule is stored: a name in pretty form behind `dn:`, whoever is meant by a star as `dn:*`.
+/// Appends the form in which a rule is stored: a name in pretty form behind `dn:`, whoever is meant by a star as
+/// `dn:*`.
 ///
 /// # Errors
 /// It is no rule; nothing is appended then.

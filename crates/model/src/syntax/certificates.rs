@@ -1,5 +1,5 @@
-//! X.509: certificates, revocation lists, pairs, attribute certificates, algorithms, private keys, and the assertions about them
-//! (RFC 4523 §2, RFC 5280 §4.1 and §5.1, RFC 5755 §4.1, RFC 5208 §5).
+//! X.509: certificates, revocation lists, pairs, attribute certificates, algorithms, private keys, and the assertions
+//! about them (RFC 4523 §2, RFC 5280 §4.1 and §5.1, RFC 5755 §4.1, RFC 5208 §5).
 
 use ironbark_ber::{Reader, tags};
 

@@ -29,8 +29,8 @@ pub struct Syntax {
 pub(crate) enum NameForm {
     /// As written, and normalized by the attribute's equality rule.
     ByRule,
-    /// As written, and in lower case. Each value has one text but for its case, which says what the rules' binary normal form says;
-    /// access rules match regular expressions against it.
+    /// As written, and in lower case. Each value has one text but for its case, which says what the rules' binary
+    /// normal form says; access rules match regular expressions against it.
     Text,
     /// As [`NameForm::Text`], but in lower case in both.
     Uuid,

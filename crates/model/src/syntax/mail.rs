@@ -1,4 +1,5 @@
-//! Other Mailbox, Delivery Method, Mail Preference and MHS OR Address (RFC 4517 §3.3.5, §3.3.27, RFC 1274 §9.3.7, RFC 2252 §6).
+//! Other Mailbox, Delivery Method, Mail Preference and MHS OR Address (RFC 4517 §3.3.5, §3.3.27, RFC 1274 §9.3.7, RFC
+//! 2252 §6).
 
 use super::{
     InvalidValue, Syntax, require,

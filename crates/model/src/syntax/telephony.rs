@@ -1,5 +1,5 @@
-//! Facsimile Telephone Number, Teletex Terminal Identifier, Telex Number, Presentation Address, Protocol Information, DSE Type and
-//! the quality syntaxes (RFC 4517 §3.3.11, §3.3.32, §3.3.33, RFC 1278, RFC 2252 §6, RFC 1617 §4).
+//! Facsimile Telephone Number, Teletex Terminal Identifier, Telex Number, Presentation Address, Protocol Information,
+//! DSE Type and the quality syntaxes (RFC 4517 §3.3.11, §3.3.32, §3.3.33, RFC 1278, RFC 2252 §6, RFC 1617 §4).
 
 use super::{
     InvalidValue, Syntax, oid, require,

@@ -1,4 +1,5 @@
-//! Before a change: members that do not exist (`memberof-dangling`), and groups that name a new entry already (`memberof-addcheck`).
+//! Before a change: members that do not exist (`memberof-dangling`), and groups that name a new entry already
+//! (`memberof-addcheck`).
 
 use ironbark_config::overlay::Dangling;
 use ironbark_directory::{Modification, ModificationKind, OperationError, overlay::Execution};

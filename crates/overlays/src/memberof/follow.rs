@@ -131,7 +131,8 @@ fn modified(
     for member in names(overlay, &outcome.new) {
         overlay.link(execution, &member, &overlay.reverse, Link::Add(&group))?;
     }
-    // As with slapd, operators replace the members of a group by themselves to fill memberOf of data that was loaded without it.
+    // As with slapd, operators replace the members of a group by themselves to fill memberOf of data that was loaded
+    // without it.
     for member in names(overlay, &outcome.kept) {
         if holds(execution, &member, &overlay.reverse, &group)? == Some(false) {
             overlay.link(execution, &member, &overlay.reverse, Link::Add(&group))?;
@@ -220,7 +221,8 @@ fn holds(
     let Some(values) = record.values(attribute) else {
         return Ok(Some(false));
     };
-    // Names are mostly spelled alike, and to compare them so is cheaper than to normalize dozens of them for each member.
+    // Names are mostly spelled alike, and to compare them so is cheaper than to normalize dozens of them for each
+    // member.
     let (spelled, mut found) = (name.pretty().as_bytes(), false);
     if !values.is_external() {
         values.for_each(&mut |value| {

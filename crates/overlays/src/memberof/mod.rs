@@ -1,8 +1,8 @@
 //! slapo-memberof(5): members of a group name it in their `memberOf`, in the same transaction as the group's change.
 //!
-//! A group is an entry of the group class. Its changes are followed to the members, and with `memberof-refint` changes of members to
-//! their groups. What cannot be followed (a member that does not exist, a group that would lose its last member) is logged and left,
-//! as slapd leaves it.
+//! A group is an entry of the group class. Its changes are followed to the members, and with `memberof-refint` changes
+//! of members to their groups. What cannot be followed (a member that does not exist, a group that would lose its last
+//! member) is logged and left, as slapd leaves it.
 
 mod dangling;
 mod deltas;

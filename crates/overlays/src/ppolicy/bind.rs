@@ -152,7 +152,8 @@ impl Judge<'_, '_, '_> {
         }
     }
 
-    /// The time with microseconds, or the next one that is not among the values: each use is counted, however many come at once.
+    /// The time with microseconds, or the next one that is not among the values: each use is counted, however many come
+    /// at once.
     fn unused(&self, values: &[Vec<u8>]) -> Vec<u8> {
         let mut micros = self.now_micros;
         loop {
@@ -212,8 +213,8 @@ impl Judge<'_, '_, '_> {
         self.change(ModificationKind::Add, &names.grace_use_time, vec![time]);
     }
 
-    /// Stores the password by another scheme, if the policy says so. It remains the same password: neither its age nor its history
-    /// knows of it.
+    /// Stores the password by another scheme, if the policy says so. It remains the same password: neither its age nor
+    /// its history knows of it.
     fn rehash(&mut self, attempt: &BindAttempt<'_>) {
         let names = &self.overlay.names;
         let (Some(clear), Some(scheme)) = (attempt.password, self.policy.default_hash) else {

@@ -1,7 +1,7 @@
 //! slapo-ppolicy(5): draft-behera-ldap-password-policy-10 as slapd has it.
 //!
-//! Binds are judged, and what comes of them recorded, in the transaction of the database's one writer, so that failures are counted
-//! exactly. Time is the directory's clock.
+//! Binds are judged, and what comes of them recorded, in the transaction of the database's one writer, so that failures
+//! are counted exactly. Time is the directory's clock.
 
 mod bind;
 mod change;

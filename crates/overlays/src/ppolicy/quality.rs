@@ -1,4 +1,5 @@
-//! Checks of a new password: the lengths of the policy, and ours: kinds of characters, a dictionary, words of the entry.
+//! Checks of a new password: the lengths of the policy, and ours: kinds of characters, a dictionary, words of the
+//! entry.
 
 use std::{fs::File, io::Read as _, path::Path};
 

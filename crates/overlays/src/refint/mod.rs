@@ -1,4 +1,5 @@
-//! slapo-refint(5): names in other entries follow the entries that they name, in the transaction that deletes or renames these.
+//! slapo-refint(5): names in other entries follow the entries that they name, in the transaction that deletes or
+//! renames these.
 //!
 //! What cannot be followed (an entry that would lose a value it must have) is logged and left, as slapd leaves it.
 
@@ -83,7 +84,8 @@ impl Refint {
             };
             return self.follow(execution, &ids, change);
         };
-        // With indexes each name of the tree is looked up as it goes; without, all entries are read once, when the last one has gone.
+        // With indexes each name of the tree is looked up as it goes; without, all entries are read once, when the last
+        // one has gone.
         let ids = match references::to_name(self, execution.view(), dn)? {
             Some(ids) => references::outside(execution.view(), ids, top)?,
             None if dn == top => {
@@ -133,7 +135,8 @@ impl Refint {
                 return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
             }
             let name = execution.view().dn(id)?;
-            // memberof has followed deletions and renames of its own accord, but knows nothing of a name that comes instead.
+            // memberof has followed deletions and renames of its own accord, but knows nothing of a name that comes
+            // instead.
             let is_new_name = |change: &Modification| change.kind == ModificationKind::AddIfAbsent;
             let refusal = if change.new.is_none() && modifications.iter().any(is_new_name) {
                 execution.modify_before_others(&name, &modifications)?

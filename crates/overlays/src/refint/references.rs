@@ -8,8 +8,8 @@ use ironbark_store::{EntryId, Location, Record, RecordAttribute, Scope, StoreErr
 
 use super::{Change, Refint};
 
-/// Part of the entries that a renamed subtree may have for its names to be looked up one by one; if it has more, reading all entries is
-/// cheaper.
+/// Part of the entries that a renamed subtree may have for its names to be looked up one by one; if it has more,
+/// reading all entries is cheaper.
 const LOOKED_UP_PART: u64 = 8;
 /// Subtrees of this size are always looked up.
 const FEW: u64 = 1_000;
@@ -41,8 +41,8 @@ pub(super) fn to_name(overlay: &Refint, view: View<'_>, dn: &Dn) -> Result<Optio
     Ok(Some(ids))
 }
 
-/// The same for an entry that is called `new` now, and all below it, by the names that they had below `old`; `None` also if they are
-/// too many.
+/// The same for an entry that is called `new` now, and all below it, by the names that they had below `old`; `None`
+/// also if they are too many.
 pub(super) fn to_subtree(
     overlay: &Refint,
     view: View<'_>,

@@ -1,4 +1,5 @@
-//! slapo-sssvlv(5): searches read its settings themselves (`directory/src/search/sort_limits.rs`); of writes it sees none.
+//! slapo-sssvlv(5): searches read its settings themselves (`directory/src/search/sort_limits.rs`); of writes it sees
+//! none.
 
 use ironbark_directory::overlay::{Hooks, Overlay};
 

@@ -1,7 +1,7 @@
 //! An entry as a request will leave it, as far as a domain wants to know.
 //!
-//! A request that cannot be carried out is refused later; what it would leave does not matter here. Nor does it when the budget for finding
-//! out about it is exhausted: then the request is refused.
+//! A request that cannot be carried out is refused later; what it would leave does not matter here. Nor does it when
+//! the budget for finding out about it is exhausted: then the request is refused.
 
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,

@@ -91,7 +91,8 @@ impl Domain {
         })
     }
 
-    /// Whether the domain is about entries of this name. As in slapd the scope does not count here, only where values are looked for.
+    /// Whether the domain is about entries of this name. As in slapd the scope does not count here, only where values
+    /// are looked for.
     pub(super) fn is_below_base(&self, dn: &Dn) -> bool {
         self.base.as_ref().is_none_or(|base| dn.is_within(base))
     }

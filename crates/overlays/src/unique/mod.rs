@@ -1,7 +1,7 @@
 //! slapo-unique(5): no two entries of a domain share a value of an attribute.
 //!
-//! Writes are executed one after the other in the transaction of the one writer, so two clients never both get a value. All other writes
-//! wait meanwhile: what the checks of one operation may cost is bounded.
+//! Writes are executed one after the other in the transaction of the one writer, so two clients never both get a value.
+//! All other writes wait meanwhile: what the checks of one operation may cost is bounded.
 
 mod after;
 mod domain;
@@ -199,6 +199,6 @@ fn claims_of_changes(
     claims
 }
 
-/// Steps that the checks of one operation may take, on the thread that all writes of a database wait for: a fraction of a second, which is
-/// enough for a value in a database of some million entries that has no index for it.
+/// Steps that the checks of one operation may take, on the thread that all writes of a database wait for: a fraction of
+/// a second, which is enough for a value in a database of some million entries that has no index for it.
 const CHECK_STEPS: u64 = 10_000_000;

@@ -1,8 +1,8 @@
 //! A few threads for work that takes milliseconds, shared fairly among those who ask for it.
 //!
-//! Sources (addresses) take turns, and within a source its connections. However much one of them asks for, another one waits for a
-//! thread, not for the work that came before. No source has all threads, and no connection more than half of the cores. What waits is
-//! bounded: past that, the source with the most work waiting gives way.
+//! Sources (addresses) take turns, and within a source its connections. However much one of them asks for, another one
+//! waits for a thread, not for the work that came before. No source has all threads, and no connection more than half
+//! of the cores. What waits is bounded: past that, the source with the most work waiting gives way.
 
 mod queue;
 

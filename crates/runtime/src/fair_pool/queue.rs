@@ -1,7 +1,7 @@
 //! What waits, and whose turn it is.
 //!
-//! Invariants: `turns` names each source, and within it each connection, that has something waiting, once, the next one first. A source
-//! or connection is kept while something of it waits or runs.
+//! Invariants: `turns` names each source, and within it each connection, that has something waiting, once, the next one
+//! first. A source or connection is kept while something of it waits or runs.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -140,8 +140,8 @@ impl<S: Clone + Eq + Hash, T: Task> Queue<S, T> {
         self.settle();
     }
 
-    /// Takes a task from who has most waiting, for the sake of one who would have less even with a task of `weight` more; `None`: there is
-    /// nobody who has.
+    /// Takes a task from who has most waiting, for the sake of one who would have less even with a task of `weight`
+    /// more; `None`: there is nobody who has.
     fn make_way(&mut self, claimant: &Claimant<S>, weight: usize) -> Option<T> {
         let own = self.sources.get(&claimant.source).map_or(0, |source| source.weight);
         // Among sources that have equally much, its own: its other connections give way first.

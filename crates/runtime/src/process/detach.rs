@@ -1,14 +1,14 @@
 //! Becoming a daemon: the command returns when the daemon listens, or says why it does not.
 //!
-//! The process forks twice, with a new session in between, so that the daemon has no controlling terminal and can get none.
-//! The first process waits on a pipe for the daemon's report:
+//! The process forks twice, with a new session in between, so that the daemon has no controlling terminal and can get
+//! none. The first process waits on a pipe for the daemon's report:
 //!
 //! - one zero byte: it listens; exit status 0
 //! - text: why it does not; the text goes to stderr, exit status 1
 //! - end of file: the daemon died without a word; exit status 1
 //!
-//! The working directory stays, because paths of a configuration are relative to it. stderr stays the caller's until the
-//! daemon is ready, so that its complaints are seen; then stdin, stdout and stderr become /dev/null.
+//! The working directory stays, because paths of a configuration are relative to it. stderr stays the caller's until
+//! the daemon is ready, so that its complaints are seen; then stdin, stdout and stderr become /dev/null.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -112,8 +112,8 @@ impl Readiness {
         Ok(())
     }
 
-    /// Reports that the server will not listen, and why: one line without a line feed. In the foreground the caller has to
-    /// say it himself.
+    /// Reports that the server will not listen, and why: one line without a line feed. In the foreground the caller has
+    /// to say it himself.
     pub fn failed(self, message: &str) {
         if let Some(Waiting { mut report, .. }) = self.waiting {
             // An empty report would read as a silent death.
@@ -159,8 +159,8 @@ fn require_single_thread() -> Result<(), DetachError> {
 #[allow(unsafe_code)]
 fn fork_single_threaded() -> Result<ForkResult, DetachError> {
     require_single_thread()?;
-    // SAFETY: only the calling thread lives on in the child. It was just counted to be the only one, and as it is in this
-    // function nobody else can start another; so no lock and no half-made state of another thread is inherited.
+    // SAFETY: only the calling thread lives on in the child. It was just counted to be the only one, and as it is in
+    // this function nobody else can start another; so no lock and no half-made state of another thread is inherited.
     Ok(unsafe { fork() }.map_err(io::Error::from)?)
 }
 

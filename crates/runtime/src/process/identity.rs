@@ -96,7 +96,8 @@ impl Identity {
     }
 }
 
-/// A name service says in several ways that it knows nobody of that name (getpwnam(3)), or that it has not been started.
+/// A name service says in several ways that it knows nobody of that name (getpwnam(3)), or that it has not been
+/// started.
 fn means_unknown(error: Errno) -> bool {
     [Errno::ENOENT, Errno::ESRCH, Errno::EBADF, Errno::EPERM].contains(&error)
 }

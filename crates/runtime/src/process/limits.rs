@@ -29,8 +29,8 @@ pub fn raise_open_files_limit() -> io::Result<OpenFilesLimit> {
     })
 }
 
-/// Forbids core files: they would hold passwords and keys. Whoever has to find a fault allows them again from outside (prlimit(1)): the hard
-/// limit stays.
+/// Forbids core files: they would hold passwords and keys. Whoever has to find a fault allows them again from outside
+/// (prlimit(1)): the hard limit stays.
 ///
 /// # Errors
 /// The operating system refused.

@@ -5,8 +5,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Octets of memory that the process and what it reads from files may take: those of the machine, or fewer when a control group has a
-/// limit. `None`: the system does not tell.
+/// Octets of memory that the process and what it reads from files may take: those of the machine, or fewer when a
+/// control group has a limit. `None`: the system does not tell.
 pub fn memory_limit() -> Option<u64> {
     let machine = read_to_string("/proc/meminfo").ok().as_deref().and_then(total);
     let groups = read_to_string("/proc/self/cgroup").unwrap_or_default();
@@ -16,8 +16,9 @@ pub fn memory_limit() -> Option<u64> {
         .min()
 }
 
-/// From here on blocks of [`LARGE_OCTETS`] and more go back to the system when they are freed: those that slow password hashes work on,
-/// the longest messages, big sorts. Otherwise the C library keeps blocks of up to 32 MiB, several for each thread that has had some.
+/// From here on blocks of [`LARGE_OCTETS`] and more go back to the system when they are freed: those that slow password
+/// hashes work on, the longest messages, big sorts. Otherwise the C library keeps blocks of up to 32 MiB, several for
+/// each thread that has had some.
 ///
 /// Does nothing where the C library is not glibc.
 pub fn give_back_large_blocks() {
@@ -44,7 +45,8 @@ fn total(text: &str) -> Option<u64> {
     kilobytes.checked_mul(1024)
 }
 
-/// The lowest limit of the control groups that `/proc/self/cgroup` names. A container sees its own group at the root of the hierarchy.
+/// The lowest limit of the control groups that `/proc/self/cgroup` names. A container sees its own group at the root of
+/// the hierarchy.
 fn group_limit(root: &Path, groups: &str) -> Option<u64> {
     let mut lowest = None;
     for group in groups.lines() {

@@ -45,7 +45,8 @@ impl StateFile {
 impl Drop for StateFile {
     fn drop(&mut self) {
         if fs::read(&self.path).is_ok_and(|content| content == self.content) {
-            // A file that cannot be removed (its directory now belongs to root) is stale, which its readers must expect.
+            // A file that cannot be removed (its directory now belongs to root) is stale, which its readers must
+            // expect.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -1,4 +1,5 @@
-//! Received bytes that have not been started: nothing most of the time, else the beginning of a message or messages over a limit.
+//! Received bytes that have not been started: nothing most of the time, else the beginning of a message or messages
+//! over a limit.
 
 use std::{
     io,
@@ -59,8 +60,8 @@ impl Input {
         std::mem::take(&mut self.received)
     }
 
-    /// Reads into the reactor's buffer `shared`, or behind the bytes that are kept, whose memory grows with what has really arrived
-    /// and never by what a header promises.
+    /// Reads into the reactor's buffer `shared`, or behind the bytes that are kept, whose memory grows with what has
+    /// really arrived and never by what a header promises.
     pub(super) fn poll_read(
         &mut self,
         stream: &mut Stream,

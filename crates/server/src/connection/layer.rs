@@ -1,4 +1,5 @@
-//! A SASL security layer between a connection and its stream (RFC 4422 §3.7): packets, each behind four octets of its length.
+//! A SASL security layer between a connection and its stream (RFC 4422 §3.7): packets, each behind four octets of its
+//! length.
 
 use std::{
     io,

@@ -1,13 +1,15 @@
 //! One connection: reads messages, starts operations, sends what they produce. A future on its reactor's thread.
 //!
 //! - All complete messages that have been received are started before one write.
-//! - What is ready at the same time is answered at the same time: responses wait for the end of the reactor's round (`round.rs`).
-//! - Buffers belong to the reactor. A connection holds memory only for a message that has not arrived whole and for bytes that the client
-//!   has not taken; an idle one holds none.
-//! - A search that goes on is stepped once a turn, and not at all while [`STEP_BELOW_BYTES`] wait for the client. Messages go on being
-//!   read meanwhile, so that Abandon and Cancel are heard, until [`START_BELOW_BYTES`] wait.
+//! - What is ready at the same time is answered at the same time: responses wait for the end of the reactor's round
+//!   (`round.rs`).
+//! - Buffers belong to the reactor. A connection holds memory only for a message that has not arrived whole and for
+//!   bytes that the client has not taken; an idle one holds none.
+//! - A search that goes on is stepped once a turn, and not at all while [`STEP_BELOW_BYTES`] wait for the client.
+//!   Messages go on being read meanwhile, so that Abandon and Cancel are heard, until [`START_BELOW_BYTES`] wait.
 //! - What all connections hold together has a limit too, past which those without progress for longest are closed.
-//! - `conn_max_pending[_auth]` bounds the operations under way. Where slapd would end the session, further messages wait in the socket.
+//! - `conn_max_pending[_auth]` bounds the operations under way. Where slapd would end the session, further messages
+//!   wait in the socket.
 
 mod handle;
 mod input;
@@ -187,7 +189,8 @@ impl Connection {
             if self.has_ended(work, cx) {
                 return Poll::Ready(Turn::Closed);
             }
-            // What was held may be started once the client has taken what was in the way: nothing else would wake the task for it.
+            // What was held may be started once the client has taken what was in the way: nothing else would wake the
+            // task for it.
             if goes_on || (self.is_held && self.may_start()) {
                 return Poll::Ready(Turn::Yield);
             }
@@ -318,7 +321,8 @@ impl Connection {
         goes_on
     }
 
-    /// Starts as many complete messages as limits allow; the bytes used, and whether it stopped for the sake of others only.
+    /// Starts as many complete messages as limits allow; the bytes used, and whether it stopped for the sake of others
+    /// only.
     fn start_messages(&mut self, work: &mut Work, bytes: &[u8]) -> (usize, bool) {
         let mut consumed = 0;
         let mut batch = work.worker.batch(self.held_since_micros.take());
@@ -388,7 +392,8 @@ impl Connection {
         }
     }
 
-    /// Goes on with one search, in turn; whether it produces so much that its entries should leave with those of its next step.
+    /// Goes on with one search, in turn; whether it produces so much that its entries should leave with those of its
+    /// next step.
     fn step_search(&mut self, work: &mut Work) -> bool {
         if self.can_step()
             && let Some(mut run) = self.next_search()
@@ -638,8 +643,8 @@ enum Sending {
     WithNextStep,
 }
 
-/// A search whose steps produce this much gathers the entries of several ones, up to about as much as a socket takes at once: sending costs
-/// less by the octet then.
+/// A search whose steps produce this much gathers the entries of several ones, up to about as much as a socket takes at
+/// once: sending costs less by the octet then.
 const GATHER_STEP_BYTES: usize = 8 << 10;
 const GATHER_BELOW_BYTES: usize = 48 << 10;
 /// Messages are started while less than this waits for the client.

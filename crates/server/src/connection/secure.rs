@@ -12,7 +12,8 @@ impl Connection {
         }
         self.starts_tls = false;
         if !self.input.is_empty() {
-            // Whoever does not wait for the answer, or has put words into the client's mouth: none of it may count as protected.
+            // Whoever does not wait for the answer, or has put words into the client's mouth: none of it may count as
+            // protected.
             self.lose("TLS negotiation failure");
             return;
         }

@@ -128,8 +128,8 @@ impl Stream {
         }
     }
 
-    /// Ends the sending direction and throws away what has been received, so that closing sends no reset that would overtake the
-    /// last message.
+    /// Ends the sending direction and throws away what has been received, so that closing sends no reset that would
+    /// overtake the last message.
     pub(crate) fn finish(&mut self, cx: &mut Context<'_>, scratch: &mut [u8]) {
         let socket = match &mut self.state {
             State::Plain(socket) => &*socket,

@@ -17,7 +17,8 @@ pub(crate) async fn of(address: IpAddr) -> Option<Box<str>> {
 async fn look_up(address: IpAddr) -> Option<String> {
     let place = PLACES.acquire().await.ok()?;
     let (reply, answer) = oneshot::channel();
-    // The system's resolver blocks, for longer than anybody waits here if its servers do not answer. The server's end does not wait for it.
+    // The system's resolver blocks, for longer than anybody waits here if its servers do not answer. The server's end
+    // does not wait for it.
     spawn_named("lookup", move || {
         let _place = place;
         let _ = reply.send(dns_lookup::lookup_addr(&address));

@@ -82,7 +82,8 @@ pub struct Listeners {
 }
 
 impl Listeners {
-    /// Binds and listens on every URL. As with slapd, a URL with several addresses is served when one of them can be bound.
+    /// Binds and listens on every URL. As with slapd, a URL with several addresses is served when one of them can be
+    /// bound.
     pub fn open(urls: &[ListenerUrl], family: AddressFamily) -> Result<Self, ListenError> {
         if urls.is_empty() {
             return Err(ListenError::NoUrl);

@@ -1,4 +1,5 @@
-//! The header of the PROXY protocol, version 2, which a proxy sends before anything of its client's (`pldap://`, `pldaps://`).
+//! The header of the PROXY protocol, version 2, which a proxy sends before anything of its client's (`pldap://`,
+//! `pldaps://`).
 //!
 //! Nothing behind the header is read. It is bounded as by slapd: 520 octets of options behind the addresses.
 

@@ -70,8 +70,8 @@ pub const LEVELS: [Level; 15] = [
 #[error("unrecognized log level \"{0}\"")]
 pub struct UnknownLevel(pub String);
 
-/// Adds what `-d` or `-s` says to `mask`: one number (decimal, `0x`, leading 0 for octal, or -1), or names joined by commas. A
-/// number of zero clears the mask, as slapd's options do.
+/// Adds what `-d` or `-s` says to `mask`: one number (decimal, `0x`, leading 0 for octal, or -1), or names joined by
+/// commas. A number of zero clears the mask, as slapd's options do.
 pub fn add_levels(mask: LevelMask, text: &str) -> Result<LevelMask, UnknownLevel> {
     text.split(',')
         .filter(|word| !word.is_empty())

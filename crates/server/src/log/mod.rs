@@ -1,11 +1,12 @@
 //! The log: `tracing` events whose target names one of slapd's log levels, to stderr, syslog and a log file.
 //!
 //! - stderr (`-d`): written by the thread that logs, one system call a line, so that nothing is lost in a crash
-//! - syslog (`-s`, `loglevel`) and `logfile`: copied into a bounded buffer that one writer thread empties, so that a slow disk or
-//!   a syslog daemon that hangs never stalls a reactor; lines that do not fit are counted, and the count is logged
+//! - syslog (`-s`, `loglevel`) and `logfile`: copied into a bounded buffer that one writer thread empties, so that a
+//!   slow disk or a syslog daemon that hangs never stalls a reactor; lines that do not fit are counted, and the count
+//!   is logged
 //!
-//! A level that goes nowhere costs the load of one atomic at the place of the event: the masks decide the cached interest of every
-//! call site, and a change of a mask makes them all ask again.
+//! A level that goes nowhere costs the load of one atomic at the place of the event: the masks decide the cached
+//! interest of every call site, and a change of a mask makes them all ask again.
 
 pub mod file;
 mod json;
@@ -132,8 +133,8 @@ impl Log {
         Ok(())
     }
 
-    /// Puts the log settings of a configuration into force: at the start, and whenever they change. `loglevel` wins over `-s`, as in
-    /// slapd.
+    /// Puts the log settings of a configuration into force: at the start, and whenever they change. `loglevel` wins
+    /// over `-s`, as in slapd.
     ///
     /// # Errors
     /// The log file cannot be opened; nothing has changed.
@@ -153,7 +154,8 @@ impl Log {
         Ok(())
     }
 
-    /// Goes over to another log file (or none), once the writer runs too. Lines that were logged before go to the old one.
+    /// Goes over to another log file (or none), once the writer runs too. Lines that were logged before go to the old
+    /// one.
     ///
     /// # Errors
     /// The file cannot be opened; the old one stays.
@@ -170,7 +172,8 @@ impl Log {
         Ok(())
     }
 
-    /// Opens the log file by its name once more: somebody may have moved it away. What was logged before goes to the old one.
+    /// Opens the log file by its name once more: somebody may have moved it away. What was logged before goes to the
+    /// old one.
     ///
     /// # Errors
     /// The file cannot be opened; the old one stays.
@@ -215,7 +218,8 @@ impl Log {
         self.0.levels.load(Ordering::Relaxed)
     }
 
-    /// Connects to the syslog daemon now, because its socket will be out of reach. Without a daemon it is tried again later.
+    /// Connects to the syslog daemon now, because its socket will be out of reach. Without a daemon it is tried again
+    /// later.
     pub fn connect_syslog(&self) {
         if let Some(syslog) = &mut *lock(&self.0.syslog) {
             syslog.connect();

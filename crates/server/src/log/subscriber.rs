@@ -22,8 +22,8 @@ impl LevelLayer {
     }
 }
 
-/// The bits of a target: the name of a level. Warnings and errors of our own crates under any other target are for everybody;
-/// everything else (libraries) is for nobody.
+/// The bits of a target: the name of a level. Warnings and errors of our own crates under any other target are for
+/// everybody; everything else (libraries) is for nobody.
 pub(super) fn mask_of(metadata: &Metadata<'_>) -> level::LevelMask {
     let target = metadata.target();
     if let Some(mask) = level::named(target) {

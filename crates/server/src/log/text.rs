@@ -1,9 +1,10 @@
-//! The text of a line as it is formatted: control characters are escaped, and what is behind [`MAX_OCTETS`] is counted, not kept.
+//! The text of a line as it is formatted: control characters are escaped, and what is behind [`MAX_OCTETS`] is counted,
+//! not kept.
 
 use std::fmt::{self, Write};
 
-/// Appends the text of one line to a string. Line ends and control characters of what a client sent cannot forge lines, and no request makes
-/// a line longer than about [`MAX_OCTETS`].
+/// Appends the text of one line to a string. Line ends and control characters of what a client sent cannot forge lines,
+/// and no request makes a line longer than about [`MAX_OCTETS`].
 pub(super) struct LineText<'a> {
     line: &'a mut String,
     /// Line ends that are left out if nothing follows them in the field.

@@ -23,7 +23,8 @@ pub(super) struct Queue {
     filled: Condvar,
 }
 
-/// Lines that wait: two vectors that are swapped with the thread's empty ones, so that logging allocates nothing once they have grown.
+/// Lines that wait: two vectors that are swapped with the thread's empty ones, so that logging allocates nothing once
+/// they have grown.
 #[derive(Default)]
 struct Lines {
     heads: Vec<Head>,

@@ -1,7 +1,7 @@
 //! `metrics-listener`: figures for Prometheus, and `/livez` and `/readyz`, over HTTP on a thread of their own.
 //!
-//! It cannot hurt the server: it has one thread, few connections for a short time each, small requests whose bodies are not read, and
-//! counters that it reads without stopping anybody.
+//! It cannot hurt the server: it has one thread, few connections for a short time each, small requests whose bodies are
+//! not read, and counters that it reads without stopping anybody.
 
 mod page;
 mod text;

@@ -51,7 +51,8 @@ impl Family<'_> {
         self.line("", labels, value);
     }
 
-    /// A distribution: limits (a text, with how many observations are not above it), then sum and number of all observations.
+    /// A distribution: limits (a text, with how many observations are not above it), then sum and number of all
+    /// observations.
     pub(super) fn distribution(
         &mut self,
         labels: &[(&str, &str)],

@@ -1,5 +1,5 @@
-//! Writable entries of cn=Monitor: `managedInfo` of cn=Log, `readOnly` and `restrictedOperation` of databases. Checked as slapd checks
-//! them.
+//! Writable entries of cn=Monitor: `managedInfo` of cn=Log, `readOnly` and `restrictedOperation` of databases. Checked
+//! as slapd checks them.
 
 use ironbark_config::{DatabaseKind, LogLevel, Operations, Restrict};
 use ironbark_directory::{Authority, Configuration, Modification, ModificationKind, NamingContext, OperationError};
@@ -23,8 +23,8 @@ pub(crate) enum Change {
 /// Reads the changes of an entry of cn=Monitor that exists; `levels` are those in force.
 ///
 /// # Errors
-/// `unwillingToPerform` for an entry or attribute that is not writable; `constraintViolation`, `attributeOrValueExists`,
-/// `noSuchAttribute`.
+/// `unwillingToPerform` for an entry or attribute that is not writable; `constraintViolation`,
+/// `attributeOrValueExists`, `noSuchAttribute`.
 pub(crate) fn read(
     configuration: &Configuration,
     levels: LevelMask,

@@ -174,7 +174,8 @@ pub(super) fn add_overlays(tree: &mut Tree<'_>, configuration: &Configuration, o
     }
 }
 
-/// Overlays of a database in slapd's order: the one that sees a request first comes first, and what glues other databases comes before.
+/// Overlays of a database in slapd's order: the one that sees a request first comes first, and what glues other
+/// databases comes before.
 fn overlays_of(configuration: &Configuration, context: &NamingContext) -> Vec<&'static str> {
     let is_glued = configuration.subordinates_of(context).next().is_some();
     let configured = context.settings.overlays.iter().rev();

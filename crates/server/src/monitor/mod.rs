@@ -1,7 +1,7 @@
 //! cn=Monitor: the state of the server as entries, computed at each search.
 //!
-//! The tree, its object classes and its attributes are those of slapd's back-monitor. What has no counterpart here is left out: every
-//! value that is shown is true.
+//! The tree, its object classes and its attributes are those of slapd's back-monitor. What has no counterpart here is
+//! left out: every value that is shown is true.
 
 mod change;
 mod connections;

@@ -167,7 +167,8 @@ fn items<T: PemObject>(path: &Path) -> Result<Vec<T>, String> {
     items.map_err(|error| format!("{}: {error}", path.display()))
 }
 
-/// Puts the issuers behind a certificate that the authorities hold, but for the one that signed itself, as OpenSSL does.
+/// Puts the issuers behind a certificate that the authorities hold, but for the one that signed itself, as OpenSSL
+/// does.
 fn complete(chain: &mut Vec<CertificateDer<'static>>, authorities: &[CertificateDer<'static>]) {
     while chain.len() < MAX_CHAIN {
         let Some(last) = chain.last().and_then(|last| Certificate::parse(last).ok()) else {

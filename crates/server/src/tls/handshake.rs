@@ -1,5 +1,5 @@
-//! TLS handshakes. Their steps are computed by threads of their own, so that a flood of them, or a key that takes long to sign with,
-//! holds up no reactor; addresses and connections take turns.
+//! TLS handshakes. Their steps are computed by threads of their own, so that a flood of them, or a key that takes long
+//! to sign with, holds up no reactor; addresses and connections take turns.
 
 use std::{
     io,

@@ -69,7 +69,8 @@ pub(crate) struct Established {
 }
 
 impl Tls {
-    /// Puts settings into force for new connections. Nothing is done when they, and the files that they name, are as they were.
+    /// Puts settings into force for new connections. Nothing is done when they, and the files that they name, are as
+    /// they were.
     ///
     /// # Errors
     /// The setting or file, and what is wrong with it; what was in force stays so.

@@ -1,8 +1,9 @@
-//! Index keys of the entries that one thread prepares, until they are written: compressed posting lists of the keys that recur, pairs of
-//! the others.
+//! Index keys of the entries that one thread prepares, until they are written: compressed posting lists of the keys
+//! that recur, pairs of the others.
 //!
-//! Entries are counted by *ordinals*, from 1, of this thread alone; which entry IDs they have got is known at the end. Ordinals rise, so
-//! that a list grows by the distance to the one before, mostly one byte, and nothing of it is ever sorted.
+//! Entries are counted by *ordinals*, from 1, of this thread alone; which entry IDs they have got is known at the end.
+//! Ordinals rise, so that a list grows by the distance to the one before, mostly one byte, and nothing of it is ever
+//! sorted.
 
 use ironbark_model::Schema;
 use rustc_hash::FxHashMap;
@@ -31,8 +32,8 @@ pub(super) struct Gathered {
 struct IndexKeys {
     kind: IndexKind,
     prefix: SmallVec<[u8; 4]>,
-    /// Values whose keys are still to be made: ordinal, and where in `values` it lies. Index by index, the lists in use stay in the
-    /// processor's cache.
+    /// Values whose keys are still to be made: ordinal, and where in `values` it lies. Index by index, the lists in use
+    /// stay in the processor's cache.
     pending: Vec<(u32, u32, u32)>,
     /// By the bytes of the whole key, zeros behind its end: all are of one length, so none is taken for another.
     lists: FxHashMap<u64, List>,
@@ -52,8 +53,8 @@ struct List {
     distances: SmallVec<[u8; 16]>,
 }
 
-/// Hashed values of one index that get lists: the first ones. Values that nearly all entries have are among them; values that are unique
-/// would cost more as lists than as pairs.
+/// Hashed values of one index that get lists: the first ones. Values that nearly all entries have are among them;
+/// values that are unique would cost more as lists than as pairs.
 const MAX_HASHES: usize = 1 << 12;
 
 impl List {

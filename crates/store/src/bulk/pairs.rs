@@ -11,8 +11,8 @@ pub(super) struct Pairs {
 
 /// The first eight bytes of the key (zeros behind its end) decide most comparisons.
 ///
-/// `at`: the length of a key that has no more bytes; otherwise, plus [`ARENA`], where the arena has its length (two bytes, little end
-/// first) and the bytes from the ninth on.
+/// `at`: the length of a key that has no more bytes; otherwise, plus [`ARENA`], where the arena has its length (two
+/// bytes, little end first) and the bytes from the ninth on.
 #[derive(Clone, Copy)]
 struct Item {
     prefix: u64,

@@ -1,7 +1,7 @@
 //! Groups of keys and entries from memory and from sorted runs in temporary files, merged.
 //!
-//! A run is a sequence of groups: varint length of the prefix shared with the key before, varint length of the rest, the rest,
-//! varint number of entries, the first entry, then distances.
+//! A run is a sequence of groups: varint length of the prefix shared with the key before, varint length of the rest,
+//! the rest, varint number of entries, the first entry, then distances.
 
 use std::{
     cmp::Reverse,
@@ -175,7 +175,8 @@ impl<'p> Merge<'p> {
     }
 }
 
-/// Sorts what is a few ascending stretches, one of each source but for places that were kept: the stable sort merges them.
+/// Sorts what is a few ascending stretches, one of each source but for places that were kept: the stable sort merges
+/// them.
 #[allow(
     clippy::stable_sort_primitive,
     reason = "the unstable sort does not use the order that there is"

@@ -21,7 +21,8 @@ pub(super) struct Target {
 }
 
 impl Target {
-    /// Checks that there is nothing to lose, and makes the temporary directory. One that a killed build has left is removed.
+    /// Checks that there is nothing to lose, and makes the temporary directory. One that a killed build has left is
+    /// removed.
     pub(super) fn new(options: &DatabaseOptions, schema: &Arc<Schema>) -> Result<Self, StoreError> {
         let directory = options.directory.clone();
         let data = directory.join("data.mdb");

@@ -1,11 +1,11 @@
 //! Indexes: their rows in `indexes`, what they mean under a schema, and which attributes feed them.
 //!
-//! Row: key varint(index number); value: byte kind, byte state, byte flags (1 nolang, 2 nosubtypes), in state 3 varint ID of the last
-//! entry that is in it and varint number of entries that are, varint length of the attribute type's name, the name, OID of the matching
-//! rule that makes the keys (nothing for presence). Approximate indexes without one hold other codes than approximate match has now:
-//! another rule is wanted, so they are built anew. Kinds: 1 presence, 2 equality by hash, 3 equality in order,
-//! 4 substring, 5 approximate. States: 0 not built, 1 active, 2 dropped (its keys are being deleted), 3 being built, 4 active until the
-//! index that takes its place is built.
+//! Row: key varint(index number); value: byte kind, byte state, byte flags (1 nolang, 2 nosubtypes), in state 3 varint
+//! ID of the last entry that is in it and varint number of entries that are, varint length of the attribute type's
+//! name, the name, OID of the matching rule that makes the keys (nothing for presence). Approximate indexes without one
+//! hold other codes than approximate match has now: another rule is wanted, so they are built anew. Kinds: 1 presence,
+//! 2 equality by hash, 3 equality in order, 4 substring, 5 approximate. States: 0 not built, 1 active, 2 dropped (its
+//! keys are being deleted), 3 being built, 4 active until the index that takes its place is built.
 
 use heed::{RoTxn, RwTxn};
 use ironbark_model::{
@@ -242,8 +242,9 @@ fn wanted(schema: &Schema, definitions: &[IndexDefinition]) -> Result<Vec<Stored
     Ok(wanted)
 }
 
-/// Brings `indexes` in line with the configuration: new definitions get numbers, those that are gone are marked as dropped, or serve on
-/// until what takes their place is built. An index is active at once when there are no entries. Whether anything was changed.
+/// Brings `indexes` in line with the configuration: new definitions get numbers, those that are gone are marked as
+/// dropped, or serve on until what takes their place is built. An index is active at once when there are no entries.
+/// Whether anything was changed.
 pub(crate) fn register(
     txn: &mut RwTxn<'_>,
     tables: &Tables,
@@ -311,8 +312,8 @@ pub(crate) fn register(
     Ok(changed)
 }
 
-/// Indexes under a schema, as transaction `version` has them. Dropped ones are left out, and those whose attribute is not defined;
-/// `register` drops these. `before` is what was known before.
+/// Indexes under a schema, as transaction `version` has them. Dropped ones are left out, and those whose attribute is
+/// not defined; `register` drops these. `before` is what was known before.
 pub(crate) fn resolve(
     schema: &Schema,
     stored: Vec<StoredIndex>,
@@ -328,7 +329,8 @@ pub(crate) fn resolve(
         };
         let rule = rule_of(found, stored.kind);
         let mut stored = stored;
-        // The schema has another rule now: the index is of no use until the database is opened anew and the index built.
+        // The schema has another rule now: the index is of no use until the database is opened anew and the index
+        // built.
         if rule.map_or("", |rule| rule.oid) != &*stored.rule {
             stored.state = IndexState::NOT_BUILT;
         }

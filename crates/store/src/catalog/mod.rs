@@ -28,7 +28,8 @@ pub(crate) struct AttributeInfo {
     pub(crate) feeds: SmallVec<[u16; 4]>,
 }
 
-/// What an answer needs to know of an attribute description: small, so that those of a whole entry stay in the nearest cache.
+/// What an answer needs to know of an attribute description: small, so that those of a whole entry stay in the nearest
+/// cache.
 #[derive(Clone, Debug)]
 pub(crate) struct AnswerName {
     /// The description as printed, as an OCTET STRING: `04 len name`.
@@ -245,7 +246,8 @@ impl Catalog {
             .and_then(|at| self.by_type.get(at))
             .map_or(&[], |numbers| numbers)
     }
-    /// Whether values of `number` are values of `asked`: type or subtype, and all asked options (RFC 4512 §2.5; RFC 3866 ranges).
+    /// Whether values of `number` are values of `asked`: type or subtype, and all asked options (RFC 4512 §2.5; RFC
+    /// 3866 ranges).
     pub(crate) fn answers(&self, number: u16, asked: &AttributeDescription) -> bool {
         asked.options.is_empty()
             || self
@@ -298,7 +300,8 @@ impl Catalog {
         .fold(0, |flags, (_, flag)| flags | flag)
     }
 
-    /// Appends the form in which two values of an attribute are compared; the value itself when there is no rule or it does not fit.
+    /// Appends the form in which two values of an attribute are compared; the value itself when there is no rule or it
+    /// does not fit.
     pub(crate) fn normal_form(&self, number: u16, value: &[u8], out: &mut Vec<u8>) {
         let rule = self.attribute(number).and_then(|info| info.equality);
         let normalized = rule.is_some_and(|rule| (rule.normalize_value)(&self.schema, value, out).is_ok());

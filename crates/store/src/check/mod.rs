@@ -1,7 +1,7 @@
 //! Whether a database is what it was when it was written.
 //!
-//! First the file, page by page and without a map ([`file`]): only what passes that is read through LMDB, which believes what it finds.
-//! Then the content ([`Database::check`]).
+//! First the file, page by page and without a map ([`file`]): only what passes that is read through LMDB, which
+//! believes what it finds. Then the content ([`Database::check`]).
 
 mod entries;
 mod file;

@@ -14,7 +14,8 @@ const FIRST: u64 = 2;
 /// How often a file is looked at again because commits go on.
 const ATTEMPTS: usize = 10;
 
-/// Refuses a data file that ends before the last page that is in use. A file that is empty, or no data file, is left to LMDB.
+/// Refuses a data file that ends before the last page that is in use. A file that is empty, or no data file, is left to
+/// LMDB.
 pub(crate) fn refuse_truncated(path: &Path) -> Result<(), StoreError> {
     // The layout is another on machines of 32 bits.
     if size_of::<usize>() != 8 {
@@ -61,8 +62,8 @@ pub(super) fn truncation(path: &Path) -> Result<Option<String>, StoreError> {
     Ok(None)
 }
 
-/// Whether all pages between the file's end and the last page are free: those that were let go before they were written are missing, and
-/// nobody misses them.
+/// Whether all pages between the file's end and the last page are free: those that were let go before they were written
+/// are missing, and nobody misses them.
 fn tail_is_free(file: &PageFile, meta: Meta, length: u64) -> Result<bool, StoreError> {
     let there = length / file.page_size() as u64;
     let mut missing = (meta.last_page + 1).saturating_sub(there);
@@ -126,8 +127,8 @@ fn long_value(file: &PageFile, first: u64, length: u64) -> Result<Vec<u8>, Store
     Ok(value)
 }
 
-/// Checks every page of a data file as of one commit: that of number `transaction`, which some reader must hold, or the last one of a file
-/// that nobody writes to. `false`: the commit is not there any more.
+/// Checks every page of a data file as of one commit: that of number `transaction`, which some reader must hold, or the
+/// last one of a file that nobody writes to. `false`: the commit is not there any more.
 pub(crate) fn check(path: &Path, transaction: Option<u64>, findings: &mut Findings) -> Result<bool, StoreError> {
     let Some(file) = PageFile::open(path)? else {
         findings.add("no data file of LMDB's, or its beginning is damaged");

@@ -1,7 +1,8 @@
 //! Indexes: every row agrees with the entries, and every entry is where it should be.
 //!
-//! What the rows hold and what the entries' values make are two sets of pairs (key, entry ID). Of each a sum of hashes is made, in one walk
-//! and without memory. Where two sums differ, a second walk over that index says which pairs are in one set alone.
+//! What the rows hold and what the entries' values make are two sets of pairs (key, entry ID). Of each a sum of hashes
+//! is made, in one walk and without memory. Where two sums differ, a second walk over that index says which pairs are
+//! in one set alone.
 
 use rustc_hash::FxHashMap;
 

@@ -1,4 +1,5 @@
-//! One of LMDB's trees, walked page by page: every page is where it should be, holds what it should, and is in use once.
+//! One of LMDB's trees, walked page by page: every page is where it should be, holds what it should, and is in use
+//! once.
 //!
 //! ```text
 //! branch, leaf  from byte 16 the places (2 bytes each) of the nodes, in the order of their keys; the nodes fill the page from its end

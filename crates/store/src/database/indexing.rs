@@ -1,7 +1,8 @@
 //! Indexes of a database in use: defining them, and building and deleting them in bounded steps between other writes.
 //!
-//! Invariant: an index is used only when it holds the keys of all entries. Writers keep it up to date from its definition on, so that each
-//! entry has to be read once only. How far it is lies in its row, written in the transaction of each step: a build goes on after a crash.
+//! Invariant: an index is used only when it holds the keys of all entries. Writers keep it up to date from its
+//! definition on, so that each entry has to be read once only. How far it is lies in its row, written in the
+//! transaction of each step: a build goes on after a crash.
 
 use std::{
     ops::Bound,
@@ -59,8 +60,9 @@ const STEP_ENTRIES: usize = 20_000;
 const ROWS_PER_ENTRY: usize = 8;
 
 impl Database {
-    /// Brings the indexes in line with other definitions, while the database is in use. New ones are built by [`Database::index_step`];
-    /// dropped ones serve no further search, unless others of the same attribute and kind are to take their place.
+    /// Brings the indexes in line with other definitions, while the database is in use. New ones are built by
+    /// [`Database::index_step`]; dropped ones serve no further search, unless others of the same attribute and kind are
+    /// to take their place.
     ///
     /// # Errors
     /// An attribute is not in the schema; nothing is changed then.
@@ -80,8 +82,8 @@ impl Database {
         self.common.index_work.load(Ordering::Acquire)
     }
 
-    /// Makes one step towards the indexes that are defined: reads at most `entries` entries, or deletes rows for about as long. `None`:
-    /// there is nothing to do.
+    /// Makes one step towards the indexes that are defined: reads at most `entries` entries, or deletes rows for about
+    /// as long. `None`: there is nothing to do.
     pub fn index_step(&self, entries: usize) -> Result<Option<IndexStep>, StoreError> {
         let step = self.step(None, entries)?;
         if step.is_none() {
@@ -98,8 +100,8 @@ impl Database {
         Ok(rows.iter().filter_map(|row| progress_of(row, total)).collect())
     }
 
-    /// Builds indexes anew: of the attributes named, or of all that are inactive when none is named. Works in bounded steps, between
-    /// which other writers go on. `progress` is called with the number of entries done.
+    /// Builds indexes anew: of the attributes named, or of all that are inactive when none is named. Works in bounded
+    /// steps, between which other writers go on. `progress` is called with the number of entries done.
     ///
     /// # Errors
     /// No index is defined for an attribute.

@@ -56,8 +56,8 @@ impl Database {
     pub fn check_readers(&self) -> Result<usize, StoreError> {
         Ok(self.env.clear_stale_readers()?)
     }
-    /// Copies a consistent state to `data.mdb` in `directory`, which must exist, while the database is in use. A compacted copy has
-    /// no free pages and takes longer.
+    /// Copies a consistent state to `data.mdb` in `directory`, which must exist, while the database is in use. A
+    /// compacted copy has no free pages and takes longer.
     ///
     /// # Errors
     /// The file exists; the target is full.

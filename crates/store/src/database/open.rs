@@ -177,8 +177,9 @@ fn open_environment(options: &DatabaseOptions) -> Result<Environment, StoreError
         env.map_size(usize::try_from(size).unwrap_or(usize::MAX & !0xffff))
             .max_readers(options.max_readers.max(1))
             .max_dbs(TABLE_COUNT);
-        // SAFETY: the flags are LMDB's durability and map options; NO_LOCK is not among them, and heed refuses a second environment on
-        // the same path in this process. The file is changed by LMDB alone, as its documentation demands of operators too.
+        // SAFETY: the flags are LMDB's durability and map options; NO_LOCK is not among them, and heed refuses a second
+        // environment on the same path in this process. The file is changed by LMDB alone, as its documentation demands
+        // of operators too.
         #[allow(unsafe_code, reason = "a memory map of a file")]
         let opened = unsafe {
             env.flags(flags);
@@ -203,8 +204,8 @@ fn open_environment(options: &DatabaseOptions) -> Result<Environment, StoreError
     }
 }
 
-/// What is reserved without `maxsize`: of address space that is limited, half of what is left, since everything else needs some too. A file
-/// that is longer is mapped whole all the same.
+/// What is reserved without `maxsize`: of address space that is limited, half of what is left, since everything else
+/// needs some too. A file that is longer is mapped whole all the same.
 fn reserve() -> u64 {
     spare::address_space_left().map_or(RESERVE, |left| (left / 2).min(RESERVE))
 }

@@ -31,8 +31,8 @@ impl std::fmt::Debug for Common {
 }
 
 impl Database {
-    /// The same database under another schema, with other naming contexts. Both may be read; only this one, the newer, may be written to
-    /// from now on, since the older does not keep indexes of attributes that it does not know.
+    /// The same database under another schema, with other naming contexts. Both may be read; only this one, the newer,
+    /// may be written to from now on, since the older does not keep indexes of attributes that it does not know.
     ///
     /// # Errors
     /// An attribute that is stored has no definition in it: see [`Database::lost_attributes`].
@@ -40,8 +40,8 @@ impl Database {
         Self::of(Arc::clone(&self.common), schema, suffixes)
     }
 
-    /// What could not be read under `schema`: attributes that it lacks, and those whose values it compares in another way. Entries had
-    /// them once; that some still have is for the caller to find out.
+    /// What could not be read under `schema`: attributes that it lacks, and those whose values it compares in another
+    /// way. Entries had them once; that some still have is for the caller to find out.
     pub fn lost_attributes(&self, schema: &Schema) -> Vec<LostAttribute> {
         let catalog = self.catalog.load();
         let lost = catalog.descriptions().filter_map(|(info, text)| {

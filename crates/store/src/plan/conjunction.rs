@@ -1,5 +1,5 @@
-//! Posting lists whose common IDs are the candidates. They are read side by side while candidates are asked for, so that a search
-//! costs what it is answered with, and holds none of them in memory.
+//! Posting lists whose common IDs are the candidates. They are read side by side while candidates are asked for, so
+//! that a search costs what it is answered with, and holds none of them in memory.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -184,8 +184,8 @@ struct Member<'t> {
 }
 
 impl Member<'_> {
-    /// Takes from ascending IDs those that are not in the list, unless it has spared less than it has cost: what it does not take, verification
-    /// does.
+    /// Takes from ascending IDs those that are not in the list, unless it has spared less than it has cost: what it
+    /// does not take, verification does.
     fn sift(&mut self, ids: &mut Vec<EntryId>) -> Result<(), StoreError> {
         if ids.is_empty() || self.cursor.work() > self.spared.saturating_mul(WORTH) {
             return Ok(());
@@ -198,8 +198,9 @@ impl Member<'_> {
 }
 
 impl Common<'_> {
-    /// Replaces `ids` by those above `after` that are in the first `taken` lists, from about `most` IDs of the shortest; none: there are no
-    /// more. Returns up to where the lists have been read. What is asked for must not fall.
+    /// Replaces `ids` by those above `after` that are in the first `taken` lists, from about `most` IDs of the
+    /// shortest; none: there are no more. Returns up to where the lists have been read. What is asked for must not
+    /// fall.
     fn read(
         &mut self,
         taken: usize,
@@ -227,8 +228,8 @@ impl Common<'_> {
         }
         Ok(last)
     }
-    /// Replaces `ids` by the next common IDs above `after`; none: there are no more. Returns up to where the lists have been read. What is
-    /// asked for must not fall.
+    /// Replaces `ids` by the next common IDs above `after`; none: there are no more. Returns up to where the lists have
+    /// been read. What is asked for must not fall.
     pub(crate) fn next(&mut self, after: EntryId, ids: &mut Vec<EntryId>) -> Result<EntryId, StoreError> {
         let enough = if after == 0 { AT_FIRST } else { LATER };
         let mut reached = self.read(self.members.len(), after, AT_ONCE, ids)?;
@@ -242,8 +243,8 @@ impl Common<'_> {
         }
         Ok(reached)
     }
-    /// Whether there are more common IDs than `limit`. No more lists are read than show that there are not, and none further than shows
-    /// that there are.
+    /// Whether there are more common IDs than `limit`. No more lists are read than show that there are not, and none
+    /// further than shows that there are.
     fn exceed(&mut self, limit: u64) -> Result<bool, StoreError> {
         let (mut after, mut count) = (0, 0u64);
         // Common to the first two, and not looked for in the rest.

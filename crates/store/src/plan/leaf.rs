@@ -277,7 +277,8 @@ impl Planner<'_, '_> {
     }
 }
 
-/// Trigram lists of one framed part; a part of two bytes asks for all trigrams that begin so, a shorter one for nothing.
+/// Trigram lists of one framed part; a part of two bytes asks for all trigrams that begin so, a shorter one for
+/// nothing.
 fn push_trigrams(index: &Index, framed: &[u8], lists: &mut Lists) {
     /// More make the look-up dearer than the verification they save.
     const MOST: usize = 12;

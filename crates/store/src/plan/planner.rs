@@ -1,5 +1,5 @@
-//! The planner: looks at the filter's items in the indexes, cheapest first, and stops as soon as more looking costs more than
-//! verifying what is left.
+//! The planner: looks at the filter's items in the indexes, cheapest first, and stops as soon as more looking costs
+//! more than verifying what is left.
 
 use std::sync::{Arc, OnceLock};
 
@@ -440,9 +440,10 @@ impl Planner<'_, '_> {
         Ok(Answer::Unknown)
     }
 
-    /// Whether nothing below a node is True by the indexes and False for who asks: then the entries that an index gives are not those that
-    /// a negation leaves out. It happens where a stored attribute answers that is not the very one that was asked for, or where rules tell
-    /// values apart. (Where who asks may not ask at all, the item is Undefined, and so is its negation.)
+    /// Whether nothing below a node is True by the indexes and False for who asks: then the entries that an index gives
+    /// are not those that a negation leaves out. It happens where a stored attribute answers that is not the very one
+    /// that was asked for, or where rules tell values apart. (Where who asks may not ask at all, the item is Undefined,
+    /// and so is its negation.)
     fn is_guarded_alike(&self, at: usize) -> bool {
         let Some(guards) = self.guards else { return true };
         let catalog = self.view.catalog;

@@ -1,5 +1,5 @@
-//! Reading ahead of a walk over all rows, in a database that is read at random otherwise (`envflags nordahead`): a fault for each page would
-//! make such a walk wait for the disk a thousand times as often.
+//! Reading ahead of a walk over all rows, in a database that is read at random otherwise (`envflags nordahead`): a
+//! fault for each page would make such a walk wait for the disk a thousand times as often.
 
 /// How far a walk is prepared.
 #[derive(Debug)]
@@ -15,8 +15,8 @@ impl ReadAhead {
         Self { reached: None, resumes }
     }
 
-    /// Notes where the walk has come, and asks the kernel for what follows once in a stretch. Rows that a load has written lie in
-    /// order; where later writes have moved some, what is read for nothing is a stretch.
+    /// Notes where the walk has come, and asks the kernel for what follows once in a stretch. Rows that a load has
+    /// written lie in order; where later writes have moved some, what is read for nothing is a stretch.
     pub(super) fn reach(&mut self, row: &[u8]) {
         let stretch = row.as_ptr().addr() / STRETCH;
         match self.reached.replace(stretch) {
@@ -25,8 +25,8 @@ impl ReadAhead {
             _ => {}
         }
         let start = row.as_ptr().map_addr(|_| stretch * STRETCH);
-        // SAFETY: advice about addresses: nothing is read or written through them. What is not mapped is answered with an error, which
-        // changes nothing.
+        // SAFETY: advice about addresses: nothing is read or written through them. What is not mapped is answered with
+        // an error, which changes nothing.
         #[allow(unsafe_code, reason = "advice for the kernel is not in the standard library")]
         let _ = unsafe { libc::madvise(start.cast_mut().cast(), 2 * STRETCH, libc::MADV_WILLNEED) };
     }

@@ -1,7 +1,7 @@
 //! One chunk of a posting list: a set of entry IDs of about 1 KB at most, in whichever of three forms is smallest.
 //!
-//! The first ID is the end of the chunk's key and not repeated in the value. An empty value means that the whole list is that one
-//! ID. Otherwise:
+//! The first ID is the end of the chunk's key and not repeated in the value. An empty value means that the whole list
+//! is that one ID. Otherwise:
 //!
 //! ```text
 //! byte 0         form: 1 deltas, 2 bitmap, 3 runs

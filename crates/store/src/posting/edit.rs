@@ -1,4 +1,5 @@
-//! One ID into or out of a chunk without reading all of it: most changes of an index leave the form of a chunk as it is.
+//! One ID into or out of a chunk without reading all of it: most changes of an index leave the form of a chunk as it
+//! is.
 
 use super::chunk::{BITMAP, DELTAS, MAX_BYTES, SMALL_BYTES};
 use crate::{EntryId, varint};

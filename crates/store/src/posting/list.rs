@@ -204,12 +204,14 @@ pub(crate) fn sole(txn: &RoTxn<'_>, table: &Table, list: &[u8]) -> Result<Option
     })
 }
 
-/// Adds the whole list (or, with a shorter prefix, all lists that begin so and whose keys have `tail` more bytes) to `set`.
+/// Adds the whole list (or, with a shorter prefix, all lists that begin so and whose keys have `tail` more bytes) to
+/// `set`.
 pub(crate) fn read_into(txn: &RoTxn<'_>, table: &Table, list: &[u8], set: &mut IdSet) -> Result<(), StoreError> {
     read_prefix(txn, table, list, 0, set)
 }
 
-/// As [`read_into`] for all lists of fixed-length keys that begin with `prefix`; `tail` is the number of bytes that follow it in a key.
+/// As [`read_into`] for all lists of fixed-length keys that begin with `prefix`; `tail` is the number of bytes that
+/// follow it in a key.
 pub(crate) fn read_prefix(
     txn: &RoTxn<'_>,
     table: &Table,

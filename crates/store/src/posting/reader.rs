@@ -84,8 +84,8 @@ impl<'c> Reader<'c> {
         }
         Some(true)
     }
-    /// Moves on to the first ID that is not below `id`, which is then [`Self::id`]. `Some(false)`: there is none. What is asked for must
-    /// not fall. `None`: damaged.
+    /// Moves on to the first ID that is not below `id`, which is then [`Self::id`]. `Some(false)`: there is none. What
+    /// is asked for must not fall. `None`: damaged.
     #[inline]
     fn move_to(&mut self, id: EntryId) -> Option<bool> {
         match self.form {
@@ -115,8 +115,8 @@ impl<'c> Reader<'c> {
         }
         Some(())
     }
-    /// Moves those of the ascending `ids` that are in the chunk to the front of `sieve`, until the chunk or they are at their end.
-    /// `None`: damaged.
+    /// Moves those of the ascending `ids` that are in the chunk to the front of `sieve`, until the chunk or they are at
+    /// their end. `None`: damaged.
     pub(crate) fn sift(&mut self, sieve: &mut Sieve<'_>, end: usize) -> Option<()> {
         if self.form != Form::Deltas {
             while let Some(id) = sieve.next(end)
@@ -142,7 +142,8 @@ impl<'c> Reader<'c> {
         (self.from, self.to, self.rest) = (at, at, rest);
         Some(())
     }
-    /// [`Self::sift`] of many IDs by distances: all that come before the last one are decoded, so that there is no branch for each.
+    /// [`Self::sift`] of many IDs by distances: all that come before the last one are decoded, so that there is no
+    /// branch for each.
     fn sift_many(&mut self, sieve: &mut Sieve<'_>, end: usize) -> Option<()> {
         let wanted = sieve.wanted(end);
         let last = wanted.last().copied()?;

@@ -135,7 +135,8 @@ fn is_sealed(mut bytes: &[u8]) -> bool {
     varint::take(&mut bytes).is_some() && bytes.first().is_some_and(|flags| flags & FLAG_SEALED != 0)
 }
 
-/// Whether the record of entry `id` is what was written, as far as a checksum tells. `sealed`: it must have one; otherwise it has none.
+/// Whether the record of entry `id` is what was written, as far as a checksum tells. `sealed`: it must have one;
+/// otherwise it has none.
 pub(crate) fn is_sound(id: EntryId, sealed: bool, bytes: &[u8]) -> bool {
     let content = bytes.split_last_chunk();
     let is_same = || content.is_some_and(|(content, checksum)| *checksum == hash::checksum(id, content));

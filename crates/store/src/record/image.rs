@@ -83,7 +83,8 @@ impl Image {
             attributes,
         })
     }
-    /// Appends the record. `old` is what the entry was before: sets that stay as they were are no repetition of themselves.
+    /// Appends the record. `old` is what the entry was before: sets that stay as they were are no repetition of
+    /// themselves.
     pub(crate) fn encode(&self, old: Option<&Self>, sets: &mut SetWriter, shared: &SharedSets, out: &mut Vec<u8>) {
         let external = self
             .attributes
@@ -112,7 +113,8 @@ impl Image {
     }
 }
 
-/// What an attribute was before. Most stand in the same order as before: what is passed over until it is found may be asked for later.
+/// What an attribute was before. Most stand in the same order as before: what is passed over until it is found may be
+/// asked for later.
 fn counterpart<'o>(
     number: u16,
     before: &mut std::slice::Iter<'o, ImageAttribute>,

@@ -1,4 +1,5 @@
-//! Compact forms of single values whose text is restored exactly: entryUUID, CSN, generalizedTime to the second, numbers.
+//! Compact forms of single values whose text is restored exactly: entryUUID, CSN, generalizedTime to the second,
+//! numbers.
 
 use super::digits::{self, DECIMAL_PAIRS, HEX_PAIRS, lower_hex};
 use crate::varint;
@@ -11,8 +12,8 @@ pub(crate) const MAX_TEXT: usize = 64;
 pub(crate) enum Packing {
     /// Lower-case UUID with hyphens (RFC 4530): 16 bytes.
     Uuid,
-    /// CSN `YYYYmmddHHMMSS.uuuuuuZ#cccccc#sss#mmmmmm`: 5 bytes of seconds, 3 of microseconds, then varints of count, server ID and
-    /// modification, of which zeros at the end are left out.
+    /// CSN `YYYYmmddHHMMSS.uuuuuuZ#cccccc#sss#mmmmmm`: 5 bytes of seconds, 3 of microseconds, then varints of count,
+    /// server ID and modification, of which zeros at the end are left out.
     Csn,
     /// `YYYYmmddHHMMSSZ`: 5 bytes of seconds.
     Time,

@@ -103,8 +103,8 @@ impl AnswerCache {
 }
 
 impl Record<'_> {
-    /// Appends the attributes of the kinds that are wanted, and those that `lists` is true for, with all their values, each as a
-    /// `PartialAttribute` (RFC 4511 §4.1.7).
+    /// Appends the attributes of the kinds that are wanted, and those that `lists` is true for, with all their values,
+    /// each as a `PartialAttribute` (RFC 4511 §4.1.7).
     ///
     /// # Errors
     /// The record is damaged; `out` has then got a part.
@@ -119,8 +119,8 @@ impl Record<'_> {
         self.append(out, cache, kinds, lists, |_| true)
     }
 
-    /// The same without those that are not to be shown: `known` says so for the number that stands for an attribute in this database,
-    /// always the same one; where it does not know, `shows` is asked.
+    /// The same without those that are not to be shown: `known` says so for the number that stands for an attribute in
+    /// this database, always the same one; where it does not know, `shows` is asked.
     ///
     /// # Errors
     /// As of [`Record::append_attributes`].

@@ -55,7 +55,8 @@ impl<'t> RecordAttribute<'t> {
             Form::Inline(_) | Form::External(_) | Form::Packed(..) => None,
         }
     }
-    /// Length of the concatenated TLVs without those of an external set: for the length of an answer before it is written.
+    /// Length of the concatenated TLVs without those of an external set: for the length of an answer before it is
+    /// written.
     pub fn encoded_length(&self) -> Option<usize> {
         match self.form {
             Form::Inline(tlvs) => Some(tlvs.len()),

@@ -1,4 +1,5 @@
-//! LDAP_MATCHING_RULE_IN_CHAIN: from an entry along a DN-valued attribute, and from a target back through its equality index.
+//! LDAP_MATCHING_RULE_IN_CHAIN: from an entry along a DN-valued attribute, and from a target back through its equality
+//! index.
 
 use std::{collections::VecDeque, ops::ControlFlow};
 
@@ -11,7 +12,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{EntryGuards, Location, Record, View};
 use crate::{EntryId, Plan, StoreError, catalog::Index, keys::KeySet, posting::IdSet, posting::list};
 
-/// Entries that one chain may pass through; beyond, the answer is Undefined (forward) or the index is not used (backward).
+/// Entries that one chain may pass through; beyond, the answer is Undefined (forward) or the index is not used
+/// (backward).
 const MAX_STEPS: usize = 100_000;
 /// Entries that are remembered for one target.
 const MOST_WALKED: usize = 1_000_000;
@@ -82,8 +84,8 @@ impl<'t> View<'t> {
         Ok(self.record(id)?.map_or(Step::Elsewhere, Step::Entry))
     }
 
-    /// All entries from which `target` is reached by values that the guards let be followed, through the equality index of the attribute.
-    /// `None`: more than can be followed.
+    /// All entries from which `target` is reached by values that the guards let be followed, through the equality index
+    /// of the attribute. `None`: more than can be followed.
     pub(crate) fn chain_to(
         &self,
         index: &Index,

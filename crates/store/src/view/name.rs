@@ -43,7 +43,8 @@ impl<'t> View<'t> {
             .and_then(|mut bytes| codec::take_header(&mut bytes));
         Ok(header.is_some_and(|header| header.flags & FLAG_PLACEHOLDER != 0))
     }
-    /// As [`View::locate`], placeholders included; with the parent ID under which the first missing RDN would be entered.
+    /// As [`View::locate`], placeholders included; with the parent ID under which the first missing RDN would be
+    /// entered.
     pub(crate) fn locate_stored(&self, dn: &Dn) -> Result<(Location, Option<EntryId>), StoreError> {
         let none = (Location::Missing { ancestor: None }, None);
         let suffixes = &self.ground.options.suffixes;

@@ -19,8 +19,8 @@ const RDN_STEPS: u64 = 8;
 pub trait EntryGuards {
     /// Whether [`Guard::answering`] may be [`Answering::Each`] for some entry.
     fn tells_values_apart(&self) -> bool;
-    /// Calls `look` with the guard of an entry that a chain (`LDAP_MATCHING_RULE_IN_CHAIN`) comes to. Does not call it if the chain may not
-    /// go through the entry at all.
+    /// Calls `look` with the guard of an entry that a chain (`LDAP_MATCHING_RULE_IN_CHAIN`) comes to. Does not call it
+    /// if the chain may not go through the entry at all.
     fn at(&self, record: &Record<'_>, look: &mut dyn FnMut(&dyn Guard));
 }
 
@@ -53,7 +53,8 @@ impl Record<'_> {
     pub fn evaluate(&self, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
         evaluate(self, filter, Evaluation::default(), scratch)
     }
-    /// As [`Record::evaluate`], with what the plan has found out: chains of `LDAP_MATCHING_RULE_IN_CHAIN` are not followed again.
+    /// As [`Record::evaluate`], with what the plan has found out: chains of `LDAP_MATCHING_RULE_IN_CHAIN` are not
+    /// followed again.
     pub fn evaluate_planned(&self, plan: &Plan, filter: &CompiledFilter, scratch: &mut Vec<u8>) -> Truth {
         let with = Evaluation {
             plan: Some(plan),
@@ -162,8 +163,8 @@ impl<'t> RecordSource<'_, 't> {
                 },
             }
         } else if asked_type == special.subschema_subentry {
-            // What it says is the server's matter: the item is answered for presence alone, as slapd does. This is no DN, so that no
-            // assertion matches it.
+            // What it says is the server's matter: the item is answered for presence alone, as slapd does. This is no
+            // DN, so that no assertion matches it.
             let _ = visit(b"?");
         } else {
             return false;

@@ -149,7 +149,8 @@ impl WriteTransaction<'_> {
         }
         pretty_in(&new_dn, new.parent).clone_into(&mut new.rdn);
         if new.rdn != old.rdn || new.parent != old.parent {
-            // Also of one without subordinates: it may have had some, and may get others, and names are remembered by readers.
+            // Also of one without subordinates: it may have had some, and may get others, and names are remembered by
+            // readers.
             self.structure_changed = true;
         }
         self.change_entry(id, &old, new, changes)?;
@@ -188,7 +189,8 @@ impl WriteTransaction<'_> {
         Ok(id)
     }
 
-    /// Applies value changes to `new` (which differs from `old` in its name at most), then brings record and indexes in line.
+    /// Applies value changes to `new` (which differs from `old` in its name at most), then brings record and indexes in
+    /// line.
     fn change_entry(
         &mut self,
         id: EntryId,

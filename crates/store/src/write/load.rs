@@ -13,8 +13,8 @@ use crate::{
 };
 
 impl WriteTransaction<'_> {
-    /// Adds an entry whose superiors may come later in the same load (`slapadd`). A missing superior's place is kept by a
-    /// placeholder, which no search sees and which the superior takes, with its lower ID, when it comes. Ask
+    /// Adds an entry whose superiors may come later in the same load (`slapadd`). A missing superior's place is kept by
+    /// a placeholder, which no search sees and which the superior takes, with its lower ID, when it comes. Ask
     /// [`WriteTransaction::missing_superiors`] at the end.
     ///
     /// # Errors

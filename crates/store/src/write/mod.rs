@@ -22,7 +22,8 @@ use crate::{
     tables::{MetaRow, Tables},
 };
 
-/// The one write transaction. Blocks other writers of the same file (also other processes) until committed or dropped (aborted).
+/// The one write transaction. Blocks other writers of the same file (also other processes) until committed or dropped
+/// (aborted).
 pub struct WriteTransaction<'d> {
     pub(crate) txn: RwTxn<'d>,
     database: &'d Database,
@@ -80,8 +81,8 @@ impl<'d> WriteTransaction<'d> {
     /// Applies one effect. After an error the transaction must be dropped. Returns the entry's ID.
     ///
     /// # Errors
-    /// [`StoreError::Inapplicable`]: the entry is missing or there already, has subordinates, a name or attribute is not of this
-    /// schema. [`StoreError::Full`]: the map or the disk.
+    /// [`StoreError::Inapplicable`]: the entry is missing or there already, has subordinates, a name or attribute is
+    /// not of this schema. [`StoreError::Full`]: the map or the disk.
     pub fn apply_effect(&mut self, effect: &Effect) -> Result<EntryId, StoreError> {
         let applied = match effect {
             Effect::Add { dn, attributes } => self.add(dn, attributes),
@@ -98,7 +99,8 @@ impl<'d> WriteTransaction<'d> {
         tables.put_number(&mut self.txn, MetaRow::Sequence, sequence)?;
         tables.put_meta(&mut self.txn, MetaRow::Position, record.csn.as_bytes())
     }
-    /// Applies all effects of a record and stores its position. A record at or before the stored position is skipped (idempotent).
+    /// Applies all effects of a record and stores its position. A record at or before the stored position is skipped
+    /// (idempotent).
     pub fn apply(&mut self, record: &ChangeRecord) -> Result<(), StoreError> {
         let position = self.tables().meta(&self.txn, MetaRow::Position)?;
         if position.is_some_and(|position| record.csn.as_bytes() <= position) {
@@ -109,7 +111,8 @@ impl<'d> WriteTransaction<'d> {
         }
         self.record_position(record)
     }
-    /// Makes everything visible and, at the configured level, durable. Shared sets and attribute numbers are published first.
+    /// Makes everything visible and, at the configured level, durable. Shared sets and attribute numbers are published
+    /// first.
     pub fn commit(mut self) -> Result<(), StoreError> {
         let tables = self.tables();
         tables.put_number(&mut self.txn, MetaRow::NextEntry, self.next_entry)?;

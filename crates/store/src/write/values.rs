@@ -145,7 +145,8 @@ impl WriteTransaction<'_> {
         Ok(true)
     }
 
-    /// Takes a set into memory before changes that come one after the other, of which each would read it all or write many rows.
+    /// Takes a set into memory before changes that come one after the other, of which each would read it all or write
+    /// many rows.
     fn open_if_due(&mut self, key: SetKey, working: &mut Working) -> Result<(), StoreError> {
         let number = key.attribute;
         if !working.is_changed_again(number) {

@@ -136,7 +136,8 @@ impl Working {
         self.loads.get(&number).is_some_and(|load| load.changes > 1)
     }
 
-    /// Whether a set of that many rows is better changed in memory: the changes touch as many values, one after the other.
+    /// Whether a set of that many rows is better changed in memory: the changes touch as many values, one after the
+    /// other.
     pub(super) fn outweighs(&self, number: u16, count: u64) -> bool {
         let load = self.loads.get(&number).copied().unwrap_or_default();
         load.changes > 1 && load.values >= count

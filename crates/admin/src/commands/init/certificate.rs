@@ -16,7 +16,8 @@ pub(super) struct Made {
     pub(super) key: String,
 }
 
-/// Makes a certificate for these names beside the machine's own. The authority's key is not kept: nobody can sign with it again.
+/// Makes a certificate for these names beside the machine's own. The authority's key is not kept: nobody can sign with
+/// it again.
 pub(super) fn make(names: &[String], clock: &Clock) -> Result<Made, String> {
     if let Some(name) = names.iter().find(|name| !is_host(name)) {
         return Err(format!("--name {name:?} is neither a host's name nor an address"));

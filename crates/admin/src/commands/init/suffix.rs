@@ -5,7 +5,8 @@ use ironbark_model::Dn;
 
 use super::schema;
 
-/// Length before all (NIST SP 800-63B §5.1.1), and a pause for who guesses the password of one account from many addresses.
+/// Length before all (NIST SP 800-63B §5.1.1), and a pause for who guesses the password of one account from many
+/// addresses.
 const POLICY: &[(&str, &str)] = &[
     ("cn", "default"),
     ("pwdAttribute", "userPassword"),

@@ -22,7 +22,8 @@ use ironbark_config::olc::Folder;
 
 use self::{finding::Findings, subject::Subject};
 
-/// The configuration loads, and something in it is unsafe. That it does not load is 1, as of slaptest without `--explain`.
+/// The configuration loads, and something in it is unsafe. That it does not load is 1, as of slaptest without
+/// `--explain`.
 const UNSAFE: u8 = 2;
 
 /// How findings are shown.

@@ -1,7 +1,8 @@
-//! Who may read, search or change the passwords of others: the access rules, asked by their own evaluator about sample entries.
+//! Who may read, search or change the passwords of others: the access rules, asked by their own evaluator about sample
+//! entries.
 //!
-//! A sample stands below the suffix and below each name that a rule is about, but not at these names: the entry of a suffix or a
-//! container has no password, and `dn.base=` rules open exactly these.
+//! A sample stands below the suffix and below each name that a rule is about, but not at these names: the entry of a
+//! suffix or a container has no password, and `dn.base=` rules open exactly these.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +35,8 @@ const PASSWORDS: &[&str] = &[
     "radiusTunnelPassword",
     "oathSecret",
 ];
-/// What overlay ppolicy remembers of old passwords; without it no entry has the attribute, which is always in the schema.
+/// What overlay ppolicy remembers of old passwords; without it no entry has the attribute, which is always in the
+/// schema.
 const PASSWORD_HISTORY: &str = "pwdHistory";
 /// The one of cn=config.
 const ROOT_PASSWORD: &str = "olcRootPW";

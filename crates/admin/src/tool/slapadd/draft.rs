@@ -1,4 +1,5 @@
-//! An entry on its way from LDIF into a database: its values are borrowed from the block of the input in which they stand.
+//! An entry on its way from LDIF into a database: its values are borrowed from the block of the input in which they
+//! stand.
 
 use std::borrow::Cow;
 

@@ -42,7 +42,8 @@ pub(super) struct Refused {
     pub(super) message: String,
 }
 
-/// What an entry that brings no CSN and times is stamped with. CSNs rise in the order of the file, whichever thread makes them.
+/// What an entry that brings no CSN and times is stamped with. CSNs rise in the order of the file, whichever thread
+/// makes them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp<'b> {
     pub(super) block: &'b StampBlock,
@@ -215,7 +216,8 @@ impl Assembler {
         self.rules.value_check
     }
 
-    /// As slapd: a value must have a normal form, where slapd makes one; its syntax is checked only if that is asked for.
+    /// As slapd: a value must have a normal form, where slapd makes one; its syntax is checked only if that is asked
+    /// for.
     pub(super) fn check_values(&mut self, draft: &Draft<'_>, place: &Place) -> Result<(), Refused> {
         for attribute in draft.attributes() {
             let attribute_type = self.schema.attribute_type(attribute.description.attribute_type);
@@ -242,7 +244,8 @@ impl Assembler {
         unparsable(&format!("<= str2entry NULL (smr_normalize {name} 21)"), place)
     }
 
-    /// Checks the whole entry and adds what is missing of it. `root` is the database's rootdn; `None` for `lastmod off`.
+    /// Checks the whole entry and adds what is missing of it. `root` is the database's rootdn; `None` for
+    /// `lastmod off`.
     pub(super) fn complete(
         &mut self,
         draft: &mut Draft<'_>,

@@ -1,7 +1,7 @@
 //! slapadd: LDIF into a database, offline.
 //!
-//! An empty database is built in bulk, in order and on all cores; one that has entries is added to in transactions. Without `-c`
-//! nothing is left of a load that fails.
+//! An empty database is built in bulk, in order and on all cores; one that has entries is added to in transactions.
+//! Without `-c` nothing is left of a load that fails.
 
 mod draft;
 mod entry;
@@ -129,8 +129,9 @@ fn parse_bytes(text: &str) -> Option<usize> {
     digits.parse::<usize>().ok()?.checked_mul(factor)
 }
 
-/// Loads; false when the load went on without an entry that the database refused, or without superiors. Records that cannot be read or
-/// break the schema do not count under `-c`: slapd's rule. The text of an error is empty when it has been printed.
+/// Loads; false when the load went on without an entry that the database refused, or without superiors. Records that
+/// cannot be read or break the schema do not count under `-c`: slapd's rule. The text of an error is empty when it has
+/// been printed.
 fn load(options: &Options, settings: Settings) -> Result<bool, String> {
     if config_database::is_chosen(options) {
         return config_database::change(options, &settings.load, false);

@@ -1,5 +1,5 @@
-//! Reading on one thread, parsing on several, results in the order of the file. Memory is bounded: each thread has at most a few
-//! blocks before it and behind it.
+//! Reading on one thread, parsing on several, results in the order of the file. Memory is bounded: each thread has at
+//! most a few blocks before it and behind it.
 
 use std::{
     io::{self, Read},

@@ -180,7 +180,8 @@ impl RecordReader {
         self.finish(draft, place, stamp, count, 0)
     }
 
-    /// Values are checked last, when most are normalized anyway, though a wrong one comes before what is wrong with the rest.
+    /// Values are checked last, when most are normalized anyway, though a wrong one comes before what is wrong with the
+    /// rest.
     fn first_refusal<T>(&mut self, draft: &Draft<'_>, place: &Place, result: Result<T, Refused>) -> Result<T, Refused> {
         match result {
             Err(later) => Err(self.assembler.check_values(draft, place).err().unwrap_or(later)),

@@ -1,5 +1,5 @@
-//! A database as text in the order of its entry IDs, made on several threads: each makes every n-th block of IDs and hands it over piece
-//! by piece. Memory is bounded: a few pieces for each thread, and the one entry that is longer.
+//! A database as text in the order of its entry IDs, made on several threads: each makes every n-th block of IDs and
+//! hands it over piece by piece. Memory is bounded: a few pieces for each thread, and the one entry that is longer.
 
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 

@@ -1,5 +1,5 @@
-//! slapmodify: LDIF change records into a database, offline. The operations are the server's own, done by a directory in this process
-//! in the name of the database's rootdn.
+//! slapmodify: LDIF change records into a database, offline. The operations are the server's own, done by a directory
+//! in this process in the name of the database's rootdn.
 
 mod waiting;
 
@@ -181,8 +181,8 @@ struct Changes<'a> {
     clean: bool,
 }
 
-/// How many records may be with the writer. One that is refused half done makes it begin its transaction again: few, where many may be
-/// refused, and one at a time where each is (a dry run).
+/// How many records may be with the writer. One that is refused half done makes it begin its transaction again: few,
+/// where many may be refused, and one at a time where each is (a dry run).
 fn records_at_once(options: &Options) -> usize {
     match (options.dry_run, options.keep_going) {
         (true, _) => 1,

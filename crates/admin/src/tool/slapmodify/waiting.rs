@@ -39,7 +39,8 @@ impl Waiting {
         }
     }
 
-    /// Whether a request of this length may be handed over beside those that wait: far from what the writer would refuse.
+    /// Whether a request of this length may be handed over beside those that wait: far from what the writer would
+    /// refuse.
     pub(super) fn has_room(&self, octets: usize) -> bool {
         const OCTETS: usize = 16 << 20;
         self.sent.is_empty() || (self.sent.len() < self.most && self.octets + octets <= OCTETS)

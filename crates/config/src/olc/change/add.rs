@@ -92,7 +92,8 @@ impl Tree {
         stamp(&mut self.root, schema, next);
     }
 
-    /// Puts in an entry that was written before, as it is: the tree of a configuration directory is built of these, superiors first.
+    /// Puts in an entry that was written before, as it is: the tree of a configuration directory is built of these,
+    /// superiors first.
     ///
     /// # Errors
     /// As of [`Tree::add`], but for the schema's.

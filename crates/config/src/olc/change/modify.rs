@@ -15,7 +15,8 @@ impl Tree {
     /// The tree with a changed entry.
     ///
     /// # Errors
-    /// `noSuchObject`; what RFC 4511 §4.6 gives for values that are there already or are not; `notAllowedOnRDN`; refusals of the schema.
+    /// `noSuchObject`; what RFC 4511 §4.6 gives for values that are there already or are not; `notAllowedOnRDN`;
+    /// refusals of the schema.
     pub fn modify(
         &self,
         schema: &Schema,

@@ -58,7 +58,8 @@ pub(super) fn fill(files: &LdifFiles, database: &Database, schema: &Schema) -> R
     load(files, database, schema, list(&files.directory, &top)?)
 }
 
-/// A working copy for a reader: of the files as they are between two changes, and with the change that is under way or was interrupted.
+/// A working copy for a reader: of the files as they are between two changes, and with the change that is under way or
+/// was interrupted.
 pub(super) fn consistent_copy(settings: &DatabaseConfig, schema: &Arc<Schema>) -> Result<Database, LdifError> {
     let files = LdifFiles::new(settings, schema);
     let top = name::folder(schema, &files.suffix, &files.suffix);

@@ -1,7 +1,8 @@
 //! `database ldif`: entries in files as slapd's back-ldif has them, which either server serves as the other left them.
 //!
-//! The files are the database. What is searched is a *working copy* of them in the store, made when the database is opened: an LMDB file
-//! that has no name any more, and is gone with the process. So everything that a stored entry can do, these can.
+//! The files are the database. What is searched is a *working copy* of them in the store, made when the database is
+//! opened: an LMDB file that has no name any more, and is gone with the process. So everything that a stored entry can
+//! do, these can.
 //!
 //! Invariant: a change is in the files, durably, before it is in the working copy; each group of writes is one change.
 

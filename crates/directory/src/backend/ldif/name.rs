@@ -1,5 +1,5 @@
-//! Where the file of an entry is: slapd's normal form of its name, which differs from ours in the case of attribute types, in the order of
-//! an RDN's parts, and where our normal form is no text.
+//! Where the file of an entry is: slapd's normal form of its name, which differs from ours in the case of attribute
+//! types, in the order of an RDN's parts, and where our normal form is no text.
 
 use std::{borrow::Cow, ffi::OsString, path::PathBuf};
 
@@ -21,7 +21,8 @@ pub(super) fn of_suffix(schema: &Schema, suffix: &Dn) -> Option<OsString> {
     Some(file_name(&name))
 }
 
-/// The folder of an entry's subordinates, relative to the directory; its file has the same name with `.ldif`. `dn` is within `suffix`.
+/// The folder of an entry's subordinates, relative to the directory; its file has the same name with `.ldif`. `dn` is
+/// within `suffix`.
 pub(super) fn folder(schema: &Schema, suffix: &Dn, dn: &Dn) -> PathBuf {
     let mut folder: PathBuf = of_suffix(schema, suffix).into_iter().collect();
     for level in (0..dn.depth().saturating_sub(suffix.depth())).rev() {

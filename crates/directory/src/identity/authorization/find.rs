@@ -1,4 +1,5 @@
-//! What an LDAP URL of this server finds, as far as the access rules let who asks authenticate with it (slapd's internal searches).
+//! What an LDAP URL of this server finds, as far as the access rules let who asks authenticate with it (slapd's
+//! internal searches).
 
 use std::{borrow::Cow, ops::ControlFlow, sync::Arc};
 
@@ -32,7 +33,8 @@ struct Question {
 }
 
 impl Question {
-    /// `ldap:///<base>??<scope>?<filter>`: neither a host nor attributes nor extensions. Without a filter it asks nothing.
+    /// `ldap:///<base>??<scope>?<filter>`: neither a host nor attributes nor extensions. Without a filter it asks
+    /// nothing.
     fn parse(asking: Asking<'_>, text: &str) -> Option<Self> {
         let schema = &asking.configuration.schema;
         let url = LdapUrl::parse(text).ok()?;

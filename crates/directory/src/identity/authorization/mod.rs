@@ -1,5 +1,5 @@
-//! Who a name is, and who may act for whom: the names of SASL clients (RFC 4422), authorization identities (RFC 4513 §5.2.1.8), the rules of
-//! `authzTo` and `authzFrom`, as slapd has them.
+//! Who a name is, and who may act for whom: the names of SASL clients (RFC 4422), authorization identities (RFC 4513
+//! §5.2.1.8), the rules of `authzTo` and `authzFrom`, as slapd has them.
 
 mod find;
 pub(crate) mod name;

@@ -101,8 +101,8 @@ fn without_prefix(text: &str) -> &str {
         .unwrap_or(text)
 }
 
-/// The replacement with submatches in the places of `$0` to `$9`. Within a URL they are encoded, and in its filter they stand for
-/// themselves, so that a user's name cannot become a part of the question.
+/// The replacement with submatches in the places of `$0` to `$9`. Within a URL they are encoded, and in its filter they
+/// stand for themselves, so that a user's name cannot become a part of the question.
 fn filled(template: &str, name: &[u8], spans: &[Option<(usize, usize)>], is_url: bool) -> Option<String> {
     let mut text = String::with_capacity(template.len() + name.len());
     let (mut parts, mut characters) = (0, template.chars().peekable());
@@ -148,7 +148,8 @@ fn push_encoded(text: &mut String, part: &str) {
     }
 }
 
-/// A submatch of a DN as a filter takes it. The escapes of DNs are those of filters, but for a backslash before the character itself.
+/// A submatch of a DN as a filter takes it. The escapes of DNs are those of filters, but for a backslash before the
+/// character itself.
 fn in_filter(submatch: &str) -> String {
     let mut text = String::with_capacity(submatch.len());
     let mut rest = submatch;

@@ -6,8 +6,8 @@ use ironbark_model::{AttributeDescription, Dn};
 use super::{Asking, find::stored_values, rule};
 use crate::{OperationError, access::Subject};
 
-/// Whether `own` may act for `other`: everybody for nobody and for himself, the rootdn for all of its database, others by the rules that
-/// `authz-policy` chooses.
+/// Whether `own` may act for `other`: everybody for nobody and for himself, the rootdn for all of its database, others
+/// by the rules that `authz-policy` chooses.
 ///
 /// # Errors
 /// The storage failed.

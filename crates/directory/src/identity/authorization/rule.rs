@@ -9,7 +9,8 @@ use super::{
 };
 use crate::OperationError;
 
-/// A rule: `dn[.<style>]:<name>`, `u[.<mechanism>[/<realm>]]:<user>`, `group[/<class>[/<attribute>]]:<name>`, a URL, a name.
+/// A rule: `dn[.<style>]:<name>`, `u[.<mechanism>[/<realm>]]:<user>`, `group[/<class>[/<attribute>]]:<name>`, a URL, a
+/// name.
 #[derive(Debug)]
 enum Rule<'a> {
     /// `*`.

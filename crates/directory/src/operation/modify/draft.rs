@@ -1,8 +1,8 @@
-//! An entry under change: attributes that a modification touches are in memory, the others are read in place, and big value sets are
-//! never copied (100,000 members of a group cost as much as one).
+//! An entry under change: attributes that a modification touches are in memory, the others are read in place, and big
+//! value sets are never copied (100,000 members of a group cost as much as one).
 //!
-//! Invariant: each stored value is normalized once at most, and no change looks at all attributes or all values, so that many changes in
-//! one request take no longer than the request is long.
+//! Invariant: each stored value is normalized once at most, and no change looks at all attributes or all values, so
+//! that many changes in one request take no longer than the request is long.
 
 use std::{
     collections::{HashMap, HashSet},

@@ -1,7 +1,7 @@
 //! Increment (RFC 4525): adds a number to each value of an attribute of INTEGER syntax.
 //!
-//! Numbers have any length: were there a greatest one, who may write an attribute but not read it would learn its values from what
-//! exceeds it.
+//! Numbers have any length: were there a greatest one, who may write an attribute but not read it would learn its
+//! values from what exceeds it.
 
 use std::cmp::Ordering;
 

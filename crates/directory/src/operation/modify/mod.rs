@@ -91,8 +91,8 @@ enum Rights {
     Granted,
 }
 
-/// What overlays answer depends on values that the client may not see, so they are asked about permitted changes only. A client without
-/// the rights is refused as where there are no overlays.
+/// What overlays answer depends on values that the client may not see, so they are asked about permitted changes only.
+/// A client without the rights is refused as where there are no overlays.
 fn require_rights(
     execution: &Execution<'_, '_>,
     dn: &Dn,
@@ -301,7 +301,8 @@ impl Execution<'_, '_> {
         run_internal(self, dn, modifications, Audience::Nobody)
     }
 
-    /// As [`Self::modify_internally`], on behalf of an overlay that acts last: the others follow the change as one of the operation.
+    /// As [`Self::modify_internally`], on behalf of an overlay that acts last: the others follow the change as one of
+    /// the operation.
     ///
     /// # Errors
     /// The storage failed, or one of them refused.

@@ -234,8 +234,8 @@ impl Planner<'_, '_> {
         Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text))
     }
 
-    /// Puts new values in the place of old ones, in their order. The attribute never becomes empty, so that it keeps its place in the
-    /// entry.
+    /// Puts new values in the place of old ones, in their order. The attribute never becomes empty, so that it keeps
+    /// its place in the entry.
     fn exchange(
         &mut self,
         description: &AttributeDescription,

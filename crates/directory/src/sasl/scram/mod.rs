@@ -61,7 +61,8 @@ pub(crate) struct Terms<'a> {
     pub(crate) origin: &'a RequestContext,
 }
 
-/// Reads the client's first message; without one the client is to begin (`None`). `look_up` gives the secret and the salt of a user; `nonce` has not been used before.
+/// Reads the client's first message; without one the client is to begin (`None`). `look_up` gives the secret and the
+/// salt of a user; `nonce` has not been used before.
 pub(crate) fn begin(
     terms: Terms<'_>,
     message: Option<&[u8]>,
@@ -145,7 +146,8 @@ impl Exchange {
 }
 
 impl Proof {
-    /// The server's final message, if the client knows the password. It takes milliseconds, whatever the server knows of the user.
+    /// The server's final message, if the client knows the password. It takes milliseconds, whatever the server knows
+    /// of the user.
     pub(crate) fn answer(&self) -> Option<Vec<u8>> {
         let Exchange { hash, rounds, salt, .. } = &self.exchange;
         let derive = |password: &[u8], rounds| Keys::derive(*hash, password, salt, rounds);

@@ -1,4 +1,5 @@
-//! The entries of a sorted search with their keys: all keys lie in one piece of memory, so that much of it is had, counted and given back at once.
+//! The entries of a sorted search with their keys: all keys lie in one piece of memory, so that much of it is had,
+//! counted and given back at once.
 
 use ironbark_model::{Budget, ResultCode};
 use ironbark_store::EntryId;
@@ -14,7 +15,8 @@ const ENTRY_LIMIT: usize = 1_000_000;
 pub(in crate::search) const LIMIT: usize = 256 << 20;
 /// Entries that are sorted between two looks at what is left of the steps.
 const SORTED_AT_ONCE: usize = 1 << 12;
-/// Octets of the keys of an entry that are not worth counting, and octets past them that are in about one step written or compared.
+/// Octets of the keys of an entry that are not worth counting, and octets past them that are in about one step written
+/// or compared.
 const SHORT: usize = 256;
 const WRITTEN_PER_STEP: usize = 256;
 const COMPARED_PER_STEP: usize = 1_024;
@@ -22,7 +24,8 @@ const COMPARED_PER_STEP: usize = 1_024;
 /// What stands before a key that an entry has, and for one that it has not: the latter sort last (RFC 2891 §2.2).
 const THERE: u8 = 1;
 const MISSING: u8 = 2;
-/// What stands behind a key: less than all that may follow a zero octet in it, so that no key is the beginning of another.
+/// What stands behind a key: less than all that may follow a zero octet in it, so that no key is the beginning of
+/// another.
 const END: [u8; 2] = [0, 0];
 const ZERO: [u8; 2] = [0, 0xff];
 
@@ -81,8 +84,8 @@ impl Collected {
         room::passing::<Keyed>(self.entries.len())
     }
 
-    /// Puts them in order; what is equal stays in the order in which it came. Piece by piece, and then what is in order already as a whole;
-    /// false when the steps do not suffice.
+    /// Puts them in order; what is equal stays in the order in which it came. Piece by piece, and then what is in order
+    /// already as a whole; false when the steps do not suffice.
     pub(super) fn order(&mut self, budget: Option<&Budget>) -> bool {
         let Self { entries, keys } = self;
         let spend = |steps: u64| budget.is_none_or(|budget| budget.spend(steps));

@@ -1,4 +1,5 @@
-//! Three-valued logic over all syntaxes and rules: an assertion value that the assertion syntax forbids decides nothing.
+//! Three-valued logic over all syntaxes and rules: an assertion value that the assertion syntax forbids decides
+//! nothing.
 
 use std::fmt::Write as _;
 use std::sync::{Arc, LazyLock};

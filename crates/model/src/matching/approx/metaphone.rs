@@ -1,7 +1,9 @@
-//! The code of a word of English letters, letter for letter as slapd's default phonetics give it, so that `~=` finds what it finds there.
+//! The code of a word of English letters, letter for letter as slapd's default phonetics give it, so that `~=` finds
+//! what it finds there.
 //!
-//! A code has four signs at most, of consonants (`0` is "th", `X` is "sh") and a vowel that begins the word. Not all of it is what
-//! Metaphone means elsewhere: B counts at the end of a word alone, X takes the place of the letter behind it, and GH is K.
+//! A code has four signs at most, of consonants (`0` is "th", `X` is "sh") and a vowel that begins the word. Not all of
+//! it is what Metaphone means elsewhere: B counts at the end of a word alone, X takes the place of the letter behind
+//! it, and GH is K.
 
 /// Signs of a code.
 const MAXIMUM_LENGTH: usize = 4;

@@ -33,7 +33,8 @@ pub(super) struct Identity<'e> {
     pub(super) built_in: bool,
 }
 
-/// A definition that is no duplicate, with its numeric OID. Its number is its position behind the elements of the schema.
+/// A definition that is no duplicate, with its numeric OID. Its number is its position behind the elements of the
+/// schema.
 pub(super) struct Pending<D> {
     pub(super) entry: Sourced<D>,
     pub(super) oid: String,

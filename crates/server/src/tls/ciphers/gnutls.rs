@@ -180,8 +180,8 @@ fn set_one(held: &mut Vec<&'static str>, one: &'static str, is_added: bool) {
     }
 }
 
-/// What GnuTLS knows and nothing here is: older ciphers, checksums, key exchanges and versions; and what is not chosen by this setting here
-/// (signatures, groups, kinds of certificates, compression).
+/// What GnuTLS knows and nothing here is: older ciphers, checksums, key exchanges and versions; and what is not chosen
+/// by this setting here (signatures, groups, kinds of certificates, compression).
 fn is_known(name: &str) -> bool {
     const PREFIXES: [&str; 9] = [
         "VERS-",

@@ -110,7 +110,8 @@ fn matches(row: &Row, term: &str) -> Option<bool> {
     })
 }
 
-/// What OpenSSL knows and no suite here is: kinds of keys and ciphers, protocol versions, and names of suites, which have hyphens.
+/// What OpenSSL knows and no suite here is: kinds of keys and ciphers, protocol versions, and names of suites, which
+/// have hyphens.
 fn is_known(term: &str) -> bool {
     OTHERS.split(' ').any(|known| known == term)
         || (term.contains('-')

@@ -1,7 +1,7 @@
 //! What a log says, gathered: searches that found no index, added up by their filters.
 //!
-//! A line of what is not indexed does not name its search: it belongs to the latest one that asks for the attribute. What a search has
-//! cost is known when all its lines have been read, which is when others have pushed it out.
+//! A line of what is not indexed does not name its search: it belongs to the latest one that asks for the attribute.
+//! What a search has cost is known when all its lines have been read, which is when others have pushed it out.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
