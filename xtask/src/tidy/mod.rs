@@ -15,6 +15,7 @@ mod size;
 mod source;
 mod text;
 mod tree;
+mod width;
 
 pub(crate) use report::{Finding, Report};
 pub(crate) use source::Source;
@@ -30,6 +31,7 @@ pub(crate) fn check(tree: &Tree) -> Report {
     module_docs::check(&sources, &mut findings);
     banned::check(tree, &sources, &mut findings);
     text::check(tree, &mut findings);
+    width::check(tree, &mut findings);
     invariants::check(tree, &sources, &mut findings);
     exceptions::apply(tree, &mut findings);
     Report::new(findings)
