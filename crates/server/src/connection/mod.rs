@@ -5,17 +5,20 @@
 //!   (`round.rs`).
 //! - Buffers belong to the reactor. A connection holds memory only for a message that has not arrived whole and for
 //!   bytes that the client has not taken; an idle one holds none.
-//! - A search that goes on is stepped once a turn, and not at all while [`STEP_BELOW_BYTES`] wait for the client.
-//!   Messages go on being read meanwhile, so that Abandon and Cancel are heard, until [`START_BELOW_BYTES`] wait.
+//! - A search that goes on is stepped once a turn, and not at all while `STEP_BELOW_BYTES` wait for the client.
+//!   Messages go on being read meanwhile, so that Abandon and Cancel are heard, until `START_BELOW_BYTES` wait.
 //! - What all connections hold together has a limit too, past which those without progress for longest are closed.
 //! - `conn_max_pending[_auth]` bounds the operations under way. Where slapd would end the session, further messages
 //!   wait in the socket.
 
+mod end;
 mod handle;
 mod input;
 mod layer;
+mod messages;
 mod output;
 mod pause;
+mod searches;
 mod secure;
 mod status;
 mod stream;
@@ -29,10 +32,7 @@ use std::{
 };
 
 use futures_util::stream::{FuturesUnordered, Stream as _};
-use ironbark_directory::{
-    Batch, Completion, HandedOver, Progress, SearchRun, Session, Shard, Started, Strength, Submitted,
-};
-use ironbark_ldap_proto::{FrameError, encode_notice_of_disconnection};
+use ironbark_directory::{Completion, HandedOver, SearchRun, Session, Shard, Strength};
 use ironbark_model::ResultCode;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
@@ -101,6 +101,17 @@ enum State {
     Closing(&'static str),
     /// Nothing more can be sent or need be.
     Closed(&'static str),
+}
+
+/// When a connection's responses leave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Sending {
+    /// As soon as the client takes them.
+    Now,
+    /// At the end of the round.
+    WithRound,
+    /// With the entries of the search's next step.
+    WithNextStep,
 }
 
 impl Connection {
@@ -221,50 +232,9 @@ impl Connection {
         }
     }
 
-    /// Whether everything that has to be sent is sent, or cannot be.
-    fn has_ended(&mut self, work: &mut Work, cx: &mut Context<'_>) -> bool {
-        if let State::Closing(reason) = self.state
-            && self.output.is_empty()
-        {
-            self.stream.finish(cx, &mut work.input);
-            self.state = State::Closed(reason);
-        }
-        matches!(self.state, State::Closed(_))
-    }
-
     /// Brings the counters of the server up to date, once a turn.
     fn count(&mut self, shard: &Shard) {
         shard.record_output(self.output.take_counted(), std::mem::take(&mut self.results));
-    }
-
-    /// Sends a notice of disconnection (RFC 4511 §4.4.1).
-    fn notify(&mut self, code: ResultCode, diagnostic: &str) {
-        encode_notice_of_disconnection(self.output.buffer(), code, diagnostic);
-        self.results += 1;
-    }
-
-    /// Shutdown, idle and write timeouts.
-    fn obey_request(&mut self) {
-        match self.handle.take_request() {
-            None => {}
-            Some(CloseRequest::Shutdown) if self.state == State::Open => {
-                self.state = State::Draining;
-                self.give_up_searches();
-                self.input.clear();
-            }
-            Some(CloseRequest::Shutdown) => {}
-            Some(CloseRequest::Idle) => self.lose("idletimeout"),
-            Some(CloseRequest::WriteTimeout) => self.lose("writetimeout"),
-            Some(CloseRequest::Overload) => self.lose("overload"),
-        }
-    }
-
-    /// Says good-bye when the server ends and nothing is under way any more.
-    fn drain_if_asked(&mut self) {
-        if self.state == State::Draining && self.submitted.is_empty() {
-            self.notify(ResultCode::UNAVAILABLE, SHUTDOWN_REASON);
-            self.close(SHUTDOWN_REASON);
-        }
     }
 
     /// Takes the results of operations that were submitted.
@@ -291,178 +261,6 @@ impl Connection {
         }
     }
 
-    /// Starts messages that were received earlier. True when there may be more that can be started at once.
-    fn start_buffered(&mut self, work: &mut Work) -> bool {
-        if self.input.is_empty() {
-            return false;
-        }
-        let mut input = std::mem::take(&mut self.input);
-        let (consumed, goes_on) = self.start_messages(work, input.bytes());
-        input.consume(consumed);
-        if self.state == State::Open {
-            self.input = input;
-        }
-        goes_on
-    }
-
-    /// Starts messages that have just been read into the reactor's buffer, or into our own.
-    fn start_received(&mut self, work: &mut Work) -> bool {
-        let received = self.input.take_received();
-        if received == 0 {
-            return self.start_buffered(work);
-        }
-        let buffer = std::mem::take(&mut work.input);
-        let bytes = buffer.get(..received).unwrap_or_default();
-        let (consumed, goes_on) = self.start_messages(work, bytes);
-        if self.state == State::Open {
-            self.input.keep(bytes.get(consumed..).unwrap_or_default());
-        }
-        work.input = buffer;
-        goes_on
-    }
-
-    /// Starts as many complete messages as limits allow; the bytes used, and whether it stopped for the sake of others
-    /// only.
-    fn start_messages(&mut self, work: &mut Work, bytes: &[u8]) -> (usize, bool) {
-        let mut consumed = 0;
-        let mut batch = work.worker.batch(self.held_since_micros.take());
-        self.is_held = false;
-        for _ in 0..MAX_MESSAGES_PER_TURN {
-            let rest = bytes.get(consumed..).unwrap_or_default();
-            if rest.is_empty() || !self.may_start() {
-                self.is_held = !rest.is_empty();
-                self.held_since_micros = self.is_held.then(|| batch.arrived_micros());
-                return (consumed, false);
-            }
-            match ironbark_ldap_proto::frame(rest, self.message_limit()) {
-                Ok(Some(length)) => {
-                    let message = rest.get(..length).unwrap_or_default();
-                    if self.must_wait(message) {
-                        self.is_held = true;
-                        self.held_since_micros = Some(batch.arrived_micros());
-                        return (consumed, false);
-                    }
-                    self.start(&mut batch, message);
-                    consumed += length;
-                    if batch.is_used_up() {
-                        return (consumed, true);
-                    }
-                }
-                Ok(None) => return (consumed, false),
-                Err(error) => {
-                    self.refuse(error);
-                    return (consumed, false);
-                }
-            }
-        }
-        self.held_since_micros = (consumed < bytes.len()).then(|| batch.arrived_micros());
-        (consumed, true)
-    }
-
-    fn start(&mut self, batch: &mut Batch<'_>, message: &[u8]) {
-        increment(&self.status.received);
-        // A search of cn=Monitor sees itself.
-        let executing = u32::try_from(self.under_way()).unwrap_or(u32::MAX).saturating_add(1);
-        self.status.executing.store(executing, Ordering::Relaxed);
-        let before = self.output.waiting();
-        let started = batch.start(&mut self.session, message, self.output.buffer());
-        let has_produced = self.output.waiting() != before;
-        match started {
-            // Abandon is answered with nothing.
-            Started::Answered => self.results += u64::from(has_produced),
-            Started::Search(run) => self.searches.push_back(run),
-            Started::Submitted(Submitted {
-                receiver,
-                blocks_connection,
-            }) => {
-                self.is_blocked |= blocks_connection;
-                self.submitted.push(Waiting {
-                    receiver,
-                    blocks: blocks_connection,
-                });
-            }
-            Started::StartTls => {
-                self.results += 1;
-                self.starts_tls = true;
-            }
-            Started::Disconnect(reason) => {
-                self.results += u64::from(has_produced);
-                self.close(reason);
-            }
-        }
-    }
-
-    /// Goes on with one search, in turn; whether it produces so much that its entries should leave with those of its
-    /// next step.
-    fn step_search(&mut self, work: &mut Work) -> bool {
-        if self.can_step()
-            && let Some(mut run) = self.next_search()
-        {
-            if run.is_long() {
-                self.hand_over(work, run);
-                return false;
-            }
-            let before = self.output.waiting();
-            match work.worker.step(&mut self.session, &mut run, self.output.buffer()) {
-                Progress::More => {
-                    self.searches.push_back(run);
-                    let now = self.output.waiting();
-                    return now >= before + GATHER_STEP_BYTES && now < GATHER_BELOW_BYTES;
-                }
-                Progress::Done => {
-                    self.results += 1;
-                    self.touch();
-                }
-            }
-        }
-        false
-    }
-
-    /// The search whose turn it is: while one is under way elsewhere, the next that is short.
-    fn next_search(&mut self) -> Option<Box<SearchRun>> {
-        if self.handed_over.is_none() {
-            return self.searches.pop_front();
-        }
-        let short = self.searches.iter().position(|run| !run.is_long())?;
-        self.searches.remove(short)
-    }
-
-    /// Has the next step of a search taken where it holds up nobody.
-    fn hand_over(&mut self, work: &mut Work, run: Box<SearchRun>) {
-        self.handed_over = work.worker.hand_over(&mut self.session, run, self.output.buffer());
-        self.results += u64::from(self.handed_over.is_none());
-    }
-
-    /// Takes a search back whose step has ended.
-    fn poll_handed_over(&mut self, work: &mut Work, cx: &mut Context<'_>) {
-        let Some(search) = &mut self.handed_over else { return };
-        let Poll::Ready(stepped) = Pin::new(search).poll(cx) else {
-            return;
-        };
-        self.handed_over = None;
-        self.touch();
-        match stepped {
-            _ if self.state != State::Open => {}
-            Ok(stepped) => match work.worker.take_back(&mut self.session, stepped, self.output.buffer()) {
-                Some(run) => self.searches.push_back(run),
-                None => self.results += 1,
-            },
-            Err(oneshot::error::RecvError { .. }) => {
-                tracing::error!(target: "any", "conn={} a search was lost, closing", self.status.number);
-                self.notify(ResultCode::OTHER, "internal error");
-                self.close("internal error");
-            }
-        }
-    }
-
-    /// What cannot be framed: not LDAP, or more than the limit.
-    fn refuse(&mut self, error: FrameError) {
-        let number = self.status.number;
-        tracing::debug!(target: "trace", "conn={number} fd={} refused: {error}", self.stream.descriptor());
-        self.notify(ResultCode::PROTOCOL_ERROR, &error.to_string());
-        self.close("connection lost");
-    }
-
     fn flush(&mut self, cx: &mut Context<'_>) {
         let was_empty = self.output.is_empty();
         match self.output.poll_flush(&mut self.stream, cx) {
@@ -479,51 +277,8 @@ impl Connection {
         }
     }
 
-    /// No more messages; what waits is sent.
-    fn close(&mut self, reason: &'static str) {
-        if !matches!(self.state, State::Closed(_)) {
-            self.state = State::Closing(reason);
-            self.abandon();
-        }
-    }
-
-    /// The client is gone, or is treated as such.
-    fn lose(&mut self, reason: &'static str) {
-        self.state = State::Closed(reason);
-        self.abandon();
-    }
-
-    /// Searches end without a result.
-    fn give_up_searches(&mut self) {
-        self.reactor.statistics().record_given_up(self.searches.len());
-        self.searches.clear();
-        // The one that is elsewhere counts itself when it hears of it.
-        self.handed_over = None;
-    }
-
-    fn abandon(&mut self) {
-        self.give_up_searches();
-        self.input.clear();
-        self.session.stop_all();
-    }
-
     fn under_way(&self) -> usize {
         self.searches.len() + self.submitted.len() + usize::from(self.handed_over.is_some())
-    }
-
-    fn may_start(&self) -> bool {
-        self.state == State::Open
-            && !self.is_blocked
-            && !self.starts_tls
-            && !self.session.has_layer_waiting()
-            && !self.pause.is_under_way()
-            && self.output.waiting() < START_BELOW_BYTES
-            && self.under_way()
-                < self
-                    .reactor
-                    .limits()
-                    .operations
-                    .of(self.session.identity.is_anonymous())
     }
 
     /// Whether there are responses, and few, and nothing else to do for this connection.
@@ -535,19 +290,6 @@ impl Connection {
             && !self.starts_tls
             && !self.session.has_layer_waiting()
             && !self.is_held
-    }
-
-    fn can_step(&self) -> bool {
-        let has_one =
-            !self.searches.is_empty() && (self.handed_over.is_none() || self.searches.iter().any(|run| !run.is_long()));
-        has_one && self.state == State::Open && self.output.waiting() < STEP_BELOW_BYTES
-    }
-
-    fn message_limit(&self) -> usize {
-        self.reactor
-            .limits()
-            .message_bytes
-            .of(self.session.identity.is_anonymous())
     }
 
     fn touch(&self) {
@@ -590,27 +332,6 @@ impl Connection {
     }
 }
 
-impl Drop for Connection {
-    fn drop(&mut self) {
-        self.session.stop_all();
-        self.reactor.hold(&self.handle, 0);
-        let (number, descriptor) = (self.status.number, self.stream.descriptor());
-        match self.state {
-            State::Closing("") | State::Closed("") => {
-                tracing::info!(target: "stats", "conn={number} fd={descriptor} closed");
-            }
-            State::Closing(reason) | State::Closed(reason) => {
-                tracing::info!(target: "stats", "conn={number} fd={descriptor} closed ({reason})");
-            }
-            // The reactor ends, and the client has not taken what it was sent.
-            State::Open | State::Draining => {
-                tracing::info!(target: "stats", "conn={number} fd={descriptor} closed ({SHUTDOWN_REASON})");
-            }
-        }
-        self.reactor.forget(number);
-    }
-}
-
 /// An operation that was handed over.
 struct Waiting {
     receiver: oneshot::Receiver<Completion>,
@@ -628,28 +349,5 @@ impl Future for Waiting {
     }
 }
 
-/// slapd's reason in the log, and the diagnostic of our notice of disconnection.
-const SHUTDOWN_REASON: &str = "slapd shutdown";
-/// Searches go on while less than this waits for the client.
-const STEP_BELOW_BYTES: usize = 64 << 10;
-/// When a connection's responses leave.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Sending {
-    /// As soon as the client takes them.
-    Now,
-    /// At the end of the round.
-    WithRound,
-    /// With the entries of the search's next step.
-    WithNextStep,
-}
-
-/// A search whose steps produce this much gathers the entries of several ones, up to about as much as a socket takes at
-/// once: sending costs less by the octet then.
-const GATHER_STEP_BYTES: usize = 8 << 10;
-const GATHER_BELOW_BYTES: usize = 48 << 10;
-/// Messages are started while less than this waits for the client.
-const START_BELOW_BYTES: usize = 256 << 10;
 /// More than this is sent at once.
 const HOLD_BACK_BELOW_BYTES: usize = 64 << 10;
-/// Then other connections have their turn.
-const MAX_MESSAGES_PER_TURN: usize = 128;
