@@ -10,6 +10,7 @@ mod floors;
 mod imports;
 mod invariants;
 mod module_docs;
+mod paths;
 mod report;
 mod size;
 mod source;
@@ -32,6 +33,7 @@ pub(crate) fn check(tree: &Tree) -> Report {
     banned::check(tree, &sources, &mut findings);
     text::check(tree, &mut findings);
     width::check(tree, &mut findings);
+    paths::check(tree, &mut findings);
     invariants::check(tree, &sources, &mut findings);
     exceptions::apply(tree, &mut findings);
     Report::new(findings)

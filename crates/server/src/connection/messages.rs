@@ -1,0 +1,148 @@
+//! The messages that a client sends: framed, and started as far as limits allow.
+
+use std::sync::atomic::Ordering;
+
+use ironbark_directory::{Batch, Started, Submitted};
+use ironbark_ldap_proto::FrameError;
+use ironbark_model::ResultCode;
+
+use super::{Connection, State, Waiting, increment};
+use crate::reactor::Work;
+
+impl Connection {
+    /// Starts messages that were received earlier. True when there may be more that can be started at once.
+    pub(super) fn start_buffered(&mut self, work: &mut Work) -> bool {
+        if self.input.is_empty() {
+            return false;
+        }
+        let mut input = std::mem::take(&mut self.input);
+        let (consumed, goes_on) = self.start_messages(work, input.bytes());
+        input.consume(consumed);
+        if self.state == State::Open {
+            self.input = input;
+        }
+        goes_on
+    }
+
+    /// Starts messages that have just been read into the reactor's buffer, or into our own.
+    pub(super) fn start_received(&mut self, work: &mut Work) -> bool {
+        let received = self.input.take_received();
+        if received == 0 {
+            return self.start_buffered(work);
+        }
+        let buffer = std::mem::take(&mut work.input);
+        let bytes = buffer.get(..received).unwrap_or_default();
+        let (consumed, goes_on) = self.start_messages(work, bytes);
+        if self.state == State::Open {
+            self.input.keep(bytes.get(consumed..).unwrap_or_default());
+        }
+        work.input = buffer;
+        goes_on
+    }
+
+    /// Starts as many complete messages as limits allow; the bytes used, and whether it stopped for the sake of others
+    /// only.
+    fn start_messages(&mut self, work: &mut Work, bytes: &[u8]) -> (usize, bool) {
+        let mut consumed = 0;
+        let mut batch = work.worker.batch(self.held_since_micros.take());
+        self.is_held = false;
+        for _ in 0..MAX_MESSAGES_PER_TURN {
+            let rest = bytes.get(consumed..).unwrap_or_default();
+            if rest.is_empty() || !self.may_start() {
+                self.is_held = !rest.is_empty();
+                self.held_since_micros = self.is_held.then(|| batch.arrived_micros());
+                return (consumed, false);
+            }
+            match ironbark_ldap_proto::frame(rest, self.message_limit()) {
+                Ok(Some(length)) => {
+                    let message = rest.get(..length).unwrap_or_default();
+                    if self.must_wait(message) {
+                        self.is_held = true;
+                        self.held_since_micros = Some(batch.arrived_micros());
+                        return (consumed, false);
+                    }
+                    self.start(&mut batch, message);
+                    consumed += length;
+                    if batch.is_used_up() {
+                        return (consumed, true);
+                    }
+                }
+                Ok(None) => return (consumed, false),
+                Err(error) => {
+                    self.refuse(error);
+                    return (consumed, false);
+                }
+            }
+        }
+        self.held_since_micros = (consumed < bytes.len()).then(|| batch.arrived_micros());
+        (consumed, true)
+    }
+
+    fn start(&mut self, batch: &mut Batch<'_>, message: &[u8]) {
+        increment(&self.status.received);
+        // A search of cn=Monitor sees itself.
+        let executing = u32::try_from(self.under_way()).unwrap_or(u32::MAX).saturating_add(1);
+        self.status.executing.store(executing, Ordering::Relaxed);
+        let before = self.output.waiting();
+        let started = batch.start(&mut self.session, message, self.output.buffer());
+        let has_produced = self.output.waiting() != before;
+        match started {
+            // Abandon is answered with nothing.
+            Started::Answered => self.results += u64::from(has_produced),
+            Started::Search(run) => self.searches.push_back(run),
+            Started::Submitted(Submitted {
+                receiver,
+                blocks_connection,
+            }) => {
+                self.is_blocked |= blocks_connection;
+                self.submitted.push(Waiting {
+                    receiver,
+                    blocks: blocks_connection,
+                });
+            }
+            Started::StartTls => {
+                self.results += 1;
+                self.starts_tls = true;
+            }
+            Started::Disconnect(reason) => {
+                self.results += u64::from(has_produced);
+                self.close(reason);
+            }
+        }
+    }
+
+    /// What cannot be framed: not LDAP, or more than the limit.
+    fn refuse(&mut self, error: FrameError) {
+        let number = self.status.number;
+        tracing::debug!(target: "trace", "conn={number} fd={} refused: {error}", self.stream.descriptor());
+        self.notify(ResultCode::PROTOCOL_ERROR, &error.to_string());
+        self.close("connection lost");
+    }
+
+    pub(super) fn may_start(&self) -> bool {
+        self.state == State::Open
+            && !self.is_blocked
+            && !self.starts_tls
+            && !self.session.has_layer_waiting()
+            && !self.pause.is_under_way()
+            && self.output.waiting() < START_BELOW_BYTES
+            && self.under_way()
+                < self
+                    .reactor
+                    .limits()
+                    .operations
+                    .of(self.session.identity.is_anonymous())
+    }
+
+    pub(super) fn message_limit(&self) -> usize {
+        self.reactor
+            .limits()
+            .message_bytes
+            .of(self.session.identity.is_anonymous())
+    }
+}
+
+/// Messages are started while less than this waits for the client.
+const START_BELOW_BYTES: usize = 256 << 10;
+/// Then other connections have their turn.
+const MAX_MESSAGES_PER_TURN: usize = 128;

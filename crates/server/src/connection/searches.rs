@@ -1,0 +1,99 @@
+//! Searches that go on: stepped in turn, here or where a long one holds up nobody.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use ironbark_directory::{Progress, SearchRun};
+use ironbark_model::ResultCode;
+use tokio::sync::oneshot;
+
+use super::{Connection, State};
+use crate::reactor::Work;
+
+impl Connection {
+    /// Goes on with one search, in turn; whether it produces so much that its entries should leave with those of its
+    /// next step.
+    pub(super) fn step_search(&mut self, work: &mut Work) -> bool {
+        if self.can_step()
+            && let Some(mut run) = self.next_search()
+        {
+            if run.is_long() {
+                self.hand_over(work, run);
+                return false;
+            }
+            let before = self.output.waiting();
+            match work.worker.step(&mut self.session, &mut run, self.output.buffer()) {
+                Progress::More => {
+                    self.searches.push_back(run);
+                    let now = self.output.waiting();
+                    return now >= before + GATHER_STEP_BYTES && now < GATHER_BELOW_BYTES;
+                }
+                Progress::Done => {
+                    self.results += 1;
+                    self.touch();
+                }
+            }
+        }
+        false
+    }
+
+    /// The search whose turn it is: while one is under way elsewhere, the next that is short.
+    fn next_search(&mut self) -> Option<Box<SearchRun>> {
+        if self.handed_over.is_none() {
+            return self.searches.pop_front();
+        }
+        let short = self.searches.iter().position(|run| !run.is_long())?;
+        self.searches.remove(short)
+    }
+
+    /// Has the next step of a search taken where it holds up nobody.
+    fn hand_over(&mut self, work: &mut Work, run: Box<SearchRun>) {
+        self.handed_over = work.worker.hand_over(&mut self.session, run, self.output.buffer());
+        self.results += u64::from(self.handed_over.is_none());
+    }
+
+    /// Takes a search back whose step has ended.
+    pub(super) fn poll_handed_over(&mut self, work: &mut Work, cx: &mut Context<'_>) {
+        let Some(search) = &mut self.handed_over else { return };
+        let Poll::Ready(stepped) = Pin::new(search).poll(cx) else {
+            return;
+        };
+        self.handed_over = None;
+        self.touch();
+        match stepped {
+            _ if self.state != State::Open => {}
+            Ok(stepped) => match work.worker.take_back(&mut self.session, stepped, self.output.buffer()) {
+                Some(run) => self.searches.push_back(run),
+                None => self.results += 1,
+            },
+            Err(oneshot::error::RecvError { .. }) => {
+                tracing::error!(target: "any", "conn={} a search was lost, closing", self.status.number);
+                self.notify(ResultCode::OTHER, "internal error");
+                self.close("internal error");
+            }
+        }
+    }
+
+    /// Searches end without a result.
+    pub(super) fn give_up_searches(&mut self) {
+        self.reactor.statistics().record_given_up(self.searches.len());
+        self.searches.clear();
+        // The one that is elsewhere counts itself when it hears of it.
+        self.handed_over = None;
+    }
+
+    pub(super) fn can_step(&self) -> bool {
+        let has_one =
+            !self.searches.is_empty() && (self.handed_over.is_none() || self.searches.iter().any(|run| !run.is_long()));
+        has_one && self.state == State::Open && self.output.waiting() < STEP_BELOW_BYTES
+    }
+}
+
+/// Searches go on while less than this waits for the client.
+const STEP_BELOW_BYTES: usize = 64 << 10;
+/// A search whose steps produce this much gathers the entries of several ones, up to about as much as a socket takes at
+/// once: sending costs less by the octet then.
+const GATHER_STEP_BYTES: usize = 8 << 10;
+const GATHER_BELOW_BYTES: usize = 48 << 10;
