@@ -329,6 +329,25 @@ fn a_database_is_disabled_and_enabled_while_the_server_runs() {
     assert_eq!(added_and_found(&server).unwrap(), there);
 }
 
+#[test]
+fn the_code_of_a_refusal_comes_from_what_is_wrong_and_not_from_where_it_stands() {
+    let server = with_database(Flavor::Ironbark);
+    let folder = server.layout().make_dir("my olc files").unwrap();
+    let file = server.config_path().display().to_string();
+    slaptest(Flavor::Ironbark, &["-f", &file, "-F", folder.to_str().unwrap()])
+        .success()
+        .unwrap();
+    let mut server = server.from_directory(&folder);
+    server.launch().unwrap();
+    for (entry, attribute, value, code) in [
+        ("olcDatabase={1}mdb,cn=config", "olcDbIndex", "nosuch eq", 80),
+        ("cn=config", "olcAttributeTypes", "( 1.2.3.4 NAME 'x' SUP nosuch )", 21),
+    ] {
+        let ldif = format!("dn: {entry}\nchangetype: modify\nadd: {attribute}\n{attribute}: {value}\n");
+        assert_eq!(modify(&server, &ldif).code(), Some(code), "{attribute}");
+    }
+}
+
 /// core.schema as LDIF, as packages have it; the path of the file.
 fn core_as_ldif(server: &Server) -> String {
     let schema = Flavor::Ironbark.schema_dir().display().to_string();

@@ -21,6 +21,14 @@ pub enum ConfigError {
         /// Begins with `<keyword>` where one statement is at fault.
         reason: String,
     },
+    /// A definition of the schema is wrong.
+    #[error("{}: line {}: {reason}", location.file, location.line)]
+    Definition {
+        /// First physical line of the definition; in cn=config the entry, the attribute and the number of the value.
+        location: Source,
+        /// Begins with what the definition is of.
+        reason: String,
+    },
 }
 
 impl ConfigError {
@@ -28,14 +36,14 @@ impl ConfigError {
     pub fn location(&self) -> Option<&Source> {
         match self {
             Self::Unreadable { .. } => None,
-            Self::Refused { location, .. } => Some(location),
+            Self::Refused { location, .. } | Self::Definition { location, .. } => Some(location),
         }
     }
 
     /// What is wrong, without the place.
     pub fn reason(&self) -> &str {
         match self {
-            Self::Unreadable { reason, .. } | Self::Refused { reason, .. } => reason,
+            Self::Unreadable { reason, .. } | Self::Refused { reason, .. } | Self::Definition { reason, .. } => reason,
         }
     }
 

@@ -86,7 +86,10 @@ pub(crate) fn build_schema_on(
             Ok(options) => {
                 builder.attribute_options(options);
             }
-            Err(error) => complain(ConfigError::refused(location, format!("<attributeoptions> {error}")))?,
+            Err(error) => complain(ConfigError::Definition {
+                location: location.clone(),
+                reason: format!("<attributeoptions> {error}"),
+            })?,
         }
     }
     builder.build().map_err(|errors| match errors.0.first() {
@@ -99,5 +102,8 @@ pub(crate) fn build_schema_on(
 }
 
 fn schema_refusal(error: &SchemaError) -> ConfigError {
-    ConfigError::refused(&error.source_of, format!("{}: {}", error.element, error.reason))
+    ConfigError::Definition {
+        location: error.source_of.clone(),
+        reason: format!("{}: {}", error.element, error.reason),
+    }
 }

@@ -132,15 +132,10 @@ impl ConfigTree {
 /// The loader's refusal as a result. Where it stands is no matter of the client's, who has just written it.
 fn refusal(error: &ConfigError) -> OperationError {
     match error {
-        ConfigError::Refused { location, reason } => {
-            let is_schema = location.file.contains(" olc");
-            let code = if is_schema {
-                ResultCode::INVALID_ATTRIBUTE_SYNTAX
-            } else {
-                ResultCode::OTHER
-            };
-            OperationError::new(code, reason.clone())
+        ConfigError::Definition { reason, .. } => {
+            OperationError::new(ResultCode::INVALID_ATTRIBUTE_SYNTAX, reason.clone())
         }
+        ConfigError::Refused { reason, .. } => OperationError::new(ResultCode::OTHER, reason.clone()),
         ConfigError::Unreadable { .. } => OperationError::new(ResultCode::OTHER, error.to_string()),
     }
 }

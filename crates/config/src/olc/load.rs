@@ -198,7 +198,7 @@ fn schema_on(tree: &Tree, complain: &mut Complain<'_>) -> Result<(Arc<Schema>, V
             Ok(schema) => return Ok((schema, definitions)),
             Err(refusal) => refusal,
         };
-        let ConfigError::Refused { location, .. } = &refusal else {
+        let Some(location) = refusal.location() else {
             return Err(refusal);
         };
         let is_foreign = topmost.as_ref().is_some_and(|file| location.file.starts_with(file));

@@ -115,7 +115,7 @@ fn indexes(tree: &mut Tree<'_>, configuration: &Configuration, report: &FilterRe
     container(tree, "Indexes", "Searches that used an index, since the start.", |_| {});
     for context in &configuration.contexts {
         let Some(database) = context.database() else { continue };
-        let name = format!("NamingContext {}", context.number);
+        let name = format!("Context {}", context.number);
         tree.add(&[&name, "Indexes", "Ironbark"], "monitoredObject", |node| {
             for suffix in context.suffixes() {
                 node.set("namingContexts", suffix.pretty());
