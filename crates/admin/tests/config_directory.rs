@@ -296,17 +296,23 @@ fn overlays_are_disabled_and_enabled_while_the_server_runs() {
     });
 }
 
-#[test]
-fn a_database_is_disabled_and_enabled_while_the_server_runs() {
-    // Debian's slapd ends with a segmentation fault when a database that is open is disabled.
+/// A server of ours with a database, started from a configuration directory of this name.
+fn from_folder(name: &str) -> Server {
     let server = with_database(Flavor::Ironbark);
-    let folder = server.layout().make_dir("slapd.d").unwrap();
+    let folder = server.layout().make_dir(name).unwrap();
     let file = server.config_path().display().to_string();
     slaptest(Flavor::Ironbark, &["-f", &file, "-F", folder.to_str().unwrap()])
         .success()
         .unwrap();
     let mut server = server.from_directory(&folder);
     server.launch().unwrap();
+    server
+}
+
+#[test]
+fn a_database_is_disabled_and_enabled_while_the_server_runs() {
+    // Debian's slapd ends with a segmentation fault when a database that is open is disabled.
+    let mut server = from_folder("slapd.d");
     server.ldapadd(ONE).unwrap().success().unwrap();
     let change = |changes: &str| {
         let ldif = format!("dn: olcDatabase={{1}}mdb,cn=config\nchangetype: modify\n{changes}\n");
@@ -331,14 +337,7 @@ fn a_database_is_disabled_and_enabled_while_the_server_runs() {
 
 #[test]
 fn the_code_of_a_refusal_comes_from_what_is_wrong_and_not_from_where_it_stands() {
-    let server = with_database(Flavor::Ironbark);
-    let folder = server.layout().make_dir("my olc files").unwrap();
-    let file = server.config_path().display().to_string();
-    slaptest(Flavor::Ironbark, &["-f", &file, "-F", folder.to_str().unwrap()])
-        .success()
-        .unwrap();
-    let mut server = server.from_directory(&folder);
-    server.launch().unwrap();
+    let server = from_folder("my olc files");
     for (entry, attribute, value, code) in [
         ("olcDatabase={1}mdb,cn=config", "olcDbIndex", "nosuch eq", 80),
         ("cn=config", "olcAttributeTypes", "( 1.2.3.4 NAME 'x' SUP nosuch )", 21),
@@ -529,17 +528,10 @@ fn schema_in_use_stays_and_other_schema_goes() {
 
 #[test]
 fn a_change_that_cannot_be_written_is_refused_and_taken_back() {
-    let server = with_database(Flavor::Ironbark);
-    let folder = server.layout().make_dir("slapd.d").unwrap();
-    let file = server.config_path().display().to_string();
-    slaptest(Flavor::Ironbark, &["-f", &file, "-F", folder.to_str().unwrap()])
-        .success()
-        .unwrap();
-    let mut server = server.from_directory(&folder);
-    server.launch().unwrap();
+    let mut server = from_folder("slapd.d");
     let change = "dn: cn=config\nchangetype: modify\nreplace: olcIdleTimeout\nolcIdleTimeout: 9\n";
     // What the new file would be called.
-    let in_the_way = folder.join("cn=config.new");
+    let in_the_way = server.layout().join("slapd.d").join("cn=config.new");
     std::fs::create_dir(&in_the_way).unwrap();
     let outcome = modify(&server, change);
     assert_eq!(outcome.code(), Some(80), "{}", outcome.stderr);

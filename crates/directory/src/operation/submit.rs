@@ -5,6 +5,7 @@ use std::sync::Arc;
 use ironbark_config::{Allow, Operations};
 use ironbark_ldap_proto::{Operation, RequestMessage, controls::RequestControls};
 use ironbark_model::{Dn, ResultCode, budget};
+use tokio::sync::oneshot;
 
 use super::{
     add,
@@ -20,7 +21,7 @@ use crate::{
         written::{Executed, Success},
     },
     outcome::{
-        completion::{Begun, Submitted},
+        completion::{Begun, Completion, Submitted},
         hashing_pool, respond,
     },
     overlay::{
@@ -110,15 +111,7 @@ fn submit_long(
             .and_then(|message| prepare(&configuration, &mut origin, &message, &pdu));
         match read {
             Ok(prepared) => {
-                let (context, request) = prepared.verified(&directory);
-                let job = Job {
-                    directory,
-                    configuration,
-                    origin,
-                    request,
-                    reply,
-                };
-                job.queue_or_answer(&context);
+                prepared.verify_and_queue(directory, configuration, origin, reply);
             }
             Err(error) => {
                 // The connection may be gone.
@@ -172,19 +165,26 @@ fn prepare(
 }
 
 impl Prepared {
-    /// The request with what is known of its passwords, which takes long.
-    fn verified(self, directory: &Directory) -> (Arc<NamingContext>, Box<Message>) {
-        let Self {
-            context,
-            mut request,
-            presented,
-            slow,
-        } = self;
-        if slow.is_empty() {
-            return (context, request);
+    /// Verifies the passwords that the request brings, which takes long, and queues it for the writer.
+    fn verify_and_queue(
+        self,
+        directory: Arc<Directory>,
+        configuration: Arc<Configuration>,
+        origin: RequestContext,
+        reply: oneshot::Sender<Completion>,
+    ) {
+        let mut request = self.request;
+        if !self.slow.is_empty() {
+            request.computed = Computed::verifying(directory.hashing_pool(), &self.slow, &self.presented);
         }
-        request.computed = Computed::verifying(directory.hashing_pool(), &slow, &presented);
-        (context, request)
+        let job = Job {
+            directory,
+            configuration,
+            origin,
+            request,
+            reply,
+        };
+        job.queue_or_answer(&self.context);
     }
 }
 
@@ -220,16 +220,7 @@ fn verify_and_queue(
     let (operation, octets) = (prepared.request.operation(), prepared.request.octets());
     let its_origin = origin.clone();
     hashing_pool::submit(directory, origin, (operation, octets), move |reply| {
-        let (directory, origin) = (for_pool, its_origin);
-        let (context, request) = prepared.verified(&directory);
-        let job = Job {
-            directory,
-            configuration,
-            origin,
-            request,
-            reply,
-        };
-        job.queue_or_answer(&context);
+        prepared.verify_and_queue(for_pool, configuration, its_origin, reply);
     })
 }
 
