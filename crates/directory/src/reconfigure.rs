@@ -13,7 +13,7 @@ mod swap;
 
 use std::{
     path::PathBuf,
-    sync::{Arc, atomic::AtomicU32, mpsc::Sender},
+    sync::{Arc, mpsc::Sender},
     thread::JoinHandle,
 };
 
@@ -85,8 +85,6 @@ struct Planned {
     settings: DatabaseConfig,
     overlays: Pipeline,
     source: Source,
-    /// See [`NamingContext::sorts`].
-    sorts: Arc<AtomicU32>,
 }
 
 impl RunningState {
@@ -203,10 +201,11 @@ fn attempt(
     read: ironbark_config::Configuration,
     made: &mut Vec<RunningDatabase>,
 ) -> Result<(), OpenError> {
-    let planned = plan::plan(directory, state, current, &read, made)?;
+    let global = plan::global_overlays(&state.factories, current, &read)?;
+    let planned = plan::plan(directory, state, current, (&read, &global), made)?;
     let root_dse = (state.factories.root_dse)(&read.global).map_err(OpenError::Configuration)?;
     check_schema_use(state, current, &read, &planned)?;
-    swap::go_over(directory, state, current, (read, &root_dse), planned, made)
+    swap::go_over(directory, state, current, (read, &root_dse, global), planned, made)
 }
 
 /// Refuses a schema that lacks what entries of databases that go on use. Writes go on meanwhile, so that this is asked

@@ -11,12 +11,13 @@ use std::sync::{
 use harness::Site;
 use ironbark_directory::{
     OperationError, Started, Submitted,
-    overlay::{Execution, Hooks, Overlay},
+    overlay::{ContentHooks, Execution, Overlay},
 };
 use ironbark_ldap_proto::{
-    AddRequest, Attribute, DecodeLimits, ExtendedRequest, MessageId, Request, Response, ResponseMessage,
+    AddRequest, Attribute, DecodeLimits, ExtendedRequest, List, MessageId, Request, Response, ResponseMessage,
     extended::cancel, message::encode_request,
 };
+use ironbark_model::Entry;
 
 /// Tells of the first write that is executed, and keeps it there until it is let through.
 struct Gate {
@@ -24,19 +25,8 @@ struct Gate {
     open: Mutex<Receiver<()>>,
 }
 
-impl Overlay for Gate {
-    fn name(&self) -> &'static str {
-        "gate"
-    }
-
-    fn hooks(&self) -> Hooks {
-        Hooks {
-            before_write: true,
-            ..Hooks::default()
-        }
-    }
-
-    fn before_write(&self, _: &mut Execution<'_, '_>) -> Result<(), OperationError> {
+impl ContentHooks for Gate {
+    fn before_add(&self, _: &mut Execution<'_, '_>, _: &mut Entry) -> Result<(), OperationError> {
         // Fails at once when the test has let everything through.
         let _ = self.arrived.send(());
         let _ = self.open.lock().expect("not poisoned").recv();
@@ -48,11 +38,16 @@ impl Overlay for Gate {
 fn gated() -> (Site, Receiver<()>, Sender<()>) {
     let (arrived, arrivals) = channel();
     let (open, opened) = channel();
-    let gate: Arc<dyn Overlay> = Arc::new(Gate {
+    let gate: Arc<dyn ContentHooks> = Arc::new(Gate {
         arrived,
         open: Mutex::new(opened),
     });
-    let site = Site::open_with("overlay memberof", move |_, _| Ok(Arc::clone(&gate)));
+    let site = Site::open_with("overlay memberof", move |_, _| {
+        Ok(Overlay {
+            content: Some(Arc::clone(&gate)),
+            ..Overlay::new("gate")
+        })
+    });
     (site, arrivals, open)
 }
 
@@ -63,10 +58,23 @@ fn start(site: &mut Site, id: i32, request: &Request<'_>) -> (Started, Vec<u8>) 
     (worker.start(session, &pdu, &mut out), out)
 }
 
+/// An add that is refused once it has gone through the gate: the class requires another attribute.
+fn entry_without_its_class() -> Request<'static> {
+    const CLASSES: &[&[u8]] = &[b"organization"];
+    const ATTRIBUTES: &[Attribute<'static>] = &[Attribute {
+        description: b"objectClass",
+        values: List::new(CLASSES),
+    }];
+    Request::Add(AddRequest {
+        entry: b"dc=ex",
+        attributes: List::new(ATTRIBUTES),
+    })
+}
+
 fn submit(site: &mut Site, id: i32) -> Submitted {
-    match start(site, id, &Request::Delete(b"dc=ex")).0 {
+    match start(site, id, &entry_without_its_class()).0 {
         Started::Submitted(submitted) => submitted,
-        _ => panic!("a delete goes to the writer"),
+        _ => panic!("an add goes to the writer"),
     }
 }
 
@@ -111,7 +119,7 @@ fn what_waits_can_be_given_up_and_what_executes_cannot_be_canceled() {
     assert_eq!(cancel(&mut site, 7, 1), 120, "too late");
     assert_eq!(cancel(&mut site, 8, 99), 119, "no such operation");
     drop((arrivals, open));
-    assert_eq!(code(&finish(&mut site, executing)), 32, "goes on to its end");
+    assert_eq!(code(&finish(&mut site, executing)), 65, "goes on to its end");
     assert_eq!(finish(&mut site, abandoned), b"", "is answered with nothing");
     assert_eq!(code(&finish(&mut site, canceled)), 118);
 }
@@ -132,11 +140,11 @@ fn a_write_behind_the_order_to_end_is_refused_in_words() {
     let executing = submit(&mut site, 1);
     arrivals.recv().expect("the writer has the first write");
     site.directory.refuse_writes();
-    let (late, answer) = start(&mut site, 2, &Request::Delete(b"dc=ex"));
+    let (late, answer) = start(&mut site, 2, &entry_without_its_class());
     assert!(matches!(late, Started::Answered), "nothing comes behind the order");
     assert_eq!(code(&answer), 52);
     drop((arrivals, open));
-    assert_eq!(code(&finish(&mut site, executing)), 32);
+    assert_eq!(code(&finish(&mut site, executing)), 65);
 }
 
 #[test]
@@ -164,5 +172,5 @@ fn waiting_writes_are_bounded_in_octets() {
         "511 requests of a little over 128 KiB wait, the next is refused as busy"
     );
     drop((arrivals, open));
-    assert_eq!(code(&finish(&mut site, executing)), 32);
+    assert_eq!(code(&finish(&mut site, executing)), 65);
 }

@@ -16,7 +16,7 @@ use std::{
 use harness::{Site, read_answer};
 use ironbark_directory::{
     OperationError, Started,
-    overlay::{Applied, Execution, Hooks, Overlay},
+    overlay::{Applied, EffectHooks, Execution, Overlay},
 };
 use ironbark_ldap_proto::{AddRequest, Attribute, MessageId, Request, frame, message::encode_request};
 use ironbark_model::ResultCode;
@@ -30,18 +30,7 @@ struct Referee {
     open: Mutex<Receiver<()>>,
 }
 
-impl Overlay for Referee {
-    fn name(&self) -> &'static str {
-        "referee"
-    }
-
-    fn hooks(&self) -> Hooks {
-        Hooks {
-            in_transaction: true,
-            ..Hooks::default()
-        }
-    }
-
+impl EffectHooks for Referee {
     fn in_transaction(&self, _: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {
         let Effect::Add { dn, .. } = applied.effect else {
             return Ok(());
@@ -86,8 +75,13 @@ impl Game {
             arrived,
             open: Mutex::new(open),
         });
-        let overlay: Arc<dyn Overlay> = Arc::<Referee>::clone(&referee);
-        let mut site = Site::open_with("overlay memberof", move |_, _| Ok(Arc::clone(&overlay)));
+        let effects: Arc<dyn EffectHooks> = Arc::<Referee>::clone(&referee);
+        let mut site = Site::open_with("overlay memberof", move |_, _| {
+            Ok(Overlay {
+                effects: Some(Arc::clone(&effects)),
+                ..Overlay::new("referee")
+            })
+        });
         site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
         Self {
             site,

@@ -19,7 +19,7 @@ use std::{
 };
 
 use harness::{Answer, Client, Site};
-use ironbark_directory::overlay::{AfterCommit, Hooks, Overlay};
+use ironbark_directory::overlay::{AfterCommit, CommitHooks, Overlay};
 use ironbark_ldap_proto::{DerefAliases, Filter, Request, Scope, SearchRequest, controls};
 use ironbark_store::ChangeRecord;
 
@@ -284,16 +284,7 @@ struct Listener {
     heard: Mutex<Vec<String>>,
 }
 
-impl Overlay for Listener {
-    fn name(&self) -> &'static str {
-        "listener"
-    }
-    fn hooks(&self) -> Hooks {
-        Hooks {
-            after_commit: true,
-            ..Hooks::default()
-        }
-    }
+impl CommitHooks for Listener {
     fn after_commit(&self, _: &ChangeRecord, _: &AfterCommit<'_>) {
         self.heard.lock().expect("not poisoned").push("commit".to_owned());
     }
@@ -309,7 +300,10 @@ fn an_overlay_stays_while_its_settings_do_and_is_closed_after_its_last_write() {
     let mut site = Site::open_with("overlay memberof", move |_, _| {
         let listener = Arc::<Listener>::default();
         factory.lock().expect("not poisoned").push(Arc::clone(&listener));
-        Ok(listener)
+        Ok(Overlay {
+            commits: Some(listener),
+            ..Overlay::new("listener")
+        })
     });
     site.populate();
     let heard = || -> Vec<Vec<String>> {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use harness::Site;
 use ironbark_directory::{
     OperationError,
-    overlay::{Execution, Hooks, Overlay},
+    overlay::{ContentHooks, Execution, Overlay},
     password::{self, Scheme},
 };
 use ironbark_model::Entry;
@@ -24,18 +24,7 @@ struct Needy {
     seen: Mutex<Vec<Seen>>,
 }
 
-impl Overlay for Needy {
-    fn name(&self) -> &'static str {
-        "needy"
-    }
-
-    fn hooks(&self) -> Hooks {
-        Hooks {
-            before_content: true,
-            ..Hooks::default()
-        }
-    }
-
+impl ContentHooks for Needy {
     fn before_add(&self, execution: &mut Execution<'_, '_>, _: &mut Entry) -> Result<(), OperationError> {
         let matches = execution.verify_password(STORED, b"wrong");
         let hashed = execution.hash_password(Some(Scheme::Argon2), b"clear");
@@ -50,8 +39,13 @@ impl Overlay for Needy {
 #[test]
 fn a_writer_sends_an_operation_back_for_slow_hashes_and_executes_it_once() {
     let needy = Arc::new(Needy::default());
-    let overlay: Arc<dyn Overlay> = Arc::clone(&needy) as _;
-    let mut site = Site::open_with("overlay memberof", move |_, _| Ok(Arc::clone(&overlay)));
+    let content: Arc<dyn ContentHooks> = Arc::clone(&needy) as _;
+    let mut site = Site::open_with("overlay memberof", move |_, _| {
+        Ok(Overlay {
+            content: Some(Arc::clone(&content)),
+            ..Overlay::new("needy")
+        })
+    });
     site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
     let seen = std::mem::take(&mut *needy.seen.lock().unwrap());
     let [first, second, last] = &seen[..] else {

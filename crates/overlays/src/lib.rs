@@ -20,13 +20,13 @@ use ironbark_model::Schema;
 ///
 /// # Errors
 /// A setting names what the schema does not have.
-pub fn make(config: &OverlayConfig, schema: &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> {
+pub fn make(config: &OverlayConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
     match &config.settings {
-        OverlaySettings::Memberof(settings) => Ok(Arc::new(memberof::Memberof::new(settings, schema)?)),
-        OverlaySettings::Auditlog(settings) => Ok(Arc::new(auditlog::Auditlog::new(settings, schema))),
-        OverlaySettings::Refint(settings) => Ok(Arc::new(refint::Refint::new(settings, schema)?)),
-        OverlaySettings::Unique(settings) => Ok(Arc::new(unique::Unique::new(settings, schema)?)),
-        OverlaySettings::Ppolicy(settings) => Ok(Arc::new(ppolicy::Ppolicy::new(settings, schema)?)),
-        OverlaySettings::Sssvlv(_) => Ok(Arc::new(sssvlv::Sssvlv)),
+        OverlaySettings::Memberof(settings) => memberof::make(settings, schema),
+        OverlaySettings::Auditlog(settings) => Ok(auditlog::make(settings, schema)),
+        OverlaySettings::Refint(settings) => refint::make(settings, schema),
+        OverlaySettings::Unique(settings) => unique::make(settings, schema),
+        OverlaySettings::Ppolicy(settings) => ppolicy::make(settings, schema),
+        OverlaySettings::Sssvlv(settings) => Ok(sssvlv::make(settings)),
     }
 }

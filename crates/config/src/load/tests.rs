@@ -206,10 +206,6 @@ fn overlays_take_their_own_lines() {
         panic!("sssvlv third")
     };
     assert_eq!((sssvlv.max_keys, sssvlv.max_per_connection), (2, 5));
-    assert_eq!(
-        [None, Some(6), Some(1)].map(|threads| sssvlv.maximum(threads)),
-        [8, 3, 1]
-    );
     assert_eq!(configuration.notices.len(), 2);
 }
 

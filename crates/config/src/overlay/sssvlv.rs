@@ -3,7 +3,7 @@
 /// How much sorting a database, or the whole server, does at the same time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SssvlvConfig {
-    /// `sssvlv-max`: sorted searches of all connections; see [`SssvlvConfig::maximum`].
+    /// `sssvlv-max`: sorted searches of all connections; 0: half as many as there are `threads`.
     pub max: u32,
     /// `sssvlv-maxkeys`: keys of one search.
     pub max_keys: u32,
@@ -17,17 +17,6 @@ impl Default for SssvlvConfig {
             max: 0,
             max_keys: 5,
             max_per_connection: 5,
-        }
-    }
-}
-
-impl SssvlvConfig {
-    /// Sorted searches of all connections: half as many as there are `threads` unless it is said.
-    pub fn maximum(&self, threads: Option<u32>) -> u32 {
-        const SLAPD_THREADS: u32 = 16;
-        match self.max {
-            0 => (threads.unwrap_or(SLAPD_THREADS) / 2).max(1),
-            max => max,
         }
     }
 }

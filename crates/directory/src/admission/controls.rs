@@ -15,18 +15,10 @@ pub(crate) fn policy(configuration: &Configuration) -> ControlPolicy {
     if disallow.contains(Disallow::DONTUSECOPY_NON_CRITICAL) {
         must_be_critical = must_be_critical.with(ControlKind::DontUseCopy);
     }
-    let mut available = ControlSet::ALL;
-    if !configuration
-        .contexts
-        .iter()
-        .any(|context| context.overlays().judges_binds())
-    {
-        available = available
-            .without(ControlKind::PasswordPolicy)
-            .without(ControlKind::AccountUsability);
-    }
     ControlPolicy {
         must_be_critical,
-        available,
+        available: ControlSet::ALL
+            .minus(ControlSet::OF_OVERLAYS)
+            .and(configuration.of_overlays.controls),
     }
 }

@@ -33,7 +33,7 @@ impl NamingContext {
         self.check_requirements(origin)?;
         self.check_operation(operation)?;
         // Of modifications the overlay sees which are of the password.
-        if origin.is_restricted() && operation != Operations::MODIFY && self.overlays().judges_binds() {
+        if origin.is_restricted() && operation != Operations::MODIFY && self.overlays().restricts() {
             return Err(restricted(origin));
         }
         let dropped = configuration.admit(self, Subject::of(origin, self), origin.critical_controls)?;

@@ -85,7 +85,6 @@ impl Appraisal {
                 settings: settings.clone(),
                 attached: Attached::new(()),
                 backend,
-                sorts: Arc::default(),
             })
         });
         Ok(Self {

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use ironbark_config::{GlobalConfig, SchemaStatement};
 use ironbark_ldap_proto::{
     DecodeLimits,
+    controls::ControlSet,
     extended::{Descriptor, ExtendedOperation, lookup},
 };
-use ironbark_model::{Dn, Entry, Schema};
+use ironbark_model::{AttributeDescription, Dn, Entry, Schema};
 
 use super::{root_dse::RootDse, well_known::WellKnown};
 use crate::{
@@ -36,6 +37,8 @@ pub struct Configuration {
     pub(crate) rules: Vec<Arc<Rules>>,
     /// `restrictop` of the same: of each its own, or the frontend's.
     pub(crate) operation_rules: Vec<Arc<OperationRules>>,
+    /// What the overlays of all databases add.
+    pub(crate) of_overlays: OfOverlays,
     /// `password-hash`, resolved.
     pub password_schemes: Vec<password::Scheme>,
     /// The root DSE, without SASL mechanisms; one entry.
@@ -44,6 +47,17 @@ pub struct Configuration {
     pub(crate) root_dses: Vec<RootDse>,
     /// The subschema subentry; one entry.
     pub subschema: Arc<[Entry]>,
+}
+
+/// What the overlays of all databases add, taken together.
+#[derive(Debug, Default)]
+pub(crate) struct OfOverlays {
+    /// Controls that clients may use.
+    pub(crate) controls: ControlSet,
+    /// Controls that are answered with each entry of a search.
+    pub(crate) entry_controls: ControlSet,
+    /// Attributes that entries show without holding them.
+    pub(crate) computed: Vec<AttributeDescription>,
 }
 
 impl Configuration {

@@ -4,7 +4,7 @@ use std::{
     any::Any,
     sync::{
         Arc,
-        atomic::{AtomicU32, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 
@@ -29,8 +29,6 @@ pub struct NamingContext {
     pub(crate) attached: Attached,
     /// What serves it.
     pub backend: Backend,
-    /// Sorted searches under way, as far as `sssvlv-max` counts them.
-    pub(crate) sorts: Arc<AtomicU32>,
 }
 
 /// Something of a type that is defined further up.

@@ -59,9 +59,9 @@ pub(crate) fn execute(
     modification::check_permitted(schema, &mut modifications, execution.is_relaxed())?;
     refuse_repetition(schema, &modifications)?;
     let context = execution.context;
-    if context.overlays().has_before_content() {
+    if !context.overlays().content.is_empty() {
         require_rights(execution, &entry, &named, &modifications)?;
-        for overlay in context.overlays().before_content() {
+        for overlay in &context.overlays().content {
             overlay.before_add(execution, &mut entry)?;
         }
         execution.check_computed()?;
@@ -111,7 +111,7 @@ fn require_rights(
 fn apply(execution: &mut Execution<'_, '_>, entry: Entry) -> Result<Success, OperationError> {
     let schema = execution.schema();
     let dn: Box<str> = entry.dn.pretty().into();
-    if execution.context.overlays().wants_request() {
+    if !execution.context.overlays().commits.is_empty() {
         execution.asked.push(RequestedChange::Add(entry.clone()));
     }
     let attributes = entry

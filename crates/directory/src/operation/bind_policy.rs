@@ -65,7 +65,7 @@ pub(crate) struct Exchange {
 pub(crate) fn judging<'c>(configuration: &'c Configuration, dn: &Dn) -> Option<&'c Arc<NamingContext>> {
     let context = configuration.context_of(dn)?;
     let is_stored = matches!(context.backend, Backend::Stored { .. });
-    let is_judged = context.overlays().judges_binds() || context.settings.last_bind;
+    let is_judged = !context.overlays().binds.is_empty() || context.settings.last_bind;
     (is_stored && is_judged).then_some(context)
 }
 
@@ -227,8 +227,8 @@ fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<
         modifications: Vec::new(),
         must_change_password: false,
     };
-    for overlay in context.overlays().judging_binds() {
-        overlay.judge_bind(execution, &mut attempt)?;
+    for binds in &context.overlays().binds {
+        binds.judge_bind(execution, &mut attempt)?;
     }
     execution.check_computed()?;
     let BindAttempt {

@@ -20,7 +20,7 @@ use crate::{
     overlay::Entries,
     request::context::RequestContext,
     scratch::{DnCache, Scratch, dn_cache},
-    search::policy_of,
+    search::computed_values,
 };
 
 /// Steps that a comparison may take, which holds up its reactor: about ten milliseconds.
@@ -198,13 +198,12 @@ impl Comparison<'_> {
             computed::add_all(configuration, &mut entry, view.has_subordinates(record.id)?);
             return self.with(context, &entry);
         }
-        let policy = &configuration.well_known.pwd_policy_subentry;
-        if self.description == *policy && context.overlays().judges_binds() && !manages_dsa {
+        if configuration.of_overlays.computed.contains(&self.description) && !manages_dsa {
             let mut entry = record.to_entry(view.dn(record.id)?)?;
-            if entry.attribute(policy).is_none()
-                && let Some(name) = policy_of(Entries::new(configuration, context, view), &entry)?
-            {
-                entry.set_values(policy, vec![name.pretty().as_bytes().to_vec()]);
+            if entry.attribute(&self.description).is_none() {
+                let entries = Entries::new(configuration, context, view);
+                let values = computed_values(entries, &entry, &self.description)?;
+                entry.set_values(&self.description, values);
             }
             return self.with(context, &entry);
         }

@@ -149,12 +149,7 @@ fn subordinates(
 /// Removes one entry, which has no subordinates any more; `tree` is the top of the subtree that goes.
 fn remove(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> Result<(), OperationError> {
     let (name, entry_uuid, watched) = describe(execution, id)?;
-    let before = if execution.context.overlays().needs_entry_before() {
-        Some(execution.entry(id)?)
-    } else {
-        None
-    };
-    if execution.context.overlays().wants_request() {
+    if !execution.context.overlays().commits.is_empty() {
         execution.asked.push(RequestedChange::Delete {
             dn: name.pretty().to_owned(),
         });
@@ -167,7 +162,6 @@ fn remove(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> 
         ChangeKind::Delete,
         effect,
         Before {
-            entry: before.as_ref(),
             attributes: &watched,
             deleted_tree: tree,
         },

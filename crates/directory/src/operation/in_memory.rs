@@ -225,10 +225,10 @@ impl Execution<'_> {
             stamp,
         };
         self.tree.change(change, &by)?;
-        let asked = if self.context.overlays().wants_request() {
-            vec![asked]
-        } else {
+        let asked = if self.context.overlays().commits.is_empty() {
             Vec::new()
+        } else {
+            vec![asked]
         };
         Ok(Executed {
             record,

@@ -44,9 +44,9 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Res
     let mut modifications = rename.modifications.clone();
     check_context(execution.configuration, execution.context, rename)?;
     let context = execution.context;
-    if context.overlays().has_before_content() {
+    if !context.overlays().content.is_empty() {
         require_rights(execution, rename)?;
-        for overlay in context.overlays().before_content() {
+        for overlay in &context.overlays().content {
             overlay.before_modify_dn(execution, rename.renaming())?;
         }
     }
@@ -58,12 +58,7 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Res
         new_name,
         pre_read,
     } = prepare(execution, id, rename, &modifications)?;
-    let before = if execution.context.overlays().needs_entry_before() {
-        Some(execution.entry(id)?)
-    } else {
-        None
-    };
-    if execution.context.overlays().wants_request() {
+    if !execution.context.overlays().commits.is_empty() {
         execution.asked.push(rename.asked());
     }
     let effect = Effect::Rename {
@@ -75,7 +70,6 @@ pub(crate) fn execute(execution: &mut Execution<'_, '_>, rename: &Rename) -> Res
         ChangeKind::ModifyDn,
         effect,
         Before {
-            entry: before.as_ref(),
             attributes: &plan.before,
             deleted_tree: None,
         },
@@ -339,7 +333,7 @@ fn prepare(
     let options = Options {
         relax: execution.is_relaxed(),
         permissive: false,
-        watched: context.overlays().watched(),
+        watched: &context.overlays().watched,
         budget: Some(execution.budget),
     };
     let plan = plan(configuration, &record, &new_name, modifications, &options)?;

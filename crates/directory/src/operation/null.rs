@@ -67,7 +67,7 @@ pub(crate) fn execute(
         return Err(OperationError::code(ResultCode::NO_OPERATION));
     }
     let mut executed = nothing(directory, origin, kind);
-    if context.overlays().wants_request() {
+    if !context.overlays().commits.is_empty() {
         executed.asked.push(asked);
     }
     Ok((success, executed))

@@ -36,7 +36,7 @@ use crate::{
         modification::{Authority, Modification, ModificationKind},
     },
     write::{
-        job::{Job, before, enqueue},
+        job::{Job, enqueue},
         request::{OnTree, WriteRequest},
     },
 };
@@ -104,7 +104,6 @@ impl WriteRequest for SetPassword {
     }
 
     fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {
-        before(execution)?;
         put(execution, self)
     }
 

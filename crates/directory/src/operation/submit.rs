@@ -31,7 +31,7 @@ use crate::{
     request::context::RequestContext,
     scratch::TURN_STEPS,
     write::{
-        job::{Job, before, enqueue},
+        job::{Job, enqueue},
         request::{OnTree, WriteRequest},
     },
 };
@@ -199,7 +199,7 @@ fn presented_passwords(
     let Change::Modify(_, modifications) = change else {
         return Vec::new();
     };
-    if !context.overlays().judges_binds() || origin.sequence.is_kept() {
+    if context.overlays().binds.is_empty() || origin.sequence.is_kept() {
         return Vec::new();
     }
     let known = &configuration.well_known.user_password;
@@ -321,7 +321,6 @@ impl WriteRequest for Message {
     }
 
     fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {
-        before(execution)?;
         match &self.change {
             Change::Add(dn, modifications) => add::execute(execution, dn, modifications),
             Change::Delete(dn) => delete::execute(execution, dn),

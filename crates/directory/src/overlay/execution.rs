@@ -30,8 +30,6 @@ use crate::{
 /// An entry as it was, as far as overlays want to know.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Before<'a> {
-    /// All of it.
-    pub(crate) entry: Option<&'a Entry>,
     /// Watched attributes.
     pub(crate) attributes: &'a [Attribute],
     /// The top of the subtree that goes with it.
@@ -42,7 +40,6 @@ impl<'a> Before<'a> {
     fn of(self, effect: &'a Effect) -> Applied<'a> {
         Applied {
             effect,
-            before: self.entry,
             attributes_before: self.attributes,
             deleted_tree: self.deleted_tree,
         }
@@ -313,7 +310,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         self.record.kind = kind;
         let id = self.transaction.apply_effect(&effect);
         let context = self.context;
-        let mut overlays = context.overlays().in_transaction().peekable();
+        let mut overlays = context.overlays().effects.iter().peekable();
         if overlays.peek().is_none() {
             self.record.effects.push(effect);
             let id = id?;

@@ -89,7 +89,7 @@ impl Computed {
 /// # Errors
 /// The storage failed.
 pub(crate) fn slow_values(context: &NamingContext, dn: &Dn) -> Result<Vec<Vec<u8>>, OperationError> {
-    let Some(database) = context.database().filter(|_| context.overlays().judges_binds()) else {
+    let Some(database) = context.database().filter(|_| !context.overlays().binds.is_empty()) else {
         return Ok(Vec::new());
     };
     let snapshot = database.snapshot()?;
@@ -101,8 +101,8 @@ pub(crate) fn slow_values(context: &NamingContext, dn: &Dn) -> Result<Vec<Vec<u8
         return Ok(Vec::new());
     };
     let entry = record.to_entry(view.dn(id)?)?;
-    let overlays = context.overlays().judging_binds();
-    let mut values: Vec<_> = overlays.flat_map(|overlay| overlay.stored_passwords(&entry)).collect();
+    let binds = context.overlays().binds.iter();
+    let mut values: Vec<_> = binds.flat_map(|binds| binds.stored_passwords(&entry)).collect();
     values.retain(|value| password::cost(value) == Cost::Slow);
     Ok(values)
 }

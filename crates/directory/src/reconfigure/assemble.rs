@@ -1,6 +1,6 @@
 //! The immutable value from what was read and what serves it.
 
-use std::sync::{Arc, atomic::AtomicU32};
+use std::sync::Arc;
 
 use ironbark_config::{SchemaKind, SchemaStatement};
 use ironbark_ldap_proto::DecodeLimits;
@@ -9,18 +9,20 @@ use ironbark_model::Dn;
 use crate::{
     Configuration, NamingContext, OpenError,
     backend::{
+        configuration::OfOverlays,
         naming_context::{Attached, Backend},
         root_dse::RootDseAddition,
         well_known::WellKnown,
     },
     frontend::root_dse,
+    overlay::Pipeline,
     password,
     rules::{OperationRules, Rules},
 };
 
 /// A configuration that serves the root DSE alone: the one before the first.
 pub(crate) fn without_databases(read: &ironbark_config::Configuration) -> Result<Configuration, OpenError> {
-    configuration(read.clone(), Vec::new(), &[], Arc::default())
+    configuration(read.clone(), Vec::new(), &[], Pipeline::default())
 }
 
 /// The same with contexts that nobody serves.
@@ -28,7 +30,7 @@ pub(crate) fn with_contexts(
     read: &ironbark_config::Configuration,
     contexts: Vec<Arc<NamingContext>>,
 ) -> Result<Configuration, OpenError> {
-    configuration(read.clone(), contexts, &[], Arc::default())
+    configuration(read.clone(), contexts, &[], Pipeline::default())
 }
 
 /// Keeps the schema when the definitions are the same: everything that was resolved against the new one means the same
@@ -44,12 +46,12 @@ pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_con
     }
 }
 
-/// The configuration as operations use it. `sorts` counts those that the overlay of the frontend limits.
+/// The configuration as operations use it; with the overlays of the frontend.
 pub(super) fn configuration(
     read: ironbark_config::Configuration,
     contexts: Vec<Arc<NamingContext>>,
     root_dse: &[RootDseAddition],
-    sorts: Arc<AtomicU32>,
+    overlays: Pipeline,
 ) -> Result<Configuration, OpenError> {
     let schema = read.schema;
     let well_known = WellKnown::of(&schema)
@@ -68,10 +70,10 @@ pub(super) fn configuration(
         number: -1,
         cache: 0,
         settings: read.frontend,
-        attached: Attached::new(()),
+        attached: Attached::new(overlays),
         backend: Backend::Frontend,
-        sorts,
     };
+    let of_overlays = of_overlays(&contexts);
     let mut configuration = Configuration {
         decode_limits: DecodeLimits {
             filter_depth: usize::try_from(read.global.max_filter_depth).unwrap_or(usize::MAX),
@@ -82,6 +84,7 @@ pub(super) fn configuration(
         schema_definitions: read.schema_definitions,
         contexts,
         frontend: Arc::new(frontend),
+        of_overlays,
         rules: Vec::new(),
         operation_rules: Vec::new(),
         password_schemes,
@@ -97,6 +100,22 @@ pub(super) fn configuration(
     configuration.root_dses = root_dse::for_all(&configuration, &root);
     configuration.root_dse = Arc::new([root]);
     Ok(configuration)
+}
+
+/// What the overlays of all databases add.
+fn of_overlays(contexts: &[Arc<NamingContext>]) -> OfOverlays {
+    let mut all = OfOverlays::default();
+    for pipeline in contexts.iter().map(|context| context.overlays()) {
+        all.controls = all.controls.and(pipeline.controls);
+        for overlay in &pipeline.entry_controls {
+            all.entry_controls = all.entry_controls.and(overlay.asked_by());
+        }
+        let computed = pipeline.computed.iter().flat_map(|computed| computed.attributes());
+        all.computed.extend(computed.cloned());
+    }
+    all.computed.sort_unstable();
+    all.computed.dedup();
+    all
 }
 
 /// The access rules of all naming contexts, those of the frontend behind each one's own.

@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Makes an overlay from its configuration.
-pub type OverlayFactory = dyn Fn(&OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> + Send + Sync;
+pub type OverlayFactory = dyn Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, String> + Send + Sync;
 
 /// Makes the tree of cn=config or of a `database monitor`. `None`: it is not served.
 pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn InMemoryTree>> + Send + Sync;

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, mpsc::channel},
 };
 
-use ironbark_config::{DatabaseConfig, DatabaseKind};
+use ironbark_config::{DatabaseConfig, DatabaseKind, OverlayConfig};
 use ironbark_model::Schema;
 use ironbark_runtime::spawn_named;
 
@@ -28,7 +28,7 @@ pub(super) fn plan(
     directory: &Arc<Directory>,
     state: &mut RunningState,
     current: &Configuration,
-    read: &ironbark_config::Configuration,
+    (read, global): (&ironbark_config::Configuration, &[Arc<Overlay>]),
     made: &mut Vec<RunningDatabase>,
 ) -> Result<Vec<Planned>, OpenError> {
     let mut planned: Vec<Planned> = Vec::new();
@@ -55,13 +55,16 @@ pub(super) fn plan(
             }
         };
         let former = former(state, current, &source, settings);
-        let overlays = overlays(&state.factories, current, former, settings, read)?;
+        let mut overlays = overlays(&state.factories, current, former, &settings.overlays, read)?;
+        if settings.kind.has_suffix() {
+            // Those of the frontend stand before those of each database.
+            overlays.extend_from_slice(global);
+        }
         planned.push(Planned {
             number,
             settings: settings.clone(),
-            overlays,
+            overlays: Pipeline::new(overlays),
             source,
-            sorts: former.map(|former| Arc::clone(&former.sorts)).unwrap_or_default(),
         });
     }
     Ok(planned)
@@ -178,15 +181,29 @@ fn former<'c>(
     })
 }
 
-/// The overlays of a context, with those of the frontend: those that it has where nothing about them has changed,
-/// otherwise new ones.
+/// The overlays of the frontend, which all databases share.
+pub(super) fn global_overlays(
+    factories: &Factories,
+    current: &Configuration,
+    read: &ironbark_config::Configuration,
+) -> Result<Vec<Arc<Overlay>>, OpenError> {
+    overlays(
+        factories,
+        current,
+        Some(&current.frontend),
+        &read.frontend.overlays,
+        read,
+    )
+}
+
+/// The overlays of a context: those that it has where nothing about them has changed, otherwise new ones.
 fn overlays(
     factories: &Factories,
     current: &Configuration,
     former: Option<&Arc<NamingContext>>,
-    settings: &DatabaseConfig,
+    settings: &[OverlayConfig],
     read: &ironbark_config::Configuration,
-) -> Result<Pipeline, OpenError> {
+) -> Result<Vec<Arc<Overlay>>, OpenError> {
     let mut known: Vec<_> = former
         .filter(|_| Arc::ptr_eq(&current.schema, &read.schema))
         .map(|context| {
@@ -198,21 +215,16 @@ fn overlays(
                 .collect()
         })
         .unwrap_or_default();
-    let mut overlays: Vec<Arc<dyn Overlay>> = Vec::new();
-    // Those of the frontend stand before those of each database.
-    let global = match settings.kind {
-        kind if kind.has_suffix() => read.frontend.overlays.as_slice(),
-        _ => &[],
-    };
-    for overlay in settings.overlays.iter().chain(global) {
+    let mut overlays: Vec<Arc<Overlay>> = Vec::new();
+    for overlay in settings {
         let same = known.iter().position(|(config, _)| config.settings == overlay.settings);
         overlays.push(match same {
             Some(at) => Arc::clone(known.remove(at).1),
-            None => (factories.overlays)(overlay, &read.schema).map_err(|reason| {
+            None => Arc::new((factories.overlays)(overlay, &read.schema).map_err(|reason| {
                 let place = &overlay.location;
                 OpenError::Configuration(format!("{}: line {}: {reason}", place.file, place.line))
-            })?,
+            })?),
         });
     }
-    Ok(Pipeline::new(overlays))
+    Ok(overlays)
 }

@@ -13,6 +13,7 @@ use crate::{
         root_dse::RootDseAddition,
     },
     frontend::root_dse,
+    overlay::{Overlay, Pipeline},
     stamp::generalized_time,
 };
 
@@ -21,7 +22,7 @@ pub(super) fn go_over(
     directory: &Arc<Directory>,
     state: &mut RunningState,
     current: &Configuration,
-    (read, root_dse): (ironbark_config::Configuration, &[RootDseAddition]),
+    (read, root_dse, global): (ironbark_config::Configuration, &[RootDseAddition], Vec<Arc<Overlay>>),
     planned: Vec<Planned>,
     made: &mut Vec<RunningDatabase>,
 ) -> Result<(), OpenError> {
@@ -31,8 +32,7 @@ pub(super) fn go_over(
     let chosen = (state.factories.server_id)(&read.global);
     let server_id = chosen.map_err(OpenError::Configuration)?;
     let contexts = contexts(directory, state, made, planned, &others);
-    let sorts = Arc::clone(&current.frontend.sorts);
-    let mut configuration = assemble::configuration(read, contexts, root_dse, sorts)?;
+    let mut configuration = assemble::configuration(read, contexts, root_dse, Pipeline::new(global))?;
     root_dse::date_subschema(
         &mut configuration,
         current,
@@ -140,7 +140,6 @@ fn contexts(
         settings,
         overlays,
         source,
-        sorts,
     } in planned
     {
         let stored = |running: &RunningDatabase, other: Option<&Other>| {
@@ -179,7 +178,6 @@ fn contexts(
                 settings,
                 attached: Attached::new(overlays),
                 backend,
-                sorts,
             }));
         }
     }

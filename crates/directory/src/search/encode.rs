@@ -5,8 +5,9 @@ use std::{cell::Cell, ops::ControlFlow};
 use ironbark_ldap_proto::{EncodeControl, MessageId, SearchEntryWriter};
 use ironbark_model::{Attribute, AttributeDescription, Budget, CompiledFilter, Schema};
 use ironbark_store::{AnswerCache, Record, RecordAttribute};
+use smallvec::SmallVec;
 
-use super::{Selection, password_state, run::SearchRun};
+use super::{Selection, additions, run::SearchRun};
 use crate::{
     OperationError,
     access::{Readable, Source, VisibleEntry},
@@ -39,16 +40,16 @@ pub(super) fn entry(
         budget,
     };
     body.write(run, entry, &run.selection, &mut writer)?;
-    let usability = match extras.and_then(|extras| extras.usability) {
-        Some(now) => password_state::usability(run, entry, now)?,
-        None => None,
+    let added = match extras.and_then(|extras| extras.asked_of_entries) {
+        Some(asked) => additions::controls_for(run, entry, asked)?,
+        None => additions::Controls::new(),
     };
-    match (&dereferenced, &usability) {
-        (None, None) => writer.finish(&[]),
-        (Some(control), None) => writer.finish(&[control as &dyn EncodeControl]),
-        (None, Some(control)) => writer.finish(&[control as &dyn EncodeControl]),
-        (Some(first), Some(second)) => writer.finish(&[first as &dyn EncodeControl, second]),
+    let mut controls: SmallVec<[&dyn EncodeControl; 2]> = SmallVec::new();
+    if let Some(control) = &dereferenced {
+        controls.push(control);
     }
+    controls.extend(added.iter().map(|control| &**control));
+    writer.finish(&controls);
     Ok(())
 }
 
@@ -105,32 +106,27 @@ impl Body<'_> {
                 Source::Record(..) | Source::Memory(_) => false,
             };
             self.computed(&run.configuration, entry, selection, has_subordinates, writer);
-            self.policy(run, entry, selection, writer)?;
+            self.added(run, entry, selection, writer)?;
         }
         Ok(())
     }
 
-    /// The name of the password policy that holds for the entry, unless that names one itself.
-    fn policy(
+    /// Attributes that overlays add.
+    fn added(
         &mut self,
         run: &SearchRun,
         entry: &VisibleEntry<'_>,
         selection: &Selection,
         writer: &mut SearchEntryWriter<'_>,
     ) -> Result<(), OperationError> {
-        let known = &run.configuration.well_known.pwd_policy_subentry;
-        if run.options.manage_dsa_it || !selection.selects(self.schema, known, self.budget) {
+        if run.options.manage_dsa_it {
             return Ok(());
         }
-        let Some(name) = password_state::policy(run, entry)? else {
-            return Ok(());
-        };
-        let value = name.pretty().as_bytes();
-        if entry.may_read(known, Some(value)) {
-            if self.types_only {
-                writer.attribute_type(b"pwdPolicySubentry");
-            } else if self.shows_value(entry, known, value) {
-                writer.attribute(b"pwdPolicySubentry", [value]);
+        for description in &run.configuration.of_overlays.computed {
+            if selection.selects(self.schema, description, self.budget) {
+                let values = additions::values_for(run, entry, description)?;
+                let description = description.clone();
+                self.memory_attribute(entry, &Attribute { description, values }, writer);
             }
         }
         Ok(())

@@ -3,6 +3,7 @@
 //! A run holds no snapshot between steps: candidates come in entry-ID order, so it goes on behind the last ID it has
 //! considered, in whatever snapshot is then the last (DESIGN §3.4).
 
+mod additions;
 mod alias;
 mod base;
 mod consider;
@@ -15,7 +16,6 @@ mod limits;
 mod null;
 mod page;
 mod paged;
-mod password_state;
 mod prepare;
 mod run;
 mod selection;
@@ -29,9 +29,9 @@ mod work;
 
 pub use self::run::{Progress, SearchRun};
 pub(crate) use self::{
+    additions::computed_values,
     encode::entry_value,
     paged::OpenSearches,
-    password_state::policy_of,
     prepare::{invalid_base, prepare},
     selection::Selection,
 };

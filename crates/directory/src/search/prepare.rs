@@ -11,6 +11,7 @@ use ironbark_model::{Budget, Dn, Entry, Filter, ResultCode};
 use ironbark_store::{Location, Scope, View};
 
 use super::{
+    additions::AskedOfEntries,
     alias, base as search_base, deferred,
     limits::{self, PageRequest},
     null, paged,
@@ -141,9 +142,7 @@ fn prepare_below(
     if is_light {
         run.resolve_names(&configuration.schema, request, controls, None)?;
     }
-    if controls.account_usability.is_some() {
-        run.extras.get_or_insert_default().usability = Some(scratch.directory().clock().now());
-    }
+    ask_overlays(run, configuration, scratch);
     let deref_base = matches!(
         request.deref_aliases,
         DerefAliases::FindingBaseObject | DerefAliases::Always
@@ -157,6 +156,15 @@ fn prepare_below(
     } else {
         run.defer_request(context, pdu);
         Ok(())
+    }
+}
+
+/// Notes the controls that overlays answer with each entry.
+fn ask_overlays(run: &mut SearchRun, configuration: &Configuration, scratch: &Scratch) {
+    let controls = run.origin.request.controls.minus(run.origin.dropped_controls);
+    if configuration.of_overlays.entry_controls.meets(controls) {
+        let now = scratch.directory().clock().now();
+        run.extras.get_or_insert_default().asked_of_entries = Some(AskedOfEntries { controls, now });
     }
 }
 
@@ -261,7 +269,7 @@ fn extras(
     if let Some(control) = &controls.server_side_sort {
         // Entries in memory come in their order.
         if matches!(context.backend, Backend::Stored { .. }) {
-            sort_limits::check_keys(configuration, context, control.value.0.len())?;
+            sort_limits::check_keys(context, control.value.0.len())?;
             let mut sorting = Sorting::resolve(&configuration.schema, control)?;
             sorting.admit(&mut searches.sorts, configuration, context)?;
             extras.sort = Some(sorting);

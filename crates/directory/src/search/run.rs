@@ -3,10 +3,10 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_model::{CompiledFilter, Dn};
-use ironbark_runtime::WallTime;
 use ironbark_store::{EntryId, Scope};
 
 use super::{
+    additions::AskedOfEntries,
     alias::{AliasBase, Followed},
     page::Page,
     selection::{DereferenceSpecification, Selection},
@@ -80,8 +80,8 @@ pub(crate) struct SearchExtras {
     /// Any of the filters of the matched-values control.
     pub(crate) matched_values: Option<CompiledFilter>,
     pub(crate) dereference: Vec<DereferenceSpecification>,
-    /// Entries come with the account usability control, as of this time.
-    pub(crate) usability: Option<WallTime>,
+    /// Entries come with controls of overlays.
+    pub(crate) asked_of_entries: Option<AskedOfEntries>,
     /// Entries that an alias led to: not to be returned twice.
     pub(crate) alias_bases: Vec<AliasBase>,
 }

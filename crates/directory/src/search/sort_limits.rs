@@ -1,15 +1,14 @@
-//! Limits of sorting: those of the overlay sssvlv of the database, or else of the frontend. Without it there is only
-//! that of the keys.
+//! Limits of sorting: those of an overlay of the database, or of the frontend. Without one there is only that of the
+//! keys.
 
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering},
 };
 
-use ironbark_config::overlay::{OverlaySettings, SssvlvConfig};
 use ironbark_model::ResultCode;
 
-use crate::{Configuration, NamingContext, OperationError};
+use crate::{Configuration, NamingContext, OperationError, overlay::SortLimits};
 
 /// The place of one sorted search among those of its overlay and of its connection, until it is dropped.
 #[derive(Debug)]
@@ -29,15 +28,9 @@ impl Drop for SortPlace {
 ///
 /// # Errors
 /// `unwillingToPerform` for too many.
-pub(super) fn check_keys(
-    configuration: &Configuration,
-    context: &NamingContext,
-    keys: usize,
-) -> Result<(), OperationError> {
-    let most = match limits(configuration, context) {
-        Some((settings, _)) => settings.max_keys,
-        None => SssvlvConfig::default().max_keys,
-    };
+pub(super) fn check_keys(context: &NamingContext, keys: usize) -> Result<(), OperationError> {
+    let limits = context.overlays().sort_limits.as_ref();
+    let most = limits.map_or(SortLimits::DEFAULT_KEYS, |limits| limits.max_keys);
     if u32::try_from(keys).is_ok_and(|keys| keys <= most) {
         return Ok(());
     }
@@ -56,39 +49,21 @@ pub(super) fn admit(
     configuration: &Configuration,
     context: &NamingContext,
 ) -> Result<Option<SortPlace>, OperationError> {
-    let Some((settings, sorts)) = limits(configuration, context) else {
+    let Some(limits) = &context.overlays().sort_limits else {
         return Ok(None);
     };
     let busy = || OperationError::new(ResultCode::BUSY, "Other sort requests already in progress");
     let of_connection = of_connection.get_or_insert_default();
-    if !take(sorts, settings.maximum(configuration.settings.threads)) {
+    if !take(&limits.under_way, limits.maximum(configuration.settings.threads)) {
         return Err(busy());
     }
-    if !take(of_connection, settings.max_per_connection) {
-        sorts.fetch_sub(1, Ordering::Relaxed);
+    if !take(of_connection, limits.max_per_connection) {
+        limits.under_way.fetch_sub(1, Ordering::Relaxed);
         return Err(busy());
     }
     Ok(Some(SortPlace {
-        counts: [Arc::clone(sorts), Arc::clone(of_connection)],
+        counts: [Arc::clone(&limits.under_way), Arc::clone(of_connection)],
     }))
-}
-
-/// The settings that hold, and the count of the searches under them.
-fn limits<'c>(
-    configuration: &'c Configuration,
-    context: &'c NamingContext,
-) -> Option<(&'c SssvlvConfig, &'c Arc<AtomicU32>)> {
-    [context, &configuration.frontend]
-        .into_iter()
-        .find_map(|context| settings(context).map(|settings| (settings, &context.sorts)))
-}
-
-fn settings(context: &NamingContext) -> Option<&SssvlvConfig> {
-    let mut overlays = context.settings.overlays.iter();
-    overlays.find_map(|overlay| match &overlay.settings {
-        OverlaySettings::Sssvlv(settings) => Some(settings),
-        _ => None,
-    })
 }
 
 /// Counts one more unless that would be too many.

@@ -19,7 +19,7 @@ pub(crate) fn publish(directory: &Directory, context: &NamingContext, origin: &R
         unix_seconds: directory.clock().now().unix_micros().div_euclid(1_000_000),
         asked: &executed.asked,
     };
-    for overlay in context.overlays().after_commit() {
-        overlay.after_commit(&executed.record, &after);
+    for commits in &context.overlays().commits {
+        commits.after_commit(&executed.record, &after);
     }
 }

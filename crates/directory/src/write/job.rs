@@ -277,14 +277,3 @@ fn execute(
 /// Steps that finding out about rights and assertions may take, on the thread that all writes of a database wait for:
 /// about 100 milliseconds.
 const WRITE_STEPS: u64 = 1_000_000;
-
-/// Asks the overlays that look at every write.
-///
-/// # Errors
-/// One of them refuses it.
-pub(crate) fn before(execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
-    let overlays = execution.context.overlays().before_write();
-    overlays
-        .into_iter()
-        .try_for_each(|overlay| overlay.before_write(execution))
-}

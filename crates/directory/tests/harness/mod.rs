@@ -99,7 +99,7 @@ impl Site {
     /// As [`Site::open`], with overlays. `DIR` in the lines stands for the temporary folder.
     pub fn open_with(
         lines: &str,
-        overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Arc<dyn Overlay>, String> + Send + Sync + 'static,
+        overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, String> + Send + Sync + 'static,
     ) -> Self {
         Self::open_all("", lines, Arc::new(overlays))
     }

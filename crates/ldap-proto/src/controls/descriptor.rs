@@ -59,6 +59,10 @@ impl ControlSet {
     pub const NONE: Self = Self(0);
     /// All controls.
     pub const ALL: Self = Self(u128::MAX);
+    /// Those that are there only if an overlay is.
+    pub const OF_OVERLAYS: Self = Self::NONE
+        .with(ControlKind::PasswordPolicy)
+        .with(ControlKind::AccountUsability);
 
     /// This set and one more.
     #[must_use]
@@ -76,6 +80,17 @@ impl ControlSet {
     #[must_use]
     pub const fn minus(self, other: Self) -> Self {
         Self(self.0 & !other.0)
+    }
+
+    /// This set and another.
+    #[must_use]
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether some control is in both sets.
+    pub const fn meets(self, other: Self) -> bool {
+        self.0 & other.0 != 0
     }
 
     /// Whether a control is in the set.

@@ -12,7 +12,7 @@ use std::{
 };
 
 use ironbark_config::overlay::AuditlogConfig;
-use ironbark_directory::overlay::{AfterCommit, Hooks, Overlay};
+use ironbark_directory::overlay::{AfterCommit, CommitHooks, Overlay};
 use ironbark_model::Schema;
 use ironbark_store::ChangeRecord;
 
@@ -44,20 +44,16 @@ impl Auditlog {
     }
 }
 
-impl Overlay for Auditlog {
-    fn name(&self) -> &'static str {
-        "auditlog"
+/// The overlay; without a file it does nothing.
+pub(crate) fn make(settings: &AuditlogConfig, schema: &Arc<Schema>) -> Overlay {
+    let is_used = settings.file.is_some();
+    Overlay {
+        commits: is_used.then(|| Arc::new(Auditlog::new(settings, schema)) as _),
+        ..Overlay::new("auditlog")
     }
+}
 
-    fn hooks(&self) -> Hooks {
-        let is_used = self.settings.file.is_some();
-        Hooks {
-            after_commit: is_used,
-            wants_request: is_used,
-            ..Hooks::default()
-        }
-    }
-
+impl CommitHooks for Auditlog {
     fn after_commit(&self, _: &ChangeRecord, context: &AfterCommit<'_>) {
         let mut text = Vec::new();
         for asked in context.asked {

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use ironbark_config::overlay::{Dangling, MemberofConfig};
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
-    overlay::{Applied, Execution, Hooks, Overlay},
+    overlay::{Applied, ContentHooks, EffectHooks, Execution, Overlay},
 };
 use ironbark_model::{
     Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, dn::name_and_uid, schema::ClassNumber,
@@ -128,23 +128,21 @@ impl Memberof {
     }
 }
 
-impl Overlay for Memberof {
-    fn name(&self) -> &'static str {
-        "memberof"
-    }
+/// The overlay.
+///
+/// # Errors
+/// The schema lacks an attribute or class.
+pub(crate) fn make(settings: &MemberofConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+    let memberof = Arc::new(Memberof::new(settings, schema)?);
+    let judges = memberof.dangling != Dangling::Ignore || memberof.check_added;
+    Ok(Overlay {
+        content: judges.then(|| Arc::clone(&memberof) as _),
+        effects: Some(memberof),
+        ..Overlay::new("memberof")
+    })
+}
 
-    fn hooks(&self) -> Hooks {
-        Hooks {
-            before_content: self.dangling != Dangling::Ignore || self.check_added,
-            in_transaction: true,
-            ..Hooks::default()
-        }
-    }
-
-    fn watched(&self) -> &[AttributeDescription] {
-        &self.watched
-    }
-
+impl ContentHooks for Memberof {
     fn before_add(&self, execution: &mut Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
         if self.check_added {
             dangling::add_existing_groups(self, execution, entry)?;
@@ -159,6 +157,12 @@ impl Overlay for Memberof {
         modifications: &mut Vec<Modification>,
     ) -> Result<(), OperationError> {
         dangling::check_changes(self, execution, dn, modifications)
+    }
+}
+
+impl EffectHooks for Memberof {
+    fn watched(&self) -> &[AttributeDescription] {
+        &self.watched
     }
 
     fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {

@@ -14,38 +14,44 @@ mod rules;
 mod state;
 mod usability;
 
+use std::sync::Arc;
+
+use ironbark_config::{access::Privileges, overlay::PpolicyConfig};
 use ironbark_directory::{
     Modification, OperationError,
-    overlay::{BindAttempt, Entries, Execution, Hooks, Overlay},
+    overlay::{
+        BindAttempt, BindHooks, ComputedAttributes, ContentHooks, Entries, EntryControls, Execution, FoundEntry,
+        Overlay,
+    },
 };
-use ironbark_ldap_proto::controls::AccountUsability;
-use ironbark_model::{Dn, Entry};
-use ironbark_runtime::WallTime;
+use ironbark_ldap_proto::{
+    EncodeControl,
+    controls::{Control, ControlKind, ControlSet},
+};
+use ironbark_model::{AttributeDescription, Dn, Entry, Schema};
 
 pub use self::state::Ppolicy;
 use self::state::seconds;
 
-impl Overlay for Ppolicy {
-    fn name(&self) -> &'static str {
-        "ppolicy"
-    }
+/// The overlay.
+///
+/// # Errors
+/// The schema lacks something, or the dictionary cannot be read.
+pub(crate) fn make(settings: &PpolicyConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+    let ppolicy = Arc::new(Ppolicy::new(settings, schema)?);
+    Ok(Overlay {
+        content: Some(Arc::clone(&ppolicy) as _),
+        binds: Some(Arc::clone(&ppolicy) as _),
+        computed: Some(Arc::clone(&ppolicy) as _),
+        entry_controls: Some(ppolicy),
+        controls: ControlSet::NONE
+            .with(ControlKind::PasswordPolicy)
+            .with(ControlKind::AccountUsability),
+        ..Overlay::new("ppolicy")
+    })
+}
 
-    fn hooks(&self) -> Hooks {
-        Hooks {
-            before_content: true,
-            judges_binds: true,
-            ..Hooks::default()
-        }
-    }
-
-    fn judge_bind(
-        &self,
-        execution: &mut Execution<'_, '_>,
-        attempt: &mut BindAttempt<'_>,
-    ) -> Result<(), OperationError> {
-        bind::judge(self, execution, attempt)
-    }
-
+impl ContentHooks for Ppolicy {
     fn before_add(&self, execution: &mut Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
         change::add(self, execution, entry)
     }
@@ -58,23 +64,59 @@ impl Overlay for Ppolicy {
     ) -> Result<(), OperationError> {
         change::modify(self, execution, dn, modifications)
     }
+}
+
+impl BindHooks for Ppolicy {
+    fn judge_bind(
+        &self,
+        execution: &mut Execution<'_, '_>,
+        attempt: &mut BindAttempt<'_>,
+    ) -> Result<(), OperationError> {
+        bind::judge(self, execution, attempt)
+    }
+
+    fn restricts(&self) -> bool {
+        true
+    }
 
     fn stored_passwords(&self, entry: &Entry) -> Vec<Vec<u8>> {
         let values = |name| entry.attribute(name).map_or(&[][..], |held| &held.values);
         let stored = values(&self.names.password).iter().cloned();
         stored.chain(history::passwords(values(&self.names.history))).collect()
     }
+}
 
-    fn policy_of(&self, entries: Entries<'_>, entry: &Entry) -> Result<Option<Dn>, OperationError> {
-        self.rules.choose(self, entries, entry)
+/// The policy that holds for an entry that names none.
+impl ComputedAttributes for Ppolicy {
+    fn attributes(&self) -> &[AttributeDescription] {
+        std::slice::from_ref(&self.names.policy_subentry)
     }
 
-    fn usability(
+    fn values(
         &self,
         entries: Entries<'_>,
         entry: &Entry,
-        now: WallTime,
-    ) -> Result<Option<AccountUsability>, OperationError> {
-        usability::of(self, entries, entry, seconds(now))
+        _: &AttributeDescription,
+    ) -> Result<Vec<Vec<u8>>, OperationError> {
+        let chosen = self.rules.choose(self, entries, entry)?;
+        Ok(chosen
+            .map(|name| name.pretty().as_bytes().to_vec())
+            .into_iter()
+            .collect())
+    }
+}
+
+/// Account usability, for whom may compare the password.
+impl EntryControls for Ppolicy {
+    fn asked_by(&self) -> ControlSet {
+        ControlSet::NONE.with(ControlKind::AccountUsability)
+    }
+
+    fn control(&self, found: &FoundEntry<'_>) -> Result<Option<Box<dyn EncodeControl>>, OperationError> {
+        if !found.permits(&self.names.password, Privileges::COMPARE) {
+            return Ok(None);
+        }
+        let usability = usability::of(self, found.entries, found.entry, seconds(found.now))?;
+        Ok(usability.map(|usability| Box::new(Control::optional(usability)) as _))
     }
 }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use ironbark_config::overlay::RefintConfig;
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
-    overlay::{Applied, Execution, Hooks, Overlay},
+    overlay::{Applied, EffectHooks, Execution, Overlay},
 };
 use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema, syntax::oid};
 use ironbark_store::{Effect, EntryId, Location};
@@ -202,18 +202,23 @@ impl Refint {
     }
 }
 
-impl Overlay for Refint {
-    fn name(&self) -> &'static str {
-        "refint"
-    }
+/// The overlay.
+///
+/// # Errors
+/// The schema lacks an attribute.
+pub(crate) fn make(settings: &RefintConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+    let refint = Refint::new(settings, schema)?;
+    let is_used = !refint.attributes.is_empty();
+    Ok(Overlay {
+        effects: is_used.then(|| Arc::new(refint) as _),
+        ..Overlay::new("refint")
+    })
+}
 
-    fn hooks(&self) -> Hooks {
-        Hooks {
-            in_transaction: !self.attributes.is_empty(),
-            // slapd's works when the operation is over: what memberof does on its own behalf is done then.
-            acts_last: true,
-            ..Hooks::default()
-        }
+impl EffectHooks for Refint {
+    fn acts_last(&self) -> bool {
+        // slapd's works when the operation is over: what memberof does on its own behalf is done then.
+        true
     }
 
     fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError> {

@@ -1,17 +1,19 @@
-//! slapo-sssvlv(5): searches read its settings themselves (`directory/src/search/sort_limits.rs`); of writes it sees
-//! none.
+//! slapo-sssvlv(5): limits of sorted searches. Sorting itself is always there.
 
-use ironbark_directory::overlay::{Hooks, Overlay};
+use std::sync::Arc;
+
+use ironbark_config::overlay::SssvlvConfig;
+use ironbark_directory::overlay::{Overlay, SortLimits};
 
 /// The overlay.
-pub struct Sssvlv;
-
-impl Overlay for Sssvlv {
-    fn name(&self) -> &'static str {
-        "sssvlv"
-    }
-
-    fn hooks(&self) -> Hooks {
-        Hooks::default()
+pub fn make(settings: &SssvlvConfig) -> Overlay {
+    Overlay {
+        sort_limits: Some(Arc::new(SortLimits {
+            max_keys: settings.max_keys,
+            max: settings.max,
+            max_per_connection: settings.max_per_connection,
+            under_way: Arc::default(),
+        })),
+        ..Overlay::new("sssvlv")
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use ironbark_config::overlay::UniqueConfig;
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
-    overlay::{Execution, Hooks, Overlay, Renaming},
+    overlay::{ContentHooks, Execution, Overlay, Renaming},
 };
 use ironbark_model::{Budget, Dn, Entry, Schema, budget::cost_of};
 use ironbark_store::{EntryId, Location};
@@ -60,18 +60,20 @@ impl Unique {
     }
 }
 
-impl Overlay for Unique {
-    fn name(&self) -> &'static str {
-        "unique"
-    }
+/// The overlay.
+///
+/// # Errors
+/// The schema lacks an attribute.
+pub(crate) fn make(settings: &UniqueConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+    let unique = Unique::new(settings, schema)?;
+    let is_used = !unique.domains.is_empty();
+    Ok(Overlay {
+        content: is_used.then(|| Arc::new(unique) as _),
+        ..Overlay::new("unique")
+    })
+}
 
-    fn hooks(&self) -> Hooks {
-        Hooks {
-            before_content: !self.domains.is_empty(),
-            ..Hooks::default()
-        }
-    }
-
+impl ContentHooks for Unique {
     fn before_add(&self, execution: &mut Execution<'_, '_>, entry: &mut Entry) -> Result<(), OperationError> {
         if execution.is_relaxed() && execution.may_manage(entry) {
             return Ok(());

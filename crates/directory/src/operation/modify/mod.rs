@@ -42,9 +42,9 @@ pub(crate) fn run(
 ) -> Result<Success, OperationError> {
     let context = execution.context;
     let mut rights = Rights::Unknown;
-    if context.overlays().has_before_content() {
+    if !context.overlays().content.is_empty() {
         rights = require_rights(execution, dn, &modifications)?;
-        for overlay in context.overlays().before_content() {
+        for overlay in &context.overlays().content {
             overlay.before_modify(execution, dn, &mut modifications)?;
         }
         execution.check_computed()?;
@@ -56,17 +56,12 @@ pub(crate) fn run(
         name,
         mut success,
     } = prepare(execution, id, &modifications, rights)?;
-    if context.overlays().wants_request() {
+    if !context.overlays().commits.is_empty() {
         execution.asked.push(RequestedChange::Modify {
             dn: dn.pretty().to_owned(),
             modifications,
         });
     }
-    let before = if context.overlays().needs_entry_before() {
-        Some(execution.entry(id)?)
-    } else {
-        None
-    };
     let effect = Effect::Modify {
         dn: name.pretty().into(),
         changes: plan.changes,
@@ -75,7 +70,6 @@ pub(crate) fn run(
         ChangeKind::Modify,
         effect,
         Before {
-            entry: before.as_ref(),
             attributes: &plan.before,
             deleted_tree: None,
         },
@@ -152,7 +146,7 @@ fn prepare(
     let options = Options {
         relax: execution.is_relaxed(),
         permissive: execution.controls.permissive_modify.is_some(),
-        watched: execution.context.overlays().watched(),
+        watched: &execution.context.overlays().watched,
         budget: Some(execution.budget),
     };
     let plan = plan(execution.configuration, &record, &name, modifications, &options)?;
@@ -209,11 +203,11 @@ pub(crate) fn run_internal(
     modifications: &[Modification],
     audience: Audience,
 ) -> Result<Option<OperationError>, OperationError> {
-    let (id, effect, attributes) = match plan_internal(execution, dn, modifications, audience) {
+    let (effect, attributes) = match plan_internal(execution, dn, modifications, audience) {
         Ok(planned) => planned,
         Err(refusal) => return Ok(Some(refusal)),
     };
-    if execution.context.overlays().wants_request() {
+    if !execution.context.overlays().commits.is_empty() {
         execution.asked.push(RequestedChange::Modify {
             dn: dn.pretty().to_owned(),
             modifications: modifications.to_vec(),
@@ -222,14 +216,8 @@ pub(crate) fn run_internal(
     if audience == Audience::Nobody {
         return execution.apply_further(effect).map(|_| None);
     }
-    let entry = if execution.context.overlays().needs_entry_before() {
-        Some(execution.entry(id)?)
-    } else {
-        None
-    };
     execution.apply_further(effect.clone())?;
     let before = Before {
-        entry: entry.as_ref(),
         attributes: &attributes,
         deleted_tree: None,
     };
@@ -250,7 +238,7 @@ fn plan_internal(
     dn: &Dn,
     modifications: &[Modification],
     audience: Audience,
-) -> Result<(EntryId, Effect, Vec<Attribute>), OperationError> {
+) -> Result<(Effect, Vec<Attribute>), OperationError> {
     let view = execution.view();
     let id = execution.locate(dn)?;
     let record = write_checks::record_of(view, id)?;
@@ -260,7 +248,7 @@ fn plan_internal(
         permissive: false,
         watched: match audience {
             Audience::Nobody => &[],
-            Audience::First => execution.context.overlays().watched(),
+            Audience::First => &execution.context.overlays().watched,
         },
         budget: None,
     };
@@ -269,7 +257,7 @@ fn plan_internal(
         dn: name.pretty().into(),
         changes: plan.changes,
     };
-    Ok((id, effect, plan.before))
+    Ok((effect, plan.before))
 }
 
 /// The watched attributes of a record, all values.
@@ -278,7 +266,7 @@ pub(crate) fn watched_attributes(
     record: &Record<'_>,
 ) -> Result<Vec<Attribute>, OperationError> {
     let mut found = Vec::new();
-    for description in execution.context.overlays().watched() {
+    for description in &execution.context.overlays().watched {
         if let Some(attribute) = stored_attribute(record, description)? {
             found.push(attribute);
         }

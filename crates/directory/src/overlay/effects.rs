@@ -1,0 +1,38 @@
+//! In the transaction of a write: what it did is followed by other effects.
+
+use ironbark_model::{Attribute, AttributeDescription, Dn};
+use ironbark_store::Effect;
+
+use super::Execution;
+use crate::OperationError;
+
+/// Acts in the transaction, after the operation's own effect.
+pub trait EffectHooks: Send + Sync {
+    /// May add effects, or refuse, which undoes the operation.
+    ///
+    /// # Errors
+    /// It refuses, or the storage failed.
+    fn in_transaction(&self, execution: &mut Execution<'_, '_>, applied: Applied<'_>) -> Result<(), OperationError>;
+
+    /// Attributes whose former values it needs; asked for once, when the overlay is configured.
+    fn watched(&self) -> &[AttributeDescription] {
+        &[]
+    }
+
+    /// Whether it waits until all others have seen the effect.
+    fn acts_last(&self) -> bool {
+        false
+    }
+}
+
+/// What an effect did, as overlays in the transaction see it.
+#[derive(Clone, Copy, Debug)]
+pub struct Applied<'a> {
+    /// The operation's own effect, already applied.
+    pub effect: &'a Effect,
+    /// The [watched](EffectHooks::watched) attributes as they were. For a delete all that the entry had; for changes
+    /// those that changed, a big value set only if it was deleted or replaced as a whole.
+    pub attributes_before: &'a [Attribute],
+    /// The top of the subtree that the operation deletes, of which this effect is one; the top itself goes last.
+    pub deleted_tree: Option<&'a Dn>,
+}

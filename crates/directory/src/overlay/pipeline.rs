@@ -1,0 +1,111 @@
+//! The overlays of a database, by what they can do.
+
+use std::sync::Arc;
+
+use ironbark_ldap_proto::controls::ControlSet;
+use ironbark_model::AttributeDescription;
+
+use super::{
+    BindHooks, CommitHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, Overlay, SortLimits,
+};
+use crate::NamingContext;
+
+/// The overlays of a database. In each list they stand in the order in which they act: last configured, first called,
+/// as in slapd.
+#[derive(Clone, Default)]
+pub struct Pipeline {
+    /// As configured.
+    overlays: Vec<Arc<Overlay>>,
+    pub(crate) content: Vec<Arc<dyn ContentHooks>>,
+    /// Those that act last behind the others.
+    pub(crate) effects: Vec<Arc<dyn EffectHooks>>,
+    pub(crate) commits: Vec<Arc<dyn CommitHooks>>,
+    pub(crate) binds: Vec<Arc<dyn BindHooks>>,
+    pub(crate) computed: Vec<Arc<dyn ComputedAttributes>>,
+    pub(crate) entry_controls: Vec<Arc<dyn EntryControls>>,
+    /// Of the overlay that was configured first: the database's own before those of the frontend.
+    pub(crate) sort_limits: Option<Arc<SortLimits>>,
+    /// Controls that are there because overlays are.
+    pub(crate) controls: ControlSet,
+    /// Attributes whose former values some overlay wants.
+    pub(crate) watched: Vec<AttributeDescription>,
+}
+
+/// That of what has none.
+static NO_OVERLAYS: Pipeline = Pipeline {
+    overlays: Vec::new(),
+    content: Vec::new(),
+    effects: Vec::new(),
+    commits: Vec::new(),
+    binds: Vec::new(),
+    computed: Vec::new(),
+    entry_controls: Vec::new(),
+    sort_limits: None,
+    controls: ControlSet::NONE,
+    watched: Vec::new(),
+};
+
+impl NamingContext {
+    /// The overlays of this database.
+    pub fn overlays(&self) -> &Pipeline {
+        self.attached.get().unwrap_or(&NO_OVERLAYS)
+    }
+}
+
+impl Pipeline {
+    /// From the configured order.
+    pub fn new(configured: Vec<Arc<Overlay>>) -> Self {
+        let mut pipeline = Self::default();
+        for overlay in configured.iter().rev() {
+            pipeline.content.extend(overlay.content.clone());
+            pipeline.effects.extend(overlay.effects.clone());
+            pipeline.commits.extend(overlay.commits.clone());
+            pipeline.binds.extend(overlay.binds.clone());
+            pipeline.computed.extend(overlay.computed.clone());
+            pipeline.entry_controls.extend(overlay.entry_controls.clone());
+            pipeline.controls = pipeline.controls.and(overlay.controls);
+            if overlay.sort_limits.is_some() {
+                pipeline.sort_limits.clone_from(&overlay.sort_limits);
+            }
+        }
+        pipeline.effects.sort_by_key(|effects| effects.acts_last());
+        let watched = pipeline.effects.iter().flat_map(|effects| effects.watched()).cloned();
+        pipeline.watched = watched.collect();
+        pipeline.watched.sort_unstable();
+        pipeline.watched.dedup();
+        pipeline.overlays = configured;
+        pipeline
+    }
+
+    /// In the configured order.
+    pub(crate) fn configured(&self) -> impl Iterator<Item = &Arc<Overlay>> {
+        self.overlays.iter()
+    }
+
+    /// Those in the transaction that do not wait for others.
+    pub(crate) fn first_in_transaction(&self) -> impl Iterator<Item = &Arc<dyn EffectHooks>> {
+        self.effects.iter().filter(|effects| !effects.acts_last())
+    }
+
+    /// Whether a connection that must change its password may do no more than that.
+    pub(crate) fn restricts(&self) -> bool {
+        self.binds.iter().any(|binds| binds.restricts())
+    }
+
+    /// Closes those who follow commits that are not among those of `next`.
+    pub(crate) fn close_except(&self, next: &Self) {
+        for commits in &self.commits {
+            if !next.commits.iter().any(|kept| Arc::ptr_eq(kept, commits)) {
+                commits.close();
+            }
+        }
+    }
+}
+
+impl std::fmt::Debug for Pipeline {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list()
+            .entries(self.overlays.iter().map(|overlay| overlay.name))
+            .finish()
+    }
+}

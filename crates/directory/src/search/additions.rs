@@ -1,0 +1,111 @@
+//! What overlays add to an entry that a search has found: attributes that it does not hold, controls.
+
+use ironbark_ldap_proto::{EncodeControl, controls::ControlSet};
+use ironbark_model::{AttributeDescription, Entry};
+use ironbark_runtime::WallTime;
+use smallvec::SmallVec;
+
+use super::run::SearchRun;
+use crate::{
+    NamingContext, OperationError,
+    access::{Source, Subject, Target, VisibleEntry, WriteCheck},
+    overlay::{Entries, FoundEntry},
+};
+
+/// The controls of a request that overlays answer with each entry, and when the search began.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AskedOfEntries {
+    pub(crate) controls: ControlSet,
+    pub(crate) now: WallTime,
+}
+
+/// Controls of one entry, in the order of the overlays.
+pub(super) type Controls = SmallVec<[Box<dyn EncodeControl>; 1]>;
+
+/// The values of an attribute that the entry does not hold.
+///
+/// # Errors
+/// The storage failed.
+pub(super) fn values_for(
+    run: &SearchRun,
+    entry: &VisibleEntry<'_>,
+    attribute: &AttributeDescription,
+) -> Result<Vec<Vec<u8>>, OperationError> {
+    let has_some = |context: &NamingContext| !context.overlays().computed.is_empty();
+    match stored(run, entry, has_some)? {
+        Some((whole, entries)) if whole.attribute(attribute).is_none() => computed_values(entries, &whole, attribute),
+        _ => Ok(Vec::new()),
+    }
+}
+
+/// The values that overlays of the database give an attribute which the entry does not hold.
+///
+/// # Errors
+/// The storage failed.
+pub(crate) fn computed_values(
+    entries: Entries<'_>,
+    entry: &Entry,
+    attribute: &AttributeDescription,
+) -> Result<Vec<Vec<u8>>, OperationError> {
+    for computed in &entries.context().overlays().computed {
+        if computed.attributes().contains(attribute) {
+            let values = computed.values(entries, entry, attribute)?;
+            if !values.is_empty() {
+                return Ok(values);
+            }
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The controls that come with an entry.
+///
+/// # Errors
+/// The storage failed.
+pub(super) fn controls_for(
+    run: &SearchRun,
+    entry: &VisibleEntry<'_>,
+    asked: AskedOfEntries,
+) -> Result<Controls, OperationError> {
+    let mut found = Controls::new();
+    let has_some = |context: &NamingContext| !context.overlays().entry_controls.is_empty();
+    let Some((whole, entries)) = stored(run, entry, has_some)? else {
+        return Ok(found);
+    };
+    let (configuration, context) = (&run.configuration, entries.context());
+    let check = WriteCheck::on_entry(context, configuration, Subject::of(&run.origin, context), &whole);
+    let its = FoundEntry {
+        entries,
+        entry: &whole,
+        now: asked.now,
+        permits: &|attribute, privileges| check.permits(Target::Attribute(attribute, None), privileges),
+    };
+    for overlay in &context.overlays().entry_controls {
+        if overlay.asked_by().meets(asked.controls) {
+            found.extend(overlay.control(&its)?);
+        }
+    }
+    Ok(found)
+}
+
+/// The whole entry, if it lies in a database with overlays that have something to say.
+fn stored<'a>(
+    run: &'a SearchRun,
+    entry: &VisibleEntry<'a>,
+    has_some: impl Fn(&NamingContext) -> bool,
+) -> Result<Option<(Entry, Entries<'a>)>, OperationError> {
+    let Source::Record(record, view) = entry.source() else {
+        return Ok(None);
+    };
+    if !run.configuration.contexts.iter().any(|context| has_some(context)) {
+        return Ok(None);
+    }
+    let dn = view.dn(record.id)?;
+    match run.configuration.context_of(&dn).filter(|context| has_some(context)) {
+        Some(context) => {
+            let entries = Entries::new(&run.configuration, context, view);
+            Ok(Some((record.to_entry(dn)?, entries)))
+        }
+        None => Ok(None),
+    }
+}
