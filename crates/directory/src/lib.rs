@@ -28,6 +28,7 @@ pub mod stamp;
 mod statistics;
 mod write;
 
+pub use access::SetExpression;
 pub use admission::database::restricted;
 pub use appraisal::access::{Appraisal, Asker, Granted};
 pub use backend::{

@@ -17,6 +17,7 @@ mod name;
 mod operations;
 mod place;
 mod searchable;
+mod set_expression;
 mod set_holds;
 mod set_memory;
 mod subject;
@@ -36,4 +37,4 @@ pub(crate) use self::{
     visible::{check, check_remembered, reads_everything, visible},
     write_check::WriteCheck,
 };
-pub use self::{subject::Subject, visible::VisibleEntry};
+pub use self::{set_expression::SetExpression, subject::Subject, visible::VisibleEntry};

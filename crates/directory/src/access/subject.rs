@@ -102,6 +102,14 @@ impl<'a> Subject<'a> {
         }
     }
 
+    /// The server itself, on behalf of a request: no rule binds it.
+    pub(crate) fn of_server(origin: &'a RequestContext) -> Self {
+        Self {
+            is_root: true,
+            ..Self::unplaced(origin)
+        }
+    }
+
     /// An anonymous request that no client has sent.
     pub(crate) fn nobody(operation: Operation) -> Self {
         Self {

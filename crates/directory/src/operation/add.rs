@@ -19,7 +19,7 @@ use crate::{
     OperationError,
     access::{Target, WriteCheck, assertion, disclosure::Ancestor},
     backend::written::Success,
-    overlay::{Before, Execution},
+    overlay::{Before, Execution, Outcome, OutcomeChange},
     request::{
         modification::{self, Modification, ModificationKind, normal_form},
         requested_change::RequestedChange,
@@ -68,6 +68,11 @@ pub(crate) fn execute(
     }
     complete(execution, &mut entry, &named)?;
     place(execution, &mut entry, &modifications)?;
+    execution.check_outcome(Outcome {
+        name: &entry.dn,
+        change: OutcomeChange::Add(&entry),
+        state: &entry,
+    })?;
     apply(execution, entry)
 }
 

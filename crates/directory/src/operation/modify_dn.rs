@@ -17,7 +17,7 @@ use crate::{
     Configuration, NamingContext, OperationError,
     access::{Target, WriteCheck, assertion},
     backend::{in_memory::TreeChange, referral, written::Success},
-    overlay::{Before, Execution, Renaming},
+    overlay::{Before, Execution, Outcome, OutcomeChange, Renaming},
     request::{
         modification::{Authority, Modification, ModificationKind, normal_form},
         requested_change::RequestedChange,
@@ -336,7 +336,15 @@ fn prepare(
         watched: &context.overlays().watched,
         budget: Some(execution.budget),
     };
-    let plan = plan(configuration, &record, &new_name, modifications, &options)?;
+    let (plan, draft) = plan(configuration, &record, &new_name, modifications, &options)?;
+    execution.check_outcome(Outcome {
+        name: &new_name,
+        change: OutcomeChange::Modify {
+            former: &record,
+            modifications,
+        },
+        state: &draft,
+    })?;
     Ok(Prepared {
         plan,
         old_name,

@@ -11,8 +11,10 @@ mod effects;
 mod entries;
 mod execution;
 mod followers;
+mod outcome;
 pub(crate) mod password_checks;
 mod pipeline;
+mod question;
 mod sorting;
 mod warnings;
 
@@ -20,7 +22,6 @@ use std::sync::Arc;
 
 use ironbark_ldap_proto::controls::ControlSet;
 
-pub(crate) use self::execution::Before;
 pub use self::{
     binds::{BindAttempt, BindHooks},
     computed::{ComputedAttributes, EntryControls, FoundEntry},
@@ -29,9 +30,12 @@ pub use self::{
     entries::Entries,
     execution::{Execution, Passwords},
     followers::{AfterCommit, CommitHooks},
+    outcome::{Outcome, OutcomeChange, OutcomeHooks},
     pipeline::Pipeline,
+    question::{Question, Rights},
     sorting::SortLimits,
 };
+pub(crate) use self::{execution::Before, outcome::EntryState};
 
 /// One overlay of one database, or of the frontend and so of all databases: what it can do. What is `None` is not asked
 /// for.
@@ -44,6 +48,8 @@ pub struct Overlay {
     pub name: &'static str,
     /// Before a write.
     pub content: Option<Arc<dyn ContentHooks>>,
+    /// Before a write, on what it will leave.
+    pub outcomes: Option<Arc<dyn OutcomeHooks>>,
     /// In the transaction of a write.
     pub effects: Option<Arc<dyn EffectHooks>>,
     /// After the commit of a write.
@@ -66,6 +72,7 @@ impl Overlay {
         Self {
             name,
             content: None,
+            outcomes: None,
             effects: None,
             commits: None,
             binds: None,

@@ -6,7 +6,8 @@ use ironbark_ldap_proto::controls::ControlSet;
 use ironbark_model::AttributeDescription;
 
 use super::{
-    BindHooks, CommitHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, Overlay, SortLimits,
+    BindHooks, CommitHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, OutcomeHooks, Overlay,
+    SortLimits,
 };
 use crate::NamingContext;
 
@@ -17,6 +18,7 @@ pub struct Pipeline {
     /// As configured.
     overlays: Vec<Arc<Overlay>>,
     pub(crate) content: Vec<Arc<dyn ContentHooks>>,
+    pub(crate) outcomes: Vec<Arc<dyn OutcomeHooks>>,
     /// Those that act last behind the others.
     pub(crate) effects: Vec<Arc<dyn EffectHooks>>,
     pub(crate) commits: Vec<Arc<dyn CommitHooks>>,
@@ -35,6 +37,7 @@ pub struct Pipeline {
 static NO_OVERLAYS: Pipeline = Pipeline {
     overlays: Vec::new(),
     content: Vec::new(),
+    outcomes: Vec::new(),
     effects: Vec::new(),
     commits: Vec::new(),
     binds: Vec::new(),
@@ -58,6 +61,7 @@ impl Pipeline {
         let mut pipeline = Self::default();
         for overlay in configured.iter().rev() {
             pipeline.content.extend(overlay.content.clone());
+            pipeline.outcomes.extend(overlay.outcomes.clone());
             pipeline.effects.extend(overlay.effects.clone());
             pipeline.commits.extend(overlay.commits.clone());
             pipeline.binds.extend(overlay.binds.clone());

@@ -1,7 +1,10 @@
 //! One URI of a domain: which entries and attributes it is about, and the search for an entry that has a value already.
 
 use ironbark_config::overlay::{UniqueDomain, UniqueUri};
-use ironbark_directory::{OperationError, overlay::Execution};
+use ironbark_directory::{
+    OperationError,
+    overlay::{Execution, Question, Rights},
+};
 use ironbark_model::{
     AttributeDescription, Budget, CompiledFilter, Dn, Entry, Filter, ResultCode, Schema, Truth,
     budget::cost_of,
@@ -9,7 +12,7 @@ use ironbark_model::{
     filter::{Assertion, MAX_DEPTH, Node},
     ldap_url::UrlScope,
 };
-use ironbark_store::{EntryId, Location, Scope, View};
+use ironbark_store::{EntryId, Scope};
 
 /// Values that one search looks for.
 const CLAIMS_AT_ONCE: usize = 512;
@@ -187,7 +190,14 @@ impl Domain {
                     Filter::And(vec![own_filter, wanted])
                 }
             };
-            let is_found = self.finds(execution.view().under(work), (execution, own), &filter)?;
+            let question = Question {
+                base: self.base.as_ref(),
+                scope: self.scope,
+                filter: &filter,
+                except: own,
+                rights: Rights::Server,
+            };
+            let is_found = execution.finds(&question, work)?;
             affordable(work)?;
             if is_found {
                 let text = format!("non-unique attributes found with {filter}");
@@ -195,44 +205,6 @@ impl Domain {
             }
         }
         Ok(())
-    }
-
-    /// Whether there is another entry than `own`; it means nothing when the view's budget is exhausted.
-    fn finds(
-        &self,
-        view: View<'_>,
-        (execution, own): (&Execution<'_, '_>, Option<EntryId>),
-        filter: &Filter<'_>,
-    ) -> Result<bool, OperationError> {
-        let mut compiled = CompiledFilter::default();
-        compiled.compile_within(view.schema(), filter, view.budget());
-        let bases = match &self.base {
-            Some(base) => std::slice::from_ref(base),
-            None => execution.context.suffixes(),
-        };
-        let mut scratch = Vec::new();
-        for base in bases {
-            let Location::Entry(base) = view.locate(base)? else {
-                continue;
-            };
-            let plan = view.plan(base, self.scope, &compiled)?;
-            let mut candidates = view.candidates(&plan, 0)?;
-            while let Some(id) = candidates.next_id()? {
-                if !view.spend(1) {
-                    return Ok(false);
-                }
-                if Some(id) == own {
-                    continue;
-                }
-                if let Some(record) = view.record(id)?
-                    && record.evaluate_planned(&plan, &compiled, &mut scratch) == Truth::True
-                    && record.is_in_scope(base, self.scope)?
-                {
-                    return Ok(true);
-                }
-            }
-        }
-        Ok(false)
     }
 }
 

@@ -12,7 +12,7 @@ use std::{
 use ironbark_model::{Attribute, AttributeDescription, Schema};
 use ironbark_store::{Record, RecordAttribute, StoreError, ValueList};
 
-use crate::request::modification::normal_form;
+use crate::{overlay::EntryState, request::modification::normal_form};
 
 /// Attributes that are found one by one, without a map.
 const FEW: usize = 32;
@@ -304,4 +304,18 @@ pub(crate) fn stored_attribute(
         .values(description)
         .map(|stored| stored.to_attribute())
         .transpose()
+}
+
+impl EntryState for Draft<'_, '_> {
+    fn each(&self, visit: &mut dyn FnMut(&AttributeDescription, usize)) {
+        self.attributes().for_each(|(attribute, count)| visit(attribute, count));
+    }
+
+    fn count(&self, attribute: &AttributeDescription) -> usize {
+        self.find(attribute).map_or(0, Values::count)
+    }
+
+    fn values(&self, attribute: &AttributeDescription) -> Result<Vec<Vec<u8>>, StoreError> {
+        self.values(attribute)
+    }
 }

@@ -13,7 +13,7 @@ use crate::{
     OperationError,
     access::{Target, WriteCheck, assertion},
     backend::written::Success,
-    overlay::{Before, Execution},
+    overlay::{Before, Execution, Outcome, OutcomeChange},
     request::{
         modification::{self, Authority, Modification, ModificationKind},
         requested_change::RequestedChange,
@@ -149,7 +149,15 @@ fn prepare(
         watched: &execution.context.overlays().watched,
         budget: Some(execution.budget),
     };
-    let plan = plan(execution.configuration, &record, &name, modifications, &options)?;
+    let (plan, draft) = plan(execution.configuration, &record, &name, modifications, &options)?;
+    execution.check_outcome(Outcome {
+        name: &name,
+        change: OutcomeChange::Modify {
+            former: &record,
+            modifications,
+        },
+        state: &draft,
+    })?;
     Ok(Prepared { plan, name, success })
 }
 
@@ -252,7 +260,7 @@ fn plan_internal(
         },
         budget: None,
     };
-    let plan = plan(execution.configuration, &record, &name, modifications, &options)?;
+    let (plan, _) = plan(execution.configuration, &record, &name, modifications, &options)?;
     let effect = Effect::Modify {
         dn: name.pretty().into(),
         changes: plan.changes,

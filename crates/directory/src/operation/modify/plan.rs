@@ -37,17 +37,18 @@ pub(crate) struct Plan {
     pub(crate) before: Vec<Attribute>,
 }
 
-/// Resolves modifications of the entry that `record` holds and whose name is, or will be, `name`; checks the result.
+/// Resolves modifications of the entry that `record` holds and whose name is, or will be, `name`; checks the result and
+/// gives it too.
 ///
 /// # Errors
 /// `attributeOrValueExists`, `noSuchAttribute`, `inappropriateMatching`, and what the schema says of the result.
-pub(crate) fn plan(
-    configuration: &Configuration,
-    record: &Record<'_>,
+pub(crate) fn plan<'t, 's>(
+    configuration: &'s Configuration,
+    record: &Record<'t>,
     name: &Dn,
     modifications: &[Modification],
-    options: &Options<'_>,
-) -> Result<Plan, OperationError> {
+    options: &Options<'s>,
+) -> Result<(Plan, Draft<'t, 's>), OperationError> {
     let schema = &*configuration.schema;
     let mut planner = Planner {
         schema,
@@ -66,7 +67,7 @@ pub(crate) fn plan(
         planner.apply(modification)?;
     }
     planner.check(configuration, name, options.relax)?;
-    Ok(planner.plan)
+    Ok((planner.plan, planner.draft))
 }
 
 struct Planner<'t, 's> {

@@ -1,0 +1,34 @@
+//! Sets that something else than an access rule asks for.
+
+use ironbark_model::Entry;
+use ironbark_store::View;
+
+use super::{check::Check, subject::Subject, target::Source};
+use crate::{
+    Configuration,
+    rules::{Rules, set::Program},
+};
+
+/// A set, as in `set=` of slapd.access(5).
+#[derive(Clone, Debug)]
+pub struct SetExpression(Program);
+
+impl SetExpression {
+    /// From its text. One that is malformed holds for nobody, as in slapd.
+    pub fn new(text: &str) -> Self {
+        Self(Program::parse(text.as_bytes()))
+    }
+
+    /// Whether the set is not empty for an entry, which need not be stored; other entries are read in `view`, whoever
+    /// may read them. A set that is too big does not hold.
+    pub(crate) fn holds(
+        &self,
+        configuration: &Configuration,
+        subject: Subject<'_>,
+        entry: &Entry,
+        view: View<'_>,
+    ) -> bool {
+        let check = Check::new(configuration, Rules::none(), subject, Source::Memory(entry)).within(view);
+        self.0.holds(&check) && !check.cannot_tell()
+    }
+}

@@ -1,0 +1,118 @@
+//! Before an effect is applied: the entry as it will be.
+
+use ironbark_model::{Attribute, AttributeDescription, Dn, Entry};
+use ironbark_store::{Record, StoreError};
+
+use super::Execution;
+use crate::{OperationError, request::modification::Modification};
+
+/// Sees what a write will leave, when everything else has been checked, and may refuse it at no cost. What the server
+/// changes of its own accord, and what a delete takes away, it does not see.
+pub trait OutcomeHooks: Send + Sync {
+    /// May refuse.
+    ///
+    /// # Errors
+    /// It refuses, or the storage failed.
+    fn before_outcome(&self, execution: &Execution<'_, '_>, outcome: &Outcome<'_>) -> Result<(), OperationError>;
+}
+
+/// What a write will leave.
+#[derive(Clone, Copy)]
+pub struct Outcome<'a> {
+    /// The name that the entry will have.
+    pub name: &'a Dn,
+    /// What is done to the entry.
+    pub change: OutcomeChange<'a>,
+    pub(crate) state: &'a dyn EntryState,
+}
+
+/// What is done to an entry.
+#[derive(Clone, Copy)]
+pub enum OutcomeChange<'a> {
+    /// It is new.
+    Add(&'a Entry),
+    /// It is changed or renamed.
+    Modify {
+        /// As it is stored.
+        former: &'a Record<'a>,
+        /// In the order of the request; of a rename, those of the RDN's values. Those of the server are among them.
+        modifications: &'a [Modification],
+    },
+}
+
+/// The attributes of an entry that is about to be stored. Big sets are read only when they are asked for.
+pub(crate) trait EntryState {
+    /// Calls `visit` with each attribute and the number of its values.
+    fn each(&self, visit: &mut dyn FnMut(&AttributeDescription, usize));
+
+    /// The number of values of an attribute.
+    fn count(&self, attribute: &AttributeDescription) -> usize;
+
+    /// Copies of the values of an attribute.
+    fn values(&self, attribute: &AttributeDescription) -> Result<Vec<Vec<u8>>, StoreError>;
+}
+
+impl EntryState for Entry {
+    fn each(&self, visit: &mut dyn FnMut(&AttributeDescription, usize)) {
+        for attribute in &self.attributes {
+            visit(&attribute.description, attribute.values.len());
+        }
+    }
+
+    fn count(&self, attribute: &AttributeDescription) -> usize {
+        self.attribute(attribute).map_or(0, |held| held.values.len())
+    }
+
+    fn values(&self, attribute: &AttributeDescription) -> Result<Vec<Vec<u8>>, StoreError> {
+        Ok(self
+            .attribute(attribute)
+            .map_or_else(Vec::new, |held| held.values.clone()))
+    }
+}
+
+impl Outcome<'_> {
+    /// How many values an attribute will have.
+    pub fn count(&self, attribute: &AttributeDescription) -> usize {
+        self.state.count(attribute)
+    }
+
+    /// The values that an attribute will have.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn values(&self, attribute: &AttributeDescription) -> Result<Vec<Vec<u8>>, OperationError> {
+        Ok(self.state.values(attribute)?)
+    }
+
+    /// The entry with those of its attributes that are wanted. It costs what their values are long.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn entry(&self, is_wanted: impl Fn(&AttributeDescription) -> bool) -> Result<Entry, OperationError> {
+        let mut wanted = Vec::new();
+        self.state.each(&mut |attribute, _| {
+            if is_wanted(attribute) {
+                wanted.push(attribute.clone());
+            }
+        });
+        let mut entry = Entry::new(self.name.clone());
+        for description in wanted {
+            let values = self.state.values(&description)?;
+            entry.attributes.push(Attribute { description, values });
+        }
+        Ok(entry)
+    }
+}
+
+impl Execution<'_, '_> {
+    /// Asks the overlays that look at what a write will leave.
+    ///
+    /// # Errors
+    /// One of them refuses it, or the storage failed.
+    pub(crate) fn check_outcome(&self, outcome: Outcome<'_>) -> Result<(), OperationError> {
+        let outcomes = &self.context.overlays().outcomes;
+        outcomes
+            .iter()
+            .try_for_each(|overlay| overlay.before_outcome(self, &outcome))
+    }
+}
