@@ -56,6 +56,8 @@ pub(crate) struct OfOverlays {
     pub(crate) controls: ControlSet,
     /// Controls that are answered with each entry of a search.
     pub(crate) entry_controls: ControlSet,
+    /// Whether some overlay sees searches before they begin.
+    pub(crate) has_search_hooks: bool,
     /// Attributes that entries show without holding them.
     pub(crate) computed: Vec<AttributeDescription>,
 }

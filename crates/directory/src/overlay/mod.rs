@@ -15,6 +15,7 @@ mod outcome;
 pub(crate) mod password_checks;
 mod pipeline;
 mod question;
+mod searches;
 mod sorting;
 mod warnings;
 
@@ -33,6 +34,7 @@ pub use self::{
     outcome::{Outcome, OutcomeChange, OutcomeHooks},
     pipeline::Pipeline,
     question::{Question, Rights},
+    searches::{Arrangement, BeginningSearch, SearchHooks},
     sorting::SortLimits,
 };
 pub(crate) use self::{execution::Before, outcome::EntryState};
@@ -60,6 +62,8 @@ pub struct Overlay {
     pub computed: Option<Arc<dyn ComputedAttributes>>,
     /// Controls that come with entries.
     pub entry_controls: Option<Arc<dyn EntryControls>>,
+    /// When a search begins: what is done to the entries that it sends.
+    pub searches: Option<Arc<dyn SearchHooks>>,
     /// Limits of sorted searches.
     pub sort_limits: Option<Arc<SortLimits>>,
     /// Controls of requests that are there because the overlay is.
@@ -78,6 +82,7 @@ impl Overlay {
             binds: None,
             computed: None,
             entry_controls: None,
+            searches: None,
             sort_limits: None,
             controls: ControlSet::NONE,
         }

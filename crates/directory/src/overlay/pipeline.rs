@@ -7,7 +7,7 @@ use ironbark_model::AttributeDescription;
 
 use super::{
     BindHooks, CommitHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, OutcomeHooks, Overlay,
-    SortLimits,
+    SearchHooks, SortLimits,
 };
 use crate::NamingContext;
 
@@ -25,6 +25,7 @@ pub struct Pipeline {
     pub(crate) binds: Vec<Arc<dyn BindHooks>>,
     pub(crate) computed: Vec<Arc<dyn ComputedAttributes>>,
     pub(crate) entry_controls: Vec<Arc<dyn EntryControls>>,
+    pub(crate) searches: Vec<Arc<dyn SearchHooks>>,
     /// Of the overlay that was configured first: the database's own before those of the frontend.
     pub(crate) sort_limits: Option<Arc<SortLimits>>,
     /// Controls that are there because overlays are.
@@ -43,6 +44,7 @@ static NO_OVERLAYS: Pipeline = Pipeline {
     binds: Vec::new(),
     computed: Vec::new(),
     entry_controls: Vec::new(),
+    searches: Vec::new(),
     sort_limits: None,
     controls: ControlSet::NONE,
     watched: Vec::new(),
@@ -67,6 +69,7 @@ impl Pipeline {
             pipeline.binds.extend(overlay.binds.clone());
             pipeline.computed.extend(overlay.computed.clone());
             pipeline.entry_controls.extend(overlay.entry_controls.clone());
+            pipeline.searches.extend(overlay.searches.clone());
             pipeline.controls = pipeline.controls.and(overlay.controls);
             if overlay.sort_limits.is_some() {
                 pipeline.sort_limits.clone_from(&overlay.sort_limits);

@@ -7,7 +7,7 @@ use ironbark_model::{Attribute, AttributeDescription, Budget, CompiledFilter, Sc
 use ironbark_store::{AnswerCache, Record, RecordAttribute};
 use smallvec::SmallVec;
 
-use super::{Selection, additions, run::SearchRun};
+use super::{Selection, additions, arranging::Arranging, run::SearchRun};
 use crate::{
     OperationError,
     access::{Readable, Source, VisibleEntry},
@@ -38,6 +38,7 @@ pub(super) fn entry(
         answers,
         work,
         budget,
+        arranging: run.arranging(entry),
     };
     body.write(run, entry, &run.selection, &mut writer)?;
     let added = match extras.and_then(|extras| extras.asked_of_entries) {
@@ -71,6 +72,7 @@ pub(crate) fn entry_value(
         answers: &mut answers,
         work: &mut work,
         budget: None,
+        arranging: None,
     };
     body.stored(entry, selection, &mut writer)?;
     body.computed(configuration, entry, selection, has_subordinates, &mut writer);
@@ -85,6 +87,7 @@ struct Body<'a> {
     answers: &'a mut AnswerCache,
     work: &'a mut Vec<u8>,
     budget: Option<&'a Budget>,
+    arranging: Option<Arranging<'a>>,
 }
 
 impl Body<'_> {
@@ -141,7 +144,7 @@ impl Body<'_> {
     ) -> Result<(), OperationError> {
         match entry.source() {
             Source::Record(record, _) => {
-                if self.matched_values.is_none() && !self.types_only {
+                if self.matched_values.is_none() && !self.types_only && self.arranging.is_none() {
                     return self.whole_attributes(entry, record, selection, writer);
                 }
                 for attribute in record.attributes() {
@@ -242,6 +245,15 @@ impl Body<'_> {
             return Ok(());
         }
         let mark = writer.begin_attribute(attribute.name());
+        if let Some(values) = self.arranged(attribute)? {
+            for value in values {
+                if self.shows_value(entry, description, &value) {
+                    writer.value(&value);
+                }
+            }
+            writer.end_attribute(mark);
+            return Ok(());
+        }
         attribute.for_each(&mut |value| {
             let may_read = readable != Readable::ByValue || entry.may_read(description, Some(value));
             if may_read && self.is_matched(description, value) {
@@ -251,6 +263,18 @@ impl Body<'_> {
         })?;
         writer.end_attribute(mark);
         Ok(())
+    }
+
+    /// The values of an attribute as overlays arrange them; `None`: they do not.
+    fn arranged(&self, attribute: &RecordAttribute<'_>) -> Result<Option<Vec<Vec<u8>>>, OperationError> {
+        let description = attribute.description();
+        match &self.arranging {
+            Some(arranging) if arranging.covers(description) => {
+                let values = attribute.to_attribute()?.values;
+                Ok(Some(arranging.arrange(description, values)))
+            }
+            _ => Ok(None),
+        }
     }
 
     fn memory_attribute(

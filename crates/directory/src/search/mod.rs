@@ -5,6 +5,7 @@
 
 mod additions;
 mod alias;
+mod arranging;
 mod base;
 mod consider;
 mod deferred;

@@ -143,6 +143,7 @@ fn prepare_below(
         run.resolve_names(&configuration.schema, request, controls, None)?;
     }
     ask_overlays(run, configuration, scratch);
+    run.ask_search_hooks(configuration, context, request, controls)?;
     let deref_base = matches!(
         request.deref_aliases,
         DerefAliases::FindingBaseObject | DerefAliases::Always

@@ -8,6 +8,7 @@ use ironbark_store::{EntryId, Scope};
 use super::{
     additions::AskedOfEntries,
     alias::{AliasBase, Followed},
+    arranging::Arrangements,
     page::Page,
     selection::{DereferenceSpecification, Selection},
     sort::Sorting,
@@ -82,6 +83,8 @@ pub(crate) struct SearchExtras {
     pub(crate) dereference: Vec<DereferenceSpecification>,
     /// Entries come with controls of overlays.
     pub(crate) asked_of_entries: Option<AskedOfEntries>,
+    /// What overlays do to the values of entries.
+    pub(crate) arrangements: Arrangements,
     /// Entries that an alias led to: not to be returned twice.
     pub(crate) alias_bases: Vec<AliasBase>,
 }

@@ -1,0 +1,96 @@
+//! Overlays that arrange the values of the entries that a search sends.
+
+use std::sync::Arc;
+
+use ironbark_ldap_proto::{SearchRequest, controls::RequestControls};
+use ironbark_model::{AttributeDescription, Dn};
+
+use super::run::SearchRun;
+use crate::{
+    Configuration, NamingContext, OperationError,
+    access::VisibleEntry,
+    overlay::{Arrangement, BeginningSearch},
+};
+
+/// The arrangements of one search, each with the number of the database whose overlay it is of.
+#[derive(Default)]
+pub(crate) struct Arrangements(Vec<(i32, Box<dyn Arrangement>)>);
+
+/// Those of them that are about one entry.
+pub(super) struct Arranging<'a> {
+    all: &'a Arrangements,
+    dn: Dn,
+    /// The numbers of its database, and of the one that this is glued into.
+    places: [i32; 2],
+}
+
+impl SearchRun {
+    /// Asks the overlays of the database, and of those that are glued into it.
+    ///
+    /// # Errors
+    /// One of them refuses the search.
+    pub(super) fn ask_search_hooks(
+        &mut self,
+        configuration: &Configuration,
+        context: &Arc<NamingContext>,
+        request: &SearchRequest<'_>,
+        controls: &RequestControls<'_>,
+    ) -> Result<(), OperationError> {
+        if !configuration.of_overlays.has_search_hooks {
+            return Ok(());
+        }
+        let root = configuration.governing(context);
+        let is_asked =
+            |one: &&Arc<NamingContext>| one.number == root.number || configuration.governing(one).number == root.number;
+        let mut all = Vec::new();
+        for context in configuration.contexts.iter().filter(is_asked) {
+            let search = BeginningSearch {
+                configuration,
+                context,
+                origin: &self.origin,
+                request,
+                controls,
+            };
+            for hooks in &context.overlays().searches {
+                all.extend(hooks.begin(&search)?.map(|arrangement| (context.number, arrangement)));
+            }
+        }
+        if !all.is_empty() {
+            self.extras.get_or_insert_default().arrangements = Arrangements(all);
+        }
+        Ok(())
+    }
+
+    /// What is done to the values of an entry; `None`: nothing.
+    pub(super) fn arranging(&self, entry: &VisibleEntry<'_>) -> Option<Arranging<'_>> {
+        let all = &self.extras.as_ref()?.arrangements;
+        if all.0.is_empty() {
+            return None;
+        }
+        let configuration = &self.configuration;
+        let dn = Dn::parse(&configuration.schema, entry.dn().as_bytes()).ok()?;
+        let context = configuration.context_of(&dn)?;
+        let places = [context.number, configuration.governing(context).number];
+        let is_about = |(number, _): &(i32, _)| places.contains(number);
+        all.0.iter().any(is_about).then_some(Arranging { all, dn, places })
+    }
+}
+
+impl Arranging<'_> {
+    /// Whether the values of an attribute are arranged.
+    pub(super) fn covers(&self, attribute: &AttributeDescription) -> bool {
+        self.about(attribute).next().is_some()
+    }
+
+    /// The values of an attribute as they are to be sent.
+    pub(super) fn arrange(&self, attribute: &AttributeDescription, values: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        self.about(attribute)
+            .fold(values, |values, one| one.arrange(&self.dn, attribute, values))
+    }
+
+    fn about(&self, attribute: &AttributeDescription) -> impl Iterator<Item = &dyn Arrangement> {
+        let all = self.all.0.iter().filter(|(number, _)| self.places.contains(number));
+        all.map(|(_, one)| &**one)
+            .filter(move |one| one.attributes().contains(attribute))
+    }
+}
