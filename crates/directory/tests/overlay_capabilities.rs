@@ -3,19 +3,28 @@
 
 mod harness;
 
-use std::sync::Arc;
+use std::{
+    sync::{
+        Arc, Mutex,
+        mpsc::{Sender, channel},
+    },
+    time::Duration,
+};
 
-use harness::Site;
+use harness::{Answer, Site};
 use ironbark_directory::{
-    OperationError,
+    Modification, ModificationKind, OperationError,
     overlay::{
-        Arrangement, BeginningSearch, Execution, Outcome, OutcomeChange, OutcomeHooks, Overlay, Question, Rights,
-        SearchHooks,
+        ArrangedEntry, Arrangement, BeginningSearch, Execution, ExtendedHooks, ExtendedWrite, Outcome, OutcomeChange,
+        OutcomeHooks, Overlay, Question, Rights, SearchHooks, TimerHooks,
     },
 };
-use ironbark_ldap_proto::Scope as WireScope;
+use ironbark_ldap_proto::{
+    ExtendedRequest, Request, Scope as WireScope,
+    extended::refresh::{self, RefreshRequest},
+};
 use ironbark_model::{AttributeDescription, Budget, Dn, Filter, ResultCode, Schema};
-use ironbark_store::Scope;
+use ironbark_store::{Location, Scope};
 
 /// Lets an entry have two values of description at most, and none that is a name in the database which the client may
 /// search.
@@ -114,8 +123,8 @@ impl Arrangement for Capitals {
         &self.0
     }
 
-    fn arrange(&self, dn: &Dn, _: &AttributeDescription, mut values: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
-        if dn.pretty().starts_with("cn=plain") {
+    fn arrange(&self, entry: &ArrangedEntry<'_>, _: &AttributeDescription, mut values: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        if entry.dn.pretty().starts_with("cn=plain") {
             return values;
         }
         values.sort();
@@ -149,4 +158,131 @@ fn what_an_overlay_makes_of_values_is_sent_as_far_as_the_rules_grant_it() {
     assert!(plain[0].contains("description: b\ndescription: a\n"), "{plain:?}");
     // The filter is answered by what is stored.
     assert_eq!(of(&mut site, "(&(cn=x)(description=b))").len(), 1);
+}
+
+/// Deletes one entry of ou=p a step.
+struct Reaper {
+    parent: Dn,
+    gone: Mutex<Sender<String>>,
+}
+
+impl TimerHooks for Reaper {
+    fn period(&self) -> Duration {
+        Duration::from_mins(1)
+    }
+
+    fn step(&self, execution: &mut Execution<'_, '_>) -> Result<(), OperationError> {
+        let Location::Entry(parent) = execution.view().locate(&self.parent)? else {
+            return Ok(());
+        };
+        let Some(first) = execution.view().children(parent)?.next() else {
+            return Ok(());
+        };
+        let dn = execution.view().dn(first?)?;
+        execution.delete_internally(&dn)?;
+        self.gone
+            .lock()
+            .unwrap()
+            .send(dn.pretty().to_owned())
+            .expect("the test waits");
+        Ok(())
+    }
+}
+
+#[test]
+fn an_overlay_works_of_its_own_accord_when_its_period_is_over() {
+    let (gone, went) = channel();
+    let mut site = Site::open_with("overlay memberof", move |_, schema| {
+        Ok(Overlay {
+            timer: Some(Arc::new(Reaper {
+                parent: Dn::parse(schema, b"ou=p,dc=ex").expect("a name"),
+                gone: Mutex::new(gone.clone()),
+            })),
+            ..Overlay::new("reaper")
+        })
+    });
+    site.populate();
+    assert!(went.try_recv().is_err(), "its first period is not over");
+    site.clock.advance(Duration::from_mins(1));
+    // The writer looks at the clock when it has something to do.
+    site.must_add("cn=other,dc=ex", "objectClass: person\nsn: s");
+    let names: Vec<String> = went.iter().take(3).collect();
+    assert_eq!(names, ["cn=a,ou=p,dc=ex", "cn=b,ou=p,dc=ex", "cn=c,ou=p,dc=ex"]);
+    site.must_add("cn=a,ou=p,dc=ex", "objectClass: person\nsn: s");
+    assert_eq!(site.read("cn=b,ou=p,dc=ex", &["cn"]), None);
+    assert!(site.read("cn=a,ou=p,dc=ex", &["cn"]).is_some(), "it rests again");
+}
+
+/// Says of an entry how often it was refreshed, for whoever may manage its description.
+struct Refresh(AttributeDescription);
+
+struct Refreshed {
+    dn: Dn,
+    description: AttributeDescription,
+}
+
+impl ExtendedHooks for Refresh {
+    fn oid(&self) -> &'static str {
+        refresh::OID
+    }
+
+    fn read(&self, schema: &Schema, value: Option<&[u8]>) -> Result<Box<dyn ExtendedWrite>, OperationError> {
+        let request =
+            RefreshRequest::decode(value).map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
+        Ok(Box::new(Refreshed {
+            dn: Dn::parse(schema, request.entry).expect("a name"),
+            description: self.0.clone(),
+        }))
+    }
+}
+
+impl ExtendedWrite for Refreshed {
+    fn dn(&self) -> &Dn {
+        &self.dn
+    }
+
+    fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Option<Vec<u8>>, OperationError> {
+        let id = execution.locate(&self.dn)?;
+        let entry = execution.entry(id)?;
+        if !execution.may_manage_attribute(&entry, &self.description) {
+            return Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS));
+        }
+        let kind = ModificationKind::Replace;
+        let values = vec![b"refreshed".to_vec()];
+        let change = Modification::internal(execution.schema(), kind, &self.description, values);
+        assert!(execution.modify_internally(&self.dn, &[change])?.is_none());
+        Ok(Some(b"answer".to_vec()))
+    }
+}
+
+fn ask_to_refresh(site: &mut Site, name: &str) -> Answer {
+    let mut value = Vec::new();
+    let entry = name.as_bytes();
+    RefreshRequest { entry, ttl_s: 60 }.encode(&mut value);
+    let request = ExtendedRequest {
+        name: refresh::OID.as_bytes(),
+        value: Some(&value),
+    };
+    site.send(&Request::Extended(request), &[])
+}
+
+#[test]
+fn an_extended_operation_is_there_if_its_overlay_is() {
+    let mut site = Site::open_with("overlay memberof", |_, schema| {
+        Ok(Overlay {
+            extended: Some(Arc::new(Refresh(description(schema)))),
+            ..Overlay::new("refresh")
+        })
+    });
+    site.populate();
+    let answer = ask_to_refresh(&mut site, "cn=a,ou=p,dc=ex");
+    assert_eq!((answer.code, answer.value.as_deref()), (0, Some(&b"answer"[..])));
+    let entry = site.read("cn=a,ou=p,dc=ex", &["description"]).expect("an entry");
+    assert!(entry.contains("description: refreshed"), "{entry}");
+    assert_eq!(ask_to_refresh(&mut site, "cn=nobody,dc=ex").code, 32);
+    assert_eq!(ask_to_refresh(&mut site, "o=elsewhere").code, 32);
+    site.become_("cn=b,ou=p,dc=ex");
+    assert_eq!(ask_to_refresh(&mut site, "cn=a,ou=p,dc=ex").code, 50);
+    let mut without = Site::populated("");
+    assert_eq!(ask_to_refresh(&mut without, "cn=a,ou=p,dc=ex").code, 2, "unsupported");
 }

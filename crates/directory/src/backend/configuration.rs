@@ -58,6 +58,8 @@ pub(crate) struct OfOverlays {
     pub(crate) entry_controls: ControlSet,
     /// Whether some overlay sees searches before they begin.
     pub(crate) has_search_hooks: bool,
+    /// OIDs of extended operations.
+    pub(crate) extended: Vec<&'static str>,
     /// Attributes that entries show without holding them.
     pub(crate) computed: Vec<AttributeDescription>,
 }
@@ -87,10 +89,15 @@ impl Configuration {
         std::ptr::eq(self, other) || (is_alike(&self.frontend, &other.frontend) && self.contexts.iter().all(is_kept))
     }
 
-    /// The extended operation of a name. StartTLS is none where TLS is not configured, as in slapd.
+    /// The extended operation of a name. StartTLS is none where TLS is not configured, as in slapd; nor is one whose
+    /// overlay is not there.
     pub(crate) fn extended_operation(&self, name: &[u8]) -> Option<&'static Descriptor> {
         let has_tls = self.settings.tls.is_configured();
-        lookup(name).filter(|row| has_tls || row.operation != ExtendedOperation::StartTls)
+        lookup(name).filter(|row| match row.operation {
+            ExtendedOperation::StartTls => has_tls,
+            ExtendedOperation::OfOverlay => self.of_overlays.extended.contains(&row.oid),
+            _ => true,
+        })
     }
 
     /// The naming context that holds `dn`: the one with the longest suffix; of equals the one that was configured

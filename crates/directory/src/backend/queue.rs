@@ -122,7 +122,15 @@ pub(crate) enum WriterCommand {
 /// A write in the queue.
 pub(crate) struct Queued {
     pub(crate) task: Box<dyn WriteTask>,
-    _share: Share,
+    /// `None`: the server's own.
+    _share: Option<Share>,
+}
+
+impl Queued {
+    /// The server's own, which takes no room from others.
+    pub(crate) fn of_server(task: Box<dyn WriteTask>) -> Self {
+        Self { task, _share: None }
+    }
 }
 
 impl std::fmt::Debug for Queued {
@@ -214,7 +222,10 @@ impl WriterHandle {
         if let Some(reason) = *closed {
             return Err((unavailable(reason), Some(task)));
         }
-        let queued = Queued { task, _share: share };
+        let queued = Queued {
+            task,
+            _share: Some(share),
+        };
         self.queue
             .send(WriterCommand::Task(queued))
             .map_err(|SendError(order)| match order {

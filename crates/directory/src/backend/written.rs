@@ -17,10 +17,19 @@ pub(crate) struct Success {
     pub(crate) pre_read: Option<Vec<u8>>,
     /// Encoded entry of the post-read control.
     pub(crate) post_read: Option<Vec<u8>>,
-    /// The password that the server made (RFC 3062).
-    pub(crate) generated_password: Option<Vec<u8>>,
+    /// What the response to an extended request says.
+    pub(crate) extended: ExtendedAnswer,
     /// How a bind ended that overlays have judged.
     pub(crate) bind: Option<Box<BindEnd>>,
+}
+
+/// What the response to an extended request says.
+#[derive(Debug, Default)]
+pub(crate) struct ExtendedAnswer {
+    /// `responseName`.
+    pub(crate) name: Option<&'static str>,
+    /// `responseValue`, encoded.
+    pub(crate) value: Option<Vec<u8>>,
 }
 
 /// The end of a bind that the writer of a database has recorded.

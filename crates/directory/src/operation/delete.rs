@@ -2,7 +2,7 @@
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{Attribute, Dn, ResultCode};
-use ironbark_store::{ChangeKind, Effect, EntryId, Record, View};
+use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
 use super::{
     modify::watched_attributes,
@@ -167,6 +167,23 @@ fn remove(execution: &mut Execution<'_, '_>, id: EntryId, tree: Option<&Dn>) -> 
         },
     )?;
     Ok(())
+}
+
+impl Execution<'_, '_> {
+    /// Deletes an entry that has no subordinates on behalf of an overlay, as the operation's own effect: access is not
+    /// checked, and other overlays follow it.
+    ///
+    /// # Errors
+    /// `noSuchObject`, `notAllowedOnNonLeaf`; the storage failed, or an overlay refused.
+    pub fn delete_internally(&mut self, dn: &Dn) -> Result<(), OperationError> {
+        let Location::Entry(id) = self.view().locate(dn)? else {
+            return Err(OperationError::no_such_object(String::new()));
+        };
+        if self.view().has_subordinates(id)? {
+            return Err(OperationError::code(ResultCode::NOT_ALLOWED_ON_NON_LEAF));
+        }
+        remove(self, id, None)
+    }
 }
 
 /// Name, entryUUID (empty if it has none) and watched attributes of an entry.

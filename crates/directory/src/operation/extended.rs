@@ -11,7 +11,7 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::ResultCode;
 
-use super::password_modify;
+use super::{overlay_operation, password_modify};
 use crate::{
     Configuration, Directory, OperationError,
     identity::session::Session,
@@ -51,6 +51,9 @@ pub(crate) fn start(
         }
         ExtendedOperation::PasswordModify => {
             password_modify::start(directory, configuration, origin, (row, request.value), controls)
+        }
+        ExtendedOperation::OfOverlay => {
+            overlay_operation::start(directory, configuration, origin, (row, request.value), controls)
         }
     }
 }

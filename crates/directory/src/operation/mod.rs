@@ -16,6 +16,7 @@ pub(crate) mod in_memory;
 pub(crate) mod modify;
 pub(crate) mod modify_dn;
 pub(crate) mod null;
+mod overlay_operation;
 pub(crate) mod password_modify;
 mod read_entry;
 pub(crate) mod sasl_bind;

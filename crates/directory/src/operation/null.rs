@@ -76,7 +76,7 @@ pub(crate) fn execute(
 /// Sets a password, which is forgotten.
 pub(crate) fn set_password(on: OnTree<'_>, request: &SetPassword) -> (Success, Executed) {
     let success = Success {
-        generated_password: request.generated().map(<[u8]>::to_vec),
+        extended: request.answer(),
         ..Success::default()
     };
     (success, nothing(on.directory, on.origin, ChangeKind::Modify))

@@ -7,7 +7,10 @@ use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::{
     Operation,
     controls::RequestControls,
-    extended::{Descriptor, ExtendedOperation, REGISTRY, password_modify::PasswordModifyRequest},
+    extended::{
+        Descriptor, ExtendedOperation, REGISTRY,
+        password_modify::{PasswordModifyRequest, encode_generated_password},
+    },
 };
 use ironbark_model::{Dn, ResultCode};
 use ironbark_store::Location;
@@ -19,7 +22,7 @@ use crate::{
     backend::{
         in_memory::unsupported,
         naming_context::Backend,
-        written::{Executed, Success},
+        written::{Executed, ExtendedAnswer, Success},
     },
     outcome::{
         completion::Begun,
@@ -54,9 +57,14 @@ pub(crate) struct SetPassword {
 }
 
 impl SetPassword {
-    /// The password that the server made.
-    pub(crate) fn generated(&self) -> Option<&[u8]> {
-        self.generated.as_deref()
+    /// What the response says: the password, if the server made it.
+    pub(crate) fn answer(&self) -> ExtendedAnswer {
+        let value = self.generated.as_deref().map(|password| {
+            let mut value = Vec::new();
+            encode_generated_password(&mut value, password);
+            value
+        });
+        ExtendedAnswer { name: None, value }
     }
 }
 
@@ -370,7 +378,7 @@ fn put(execution: &mut Execution<'_, '_>, request: &SetPassword) -> Result<Succe
     };
     let success = modify::run(execution, &request.dn, modifications).map_err(without_matched_dn)?;
     Ok(Success {
-        generated_password: request.generated.clone(),
+        extended: request.answer(),
         ..success
     })
 }

@@ -221,6 +221,7 @@ fn extended(
                 stats!(origin, "CANCEL msg={id}");
             }
         }
+        Some(ExtendedOperation::OfOverlay) => {}
         None => stats!(origin, "do_extended: unsupported operation \"{}\"", Text(request.name)),
     }
 }

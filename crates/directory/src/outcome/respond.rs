@@ -107,20 +107,14 @@ fn succeed(out: &mut Vec<u8>, message_id: i32, operation: Operation, success: &S
         ExtendedResponse,
         controls::{Control, PostReadResponse, PreReadResponse},
         encode_extended_response,
-        extended::password_modify,
     };
 
     let id = MessageId::new(message_id).unwrap_or_default();
     if operation == Operation::Extended {
-        let value = success.generated_password.as_deref().map(|password| {
-            let mut value = Vec::new();
-            password_modify::encode_generated_password(&mut value, password);
-            value
-        });
         let response = ExtendedResponse {
             result: LdapResult::new(ResultCode::SUCCESS),
-            name: None,
-            value: value.as_deref(),
+            name: success.extended.name.map(str::as_bytes),
+            value: success.extended.value.as_deref(),
         };
         return encode_extended_response(out, id, &response, &[]);
     }

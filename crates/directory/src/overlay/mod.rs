@@ -10,6 +10,7 @@ mod content;
 mod effects;
 mod entries;
 mod execution;
+mod extended;
 mod followers;
 mod outcome;
 pub(crate) mod password_checks;
@@ -17,6 +18,7 @@ mod pipeline;
 mod question;
 mod searches;
 mod sorting;
+mod timers;
 mod warnings;
 
 use std::sync::Arc;
@@ -30,12 +32,14 @@ pub use self::{
     effects::{Applied, EffectHooks},
     entries::Entries,
     execution::{Execution, Passwords},
+    extended::{ExtendedHooks, ExtendedWrite},
     followers::{AfterCommit, CommitHooks},
     outcome::{Outcome, OutcomeChange, OutcomeHooks},
     pipeline::Pipeline,
     question::{Question, Rights},
-    searches::{Arrangement, BeginningSearch, SearchHooks},
+    searches::{ArrangedEntry, Arrangement, BeginningSearch, SearchHooks},
     sorting::SortLimits,
+    timers::TimerHooks,
 };
 pub(crate) use self::{execution::Before, outcome::EntryState};
 
@@ -66,6 +70,10 @@ pub struct Overlay {
     pub searches: Option<Arc<dyn SearchHooks>>,
     /// Limits of sorted searches.
     pub sort_limits: Option<Arc<SortLimits>>,
+    /// An extended operation.
+    pub extended: Option<Arc<dyn ExtendedHooks>>,
+    /// Work of its own accord.
+    pub timer: Option<Arc<dyn TimerHooks>>,
     /// Controls of requests that are there because the overlay is.
     pub controls: ControlSet,
 }
@@ -84,6 +92,8 @@ impl Overlay {
             entry_controls: None,
             searches: None,
             sort_limits: None,
+            extended: None,
+            timer: None,
             controls: ControlSet::NONE,
         }
     }

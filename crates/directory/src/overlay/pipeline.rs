@@ -6,8 +6,8 @@ use ironbark_ldap_proto::controls::ControlSet;
 use ironbark_model::AttributeDescription;
 
 use super::{
-    BindHooks, CommitHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, OutcomeHooks, Overlay,
-    SearchHooks, SortLimits,
+    BindHooks, CommitHooks, ComputedAttributes, ContentHooks, EffectHooks, EntryControls, ExtendedHooks, OutcomeHooks,
+    Overlay, SearchHooks, SortLimits, TimerHooks,
 };
 use crate::NamingContext;
 
@@ -28,6 +28,8 @@ pub struct Pipeline {
     pub(crate) searches: Vec<Arc<dyn SearchHooks>>,
     /// Of the overlay that was configured first: the database's own before those of the frontend.
     pub(crate) sort_limits: Option<Arc<SortLimits>>,
+    pub(crate) extended: Vec<Arc<dyn ExtendedHooks>>,
+    pub(crate) timers: Vec<Arc<dyn TimerHooks>>,
     /// Controls that are there because overlays are.
     pub(crate) controls: ControlSet,
     /// Attributes whose former values some overlay wants.
@@ -46,6 +48,8 @@ static NO_OVERLAYS: Pipeline = Pipeline {
     entry_controls: Vec::new(),
     searches: Vec::new(),
     sort_limits: None,
+    extended: Vec::new(),
+    timers: Vec::new(),
     controls: ControlSet::NONE,
     watched: Vec::new(),
 };
@@ -70,6 +74,8 @@ impl Pipeline {
             pipeline.computed.extend(overlay.computed.clone());
             pipeline.entry_controls.extend(overlay.entry_controls.clone());
             pipeline.searches.extend(overlay.searches.clone());
+            pipeline.extended.extend(overlay.extended.clone());
+            pipeline.timers.extend(overlay.timer.clone());
             pipeline.controls = pipeline.controls.and(overlay.controls);
             if overlay.sort_limits.is_some() {
                 pipeline.sort_limits.clone_from(&overlay.sort_limits);

@@ -2,6 +2,7 @@
 
 use ironbark_ldap_proto::{SearchRequest, controls::RequestControls};
 use ironbark_model::{AttributeDescription, Dn};
+use ironbark_store::Record;
 
 use crate::{Configuration, NamingContext, OperationError, request::context::RequestContext};
 
@@ -36,5 +37,31 @@ pub trait Arrangement: Send {
     fn attributes(&self) -> &[AttributeDescription];
 
     /// The values of one of them as they are to be sent: in another order, changed, fewer.
-    fn arrange(&self, dn: &Dn, attribute: &AttributeDescription, values: Vec<Vec<u8>>) -> Vec<Vec<u8>>;
+    fn arrange(
+        &self,
+        entry: &ArrangedEntry<'_>,
+        attribute: &AttributeDescription,
+        values: Vec<Vec<u8>>,
+    ) -> Vec<Vec<u8>>;
+}
+
+/// A stored entry whose values are arranged.
+#[derive(Clone, Copy)]
+pub struct ArrangedEntry<'a> {
+    /// Its name.
+    pub dn: &'a Dn,
+    pub(crate) record: &'a Record<'a>,
+}
+
+impl ArrangedEntry<'_> {
+    /// The values of another attribute as they are stored, whoever may read them.
+    ///
+    /// # Errors
+    /// The storage failed.
+    pub fn values(&self, attribute: &AttributeDescription) -> Result<Vec<Vec<u8>>, OperationError> {
+        match self.record.values(attribute) {
+            Some(stored) => Ok(stored.to_attribute()?.values),
+            None => Ok(Vec::new()),
+        }
+    }
 }

@@ -111,6 +111,7 @@ fn of_overlays(contexts: &[Arc<NamingContext>]) -> OfOverlays {
         for overlay in &pipeline.entry_controls {
             all.entry_controls = all.entry_controls.and(overlay.asked_by());
         }
+        all.extended.extend(pipeline.extended.iter().map(|hooks| hooks.oid()));
         let computed = pipeline.computed.iter().flat_map(|computed| computed.attributes());
         all.computed.extend(computed.cloned());
     }

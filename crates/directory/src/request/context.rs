@@ -7,6 +7,7 @@ use ironbark_ldap_proto::{
     Operation,
     controls::{ControlKind, ControlSet},
 };
+use ironbark_model::Dn;
 
 use super::{
     identity::{Identity, Peer, Strength, TlsChannel},
@@ -53,6 +54,41 @@ pub struct RequestContext {
 }
 
 impl RequestContext {
+    /// The server's own, in the name of a rootdn: no connection has sent it.
+    pub(crate) fn of_server(root_dn: Dn) -> Self {
+        let peer = Peer {
+            name: "".into(),
+            socket_name: "".into(),
+            listener_url: "".into(),
+            domain: None,
+            address: None,
+            credentials: None,
+        };
+        Self {
+            connection: u64::MAX,
+            operation: 0,
+            message_id: 0,
+            identity: Arc::new(Identity {
+                dn: root_dn,
+                ..Identity::default()
+            }),
+            peer: Arc::new(peer),
+            strength: Strength::default(),
+            request: RequestKind::of(Operation::Modify),
+            channel: None,
+            critical_controls: ControlSet::NONE,
+            dropped_controls: ControlSet::NONE,
+            bound_version: None,
+            stop: StopFlag::default(),
+            sequence: Sequence::default(),
+            restriction: Restriction::default(),
+            arrived_micros: 0,
+            received_micros: 0,
+            taken_micros: 0,
+            tracked: None,
+        }
+    }
+
     /// Whether a control came with the request.
     pub fn has_control(&self, kind: ControlKind) -> bool {
         self.request.controls.contains(kind)

@@ -4,12 +4,13 @@ use std::sync::Arc;
 
 use ironbark_ldap_proto::{SearchRequest, controls::RequestControls};
 use ironbark_model::{AttributeDescription, Dn};
+use ironbark_store::Record;
 
 use super::run::SearchRun;
 use crate::{
     Configuration, NamingContext, OperationError,
-    access::VisibleEntry,
-    overlay::{Arrangement, BeginningSearch},
+    access::{Source, VisibleEntry},
+    overlay::{ArrangedEntry, Arrangement, BeginningSearch},
 };
 
 /// The arrangements of one search, each with the number of the database whose overlay it is of.
@@ -19,6 +20,7 @@ pub(crate) struct Arrangements(Vec<(i32, Box<dyn Arrangement>)>);
 /// Those of them that are about one entry.
 pub(super) struct Arranging<'a> {
     all: &'a Arrangements,
+    record: &'a Record<'a>,
     dn: Dn,
     /// The numbers of its database, and of the one that this is glued into.
     places: [i32; 2],
@@ -62,7 +64,10 @@ impl SearchRun {
     }
 
     /// What is done to the values of an entry; `None`: nothing.
-    pub(super) fn arranging(&self, entry: &VisibleEntry<'_>) -> Option<Arranging<'_>> {
+    pub(super) fn arranging<'a>(&'a self, entry: &VisibleEntry<'a>) -> Option<Arranging<'a>> {
+        let Source::Record(record, _) = entry.source() else {
+            return None;
+        };
         let all = &self.extras.as_ref()?.arrangements;
         if all.0.is_empty() {
             return None;
@@ -72,7 +77,12 @@ impl SearchRun {
         let context = configuration.context_of(&dn)?;
         let places = [context.number, configuration.governing(context).number];
         let is_about = |(number, _): &(i32, _)| places.contains(number);
-        all.0.iter().any(is_about).then_some(Arranging { all, dn, places })
+        all.0.iter().any(is_about).then_some(Arranging {
+            all,
+            record,
+            dn,
+            places,
+        })
     }
 }
 
@@ -84,8 +94,12 @@ impl Arranging<'_> {
 
     /// The values of an attribute as they are to be sent.
     pub(super) fn arrange(&self, attribute: &AttributeDescription, values: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
+        let entry = ArrangedEntry {
+            dn: &self.dn,
+            record: self.record,
+        };
         self.about(attribute)
-            .fold(values, |values, one| one.arrange(&self.dn, attribute, values))
+            .fold(values, |values, one| one.arrange(&entry, attribute, values))
     }
 
     fn about(&self, attribute: &AttributeDescription) -> impl Iterator<Item = &dyn Arrangement> {

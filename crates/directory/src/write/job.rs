@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_ldap_proto::Operation;
+use ironbark_ldap_proto::{Operation, controls::RequestControls};
 use ironbark_model::{Budget, ResultCode};
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
@@ -25,7 +25,7 @@ use crate::{
         completion::{Begun, Completion, Submitted},
         hashing_pool, respond,
     },
-    overlay::Execution,
+    overlay::{Execution, password_checks::Computed},
     request::context::RequestContext,
 };
 
@@ -240,22 +240,36 @@ impl WriteTask for Job {
 /// Executes in the transaction.
 fn execute(
     directory: &Directory,
-    Served { configuration, context }: &Served,
+    served: &Served,
     (request, origin): (&dyn WriteRequest, &RequestContext),
     transaction: &mut WriteTransaction<'_>,
 ) -> Result<(Success, Executed), Refusal> {
+    let controls = request.controls(&served.configuration, origin)?;
+    let with = (origin, &controls, request.computed());
+    execute_one(directory, served, with, transaction, |execution| {
+        request.execute(execution)
+    })
+}
+
+/// Executes one write in the transaction.
+pub(super) fn execute_one(
+    directory: &Directory,
+    Served { configuration, context }: &Served,
+    (origin, controls, computed): (&RequestContext, &RequestControls<'_>, &Computed),
+    transaction: &mut WriteTransaction<'_>,
+    act: impl FnOnce(&mut Execution<'_, '_>) -> Result<Success, OperationError>,
+) -> Result<(Success, Executed), Refusal> {
     let (budget, sets) = (Budget::new(WRITE_STEPS), SetAnswers::default());
-    let controls = request.controls(configuration, origin)?;
     let mut execution = Execution::new(
         directory,
         configuration,
         context,
         origin,
-        &controls,
+        controls,
         (transaction, &budget, &sets),
     );
-    execution.computed = Some(request.computed());
-    let (error, dirty) = match request.execute(&mut execution) {
+    execution.computed = Some(computed);
+    let (error, dirty) = match act(&mut execution) {
         // Whatever was decided without steps is not to be believed.
         _ if budget.is_exhausted() => {
             let error = OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "operation takes too much work");

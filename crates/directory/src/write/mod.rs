@@ -7,6 +7,7 @@ mod indexing;
 pub(crate) mod job;
 pub(crate) mod request;
 mod stored;
+mod timers;
 mod trees;
 
 pub(crate) use self::{stored::run as run_stored, trees::run as run_trees};

@@ -15,7 +15,7 @@ use std::{
 use ironbark_model::ResultCode;
 use ironbark_store::{Database, WriteTransaction};
 
-use super::{flusher::Flusher, indexing::Indexing};
+use super::{flusher::Flusher, indexing::Indexing, timers::Timers};
 use crate::{
     Directory, OperationError,
     backend::{
@@ -36,11 +36,13 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
     let mut group = Vec::new();
     let mut flusher = Flusher::of(&served, directory);
     let mut indexing = Indexing::default();
+    let mut timers = Timers::of(&served, directory, None);
     loop {
         let Some(database) = served.context.database().cloned() else {
             return;
         };
         let patience = flusher.patience(directory).min(indexing.patience(directory, &database));
+        let patience = patience.min(timers.patience(directory));
         let (mut end, mut is_busy) = (None, false);
         match receive(orders, patience) {
             Ok(first) => {
@@ -55,6 +57,12 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => return,
         }
+        let own = timers.due(directory, &served, group_limit(&served));
+        if !own.is_empty() {
+            group.extend(own.into_iter().map(Queued::of_server));
+            serve_group(directory, &served, &database, &mut group);
+            flusher.written(0);
+        }
         flusher.flush_when_due(directory, &database);
         match end {
             Some(WriterCommand::Close) => return finish(&served, &database),
@@ -63,6 +71,7 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
                     served.context.overlays().close_except(next.context.overlays());
                     flusher.go_over_to(&next);
                     indexing = Indexing::default();
+                    timers = Timers::of(&next, directory, Some(&timers));
                     served = next;
                 }
             }

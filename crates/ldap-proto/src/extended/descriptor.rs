@@ -11,6 +11,8 @@ pub enum ExtendedOperation {
     PasswordModify,
     /// RFC 3909.
     Cancel,
+    /// There only if an overlay is, which executes it.
+    OfOverlay,
 }
 
 /// One row of the registry.

@@ -3,6 +3,7 @@
 pub mod cancel;
 mod descriptor;
 pub mod password_modify;
+pub mod refresh;
 pub mod start_tls;
 pub mod who_am_i;
 
@@ -14,9 +15,10 @@ pub fn lookup(oid: &[u8]) -> Option<&'static Descriptor> {
 }
 
 /// All extended operations.
-pub static REGISTRY: [Descriptor; 4] = [
+pub static REGISTRY: [Descriptor; 5] = [
     start_tls::DESCRIPTOR,
     password_modify::DESCRIPTOR,
     who_am_i::DESCRIPTOR,
     cancel::DESCRIPTOR,
+    refresh::DESCRIPTOR,
 ];

@@ -1,0 +1,133 @@
+//! Extended operations that an overlay executes.
+
+use std::sync::Arc;
+
+use ironbark_config::Operations;
+use ironbark_ldap_proto::{Operation, controls::RequestControls, extended::Descriptor};
+use ironbark_model::{Dn, ResultCode};
+
+use crate::{
+    Configuration, Directory, NamingContext, OperationError,
+    backend::{
+        referral,
+        written::{ExtendedAnswer, Success},
+    },
+    outcome::completion::Begun,
+    overlay::{Execution, ExtendedHooks, ExtendedWrite, password_checks::Computed},
+    request::context::RequestContext,
+    write::{job::enqueue, request::WriteRequest},
+};
+
+/// A request on its way to the writer.
+struct OverlayOperation {
+    row: &'static Descriptor,
+    /// As it came.
+    value: Option<Vec<u8>>,
+    request: Box<dyn ExtendedWrite>,
+    computed: Computed,
+}
+
+/// Reads the request, and hands it to the writer of the database that it is about.
+///
+/// # Errors
+/// The overlay refuses what it reads; `unwillingToPerform`: the database does not have the overlay; what keeps a write
+/// out of a database.
+pub(crate) fn start(
+    directory: &Arc<Directory>,
+    configuration: &Arc<Configuration>,
+    origin: &mut RequestContext,
+    (row, value): (&'static Descriptor, Option<&[u8]>),
+    controls: &mut RequestControls<'_>,
+) -> Result<Begun, OperationError> {
+    let mut all = configuration.contexts.iter();
+    let reader = all.find_map(|context| hooks(context, row)).ok_or_else(unwilling)?;
+    let request = reader.read(&configuration.schema, value)?;
+    let context = configuration
+        .context_of(request.dn())
+        .ok_or_else(|| referral::default_referral(configuration, request.dn(), None))?;
+    context.check_extended(configuration, row, origin)?;
+    controls.remove(origin.dropped_controls);
+    if hooks(context, row).is_none() {
+        return Err(unwilling());
+    }
+    let operation = OverlayOperation {
+        row,
+        value: value.map(<[u8]>::to_vec),
+        request,
+        computed: Computed::default(),
+    };
+    enqueue(directory, configuration, (origin, context), Box::new(operation))
+}
+
+fn hooks<'c>(context: &'c NamingContext, row: &Descriptor) -> Option<&'c Arc<dyn ExtendedHooks>> {
+    context.overlays().extended.iter().find(|hooks| hooks.oid() == row.oid)
+}
+
+fn unwilling() -> OperationError {
+    OperationError::new(
+        ResultCode::UNWILLING_TO_PERFORM,
+        "operation not supported by this database",
+    )
+}
+
+impl WriteRequest for OverlayOperation {
+    fn operation(&self) -> Operation {
+        Operation::Extended
+    }
+
+    fn kind(&self) -> Operations {
+        Operations::EXTENDED
+    }
+
+    fn dn(&self) -> &Dn {
+        self.request.dn()
+    }
+
+    fn octets(&self) -> usize {
+        self.value.as_ref().map_or(0, Vec::len)
+    }
+
+    fn computed(&self) -> &Computed {
+        &self.computed
+    }
+
+    fn set_computed(&mut self, computed: Computed) {
+        self.computed = computed;
+    }
+
+    fn read_again(&self, configuration: &Configuration) -> Result<Box<dyn WriteRequest>, OperationError> {
+        let context = configuration.context_of(self.request.dn());
+        let hooks = context
+            .and_then(|context| hooks(context, self.row))
+            .ok_or_else(unwilling)?;
+        Ok(Box::new(Self {
+            row: self.row,
+            value: self.value.clone(),
+            request: hooks.read(&configuration.schema, self.value.as_deref())?,
+            computed: self.computed.clone(),
+        }))
+    }
+
+    fn check_restrictions(
+        &self,
+        configuration: &Configuration,
+        context: &NamingContext,
+        origin: &mut RequestContext,
+    ) -> Result<(), OperationError> {
+        context.check_extended(configuration, self.row, origin)?;
+        hooks(context, self.row).map(|_| ()).ok_or_else(unwilling)
+    }
+
+    fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {
+        let value = self.request.execute(execution)?;
+        execution.check_computed()?;
+        let extended = ExtendedAnswer {
+            name: Some(self.row.oid),
+            value,
+        };
+        Ok(Success {
+            extended,
+            ..Success::default()
+        })
+    }
+}

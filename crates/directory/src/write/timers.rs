@@ -1,0 +1,154 @@
+//! Work that overlays do of their own accord, on the writer, between groups of writes.
+//!
+//! Each step is a write of its own, with its own change record. Steps that are due share one commit with what clients
+//! have asked for meanwhile.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use ironbark_ldap_proto::controls::RequestControls;
+use ironbark_model::Dn;
+use ironbark_store::WriteTransaction;
+
+use super::{followers, job::execute_one};
+use crate::{
+    Configuration, Directory, NamingContext, OperationError,
+    backend::{
+        in_memory::{Governor, unsupported},
+        queue::{Outcome, Served, WriteTask},
+        written::{Executed, Refusal, Success},
+    },
+    overlay::{TimerHooks, password_checks::Computed},
+    request::context::RequestContext,
+};
+
+/// Steps of one timer that share a commit.
+const STEPS_AT_ONCE: usize = 32;
+
+/// The timers of the overlays of one database.
+pub(super) struct Timers(Vec<Timer>);
+
+struct Timer {
+    hooks: Arc<dyn TimerHooks>,
+    /// Monotonic microseconds.
+    due_micros: u64,
+    /// Whether a step since then has changed something.
+    has_changed: Arc<AtomicBool>,
+}
+
+impl Timers {
+    /// Those of a database that is served from now on. They wait for their first period, unless `former` has them.
+    pub(super) fn of(served: &Served, directory: &Directory, former: Option<&Self>) -> Self {
+        let now = directory.monotonic_micros();
+        let timer = |hooks: &Arc<dyn TimerHooks>| {
+            let former = former.and_then(|former| former.0.iter().find(|timer| Arc::ptr_eq(&timer.hooks, hooks)));
+            Timer {
+                hooks: Arc::clone(hooks),
+                due_micros: former.map_or_else(|| after(now, &**hooks), |former| former.due_micros),
+                has_changed: Arc::default(),
+            }
+        };
+        Self(served.context.overlays().timers.iter().map(timer).collect())
+    }
+
+    /// How long the next step may wait for writes.
+    pub(super) fn patience(&self, directory: &Directory) -> Duration {
+        let due = self.0.iter().map(|timer| timer.due_micros).min();
+        due.map_or(Duration::MAX, |due| {
+            Duration::from_micros(due.saturating_sub(directory.monotonic_micros()))
+        })
+    }
+
+    /// The steps that are due, of each timer `limit` at most. Call it when those that it gave before have ended.
+    pub(super) fn due(&mut self, directory: &Arc<Directory>, served: &Served, limit: usize) -> Vec<Box<dyn WriteTask>> {
+        let now = directory.monotonic_micros();
+        let mut tasks: Vec<Box<dyn WriteTask>> = Vec::new();
+        for timer in &mut self.0 {
+            if timer.has_changed.swap(false, Ordering::Relaxed) {
+                // There may be more to do.
+                timer.due_micros = now;
+            }
+            if timer.due_micros > now {
+                continue;
+            }
+            timer.due_micros = after(now, &*timer.hooks);
+            for _ in 0..STEPS_AT_ONCE.min(limit) {
+                tasks.push(Box::new(TimerTask {
+                    directory: Arc::clone(directory),
+                    origin: RequestContext::of_server(served.context.settings.root_dn.clone().unwrap_or_default()),
+                    hooks: Arc::clone(&timer.hooks),
+                    suffix: served.context.suffixes().first().cloned().unwrap_or_default(),
+                    has_changed: Arc::clone(&timer.has_changed),
+                }));
+            }
+        }
+        tasks
+    }
+}
+
+fn after(now_micros: u64, hooks: &dyn TimerHooks) -> u64 {
+    let period = u64::try_from(hooks.period().as_micros()).unwrap_or(u64::MAX);
+    now_micros.saturating_add(period)
+}
+
+/// One step in the group of a writer.
+struct TimerTask {
+    directory: Arc<Directory>,
+    origin: RequestContext,
+    hooks: Arc<dyn TimerHooks>,
+    /// Of the database, for the log.
+    suffix: Dn,
+    has_changed: Arc<AtomicBool>,
+}
+
+impl WriteTask for TimerTask {
+    fn octets(&self) -> usize {
+        0
+    }
+
+    fn taken(&mut self, micros: u64) {
+        self.origin.taken_micros = micros;
+    }
+
+    fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
+        let (controls, computed) = (RequestControls::default(), Computed::default());
+        let with = (&self.origin, &controls, &computed);
+        execute_one(&self.directory, served, with, transaction, |execution| {
+            self.hooks.step(execution).map(|()| Success::default())
+        })
+    }
+
+    fn served(&self, _: &Arc<Configuration>) -> Result<Served, OperationError> {
+        Err(unsupported())
+    }
+
+    fn execute_in_memory(&self, _: &Served, _: &dyn Governor) -> Result<(Success, Executed), OperationError> {
+        Err(unsupported())
+    }
+
+    fn refused(&self, _: &OperationError) {}
+
+    fn conclude(self: Box<Self>, context: &Arc<NamingContext>, outcome: Outcome) {
+        match outcome {
+            Outcome::Done(_, executed) => {
+                if !executed.record.effects.is_empty() {
+                    self.has_changed.store(true, Ordering::Relaxed);
+                    followers::publish(&self.directory, context, &self.origin, &executed);
+                }
+            }
+            Outcome::Refused(error) => self.answer(error),
+            // It computes nothing.
+            Outcome::Returned(_) => {}
+        }
+    }
+
+    fn answer(self: Box<Self>, error: OperationError) {
+        let (suffix, text) = (self.suffix.pretty(), &error.diagnostic_message);
+        tracing::error!(target: "any", "{suffix}: work of an overlay: {:?} {text}", error.result_code);
+    }
+}
