@@ -8,7 +8,7 @@ use crate::{
         AccountUsability, AssertionControl, ControlPolicy, ControlValue, DereferenceRequest, DereferenceResponse,
         MatchedValues, PagedResults, PasswordPolicyResponse, PostRead, PostReadResponse, PreRead, PreReadResponse,
         ProxiedAuthorization, RequestControl, RequestControls, SearchOptions, SessionTracking, SortKeys, SortResponse,
-        Subentries,
+        Subentries, ValueSort,
     },
     extended::{
         cancel,
@@ -98,7 +98,7 @@ pub fn control(data: &[u8]) {
         return;
     };
     let limits = DecodeLimits::default();
-    control_values!(choice % 20, value, &limits,
+    control_values!(choice % 21, value, &limits,
         0 => AssertionControl,
         1 => PreRead,
         2 => PostRead,
@@ -110,8 +110,9 @@ pub fn control(data: &[u8]) {
         8 => ProxiedAuthorization,
         9 => SessionTracking,
         10 => DereferenceRequest,
+        20 => ValueSort,
     );
-    match choice % 20 {
+    match choice % 21 {
         11 => _ = PasswordPolicyResponse::decode(value),
         12 => _ = AccountUsability::decode(value),
         13 => password_modify_request(value),

@@ -72,8 +72,8 @@ pub(crate) fn root(configuration: &Configuration, added: &[RootDseAddition]) -> 
     );
     let available = policy(configuration).available;
     let supported = controls::REGISTRY.iter();
-    let supported = supported.filter(|row| row.advertised && available.contains(row.kind));
-    let mut supported: Vec<_> = supported.map(|row| row.oid).collect();
+    let supported = supported.filter(|row| row.descriptor.advertised && available.contains(row.kind));
+    let mut supported: Vec<_> = supported.map(|row| row.descriptor.oid).collect();
     if available.contains(ControlKind::PasswordPolicy) {
         // Those of responses alone, which `ppolicy_send_netscape_controls` sends.
         supported.extend([controls::PasswordExpired::OID, controls::PasswordExpiring::OID]);

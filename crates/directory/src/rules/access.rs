@@ -9,7 +9,7 @@ use ironbark_config::{
         SelfOnly, TextPattern, ValuePattern, Who,
     },
 };
-use ironbark_ldap_proto::controls::{ControlKind, REGISTRY};
+use ironbark_ldap_proto::controls::{ControlKind, lookup};
 use ironbark_model::{CompiledFilter, Filter, Schema, matching::MatchingRule};
 
 use super::set::Program;
@@ -157,8 +157,7 @@ impl Rules {
             (compiled, self.ask(Question::Filter(number)))
         });
         let control = what.control.as_ref().map(|(text, oid)| {
-            let known = REGISTRY.iter().find(|row| row.oid == oid);
-            known.map(|row| row.kind).ok_or_else(|| {
+            lookup(oid.as_bytes()).map(|row| row.kind).ok_or_else(|| {
                 format!(
                     "{}: line {}: unknown control \"{text}\" in to clause",
                     rule.location.file, rule.location.line

@@ -6,7 +6,7 @@ use ironbark_config::{
     Operations,
     access::{Control, NamedOid, OperationAction, OperationRule},
 };
-use ironbark_ldap_proto::controls::{ControlKind, registry::lookup};
+use ironbark_ldap_proto::controls::{ControlKind, lookup};
 use ironbark_model::schema::Source as Place;
 
 use super::access::{Condition, Dependence};

@@ -3,7 +3,7 @@
 use ironbark_ber::{Reader, Writer, tags};
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
@@ -62,6 +62,8 @@ impl ControlValue for AccountUsabilityRequest {
 
 impl RequestControl<'_> for AccountUsabilityRequest {
     const DESCRIPTOR: &'static Descriptor = &DESCRIPTOR;
+    /// As in slapd.
+    const MAY_REPEAT: bool = true;
 
     fn decode(_: &[u8], _: &DecodeLimits) -> Result<Self, Fault> {
         Ok(Self)
@@ -93,7 +95,6 @@ impl ControlValue for AccountUsability {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::AccountUsability,
     oid: "1.3.6.1.4.1.42.2.27.9.5.8",
     name: "account usability",
     operations: descriptor::SEARCH,

@@ -4,7 +4,7 @@ use ironbark_ber::{Reader, Writer};
 use ironbark_model::Filter;
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault, filter};
@@ -31,7 +31,6 @@ impl<'a> RequestControl<'a> for AssertionControl<'a> {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::Assertion,
     oid: "1.3.6.1.1.12",
     name: "assertion",
     operations: descriptor::ACCESSES,

@@ -4,7 +4,7 @@
 use ironbark_ber::{Error, Reader, Writer, tags};
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{AttributeList, AttributeSelection, DecodeLimits, Fault, List, list::Element};
@@ -146,7 +146,6 @@ impl<'a> RequestControl<'a> for DereferenceRequest<'a> {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::Dereference,
     oid: "1.3.6.1.4.1.4203.666.5.16",
     name: "dereference",
     operations: descriptor::SEARCH,

@@ -1,103 +1,6 @@
-//! What a row of the registry says of a control, and sets of controls.
+//! What there is to know of a control.
 
 use crate::{Fault, Operation, extended};
-
-/// The controls of requests.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-#[repr(u8)]
-pub enum ControlKind {
-    /// RFC 4528.
-    Assertion,
-    /// RFC 4527.
-    PreRead,
-    /// RFC 4527.
-    PostRead,
-    /// RFC 3876.
-    MatchedValues,
-    /// RFC 2696.
-    PagedResults,
-    /// RFC 2891.
-    ServerSideSort,
-    /// Microsoft's domain scope.
-    DomainScope,
-    /// RFC 6171.
-    DontUseCopy,
-    /// Microsoft's permissive modify.
-    PermissiveModify,
-    /// Microsoft's tree delete.
-    TreeDelete,
-    /// Microsoft's search options.
-    SearchOptions,
-    /// RFC 3672.
-    Subentries,
-    /// draft-zeilenga-ldap-noop.
-    NoOp,
-    /// draft-zeilenga-ldap-relax.
-    RelaxRules,
-    /// RFC 3296.
-    ManageDsaIt,
-    /// RFC 4370.
-    ProxiedAuthorization,
-    /// draft-wahl-ldap-session.
-    SessionTracking,
-    /// Microsoft's lazy commit.
-    LazyCommit,
-    /// draft-masarati-ldap-deref.
-    Dereference,
-    /// draft-behera-ldap-password-policy.
-    PasswordPolicy,
-    /// Sun's account usability.
-    AccountUsability,
-}
-
-/// A set of controls: there is room for 128 kinds.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct ControlSet(u128);
-
-impl ControlSet {
-    /// No control.
-    pub const NONE: Self = Self(0);
-    /// All controls.
-    pub const ALL: Self = Self(u128::MAX);
-    /// Those that are there only if an overlay is.
-    pub const OF_OVERLAYS: Self = Self::NONE
-        .with(ControlKind::PasswordPolicy)
-        .with(ControlKind::AccountUsability);
-
-    /// This set and one more.
-    #[must_use]
-    pub const fn with(self, kind: ControlKind) -> Self {
-        Self(self.0 | 1 << kind as u32)
-    }
-
-    /// This set without one.
-    #[must_use]
-    pub const fn without(self, kind: ControlKind) -> Self {
-        Self(self.0 & !(1 << kind as u32))
-    }
-
-    /// This set without those of another.
-    #[must_use]
-    pub const fn minus(self, other: Self) -> Self {
-        Self(self.0 & !other.0)
-    }
-
-    /// This set and another.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Whether some control is in both sets.
-    pub const fn meets(self, other: Self) -> bool {
-        self.0 & other.0 != 0
-    }
-
-    /// Whether a control is in the set.
-    pub const fn contains(self, kind: ControlKind) -> bool {
-        self.0 & 1 << kind as u32 != 0
-    }
-}
 
 /// What a control's criticality must be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -159,11 +62,9 @@ macro_rules! texts {
 }
 pub(crate) use texts;
 
-/// One row of the registry.
+/// What there is to know of a control. Its row in the table adds its kind.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Descriptor {
-    /// Which control.
-    pub kind: ControlKind,
     /// OID.
     pub oid: &'static str,
     /// Name for people.

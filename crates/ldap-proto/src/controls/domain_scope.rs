@@ -3,7 +3,7 @@
 use ironbark_ber::Writer;
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
@@ -29,7 +29,6 @@ impl RequestControl<'_> for DomainScope {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::DomainScope,
     oid: "1.2.840.113556.1.4.1339",
     name: "domain scope",
     operations: descriptor::SEARCH,

@@ -3,7 +3,7 @@
 use ironbark_ber::Writer;
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
@@ -29,7 +29,6 @@ impl RequestControl<'_> for DontUseCopy {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::DontUseCopy,
     oid: "1.3.6.1.1.22",
     name: "don't use copy",
     operations: descriptor::INTERROGATIONS,

@@ -3,7 +3,7 @@
 use ironbark_ber::Writer;
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
@@ -29,7 +29,6 @@ impl RequestControl<'_> for ManageDsaIt {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::ManageDsaIt,
     oid: "2.16.840.1.113730.3.4.2",
     name: "ManageDsaIT",
     operations: descriptor::ACCESSES,

@@ -4,7 +4,7 @@ use ironbark_ber::{Reader, Writer, tags};
 use ironbark_model::Filter;
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{
@@ -50,7 +50,6 @@ impl<'a> RequestControl<'a> for MatchedValues<'a> {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::MatchedValues,
     oid: "1.2.826.0.1.3344810.2.3",
     name: "matched values",
     operations: descriptor::SEARCH,

@@ -1,4 +1,4 @@
-//! Controls (RFC 4511 §4.1.11), one file each, both directions; the registry says what a request may carry.
+//! Controls (RFC 4511 §4.1.11), one file each, both directions; the table says what a request may carry.
 
 pub mod account_usability;
 pub mod assertion;
@@ -16,14 +16,16 @@ pub mod password_policy;
 pub mod permissive_modify;
 pub mod proxied_authorization;
 pub mod read_entry;
-pub mod registry;
 pub mod relax_rules;
 mod request;
 pub mod search_options;
 pub mod server_side_sort;
 pub mod session_tracking;
+mod set;
 pub mod subentries;
+mod table;
 pub mod tree_delete;
+pub mod value_sort;
 
 use ironbark_ber::Writer;
 
@@ -34,7 +36,7 @@ pub use assertion::AssertionControl;
 pub use dereference::{
     DereferenceRequest, DereferenceResponse, DereferenceResult, DereferenceSpecification, EncodedDereferences,
 };
-pub use descriptor::{ControlKind, ControlSet, Criticality, Descriptor, Texts, ValueRule};
+pub use descriptor::{Criticality, Descriptor, Texts, ValueRule};
 pub use domain_scope::DomainScope;
 pub use dont_use_copy::DontUseCopy;
 pub use lazy_commit::LazyCommit;
@@ -47,14 +49,16 @@ pub use password_policy::{PasswordPolicyError, PasswordPolicyRequest, PasswordPo
 pub use permissive_modify::PermissiveModify;
 pub use proxied_authorization::ProxiedAuthorization;
 pub use read_entry::{PostRead, PostReadResponse, PreRead, PreReadResponse};
-pub use registry::REGISTRY;
 pub use relax_rules::RelaxRules;
-pub use request::{ControlPolicy, RequestControls};
+pub use request::ControlPolicy;
 pub use search_options::SearchOptions;
 pub use server_side_sort::{SortKey, SortKeys, SortResponse};
 pub use session_tracking::SessionTracking;
+pub use set::ControlSet;
 pub use subentries::Subentries;
+pub use table::{ControlKind, REGISTRY, RequestControls, Row, lookup};
 pub use tree_delete::TreeDelete;
+pub use value_sort::ValueSort;
 
 /// The typed value of a control, as it is encoded.
 pub trait ControlValue {
@@ -71,6 +75,8 @@ pub trait ControlValue {
 pub trait RequestControl<'a>: ControlValue + Sized {
     /// Its row in the registry.
     const DESCRIPTOR: &'static Descriptor;
+    /// Whether it may come twice: the last one counts.
+    const MAY_REPEAT: bool = false;
 
     /// Decodes the value's content octets; empty when there is none and the descriptor's [`ValueRule`] allows that.
     fn decode(value: &'a [u8], limits: &DecodeLimits) -> Result<Self, Fault>;

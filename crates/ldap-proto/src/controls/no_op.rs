@@ -3,7 +3,7 @@
 use ironbark_ber::Writer;
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
@@ -29,7 +29,6 @@ impl RequestControl<'_> for NoOp {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::NoOp,
     oid: "1.3.6.1.4.1.4203.666.5.2",
     name: "no-op",
     operations: descriptor::ACCESSES,

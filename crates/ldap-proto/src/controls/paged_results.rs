@@ -3,7 +3,7 @@
 use ironbark_ber::{Reader, Writer, tags};
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
@@ -52,7 +52,6 @@ impl<'a> RequestControl<'a> for PagedResults<'a> {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::PagedResults,
     oid: "1.2.840.113556.1.4.319",
     name: "paged results",
     operations: descriptor::SEARCH,

@@ -3,7 +3,7 @@
 use ironbark_ber::{Reader, Writer, tags};
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault, Operation, extended};
@@ -131,7 +131,6 @@ impl ControlValue for PasswordPolicyResponse {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::PasswordPolicy,
     oid: "1.3.6.1.4.1.42.2.27.8.5.1",
     name: "password policy",
     operations: &[Operation::Add, Operation::Bind, Operation::Modify],

@@ -2,7 +2,7 @@
 
 use ironbark_ber::Writer;
 
-use super::{ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule, descriptor::texts};
+use super::{ControlValue, Criticality, Descriptor, RequestControl, ValueRule, descriptor::texts};
 use crate::{DecodeLimits, Fault, Operation};
 
 /// Adding a value that is there and deleting one that is not succeed.
@@ -26,7 +26,6 @@ impl RequestControl<'_> for PermissiveModify {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::PermissiveModify,
     oid: "1.2.840.113556.1.4.1413",
     name: "permissive modify",
     operations: &[Operation::Modify],

@@ -3,7 +3,7 @@
 use ironbark_ber::Writer;
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
@@ -30,7 +30,6 @@ impl<'a> RequestControl<'a> for ProxiedAuthorization<'a> {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::ProxiedAuthorization,
     oid: "2.16.840.1.113730.3.4.18",
     name: "proxied authorization",
     operations: descriptor::ACCESSES,

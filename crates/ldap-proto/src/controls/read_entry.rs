@@ -2,7 +2,7 @@
 
 use ironbark_ber::{Reader, Writer, tags};
 
-use super::{ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule, descriptor::texts};
+use super::{ControlValue, Criticality, Descriptor, RequestControl, ValueRule, descriptor::texts};
 use crate::{AttributeSelection, DecodeLimits, Fault, List, Operation, SearchResultEntry};
 
 /// Which attributes of the entry before the update to return.
@@ -93,7 +93,6 @@ impl<'a> RequestControl<'a> for PostRead<'a> {
 
 /// Row of the registry for pre-read.
 pub const PRE_READ: Descriptor = Descriptor {
-    kind: ControlKind::PreRead,
     oid: "1.3.6.1.1.13.1",
     name: "pre-read",
     operations: &[Operation::Delete, Operation::Modify, Operation::ModifyDn],
@@ -106,7 +105,6 @@ pub const PRE_READ: Descriptor = Descriptor {
 
 /// Row of the registry for post-read.
 pub const POST_READ: Descriptor = Descriptor {
-    kind: ControlKind::PostRead,
     oid: "1.3.6.1.1.13.2",
     name: "post-read",
     operations: &[Operation::Add, Operation::Modify, Operation::ModifyDn],

@@ -3,7 +3,7 @@
 use ironbark_ber::Writer;
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
@@ -29,7 +29,6 @@ impl RequestControl<'_> for RelaxRules {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::RelaxRules,
     oid: "1.3.6.1.4.1.4203.666.5.12",
     name: "relax rules",
     operations: descriptor::UPDATES,

@@ -3,7 +3,7 @@
 use ironbark_ber::{Reader, Writer, tags};
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
@@ -52,7 +52,6 @@ impl RequestControl<'_> for SearchOptions {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::SearchOptions,
     oid: "1.2.840.113556.1.4.1340",
     name: "search options",
     operations: descriptor::SEARCH,

@@ -4,7 +4,7 @@ use ironbark_ber::{Error, Reader, Writer, tags};
 use ironbark_model::ResultCode;
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault, List, list::Element};
@@ -112,7 +112,6 @@ impl<'a> RequestControl<'a> for SortKeys<'a> {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::ServerSideSort,
     oid: "1.2.840.113556.1.4.473",
     name: "server-side sort",
     operations: descriptor::SEARCH,

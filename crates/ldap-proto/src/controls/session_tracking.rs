@@ -3,7 +3,7 @@
 use ironbark_ber::{Error, Reader, Writer, tags};
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
@@ -91,7 +91,6 @@ fn is_numeric_oid(octets: &[u8]) -> bool {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::SessionTracking,
     oid: "1.3.6.1.4.1.21008.108.63.1",
     name: "session tracking",
     operations: descriptor::ACCESSES_AND_BIND,

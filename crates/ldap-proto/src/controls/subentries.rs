@@ -3,7 +3,7 @@
 use ironbark_ber::{Reader, Writer};
 
 use super::{
-    ControlKind, ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
+    ControlValue, Criticality, Descriptor, RequestControl, Texts, ValueRule,
     descriptor::{self, texts},
 };
 use crate::{DecodeLimits, Fault};
@@ -37,7 +37,6 @@ impl RequestControl<'_> for Subentries {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::Subentries,
     oid: "1.3.6.1.4.1.4203.1.10.1",
     name: "subentries",
     operations: descriptor::SEARCH,

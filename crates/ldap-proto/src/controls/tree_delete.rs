@@ -2,7 +2,7 @@
 
 use ironbark_ber::Writer;
 
-use super::{ControlKind, ControlValue, Criticality, Descriptor, RequestControl, ValueRule, descriptor::texts};
+use super::{ControlValue, Criticality, Descriptor, RequestControl, ValueRule, descriptor::texts};
 use crate::{DecodeLimits, Fault, Operation};
 
 /// Delete the entry with all its subordinates.
@@ -26,7 +26,6 @@ impl RequestControl<'_> for TreeDelete {
 
 /// Row of the registry.
 pub const DESCRIPTOR: Descriptor = Descriptor {
-    kind: ControlKind::TreeDelete,
     oid: "1.2.840.113556.1.4.805",
     name: "tree delete",
     operations: &[Operation::Delete],
