@@ -85,9 +85,6 @@ impl Kdc {
     /// A server with this key table and this idea of the default realm.
     fn server(&self, flavor: Flavor, global: &str, (keys, realm): (&str, &str)) -> Server {
         let mut server = prepared(flavor, (global, "access to * by self write by * read\n"));
-        if flavor == Flavor::Ironbark {
-            server = server.program(env!("CARGO_BIN_EXE_ironbark"));
-        }
         let replay = format!("file2:{}", server.layout().join("replay").display());
         server = server.environment("KRB5_CONFIG", &self.file(realm));
         server = server

@@ -10,6 +10,7 @@ use std::{
     time::Duration,
 };
 
+use ironbark_testkit::Flavor;
 use tempfile::TempDir;
 
 /// A folder with a link named slapd and a configuration.
@@ -27,7 +28,7 @@ impl Place {
     /// `settings` come before `database monitor`.
     pub(crate) fn new(settings: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        symlink(env!("CARGO_BIN_EXE_ironbark"), folder.path().join("slapd")).unwrap();
+        symlink(Flavor::Ironbark.program().unwrap(), folder.path().join("slapd")).unwrap();
         let place = Self { folder };
         let pid = place.path("pid").display().to_string();
         fs::write(
