@@ -42,7 +42,7 @@ test-gssapi: ## Build the feature gssapi and test it with a KDC (make test does 
 	@scripts/deps.sh gssapi
 	$(CARGO) build --package ironbark-admin --features gssapi --locked --bin ironbark
 	IRONBARK_BIN="$${CARGO_TARGET_DIR:-$(CURDIR)/target}/debug/ironbark" \
-	  $(CARGO) test --package ironbark-admin --features gssapi --locked --test clients gssapi
+	  $(CARGO) test --package ironbark-acceptance --features gssapi --locked --test clients gssapi
 
 fmt: ## Format the Rust code
 	$(CARGO) fmt --all

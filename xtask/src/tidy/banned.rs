@@ -327,12 +327,12 @@ mod tests {
             ("crates/testkit/src/wait.rs", "fn f() { thread::sleep(d); }"),
             ("crates/server/src/a.rs", "use tokio::net::TcpListener;"),
             ("crates/store/src/a.rs", "use heed::Env; fn f() { unsafe { g() } }"),
-            ("crates/admin/tests/a.rs", "use std::net::TcpStream;"),
+            ("crates/acceptance/tests/a.rs", "use std::net::TcpStream;"),
         ] {
             assert_eq!(rules_in(path, code), Vec::<String>::new(), "{path}");
         }
         assert_eq!(
-            rules_in("crates/admin/tests/a.rs", "fn f() { thread::sleep(d); }"),
+            rules_in("crates/acceptance/tests/a.rs", "fn f() { thread::sleep(d); }"),
             ["sleep"]
         );
     }
