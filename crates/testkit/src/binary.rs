@@ -109,6 +109,7 @@ fn build() -> Result<PathBuf, String> {
         ])
         .arg("--target-dir")
         .arg(target)
+        .args(FEATURES)
         .output()
         .map_err(|error| format!("cargo: {error}"))?;
     if output.status.success() {
@@ -126,6 +127,13 @@ fn profile_folder(test: &Path) -> Option<&Path> {
         _ => Some(folder),
     }
 }
+
+/// What the binary is built with beyond its defaults.
+const FEATURES: &[&str] = if cfg!(feature = "gssapi") {
+    &["--features", "gssapi"]
+} else {
+    &[]
+};
 
 #[cfg(test)]
 mod tests {
