@@ -1,8 +1,6 @@
-//! A finding, and how findings are shown: a line each, or JSON.
+//! What is found in a configuration.
 
-use std::{cmp::Ordering, fmt::Write as _};
-
-use serde_json::{Value, json};
+use std::cmp::Ordering;
 
 /// What kind of thing was found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -22,8 +20,8 @@ pub(super) enum Class {
 }
 
 impl Class {
-    /// All of them, in the order of the summary.
-    const ALL: [Self; 6] = [
+    /// All of them, in the order of a summary.
+    pub(super) const ALL: [Self; 6] = [
         Self::Wrong,
         Self::Unknown,
         Self::Ignored,
@@ -32,7 +30,8 @@ impl Class {
         Self::Old,
     ];
 
-    fn word(self) -> &'static str {
+    /// Its name: `unsafe`.
+    pub(super) fn name(self) -> &'static str {
         match self {
             Self::Wrong => "wrong",
             Self::Unknown => "unknown",
@@ -54,6 +53,18 @@ pub(super) struct Place {
     pub(super) line: u32,
     /// The entry of cn=config.
     pub(super) dn: Option<String>,
+}
+
+impl Place {
+    /// A file as a whole.
+    pub(super) fn whole(file: String) -> Self {
+        Self {
+            order: 0,
+            file,
+            line: 0,
+            dn: None,
+        }
+    }
 }
 
 /// One finding.
@@ -105,6 +116,11 @@ impl Findings {
         self.0.dedup();
     }
 
+    /// All of them.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Finding> {
+        self.0.iter()
+    }
+
     /// Whether the configuration loads.
     pub(super) fn loads(&self) -> bool {
         !self.0.iter().any(|finding| finding.blocks)
@@ -115,102 +131,15 @@ impl Findings {
         self.count(Class::Unsafe) > 0
     }
 
-    fn count(&self, class: Class) -> usize {
+    /// How many there are of a class.
+    pub(super) fn count(&self, class: Class) -> usize {
         self.0.iter().filter(|finding| finding.class == class).count()
-    }
-
-    /// A line each, and the summary.
-    pub(super) fn text(&self) -> String {
-        let mut text = String::new();
-        for finding in &self.0 {
-            // Writing to a string cannot fail.
-            let _ = writeln!(text, "{}", clean(&line(finding)));
-        }
-        let counts = Class::ALL.map(|class| (class.word(), self.count(class)));
-        let counted: Vec<_> = counts
-            .iter()
-            .filter(|(_, count)| *count > 0)
-            .map(|(word, count)| format!("{count} {word}"))
-            .collect();
-        let verdict = if self.loads() {
-            "the configuration loads"
-        } else {
-            "the configuration does not load"
-        };
-        let counted = if counted.is_empty() {
-            "nothing found".to_owned()
-        } else {
-            counted.join(", ")
-        };
-        let _ = writeln!(text, "{counted}; {verdict}");
-        text
-    }
-
-    /// One JSON object.
-    pub(super) fn json(&self) -> String {
-        let findings: Vec<Value> = self.0.iter().map(object).collect();
-        let summary: serde_json::Map<String, Value> = Class::ALL
-            .iter()
-            .map(|class| (class.word().to_owned(), self.count(*class).into()))
-            .collect();
-        let all = json!({ "findings": findings, "summary": summary, "loads": self.loads() });
-        format!("{all:#}\n")
     }
 }
 
 fn compare(left: &Finding, right: &Finding) -> Ordering {
     let key = |finding: &Finding| (finding.class, finding.setting.clone(), finding.reason.clone());
     left.place.cmp(&right.place).then_with(|| key(left).cmp(&key(right)))
-}
-
-/// `/etc/ldap/slapd.conf:12: unsafe: rootpw: why. What to do.`
-fn line(finding: &Finding) -> String {
-    let place = match &finding.place {
-        Place { dn: Some(dn), .. } => dn.clone(),
-        Place { file, line: 0, .. } => file.clone(),
-        Place { file, line, .. } => format!("{file}:{line}"),
-    };
-    let Finding {
-        setting,
-        reason,
-        advice,
-        ..
-    } = finding;
-    let mut text = format!("{place}: {}: {setting}: {reason}", finding.class.word());
-    if finding.blocks {
-        text.push_str("; the server does not start with it");
-    }
-    if !advice.is_empty() {
-        let _ = write!(text, ". {}", capitalized(advice));
-    }
-    text
-}
-
-fn object(finding: &Finding) -> Value {
-    json!({
-        "class": finding.class.word(),
-        "file": finding.place.file,
-        "line": finding.place.line,
-        "dn": finding.place.dn,
-        "setting": finding.setting,
-        "reason": finding.reason,
-        "advice": finding.advice,
-        "blocks": finding.blocks,
-    })
-}
-
-fn capitalized(text: &str) -> String {
-    let mut characters = text.chars();
-    characters
-        .next()
-        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
-}
-
-/// One line, whatever a hostile file has in it; a terminal sees no control character.
-fn clean(text: &str) -> String {
-    text.chars()
-        .map(|character| if character.is_control() { '?' } else { character })
-        .collect()
 }
 
 #[cfg(test)]
@@ -227,14 +156,14 @@ mod tests {
                 dn: None,
             },
             setting: "rootpw".to_owned(),
-            reason: "why\n\x1b[31m".to_owned(),
-            advice: "do this".to_owned(),
+            reason: "why".to_owned(),
+            advice: String::new(),
             blocks,
         }
     }
 
     #[test]
-    fn findings_are_sorted_and_each_is_a_line() {
+    fn findings_are_sorted_by_place_and_each_is_there_once() {
         let mut findings = Findings::default();
         for (line, class) in [
             (10, Class::Old),
@@ -245,22 +174,10 @@ mod tests {
             findings.add(finding(line, class, false));
         }
         findings.sort();
-        assert_eq!(
-            findings.text(),
-            "slapd.conf:2: wrong: rootpw: why??[31m. Do this\n\
-             slapd.conf:10: unsafe: rootpw: why??[31m. Do this\n\
-             slapd.conf:10: old: rootpw: why??[31m. Do this\n\
-             1 wrong, 1 unsafe, 1 old; the configuration loads\n"
-        );
+        let shown: Vec<_> = findings.iter().map(|one| (one.place.line, one.class)).collect();
+        assert_eq!(shown, [(2, Class::Wrong), (10, Class::Unsafe), (10, Class::Old)]);
+        assert!(findings.loads() && findings.is_unsafe());
         findings.add(finding(0, Class::Unknown, true));
-        assert!(!findings.loads() && findings.is_unsafe());
-        let value: Value = serde_json::from_str(&findings.json()).unwrap();
-        assert_eq!(value["summary"]["unsafe"], 1);
-        assert_eq!(value["findings"][0]["reason"], "why\n\u{1b}[31m");
-    }
-
-    #[test]
-    fn nothing_found_says_so() {
-        assert_eq!(Findings::default().text(), "nothing found; the configuration loads\n");
+        assert!(!findings.loads());
     }
 }

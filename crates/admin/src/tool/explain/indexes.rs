@@ -4,16 +4,16 @@ use ironbark_config::{DatabaseKind, IndexKinds, Setting, overlay};
 
 use super::{
     finding::{Class, Findings},
-    subject::Subject,
+    written::WrittenConfiguration,
 };
 
 /// What replication looks up.
 const REPLICATED: &[&str] = &["entryUUID", "entryCSN"];
 
 /// Adds the indexes that overlays and replication look values up in, and that are not there.
-pub(super) fn find(subject: &Subject, findings: &mut Findings) {
-    let schema = &*subject.configuration.schema;
-    for (position, database) in subject.configuration.databases.iter().enumerate() {
+pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
+    let schema = &*written.configuration.schema;
+    for (position, database) in written.configuration.databases.iter().enumerate() {
         if database.kind != DatabaseKind::Mdb || database.disabled {
             continue;
         }
@@ -22,16 +22,16 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
                 "overlay {} looks {attribute} up with each write, and reads all entries without an eq index",
                 overlay.kind().name()
             );
-            let place = subject.database(position);
+            let place = written.database(position);
             findings.note(
                 Class::Missing,
                 place,
-                subject.name("index"),
+                written.name("index"),
                 reason,
-                advice(subject, &attribute),
+                advice(written, &attribute),
             );
         }
-        if !is_replicated(subject, position) {
+        if !is_replicated(written, position) {
             continue;
         }
         for attribute in REPLICATED {
@@ -39,23 +39,23 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
                 let reason = format!("replication looks entries up by {attribute}");
                 findings.note(
                     Class::Missing,
-                    subject.database(position),
-                    subject.name("index"),
+                    written.database(position),
+                    written.name("index"),
                     reason,
-                    advice(subject, attribute),
+                    advice(written, attribute),
                 );
             }
         }
     }
 }
 
-fn advice(subject: &Subject, attribute: &str) -> String {
-    format!("write {}", subject.line("index", &format!("{attribute} eq")))
+fn advice(written: &WrittenConfiguration, attribute: &str) -> String {
+    format!("write {}", written.line("index", &format!("{attribute} eq")))
 }
 
 /// Whether a database is a provider or a consumer, even if the server does not have that part yet.
-fn is_replicated(subject: &Subject, position: usize) -> bool {
-    subject.of_database(position).any(|statement| {
+fn is_replicated(written: &WrittenConfiguration, position: usize) -> bool {
+    written.of_database(position).any(|statement| {
         let argument = statement.line.arguments.first().map(String::as_str).unwrap_or_default();
         let name = argument.rsplit('}').next().unwrap_or_default();
         match statement.row.map(Setting::name) {

@@ -6,9 +6,10 @@ mod log;
 mod old;
 mod passwords;
 mod protection;
+mod report;
 mod secrets;
 mod statements;
-mod subject;
+mod written;
 
 use std::{
     ffi::OsString,
@@ -20,7 +21,7 @@ use std::{
 
 use ironbark_config::olc::Folder;
 
-use self::{finding::Findings, subject::Subject};
+use self::{finding::Findings, written::WrittenConfiguration};
 
 /// The configuration loads, and something in it is unsafe. That it does not load is 1, as of slaptest without
 /// `--explain`.
@@ -93,32 +94,24 @@ impl Explain {
         listeners: Option<&str>,
         is_quiet: bool,
     ) -> Result<ExitCode, String> {
-        let mut findings = Findings::default();
-        let subject = match (file, folder) {
+        let written = match (file, folder) {
             (Some(_), Some(_)) => return Err("--explain takes -f or -F, not both".to_owned()),
-            (Some(file), None) => Subject::of_file(file)?,
-            (None, Some(folder)) => Subject::of_folder(folder.to_owned(), &mut findings),
+            (Some(file), None) => WrittenConfiguration::of_file(file)?,
+            (None, Some(folder)) => WrittenConfiguration::of_folder(folder.to_owned()),
             (None, None) => {
                 let usual = ironbark_server::usual_folder();
                 if Folder::new(&usual).holds_configuration() {
-                    Subject::of_folder(usual, &mut findings)
+                    WrittenConfiguration::of_folder(usual)
                 } else {
-                    Subject::of_file(&ironbark_server::usual_file())?
+                    WrittenConfiguration::of_file(&ironbark_server::usual_file())?
                 }
             }
         };
-        statements::find(&subject, &mut findings);
-        old::find(&subject, &mut findings);
-        secrets::find(&subject, &mut findings);
-        passwords::find(&subject, &mut findings);
-        protection::find(&subject, listeners, &mut findings);
-        indexes::find(&subject, &mut findings);
-        log::find(&subject, &self.logs, &mut findings)?;
-        findings.sort();
+        let findings = review(&written, listeners, &self.logs)?;
         if !is_quiet {
             let text = match self.form {
-                Form::Text => findings.text(),
-                Form::Json => findings.json(),
+                Form::Text => report::text(&findings),
+                Form::Json => report::json(&findings),
             };
             // Whoever reads may have seen enough: `slaptest --explain | head`.
             let _ = std::io::stdout().write_all(text.as_bytes());
@@ -131,6 +124,26 @@ impl Explain {
             ExitCode::SUCCESS
         })
     }
+}
+
+/// All that is found, by place.
+///
+/// `listeners`: the URLs that the server will have, if they are known. `logs`: what a server under this configuration has
+/// logged.
+///
+/// # Errors
+/// A log that cannot be read.
+fn review(written: &WrittenConfiguration, listeners: Option<&str>, logs: &[PathBuf]) -> Result<Findings, String> {
+    let mut findings = Findings::default();
+    statements::find(written, &mut findings);
+    old::find(written, &mut findings);
+    secrets::find(written, &mut findings);
+    passwords::find(written, &mut findings);
+    protection::find(written, listeners, &mut findings);
+    indexes::find(written, &mut findings);
+    log::find(written, logs, &mut findings)?;
+    findings.sort();
+    Ok(findings)
 }
 
 #[cfg(test)]

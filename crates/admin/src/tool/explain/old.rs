@@ -4,7 +4,7 @@ use ironbark_config::Surveyed;
 
 use super::{
     finding::{Class, Findings},
-    subject::Subject,
+    written::WrittenConfiguration,
 };
 
 /// Directives that were dropped before OpenLDAP 2.4.
@@ -98,12 +98,12 @@ fn is_old_pattern(word: &str) -> bool {
 }
 
 /// Adds the old forms among what is obeyed, or would be but for a part that is missing.
-pub(super) fn find(subject: &Subject, findings: &mut Findings) {
-    for statement in &subject.statements {
+pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
+    for statement in &written.statements {
         let Some((reason, advice)) = form(statement) else {
             continue;
         };
-        let place = subject.place(&statement.line.location);
+        let place = written.place(&statement.line.location);
         findings.note(Class::Old, place, &statement.line.keyword, reason, advice);
     }
 }

@@ -15,7 +15,7 @@ use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema};
 
 use super::{
     finding::{Class, Findings},
-    subject::Subject,
+    written::WrittenConfiguration,
 };
 
 /// Attributes whose values are passwords, keys or their hashes.
@@ -68,8 +68,8 @@ struct Leak {
 }
 
 /// Adds what the access rules give away.
-pub(super) fn find(subject: &Subject, findings: &mut Findings) {
-    let configuration = &subject.configuration;
+pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
+    let configuration = &written.configuration;
     // Fails for a schema without what is built in, which no configuration has.
     let Ok(appraisal) = Appraisal::new(configuration) else {
         return;
@@ -80,12 +80,12 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
             continue;
         }
         // Without all of its rules nobody can tell what they grant.
-        if !is_complete(subject, number) {
+        if !is_complete(written, number) {
             continue;
         }
         let rules = [&database.access, &configuration.frontend.access];
         if rules.iter().all(|rules| rules.is_empty()) {
-            without_rules(subject, database, findings);
+            without_rules(written, database, findings);
             continue;
         }
         let sampling = Sampling {
@@ -93,18 +93,18 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
             configuration,
             database,
             number,
-            has_policy: has_policy(subject),
+            has_policy: has_policy(written),
         };
         for ((rule, deed, who), leak) in sampling.leaks() {
-            sampling.report(subject, rule, (deed, &who), &leak, findings);
+            sampling.report(written, rule, (deed, &who), &leak, findings);
         }
-        sampling.unlimited(subject, findings);
+        sampling.unlimited(written, findings);
     }
 }
 
 /// Whether overlay ppolicy is asked for anywhere.
-fn has_policy(subject: &Subject) -> bool {
-    subject.statements.iter().any(|statement| {
+fn has_policy(written: &WrittenConfiguration) -> bool {
+    written.statements.iter().any(|statement| {
         let is_overlay = statement.means("overlay");
         let mut names = statement.line.arguments.iter();
         is_overlay && names.any(|name| name.ends_with("ppolicy"))
@@ -112,27 +112,27 @@ fn has_policy(subject: &Subject) -> bool {
 }
 
 /// Whether all access rules that hold for a database were understood.
-fn is_complete(subject: &Subject, number: usize) -> bool {
+fn is_complete(written: &WrittenConfiguration, number: usize) -> bool {
     let own = match number.checked_sub(1) {
         Some(position) => SurveyedSection::Database(position),
         None => SurveyedSection::Config,
     };
     let sections = [own, SurveyedSection::Global, SurveyedSection::Frontend];
-    !subject.statements.iter().any(|statement| {
+    !written.statements.iter().any(|statement| {
         statement.means("access") && statement.refusal.is_some() && sections.contains(&statement.section)
     })
 }
 
-fn without_rules(subject: &Subject, database: &DatabaseConfig, findings: &mut Findings) {
-    let who = if is_closed_to_anonymous(&subject.configuration, database) {
+fn without_rules(written: &WrittenConfiguration, database: &DatabaseConfig, findings: &mut Findings) {
+    let who = if is_closed_to_anonymous(&written.configuration, database) {
         "every user"
     } else {
         "anybody, without a bind,"
     };
     let reason = format!("there is no access rule, so that {who} may read everything, passwords included");
-    let advice = format!("begin with: {}", subject.line("access", &rule_for("userPassword")));
-    let place = subject.place(&database.location);
-    findings.note(Class::Unsafe, place, subject.name("access"), reason, advice);
+    let advice = format!("begin with: {}", written.line("access", &rule_for("userPassword")));
+    let place = written.place(&database.location);
+    findings.note(Class::Unsafe, place, written.name("access"), reason, advice);
 }
 
 /// The rule that keeps passwords.
@@ -207,7 +207,7 @@ impl Sampling<'_> {
 
     fn report(
         &self,
-        subject: &Subject,
+        written: &WrittenConfiguration,
         rule: Option<usize>,
         (deed, who): (Deed, &Who),
         leak: &Leak,
@@ -229,16 +229,16 @@ impl Sampling<'_> {
         let own = self.database.access.len();
         let all = self.database.access.iter().chain(&self.configuration.frontend.access);
         let found = rule.and_then(|at| all.clone().nth(at));
-        let place = subject.place(found.map_or(&self.database.location, |rule| &rule.location));
+        let place = written.place(found.map_or(&self.database.location, |rule| &rule.location));
         if let (Some(_), Some(at)) = (&place.dn, rule) {
             let number = at.checked_sub(own).unwrap_or(at);
             reason = format!("by {{{number}}}, {reason}");
         }
         let advice = format!(
             "before this rule, write {}",
-            subject.line("access", &rule_for(&names.join(",")))
+            written.line("access", &rule_for(&names.join(",")))
         );
-        findings.note(Class::Unsafe, place, subject.name("access"), reason, advice);
+        findings.note(Class::Unsafe, place, written.name("access"), reason, advice);
     }
 
     /// The password attributes that entries of this database may have.
@@ -322,7 +322,7 @@ impl Sampling<'_> {
     }
 
     /// Adds a size limit that lets those who may read take everything at once.
-    fn unlimited(&self, subject: &Subject, findings: &mut Findings) {
+    fn unlimited(&self, written: &WrittenConfiguration, findings: &mut Findings) {
         let Some(position) = self.number.checked_sub(1) else {
             return;
         };
@@ -335,7 +335,7 @@ impl Sampling<'_> {
         };
         let is_open = !is_closed_to_anonymous(self.configuration, self.database) && reads(&Dn::root());
         if is_open {
-            super::protection::unlimited(subject, position, self.database, findings);
+            super::protection::unlimited(written, position, self.database, findings);
         }
     }
 }

@@ -11,7 +11,7 @@ use ironbark_config::{
 use super::{
     finding::{Class, Findings},
     secrets::{is_enterable_by_others, is_readable_by_others},
-    subject::Subject,
+    written::WrittenConfiguration,
 };
 
 /// Features of `allow` and why they are dangerous.
@@ -44,16 +44,16 @@ const ALLOWED: &[(Allow, &str, &str)] = &[
 ];
 
 /// Adds what endangers data and service. `listeners`: the URLs that the server will have, if they are known.
-pub(super) fn find(subject: &Subject, listeners: Option<&str>, findings: &mut Findings) {
-    allowed(subject, findings);
-    flushing(subject, findings);
-    files(subject, findings);
-    client_certificates(subject, findings);
-    encryption(subject, listeners, findings);
+pub(super) fn find(written: &WrittenConfiguration, listeners: Option<&str>, findings: &mut Findings) {
+    allowed(written, findings);
+    flushing(written, findings);
+    files(written, findings);
+    client_certificates(written, findings);
+    encryption(written, listeners, findings);
 }
 
-fn allowed(subject: &Subject, findings: &mut Findings) {
-    for statement in subject.accepted("allow") {
+fn allowed(written: &WrittenConfiguration, findings: &mut Findings) {
+    for statement in written.accepted("allow") {
         for (_, word, reason) in ALLOWED {
             if statement
                 .line
@@ -61,7 +61,7 @@ fn allowed(subject: &Subject, findings: &mut Findings) {
                 .iter()
                 .any(|argument| argument.eq_ignore_ascii_case(word))
             {
-                let place = subject.place(&statement.line.location);
+                let place = written.place(&statement.line.location);
                 let advice = format!("leave {word} out");
                 findings.note(
                     Class::Unsafe,
@@ -76,10 +76,10 @@ fn allowed(subject: &Subject, findings: &mut Findings) {
 }
 
 /// Writes that a crash takes back, or that break the database with it.
-fn flushing(subject: &Subject, findings: &mut Findings) {
-    for (position, database) in stored(subject) {
+fn flushing(written: &WrittenConfiguration, findings: &mut Findings) {
+    for (position, database) in stored(written) {
         let flags = database.mdb.flags;
-        for statement in subject
+        for statement in written
             .of_database(position)
             .filter(|statement| statement.refusal.is_none())
         {
@@ -89,7 +89,7 @@ fn flushing(subject: &Subject, findings: &mut Findings) {
                 is_row("envflags") && words.any(|argument| argument.eq_ignore_ascii_case(word))
             };
             let keyword = &statement.line.keyword;
-            let place = || subject.place(&statement.line.location);
+            let place = || written.place(&statement.line.location);
             if (is_row("dbnosync") && flags.contains(EnvironmentFlags::NO_SYNC)) || has("nosync") || has("mapasync") {
                 let reason = "commits are acknowledged before they are on disk: a crash of the machine may damage the database beyond repair";
                 findings.note(
@@ -136,16 +136,16 @@ fn flushing(subject: &Subject, findings: &mut Findings) {
 }
 
 /// Databases that every user of the machine may read.
-fn files(subject: &Subject, findings: &mut Findings) {
-    for (position, database) in stored(subject) {
+fn files(written: &WrittenConfiguration, findings: &mut Findings) {
+    for (position, database) in stored(written) {
         let named = |name: &str| {
-            let mut own = subject.of_database(position);
+            let mut own = written.of_database(position);
             own.find(|statement| statement.means(name))
         };
         let place_of = |name: &str| {
             named(name).map_or_else(
-                || subject.database(position),
-                |statement| subject.place(&statement.line.location),
+                || written.database(position),
+                |statement| written.place(&statement.line.location),
             )
         };
         let directory = &database.directory;
@@ -159,7 +159,7 @@ fn files(subject: &Subject, findings: &mut Findings) {
             findings.note(
                 Class::Unsafe,
                 place_of("directory"),
-                subject.name("directory"),
+                written.name("directory"),
                 reason,
                 advice,
             );
@@ -171,7 +171,7 @@ fn files(subject: &Subject, findings: &mut Findings) {
             findings.note(
                 Class::Unsafe,
                 place_of("mode"),
-                subject.name("mode"),
+                written.name("mode"),
                 reason,
                 "write 0600",
             );
@@ -183,7 +183,7 @@ fn files(subject: &Subject, findings: &mut Findings) {
             findings.note(
                 Class::Unsafe,
                 place_of("directory"),
-                subject.name("directory"),
+                written.name("directory"),
                 reason,
                 advice,
             );
@@ -198,20 +198,20 @@ fn is_writable_by_others(folder: &Path) -> bool {
 }
 
 /// Databases in the store that are served.
-fn stored(subject: &Subject) -> impl Iterator<Item = (usize, &DatabaseConfig)> {
-    let all = subject.configuration.databases.iter().enumerate();
+fn stored(written: &WrittenConfiguration) -> impl Iterator<Item = (usize, &DatabaseConfig)> {
+    let all = written.configuration.databases.iter().enumerate();
     all.filter(|(_, database)| database.kind == DatabaseKind::Mdb && !database.disabled)
 }
 
-fn client_certificates(subject: &Subject, findings: &mut Findings) {
-    for statement in subject.accepted("TLSVerifyClient") {
+fn client_certificates(written: &WrittenConfiguration, findings: &mut Findings) {
+    for statement in written.accepted("TLSVerifyClient") {
         if statement
             .line
             .arguments
             .iter()
             .any(|word| word.eq_ignore_ascii_case("allow"))
         {
-            let place = subject.place(&statement.line.location);
+            let place = written.place(&statement.line.location);
             let reason = "a client whose certificate is wrong is let in as one without".to_owned();
             findings.note(
                 Class::Unsafe,
@@ -225,8 +225,8 @@ fn client_certificates(subject: &Subject, findings: &mut Findings) {
 }
 
 /// Passwords on the wire.
-fn encryption(subject: &Subject, listeners: Option<&str>, findings: &mut Findings) {
-    let demands = subject.accepted("security").any(|statement| {
+fn encryption(written: &WrittenConfiguration, listeners: Option<&str>, findings: &mut Findings) {
+    let demands = written.accepted("security").any(|statement| {
         let mut words = statement.line.arguments.iter();
         words.any(|word| {
             let (factor, strength) = word.split_once('=').unwrap_or((word, "0"));
@@ -236,12 +236,12 @@ fn encryption(subject: &Subject, listeners: Option<&str>, findings: &mut Finding
                 && strength.parse::<u32>().is_ok_and(|strength| strength > 1)
         })
     });
-    if demands || subject.configuration.global.disallow.contains(Disallow::BIND_SIMPLE) {
+    if demands || written.configuration.global.disallow.contains(Disallow::BIND_SIMPLE) {
         return;
     }
     let has_certificate = ["TLSCertificateFile", "TLSCertificate"]
         .iter()
-        .any(|name| subject.statements.iter().any(|statement| statement.means(name)));
+        .any(|name| written.statements.iter().any(|statement| statement.means(name)));
     let is_built = with_keyword("TLSCertificateFile").all(|row| !matches!(row.fate, Fate::Refused(_)));
     let reason = "passwords of simple binds cross the network in clear".to_owned();
     match listeners {
@@ -255,7 +255,7 @@ fn encryption(subject: &Subject, listeners: Option<&str>, findings: &mut Finding
                     }
                 };
                 let reason = format!("{reason} to {url}");
-                findings.note(Class::Unsafe, subject.whole(), subject.name("security"), reason, advice);
+                findings.note(Class::Unsafe, written.whole(), written.name("security"), reason, advice);
             }
         }
         None if !has_certificate => {
@@ -263,8 +263,8 @@ fn encryption(subject: &Subject, listeners: Option<&str>, findings: &mut Finding
                 format!("there is no certificate: {reason}, unless the server listens on ldapi:// or loopback alone");
             findings.note(
                 Class::Missing,
-                subject.whole(),
-                subject.name("TLSCertificateFile"),
+                written.whole(),
+                written.name("TLSCertificateFile"),
                 reason,
                 "name the listeners with -h to have them looked at",
             );
@@ -291,7 +291,12 @@ fn is_open(url: &str) -> bool {
 }
 
 /// Adds a size limit that lets anybody take a whole database with one search.
-pub(super) fn unlimited(subject: &Subject, position: usize, database: &DatabaseConfig, findings: &mut Findings) {
+pub(super) fn unlimited(
+    written: &WrittenConfiguration,
+    position: usize,
+    database: &DatabaseConfig,
+    findings: &mut Findings,
+) {
     let special = database
         .limits
         .iter()
@@ -302,22 +307,22 @@ pub(super) fn unlimited(subject: &Subject, position: usize, database: &DatabaseC
         return;
     }
     let name = if rule.is_some() { "limits" } else { "sizelimit" };
-    let own = subject.of_database(position);
+    let own = written.of_database(position);
     let all = own
-        .chain(&subject.statements)
+        .chain(&written.statements)
         .filter(|statement| statement.refusal.is_none());
     let mut named = all.filter(|statement| statement.means(name));
     let found = named.nth(special.unwrap_or_default());
     let place = found.map_or_else(
-        || subject.database(position),
-        |statement| subject.place(&statement.line.location),
+        || written.database(position),
+        |statement| written.place(&statement.line.location),
     );
     let reason = "anybody, without a bind, may take all entries with one search".to_owned();
     let advice = "limit it, and write limits for those who need more";
     findings.note(
         Class::Unsafe,
         place,
-        found.map_or(subject.name(name), |found| found.line.keyword.as_str()),
+        found.map_or(written.name(name), |found| found.line.keyword.as_str()),
         reason,
         advice,
     );

@@ -11,24 +11,24 @@ use ironbark_directory::password::{self, Scheme};
 
 use super::{
     finding::{Class, Findings, Place},
-    subject::Subject,
+    written::WrittenConfiguration,
 };
 
 const INSTEAD: &str = "put the output of slappasswd -h {ARGON2} in its place";
 
 /// Adds what endangers passwords that stand in the configuration, and those that the server will store.
-pub(super) fn find(subject: &Subject, findings: &mut Findings) {
-    for statement in subject.accepted("rootpw") {
+pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
+    for statement in written.accepted("rootpw") {
         let stored = statement.line.arguments.first().map(String::as_str).unwrap_or_default();
         if let Some(reason) = weakness(stored) {
-            let place = subject.place(&statement.line.location);
+            let place = written.place(&statement.line.location);
             findings.note(Class::Unsafe, place, &statement.line.keyword, reason, INSTEAD);
         }
     }
-    for statement in subject.accepted("password-hash") {
+    for statement in written.accepted("password-hash") {
         for scheme in &statement.line.arguments {
-            if let Some(reason) = weak_scheme(scheme, &subject.configuration.global.crypt_salt_format) {
-                let place = subject.place(&statement.line.location);
+            if let Some(reason) = weak_scheme(scheme, &written.configuration.global.crypt_salt_format) {
+                let place = written.place(&statement.line.location);
                 let reason = format!("new passwords are stored as {scheme}: {reason}");
                 findings.note(
                     Class::Unsafe,
@@ -40,7 +40,7 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
             }
         }
     }
-    readable_files(subject, findings);
+    readable_files(written, findings);
 }
 
 /// What is weak about a stored password.
@@ -90,10 +90,10 @@ fn weak_crypt(text: &str) -> Option<&'static str> {
 }
 
 /// Files with secrets that every user of the machine may read.
-fn readable_files(subject: &Subject, findings: &mut Findings) {
+fn readable_files(written: &WrittenConfiguration, findings: &mut Findings) {
     let mut seen: BTreeSet<String> = BTreeSet::new();
-    for statement in subject.statements.iter().filter(|statement| holds_secret(statement)) {
-        let place = subject.place(&statement.line.location);
+    for statement in written.statements.iter().filter(|statement| holds_secret(statement)) {
+        let place = written.place(&statement.line.location);
         if !seen.insert(place.file.clone()) || !is_readable_by_others(Path::new(&place.file)) {
             continue;
         }

@@ -3,19 +3,29 @@
 use ironbark_config::{ConfigError, Fate, Handler, NoticeKind, Surveyed, SurveyedSection, with_keyword};
 
 use super::{
-    finding::{Class, Finding, Findings},
+    finding::{Class, Finding, Findings, Place},
     old,
-    subject::Subject,
+    written::WrittenConfiguration,
 };
 
 /// Adds what the loader found.
-pub(super) fn find(subject: &Subject, findings: &mut Findings) {
-    for error in &subject.errors {
+pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
+    for error in &written.file_errors {
+        findings.add(Finding {
+            class: Class::Wrong,
+            place: Place::whole(error.file.display().to_string()),
+            setting: "slapd.d".to_owned(),
+            reason: error.reason.clone(),
+            advice: String::new(),
+            blocks: true,
+        });
+    }
+    for error in &written.errors {
         findings.add(Finding {
             class: Class::Wrong,
             place: error
                 .location()
-                .map_or_else(|| subject.whole(), |location| subject.place(location)),
+                .map_or_else(|| written.whole(), |location| written.place(location)),
             setting: match error.location() {
                 Some(_) => setting_of(error.reason()),
                 None => "configuration".to_owned(),
@@ -25,24 +35,24 @@ pub(super) fn find(subject: &Subject, findings: &mut Findings) {
             blocks: true,
         });
     }
-    for statement in &subject.statements {
-        if let Some(finding) = refused(subject, statement) {
+    for statement in &written.statements {
+        if let Some(finding) = refused(written, statement) {
             findings.add(finding);
         } else if let Some(reason) = statement.why_meaningless() {
             let (class, advice) = match old::instead_of_meaningless(&statement.line.keyword) {
                 Some(advice) => (Class::Old, advice),
                 None => (Class::Ignored, "it may be left out"),
             };
-            let place = subject.place(&statement.line.location);
+            let place = written.place(&statement.line.location);
             findings.note(class, place, &statement.line.keyword, reason.to_owned(), advice);
         }
     }
-    notices(subject, findings);
+    notices(written, findings);
 }
 
 /// What the log says of statements that are obeyed.
-fn notices(subject: &Subject, findings: &mut Findings) {
-    for notice in &subject.notices {
+fn notices(written: &WrittenConfiguration, findings: &mut Findings) {
+    for notice in &written.notices {
         let is_of_row = notice.text.contains("has no meaning here");
         let (class, advice) = match notice.kind {
             // The settings without meaning have been found, and the indexes are looked for elsewhere.
@@ -55,7 +65,7 @@ fn notices(subject: &Subject, findings: &mut Findings) {
             NoticeKind::Checksum => (Class::Ignored, "change cn=config with ldapmodify or slapmodify -n 0"),
         };
         let reason = without_keyword(&notice.text).to_owned();
-        let place = subject.place(&notice.location);
+        let place = written.place(&notice.location);
         let setting = match notice.kind {
             NoticeKind::Checksum => "slapd.d".to_owned(),
             _ => setting_of(&notice.text),
@@ -65,9 +75,9 @@ fn notices(subject: &Subject, findings: &mut Findings) {
 }
 
 /// A statement that the server refuses, or that nobody knows.
-fn refused(subject: &Subject, statement: &Surveyed) -> Option<Finding> {
+fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Finding> {
     let line = &statement.line;
-    let place = subject.place(&line.location);
+    let place = written.place(&line.location);
     let overlay = statement.refused_overlay.as_deref();
     let hint = overlay.map_or_else(String::new, |name| {
         format!("; it may belong to overlay {name}, which is not there either")

@@ -17,7 +17,7 @@ use ironbark_config::{DatabaseConfig, IndexKinds};
 use self::record::Record;
 use super::{
     finding::{Class, Findings},
-    subject::Subject,
+    written::WrittenConfiguration,
 };
 use crate::index_advice::{self, Database, Index, IndexLine, Kind, Proposal, Term};
 
@@ -30,15 +30,19 @@ const MOST_FILTERS: usize = 3;
 ///
 /// # Errors
 /// A log that cannot be read.
-pub(super) fn find(subject: &Subject, logs: &[std::path::PathBuf], findings: &mut Findings) -> Result<(), String> {
-    let mut record = Record::new(&subject.configuration);
+pub(super) fn find(
+    written: &WrittenConfiguration,
+    logs: &[std::path::PathBuf],
+    findings: &mut Findings,
+) -> Result<(), String> {
+    let mut record = Record::new(&written.configuration);
     for path in logs {
         read(path, &mut record).map_err(|error| format!("{}: {error}", path.display()))?;
         // The next file may be of another server, whose connections have the same numbers.
         record.end_of_log();
     }
     for (position, asked) in record.into_asked() {
-        let settings = position.and_then(|position| subject.configuration.databases.get(position));
+        let settings = position.and_then(|position| written.configuration.databases.get(position));
         let database = Database {
             suffix: String::new(),
             number: String::new(),
@@ -48,7 +52,7 @@ pub(super) fn find(subject: &Subject, logs: &[std::path::PathBuf], findings: &mu
         };
         let proposals = index_advice::proposals(&database, index_advice::THRESHOLD);
         for line in index_advice::lines(&database, &proposals) {
-            report(subject, &line, &proposals, position, findings);
+            report(written, &line, &proposals, position, findings);
         }
     }
     Ok(())
@@ -125,13 +129,13 @@ fn kinds_of(kind: Kind) -> IndexKinds {
 }
 
 fn report(
-    subject: &Subject,
+    written: &WrittenConfiguration,
     line: &IndexLine,
     proposals: &[Proposal],
     position: Option<usize>,
     findings: &mut Findings,
 ) {
-    let place = position.map_or_else(|| subject.whole(), |position| subject.database(position));
+    let place = position.map_or_else(|| written.whole(), |position| written.database(position));
     let is_about = |proposal: &&Proposal| proposal.indexes.iter().any(|term| term.attribute == line.attribute);
     let of_it: Vec<&Proposal> = proposals.iter().filter(is_about).collect();
     let sum = |count: fn(&Proposal) -> u64| {
@@ -157,13 +161,13 @@ fn report(
         let returned = sum(|proposal| proposal.entries);
         let _ = write!(reason, "; {candidates} entries were looked at and {returned} returned");
     }
-    let mut advice = format!("write {}", subject.line("index", &line.text()));
+    let mut advice = format!("write {}", written.line("index", &line.text()));
     if !line.before.is_empty() {
         let before = format!("{} {}", line.attribute, index_advice::words(&line.before));
-        let _ = write!(advice, " in place of {}", subject.line("index", &before));
+        let _ = write!(advice, " in place of {}", written.line("index", &before));
     }
     if position.is_none() {
         advice.push_str(" in the database that is meant, which the log does not tell");
     }
-    findings.note(Class::Missing, place, subject.name("index"), reason, advice);
+    findings.note(Class::Missing, place, written.name("index"), reason, advice);
 }

@@ -1,4 +1,4 @@
-//! What is explained: a slapd.conf file or a configuration directory, read to its end.
+//! A configuration as it is written: a slapd.conf file or a configuration directory, read to its end.
 
 use std::{
     collections::HashMap,
@@ -7,20 +7,22 @@ use std::{
 
 use ironbark_config::{
     Configuration, Disk, Notice, Survey, Surveyed, SurveyedSection,
-    olc::{self, Folder},
+    olc::{self, Folder, FolderError},
     with_keyword,
 };
 use ironbark_model::schema::Source;
 
-use super::finding::{Class, Finding, Findings, Place};
+use super::finding::Place;
 
 /// A configuration, and where its parts stand.
 #[derive(Debug)]
-pub(super) struct Subject {
+pub(super) struct WrittenConfiguration {
     pub(super) configuration: Configuration,
     pub(super) statements: Vec<Surveyed>,
     /// Errors beside statements.
     pub(super) errors: Vec<ironbark_config::ConfigError>,
+    /// Files of a configuration directory that cannot be read, or make no sense.
+    pub(super) file_errors: Vec<FolderError>,
     /// What the log would say.
     pub(super) notices: Vec<Notice>,
     /// The main file, or the directory.
@@ -39,8 +41,11 @@ struct Entry {
     dn: String,
 }
 
-impl Subject {
-    /// A slapd.conf file.
+impl WrittenConfiguration {
+    /// A slapd.conf file, with all that it includes. That it cannot be read is among what is found.
+    ///
+    /// # Errors
+    /// The name is not UTF-8.
     pub(super) fn of_file(path: &Path) -> Result<Self, String> {
         let name = path
             .to_str()
@@ -48,46 +53,32 @@ impl Subject {
         Ok(Self::new(ironbark_config::survey(name, &Disk), name.to_owned(), false))
     }
 
-    /// A configuration directory. What is wrong with single files goes to `findings`.
-    pub(super) fn of_folder(path: PathBuf, findings: &mut Findings) -> Self {
+    /// A configuration directory.
+    pub(super) fn of_folder(path: PathBuf) -> Self {
         let main = path.display().to_string();
-        let folder = Folder::new(path);
-        let mut wrong = Vec::new();
-        let read = folder.read_on(&mut |error| {
-            wrong.push(error);
+        let mut file_errors = Vec::new();
+        let read = Folder::new(path).read_on(&mut |error| {
+            file_errors.push(error);
             Ok(())
         });
-        let mut tree = None;
-        let mut checksums = Vec::new();
-        match read {
-            Ok((read, notices)) => {
-                tree = Some(read);
-                checksums = notices;
+        let (mut tree, checksums) = match read {
+            Ok(read) => read,
+            Err(error) => {
+                file_errors.push(error);
+                let nothing = Self::new(Survey::default(), main, true);
+                return Self { file_errors, ..nothing };
             }
-            Err(error) => wrong.push(error),
-        }
-        for error in wrong {
-            findings.add(Finding {
-                class: Class::Wrong,
-                place: whole(error.file.display().to_string()),
-                setting: "slapd.d".to_owned(),
-                reason: error.reason,
-                advice: String::new(),
-                blocks: true,
-            });
-        }
-        let Some(mut tree) = tree else {
-            return Self::new(Survey::default(), main, true);
         };
         tree.complete();
-        let mut subject = Self::new(olc::survey(&tree), main, true);
-        subject.notices.splice(0..0, checksums);
+        let mut written = Self::new(olc::survey(&tree), main, true);
+        written.file_errors = file_errors;
+        written.notices.splice(0..0, checksums);
         for (order, (dn, node)) in (1..).zip(tree.walk()) {
             let line = node.location.line;
-            let of_file = subject.entries.entry(node.location.file.to_string()).or_default();
+            let of_file = written.entries.entry(node.location.file.to_string()).or_default();
             of_file.push(Entry { line, order, dn });
         }
-        subject
+        written
     }
 
     fn new(survey: Survey, main: String, is_tree: bool) -> Self {
@@ -96,6 +87,7 @@ impl Subject {
             configuration: survey.configuration,
             statements: survey.statements,
             errors: survey.errors,
+            file_errors: Vec::new(),
             main,
             is_tree,
             entries: HashMap::new(),
@@ -140,7 +132,7 @@ impl Subject {
 
     /// The configuration as a whole.
     pub(super) fn whole(&self) -> Place {
-        whole(self.main.clone())
+        Place::whole(self.main.clone())
     }
 
     /// The place of a database's declaration.
@@ -162,14 +154,5 @@ impl Subject {
         self.statements
             .iter()
             .filter(move |statement| statement.section == section)
-    }
-}
-
-fn whole(file: String) -> Place {
-    Place {
-        order: 0,
-        file,
-        line: 0,
-        dn: None,
     }
 }

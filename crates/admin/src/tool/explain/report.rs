@@ -1,0 +1,147 @@
+//! Findings as people read them, a line each, and as JSON.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::finding::{Class, Finding, Findings, Place};
+
+/// A line each, and the summary.
+pub(super) fn text(findings: &Findings) -> String {
+    let mut text = String::new();
+    for finding in findings.iter() {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "{}", clean(&line(finding)));
+    }
+    let counts = Class::ALL.map(|class| (class.name(), findings.count(class)));
+    let counted: Vec<_> = counts
+        .iter()
+        .filter(|(_, count)| *count > 0)
+        .map(|(word, count)| format!("{count} {word}"))
+        .collect();
+    let verdict = if findings.loads() {
+        "the configuration loads"
+    } else {
+        "the configuration does not load"
+    };
+    let counted = if counted.is_empty() {
+        "nothing found".to_owned()
+    } else {
+        counted.join(", ")
+    };
+    let _ = writeln!(text, "{counted}; {verdict}");
+    text
+}
+
+/// One JSON object.
+pub(super) fn json(findings: &Findings) -> String {
+    let objects: Vec<Value> = findings.iter().map(object).collect();
+    let summary: serde_json::Map<String, Value> = Class::ALL
+        .iter()
+        .map(|class| (class.name().to_owned(), findings.count(*class).into()))
+        .collect();
+    let all = json!({ "findings": objects, "summary": summary, "loads": findings.loads() });
+    format!("{all:#}\n")
+}
+
+/// `/etc/ldap/slapd.conf:12: unsafe: rootpw: why. What to do.`
+fn line(finding: &Finding) -> String {
+    let place = match &finding.place {
+        Place { dn: Some(dn), .. } => dn.clone(),
+        Place { file, line: 0, .. } => file.clone(),
+        Place { file, line, .. } => format!("{file}:{line}"),
+    };
+    let Finding {
+        setting,
+        reason,
+        advice,
+        ..
+    } = finding;
+    let mut text = format!("{place}: {}: {setting}: {reason}", finding.class.name());
+    if finding.blocks {
+        text.push_str("; the server does not start with it");
+    }
+    if !advice.is_empty() {
+        let _ = write!(text, ". {}", capitalized(advice));
+    }
+    text
+}
+
+fn object(finding: &Finding) -> Value {
+    json!({
+        "class": finding.class.name(),
+        "file": finding.place.file,
+        "line": finding.place.line,
+        "dn": finding.place.dn,
+        "setting": finding.setting,
+        "reason": finding.reason,
+        "advice": finding.advice,
+        "blocks": finding.blocks,
+    })
+}
+
+fn capitalized(text: &str) -> String {
+    let mut characters = text.chars();
+    characters
+        .next()
+        .map_or_else(String::new, |first| first.to_uppercase().chain(characters).collect())
+}
+
+/// One line, whatever a hostile file has in it; a terminal sees no control character.
+fn clean(text: &str) -> String {
+    text.chars()
+        .map(|character| if character.is_control() { '?' } else { character })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(line: u32, class: Class, blocks: bool) -> Finding {
+        Finding {
+            class,
+            place: Place {
+                order: 0,
+                file: "slapd.conf".to_owned(),
+                line,
+                dn: None,
+            },
+            setting: "rootpw".to_owned(),
+            reason: "why\n\x1b[31m".to_owned(),
+            advice: "do this".to_owned(),
+            blocks,
+        }
+    }
+
+    #[test]
+    fn each_finding_is_a_line() {
+        let mut findings = Findings::default();
+        for (line, class) in [
+            (10, Class::Old),
+            (2, Class::Wrong),
+            (10, Class::Unsafe),
+            (10, Class::Old),
+        ] {
+            findings.add(finding(line, class, false));
+        }
+        findings.sort();
+        assert_eq!(
+            text(&findings),
+            "slapd.conf:2: wrong: rootpw: why??[31m. Do this\n\
+             slapd.conf:10: unsafe: rootpw: why??[31m. Do this\n\
+             slapd.conf:10: old: rootpw: why??[31m. Do this\n\
+             1 wrong, 1 unsafe, 1 old; the configuration loads\n"
+        );
+        findings.add(finding(0, Class::Unknown, true));
+        assert!(!findings.loads() && findings.is_unsafe());
+        let value: Value = serde_json::from_str(&json(&findings)).unwrap();
+        assert_eq!(value["summary"]["unsafe"], 1);
+        assert_eq!(value["findings"][0]["reason"], "why\n\u{1b}[31m");
+    }
+
+    #[test]
+    fn nothing_found_says_so() {
+        assert_eq!(text(&Findings::default()), "nothing found; the configuration loads\n");
+    }
+}
