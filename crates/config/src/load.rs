@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, sync::Arc};
 
-use ironbark_model::{Schema, schema::Source};
+use ironbark_model::{Dn, Schema, schema::Source};
 
 use crate::{
     ConfigError, DatabaseConfig, DatabaseKind, FileSource, GlobalConfig, Notice, NoticeKind, OverlayConfig,
@@ -41,6 +41,21 @@ pub struct Configuration {
     pub(crate) backends: Vec<(DatabaseKind, Kept)>,
     /// What the log should say.
     pub notices: Vec<Notice>,
+}
+
+impl Configuration {
+    /// The position of the database that holds a name: the one with the longest suffix, hidden ones aside.
+    pub fn database_holding(&self, dn: &Dn) -> Option<usize> {
+        let mut best: Option<(usize, usize)> = None;
+        for (at, database) in self.databases.iter().enumerate().filter(|(_, one)| !one.hidden) {
+            for suffix in database.suffixes.iter().filter(|suffix| dn.is_within(suffix)) {
+                if best.is_none_or(|(depth, _)| suffix.depth() > depth) {
+                    best = Some((suffix.depth(), at));
+                }
+            }
+        }
+        best.map(|(_, at)| at)
+    }
 }
 
 /// Reads a slapd.conf file with all it includes. Definitions may stand after their use: the schema is built first.

@@ -68,24 +68,6 @@ impl Chosen {
     }
 }
 
-/// The position of the database that holds a name: the one with the longest suffix.
-pub(crate) fn database_of(configuration: &Configuration, dn: &Dn) -> Option<usize> {
-    let mut best: Option<(usize, usize)> = None;
-    for (at, database) in configuration
-        .databases
-        .iter()
-        .enumerate()
-        .filter(|(_, database)| !database.hidden)
-    {
-        for suffix in database.suffixes.iter().filter(|suffix| dn.is_within(suffix)) {
-            if best.is_none_or(|(depth, _)| suffix.depth() > depth) {
-                best = Some((suffix.depth(), at));
-            }
-        }
-    }
-    best.map(|(_, at)| at)
-}
-
 /// The database into which another is glued: the nearest above it that is not itself glued.
 pub(crate) fn glue_root(configuration: &Configuration, position: usize) -> Option<usize> {
     let database = configuration.databases.get(position)?;
@@ -136,7 +118,7 @@ fn choose(configuration: &Configuration, options: &Options) -> Result<Vec<usize>
             if dn.normalized() == b"cn=config" {
                 return Err(no_config());
             }
-            let found = database_of(configuration, &dn);
+            let found = configuration.database_holding(&dn);
             found.ok_or_else(|| format!("{program}: slap_init no backend for \"{text}\""))?
         }
         (None, None) => {

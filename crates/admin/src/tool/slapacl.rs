@@ -11,7 +11,7 @@ use ironbark_model::{Dn, Entry, Schema, schema::Source};
 use ironbark_store::{Database, Location};
 
 use super::{
-    chosen::{database_of, read_configuration},
+    chosen::read_configuration,
     names::{Names, normal, open_all, own_value},
     options::{Grammar, Options, Told},
 };
@@ -71,7 +71,7 @@ fn check(options: &mut Options) -> Result<(), String> {
     let configuration = read_configuration(options).map_err(bad)?.configuration;
     let schema = &*configuration.schema;
     let dn = name(schema, "base", &base)?;
-    let position = database_of(&configuration, &dn);
+    let position = configuration.database_holding(&dn);
     let mut databases = Vec::new();
     let mut fetched = None;
     if !options.dry_run {

@@ -11,7 +11,7 @@ use super::{
     draft::Draft,
     entry::{Assembler, Place, Refused, Rules, Stamp, unparsable},
 };
-use crate::tool::chosen::{Chosen, database_of};
+use crate::tool::chosen::Chosen;
 
 /// What threads need to know of the load.
 pub(super) struct Plan {
@@ -268,7 +268,7 @@ fn target(plan: &Plan, dn: &Dn, place: &Place) -> Result<usize, Refused> {
             message,
         })
     };
-    let found = database_of(configuration, dn);
+    let found = configuration.database_holding(dn);
     let hidden = || {
         let holds =
             |settings: &ironbark_config::DatabaseConfig| settings.suffixes.iter().any(|suffix| dn.is_within(suffix));

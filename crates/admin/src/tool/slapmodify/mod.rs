@@ -25,7 +25,7 @@ use ironbark_runtime::{Clock, Randomness};
 
 use self::waiting::{Sent, Waiting};
 use super::{
-    chosen::{Chosen, database_of},
+    chosen::Chosen,
     config_database, context_csn,
     load_options::LoadOptions,
     options::{Grammar, Options, Told},
@@ -233,8 +233,11 @@ impl Changes<'_> {
         let Ok(dn) = Dn::parse(self.chosen.schema(), &record.dn) else {
             return Ok(named("(34) invalid DN"));
         };
-        let position =
-            database_of(&self.chosen.configuration, &dn).filter(|found| self.chosen.positions.contains(found));
+        let position = self
+            .chosen
+            .configuration
+            .database_holding(&dn)
+            .filter(|found| self.chosen.positions.contains(found));
         let Some((position, settings)) =
             position.and_then(|found| Some((found, self.chosen.configuration.databases.get(found)?)))
         else {

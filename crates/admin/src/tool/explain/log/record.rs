@@ -13,10 +13,7 @@ use super::{
     kinds_of,
     line::{self, Event, Key},
 };
-use crate::{
-    index_advice::{self, Asked, Kind, Term},
-    tool::chosen::database_of,
-};
+use crate::index_advice::{self, Asked, Kind, Term};
 
 /// Searches whose lines may still come.
 const MOST_OPEN: usize = 4096;
@@ -198,7 +195,7 @@ impl<'a> Record<'a> {
             return Ok(stored.next().filter(|_| stored.next().is_none()));
         };
         let dn = Dn::parse(&self.configuration.schema, base.as_bytes()).map_err(|_| Elsewhere)?;
-        let found = database_of(self.configuration, &dn).filter(is_stored);
+        let found = self.configuration.database_holding(&dn).filter(is_stored);
         found.map(Some).ok_or(Elsewhere)
     }
 }
