@@ -1,5 +1,6 @@
 //! `slaptest --explain`: what in a configuration is wrong, unknown, ignored, unsafe, missing or old.
 
+mod error;
 mod finding;
 mod indexes;
 mod log;
@@ -21,7 +22,7 @@ use std::{
 
 use ironbark_config::olc::Folder;
 
-use self::{finding::Findings, written::WrittenConfiguration};
+use self::{error::ReviewError, finding::Findings, written::WrittenConfiguration};
 
 /// The configuration loads, and something in it is unsafe. That it does not load is 1, as of slaptest without
 /// `--explain`.
@@ -94,20 +95,21 @@ impl Explain {
         listeners: Option<&str>,
         is_quiet: bool,
     ) -> Result<ExitCode, String> {
+        let of_file = |file: &Path| WrittenConfiguration::of_file(file).map_err(|error| error.to_string());
         let written = match (file, folder) {
             (Some(_), Some(_)) => return Err("--explain takes -f or -F, not both".to_owned()),
-            (Some(file), None) => WrittenConfiguration::of_file(file)?,
+            (Some(file), None) => of_file(file)?,
             (None, Some(folder)) => WrittenConfiguration::of_folder(folder.to_owned()),
             (None, None) => {
                 let usual = ironbark_server::usual_folder();
                 if Folder::new(&usual).holds_configuration() {
                     WrittenConfiguration::of_folder(usual)
                 } else {
-                    WrittenConfiguration::of_file(&ironbark_server::usual_file())?
+                    of_file(&ironbark_server::usual_file())?
                 }
             }
         };
-        let findings = review(&written, listeners, &self.logs)?;
+        let findings = review(&written, listeners, &self.logs).map_err(|error| error.to_string())?;
         if !is_quiet {
             let text = match self.form {
                 Form::Text => report::text(&findings),
@@ -133,7 +135,7 @@ impl Explain {
 ///
 /// # Errors
 /// A log that cannot be read.
-fn review(written: &WrittenConfiguration, listeners: Option<&str>, logs: &[PathBuf]) -> Result<Findings, String> {
+fn review(written: &WrittenConfiguration, listeners: Option<&str>, logs: &[PathBuf]) -> Result<Findings, ReviewError> {
     let mut findings = Findings::default();
     statements::find(written, &mut findings);
     old::find(written, &mut findings);

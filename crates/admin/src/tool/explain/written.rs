@@ -12,7 +12,7 @@ use ironbark_config::{
 };
 use ironbark_model::schema::Source;
 
-use super::finding::Place;
+use super::{error::ReviewError, finding::Place};
 
 /// A configuration, and where its parts stand.
 #[derive(Debug)]
@@ -46,10 +46,8 @@ impl WrittenConfiguration {
     ///
     /// # Errors
     /// The name is not UTF-8.
-    pub(super) fn of_file(path: &Path) -> Result<Self, String> {
-        let name = path
-            .to_str()
-            .ok_or_else(|| format!("{}: the name is not UTF-8", path.display()))?;
+    pub(super) fn of_file(path: &Path) -> Result<Self, ReviewError> {
+        let name = path.to_str().ok_or_else(|| ReviewError::Name(path.to_owned()))?;
         Ok(Self::new(ironbark_config::survey(name, &Disk), name.to_owned(), false))
     }
 

@@ -9,13 +9,14 @@ use std::{
     fs::File,
     io::{BufRead, BufReader, Read},
     os::unix::fs::FileTypeExt as _,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use ironbark_config::{DatabaseConfig, IndexKinds};
 
 use self::record::Record;
 use super::{
+    error::ReviewError,
     finding::{Class, Findings},
     written::WrittenConfiguration,
 };
@@ -32,12 +33,15 @@ const MOST_FILTERS: usize = 3;
 /// A log that cannot be read.
 pub(super) fn find(
     written: &WrittenConfiguration,
-    logs: &[std::path::PathBuf],
+    logs: &[PathBuf],
     findings: &mut Findings,
-) -> Result<(), String> {
+) -> Result<(), ReviewError> {
     let mut record = Record::new(&written.configuration);
     for path in logs {
-        read(path, &mut record).map_err(|error| format!("{}: {error}", path.display()))?;
+        read(path, &mut record).map_err(|source| ReviewError::Log {
+            path: path.clone(),
+            source,
+        })?;
         // The next file may be of another server, whose connections have the same numbers.
         record.end_of_log();
     }
