@@ -4,7 +4,6 @@ pub mod command;
 mod commands;
 pub mod dispatch;
 pub mod getopt;
-mod index_advice;
 mod load;
 pub mod slapd;
 pub mod tool;

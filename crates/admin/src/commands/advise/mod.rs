@@ -5,11 +5,11 @@ mod report;
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
+use ironbark_advisor::index::{self, Asked, Database, Index, Kind, Term};
 use ironbark_client::{Client, Search, SearchEntry};
 use ironbark_ldap_proto::{Filter, Scope};
 
 use super::connect::connect;
-use crate::index_advice::{self, Asked, Database, Index, Kind, Term};
 
 /// Options of `ironbark advise`.
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ pub(crate) struct Advise {
     #[arg(short = 'y', long, requires = "bind_dn", value_name = "FILE")]
     password_file: Option<PathBuf>,
     /// Entries that a search must look at in vain, on average, to be worth an index
-    #[arg(long, default_value_t = index_advice::THRESHOLD, value_name = "ENTRIES")]
+    #[arg(long, default_value_t = index::THRESHOLD, value_name = "ENTRIES")]
     threshold: u64,
     /// Seconds to wait for an answer at most
     #[arg(long, default_value_t = 10)]
@@ -55,7 +55,7 @@ impl Advise {
                 self.url
             ));
         }
-        let advice = index_advice::advise(&databases, self.threshold);
+        let advice = index::advise(&databases, self.threshold);
         print!("{}", report::text(&databases, &advice));
         Ok(())
     }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::index_advice::{self, Database, Proposal, words};
+use ironbark_advisor::index::{self, Database, Proposal, words};
 
 /// Filters that are named for one proposal.
 const MOST_FILTERS: usize = 3;
@@ -61,7 +61,7 @@ fn explain(text: &mut String, proposal: &Proposal) {
 
 /// The lines for slapd.conf and for ldapmodify.
 fn lines(text: &mut String, database: &Database, proposals: &[Proposal]) {
-    let wanted = index_advice::lines(database, proposals);
+    let wanted = index::lines(database, proposals);
     text.push_str("  in slapd.conf:\n");
     for line in &wanted {
         if !line.before.is_empty() {
@@ -90,7 +90,7 @@ fn lines(text: &mut String, database: &Database, proposals: &[Proposal]) {
 /// Indexes that cost writes and serve nobody; objectClass is always indexed.
 fn unused(text: &mut String, database: &Database) {
     let is_unused =
-        |index: &&index_advice::Index| index.uses == 0 && !index.term.attribute.eq_ignore_ascii_case("objectClass");
+        |index: &&index::Index| index.uses == 0 && !index.term.attribute.eq_ignore_ascii_case("objectClass");
     let names: Vec<_> = database
         .indexes
         .iter()
@@ -105,7 +105,7 @@ fn unused(text: &mut String, database: &Database) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index_advice::{Asked, Index, Kind, Term, advise};
+    use ironbark_advisor::index::{Asked, Index, Kind, Term, advise};
 
     #[test]
     fn advice_has_both_forms_of_configuration() {

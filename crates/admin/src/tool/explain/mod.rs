@@ -1,16 +1,6 @@
 //! `slaptest --explain`: what in a configuration is wrong, unknown, ignored, unsafe, missing or old.
 
-mod error;
-mod finding;
-mod indexes;
-mod log;
-mod old;
-mod passwords;
-mod protection;
 mod report;
-mod secrets;
-mod statements;
-mod written;
 
 use std::{
     ffi::OsString,
@@ -20,9 +10,8 @@ use std::{
     process::ExitCode,
 };
 
+use ironbark_advisor::{WrittenConfiguration, review};
 use ironbark_config::olc::Folder;
-
-use self::{error::ReviewError, finding::Findings, written::WrittenConfiguration};
 
 /// The configuration loads, and something in it is unsafe. That it does not load is 1, as of slaptest without
 /// `--explain`.
@@ -126,26 +115,6 @@ impl Explain {
             ExitCode::SUCCESS
         })
     }
-}
-
-/// All that is found, by place.
-///
-/// `listeners`: the URLs that the server will have, if they are known. `logs`: what a server under this configuration has
-/// logged.
-///
-/// # Errors
-/// A log that cannot be read.
-fn review(written: &WrittenConfiguration, listeners: Option<&str>, logs: &[PathBuf]) -> Result<Findings, ReviewError> {
-    let mut findings = Findings::default();
-    statements::find(written, &mut findings);
-    old::find(written, &mut findings);
-    secrets::find(written, &mut findings);
-    passwords::find(written, &mut findings);
-    protection::find(written, listeners, &mut findings);
-    indexes::find(written, &mut findings);
-    log::find(written, logs, &mut findings)?;
-    findings.sort();
-    Ok(findings)
 }
 
 #[cfg(test)]

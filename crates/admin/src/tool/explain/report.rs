@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
+use ironbark_advisor::{Class, Finding, Findings, Place};
 use serde_json::{Value, json};
-
-use super::finding::{Class, Finding, Findings, Place};
 
 /// A line each, and the summary.
 pub(super) fn text(findings: &Findings) -> String {

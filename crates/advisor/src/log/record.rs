@@ -13,7 +13,7 @@ use super::{
     kinds_of,
     line::{self, Event, Key},
 };
-use crate::index_advice::{self, Asked, Kind, Term};
+use crate::index::{self, Asked, Kind, Term};
 
 /// Searches whose lines may still come.
 const MOST_OPEN: usize = 4096;
@@ -221,7 +221,7 @@ fn terms(configuration: &Configuration, database: Option<usize>, filter: &str) -
     };
     let settings = database.and_then(|at| configuration.databases.get(at));
     let schema = &*configuration.schema;
-    let terms = index_advice::terms(&filter).into_iter();
+    let terms = index::terms(&filter).into_iter();
     let possible = terms.filter(|term| may_be_indexed(configuration, term));
     possible
         .map(|term| {

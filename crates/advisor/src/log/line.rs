@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::index_advice::Kind;
+use crate::index::Kind;
 
 /// A search, by its connection and its number there.
 pub(super) type Key = (u64, u64);

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 /// What kind of thing was found.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Class {
+pub enum Class {
     /// Wrong as it stands.
     Wrong,
     /// Something that Ironbark does not know or does not have yet.
@@ -21,7 +21,7 @@ pub(super) enum Class {
 
 impl Class {
     /// All of them, in the order of a summary.
-    pub(super) const ALL: [Self; 6] = [
+    pub const ALL: [Self; 6] = [
         Self::Wrong,
         Self::Unknown,
         Self::Ignored,
@@ -31,7 +31,7 @@ impl Class {
     ];
 
     /// Its name: `unsafe`.
-    pub(super) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Wrong => "wrong",
             Self::Unknown => "unknown",
@@ -45,19 +45,20 @@ impl Class {
 
 /// Where something was found.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) struct Place {
+pub struct Place {
     /// Entries of cn=config have an order of their own; 0 elsewhere.
-    pub(super) order: usize,
-    pub(super) file: String,
+    pub order: usize,
+    /// The file, or the directory as a whole.
+    pub file: String,
     /// 0: the file as a whole.
-    pub(super) line: u32,
+    pub line: u32,
     /// The entry of cn=config.
-    pub(super) dn: Option<String>,
+    pub dn: Option<String>,
 }
 
 impl Place {
     /// A file as a whole.
-    pub(super) fn whole(file: String) -> Self {
+    pub(crate) fn whole(file: String) -> Self {
         Self {
             order: 0,
             file,
@@ -69,30 +70,33 @@ impl Place {
 
 /// One finding.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Finding {
-    pub(super) class: Class,
-    pub(super) place: Place,
+pub struct Finding {
+    /// What kind of thing it is.
+    pub class: Class,
+    /// Where it stands.
+    pub place: Place,
     /// The keyword or the attribute.
-    pub(super) setting: String,
+    pub setting: String,
     /// Why, as a clause without a period.
-    pub(super) reason: String,
+    pub reason: String,
     /// What to do, as a clause without a period; empty where the reason says it.
-    pub(super) advice: String,
+    pub advice: String,
     /// Whether the server refuses to start with it.
-    pub(super) blocks: bool,
+    pub blocks: bool,
 }
 
 /// All findings.
 #[derive(Debug, Default)]
-pub(super) struct Findings(Vec<Finding>);
+pub struct Findings(Vec<Finding>);
 
 impl Findings {
-    pub(super) fn add(&mut self, finding: Finding) {
+    /// Adds one.
+    pub fn add(&mut self, finding: Finding) {
         self.0.push(finding);
     }
 
     /// Adds a finding about a configuration that loads all the same.
-    pub(super) fn note(
+    pub(crate) fn note(
         &mut self,
         class: Class,
         place: Place,
@@ -111,28 +115,28 @@ impl Findings {
     }
 
     /// By place, as an editor would go through them; each once.
-    pub(super) fn sort(&mut self) {
+    pub fn sort(&mut self) {
         self.0.sort_by(compare);
         self.0.dedup();
     }
 
     /// All of them.
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Finding> {
+    pub fn iter(&self) -> impl Iterator<Item = &Finding> {
         self.0.iter()
     }
 
     /// Whether the configuration loads.
-    pub(super) fn loads(&self) -> bool {
+    pub fn loads(&self) -> bool {
         !self.0.iter().any(|finding| finding.blocks)
     }
 
     /// Whether anything is unsafe.
-    pub(super) fn is_unsafe(&self) -> bool {
+    pub fn is_unsafe(&self) -> bool {
         self.count(Class::Unsafe) > 0
     }
 
     /// How many there are of a class.
-    pub(super) fn count(&self, class: Class) -> usize {
+    pub fn count(&self, class: Class) -> usize {
         self.0.iter().filter(|finding| finding.class == class).count()
     }
 }

@@ -2,9 +2,9 @@
 
 use ironbark_config::{ConfigError, Fate, Handler, NoticeKind, Surveyed, SurveyedSection, with_keyword};
 
-use super::{
+use super::old;
+use crate::{
     finding::{Class, Finding, Findings, Place},
-    old,
     written::WrittenConfiguration,
 };
 

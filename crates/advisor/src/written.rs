@@ -12,19 +12,19 @@ use ironbark_config::{
 };
 use ironbark_model::schema::Source;
 
-use super::{error::ReviewError, finding::Place};
+use crate::{error::ReviewError, finding::Place};
 
 /// A configuration, and where its parts stand.
 #[derive(Debug)]
-pub(super) struct WrittenConfiguration {
-    pub(super) configuration: Configuration,
-    pub(super) statements: Vec<Surveyed>,
+pub struct WrittenConfiguration {
+    pub(crate) configuration: Configuration,
+    pub(crate) statements: Vec<Surveyed>,
     /// Errors beside statements.
-    pub(super) errors: Vec<ironbark_config::ConfigError>,
+    pub(crate) errors: Vec<ironbark_config::ConfigError>,
     /// Files of a configuration directory that cannot be read, or make no sense.
-    pub(super) file_errors: Vec<FolderError>,
+    pub(crate) file_errors: Vec<FolderError>,
     /// What the log would say.
-    pub(super) notices: Vec<Notice>,
+    pub(crate) notices: Vec<Notice>,
     /// The main file, or the directory.
     main: String,
     /// Whether it is cn=config.
@@ -46,13 +46,13 @@ impl WrittenConfiguration {
     ///
     /// # Errors
     /// The name is not UTF-8.
-    pub(super) fn of_file(path: &Path) -> Result<Self, ReviewError> {
+    pub fn of_file(path: &Path) -> Result<Self, ReviewError> {
         let name = path.to_str().ok_or_else(|| ReviewError::Name(path.to_owned()))?;
         Ok(Self::new(ironbark_config::survey(name, &Disk), name.to_owned(), false))
     }
 
     /// A configuration directory.
-    pub(super) fn of_folder(path: PathBuf) -> Self {
+    pub fn of_folder(path: PathBuf) -> Self {
         let main = path.display().to_string();
         let mut file_errors = Vec::new();
         let read = Folder::new(path).read_on(&mut |error| {
@@ -93,7 +93,7 @@ impl WrittenConfiguration {
     }
 
     /// The place of a statement or an entry.
-    pub(super) fn place(&self, source: &Source) -> Place {
+    pub(crate) fn place(&self, source: &Source) -> Place {
         if source.line == 0 {
             return self.whole();
         }
@@ -115,7 +115,7 @@ impl WrittenConfiguration {
     }
 
     /// What a directive is called where the configuration is written: by itself, or as an attribute of cn=config.
-    pub(super) fn name<'k>(&self, keyword: &'k str) -> &'k str {
+    pub(crate) fn name<'k>(&self, keyword: &'k str) -> &'k str {
         let attribute = with_keyword(keyword).find_map(|row| row.attributes.first());
         attribute
             .filter(|_| self.is_tree)
@@ -123,31 +123,31 @@ impl WrittenConfiguration {
     }
 
     /// A statement as it is written there: `index sn eq`, or `olcDbIndex: sn eq`.
-    pub(super) fn line(&self, keyword: &str, value: &str) -> String {
+    pub(crate) fn line(&self, keyword: &str, value: &str) -> String {
         let colon = if self.is_tree { ":" } else { "" };
         format!("{}{colon} {value}", self.name(keyword))
     }
 
     /// The configuration as a whole.
-    pub(super) fn whole(&self) -> Place {
+    pub(crate) fn whole(&self) -> Place {
         Place::whole(self.main.clone())
     }
 
     /// The place of a database's declaration.
-    pub(super) fn database(&self, position: usize) -> Place {
+    pub(crate) fn database(&self, position: usize) -> Place {
         let found = self.configuration.databases.get(position);
         found.map_or_else(|| self.whole(), |database| self.place(&database.location))
     }
 
     /// The statements that mean the row with this name, as far as they were accepted.
-    pub(super) fn accepted<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Surveyed> {
+    pub(crate) fn accepted<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Surveyed> {
         self.statements.iter().filter(move |statement| {
             statement.refusal.is_none() && statement.section != SurveyedSection::Refused && statement.means(name)
         })
     }
 
     /// All statements of one database.
-    pub(super) fn of_database(&self, position: usize) -> impl Iterator<Item = &Surveyed> {
+    pub(crate) fn of_database(&self, position: usize) -> impl Iterator<Item = &Surveyed> {
         let section = SurveyedSection::Database(position);
         self.statements
             .iter()

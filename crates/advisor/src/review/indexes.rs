@@ -2,7 +2,7 @@
 
 use ironbark_config::{DatabaseKind, IndexKinds, Setting, overlay};
 
-use super::{
+use crate::{
     finding::{Class, Findings},
     written::WrittenConfiguration,
 };

@@ -5,78 +5,97 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ironbark_ldap_proto::Filter;
+use ironbark_model::Filter;
 
 /// Entries that a search must look at in vain, on average, to be worth an index.
-pub(crate) const THRESHOLD: u64 = 100;
+pub const THRESHOLD: u64 = 100;
 
 /// A kind of index, in the order in which one is preferred for a conjunction.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) enum Kind {
+pub enum Kind {
+    /// `eq`, for order too.
     Equality,
+    /// `sub`.
     Substring,
+    /// `approx`.
     Approximate,
+    /// `pres`.
     Presence,
 }
 
 /// An index that is there or not.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Term {
-    pub(crate) attribute: String,
-    pub(crate) kind: Kind,
+pub struct Term {
+    /// The attribute type's name.
+    pub attribute: String,
+    /// What it serves.
+    pub kind: Kind,
 }
 
 /// An index that is configured, and how many searches have used it.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Index {
-    pub(crate) term: Term,
-    pub(crate) uses: u64,
+pub struct Index {
+    /// Which it is.
+    pub term: Term,
+    /// Searches that have used it.
+    pub uses: u64,
 }
 
 /// Searches with the same filter but for values.
 #[derive(Clone, Debug)]
-pub(crate) struct Asked {
-    pub(crate) filter: String,
+pub struct Asked {
+    /// The filter without values: `(sn=?)`.
+    pub filter: String,
     /// What the planner looked up, and whether an index had it.
-    pub(crate) terms: Vec<(Term, bool)>,
-    pub(crate) searches: u64,
+    pub terms: Vec<(Term, bool)>,
+    /// How many there were.
+    pub searches: u64,
     /// Entries that were looked at; `None`: nobody counted, and a search that is here was too slow.
-    pub(crate) candidates: Option<u64>,
-    pub(crate) entries: u64,
+    pub candidates: Option<u64>,
+    /// Entries that were returned.
+    pub entries: u64,
 }
 
 /// A database, and what was asked of it.
 #[derive(Clone, Debug)]
-pub(crate) struct Database {
-    pub(crate) suffix: String,
+pub struct Database {
+    /// Its suffix.
+    pub suffix: String,
     /// As in `olcDatabase={1}mdb`.
-    pub(crate) number: String,
-    pub(crate) entries: u64,
-    pub(crate) indexes: Vec<Index>,
-    pub(crate) asked: Vec<Asked>,
+    pub number: String,
+    /// Entries that it holds.
+    pub entries: u64,
+    /// Indexes that it has.
+    pub indexes: Vec<Index>,
+    /// The searches.
+    pub asked: Vec<Asked>,
 }
 
 /// Indexes that belong together, and what they would have spared.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Proposal {
-    pub(crate) indexes: BTreeSet<Term>,
-    pub(crate) searches: u64,
-    /// Entries that were looked at as far as they were counted, and entries that were returned.
-    pub(crate) candidates: u64,
-    pub(crate) entries: u64,
-    pub(crate) filters: Vec<String>,
+pub struct Proposal {
+    /// The indexes.
+    pub indexes: BTreeSet<Term>,
+    /// Searches that they would serve.
+    pub searches: u64,
+    /// Entries that those searches looked at, where they were counted.
+    pub candidates: u64,
+    /// Entries that those searches returned.
+    pub entries: u64,
+    /// The filters of those searches, without values.
+    pub filters: Vec<String>,
 }
 
 impl Proposal {
     /// Entries that were looked at in vain.
-    pub(crate) fn gain(&self) -> u64 {
+    pub fn gain(&self) -> u64 {
         self.candidates.saturating_sub(self.entries)
     }
 }
 
 impl Kind {
     /// The kind that serves a kind of match, as the log names it.
-    pub(crate) fn of_match(word: &str) -> Option<Self> {
+    pub fn of_match(word: &str) -> Option<Self> {
         Some(match word {
             // Keys in order serve both.
             "equality" | "inequality" => Self::Equality,
@@ -88,7 +107,7 @@ impl Kind {
     }
 
     /// The word of `index`.
-    pub(crate) fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::Equality => "eq",
             Self::Substring => "sub",
@@ -106,7 +125,7 @@ impl Kind {
 
 impl Index {
     /// `uid eq 17`.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let mut words = text.split(' ');
         let (attribute, kind, uses) = (words.next()?, words.next()?, words.next()?);
         let term = Term {
@@ -122,28 +141,29 @@ impl Index {
 
 /// The `index` line of an attribute.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct IndexLine {
-    pub(crate) attribute: String,
+pub struct IndexLine {
+    /// The attribute type's name.
+    pub attribute: String,
     /// What is there; nothing: the line is new.
-    pub(crate) before: BTreeSet<Kind>,
+    pub before: BTreeSet<Kind>,
     /// What is there and what would pay.
-    pub(crate) after: BTreeSet<Kind>,
+    pub after: BTreeSet<Kind>,
 }
 
 impl IndexLine {
     /// `sn eq,pres`.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         format!("{} {}", self.attribute, words(&self.after))
     }
 }
 
 /// `eq,pres`.
-pub(crate) fn words(kinds: &BTreeSet<Kind>) -> String {
+pub fn words(kinds: &BTreeSet<Kind>) -> String {
     kinds.iter().map(|kind| kind.word()).collect::<Vec<_>>().join(",")
 }
 
 /// The lines that proposals make. An attribute has one, so that one that is there is replaced.
-pub(crate) fn lines(database: &Database, proposals: &[Proposal]) -> Vec<IndexLine> {
+pub fn lines(database: &Database, proposals: &[Proposal]) -> Vec<IndexLine> {
     let mut wanted: BTreeMap<&str, BTreeSet<Kind>> = BTreeMap::new();
     for term in proposals.iter().flat_map(|proposal| &proposal.indexes) {
         wanted.entry(&term.attribute).or_default().insert(term.kind);
@@ -209,14 +229,17 @@ fn term_of<'f>(item: &'f Filter<'_>) -> Option<(&'f [u8], Kind)> {
 }
 
 /// Proposals for each database, those first that would have spared most.
-pub(crate) fn advise(databases: &[Database], threshold: u64) -> Vec<Vec<Proposal>> {
+pub fn advise(databases: &[Database], threshold: u64) -> Vec<Vec<Proposal>> {
     databases
         .iter()
         .map(|database| proposals(database, threshold))
         .collect()
 }
 
-pub(crate) fn proposals(database: &Database, threshold: u64) -> Vec<Proposal> {
+/// What would pay for one database, the greatest gain first.
+///
+/// `threshold`: entries that a search must look at in vain, on average, to count.
+pub fn proposals(database: &Database, threshold: u64) -> Vec<Proposal> {
     let mut found: BTreeMap<BTreeSet<Term>, Proposal> = BTreeMap::new();
     for asked in &database.asked {
         let is_cheap = |candidates: u64| {

@@ -2,7 +2,7 @@
 
 use ironbark_config::Surveyed;
 
-use super::{
+use crate::{
     finding::{Class, Findings},
     written::WrittenConfiguration,
 };

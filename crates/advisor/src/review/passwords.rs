@@ -13,7 +13,7 @@ use ironbark_config::{
 use ironbark_directory::Appraisal;
 use ironbark_model::{Attribute, AttributeDescription, Dn, Entry, Schema};
 
-use super::{
+use crate::{
     finding::{Class, Findings},
     written::WrittenConfiguration,
 };

@@ -8,9 +8,9 @@ use ironbark_config::{
     with_keyword,
 };
 
-use super::{
+use super::secrets::{is_enterable_by_others, is_readable_by_others};
+use crate::{
     finding::{Class, Findings},
-    secrets::{is_enterable_by_others, is_readable_by_others},
     written::WrittenConfiguration,
 };
 

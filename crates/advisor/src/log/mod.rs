@@ -15,12 +15,12 @@ use std::{
 use ironbark_config::{DatabaseConfig, IndexKinds};
 
 use self::record::Record;
-use super::{
+use crate::{
     error::ReviewError,
     finding::{Class, Findings},
+    index::{self, Database, Index, IndexLine, Kind, Proposal, Term},
     written::WrittenConfiguration,
 };
-use crate::index_advice::{self, Database, Index, IndexLine, Kind, Proposal, Term};
 
 /// Longer lines are no lines of a log; what is behind this is not looked at.
 const MOST_LINE_BYTES: u64 = 64 << 10;
@@ -54,8 +54,8 @@ pub(super) fn find(
             indexes: settings.map(indexes).unwrap_or_default(),
             asked,
         };
-        let proposals = index_advice::proposals(&database, index_advice::THRESHOLD);
-        for line in index_advice::lines(&database, &proposals) {
+        let proposals = index::proposals(&database, index::THRESHOLD);
+        for line in index::lines(&database, &proposals) {
             report(written, &line, &proposals, position, findings);
         }
     }
@@ -167,7 +167,7 @@ fn report(
     }
     let mut advice = format!("write {}", written.line("index", &line.text()));
     if !line.before.is_empty() {
-        let before = format!("{} {}", line.attribute, index_advice::words(&line.before));
+        let before = format!("{} {}", line.attribute, index::words(&line.before));
         let _ = write!(advice, " in place of {}", written.line("index", &before));
     }
     if position.is_none() {

@@ -9,7 +9,7 @@ use std::{
 use ironbark_config::{Setting, Surveyed};
 use ironbark_directory::password::{self, Scheme};
 
-use super::{
+use crate::{
     finding::{Class, Findings, Place},
     written::WrittenConfiguration,
 };

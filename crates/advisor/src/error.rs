@@ -4,7 +4,7 @@ use std::{io, path::PathBuf};
 
 /// What keeps a review from being made; what is wrong with a configuration is a finding.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ReviewError {
+pub enum ReviewError {
     /// Configuration files have names in UTF-8.
     #[error("{}: the name is not UTF-8", .0.display())]
     Name(PathBuf),
