@@ -17,7 +17,7 @@ use ironbark_store::{
 use rustix::fs::{Mode, OFlags};
 
 use super::target::Target;
-use crate::tool::{chosen::Chosen, progress::Progress, slapcat::open_to_read};
+use crate::tool::{chosen::Chosen, open::open_to_read, progress::Progress};
 
 /// Options of `ironbark backup`.
 #[derive(Debug, Args)]

@@ -6,7 +6,7 @@ use ironbark_runtime::Clock;
 use ironbark_store::{Location, Scope, View};
 
 use super::target::Target;
-use crate::tool::slapcat::open_to_read;
+use crate::tool::open::open_to_read;
 
 /// Options of `ironbark explain`.
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ use ironbark_runtime::Clock;
 use ironbark_store::check::{self, Extent, Findings};
 
 use super::{backup::backed_up, connect::connect, target::Target};
-use crate::tool::{chosen::Chosen, owner, progress::Progress, slapcat::open_to_read};
+use crate::tool::{chosen::Chosen, open::open_to_read, owner, progress::Progress};
 
 /// Options of `ironbark health`.
 #[derive(Debug, Args)]

@@ -23,7 +23,7 @@ use ironbark_model::{
 use ironbark_runtime::{Clock, Randomness};
 
 use self::{configuration::configuration, suffix::Suffix};
-use crate::tool::{self, slappasswd};
+use crate::tool::{slapadd, slappasswd};
 
 /// Options of `ironbark init`.
 #[derive(Debug, Args)]
@@ -88,7 +88,7 @@ impl Init {
             "-l".into(),
             ldif.clone().into(),
         ];
-        let loaded = tool::run("slapadd", words.to_vec());
+        let loaded = slapadd::run(words.to_vec());
         fs::remove_file(&ldif).map_err(|error| format!("{}: {error}", ldif.display()))?;
         if loaded != ExitCode::SUCCESS {
             return Err("the first entries could not be added".to_owned());

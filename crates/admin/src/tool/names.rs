@@ -5,7 +5,7 @@ use ironbark_directory::{Appraisal, OperationError};
 use ironbark_model::{Dn, ResultCode, Schema};
 use ironbark_store::Database;
 
-use super::{chosen::Chosen, options::Options, slapcat::open_to_read};
+use super::{chosen::Chosen, open::open_to_read, options::Options};
 
 /// All databases, in their order, to be read; one that has nothing in it is `None`.
 ///

@@ -16,9 +16,9 @@ use ironbark_store::{Record, StoreError, View};
 use super::{
     chosen::Chosen,
     filter::{Part, Selection},
+    open::open_to_read,
     options::{Grammar, Options, Told},
     progress::Progress,
-    slapcat::open_to_read,
 };
 
 const GRAMMAR: Grammar = Grammar {

@@ -12,18 +12,17 @@ use std::{
 };
 
 use ironbark_config::DatabaseConfig;
-use ironbark_directory::open;
 use ironbark_ldif::{Wrap, Writer};
 use ironbark_runtime::available_cores;
-use ironbark_store::{Database, StoreError};
+use ironbark_store::StoreError;
 
 use self::pieces::{Job, Piece};
 use super::{
     chosen::Chosen,
     config_database,
     filter::Selection,
+    open::open_to_read,
     options::{Grammar, Options, Told},
-    owner,
     progress::Progress,
 };
 
@@ -150,18 +149,6 @@ impl Output {
             _ => Ended::With(format!("slapcat: {}: {error}", self.name)),
         })
     }
-}
-
-/// Opens a database for reading; `None` when none has been made yet.
-pub(crate) fn open_to_read(
-    settings: &DatabaseConfig,
-    chosen: &Chosen,
-    program: &str,
-) -> Result<Option<Database>, String> {
-    let database = open::to_read(settings, chosen.schema());
-    // A reader makes the lock file when there is none.
-    owner::adopt_database(settings, program);
-    database.map_err(|error| format!("{program}: could not open database: {error}"))
 }
 
 /// A dump under way.
