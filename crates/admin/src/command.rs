@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use clap::{Parser, Subcommand};
 use ironbark_server::{ServeOptions, log::level};
 
-use crate::{commands::Own, load::Load};
+use crate::commands::{Own, load::Load, slapd};
 
 /// An LDAP directory server that takes an OpenLDAP deployment as it stands.
 ///
@@ -61,7 +61,7 @@ struct Serve {
 }
 
 /// Runs a subcommand; `arguments` begin with the program's name.
-pub fn run(arguments: &[OsString]) -> ExitCode {
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     let command = match Ironbark::try_parse_from(arguments) {
         Ok(Ironbark { command }) => command,
         Err(error) => {
@@ -78,9 +78,7 @@ pub fn run(arguments: &[OsString]) -> ExitCode {
             let words = arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
             load.run(std::iter::once("ironbark".to_owned()).chain(words).collect())
         }
-        Command::Slapd { options } => {
-            crate::slapd::run(std::iter::once(OsString::from("slapd")).chain(options).collect())
-        }
+        Command::Slapd { options } => slapd::run(std::iter::once(OsString::from("slapd")).chain(options).collect()),
     }
 }
 

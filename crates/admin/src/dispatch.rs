@@ -4,13 +4,14 @@ use std::{ffi::OsString, process::ExitCode};
 
 use crate::{
     command,
-    getopt::{GetOpt, base_name},
-    slapd, tool,
+    commands::slapd,
+    shared::getopt::{GetOpt, base_name},
+    tools,
 };
 
 /// A program of OpenLDAP, or ourselves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Program {
+enum Program {
     /// The server with slapd's options.
     Slapd,
     /// A tool, by its full name.
@@ -21,12 +22,12 @@ pub enum Program {
 
 impl Program {
     /// The program of that name, as a file (`/usr/sbin/slapd`, libtool's `lt-slapd`) or a subcommand.
-    pub fn of_name(name: &str) -> Self {
+    fn of_name(name: &str) -> Self {
         let name = name.strip_prefix("lt-").unwrap_or(name);
         if name == "slapd" {
             return Self::Slapd;
         }
-        tool::TOOLS
+        tools::TOOLS
             .iter()
             .find(|tool| tool.name == name)
             .map_or(Self::Command, |tool| Self::Tool(tool.name))
@@ -40,7 +41,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         .map_or(Program::Command, |name| Program::of_name(&base_name(name)));
     match program {
         Program::Slapd => run_slapd(arguments),
-        Program::Tool(name) => tool::run(name, arguments),
+        Program::Tool(name) => tools::run(name, arguments),
         Program::Command => {
             let subcommand = arguments
                 .get(1)
@@ -48,7 +49,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
                 .map_or(Program::Command, Program::of_name);
             match subcommand {
                 Program::Slapd => run_slapd(arguments.into_iter().skip(1).collect()),
-                Program::Tool(name) => tool::run(name, arguments.into_iter().skip(1).collect()),
+                Program::Tool(name) => tools::run(name, arguments.into_iter().skip(1).collect()),
                 Program::Command => command::run(&arguments),
             }
         }
@@ -60,7 +61,7 @@ fn run_slapd(arguments: Vec<OsString>) -> ExitCode {
     let Some(word) = tool_word(&arguments) else {
         return slapd::run(arguments);
     };
-    let Some(name) = tool::name_of_word(&word) else {
+    let Some(name) = tools::name_of_word(&word) else {
         eprintln!("program name \"slap{word}\" unrecognized; aborting...");
         slapd::print_usage();
         return ExitCode::FAILURE;
@@ -69,7 +70,7 @@ fn run_slapd(arguments: Vec<OsString>) -> ExitCode {
     if let Some(first) = rest.first_mut() {
         *first = OsString::from(name);
     }
-    tool::run(name, rest)
+    tools::run(name, rest)
 }
 
 /// The value of `-T`, which may stand behind other options of slapd; a mistake before it is slapd's to complain about.

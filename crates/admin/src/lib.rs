@@ -1,9 +1,7 @@
 //! What the binary `ironbark` is made of, beside the server.
 
-pub mod command;
+mod command;
 mod commands;
 pub mod dispatch;
-pub mod getopt;
-mod load;
-pub mod slapd;
-pub mod tool;
+mod shared;
+mod tools;

@@ -16,8 +16,7 @@ use ironbark_store::{
 };
 use rustix::fs::{Mode, OFlags};
 
-use super::target::Target;
-use crate::tool::{chosen::Chosen, open::open_to_read, progress::Progress};
+use crate::shared::{chosen::Chosen, open::open_to_read, progress::Progress, target::Target};
 
 /// Options of `ironbark backup`.
 #[derive(Debug, Args)]

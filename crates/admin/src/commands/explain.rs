@@ -5,8 +5,7 @@ use ironbark_model::{CompiledFilter, Dn, Filter, Truth};
 use ironbark_runtime::Clock;
 use ironbark_store::{Location, Scope, View};
 
-use super::target::Target;
-use crate::tool::open::open_to_read;
+use crate::shared::{open::open_to_read, target::Target};
 
 /// Options of `ironbark explain`.
 #[derive(Debug, Args)]

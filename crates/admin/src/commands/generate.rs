@@ -10,7 +10,7 @@ use clap::Args;
 
 use ironbark_load::generate::{DataSet, Kind, Passwords};
 
-use crate::tool::progress::Progress;
+use crate::shared::progress::Progress;
 
 /// Options of `ironbark generate`.
 #[derive(Debug, Args)]

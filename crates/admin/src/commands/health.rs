@@ -10,8 +10,8 @@ use ironbark_ldap_proto::{Filter, Scope};
 use ironbark_runtime::Clock;
 use ironbark_store::check::{self, Extent, Findings};
 
-use super::{backup::backed_up, connect::connect, target::Target};
-use crate::tool::{chosen::Chosen, open::open_to_read, owner, progress::Progress};
+use super::backup::backed_up;
+use crate::shared::{chosen::Chosen, connect::connect, open::open_to_read, owner, progress::Progress, target::Target};
 
 /// Options of `ironbark health`.
 #[derive(Debug, Args)]

@@ -1,15 +1,25 @@
-//! The subcommands that OpenLDAP has no tool for.
+//! The subcommands, and the programs of OpenLDAP: one file or folder each.
 
 mod advise;
 mod backup;
 mod config_file;
-mod connect;
 mod explain;
 mod generate;
 mod health;
 mod init;
+pub(crate) mod load;
 mod restore;
-mod target;
+pub(crate) mod slapacl;
+pub(crate) mod slapadd;
+pub(crate) mod slapauth;
+pub(crate) mod slapcat;
+pub(crate) mod slapd;
+pub(crate) mod slapdn;
+pub(crate) mod slapindex;
+pub(crate) mod slapmodify;
+pub(crate) mod slappasswd;
+pub(crate) mod slapschema;
+pub(crate) mod slaptest;
 
 use std::process::ExitCode;
 

@@ -9,11 +9,8 @@ use std::{
 use clap::Args;
 use ironbark_directory::open;
 
-use super::{
-    backup::{Staging, backed_up, verify},
-    target::Target,
-};
-use crate::tool::owner;
+use super::backup::{Staging, backed_up, verify};
+use crate::shared::{owner, target::Target};
 
 /// Options of `ironbark restore`.
 #[derive(Debug, Args)]

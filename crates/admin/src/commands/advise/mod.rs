@@ -9,7 +9,7 @@ use ironbark_advisor::index::{self, Asked, Database, Index, Kind, Term};
 use ironbark_client::{Client, Search, SearchEntry};
 use ironbark_ldap_proto::{Filter, Scope};
 
-use super::connect::connect;
+use crate::shared::connect::connect;
 
 /// Options of `ironbark advise`.
 #[derive(Debug, Args)]

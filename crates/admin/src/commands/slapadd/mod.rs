@@ -28,7 +28,7 @@ use self::{
     record::{Item, Plan, Ready, RecordReader},
     sink::{Opened, Sink},
 };
-use super::{
+use crate::shared::{
     chosen::Chosen,
     config_database,
     context_csn::{self, ContextCsns},

@@ -1,7 +1,7 @@
 //! The options that slapadd and slapmodify share: `-j`, `-S`, `-w`.
 
+use super::getopt::Opt;
 use super::options::Options;
-use crate::getopt::Opt;
 
 /// How LDIF is read, and how what is written is stamped.
 #[derive(Debug, Default)]

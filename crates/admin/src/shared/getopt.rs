@@ -8,7 +8,7 @@ use std::{
 
 /// A command line on its way through.
 #[derive(Debug)]
-pub struct GetOpt {
+pub(crate) struct GetOpt {
     /// The option letters; a colon behind one means that it takes a value.
     letters: &'static str,
     arguments: VecDeque<OsString>,
@@ -21,16 +21,16 @@ pub struct GetOpt {
 
 /// One option.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Opt {
+pub(crate) struct Opt {
     /// Its letter.
-    pub letter: char,
+    pub(crate) letter: char,
     /// Its value; empty for an option without one.
-    pub value: OsString,
+    pub(crate) value: OsString,
 }
 
 /// A command line that getopt(3) would complain about, in its words.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum OptError {
+pub(crate) enum OptError {
     /// A letter that is not an option.
     #[error("invalid option -- '{0}'")]
     Unknown(char),
@@ -44,7 +44,7 @@ pub enum OptError {
 
 impl GetOpt {
     /// `arguments` are those after the program's name.
-    pub fn new(letters: &'static str, arguments: impl IntoIterator<Item = OsString>) -> Self {
+    pub(crate) fn new(letters: &'static str, arguments: impl IntoIterator<Item = OsString>) -> Self {
         Self {
             letters,
             arguments: arguments.into_iter().collect(),
@@ -55,7 +55,7 @@ impl GetOpt {
     }
 
     /// The words that are no options. Complete once the options have been read.
-    pub fn into_operands(self) -> Vec<OsString> {
+    pub(crate) fn into_operands(self) -> Vec<OsString> {
         self.operands
     }
 
@@ -107,13 +107,13 @@ impl Opt {
     ///
     /// # Errors
     /// It is not UTF-8.
-    pub fn text(&self) -> Result<&str, OptError> {
+    pub(crate) fn text(&self) -> Result<&str, OptError> {
         self.value.to_str().ok_or(OptError::NotText(self.letter))
     }
 }
 
 /// The last part of a path, as lossy text: a program's name.
-pub fn base_name(path: &OsStr) -> String {
+pub(crate) fn base_name(path: &OsStr) -> String {
     let path = path.to_string_lossy();
     path.rsplit('/').next().unwrap_or_default().to_owned()
 }

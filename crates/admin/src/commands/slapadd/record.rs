@@ -11,7 +11,7 @@ use super::{
     draft::Draft,
     entry::{Assembler, Place, Refused, Rules, Stamp, unparsable},
 };
-use crate::tool::chosen::Chosen;
+use crate::shared::chosen::Chosen;
 
 /// What threads need to know of the load.
 pub(super) struct Plan {

@@ -11,7 +11,7 @@ use super::{chosen::Chosen, open::open_to_read, options::Options};
 ///
 /// # Errors
 /// One cannot be opened.
-pub(super) fn open_all(configuration: &Configuration, program: &str) -> Result<Vec<Option<Database>>, String> {
+pub(crate) fn open_all(configuration: &Configuration, program: &str) -> Result<Vec<Option<Database>>, String> {
     let chosen = Chosen {
         configuration: configuration.clone(),
         positions: Vec::new(),
@@ -28,12 +28,12 @@ pub(super) fn open_all(configuration: &Configuration, program: &str) -> Result<V
 }
 
 /// What maps names.
-pub(super) struct Names<'a> {
-    pub(super) appraisal: &'a Appraisal,
+pub(crate) struct Names<'a> {
+    pub(crate) appraisal: &'a Appraisal,
     /// `-R`.
-    pub(super) realm: Option<String>,
+    pub(crate) realm: Option<String>,
     /// `-M`.
-    pub(super) mechanism: Option<String>,
+    pub(crate) mechanism: Option<String>,
 }
 
 impl Names<'_> {
@@ -41,7 +41,7 @@ impl Names<'_> {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn authenticated(&self, id: &str) -> Result<Option<Dn>, String> {
+    pub(crate) fn authenticated(&self, id: &str) -> Result<Option<Dn>, String> {
         let dn = self
             .appraisal
             .authenticated(id, self.realm.as_deref(), self.mechanism.as_deref());
@@ -52,14 +52,14 @@ impl Names<'_> {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub(super) fn named(&self, id: &str) -> Result<Dn, String> {
+    pub(crate) fn named(&self, id: &str) -> Result<Dn, String> {
         let dn = self.appraisal.named(id, self.mechanism.as_deref());
         dn.map_err(|error| failed(&error))
     }
 }
 
 /// As slapd's tools say it, in OpenLDAP's words.
-pub(super) fn failed(error: &OperationError) -> String {
+pub(crate) fn failed(error: &OperationError) -> String {
     let code = error.result_code;
     let text = match code {
         ResultCode::INVALID_ATTRIBUTE_SYNTAX => "Invalid syntax",
@@ -73,14 +73,14 @@ pub(super) fn failed(error: &OperationError) -> String {
 ///
 /// # Errors
 /// It is no text.
-pub(super) fn own_value(options: &Options, letter: char) -> Result<Option<String>, String> {
+pub(crate) fn own_value(options: &Options, letter: char) -> Result<Option<String>, String> {
     let given = options.own.iter().rev().find(|opt| opt.letter == letter);
     let text = given.map(|opt| opt.text().map(str::to_owned)).transpose();
     text.map_err(|error| format!("{}: {error}", options.program))
 }
 
 /// As compared, with attribute types in the schema's spelling, which is how slapd's tools show names.
-pub(super) fn normal(schema: &Schema, dn: &Dn) -> String {
+pub(crate) fn normal(schema: &Schema, dn: &Dn) -> String {
     match Dn::parse(schema, dn.normalized()) {
         Ok(dn) => dn.pretty().to_owned(),
         Err(_) => String::from_utf8_lossy(dn.normalized()).into_owned(),

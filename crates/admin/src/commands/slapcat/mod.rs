@@ -17,7 +17,7 @@ use ironbark_runtime::available_cores;
 use ironbark_store::StoreError;
 
 use self::pieces::{Job, Piece};
-use super::{
+use crate::shared::{
     chosen::Chosen,
     config_database,
     filter::Selection,

@@ -1,40 +1,22 @@
-//! The slap* tools: one file each, one row in [`TOOLS`].
-
-pub(crate) mod chosen;
-mod config_database;
-mod context_csn;
-mod explain;
-mod filter;
-mod load_options;
-mod names;
-pub(crate) mod open;
-pub(crate) mod options;
-pub(crate) mod owner;
-pub(crate) mod progress;
-mod slapacl;
-pub(crate) mod slapadd;
-mod slapauth;
-mod slapcat;
-mod slapdn;
-mod slapindex;
-mod slapmodify;
-pub(crate) mod slappasswd;
-mod slapschema;
-mod slaptest;
+//! The slap* tools by name: one row in [`TOOLS`] each.
 
 use std::{ffi::OsString, process::ExitCode};
 
+use crate::commands::{
+    slapacl, slapadd, slapauth, slapcat, slapdn, slapindex, slapmodify, slappasswd, slapschema, slaptest,
+};
+
 /// A tool that OpenLDAP's users call by name, or as `slapd -T<word>`.
 #[derive(Debug)]
-pub struct Tool {
+pub(crate) struct Tool {
     /// The program's name, `slapadd`. What follows `slap` is the word of `-T`.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Runs it. The first argument is the name by which it was called; `-T` and its value are gone.
-    pub run: fn(Vec<OsString>) -> ExitCode,
+    pub(crate) run: fn(Vec<OsString>) -> ExitCode,
 }
 
 /// All tools of OpenLDAP, in the order in which slapd looks for a prefix: `-Ta` is slapadd, not slapacl.
-pub const TOOLS: &[Tool] = &[
+pub(crate) const TOOLS: &[Tool] = &[
     Tool {
         name: "slapadd",
         run: slapadd::run,
@@ -78,7 +60,7 @@ pub const TOOLS: &[Tool] = &[
 ];
 
 /// The tool's full name for the value of `-T`: the word itself, or the first that begins like it.
-pub fn name_of_word(word: &str) -> Option<&'static str> {
+pub(crate) fn name_of_word(word: &str) -> Option<&'static str> {
     let words = || {
         TOOLS
             .iter()
@@ -90,7 +72,7 @@ pub fn name_of_word(word: &str) -> Option<&'static str> {
 }
 
 /// Runs a tool by its full name.
-pub fn run(name: &str, arguments: Vec<OsString>) -> ExitCode {
+pub(crate) fn run(name: &str, arguments: Vec<OsString>) -> ExitCode {
     if let Some(tool) = TOOLS.iter().find(|tool| tool.name == name) {
         (tool.run)(arguments)
     } else {

@@ -5,7 +5,7 @@ use std::{ffi::OsString, process::ExitCode};
 use ironbark_config::DatabaseConfig;
 use ironbark_directory::open;
 
-use super::{
+use crate::shared::{
     chosen::Chosen,
     options::{Grammar, Options, Told},
     owner,

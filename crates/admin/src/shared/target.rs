@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use crate::tool::{chosen::Chosen, options::Options};
+use super::{chosen::Chosen, options::Options};
 
 /// Which database of which configuration.
 #[derive(Clone, Debug, Args)]
-pub(super) struct Target {
+pub(crate) struct Target {
     /// The configuration, a slapd.conf
     #[arg(short = 'f', long = "config", value_name = "FILE")]
     config: Option<PathBuf>,
@@ -22,22 +22,22 @@ pub(super) struct Target {
     config_directory: Option<PathBuf>,
     /// Number of the database, as slapcat -n counts
     #[arg(short = 'n', long, conflicts_with = "base")]
-    pub(super) number: Option<usize>,
+    pub(crate) number: Option<usize>,
     /// A name that the database holds
     #[arg(short = 'b', long, value_name = "DN")]
-    pub(super) base: Option<String>,
+    pub(crate) base: Option<String>,
 }
 
 impl Target {
     /// Whether anything was said.
-    pub(super) fn is_given(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         self.config.is_some() || self.config_directory.is_some() || self.number.is_some() || self.base.is_some()
     }
     /// The database, without what is glued to it.
     ///
     /// # Errors
     /// An empty message: it has been printed.
-    pub(super) fn choose(&self) -> Result<Chosen, String> {
+    pub(crate) fn choose(&self) -> Result<Chosen, String> {
         let options = Options {
             program: "ironbark",
             config_file: self.config.clone(),

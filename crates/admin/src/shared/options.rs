@@ -5,7 +5,7 @@ use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 use ironbark_runtime::Clock;
 use ironbark_server::log::{Facility, Log, LogOptions, Severity, SyslogOptions, level};
 
-use crate::getopt::{GetOpt, Opt};
+use super::getopt::{GetOpt, Opt};
 
 /// What a tool accepts beyond `-d -f -F -o -v`, and how it is called.
 #[derive(Debug)]

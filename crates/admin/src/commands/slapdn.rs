@@ -4,7 +4,7 @@ use std::{ffi::OsString, process::ExitCode};
 
 use ironbark_model::{Dn, Schema};
 
-use super::{
+use crate::shared::{
     chosen::read_configuration,
     names::normal,
     options::{Grammar, Options, Told},

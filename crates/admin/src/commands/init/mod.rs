@@ -23,7 +23,7 @@ use ironbark_model::{
 use ironbark_runtime::{Clock, Randomness};
 
 use self::{configuration::configuration, suffix::Suffix};
-use crate::tool::{slapadd, slappasswd};
+use super::{slapadd, slappasswd};
 
 /// Options of `ironbark init`.
 #[derive(Debug, Args)]
@@ -43,13 +43,13 @@ pub(crate) struct Init {
 
 /// Schema files that a new directory begins with.
 const SCHEMA: &[(&str, &str)] = &[
-    ("core.schema", include_str!("../../../../schema/core.schema")),
-    ("cosine.schema", include_str!("../../../../schema/cosine.schema")),
+    ("core.schema", include_str!("../../../../../schema/core.schema")),
+    ("cosine.schema", include_str!("../../../../../schema/cosine.schema")),
     (
         "inetorgperson.schema",
-        include_str!("../../../../schema/inetorgperson.schema"),
+        include_str!("../../../../../schema/inetorgperson.schema"),
     ),
-    ("nis.schema", include_str!("../../../../schema/nis.schema")),
+    ("nis.schema", include_str!("../../../../../schema/nis.schema")),
 ];
 
 /// Characters of the administrator's password: 120 bits.

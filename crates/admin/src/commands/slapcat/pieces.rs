@@ -7,7 +7,7 @@ use ironbark_ldif::Writer;
 use ironbark_store::{Database, EntryId, Snapshot, StoreError};
 
 use super::text::EntryText;
-use crate::tool::filter::{Part, Selection};
+use crate::shared::filter::{Part, Selection};
 
 /// What is written, and how.
 #[derive(Clone, Copy)]

@@ -9,7 +9,7 @@ use ironbark_model::ldap_url::{LdapUrl, Scheme};
 const DEFAULT_SOCKET: &str = "/var/run/slapd/ldapi";
 
 /// A connection to the server at `url`; neither it nor an answer is waited for longer than `wait`.
-pub(super) async fn connect(url: &str, wait: Duration) -> Result<Client, String> {
+pub(crate) async fn connect(url: &str, wait: Duration) -> Result<Client, String> {
     let url = LdapUrl::parse(url).map_err(|error| error.to_string())?;
     let options = Options {
         connect_timeout: wait,

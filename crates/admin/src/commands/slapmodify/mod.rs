@@ -24,7 +24,7 @@ use ironbark_model::{Dn, ResultCode};
 use ironbark_runtime::{Clock, Randomness};
 
 use self::waiting::{Sent, Waiting};
-use super::{
+use crate::shared::{
     chosen::Chosen,
     config_database, context_csn,
     load_options::LoadOptions,

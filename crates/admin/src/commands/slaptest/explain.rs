@@ -1,7 +1,5 @@
 //! `slaptest --explain`: what in a configuration is wrong, unknown, ignored, unsafe, missing or old.
 
-mod report;
-
 use std::{
     ffi::OsString,
     io::Write as _,
@@ -12,6 +10,8 @@ use std::{
 
 use ironbark_advisor::{WrittenConfiguration, review};
 use ironbark_config::olc::Folder;
+
+use super::report;
 
 /// The configuration loads, and something in it is unsafe. That it does not load is 1, as of slaptest without
 /// `--explain`.

@@ -1,6 +1,9 @@
 //! slaptest: reads the configuration, opens the databases, and says whether that went well; with `--explain` what is to
 //! be said of it.
 
+mod explain;
+mod report;
+
 use std::{ffi::OsString, process::ExitCode};
 
 use ironbark_config::{DatabaseConfig, DatabaseKind};
@@ -8,11 +11,10 @@ use ironbark_directory::Appraisal;
 use ironbark_server::Loaded;
 use ironbark_store::Database;
 
-use crate::getopt::Opt;
-
-use super::{
+use self::explain::Explain;
+use crate::shared::{
     chosen::{Chosen, read_configuration},
-    explain::Explain,
+    getopt::Opt,
     options::{Grammar, Options, Told},
     owner,
 };

@@ -13,7 +13,7 @@ use ironbark_model::{
 };
 use ironbark_store::{Record, StoreError, View};
 
-use super::{
+use crate::shared::{
     chosen::Chosen,
     filter::{Part, Selection},
     open::open_to_read,

@@ -5,7 +5,7 @@ use std::{ffi::OsString, process::ExitCode};
 use ironbark_directory::Appraisal;
 use ironbark_model::{Dn, Schema};
 
-use super::{
+use crate::shared::{
     chosen::read_configuration,
     names::{Names, failed, normal, open_all, own_value},
     options::{Grammar, Options, Told},

@@ -20,7 +20,7 @@ use rustc_hash::FxHashMap;
 use smallvec::smallvec;
 
 use super::draft::{Draft, DraftAttribute};
-use crate::tool::context_csn::sid_of;
+use crate::shared::context_csn::sid_of;
 
 /// How entries are checked and completed.
 #[derive(Clone, Debug)]

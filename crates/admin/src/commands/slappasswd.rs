@@ -11,7 +11,7 @@ use ironbark_config::parts;
 use ironbark_directory::password::{self, Scheme};
 use ironbark_runtime::Randomness;
 
-use super::options::{Grammar, Options, Told};
+use crate::shared::options::{Grammar, Options, Told};
 
 const GRAMMAR: Grammar = Grammar {
     program: "slappasswd",

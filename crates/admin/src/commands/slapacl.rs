@@ -10,7 +10,7 @@ use ironbark_directory::{Appraisal, Asker, Granted, Peer, Strength};
 use ironbark_model::{Dn, Entry, Schema, schema::Source};
 use ironbark_store::{Database, Location};
 
-use super::{
+use crate::shared::{
     chosen::read_configuration,
     names::{Names, normal, open_all, own_value},
     options::{Grammar, Options, Told},

@@ -8,10 +8,10 @@ use ironbark_server::{
     log::{Facility, Severity, level},
 };
 
-use crate::getopt::{GetOpt, Opt};
+use crate::shared::getopt::{GetOpt, Opt};
 
 /// slapd's option letters; `-T` is looked for before.
-pub const OPTIONS: &str = "c:d:f:F:h:n:o:s:tT:V46r:S:l:u:g:";
+pub(crate) const OPTIONS: &str = "c:d:f:F:h:n:o:s:tT:V46r:S:l:u:g:";
 
 /// What the options ask for.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ enum Refusal {
 }
 
 /// Runs slapd; `arguments` begin with the program's name.
-pub fn run(arguments: Vec<OsString>) -> ExitCode {
+pub(crate) fn run(arguments: Vec<OsString>) -> ExitCode {
     match parse(arguments) {
         Ok(Request::Serve(options)) => ironbark_server::serve(&options),
         Ok(Request::Announce(options)) => {
@@ -82,7 +82,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
 }
 
 /// Prints what `slapd` says to options that it does not understand.
-pub fn print_usage() {
+pub(crate) fn print_usage() {
     eprintln!("{USAGE}");
 }
 

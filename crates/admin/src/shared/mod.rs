@@ -1,0 +1,15 @@
+//! What several subcommands share: options, the choice of databases and entries, files that are left behind.
+
+pub(crate) mod chosen;
+pub(crate) mod config_database;
+pub(crate) mod connect;
+pub(crate) mod context_csn;
+pub(crate) mod filter;
+pub(crate) mod getopt;
+pub(crate) mod load_options;
+pub(crate) mod names;
+pub(crate) mod open;
+pub(crate) mod options;
+pub(crate) mod owner;
+pub(crate) mod progress;
+pub(crate) mod target;
