@@ -3,8 +3,7 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use crate::{
-    command,
-    commands::slapd,
+    commands::{self, slapd},
     shared::getopt::{GetOpt, base_name},
     tools,
 };
@@ -50,7 +49,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
             match subcommand {
                 Program::Slapd => run_slapd(arguments.into_iter().skip(1).collect()),
                 Program::Tool(name) => tools::run(name, arguments.into_iter().skip(1).collect()),
-                Program::Command => command::run(&arguments),
+                Program::Command => commands::run(&arguments),
             }
         }
     }

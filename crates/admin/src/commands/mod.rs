@@ -7,8 +7,9 @@ mod explain;
 mod generate;
 mod health;
 mod init;
-pub(crate) mod load;
+mod load;
 mod restore;
+mod serve;
 pub(crate) mod slapacl;
 pub(crate) mod slapadd;
 pub(crate) mod slapauth;
@@ -21,13 +22,33 @@ pub(crate) mod slappasswd;
 pub(crate) mod slapschema;
 pub(crate) mod slaptest;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
-use clap::Subcommand;
+use clap::{Parser, Subcommand};
 
-/// A subcommand.
+/// An LDAP directory server that takes an OpenLDAP deployment as it stands.
+///
+/// Called as slapd or with it as the first word (`ironbark slapd -f slapd.conf`), it takes slapd's options.
+#[derive(Debug, Parser)]
+#[command(name = "ironbark", version, arg_required_else_help = true)]
+struct Ironbark {
+    #[command(subcommand)]
+    command: Command,
+}
+
 #[derive(Debug, Subcommand)]
-pub(crate) enum Own {
+enum Command {
+    /// Serve a directory, in the foreground, with one log line per request on stderr
+    Serve(serve::Serve),
+    /// Serve with the options of slapd(8)
+    #[command(disable_help_flag = true)]
+    Slapd {
+        /// Options of slapd(8)
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        options: Vec<OsString>,
+    },
+    /// Measure an LDAP server under load
+    Load(Box<load::Load>),
     /// Make a secure new directory: configuration, database, administrator
     Init(init::Init),
     /// Write an LDIF data set of any size
@@ -46,27 +67,65 @@ pub(crate) enum Own {
     Health(health::Health),
 }
 
-impl Own {
-    /// Runs it.
-    pub(crate) fn run(&self) -> ExitCode {
-        let result = match self {
-            Self::Init(init) => init.run(),
-            Self::Generate(generate) => generate.run(),
-            Self::Explain(explain) => explain.run(),
-            Self::Advise(advise) => advise.run(),
-            Self::ConfigFile(config_file) => config_file.run(),
-            Self::Backup(backup) => backup.run(),
-            Self::Restore(restore) => restore.run(),
-            Self::Health(health) => health.run(),
-        };
-        match result {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(text) => {
-                if !text.is_empty() {
-                    eprintln!("ironbark: {text}");
-                }
-                ExitCode::FAILURE
-            }
+/// Runs a subcommand; `arguments` begin with the program's name.
+pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
+    let command = match Ironbark::try_parse_from(arguments) {
+        Ok(Ironbark { command }) => command,
+        Err(error) => {
+            // There is nobody left to tell.
+            let _ = error.print();
+            return ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2));
         }
+    };
+    let result = match command {
+        Command::Serve(serve) => return serve.run(arguments),
+        Command::Slapd { options } => {
+            return slapd::run(std::iter::once(OsString::from("slapd")).chain(options).collect());
+        }
+        Command::Load(load) => {
+            // Where the program lies is no part of how a result came about.
+            let words = arguments.iter().skip(1).map(|word| word.to_string_lossy().into_owned());
+            return load.run(std::iter::once("ironbark".to_owned()).chain(words).collect());
+        }
+        Command::Init(init) => init.run(),
+        Command::Generate(generate) => generate.run(),
+        Command::Explain(explain) => explain.run(),
+        Command::Advise(advise) => advise.run(),
+        Command::ConfigFile(config_file) => config_file.run(),
+        Command::Backup(backup) => backup.run(),
+        Command::Restore(restore) => restore.run(),
+        Command::Health(health) => health.run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(text) => {
+            if !text.is_empty() {
+                eprintln!("ironbark: {text}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        use clap::CommandFactory as _;
+        Ironbark::command().debug_assert();
+    }
+
+    #[test]
+    fn serve_stays_in_the_foreground_unless_told() {
+        let parse = |line: &str| match Ironbark::try_parse_from(line.split(' ')).unwrap().command {
+            Command::Serve(serve) => serve.options(&[]),
+            other => panic!("serve was asked for, not {other:?}"),
+        };
+        let options = parse("ironbark serve -c x -l ldap://:1/ -l ldapi:/// --log stats,sync");
+        assert_eq!(options.debug, Some(256 | 16384));
+        assert_eq!(options.urls.as_deref(), Some("ldap://:1/ ldapi:///"));
+        assert_eq!(parse("ironbark serve --detach").debug, None);
     }
 }
