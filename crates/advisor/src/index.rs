@@ -43,7 +43,7 @@ pub struct Index {
 
 /// Searches with the same filter but for values.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct SearchStatistics {
     /// The filter without values: `(sn=?)`.
     pub filter: String,
     /// What the planner looked up, and whether an index had it.
@@ -58,7 +58,7 @@ pub struct Asked {
 
 /// A database, and what was asked of it.
 #[derive(Clone, Debug)]
-pub struct Database {
+pub struct DatabaseStatistics {
     /// Its suffix.
     pub suffix: String,
     /// As in `olcDatabase={1}mdb`.
@@ -68,7 +68,7 @@ pub struct Database {
     /// Indexes that it has.
     pub indexes: Vec<Index>,
     /// The searches.
-    pub asked: Vec<Asked>,
+    pub searches: Vec<SearchStatistics>,
 }
 
 /// Indexes that belong together, and what they would have spared.
@@ -163,7 +163,7 @@ pub fn words(kinds: &BTreeSet<Kind>) -> String {
 }
 
 /// The lines that proposals make. An attribute has one, so that one that is there is replaced.
-pub fn lines(database: &Database, proposals: &[Proposal]) -> Vec<IndexLine> {
+pub fn lines(database: &DatabaseStatistics, proposals: &[Proposal]) -> Vec<IndexLine> {
     let mut wanted: BTreeMap<&str, BTreeSet<Kind>> = BTreeMap::new();
     for term in proposals.iter().flat_map(|proposal| &proposal.indexes) {
         wanted.entry(&term.attribute).or_default().insert(term.kind);
@@ -229,7 +229,7 @@ fn term_of<'f>(item: &'f Filter<'_>) -> Option<(&'f [u8], Kind)> {
 }
 
 /// Proposals for each database, those first that would have spared most.
-pub fn advise(databases: &[Database], threshold: u64) -> Vec<Vec<Proposal>> {
+pub fn advise(databases: &[DatabaseStatistics], threshold: u64) -> Vec<Vec<Proposal>> {
     databases
         .iter()
         .map(|database| proposals(database, threshold))
@@ -239,9 +239,9 @@ pub fn advise(databases: &[Database], threshold: u64) -> Vec<Vec<Proposal>> {
 /// What would pay for one database, the greatest gain first.
 ///
 /// `threshold`: entries that a search must look at in vain, on average, to count.
-pub fn proposals(database: &Database, threshold: u64) -> Vec<Proposal> {
+pub fn proposals(database: &DatabaseStatistics, threshold: u64) -> Vec<Proposal> {
     let mut found: BTreeMap<BTreeSet<Term>, Proposal> = BTreeMap::new();
-    for asked in &database.asked {
+    for asked in &database.searches {
         let is_cheap = |candidates: u64| {
             let vain = candidates.saturating_sub(asked.entries);
             vain.checked_div(asked.searches)
@@ -268,7 +268,7 @@ pub fn proposals(database: &Database, threshold: u64) -> Vec<Proposal> {
 }
 
 /// The indexes that would serve a filter better than those that are there.
-fn wanted(asked: &Asked) -> Option<BTreeSet<Term>> {
+fn wanted(asked: &SearchStatistics) -> Option<BTreeSet<Term>> {
     /// More are not shown by the server.
     const MOST_DEPTH: usize = 64;
     let lacking = match Filter::parse(asked.filter.as_bytes(), MOST_DEPTH) {
@@ -370,12 +370,12 @@ fn of_item(attribute: &[u8], kind: Kind, terms: &[(Term, bool)]) -> Lack {
 mod tests {
     use super::*;
 
-    fn asked(filter: &str, terms: &[(&str, Kind, bool)]) -> Asked {
+    fn asked(filter: &str, terms: &[(&str, Kind, bool)]) -> SearchStatistics {
         let term = |&(attribute, kind, indexed): &(&str, Kind, bool)| {
             let attribute = attribute.to_owned();
             (Term { attribute, kind }, indexed)
         };
-        Asked {
+        SearchStatistics {
             filter: filter.to_owned(),
             terms: terms.iter().map(term).collect(),
             searches: 10,
@@ -432,12 +432,12 @@ mod tests {
         small.candidates = Some(2_000);
         let mut cheap = asked("(mail=?)", &[("l", Kind::Equality, false)]);
         cheap.candidates = Some(200);
-        let database = Database {
+        let database = DatabaseStatistics {
             suffix: "dc=a".to_owned(),
             number: "1".to_owned(),
             entries: 1_000,
             indexes: Vec::new(),
-            asked: vec![small, asked("(sn=?)", &[sn]), asked("(&(sn=?)(!(l=?)))", &[sn]), cheap],
+            searches: vec![small, asked("(sn=?)", &[sn]), asked("(&(sn=?)(!(l=?)))", &[sn]), cheap],
         };
         let advice = proposals(&database, 100);
         let shown: Vec<_> = advice

@@ -18,7 +18,7 @@ use self::record::Record;
 use crate::{
     error::ReviewError,
     finding::{Class, Findings},
-    index::{self, Database, Index, IndexLine, Kind, Proposal, Term},
+    index::{self, DatabaseStatistics, Index, IndexLine, Kind, Proposal, Term},
     written::WrittenConfiguration,
 };
 
@@ -45,14 +45,14 @@ pub(super) fn find(
         // The next file may be of another server, whose connections have the same numbers.
         record.end_of_log();
     }
-    for (position, asked) in record.into_asked() {
+    for (position, searches) in record.into_searches() {
         let settings = position.and_then(|position| written.configuration.databases.get(position));
-        let database = Database {
+        let database = DatabaseStatistics {
             suffix: String::new(),
             number: String::new(),
             entries: 0,
             indexes: settings.map(indexes).unwrap_or_default(),
-            asked,
+            searches,
         };
         let proposals = index::proposals(&database, index::THRESHOLD);
         for line in index::lines(&database, &proposals) {

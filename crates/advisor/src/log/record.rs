@@ -13,7 +13,7 @@ use super::{
     kinds_of,
     line::{self, Event, Key},
 };
-use crate::index::{self, Asked, Kind, Term};
+use crate::index::{self, Kind, SearchStatistics, Term};
 
 /// Searches whose lines may still come.
 const MOST_OPEN: usize = 4096;
@@ -47,7 +47,7 @@ pub(super) struct Record<'a> {
     open: HashMap<Key, Open>,
     /// Keys of `open`, the oldest first.
     order: VecDeque<Key>,
-    shapes: BTreeMap<Shape, Asked>,
+    shapes: BTreeMap<Shape, SearchStatistics>,
 }
 
 impl<'a> Record<'a> {
@@ -108,8 +108,8 @@ impl<'a> Record<'a> {
     }
 
     /// What was asked of each database; `None`: nobody knows of which.
-    pub(super) fn into_asked(self) -> BTreeMap<Option<usize>, Vec<Asked>> {
-        let mut found: BTreeMap<Option<usize>, Vec<Asked>> = BTreeMap::new();
+    pub(super) fn into_searches(self) -> BTreeMap<Option<usize>, Vec<SearchStatistics>> {
+        let mut found: BTreeMap<Option<usize>, Vec<SearchStatistics>> = BTreeMap::new();
         for ((database, _, _), asked) in self.shapes {
             found.entry(database).or_default().push(asked);
         }
@@ -172,7 +172,7 @@ impl<'a> Record<'a> {
             return;
         }
         let (configuration, filter) = (self.configuration, shape.1.clone());
-        let asked = self.shapes.entry(shape).or_insert_with(|| Asked {
+        let asked = self.shapes.entry(shape).or_insert_with(|| SearchStatistics {
             terms: terms(configuration, database, &filter),
             filter,
             searches: 0,

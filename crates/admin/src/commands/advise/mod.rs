@@ -5,7 +5,7 @@ mod report;
 use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
-use ironbark_advisor::index::{self, Asked, Database, Index, Kind, Term};
+use ironbark_advisor::index::{self, DatabaseStatistics, Index, Kind, SearchStatistics, Term};
 use ironbark_client::{Client, Search, SearchEntry};
 use ironbark_ldap_proto::{Filter, Scope};
 
@@ -84,7 +84,7 @@ async fn entries(client: &Client) -> Result<Vec<SearchEntry>, String> {
 }
 
 /// The databases that the entries tell of, with their indexes and what was asked of them.
-fn databases(entries: &[SearchEntry]) -> Vec<Database> {
+fn databases(entries: &[SearchEntry]) -> Vec<DatabaseStatistics> {
     let number = |entry: &SearchEntry, attribute: &str| -> u64 {
         let text = entry.text(attribute);
         text.and_then(|text| text.parse().ok()).unwrap_or_default()
@@ -95,13 +95,13 @@ fn databases(entries: &[SearchEntry]) -> Vec<Database> {
             .map(|value| String::from_utf8_lossy(value).into_owned())
             .collect()
     };
-    let mut databases: Vec<Database> = Vec::new();
+    let mut databases: Vec<DatabaseStatistics> = Vec::new();
     for entry in entries.iter().filter(|entry| entry.dn.contains("cn=Indexes,")) {
         let Some(suffix) = entry.text("namingContexts") else {
             continue;
         };
         let name = entry.text("cn").unwrap_or_default();
-        databases.push(Database {
+        databases.push(DatabaseStatistics {
             suffix,
             number: name.trim_start_matches("Context ").to_owned(),
             entries: number(entry, "olmMDBEntries"),
@@ -109,14 +109,14 @@ fn databases(entries: &[SearchEntry]) -> Vec<Database> {
                 .iter()
                 .filter_map(|text| Index::parse(text))
                 .collect(),
-            asked: Vec::new(),
+            searches: Vec::new(),
         });
     }
     for entry in entries {
         let (Some(filter), Some(suffix)) = (entry.text("ironbarkFilter"), entry.text("namingContexts")) else {
             continue;
         };
-        let asked = Asked {
+        let asked = SearchStatistics {
             filter,
             terms: texts(entry, "ironbarkFilterTerm")
                 .iter()
@@ -127,7 +127,7 @@ fn databases(entries: &[SearchEntry]) -> Vec<Database> {
             entries: number(entry, "ironbarkEntries"),
         };
         if let Some(database) = databases.iter_mut().find(|database| database.suffix == suffix) {
-            database.asked.push(asked);
+            database.searches.push(asked);
         }
     }
     databases

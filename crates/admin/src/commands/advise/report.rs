@@ -2,16 +2,16 @@
 
 use std::fmt::Write as _;
 
-use ironbark_advisor::index::{self, Database, Proposal, words};
+use ironbark_advisor::index::{self, DatabaseStatistics, Proposal, words};
 
 /// Filters that are named for one proposal.
 const MOST_FILTERS: usize = 3;
 
 /// All of it. Writing to a string cannot fail.
-pub(super) fn text(databases: &[Database], advice: &[Vec<Proposal>]) -> String {
+pub(super) fn text(databases: &[DatabaseStatistics], advice: &[Vec<Proposal>]) -> String {
     let mut text = String::new();
     for (database, proposals) in databases.iter().zip(advice) {
-        let searches: u64 = database.asked.iter().map(|asked| asked.searches).sum();
+        let searches: u64 = database.searches.iter().map(|asked| asked.searches).sum();
         let _ = writeln!(
             text,
             "{}: {} entries, {searches} searches remembered since the server started",
@@ -60,7 +60,7 @@ fn explain(text: &mut String, proposal: &Proposal) {
 }
 
 /// The lines for slapd.conf and for ldapmodify.
-fn lines(text: &mut String, database: &Database, proposals: &[Proposal]) {
+fn lines(text: &mut String, database: &DatabaseStatistics, proposals: &[Proposal]) {
     let wanted = index::lines(database, proposals);
     text.push_str("  in slapd.conf:\n");
     for line in &wanted {
@@ -88,7 +88,7 @@ fn lines(text: &mut String, database: &Database, proposals: &[Proposal]) {
 }
 
 /// Indexes that cost writes and serve nobody; objectClass is always indexed.
-fn unused(text: &mut String, database: &Database) {
+fn unused(text: &mut String, database: &DatabaseStatistics) {
     let is_unused =
         |index: &&index::Index| index.uses == 0 && !index.term.attribute.eq_ignore_ascii_case("objectClass");
     let names: Vec<_> = database
@@ -105,7 +105,7 @@ fn unused(text: &mut String, database: &Database) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use ironbark_advisor::index::{Asked, Index, Kind, Term, advise};
+    use ironbark_advisor::index::{Index, Kind, SearchStatistics, Term, advise};
 
     #[test]
     fn advice_has_both_forms_of_configuration() {
@@ -113,7 +113,7 @@ mod tests {
             attribute: attribute.to_owned(),
             kind,
         };
-        let database = Database {
+        let database = DatabaseStatistics {
             suffix: "dc=example,dc=com".to_owned(),
             number: "2".to_owned(),
             entries: 1_000,
@@ -121,7 +121,7 @@ mod tests {
                 .iter()
                 .filter_map(|text| Index::parse(text))
                 .collect(),
-            asked: vec![Asked {
+            searches: vec![SearchStatistics {
                 filter: "(|(sn=?)(mail=*?*))".to_owned(),
                 terms: vec![
                     (term("sn", Kind::Equality), false),
