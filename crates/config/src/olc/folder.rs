@@ -84,11 +84,12 @@ impl Folder {
         }
     }
 
-    /// Makes the files say what `new` says; `old` is what they say now, if that is known. What could not be finished,
-    /// though the change is made, is given back: whoever reads sees the change, and the next one finishes it.
+    /// Makes the files say what `new` says; `old` is what they say now, if that is known. The change is made by one
+    /// rename or removal: of its only file, or of the journal. What fails after that is given back: whoever reads sees
+    /// the change, and the next one finishes it.
     ///
     /// # Errors
-    /// A file cannot be written. Nothing has been changed, unless the disk itself has failed.
+    /// A file cannot be written. Nothing has been changed.
     pub fn write(&self, old: Option<&Tree>, new: &Tree) -> Result<Option<FolderError>, FolderError> {
         // It takes room that this change may need.
         if let Some(tree) = self.journal()? {
@@ -106,19 +107,40 @@ impl Folder {
         let removed: Vec<_> = before.keys().filter(|path| !after.contains_key(*path)).collect();
         match (changed.as_slice(), removed.as_slice()) {
             ([], []) => Ok(None),
-            ([(path, text)], []) => self.put(path, text).map(|()| None),
-            ([], [path]) => self.remove(path).map(|()| None),
+            ([only], []) => {
+                self.make(std::slice::from_ref(only), || {
+                    entry_files::place(&self.path.join(only.0))
+                })?;
+                let folder = self.path.join(only.0.parent().unwrap_or(Path::new("")));
+                Ok(entry_files::sync_folder(&folder).err())
+            }
+            ([], [path]) => {
+                entry_files::remove(&self.path.join(path), Durability::Later)?;
+                let folder = self.path.join(path.parent().unwrap_or(Path::new("")));
+                Ok(entry_files::sync_folder(&folder).err())
+            }
             (changed, removed) => {
                 // What needs room is done before the change is made by the journal, which names are left to be changed
                 // after.
-                let prepared = self.prepare(changed).and_then(|()| self.write_journal(new));
-                if let Err(error) = prepared {
-                    self.give_up(changed);
-                    return Err(error);
-                }
-                Ok(self.complete(changed, removed).err())
+                self.make(changed, || self.write_journal(new))?;
+                // Without a durable journal a crash would leave half of what follows.
+                let synced = entry_files::sync_folder(&self.path);
+                Ok(synced.and_then(|()| self.complete(changed, removed)).err())
             }
         }
+    }
+
+    /// Makes a change by its one step that counts, after all files have been written beside their places.
+    fn make(
+        &self,
+        changed: &[(&PathBuf, &Vec<u8>)],
+        step: impl FnOnce() -> Result<(), FolderError>,
+    ) -> Result<(), FolderError> {
+        let made = self.prepare(changed).and_then(|()| step());
+        if made.is_err() {
+            self.give_up(changed);
+        }
+        made
     }
 
     fn prepare(&self, changed: &[(&PathBuf, &Vec<u8>)]) -> Result<(), FolderError> {
@@ -193,7 +215,9 @@ impl Folder {
             write_record(&mut text, &dn, node);
             text.push(b'\n');
         }
-        self.put(Path::new(JOURNAL), &text)
+        let journal = self.path.join(JOURNAL);
+        entry_files::prepare(&journal, &text, Durability::Synced)?;
+        entry_files::place(&journal)
     }
 
     fn put(&self, path: &Path, text: &[u8]) -> Result<(), FolderError> {
