@@ -8,7 +8,9 @@
 
 use std::{fmt::Write as _, process::Command};
 
-use ironbark_testkit::{Credentials, Flavor, NormalizedLdif, Outcome, Server, TestkitError, Tool, assert_same};
+use ironbark_testkit::{
+    Authority, Credentials, Flavor, NormalizedLdif, Outcome, Server, TestkitError, Tool, assert_same,
+};
 
 const CONFIG: Credentials<'static> = Credentials::Simple {
     dn: "cn=config",
@@ -527,7 +529,7 @@ fn schema_in_use_stays_and_other_schema_goes() {
 }
 
 #[test]
-fn a_change_that_cannot_be_written_is_refused_and_taken_back() {
+fn a_change_that_cannot_be_written_is_refused_and_has_no_effect() {
     let mut server = from_folder("slapd.d");
     let change = "dn: cn=config\nchangetype: modify\nreplace: olcIdleTimeout\nolcIdleTimeout: 9\n";
     // What the new file would be called.
@@ -541,6 +543,100 @@ fn a_change_that_cannot_be_written_is_refused_and_taken_back() {
     server.stop().unwrap();
     server.launch().unwrap();
     assert!(shown(&server, "cn=config", &["olcIdleTimeout"]).contains("olcIdleTimeout: 9"));
+}
+
+/// Whether a client can begin TLS.
+fn starts_tls(server: &Server) -> bool {
+    let environment = [("LDAPTLS_REQCERT", "never")];
+    let arguments = ["-x", "-ZZ", "-H", &server.url()];
+    let outcome = server.client_with("ldapwhoami", &environment, &arguments, "").unwrap();
+    outcome.code() == Some(0)
+}
+
+/// A change of all settings that the server keeps elsewhere than in the configuration.
+fn settings_of_every_kind(server: &Server, log: &str, metrics: std::net::SocketAddr) -> String {
+    let place = |name: &str| server.layout().join(name).display().to_string();
+    let (certificate, key, log) = (place("server.crt"), place("server.key"), place(log));
+    format!(
+        "dn: cn=config\nchangetype: modify\nadd: olcTLSCertificateFile\nolcTLSCertificateFile: {certificate}\n-\n\
+         add: olcTLSCertificateKeyFile\nolcTLSCertificateKeyFile: {key}\n-\nadd: olcLogFile\nolcLogFile: {log}\n-\n\
+         replace: olcLogLevel\nolcLogLevel: stats\n-\nadd: olcMetricsListener\nolcMetricsListener: {metrics}\n"
+    )
+}
+
+#[test]
+fn of_a_change_that_fails_neither_tls_nor_log_nor_metrics_nor_databases_are_in_force() {
+    let mut server = from_folder("slapd.d");
+    let layout = server.layout();
+    Authority::new("Test CA")
+        .unwrap()
+        .server()
+        .unwrap()
+        .write(layout, "server")
+        .unwrap();
+    let other = layout.make_dir("other").unwrap();
+    // Nobody listens there between the two.
+    let address = std::net::TcpListener::bind("127.0.0.1:0")
+        .unwrap()
+        .local_addr()
+        .unwrap();
+    let settings = |log: &str| settings_of_every_kind(&server, log, address);
+    let database = format!(
+        "dn: olcDatabase={{2}}mdb,cn=config\nchangetype: add\nobjectClass: olcMdbConfig\nolcDatabase: {{2}}mdb\n\
+         olcSuffix: o=other\nolcDbDirectory: {}\n",
+        other.display()
+    );
+    let contexts = || {
+        let arguments = ["-LLL", "-b", "", "-s", "base", "namingContexts"];
+        let outcome = server
+            .client("ldapsearch", &Credentials::Anonymous, &arguments, "")
+            .unwrap();
+        outcome.stdout.matches("namingContexts: ").count()
+    };
+    let is_as_it_was = |log: &str| {
+        assert!(!starts_tls(&server));
+        assert!(std::net::TcpStream::connect(address).is_err());
+        assert_eq!(layout.read(log).unwrap_or_default(), "");
+        assert_eq!(contexts(), 1);
+        let shown = shown(
+            &server,
+            "cn=config",
+            &["olcLogFile", "olcTLSCertificateFile", "olcMetricsListener"],
+        );
+        assert_eq!(shown, "dn: cn=config\n\n");
+        added_and_found(&server).unwrap();
+    };
+    // One of the settings cannot be had.
+    assert_eq!(modify(&server, &settings("no/such/folder")).code(), Some(80));
+    is_as_it_was("log");
+    let taken = std::net::TcpListener::bind(address).unwrap();
+    assert_eq!(modify(&server, &settings("log")).code(), Some(80));
+    drop(taken);
+    is_as_it_was("log");
+    // All can be had, and the files not be written: what they or the journal would be called is in the way.
+    let folder = layout.join("slapd.d");
+    let several = "dn: olcDatabase={1}null,cn=config\nchangetype: add\nobjectClass: olcNullConfig\n\
+         olcDatabase: {1}null\nolcSuffix: o=null\n";
+    for (change, name) in [
+        (settings("log"), "cn=config.new"),
+        (database.clone(), "cn=config/olcDatabase={2}mdb.new"),
+        (several.to_owned(), "ironbark-journal.new"),
+    ] {
+        std::fs::create_dir(folder.join(name)).unwrap();
+        let outcome = modify(&server, &change);
+        assert!(outcome.stderr.contains("could not be written"), "{}", outcome.stderr);
+        is_as_it_was("log");
+        std::fs::remove_dir(folder.join(name)).unwrap();
+    }
+    // The database that was prepared is closed, and its files are taken as they are.
+    assert!(other.join("data.mdb").exists());
+    modify(&server, &settings("log")).success().unwrap();
+    modify(&server, &database).success().unwrap();
+    assert!(starts_tls(&server));
+    assert!(std::net::TcpStream::connect(address).is_ok());
+    assert!(layout.read("log").unwrap().contains("STARTTLS"));
+    assert_eq!(contexts(), 2);
+    server.stop().unwrap();
 }
 
 /// A file system of 4 MB, which only these commands see, is filled and emptied again.

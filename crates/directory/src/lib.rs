@@ -36,7 +36,7 @@ pub use backend::{
     computed::complete_entries,
     configuration::Configuration,
     directory::Directory,
-    in_memory::{ChangeAuthor, Governor, InMemoryTree, TreeChange},
+    in_memory::{ChangeAuthor, Governor, InMemoryTree, PreparedConfiguration, TreeChange},
     ldif,
     naming_context::{Backend, NamingContext},
     open,
@@ -50,7 +50,7 @@ pub use reactor::{
     long_searches::{HandedOver, Stepped},
     worker::{Batch, Started, Worker},
 };
-pub use reconfigure::{Factories, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory};
+pub use reconfigure::{Factories, OverlayFactory, Prepared, RootDseFactory, ServerIdFactory, TreeFactory};
 pub use request::{
     context::{RequestContext, RequestKind},
     identity::{Identity, Peer, Source, SourceAddress, Strength, TlsChannel},

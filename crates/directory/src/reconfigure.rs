@@ -1,215 +1,116 @@
-//! From one configuration to the next while serving: what is new is made, all writers wait for a moment, the
-//! configuration is swapped.
+//! From one configuration to the next while serving, in two steps. *Prepare* makes everything that can fail: databases
+//! are opened, overlays and trees made, then all writers wait, so that nothing changes any more that was looked at.
+//! *Commit* swaps the configuration, and cannot fail. In between the server writes the configuration to disk.
 //!
-//! Invariant: until the swap nothing has changed that a client could see, and nothing after it can fail.
+//! Invariants: what is prepared has no effect on what clients see, whether it is committed or dropped. The order of
+//! locks is [`RunningState`], then the writers; a writer asks for neither.
 
 mod assemble;
+mod commit;
 mod continuing;
 mod factories;
+mod pause;
 mod plan;
 mod restrictions;
 pub(crate) mod schema_use;
-mod swap;
+mod state;
 
-use std::{
-    path::PathBuf,
-    sync::{Arc, mpsc::Sender},
-    thread::JoinHandle,
-};
+use std::sync::{Arc, MutexGuard};
 
-use ironbark_config::{DatabaseConfig, Restrict};
-use ironbark_store::{ClosedDatabase, Database};
+use ironbark_config::Restrict;
 
 pub(crate) use assemble::{with_contexts, without_databases};
+pub use commit::Prepared;
 pub use factories::{Factories, OverlayFactory, RootDseFactory, ServerIdFactory, TreeFactory};
 use restrictions::Restricted;
+pub(crate) use state::RunningState;
+use state::{NewDatabases, Planned, Source};
 
 use crate::{
     Configuration, Directory, OpenError,
-    backend::{
-        in_memory::InMemoryTree,
-        ldif::{LdifFiles, LdifLock},
-        open::failed,
-        queue::{REMOVED, SHUTTING_DOWN, Served, WriterHandle},
-    },
+    backend::{open::failed, queue::SHUTTING_DOWN},
     overlay::Pipeline,
 };
 
-/// What runs for the configuration in force.
-pub(crate) struct RunningState {
-    /// What makes more of a configuration than the directory can.
-    factories: Factories,
-    running: Vec<RunningDatabase>,
-    /// The configuration in force as it was read.
-    read: Option<ironbark_config::Configuration>,
-    /// What is refused beside it.
-    restricted: Vec<Restricted>,
-    /// Databases that are no longer served, and may be in use by searches that began before.
-    closed: Vec<(PathBuf, ClosedDatabase)>,
-    last_cache: u64,
-    /// The server ends.
-    has_ended: bool,
-}
-
-/// A database and its writer.
-struct RunningDatabase {
-    /// What tells it from others: the directory, without symbolic links; of an ldif database the file of its topmost
-    /// entry.
-    place: PathBuf,
-    database: Arc<Database>,
-    /// See [`Backend::Stored`](crate::Backend).
-    files: Option<Arc<LdifFiles>>,
-    _lock: Option<LdifLock>,
-    /// See [`NamingContext::cache`].
-    cache: u64,
-    writer: WriterHandle,
-    thread: JoinHandle<()>,
-    /// Tells the writer what to serve at first.
-    first: Option<Sender<Served>>,
-}
-
-/// What serves one context of the new configuration.
-enum Source {
-    /// Position in [`RunningState::running`].
-    Kept(usize),
-    /// Position among the new databases.
-    New(usize),
-    Tree(Arc<dyn InMemoryTree>),
-    /// Nothing has to be made.
-    Null,
-}
-
-/// A context of the new configuration before its database is known under the new schema.
-struct Planned {
-    number: i32,
-    settings: DatabaseConfig,
-    overlays: Pipeline,
-    source: Source,
-}
-
-impl RunningState {
-    /// Before the first configuration.
-    pub(crate) fn new(factories: Factories) -> Self {
-        Self {
-            factories,
-            running: Vec::new(),
-            read: None,
-            restricted: Vec::new(),
-            closed: Vec::new(),
-            last_cache: 0,
-            has_ended: false,
-        }
-    }
-
-    /// Ends all writers.
-    pub(crate) fn close(&mut self) {
-        self.has_ended = true;
-        for running in &self.running {
-            running.writer.close(SHUTTING_DOWN);
-        }
-        for running in self.running.drain(..) {
-            running.end();
-        }
-    }
-
-    /// Whether each writer goes on.
-    pub(crate) fn has_all_writers(&self) -> bool {
-        !self.running.iter().any(|running| running.thread.is_finished())
-    }
-
-    fn next_cache(&mut self) -> u64 {
-        self.last_cache += 1;
-        self.last_cache
-    }
-}
-
-impl RunningDatabase {
-    /// Waits for the writer, which has been told to end.
-    fn end(self) {
-        drop(self.first);
-        // A writer that panicked has said so already.
-        let _ = self.thread.join();
-    }
-}
-
-/// See [`Directory::reconfigure`].
-pub(crate) fn reconfigure(
-    directory: &Arc<Directory>,
-    state: &mut RunningState,
+/// See [`Service::prepare`](crate::Service::prepare).
+pub(crate) fn prepare<'s>(
+    directory: &'s Arc<Directory>,
+    state: MutexGuard<'s, RunningState>,
     read: ironbark_config::Configuration,
-) -> Result<(), OpenError> {
+) -> Result<Prepared<'s>, OpenError> {
     let restricted = state.restricted.clone();
-    put(directory, state, read, restricted)
+    prepare_restricted(directory, state, read, restricted)
 }
 
-/// See [`Directory::restrict`].
-pub(crate) fn restrict(
-    directory: &Arc<Directory>,
-    state: &mut RunningState,
+/// See [`Service::restrict`](crate::Service::restrict). `None`: there is no such database.
+pub(crate) fn restrict<'s>(
+    directory: &'s Arc<Directory>,
+    state: MutexGuard<'s, RunningState>,
     number: i32,
     refused: Restrict,
-) -> Result<(), OpenError> {
-    let Some(read) = state.read.clone() else { return Ok(()) };
+) -> Result<Option<Prepared<'s>>, OpenError> {
+    let Some(read) = state.read.clone() else {
+        return Ok(None);
+    };
     let Some(new) = Restricted::new(&read, number, refused) else {
-        return Ok(());
+        return Ok(None);
     };
     let others = state.restricted.iter().filter(|other| !other.is_of_same(&new));
     let restricted = others.cloned().chain([new.clone()]).collect();
-    put(directory, state, read, restricted)
+    prepare_restricted(directory, state, read, restricted).map(Some)
 }
 
-/// Puts a configuration into force, and beside it the restrictions that it says nothing new about.
-fn put(
-    directory: &Arc<Directory>,
-    state: &mut RunningState,
+/// Prepares a configuration, and beside it the restrictions that it says nothing new about.
+fn prepare_restricted<'s>(
+    directory: &'s Arc<Directory>,
+    mut state: MutexGuard<'s, RunningState>,
     read: ironbark_config::Configuration,
     mut restricted: Vec<Restricted>,
-) -> Result<(), OpenError> {
-    let mut effective = read.clone();
-    restricted.retain(|one| one.apply(&mut effective));
-    go_over(directory, state, effective)?;
-    (state.read, state.restricted) = (Some(read), restricted);
-    Ok(())
-}
-
-fn go_over(
-    directory: &Arc<Directory>,
-    state: &mut RunningState,
-    mut read: ironbark_config::Configuration,
-) -> Result<(), OpenError> {
+) -> Result<Prepared<'s>, OpenError> {
     if state.has_ended {
         return Err(OpenError::Configuration(SHUTTING_DOWN.to_owned()));
     }
+    let mut effective = read.clone();
+    restricted.retain(|one| one.apply(&mut effective));
     let current = directory.configuration();
-    assemble::keep_equal_schema(&current, &mut read);
+    assemble::keep_equal_schema(&current, &mut effective);
     state.closed.retain(|(_, closed)| !closed.is_gone());
-    let mut made = Vec::new();
-    let result = attempt(directory, state, &current, read, &mut made);
-    if result.is_err() {
-        for new in made {
-            new.writer.close(REMOVED);
-            new.end();
-        }
-    }
-    result
+    let mut made = NewDatabases::default();
+    let global = plan::global_overlays(&state.factories, &current, &effective)?;
+    let planned = plan::plan(directory, &mut state, &current, &effective, &global, &mut made.0)?;
+    let root_dse = (state.factories.root_dse)(&effective.global).map_err(OpenError::Configuration)?;
+    let server_id = (state.factories.server_id)(&effective.global, state.server_id);
+    let server_id = server_id.map_err(OpenError::Configuration)?;
+    continuing::check_indexes(&effective.schema, &planned)?;
+    check_schema_use(&state, &current, &effective, &planned)?;
+    let paused = pause::all(&state)?;
+    // Writes went on until now.
+    check_schema_use(&state, &current, &effective, &planned)?;
+    let others = pause::others(&mut state, &current, &effective, &planned)?;
+    let contexts = pause::contexts(directory, &state, &made.0, planned, &others);
+    let next = assemble::dated(
+        directory,
+        &current,
+        effective,
+        contexts,
+        &root_dse,
+        Pipeline::new(global),
+    )?;
+    Ok(Prepared {
+        paused,
+        made,
+        others,
+        current,
+        next: Arc::new(next),
+        server_id,
+        read,
+        restricted,
+        directory,
+        state,
+    })
 }
 
-fn attempt(
-    directory: &Arc<Directory>,
-    state: &mut RunningState,
-    current: &Configuration,
-    read: ironbark_config::Configuration,
-    made: &mut Vec<RunningDatabase>,
-) -> Result<(), OpenError> {
-    let global = plan::global_overlays(&state.factories, current, &read)?;
-    let planned = plan::plan(directory, state, current, (&read, &global), made)?;
-    let root_dse = (state.factories.root_dse)(&read.global).map_err(OpenError::Configuration)?;
-    check_schema_use(state, current, &read, &planned)?;
-    swap::go_over(directory, state, current, (read, &root_dse, global), planned, made)
-}
-
-/// Refuses a schema that lacks what entries of databases that go on use. Writes go on meanwhile, so that this is asked
-/// once more when they wait.
+/// Refuses a schema that lacks what entries of databases that go on use.
 fn check_schema_use(
     state: &RunningState,
     current: &Configuration,
@@ -224,9 +125,8 @@ fn check_schema_use(
             Source::Kept(at) => state.running.get(*at),
             Source::New(_) | Source::Tree(_) | Source::Null => None,
         };
-        let Some(RunningDatabase { database, .. }) = running else {
-            continue;
-        };
+        let Some(running) = running else { continue };
+        let database = &running.database;
         let lost = database.lost_attributes(&read.schema);
         let used = schema_use::find(database, &read.schema, &lost).map_err(|source| failed(settings, source))?;
         if let Some(what) = used {

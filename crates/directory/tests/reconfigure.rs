@@ -204,6 +204,40 @@ fn what_fails_leaves_everything_as_it_was() {
 }
 
 #[test]
+fn what_is_prepared_is_not_in_force_and_dropped_leaves_everything_as_it_was() {
+    let mut site = with_second();
+    let service = Arc::clone(&site.directory);
+    let before = service.configuration();
+    let next = || site.configuration(FRESH, &format!("readonly on\nindex sn eq{SECOND}"));
+    let (first, second) = (next(), next());
+    let prepared = service.prepare(first).expect("all of it can be had");
+    assert!(Arc::ptr_eq(&before, &service.configuration()));
+    assert_eq!(contexts(&mut site), ["dc=ex"]);
+    assert_eq!(names(&mut site, "dc=ex", "(cn=*)").len(), 3);
+    drop(prepared);
+    assert!(Arc::ptr_eq(&before, &service.configuration()));
+    assert!(service.index_builds().expect("readable").is_empty());
+    site.must_add("cn=d,ou=p,dc=ex", "objectClass: person\nsn: s");
+    // The new database is closed, and its empty files stay.
+    assert!(site.folder.path().join("two/data.mdb").exists());
+    let prepared = service.prepare(second).expect("once more");
+    std::thread::scope(|scope| {
+        // Its write waits for the writer, and is executed under what comes.
+        let service = &service;
+        let late = scope.spawn(|| {
+            Client::new(service)
+                .modify("cn=a,ou=p,dc=ex", "replace: sn\nsn: late")
+                .code
+        });
+        prepared.commit();
+        assert!(matches!(late.join().expect("an answer"), 0 | 53));
+    });
+    assert_eq!(contexts(&mut site), ["dc=ex", "o=two"]);
+    assert_eq!(site.delete("cn=a,ou=p,dc=ex").brief(), (53, "operation restricted"));
+    site.must_add("o=two", "objectClass: organization");
+}
+
+#[test]
 fn settings_are_live_and_numbers_follow_the_configuration() {
     let mut site = with_second();
     reconfigure(&site, "", "readonly on").expect("read-only");

@@ -98,8 +98,9 @@ impl InMemoryTree for Handle {
         let notes = &self.0;
         if let Some(next) = notes.next.lock().expect("not poisoned").take() {
             by.governor
-                .reconfigure(next)
-                .map_err(|error| OperationError::new(ironbark_model::ResultCode::OTHER, error.to_string()))?;
+                .prepare(next)
+                .map_err(|error| OperationError::new(ironbark_model::ResultCode::OTHER, error.to_string()))?
+                .commit();
         }
         let mut entries = notes.entries.lock().expect("not poisoned");
         let line = match change {

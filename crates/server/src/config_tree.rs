@@ -1,12 +1,14 @@
 //! cn=config: the tree of the configuration, and what a write to it does.
 //!
 //! Invariant: the tree, the configuration in force and the files say the same. A change makes a new tree and a new
-//! configuration before anything is touched; if the files cannot be written, the old configuration comes back.
+//! configuration; then everything is *prepared* that can fail, without effect; then the files are *written*, and a
+//! crash from here on ends in the new configuration; then all of it is *committed*, which cannot fail. So nothing is in
+//! force before it is on disk, and nothing is taken back.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use ironbark_config::{
-    ConfigError, GlobalConfig, Notice, Operations,
+    ConfigError, Notice, Operations,
     olc::{self, ChangeError, Folder, Stamps, Tree},
 };
 use ironbark_directory::{
@@ -15,25 +17,31 @@ use ironbark_directory::{
 };
 use ironbark_model::{Entry, ResultCode, Schema};
 
-use crate::configuration::Loaded;
-
-/// What is done with the settings of the server itself when they have changed. What cannot be done is said; the
-/// settings before are then given again.
-pub(crate) type Obey = dyn Fn(&GlobalConfig) -> Result<(), String> + Send + Sync;
+use crate::{configuration::Loaded, settings::ServerSettings};
 
 /// The tree of cn=config.
 pub(crate) struct ConfigTree {
     folder: Option<Folder>,
-    tree: Mutex<Arc<Tree>>,
+    trees: Mutex<Trees>,
     /// Only the thread that makes changes looks here: it may take its time.
     written: Mutex<Written>,
     /// Entries of the tree, as of the schema that they were made under.
     shown: Mutex<Option<Shown>>,
-    obey: Box<Obey>,
+    settings: ServerSettings,
 }
 
-/// The schema and the entries.
-type Shown = (Arc<Schema>, Arc<[Entry]>);
+/// The tree in force, and the one before it, which is shown to what began under its configuration.
+struct Trees {
+    current: Arc<Tree>,
+    former: Option<(Weak<Configuration>, Arc<Tree>)>,
+}
+
+/// Entries, and what they were made of.
+struct Shown {
+    tree: Arc<Tree>,
+    schema: Arc<Schema>,
+    entries: Arc<[Entry]>,
+}
 
 struct Written {
     /// What the folder holds.
@@ -44,79 +52,58 @@ struct Written {
 
 impl ConfigTree {
     /// The tree of a configuration that was loaded. Its notices have been logged.
-    pub(crate) fn new(loaded: &Loaded, obey: Box<Obey>) -> Self {
+    pub(crate) fn new(loaded: &Loaded, settings: ServerSettings) -> Self {
         Self {
             folder: loaded.folder.clone(),
-            tree: Mutex::new(Arc::new(loaded.tree.clone())),
+            trees: Mutex::new(Trees {
+                current: Arc::new(loaded.tree.clone()),
+                former: None,
+            }),
             written: Mutex::new(Written {
                 stored: loaded.stored.clone().map(Arc::new),
                 notices: loaded.configuration.notices.clone(),
             }),
             shown: Mutex::new(None),
-            obey,
+            settings,
         }
     }
 
-    fn tree(&self) -> Arc<Tree> {
-        Arc::clone(&self.tree.lock().unwrap_or_else(PoisonError::into_inner))
+    /// The tree that a configuration was made of.
+    fn tree(&self, configuration: &Configuration) -> Arc<Tree> {
+        let trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        let former = trees.former.as_ref();
+        let found = former.filter(|(of, _)| std::ptr::eq(of.as_ptr(), configuration));
+        Arc::clone(found.map_or(&trees.current, |(_, tree)| tree))
     }
 
     /// Puts a new tree into force: the directory, the files, the server's own settings.
     fn put(&self, tree: Tree, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
+        let failed = |error: String| OperationError::new(ResultCode::OTHER, error);
         let read = olc::load_change(&tree, &by.configuration.schema);
         let configuration = read.map_err(|error| refusal(&error))?;
-        let (global, notices) = (configuration.global.clone(), configuration.notices.clone());
-        by.governor
-            .reconfigure(configuration)
-            .map_err(|error| OperationError::new(ResultCode::OTHER, error.to_string()))?;
+        let notices = configuration.notices.clone();
+        let settings = self.settings.prepare(&configuration.global).map_err(failed)?;
+        let prepared = by.governor.prepare(configuration);
+        let prepared = prepared.map_err(|error| failed(error.to_string()))?;
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = (self.obey)(&global) {
-            self.take_back(by);
-            return Err(OperationError::new(ResultCode::OTHER, error));
-        }
-        if let Err(error) = self.write(&mut written, &tree) {
+        self.write(&mut written, &tree).map_err(|error| {
             tracing::error!(target: "any", "config: {error}");
-            self.take_back(by);
-            self.write_back(&written);
-            return Err(OperationError::new(
-                ResultCode::OTHER,
-                "the configuration could not be written",
-            ));
-        }
+            failed("the configuration could not be written".to_owned())
+        })?;
+        self.show(tree, by.configuration);
+        settings.commit(|| prepared.commit());
         for notice in notices.iter().filter(|notice| !written.notices.contains(notice)) {
             tracing::warn!(target: "any", "{notice}");
         }
         written.notices = notices;
-        *self.tree.lock().unwrap_or_else(PoisonError::into_inner) = Arc::new(tree);
-        *self.shown.lock().unwrap_or_else(PoisonError::into_inner) = None;
         Ok(())
     }
 
-    /// Puts the configuration of the tree, which was in force before, back into force.
-    fn take_back(&self, by: &ChangeAuthor<'_>) {
-        let outcome = match olc::load_change(&self.tree(), &by.configuration.schema) {
-            Ok(configuration) => (self.obey)(&configuration.global).and_then(|()| {
-                let back = by.governor.reconfigure(configuration);
-                back.map_err(|error| error.to_string())
-            }),
-            Err(error) => Err(error.to_string()),
-        };
-        if let Err(error) = outcome {
-            tracing::error!(target: "any", "config: the former configuration could not be put back: {error}");
-        }
-    }
-
-    /// Has the files say again what they said, if the disk failed in the middle of a change.
-    fn write_back(&self, written: &Written) {
-        let (Some(folder), Some(stored)) = (&self.folder, &written.stored) else {
-            return;
-        };
-        match folder.write(None, stored) {
-            Ok(None) => {}
-            Ok(Some(error)) | Err(error) => {
-                tracing::error!(target: "any", "config: the former files could not be put back: {error}");
-            }
-        }
+    /// Shows another tree under each configuration but `former`, the one in force: nobody sees it before the commit.
+    fn show(&self, tree: Tree, former: &Arc<Configuration>) {
+        let mut trees = self.trees.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::replace(&mut trees.current, Arc::new(tree));
+        trees.former = Some((Arc::downgrade(former), before));
     }
 
     fn write(&self, written: &mut Written, tree: &Tree) -> Result<(), olc::FolderError> {
@@ -168,14 +155,20 @@ fn modifications(schema: &Schema, asked: &[Modification]) -> Result<Vec<olc::Mod
 
 impl InMemoryTree for ConfigTree {
     fn entries(&self, configuration: &Configuration) -> Arc<[Entry]> {
+        let tree = self.tree(configuration);
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((schema, entries)) = &*shown
-            && Arc::ptr_eq(schema, &configuration.schema)
+        if let Some(shown) = &*shown
+            && Arc::ptr_eq(&shown.schema, &configuration.schema)
+            && Arc::ptr_eq(&shown.tree, &tree)
         {
-            return Arc::clone(entries);
+            return Arc::clone(&shown.entries);
         }
-        let entries = complete_entries(configuration, self.tree().entries(&configuration.schema));
-        *shown = Some((Arc::clone(&configuration.schema), Arc::clone(&entries)));
+        let entries = complete_entries(configuration, tree.entries(&configuration.schema));
+        *shown = Some(Shown {
+            tree,
+            schema: Arc::clone(&configuration.schema),
+            entries: Arc::clone(&entries),
+        });
         entries
     }
 
@@ -188,7 +181,7 @@ impl InMemoryTree for ConfigTree {
 
     fn change(&self, change: &TreeChange, by: &ChangeAuthor<'_>) -> Result<(), OperationError> {
         let schema = &*by.configuration.schema;
-        let tree = self.tree();
+        let tree = self.tree(by.configuration);
         let mut stamps = Stamps {
             author: by.dn.to_owned(),
             time: by.stamp.time.clone(),

@@ -21,6 +21,7 @@ mod root_dse;
 mod round;
 mod serve;
 mod server_id;
+mod settings;
 mod sources;
 mod tls;
 

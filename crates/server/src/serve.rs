@@ -1,13 +1,6 @@
 //! The life of the daemon, from the command line to `slapd stopped.`
 
-use std::{
-    convert::Infallible,
-    error::Error,
-    io,
-    process::ExitCode,
-    sync::{Arc, OnceLock},
-    time::Duration,
-};
+use std::{convert::Infallible, error::Error, io, process::ExitCode, sync::Arc, time::Duration};
 
 use ironbark_config::{
     DatabaseConfig, DatabaseKind, GlobalConfig,
@@ -37,6 +30,7 @@ use crate::{
     reactor::World,
     root_dse,
     server_id::OwnServerId,
+    settings::ServerSettings,
     tls::Tls,
 };
 
@@ -107,7 +101,7 @@ impl Prepared {
                 if let Err(error) = readiness.ready() {
                     tracing::error!(target: "any", "cannot detach: {error}");
                 }
-                running.until_stopped(log);
+                running.until_stopped();
                 ExitCode::SUCCESS
             }
             Err(error) if is_detached => {
@@ -127,8 +121,7 @@ struct Running {
     listeners: Listeners,
     pool: Arc<Pool>,
     directory: Arc<Service>,
-    metrics: Arc<OnceLock<Metrics>>,
-    tls: Arc<Tls>,
+    settings: ServerSettings,
     /// Removed when the server has ended.
     _state_files: Vec<StateFile>,
 }
@@ -146,8 +139,8 @@ impl Running {
         let mut loaded = load_configuration(options.config_file.as_deref(), options.config_directory.as_deref())?;
         loaded.keep()?;
         let global = &loaded.configuration.global;
-        let tls = Arc::<Tls>::default();
-        obey(log, None, &tls, global)?;
+        let settings = ServerSettings::new(log);
+        settings.prepare(global)?.commit(|| {});
         for notice in &loaded.configuration.notices {
             tracing::warn!(target: "any", "{notice}");
         }
@@ -172,17 +165,14 @@ impl Running {
             tracing::warn!(target: "any", "every search is answered with one entry that anonymous may read: a limit for benchmarks");
         }
         let urls = listeners.listeners.iter().map(|one| Arc::clone(&one.url)).collect();
-        let metrics = Arc::<OnceLock<Metrics>>::default();
-        let (its_log, its_metrics, its_tls) = (log.clone(), Arc::clone(&metrics), Arc::clone(&tls));
-        let obey = Box::new(move |global: &GlobalConfig| obey(&its_log, its_metrics.get(), &its_tls, global));
-        let config_tree = Arc::new(ConfigTree::new(&loaded, obey));
+        let config_tree = Arc::new(ConfigTree::new(&loaded, settings.clone()));
         let (directory, attached) =
             open_directory(loaded.configuration, config_tree, urls, options.bare, facts, log, clock)?;
         let reactors = reactor_count(threads, directory.waits_for_disk());
         let world = World {
             directory: Arc::clone(&directory),
             clock: clock.clone(),
-            tls: Arc::clone(&tls),
+            tls: Arc::clone(&settings.tls),
             sources: Arc::default(),
         };
         let pool = Arc::new(Pool::start(reactors, &world, max_descriptors)?);
@@ -190,39 +180,39 @@ impl Running {
         let _ = attached.set((Arc::downgrade(&directory), Arc::clone(&pool)));
         let (shown, its_pool) = (Arc::clone(&directory), Arc::clone(&pool));
         let source = metrics::Source::new(shown, its_pool, clock.now(), max_descriptors);
-        metrics
+        settings
+            .metrics
             .get_or_init(|| Metrics::new(source))
-            .configure(metrics_listener)
-            .map_err(|error| format!("metrics-listener: {error}"))?;
+            .prepare(metrics_listener)
+            .map_err(|error| format!("metrics-listener: {error}"))?
+            .commit();
         Ok(Self {
             runtime,
             signals,
             listeners,
             pool,
             directory,
-            metrics,
-            tls,
+            settings,
             _state_files: state_files,
         })
     }
 
     /// Serves until a signal says stop, and ends cleanly.
-    fn until_stopped(self, log: &Log) {
+    fn until_stopped(self) {
         let Self {
             runtime,
             signals,
             listeners,
             pool,
             directory,
-            metrics,
-            tls,
+            settings,
             _state_files,
         } = self;
-        let metrics = metrics.get();
+        let metrics = settings.metrics.get();
         let serving = async {
             tokio::select! {
-                ended = accept_until_stopped(&pool, listeners, &directory, metrics, signals, || reload(&tls, log)) => ended,
-                never = renew_certificates(&tls) => match never {},
+                ended = accept_until_stopped(&pool, listeners, &directory, metrics, signals, || settings.reload()) => ended,
+                never = renew_certificates(&settings.tls) => match never {},
             }
         };
         if let Err(error) = runtime.block_on(serving) {
@@ -231,21 +221,8 @@ impl Running {
         tracing::info!(target: "any", "slapd shutdown: waiting for {} operations/tasks to finish", pool.under_way());
         pool.shut_down();
         directory.close();
-        // Closing what is not there any more does not fail.
-        let _ = metrics.map(|metrics| metrics.configure(None));
+        metrics.into_iter().for_each(Metrics::close);
     }
-}
-
-/// Takes up what other programs have replaced: the log file, certificates, keys, revocation lists. No connection
-/// notices.
-fn reload(tls: &Tls, log: &Log) {
-    match log.reopen() {
-        Ok(()) => tracing::info!(target: "any", "daemon: reload requested"),
-        Err(error) => {
-            tracing::error!(target: "any", "cannot open the log file: {error}; the one that is open stays in use");
-        }
-    }
-    tls.reload();
 }
 
 /// Looks every few seconds if certificates or keys have been replaced.
@@ -342,7 +319,7 @@ fn open_directory(
             overlays: Arc::new(ironbark_overlays::make),
             trees: Arc::new(make_tree),
             root_dse: Arc::new(|global| root_dse::read(&global.root_dse_files)),
-            server_id: Arc::new(move |global| own_server_id.choose(global)),
+            server_id: Arc::new(move |global, current| own_server_id.choose(global, current)),
         },
         bare,
     })?;
@@ -361,18 +338,6 @@ fn log_options(options: &ServeOptions) -> LogOptions {
             socket: syslog.socket,
         },
     }
-}
-
-/// Puts those settings of the server into force that it keeps elsewhere than in the configuration.
-///
-/// # Errors
-/// Why not, for whoever has changed them.
-fn obey(log: &Log, metrics: Option<&Metrics>, tls: &Tls, global: &GlobalConfig) -> Result<(), String> {
-    tls.configure(&global.tls)?;
-    log.configure(global)
-        .map_err(|error| format!("cannot open the log file: {error}"))?;
-    let configured = metrics.map_or(Ok(()), |metrics| metrics.configure(global.metrics_listener));
-    configured.map_err(|error| format!("metrics-listener: {error}"))
 }
 
 /// Obeys `-r`, `-u` and `-g`.

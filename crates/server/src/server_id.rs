@@ -1,46 +1,39 @@
 //! Which `serverID` is this server's: the one without a URL, or the one whose URL is that of a listener.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use dns_lookup::{AddrInfoHints, getaddrinfo};
 use ironbark_config::{GlobalConfig, ServerId};
 use ironbark_model::ldap_url::LdapUrl;
 use ironbark_runtime::process::host_name;
 
-/// The numbers of this server, as of each configuration.
+/// Chooses the number of this server.
 pub(crate) struct OwnServerId {
     /// The URLs of `-h`.
     listeners: Vec<Arc<str>>,
-    /// The number in force.
-    current: Mutex<Option<u16>>,
 }
 
 impl OwnServerId {
     /// Of a server that begins.
     pub(crate) fn new(listeners: Vec<Arc<str>>) -> Self {
-        Self {
-            listeners,
-            current: Mutex::new(None),
-        }
+        Self { listeners }
     }
 
     /// The number that a configuration gives this server; 0 if it has none at all. A change at run time may leave this
-    /// server without one, as in slapd: its line may come with the next change. It keeps its number then.
+    /// server without one, as in slapd: its line may come with the next change. It keeps its number then, which is
+    /// `current`.
     ///
     /// # Errors
     /// URLs of several lines are this server's; none is, and the server begins.
-    pub(crate) fn choose(&self, global: &GlobalConfig) -> Result<u16, String> {
-        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = match (find(&global.server_ids, &self.listeners, &full_host_name)?, *current) {
-            (Found::Own(id), _) => id,
+    pub(crate) fn choose(&self, global: &GlobalConfig, current: Option<u16>) -> Result<u16, String> {
+        match (find(&global.server_ids, &self.listeners, &full_host_name)?, current) {
+            (Found::Own(id), _) => Ok(id),
             (Found::None(compared), Some(id)) => {
                 tracing::warn!(target: "any", "{compared}; the server ID stays {id}");
-                id
+                Ok(id)
             }
-            (Found::None(compared), None) => return Err(compared),
-        };
-        *current = Some(found);
-        Ok(found)
+            (Found::None(compared), None) => Err(compared),
+        }
     }
 }
 
@@ -200,9 +193,9 @@ mod tests {
             });
             global
         };
-        assert!(own.choose(&of("ldap://elsewhere:1/", 3)).is_err());
-        assert_eq!(own.choose(&of("ldap:///", 4)), Ok(4));
-        assert_eq!(own.choose(&of("ldap://elsewhere:1/", 3)), Ok(4));
+        assert!(own.choose(&of("ldap://elsewhere:1/", 3), None).is_err());
+        assert_eq!(own.choose(&of("ldap:///", 4), None), Ok(4));
+        assert_eq!(own.choose(&of("ldap://elsewhere:1/", 3), Some(4)), Ok(4));
         assert!(!full_host_name().is_empty());
     }
 }

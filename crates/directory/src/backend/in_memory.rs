@@ -31,7 +31,8 @@ pub trait InMemoryTree: Send + Sync {
     }
 
     /// Carries out a change of which names, access and controls have been checked. Runs on the thread `config`, one
-    /// after the other; it may ask the [`Governor`] for another configuration.
+    /// after the other; it may put another configuration into force by the
+    /// [`Governor`].
     ///
     /// # Errors
     /// The change is refused, or fails; nothing has been changed then.
@@ -75,11 +76,14 @@ pub enum TreeChange {
 
 /// What a change of a tree may do to the server.
 pub trait Governor: Send + Sync {
-    /// Puts another configuration into force, while serving; nothing changes when something of it cannot be had.
+    /// Makes everything that another configuration needs and that can fail. Nothing of it is in force yet.
     ///
     /// # Errors
     /// What cannot be had, by name; a schema that lacks what entries use.
-    fn reconfigure(&self, configuration: ironbark_config::Configuration) -> Result<(), OpenError>;
+    fn prepare(
+        &self,
+        configuration: ironbark_config::Configuration,
+    ) -> Result<Box<dyn PreparedConfiguration + '_>, OpenError>;
 
     /// Lets the database with this number refuse these operations, and no others, until the server ends or a
     /// configuration says something else about them than the one in force. A database that refuses all writes is
@@ -88,6 +92,14 @@ pub trait Governor: Send + Sync {
     /// # Errors
     /// The server ends.
     fn restrict(&self, number: i32, refused: Restrict) -> Result<(), OpenError>;
+}
+
+/// A configuration that is ready to be put into force. Dropped, it leaves what is in force as it is. No database is
+/// written to while there is one, and no other can be prepared: it is to be held no longer than it takes to write the
+/// configuration to disk.
+pub trait PreparedConfiguration {
+    /// Puts it into force, and then closes what it has no use for.
+    fn commit(self: Box<Self>);
 }
 
 /// Who makes a change, when and where.

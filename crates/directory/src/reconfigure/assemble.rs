@@ -7,7 +7,7 @@ use ironbark_ldap_proto::DecodeLimits;
 use ironbark_model::Dn;
 
 use crate::{
-    Configuration, NamingContext, OpenError,
+    Configuration, Directory, NamingContext, OpenError,
     backend::{
         configuration::OfOverlays,
         naming_context::{Attached, Backend},
@@ -18,6 +18,7 @@ use crate::{
     overlay::Pipeline,
     password,
     rules::{OperationRules, Rules},
+    stamp::generalized_time,
 };
 
 /// A configuration that serves the root DSE alone: the one before the first.
@@ -46,8 +47,23 @@ pub(super) fn keep_equal_schema(current: &Configuration, read: &mut ironbark_con
     }
 }
 
+/// The configuration that follows `current`, with the date of its schema.
+pub(super) fn dated(
+    directory: &Directory,
+    current: &Configuration,
+    read: ironbark_config::Configuration,
+    contexts: Vec<Arc<NamingContext>>,
+    root_dse: &[RootDseAddition],
+    overlays: Pipeline,
+) -> Result<Configuration, OpenError> {
+    let mut next = configuration(read, contexts, root_dse, overlays)?;
+    let now = directory.clock().now().unix_seconds();
+    root_dse::date_subschema(&mut next, current, &generalized_time::text(now));
+    Ok(next)
+}
+
 /// The configuration as operations use it; with the overlays of the frontend.
-pub(super) fn configuration(
+fn configuration(
     read: ironbark_config::Configuration,
     contexts: Vec<Arc<NamingContext>>,
     root_dse: &[RootDseAddition],

@@ -1,50 +1,26 @@
-//! What changes on databases that go on: their indexes, and settings that have to wait.
+//! What changes on databases that go on: their indexes, which their writers bring in line, and settings that have to
+//! wait.
 
 use std::sync::Arc;
 
 use ironbark_config::EnvironmentFlags;
+use ironbark_model::Schema;
+use ironbark_store::Database;
 
-use super::{RunningState, failed};
-use crate::{Configuration, NamingContext, OpenError, backend::open};
+use super::state::{Planned, Source};
+use crate::{
+    Configuration, NamingContext, OpenError,
+    backend::open::{self, failed},
+};
 
-/// Defines the indexes of databases that go on; when one cannot have its own, the others get back theirs.
-pub(super) fn define_indexes(
-    configuration: &Configuration,
-    current: &Configuration,
-    state: &RunningState,
-) -> Result<(), OpenError> {
-    let mut changed: Vec<&Arc<NamingContext>> = Vec::new();
-    for context in &configuration.contexts {
-        let Some(database) = context.database() else { continue };
-        let was_open = state
-            .running
-            .iter()
-            .any(|running| running.database.is_same_file(database));
-        if !was_open {
-            continue;
-        }
-        if let Err(source) = database.define_indexes(&open::options(&context.settings).indexes) {
-            for context in changed {
-                take_back(context, current);
-            }
-            return Err(failed(&context.settings, source));
-        }
-        changed.push(context);
+/// Refuses indexes that could not be defined. Writers define them when the configuration is in force, so that none is
+/// dropped or built for one that never is.
+pub(super) fn check_indexes(schema: &Schema, planned: &[Planned]) -> Result<(), OpenError> {
+    let is_stored = |planned: &&Planned| matches!(planned.source, Source::Kept(_) | Source::New(_));
+    for Planned { settings, .. } in planned.iter().filter(is_stored) {
+        Database::check_indexes(schema, &open::options(settings).indexes).map_err(|source| failed(settings, source))?;
     }
     Ok(())
-}
-
-fn take_back(context: &NamingContext, current: &Configuration) {
-    let Some(database) = context.database() else { return };
-    let is_former = |former: &&Arc<NamingContext>| former.database().is_some_and(|other| other.is_same_file(database));
-    let Some(former) = current.contexts.iter().find(is_former) else {
-        return;
-    };
-    if let Some(database) = former.database()
-        && let Err(error) = database.define_indexes(&open::options(&former.settings).indexes)
-    {
-        tracing::error!(target: "any", "restoring the indexes of a database: {error}");
-    }
 }
 
 /// Says which settings of databases that go on come into force only when the file is opened anew.

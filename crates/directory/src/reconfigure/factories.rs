@@ -20,10 +20,12 @@ pub type TreeFactory = dyn Fn(&DatabaseConfig) -> Option<Arc<dyn InMemoryTree>> 
 /// Reads what the `rootDSE` files add to the root DSE: attribute descriptions and values.
 pub type RootDseFactory = dyn Fn(&GlobalConfig) -> Result<Vec<RootDseAddition>, String> + Send + Sync;
 
-/// Chooses the `serverID` of this server, or says why a configuration cannot be put into force.
-pub type ServerIdFactory = dyn Fn(&GlobalConfig) -> Result<u16, String> + Send + Sync;
+/// Chooses the `serverID` of this server from a configuration and the number in force, if there is one; or says why the
+/// configuration cannot be put into force.
+pub type ServerIdFactory = dyn Fn(&GlobalConfig, Option<u16>) -> Result<u16, String> + Send + Sync;
 
-/// Makes what a configuration names and the directory does not know of. Used whenever the configuration changes.
+/// Makes what a configuration names and the directory does not know of. Used whenever a configuration is prepared,
+/// which may never be in force: making has no effect on what is.
 #[derive(Clone)]
 pub struct Factories {
     /// Makes overlays, anew when their settings or the schema have changed.
@@ -43,7 +45,7 @@ impl Default for Factories {
             overlays: Arc::new(|_, _| Err("overlays are not served here".to_owned())),
             trees: Arc::new(|_| None),
             root_dse: Arc::new(|_| Ok(Vec::new())),
-            server_id: Arc::new(|_| Ok(0)),
+            server_id: Arc::new(|_, _| Ok(0)),
         }
     }
 }

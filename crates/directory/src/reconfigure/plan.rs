@@ -9,18 +9,20 @@ use ironbark_config::{DatabaseConfig, DatabaseKind, OverlayConfig};
 use ironbark_model::Schema;
 use ironbark_runtime::spawn_named;
 
-use super::{Planned, RunningDatabase, RunningState, Source, failed};
+use super::{
+    factories::Factories,
+    state::{Planned, RunningDatabase, RunningState, Source},
+};
 use crate::{
     Configuration, Directory, NamingContext, OpenError,
     backend::{
         in_memory::InMemoryTree,
         ldif::LdifFiles,
         naming_context::Backend,
-        open::{self, OpenDatabase},
+        open::{self, OpenDatabase, failed},
         queue,
     },
     overlay::{Overlay, Pipeline},
-    reconfigure::Factories,
 };
 
 /// Makes everything that the new configuration has and the current one has not. New databases go into `made`.
@@ -28,7 +30,8 @@ pub(super) fn plan(
     directory: &Arc<Directory>,
     state: &mut RunningState,
     current: &Configuration,
-    (read, global): (&ironbark_config::Configuration, &[Arc<Overlay>]),
+    read: &ironbark_config::Configuration,
+    global: &[Arc<Overlay>],
     made: &mut Vec<RunningDatabase>,
 ) -> Result<Vec<Planned>, OpenError> {
     let mut planned: Vec<Planned> = Vec::new();
@@ -110,13 +113,9 @@ fn stored(
     let taken_up = former.and_then(|(_, closed)| closed.take_up(&read.schema, &settings.suffixes));
     let opened = match taken_up {
         Some(database) => {
-            let database = database.map_err(|source| failed(settings, source))?;
-            let indexes = open::options(settings).indexes;
-            database
-                .define_indexes(&indexes)
-                .map_err(|source| failed(settings, source))?;
+            // Its writer defines its indexes.
             OpenDatabase {
-                database,
+                database: database.map_err(|source| failed(settings, source))?,
                 files: None,
                 lock: None,
             }
@@ -126,8 +125,8 @@ fn stored(
     let (writer, orders) = queue::queue();
     let (first, its_first) = channel();
     let for_writer = Arc::clone(directory);
-    let name = format!("writer-{}", state.next_cache());
-    let cache = state.last_cache;
+    let cache = state.next_cache();
+    let name = format!("writer-{cache}");
     let thread = spawn_named(&name, move || {
         crate::write::run_stored(&for_writer, &its_first, &orders);
     })

@@ -14,12 +14,12 @@ use ironbark_store::IndexProgress;
 use crate::{
     Configuration, Directory, OpenError,
     backend::{
-        in_memory::Governor,
+        in_memory::{Governor, PreparedConfiguration},
         naming_context::Backend,
         queue::{self, SHUTTING_DOWN},
     },
     reactor::{bare::BareAnswer, long_searches::LongSearches, worker::Worker},
-    reconfigure::{self, Factories, RunningState},
+    reconfigure::{self, Factories, Prepared, RunningState},
     write,
 };
 
@@ -68,8 +68,11 @@ impl Deref for Service {
 }
 
 impl Governor for Service {
-    fn reconfigure(&self, configuration: ironbark_config::Configuration) -> Result<(), OpenError> {
-        Self::reconfigure(self, configuration)
+    fn prepare(
+        &self,
+        configuration: ironbark_config::Configuration,
+    ) -> Result<Box<dyn PreparedConfiguration + '_>, OpenError> {
+        Ok(Box::new(Self::prepare(self, configuration)?))
     }
 
     fn restrict(&self, number: i32, refused: Restrict) -> Result<(), OpenError> {
@@ -123,17 +126,28 @@ impl Service {
         Worker::new(Arc::clone(&self.directory), Arc::clone(&self.long_searches), bare)
     }
 
-    /// Puts another configuration into force, while serving. Everything new is made first: when something of it cannot
-    /// be had, nothing changes. Operations that have begun end under the configuration that they began with, writes
-    /// that wait in a queue included; a write that comes to its queue too late for that is executed under the new one.
-    /// A database whose directory stays the same goes on as it is; one that is new is opened; one that is gone has
-    /// answered its last write when this returns, and is closed when nothing reads it any more.
+    /// Makes everything that another configuration needs and that can fail; then all writers wait, until what is given
+    /// back is committed or dropped. Dropped, it leaves everything as it was, except that the files of a new database
+    /// stay, empty, in its directory, which has to exist before.
+    ///
+    /// Committed, it is in force: operations that have begun end under the configuration that they began with, writes
+    /// that waited in a queue included; a write that comes to its queue too late for that is executed under the new
+    /// one. A database whose directory stays the same goes on as it is; one that is new is served; one that is gone has
+    /// answered its last write when the commit returns, and is closed when nothing reads it any more.
     ///
     /// # Errors
     /// What cannot be had, by name; a schema that lacks what entries use.
+    pub fn prepare(&self, configuration: ironbark_config::Configuration) -> Result<Prepared<'_>, OpenError> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        reconfigure::prepare(&self.directory, state, configuration)
+    }
+
+    /// [Prepares](Self::prepare) a configuration that is kept nowhere, and commits it.
+    ///
+    /// # Errors
+    /// As of [`Service::prepare`].
     pub fn reconfigure(&self, configuration: ironbark_config::Configuration) -> Result<(), OpenError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        reconfigure::reconfigure(&self.directory, &mut state, configuration)
+        self.prepare(configuration).map(Prepared::commit)
     }
 
     /// Lets the database with this number refuse these operations, and no others, until the server ends or a
@@ -143,8 +157,11 @@ impl Service {
     /// # Errors
     /// The server ends.
     pub fn restrict(&self, number: i32, refused: Restrict) -> Result<(), OpenError> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        reconfigure::restrict(&self.directory, &mut state, number, refused)
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(prepared) = reconfigure::restrict(&self.directory, state, number, refused)? {
+            prepared.commit();
+        }
+        Ok(())
     }
 
     /// The indexes that are being built, by database.

@@ -1,10 +1,14 @@
-//! Building and deleting indexes between groups of writes, in steps that are short enough for clients not to notice.
+//! Defining indexes as the configuration in force has them, and building and deleting them between groups of writes, in
+//! steps that are short enough for clients not to notice.
 
 use std::time::Duration;
 
 use ironbark_store::{Database, IndexProgress, IndexStep};
 
-use crate::Directory;
+use crate::{
+    Directory,
+    backend::{open, queue::Served},
+};
 
 /// What a step is to take, its commit included.
 const STEP_MICROS: u64 = 5_000;
@@ -16,6 +20,8 @@ const PAUSE_MICROS: u64 = 60_000_000;
 
 /// The index work of one database.
 pub(super) struct Indexing {
+    /// Whether the database has the indexes of the configuration.
+    is_defined: bool,
     entries: usize,
     /// What was said last: the indexes, and tenths of their entries.
     said: Option<(Vec<String>, u64)>,
@@ -26,6 +32,7 @@ pub(super) struct Indexing {
 impl Default for Indexing {
     fn default() -> Self {
         Self {
+            is_defined: false,
             entries: FIRST_STEP,
             said: None,
             not_before: 0,
@@ -36,17 +43,33 @@ impl Default for Indexing {
 impl Indexing {
     /// How long the next step may wait for writes.
     pub(super) fn patience(&self, directory: &Directory, database: &Database) -> Duration {
-        if database.has_index_work() {
+        if !self.is_defined || database.has_index_work() {
             Duration::from_micros(self.not_before.saturating_sub(directory.monotonic_micros()))
         } else {
             Duration::MAX
         }
     }
 
+    /// Gives the database the indexes that the configuration asks for. A disk that is full lets it be tried again in a
+    /// minute: the configuration is in force, and the indexes that were there serve until then.
+    pub(super) fn define(&mut self, directory: &Directory, served: &Served, database: &Database) {
+        match database.define_indexes(&open::options(&served.context.settings).indexes) {
+            Ok(()) => self.is_defined = true,
+            Err(error) => {
+                self.not_before = directory.monotonic_micros() + PAUSE_MICROS;
+                tracing::error!(target: "any", "{}: defining indexes: {error}; tried again in a minute", name(database));
+            }
+        }
+    }
+
     /// Makes a step if there is one to be made. `is_busy`: clients are writing. Whether something was committed.
-    pub(super) fn step(&mut self, directory: &Directory, database: &Database, is_busy: bool) -> bool {
+    pub(super) fn step(&mut self, directory: &Directory, served: &Served, database: &Database, is_busy: bool) -> bool {
         if !self.patience(directory, database).is_zero() {
             return false;
+        }
+        if !self.is_defined {
+            self.define(directory, served, database);
+            return self.is_defined;
         }
         let begin = directory.monotonic_micros();
         match database.index_step(self.entries) {

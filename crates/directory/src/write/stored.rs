@@ -70,13 +70,16 @@ pub(crate) fn run(directory: &Arc<Directory>, first: &Receiver<Served>, orders: 
                 if let Some(next) = pause.wait() {
                     served.context.overlays().close_except(next.context.overlays());
                     flusher.go_over_to(&next);
-                    indexing = Indexing::default();
                     timers = Timers::of(&next, directory, Some(&timers));
                     served = next;
+                    indexing = Indexing::default();
+                    if let Some(database) = served.context.database() {
+                        indexing.define(directory, &served, database);
+                    }
                 }
             }
             Some(WriterCommand::Task(_)) | None => {
-                if indexing.step(directory, &database, is_busy) {
+                if indexing.step(directory, &served, &database, is_busy) {
                     flusher.written(0);
                 }
             }

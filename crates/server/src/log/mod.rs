@@ -84,6 +84,49 @@ struct Shared {
     writer: Mutex<Option<Writer>>,
 }
 
+/// The log settings of a configuration, ready to be put into force. Dropped, it changes nothing.
+#[must_use = "dropped, it changes nothing"]
+pub struct PreparedLog<'l> {
+    log: &'l Log,
+    level: Option<LogLevel>,
+    options: Option<FileOptions>,
+    file: NextFile,
+}
+
+enum NextFile {
+    /// The file stays.
+    Same,
+    /// Another one, open if the writer runs; or none.
+    Other(Option<LogFile>),
+}
+
+impl PreparedLog<'_> {
+    /// Puts the settings into force. Lines that were logged before go to the old file. `loglevel` wins over `-s`, as in
+    /// slapd.
+    pub fn commit(self) {
+        let shared = &self.log.0;
+        if let NextFile::Other(file) = self.file {
+            if lock(&shared.writer).is_some() {
+                shared.queue.replace_file(file);
+            }
+            self.log.set_file(self.options);
+        }
+        let before = std::mem::replace(&mut *lock(&shared.configured), self.level);
+        if before != self.level {
+            self.log
+                .set_levels(self.level.map_or(shared.default_levels, |level| level.0));
+        }
+    }
+}
+
+impl std::fmt::Debug for PreparedLog<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PreparedLog")
+            .field("options", &self.options)
+            .finish_non_exhaustive()
+    }
+}
+
 impl Log {
     /// Installs the log as the process's only subscriber. What goes to syslog and log file waits until
     /// [`Log::start_writer`].
@@ -133,43 +176,33 @@ impl Log {
         Ok(())
     }
 
-    /// Puts the log settings of a configuration into force: at the start, and whenever they change. `loglevel` wins
-    /// over `-s`, as in slapd.
+    /// Opens the log file that a configuration names, if it is another one and the writer runs. Nothing is logged to it
+    /// yet; a file that was not there is made, empty.
     ///
     /// # Errors
-    /// The log file cannot be opened; nothing has changed.
-    pub fn configure(&self, global: &GlobalConfig) -> io::Result<()> {
-        self.replace_file(global.log_file.as_ref().map(|path| FileOptions {
+    /// The log file cannot be opened.
+    pub fn prepare(&self, global: &GlobalConfig) -> io::Result<PreparedLog<'_>> {
+        let options = global.log_file.as_ref().map(|path| FileOptions {
             path: path.clone(),
             format: global.log_file_format,
             only: global.log_file_only,
             rotation: global.log_rotation,
             host: process::host_name(),
             name: self.0.name.clone(),
-        }))?;
-        let before = std::mem::replace(&mut *lock(&self.0.configured), global.log_level);
-        if before != global.log_level {
-            self.set_levels(global.log_level.map_or(self.0.default_levels, |level| level.0));
-        }
-        Ok(())
-    }
-
-    /// Goes over to another log file (or none), once the writer runs too. Lines that were logged before go to the old
-    /// one.
-    ///
-    /// # Errors
-    /// The file cannot be opened; the old one stays.
-    fn replace_file(&self, options: Option<FileOptions>) -> io::Result<()> {
-        let writer = lock(&self.0.writer);
-        if writer.is_some() {
-            if lock(&self.0.file).as_ref() == options.as_ref() {
-                return Ok(());
-            }
-            let file = options.clone().map(LogFile::open).transpose()?;
-            self.0.queue.replace_file(file);
-        }
-        self.set_file(options);
-        Ok(())
+        });
+        let file = if *lock(&self.0.file) == options {
+            NextFile::Same
+        } else if lock(&self.0.writer).is_some() {
+            NextFile::Other(options.clone().map(LogFile::open).transpose()?)
+        } else {
+            NextFile::Other(None)
+        };
+        Ok(PreparedLog {
+            log: self,
+            level: global.log_level,
+            options,
+            file,
+        })
     }
 
     /// Opens the log file by its name once more: somebody may have moved it away. What was logged before goes to the
@@ -186,7 +219,7 @@ impl Log {
         Ok(())
     }
 
-    /// Writes to `options.path` from the next [`Log::start_writer`] on.
+    /// Writes to `options.path`, from the next [`Log::start_writer`] on if the writer does not run.
     fn set_file(&self, options: Option<FileOptions>) {
         self.0
             .file_only

@@ -129,26 +129,26 @@ fn settings_are_replaced_while_the_log_is_written() {
     global.log_file = Some(one.clone());
     global.log_file_only = true;
     global.log_level = Some(LogLevel(level::STATS));
-    log.configure(&global).unwrap();
+    log.prepare(&global).unwrap().commit();
     log.start_writer().unwrap();
     tracing::subscriber::with_default(log.subscriber(), || {
         tracing::info!(target: "stats", "conn=1 op=2 first");
         global.log_file = Some(folder.path().join("no/such/folder"));
-        assert!(log.configure(&global).is_err());
+        assert!(log.prepare(&global).is_err());
         tracing::info!(target: "stats", "still the old one");
         global.log_file = Some(two.clone());
         global.log_file_format = ironbark_config::LogFileFormat::Json;
         // As cn=Monitor does: another change of the configuration leaves it alone.
         log.set_levels(level::STATS | 512);
-        log.configure(&global).unwrap();
+        log.prepare(&global).unwrap().commit();
         tracing::info!(target: "stats2", "conn=1 op=3 second");
         global.log_level = Some(LogLevel(level::STATS));
         global.log_file_only = true;
-        log.configure(&global).unwrap();
+        log.prepare(&global).unwrap().commit();
     });
     assert_eq!(log.levels(), level::STATS | 512, "loglevel has not changed");
     global.log_level = None;
-    log.configure(&global).unwrap();
+    log.prepare(&global).unwrap().commit();
     assert_eq!(log.levels(), 0, "what -s says");
     log.close();
     let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();

@@ -11,7 +11,7 @@ use std::{
     io,
     net::{SocketAddr, TcpListener},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread::JoinHandle,
@@ -52,10 +52,36 @@ pub(crate) struct Metrics {
     running: Mutex<Option<Running>>,
 }
 
+/// Another place of the endpoint, ready to be put into force. Dropped, it changes nothing.
+#[must_use = "dropped, it changes nothing"]
+pub(crate) struct PreparedMetrics<'m> {
+    metrics: &'m Metrics,
+    next: Next,
+}
+
+enum Next {
+    /// It stays where it is.
+    Same,
+    /// It is there, or nowhere.
+    Other(Option<Running>),
+}
+
+impl PreparedMetrics<'_> {
+    /// Serves there, and no longer where it was.
+    pub(crate) fn commit(self) {
+        let Next::Other(next) = self.next else { return };
+        if let Some(running) = &next {
+            running.serve();
+        }
+        let former = std::mem::replace(&mut *self.metrics.running(), next);
+        drop(former);
+    }
+}
+
 /// The endpoint while it listens.
 struct Running {
     address: SocketAddr,
-    stop: watch::Sender<bool>,
+    phase: watch::Sender<Phase>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -79,6 +105,15 @@ impl Source {
     }
 }
 
+/// What the thread of an endpoint is told.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    /// Its configuration is not in force yet.
+    Waiting,
+    Serving,
+    Ended,
+}
+
 impl Metrics {
     pub(crate) fn new(source: Source) -> Self {
         Self {
@@ -87,20 +122,28 @@ impl Metrics {
         }
     }
 
-    /// Puts `metrics-listener` into force: at the start, and whenever it changes.
+    /// Takes the address of another `metrics-listener`. Nobody is served there yet: who connects waits.
     ///
     /// # Errors
-    /// The address cannot be listened on; nothing has changed.
-    pub(crate) fn configure(&self, address: Option<SocketAddr>) -> io::Result<()> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if running.as_ref().map(|running| running.address) == address {
-            return Ok(());
-        }
-        let started = address
-            .map(|address| Running::start(address, &self.source))
-            .transpose()?;
-        *running = started;
-        Ok(())
+    /// The address cannot be listened on.
+    pub(crate) fn prepare(&self, address: Option<SocketAddr>) -> io::Result<PreparedMetrics<'_>> {
+        let now = self.running().as_ref().map(|running| running.address);
+        let next = if now == address {
+            Next::Same
+        } else {
+            let started = address.map(|address| Running::start(address, &self.source));
+            Next::Other(started.transpose()?)
+        };
+        Ok(PreparedMetrics { metrics: self, next })
+    }
+
+    /// Ends the endpoint.
+    pub(crate) fn close(&self) {
+        drop(self.running().take());
+    }
+
+    fn running(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The server begins to end: `/readyz` says so.
@@ -110,6 +153,7 @@ impl Metrics {
 }
 
 impl Running {
+    /// Listens, and accepts nobody yet.
     fn start(address: SocketAddr, source: &Arc<Source>) -> io::Result<Self> {
         let listener = TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
@@ -117,26 +161,31 @@ impl Running {
             .enable_io()
             .enable_time()
             .build()?;
-        let (stop, stopped) = watch::channel(false);
+        let (phase, told) = watch::channel(Phase::Waiting);
         let source = Arc::clone(source);
         let thread = spawn_named("metrics", move || {
-            if let Err(error) = runtime.block_on(accept(listener, &source, stopped)) {
+            if let Err(error) = runtime.block_on(accept(listener, &source, told)) {
                 tracing::error!(target: "any", "metrics: {error}");
             }
         })?;
-        tracing::info!(target: "any", "metrics: listening on http://{address}/metrics");
         Ok(Self {
             address,
-            stop,
+            phase,
             thread: Some(thread),
         })
+    }
+
+    fn serve(&self) {
+        tracing::info!(target: "any", "metrics: listening on http://{}/metrics", self.address);
+        // A thread that has ended has said why.
+        let _ = self.phase.send(Phase::Serving);
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
         // A thread that has ended needs no telling.
-        let _ = self.stop.send(true);
+        let _ = self.phase.send(Phase::Ended);
         if let Some(thread) = self.thread.take() {
             // A panic has been logged already.
             let _ = thread.join();
@@ -144,9 +193,13 @@ impl Drop for Running {
     }
 }
 
-/// Serves until it is told to stop.
-async fn accept(listener: TcpListener, source: &Arc<Source>, mut stopped: watch::Receiver<bool>) -> io::Result<()> {
+/// Serves from when it is told to until it is told to stop.
+async fn accept(listener: TcpListener, source: &Arc<Source>, mut told: watch::Receiver<Phase>) -> io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
+    // An error means that nobody is there to tell it.
+    if told.wait_for(|phase| *phase != Phase::Waiting).await.is_err() {
+        return Ok(());
+    }
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let next = async {
@@ -156,7 +209,7 @@ async fn accept(listener: TcpListener, source: &Arc<Source>, mut stopped: watch:
         };
         tokio::select! {
             // An error means that nobody is there to stop it.
-            _ = stopped.wait_for(|stopped| *stopped) => return Ok(()),
+            _ = told.wait_for(|phase| *phase == Phase::Ended) => return Ok(()),
             (place, accepted) = next => match accepted {
                 Ok((stream, _)) => {
                     let source = Arc::clone(source);

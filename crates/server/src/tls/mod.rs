@@ -1,6 +1,6 @@
 //! TLS: what ldaps:// listeners and StartTLS use, made of the `TLS*` settings and replaced while connections live on.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwapOption;
 use ironbark_config::{ProtocolVersion, TlsConfig};
@@ -46,6 +46,14 @@ struct Source {
     seen: Option<Seen>,
 }
 
+/// What a configuration says of TLS, ready for new connections. Dropped, it changes nothing.
+#[must_use = "dropped, it changes nothing"]
+pub(crate) struct PreparedTls<'t> {
+    tls: &'t Tls,
+    /// `None`: settings and files are those in force.
+    next: Option<(Source, Option<Arc<TlsContext>>)>,
+}
+
 /// What new connections use.
 pub(crate) struct TlsContext {
     config: Arc<ServerConfig>,
@@ -69,26 +77,36 @@ pub(crate) struct Established {
 }
 
 impl Tls {
-    /// Puts settings into force for new connections. Nothing is done when they, and the files that they name, are as
-    /// they were.
+    /// Makes what new connections need under other settings. Nothing is made when they, and the files that they name,
+    /// are as they were.
     ///
     /// # Errors
-    /// The setting or file, and what is wrong with it; what was in force stays so.
-    pub(crate) fn configure(&self, settings: &TlsConfig) -> Result<(), String> {
-        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+    /// The setting or file, and what is wrong with it.
+    pub(crate) fn prepare(&self, settings: &TlsConfig) -> Result<PreparedTls<'_>, String> {
         let seen = Seen::now(settings);
-        if source.settings == *settings && source.seen.as_ref() == Some(&seen) {
-            return Ok(());
+        let is_in_force = {
+            let source = self.source();
+            source.settings == *settings && source.seen.as_ref() == Some(&seen)
+        };
+        if is_in_force {
+            return Ok(PreparedTls { tls: self, next: None });
         }
         let context = settings
             .is_configured()
             .then(|| TlsContext::new(settings, &self.threads).map_err(|error| format!("TLS: {error}")));
-        self.current.store(context.transpose()?.map(Arc::new));
-        *source = Source {
+        let source = Source {
             settings: settings.clone(),
             seen: Some(seen),
         };
-        Ok(())
+        let context = context.transpose()?.map(Arc::new);
+        Ok(PreparedTls {
+            tls: self,
+            next: Some((source, context)),
+        })
+    }
+
+    fn source(&self) -> MutexGuard<'_, Source> {
+        self.source.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads the files again if they have changed.
@@ -101,8 +119,9 @@ impl Tls {
         self.read_again(|_, _| true);
     }
 
+    /// Held, `source` keeps other settings from being put into force meanwhile.
     fn read_again(&self, is_due: impl FnOnce(Option<&Seen>, &Seen) -> bool) {
-        let mut source = self.source.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut source = self.source();
         let Source { settings, seen } = &mut *source;
         if !settings.is_configured() {
             return;
@@ -126,6 +145,25 @@ impl Tls {
     /// What a new connection uses; `None` where TLS is not configured.
     pub(crate) fn context(&self) -> Option<Arc<TlsContext>> {
         self.current.load_full()
+    }
+}
+
+impl PreparedTls<'_> {
+    /// Whether new connections can use TLS from the commit on.
+    pub(crate) fn has_context(&self) -> bool {
+        match &self.next {
+            Some((_, context)) => context.is_some(),
+            None => self.tls.current.load().is_some(),
+        }
+    }
+
+    /// Puts it into force.
+    pub(crate) fn commit(self) {
+        if let Some((source, context)) = self.next {
+            let mut current = self.tls.source();
+            self.tls.current.store(context);
+            *current = source;
+        }
     }
 }
 

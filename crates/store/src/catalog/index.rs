@@ -242,6 +242,14 @@ fn wanted(schema: &Schema, definitions: &[IndexDefinition]) -> Result<Vec<Stored
     Ok(wanted)
 }
 
+/// Whether the definitions can be registered under a schema.
+pub(crate) fn check(schema: &Schema, definitions: &[IndexDefinition]) -> Result<(), StoreError> {
+    if wanted(schema, definitions)?.len() > usize::from(u16::MAX) {
+        return Err(StoreError::Format("too many indexes".into()));
+    }
+    Ok(())
+}
+
 /// Brings `indexes` in line with the configuration: new definitions get numbers, those that are gone are marked as
 /// dropped, or serve on until what takes their place is built. An index is active at once when there are no entries.
 /// Whether anything was changed.

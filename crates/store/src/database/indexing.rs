@@ -9,6 +9,8 @@ use std::{
     sync::{Arc, atomic::Ordering},
 };
 
+use ironbark_model::Schema;
+
 use super::Database;
 use crate::{
     EntryId, StoreError,
@@ -60,6 +62,15 @@ const STEP_ENTRIES: usize = 20_000;
 const ROWS_PER_ENTRY: usize = 8;
 
 impl Database {
+    /// Whether indexes can be defined under a schema: what [`Database::define_indexes`] refuses, before anything is
+    /// changed.
+    ///
+    /// # Errors
+    /// An attribute is not in the schema; there are too many indexes.
+    pub fn check_indexes(schema: &Schema, definitions: &[IndexDefinition]) -> Result<(), StoreError> {
+        index::check(schema, definitions)
+    }
+
     /// Brings the indexes in line with other definitions, while the database is in use. New ones are built by
     /// [`Database::index_step`]; dropped ones serve no further search, unless others of the same attribute and kind are
     /// to take their place.

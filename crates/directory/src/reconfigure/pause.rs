@@ -1,81 +1,21 @@
-//! The swap: all writers wait, and go on with the new configuration.
+//! What is prepared while all writers wait: databases under the new schema, and the contexts that they serve.
 
 use std::sync::Arc;
 
 use ironbark_store::Database;
 
-use super::{Planned, RunningDatabase, RunningState, Source, assemble, check_schema_use, continuing, failed};
+use super::state::{Planned, RunningDatabase, RunningState, Source};
 use crate::{
     Configuration, Directory, NamingContext, OpenError,
     backend::{
         naming_context::{Attached, Backend, ReferralPresence},
-        queue::{Pausing, REMOVED, SHUTTING_DOWN, Served},
-        root_dse::RootDseAddition,
+        open::failed,
+        queue::{Pausing, SHUTTING_DOWN},
     },
-    frontend::root_dse,
-    overlay::{Overlay, Pipeline},
-    stamp::generalized_time,
 };
 
-/// The swap, with all writers waiting.
-pub(super) fn go_over(
-    directory: &Arc<Directory>,
-    state: &mut RunningState,
-    current: &Configuration,
-    (read, root_dse, global): (ironbark_config::Configuration, &[RootDseAddition], Vec<Arc<Overlay>>),
-    planned: Vec<Planned>,
-    made: &mut Vec<RunningDatabase>,
-) -> Result<(), OpenError> {
-    let paused = pause(state)?;
-    check_schema_use(state, current, &read, &planned)?;
-    let others = others(state, current, &read, &planned)?;
-    let chosen = (state.factories.server_id)(&read.global);
-    let server_id = chosen.map_err(OpenError::Configuration)?;
-    let contexts = contexts(directory, state, made, planned, &others);
-    let mut configuration = assemble::configuration(read, contexts, root_dse, Pipeline::new(global))?;
-    root_dse::date_subschema(
-        &mut configuration,
-        current,
-        &generalized_time::text(directory.clock().now().unix_seconds()),
-    );
-    let configuration = Arc::new(configuration);
-    continuing::define_indexes(&configuration, current, state)?;
-    continuing::tell_of_later(current, &configuration.contexts);
-    directory.swap(Arc::clone(&configuration), server_id);
-    for (running, other) in state.running.iter_mut().zip(others) {
-        if let Some(other) = other {
-            (running.database, running.cache) = (other.database, other.cache);
-        }
-    }
-    let (mut gone, mut resumed) = (Vec::new(), Vec::new());
-    for (running, paused) in std::mem::take(&mut state.running).into_iter().zip(paused) {
-        if let Some(served) = served(&configuration, running.cache) {
-            resumed.push(paused.resume(served));
-            state.running.push(running);
-        } else {
-            gone.push(running);
-        }
-    }
-    for mut new in made.drain(..) {
-        if let (Some(first), Some(served)) = (new.first.take(), served(&configuration, new.cache)) {
-            // The writer waits for it.
-            let _ = first.send(served);
-        }
-        state.running.push(new);
-    }
-    for writer in resumed {
-        writer.wait();
-    }
-    for running in gone {
-        running.writer.close(REMOVED);
-        state.closed.push((running.place.clone(), running.database.closed()));
-        running.end();
-    }
-    Ok(())
-}
-
 /// Lets all writers end what they have been given, and wait.
-fn pause(state: &RunningState) -> Result<Vec<Pausing>, OpenError> {
+pub(super) fn all(state: &RunningState) -> Result<Vec<Pausing>, OpenError> {
     let ended = || OpenError::Configuration(SHUTTING_DOWN.to_owned());
     let paused: Option<Vec<Pausing>> = state.running.iter().map(|running| running.writer.pause()).collect();
     let paused = paused.ok_or_else(ended)?;
@@ -87,13 +27,13 @@ fn pause(state: &RunningState) -> Result<Vec<Pausing>, OpenError> {
 }
 
 /// A running database under another schema, or with other naming contexts.
-struct Other {
-    database: Arc<Database>,
-    cache: u64,
+pub(super) struct Other {
+    pub(super) database: Arc<Database>,
+    pub(super) cache: u64,
 }
 
 /// For each running database what it is from now on; `None`: what it is.
-fn others(
+pub(super) fn others(
     state: &mut RunningState,
     current: &Configuration,
     read: &ironbark_config::Configuration,
@@ -114,6 +54,7 @@ fn others(
             continue;
         }
         let database = &running.database;
+        // No entry has what is retired: that it is has no effect under the schema in force.
         let another = database
             .retire(&database.lost_attributes(&read.schema))
             .and_then(|()| database.under(Arc::clone(&read.schema), settings.suffixes.clone()))
@@ -127,7 +68,8 @@ fn others(
     Ok(others)
 }
 
-fn contexts(
+/// The contexts of the new configuration.
+pub(super) fn contexts(
     directory: &Directory,
     state: &RunningState,
     made: &[RunningDatabase],
@@ -182,13 +124,4 @@ fn contexts(
         }
     }
     contexts
-}
-
-/// What a writer serves under a configuration.
-fn served(configuration: &Arc<Configuration>, cache: u64) -> Option<Served> {
-    let context = configuration.contexts.iter().find(|context| context.cache == cache)?;
-    Some(Served {
-        configuration: Arc::clone(configuration),
-        context: Arc::clone(context),
-    })
 }

@@ -1,0 +1,133 @@
+//! What runs for the configuration in force, and what has been made for the next one.
+
+use std::{
+    path::PathBuf,
+    sync::{Arc, mpsc::Sender},
+    thread::JoinHandle,
+};
+
+use ironbark_config::DatabaseConfig;
+use ironbark_store::{ClosedDatabase, Database};
+
+use super::{factories::Factories, restrictions::Restricted};
+use crate::{
+    backend::{
+        in_memory::InMemoryTree,
+        ldif::{LdifFiles, LdifLock},
+        queue::{REMOVED, SHUTTING_DOWN, Served, WriterHandle},
+    },
+    overlay::Pipeline,
+};
+
+/// What runs for the configuration in force.
+pub(crate) struct RunningState {
+    /// What makes more of a configuration than the directory can.
+    pub(super) factories: Factories,
+    pub(super) running: Vec<RunningDatabase>,
+    /// The configuration in force as it was read.
+    pub(super) read: Option<ironbark_config::Configuration>,
+    /// What is refused beside it.
+    pub(super) restricted: Vec<Restricted>,
+    /// `serverID` in force.
+    pub(super) server_id: Option<u16>,
+    /// Databases that are no longer served, and may be in use by searches that began before.
+    pub(super) closed: Vec<(PathBuf, ClosedDatabase)>,
+    last_cache: u64,
+    /// The server ends.
+    pub(super) has_ended: bool,
+}
+
+/// A database and its writer.
+pub(super) struct RunningDatabase {
+    /// What tells it from others: the directory, without symbolic links; of an ldif database the file of its topmost
+    /// entry.
+    pub(super) place: PathBuf,
+    pub(super) database: Arc<Database>,
+    /// See [`Backend::Stored`](crate::Backend).
+    pub(super) files: Option<Arc<LdifFiles>>,
+    pub(super) _lock: Option<LdifLock>,
+    /// See [`NamingContext::cache`](crate::NamingContext).
+    pub(super) cache: u64,
+    pub(super) writer: WriterHandle,
+    pub(super) thread: JoinHandle<()>,
+    /// Tells the writer what to serve at first.
+    pub(super) first: Option<Sender<Served>>,
+}
+
+/// New databases whose writers wait for their first configuration. Dropped, they are closed again.
+#[derive(Default)]
+pub(super) struct NewDatabases(pub(super) Vec<RunningDatabase>);
+
+/// What serves one context of the new configuration.
+pub(super) enum Source {
+    /// Position in [`RunningState::running`].
+    Kept(usize),
+    /// Position among the new databases.
+    New(usize),
+    Tree(Arc<dyn InMemoryTree>),
+    /// Nothing has to be made.
+    Null,
+}
+
+/// A context of the new configuration before its database is known under the new schema.
+pub(super) struct Planned {
+    pub(super) number: i32,
+    pub(super) settings: DatabaseConfig,
+    pub(super) overlays: Pipeline,
+    pub(super) source: Source,
+}
+
+impl RunningState {
+    /// Before the first configuration.
+    pub(crate) fn new(factories: Factories) -> Self {
+        Self {
+            factories,
+            running: Vec::new(),
+            read: None,
+            restricted: Vec::new(),
+            server_id: None,
+            closed: Vec::new(),
+            last_cache: 0,
+            has_ended: false,
+        }
+    }
+
+    /// Ends all writers.
+    pub(crate) fn close(&mut self) {
+        self.has_ended = true;
+        for running in &self.running {
+            running.writer.close(SHUTTING_DOWN);
+        }
+        for running in self.running.drain(..) {
+            running.end();
+        }
+    }
+
+    /// Whether each writer goes on.
+    pub(crate) fn has_all_writers(&self) -> bool {
+        !self.running.iter().any(|running| running.thread.is_finished())
+    }
+
+    pub(super) fn next_cache(&mut self) -> u64 {
+        self.last_cache += 1;
+        self.last_cache
+    }
+}
+
+impl RunningDatabase {
+    /// Waits for the writer, which has been told to end.
+    pub(super) fn end(self) {
+        drop(self.first);
+        // A writer that panicked has said so already.
+        let _ = self.thread.join();
+    }
+}
+
+impl Drop for NewDatabases {
+    fn drop(&mut self) {
+        for new in self.0.drain(..) {
+            new.writer.close(REMOVED);
+            new.end();
+        }
+    }
+}
