@@ -15,7 +15,7 @@ use crate::{OpenError, OperationError, request::modification::Modification, stam
 /// A naming context whose entries are in memory.
 pub trait InMemoryTree: Send + Sync {
     /// The whole tree under a configuration, parents first, the topmost entry being the suffix; made complete by
-    /// [`complete_entries`]. RequestedChange for at each operation: what does not change is to be kept.
+    /// [`complete_entries`]. Asked for at each operation: what does not change is to be kept.
     fn entries(&self, configuration: &Configuration) -> Arc<[Entry]>;
 
     /// An entry as it is at the moment when it is sent, after `sent` others of the same search; `None`: as it was.

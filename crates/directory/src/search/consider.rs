@@ -4,14 +4,15 @@ use std::{rc::Rc, sync::Arc};
 
 use ironbark_config::access::Privileges;
 use ironbark_ldap_proto::{List, MessageId, encode_search_reference};
-use ironbark_model::{Budget, Entry, ResultCode, Truth, entry::EntrySource, filter::Guard};
+use ironbark_model::{Entry, ResultCode, Truth, entry::EntrySource, filter::Guard};
 use ironbark_store::{EntryGuards, EntryId, Evaluation, Plan, Record, Scope, View};
 
 use super::{
-    alias, encode,
+    alias,
+    encode::{self, EncodeWith},
     run::{SearchRun, Walked},
-    target::{Base, Target, Walk, in_scope},
-    work::Slice,
+    target::{Base, MemoryWalk, StoredWalk, Target, Walk, in_scope},
+    work::Step,
 };
 use crate::{
     Backend, Configuration, NamingContext, OperationError,
@@ -33,86 +34,73 @@ const CANDIDATES_PER_LOOK: u32 = 32;
 
 impl SearchRun {
     /// Walks over a target until it, or the slice, is used up.
-    pub(super) fn walk(
-        &mut self,
-        target: &mut Target,
-        scratch: &mut Scratch,
-        slice: &mut Slice<'_>,
-        out: &mut Vec<u8>,
-    ) -> Result<Walked, OperationError> {
+    pub(super) fn walk(&mut self, target: &mut Target, step: &mut Step<'_>) -> Result<Walked, OperationError> {
         let Target { context, walk } = target;
         match walk {
-            Walk::Stored {
-                base,
-                scope,
-                plan,
-                position,
-            } => self.walk_stored(context, base, *scope, plan, position, scratch, slice, out),
-            Walk::Memory {
-                entries,
-                base,
-                scope,
-                position,
-            } => {
-                while let Some(entry) = entries.get(*position) {
-                    if slice.is_used_up(out) {
-                        return Ok(Walked::SliceEnd);
-                    }
-                    if in_scope(&entry.dn, base, *scope) {
-                        let before = out.len();
-                        let considered = self.consider_memory(context, entry, scratch, slice.budget, out);
-                        if slice.budget.is_exhausted() {
-                            out.truncate(before);
-                            return Ok(Walked::Exhausted);
-                        }
-                        if let Some(end) = considered? {
-                            return Ok(end);
-                        }
-                    }
-                    slice.has_advanced = true;
-                    *position += 1;
-                }
-                Ok(Walked::Through)
-            }
+            Walk::Stored(walk) => self.walk_stored(context, walk, step),
+            Walk::Memory(walk) => self.walk_memory(context, walk, step),
         }
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one target, borrowed apart")]
+    fn walk_memory(
+        &mut self,
+        context: &NamingContext,
+        walk: &mut MemoryWalk,
+        step: &mut Step<'_>,
+    ) -> Result<Walked, OperationError> {
+        while let Some(entry) = walk.entries.get(walk.position) {
+            if step.is_used_up() {
+                return Ok(Walked::SliceEnd);
+            }
+            if in_scope(&entry.dn, &walk.base, walk.scope) {
+                let before = step.out.len();
+                let considered = self.consider_memory(context, entry, step);
+                if step.is_exhausted() {
+                    step.out.truncate(before);
+                    return Ok(Walked::Exhausted);
+                }
+                if let Some(end) = considered? {
+                    return Ok(end);
+                }
+            }
+            step.slice.has_advanced = true;
+            walk.position += 1;
+        }
+        Ok(Walked::Through)
+    }
+
     fn walk_stored(
         &mut self,
         context: &NamingContext,
-        base: &Base,
-        scope: Scope,
-        plan: &mut Option<Plan>,
-        position: &mut EntryId,
-        scratch: &mut Scratch,
-        slice: &mut Slice<'_>,
-        out: &mut Vec<u8>,
+        walk: &mut StoredWalk,
+        step: &mut Step<'_>,
     ) -> Result<Walked, OperationError> {
-        let Some(snapshot) = scratch.take_snapshot(context)? else {
+        let Some(snapshot) = step.scratch.take_snapshot(context)? else {
             return Ok(Walked::Through);
         };
-        let (view, left) = (snapshot.view().under(slice.budget), slice.candidates);
-        let walked = self.walk_view(context, view, base, scope, plan, position, scratch, slice, out);
-        self.tally.examined += u64::from(left - slice.candidates);
-        scratch.keep_snapshot(snapshot);
+        let (view, left) = (snapshot.view().under(step.slice.budget), step.slice.candidates);
+        let walked = self.walk_view(context, view, walk, step);
+        self.tally.examined += u64::from(left - step.slice.candidates);
+        step.scratch.keep_snapshot(snapshot);
         walked
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the parts of one target, borrowed apart")]
     fn walk_view(
         &mut self,
         context: &NamingContext,
         view: View<'_>,
-        base: &Base,
-        scope: Scope,
-        plan: &mut Option<Plan>,
-        position: &mut EntryId,
-        scratch: &mut Scratch,
-        slice: &mut Slice<'_>,
-        out: &mut Vec<u8>,
+        walk: &mut StoredWalk,
+        step: &mut Step<'_>,
     ) -> Result<Walked, OperationError> {
-        let bound = scratch
+        let StoredWalk {
+            base,
+            scope,
+            plan,
+            position,
+        } = walk;
+        let scope = *scope;
+        let bound = step
+            .scratch
             .standing(&self.configuration, context, &self.origin)
             .map(|standing| (standing, Asker::of(self)));
         let guards = bound
@@ -120,18 +108,18 @@ impl SearchRun {
             .and_then(|(standing, asker)| asker.guards(context, standing));
         let guards = guards.as_ref().map(|guards| guards as &dyn EntryGuards);
         if plan.is_none() {
-            if base.is_glued && !may_search_at(context, view, base.id, (scratch, bound.as_ref()))? {
-                return Ok(if slice.budget.is_exhausted() {
+            if base.is_glued && !may_search_at(context, view, base.id, step.scratch, bound.as_ref())? {
+                return Ok(if step.is_exhausted() {
                     Walked::Exhausted
                 } else {
                     Walked::Through
                 });
             }
             let made = self.plan(view, base, scope, guards)?;
-            if slice.budget.is_exhausted() {
+            if step.is_exhausted() {
                 return Ok(Walked::Exhausted);
             }
-            slice.has_advanced = true;
+            step.slice.has_advanced = true;
             *plan = Some(made);
         }
         let Some(plan) = plan else {
@@ -140,11 +128,11 @@ impl SearchRun {
         if *position == 0
             && let Some(limit) = self.limits.unchecked
             && plan.exceeds(view, limit)?
-            && !slice.budget.is_exhausted()
+            && !step.is_exhausted()
         {
             return Err(OperationError::code(ResultCode::ADMIN_LIMIT_EXCEEDED));
         }
-        let walk = StoredWalk {
+        let walk = PlannedWalk {
             context,
             view,
             base,
@@ -153,42 +141,40 @@ impl SearchRun {
             bound: bound.as_ref().map(|(standing, asker)| (standing, asker)),
             guards,
         };
-        self.walk_candidates(&walk, position, scratch, slice, out)
+        self.walk_candidates(&walk, position, step)
     }
 
     /// Considers the candidates of a plan behind `position`.
     fn walk_candidates(
         &mut self,
-        walk: &StoredWalk<'_>,
+        walk: &PlannedWalk<'_>,
         position: &mut EntryId,
-        scratch: &mut Scratch,
-        slice: &mut Slice<'_>,
-        out: &mut Vec<u8>,
+        step: &mut Step<'_>,
     ) -> Result<Walked, OperationError> {
         let mut candidates = walk.view.candidates(walk.plan, *position)?;
         while let Some(record) = candidates.next_record()? {
             // The clock is read at the first candidate of a slice and now and then.
-            if slice.candidates.is_multiple_of(CANDIDATES_PER_LOOK)
-                && let Some(end) = self.time_is_up(scratch)
+            if step.slice.candidates.is_multiple_of(CANDIDATES_PER_LOOK)
+                && let Some(end) = self.time_is_up(step.scratch)
             {
                 return Ok(end);
             }
-            if slice.is_used_up(out) {
+            if step.is_used_up() {
                 return Ok(Walked::SliceEnd);
             }
-            let before = out.len();
-            let considered = self.consider(walk, &record, scratch, out);
-            if slice.budget.is_exhausted() {
-                out.truncate(before);
+            let before = step.out.len();
+            let considered = self.consider(walk, &record, step);
+            if step.is_exhausted() {
+                step.out.truncate(before);
                 return Ok(Walked::Exhausted);
             }
             if let Some(end) = considered? {
                 return Ok(end);
             }
             *position = record.id;
-            slice.has_advanced = true;
+            step.slice.has_advanced = true;
         }
-        if slice.budget.is_exhausted() {
+        if step.is_exhausted() {
             return Ok(Walked::Exhausted);
         }
         Ok(Walked::Through)
@@ -218,12 +204,12 @@ impl SearchRun {
 
     fn consider(
         &mut self,
-        walk: &StoredWalk<'_>,
+        walk: &PlannedWalk<'_>,
         record: &Record<'_>,
-        scratch: &mut Scratch,
-        out: &mut Vec<u8>,
+        step: &mut Step<'_>,
     ) -> Result<Option<Walked>, OperationError> {
-        let StoredWalk {
+        let Step { scratch, out, .. } = step;
+        let PlannedWalk {
             context,
             view,
             plan,
@@ -242,12 +228,12 @@ impl SearchRun {
         let check = match bound {
             None => None,
             Some((standing, asker)) => {
-                let entry = (source, parts.names.place(view, record)?);
-                asker.check(context, entry, standing)
+                let place = parts.names.place(view, record)?;
+                asker.check(context, source, place, standing)
             }
         };
         if let Some(check) = &check
-            && !self.answers(check, walk.guards, (record, plan), parts.work)
+            && !self.answers(walk, record, check, parts.work)
         {
             return Ok(None);
         }
@@ -269,7 +255,12 @@ impl SearchRun {
         if let Some(end) = self.no_more() {
             return Ok(Some(end));
         }
-        encode::entry(self, &entry, (parts.answers, parts.work, view.budget()), out)?;
+        let with = EncodeWith {
+            answers: parts.answers,
+            work: parts.work,
+            budget: view.budget(),
+        };
+        encode::entry(self, &entry, with, out)?;
         if !view.is_exhausted() {
             self.count_sent();
         }
@@ -280,12 +271,12 @@ impl SearchRun {
     /// referral entry.
     fn is_of_walk(
         &mut self,
-        walk: &StoredWalk<'_>,
+        walk: &PlannedWalk<'_>,
         record: &Record<'_>,
         scratch: &mut Scratch,
         out: &mut Vec<u8>,
     ) -> Result<bool, OperationError> {
-        let StoredWalk {
+        let PlannedWalk {
             context,
             view,
             base,
@@ -314,17 +305,11 @@ impl SearchRun {
     }
 
     /// Whether the filter is True of an entry, as far as the subject may search it.
-    fn answers(
-        &self,
-        check: &Check<'_>,
-        guards: Option<&dyn EntryGuards>,
-        (record, plan): (&Record<'_>, &Plan),
-        work: &mut Vec<u8>,
-    ) -> bool {
+    fn answers(&self, walk: &PlannedWalk<'_>, record: &Record<'_>, check: &Check<'_>, work: &mut Vec<u8>) -> bool {
         let with = Evaluation {
-            plan: Some(plan),
+            plan: Some(walk.plan),
             guard: Some(&Answerable::new(check, Privileges::SEARCH)),
-            guards,
+            guards: walk.guards,
             ..Evaluation::default()
         };
         record.evaluate_with(with, &self.filter, work) == Truth::True
@@ -368,10 +353,10 @@ impl SearchRun {
         &mut self,
         context: &NamingContext,
         entry: &Entry,
-        scratch: &mut Scratch,
-        budget: &Budget,
-        out: &mut Vec<u8>,
+        step: &mut Step<'_>,
     ) -> Result<Option<Walked>, OperationError> {
+        let Step { scratch, slice, out } = step;
+        let budget = slice.budget;
         let asker = Asker::of(self);
         let (configuration, subject) = (&asker.configuration, asker.subject(context).within(budget));
         if self.options.subentries == Some(true) {
@@ -407,14 +392,19 @@ impl SearchRun {
             return Ok(Some(end));
         }
         let parts = scratch.parts(context);
-        encode::entry(self, &visible, (parts.answers, parts.work, Some(budget)), out)?;
+        let with = EncodeWith {
+            answers: parts.answers,
+            work: parts.work,
+            budget: Some(budget),
+        };
+        encode::entry(self, &visible, with, out)?;
         if !budget.is_exhausted() {
             self.count_sent();
         }
         Ok(None)
     }
 
-    /// RequestedChange before an entry is sent: whether the page or the size limit leaves no room for it.
+    /// Asked before an entry is sent: whether the page or the size limit leaves no room for it.
     fn no_more(&mut self) -> Option<Walked> {
         if self.page_is_full() {
             return Some(Walked::Finish);
@@ -427,7 +417,7 @@ impl SearchRun {
         self.limits.size.is_some_and(|limit| self.sent >= limit)
     }
 
-    /// RequestedChange before an entry is sent, so that the page that ends with the last entry is known to be the last.
+    /// Asked before an entry is sent, so that the page that ends with the last entry is known to be the last.
     fn page_is_full(&self) -> bool {
         let page = self.extras.as_ref().and_then(|extras| extras.paged.as_ref());
         page.is_some_and(Page::is_full)
@@ -436,11 +426,11 @@ impl SearchRun {
     /// Whether the subject may read a referral entry and its URIs, and wants to.
     fn shows_reference(
         &self,
-        walk: &StoredWalk<'_>,
+        walk: &PlannedWalk<'_>,
         record: &Record<'_>,
         scratch: &mut Scratch,
     ) -> Result<bool, OperationError> {
-        let StoredWalk {
+        let PlannedWalk {
             context, view, bound, ..
         } = *walk;
         if self.options.domain_scope {
@@ -450,8 +440,8 @@ impl SearchRun {
             return Ok(true);
         };
         let names = scratch.parts(context).names;
-        let entry = (Source::Record(record, view), names.place(view, record)?);
-        let check = asker.check(context, entry, standing);
+        let place = names.place(view, record)?;
+        let check = asker.check(context, Source::Record(record, view), place, standing);
         let uris = access::Target::Attribute(&self.configuration.well_known.r#ref, None);
         Ok(check.is_none_or(|check| {
             check.permits(access::Target::Entry, Privileges::READ) && check.permits(uris, Privileges::READ)
@@ -490,21 +480,22 @@ fn may_search_at(
     context: &NamingContext,
     view: View<'_>,
     id: EntryId,
-    (scratch, bound): (&mut Scratch, Option<&(Rc<SubjectDecisions>, Asker)>),
+    scratch: &mut Scratch,
+    bound: Option<&(Rc<SubjectDecisions>, Asker)>,
 ) -> Result<bool, OperationError> {
     let (Some((standing, asker)), Some(record)) = (bound, view.record(id)?) else {
         return Ok(true);
     };
     let names = scratch.parts(context).names;
-    let entry = (Source::Record(&record, view), names.place(view, &record)?);
-    let check = asker.check(context, entry, standing);
+    let place = names.place(view, &record)?;
+    let check = asker.check(context, Source::Record(&record, view), place, standing);
     let may = check.is_none_or(|check| check.permits(access::Target::Entry, Privileges::SEARCH));
     Ok(may && !view.is_exhausted())
 }
 
-/// The walk over one target.
+/// The walk over the candidates of one target in a snapshot.
 #[derive(Clone, Copy)]
-struct StoredWalk<'a> {
+struct PlannedWalk<'a> {
     context: &'a NamingContext,
     view: View<'a>,
     base: &'a Base,
@@ -542,14 +533,15 @@ impl Asker {
     fn check<'a>(
         &'a self,
         context: &'a NamingContext,
-        entry: (Source<'a>, EntryPlace<'a>),
+        source: Source<'a>,
+        place: EntryPlace<'a>,
         standing: &'a Rc<SubjectDecisions>,
     ) -> Option<Check<'a>> {
         access::check_remembered(
             &self.configuration,
             context,
             self.subject(context),
-            entry,
+            (source, place),
             Some(standing),
         )
     }

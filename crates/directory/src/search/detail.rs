@@ -6,7 +6,7 @@ use ironbark_store::Scope;
 
 use super::{
     run::SearchRun,
-    target::{Target, Walk},
+    target::{StoredWalk, Target, Walk},
 };
 use crate::{
     scratch::Scratch,
@@ -16,11 +16,11 @@ use crate::{
 impl SearchRun {
     /// A target has been walked over: counts what it took.
     pub(super) fn count_target(&mut self, target: &Target, scratch: &Scratch) {
-        let Walk::Stored {
+        let Walk::Stored(StoredWalk {
             scope,
             plan: Some(plan),
             ..
-        } = &target.walk
+        }) = &target.walk
         else {
             return;
         };

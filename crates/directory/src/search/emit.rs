@@ -4,20 +4,19 @@ use ironbark_model::ResultCode;
 use ironbark_store::{EntryId, View};
 
 use super::{
-    encode,
+    encode::{self, EncodeWith},
     page::Page,
     run::{SearchRun, Walked},
-    work::Slice,
+    work::Step,
 };
 use crate::{
     NamingContext, OperationError,
     access::{self, Source, Subject},
-    scratch::Scratch,
 };
 
 /// Sends sorted entries once the walk is through. Does nothing for unsorted searches.
-pub(super) fn emit(run: &mut SearchRun, scratch: &mut Scratch, slice: &mut Slice<'_>, out: &mut Vec<u8>) -> Walked {
-    match emit_all(run, scratch, slice, out) {
+pub(super) fn emit(run: &mut SearchRun, step: &mut Step<'_>) -> Walked {
+    match emit_all(run, step) {
         Ok(walked) => walked,
         Err(error) => {
             run.verdict = Some(error);
@@ -26,20 +25,15 @@ pub(super) fn emit(run: &mut SearchRun, scratch: &mut Scratch, slice: &mut Slice
     }
 }
 
-fn emit_all(
-    run: &mut SearchRun,
-    scratch: &mut Scratch,
-    slice: &mut Slice<'_>,
-    out: &mut Vec<u8>,
-) -> Result<Walked, OperationError> {
+fn emit_all(run: &mut SearchRun, step: &mut Step<'_>) -> Result<Walked, OperationError> {
     let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) else {
         return Ok(Walked::Through);
     };
     if !sorting.is_ordered() {
-        if !sorting.order(slice.budget)? {
+        if !sorting.order(step.slice.budget)? {
             return Ok(Walked::Exhausted);
         }
-        slice.has_advanced = true;
+        step.slice.has_advanced = true;
     }
     loop {
         let is_cut = run.size_is_reached();
@@ -49,7 +43,7 @@ fn emit_all(
         let Some((number, id)) = sorting.following() else {
             break;
         };
-        if slice.is_used_up(out) {
+        if step.is_used_up() {
             return Ok(Walked::SliceEnd);
         }
         if is_cut {
@@ -63,20 +57,21 @@ fn emit_all(
         let Some(context) = configuration.contexts.iter().find(|context| context.number == number) else {
             continue;
         };
-        let Some(snapshot) = scratch.take_snapshot(context)? else {
+        let Some(snapshot) = step.scratch.take_snapshot(context)? else {
             continue;
         };
-        let before = out.len();
-        let is_sent = emit_entry(run, context, snapshot.view().under(slice.budget), id, scratch, out);
-        scratch.keep_snapshot(snapshot);
-        if slice.budget.is_exhausted() {
-            out.truncate(before);
+        let before = step.out.len();
+        let view = snapshot.view().under(step.slice.budget);
+        let is_sent = emit_entry(run, context, view, id, step);
+        step.scratch.keep_snapshot(snapshot);
+        if step.is_exhausted() {
+            step.out.truncate(before);
             if let Some(sorting) = run.extras.as_mut().and_then(|extras| extras.sort.as_mut()) {
                 sorting.next -= 1;
             }
             return Ok(Walked::Exhausted);
         }
-        slice.has_advanced = true;
+        step.slice.has_advanced = true;
         if !is_sent? {
             continue;
         }
@@ -99,9 +94,9 @@ fn emit_entry(
     context: &NamingContext,
     view: View<'_>,
     id: EntryId,
-    scratch: &mut Scratch,
-    out: &mut Vec<u8>,
+    step: &mut Step<'_>,
 ) -> Result<bool, OperationError> {
+    let Step { scratch, out, .. } = step;
     let Some(record) = view.record(id)? else {
         return Ok(false);
     };
@@ -115,6 +110,11 @@ fn emit_entry(
     let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
         return Ok(false);
     };
-    encode::entry(run, &entry, (parts.answers, parts.work, view.budget()), out)?;
+    let with = EncodeWith {
+        answers: parts.answers,
+        work: parts.work,
+        budget: view.budget(),
+    };
+    encode::entry(run, &entry, with, out)?;
     Ok(true)
 }

@@ -14,11 +14,20 @@ use crate::{
     backend::computed,
 };
 
+/// What the encoding of an entry works with.
+pub(super) struct EncodeWith<'e> {
+    /// Attributes that were answered before, as of the same database.
+    pub(super) answers: &'e mut AnswerCache,
+    pub(super) work: &'e mut Vec<u8>,
+    /// What it may cost; `None`: whatever it costs.
+    pub(super) budget: Option<&'e Budget>,
+}
+
 /// Appends a search result entry with what the selection, the access rules and the matched-values control leave of it.
 pub(super) fn entry(
     run: &SearchRun,
     entry: &VisibleEntry<'_>,
-    (answers, work, budget): (&mut AnswerCache, &mut Vec<u8>, Option<&Budget>),
+    with: EncodeWith<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), OperationError> {
     let id = MessageId::new(run.origin.message_id).unwrap_or_default();
@@ -35,9 +44,9 @@ pub(super) fn entry(
         schema: &run.configuration.schema,
         types_only: run.options.types_only,
         matched_values,
-        answers,
-        work,
-        budget,
+        answers: with.answers,
+        work: with.work,
+        budget: with.budget,
         arranging: run.arranging(entry),
     };
     body.write(run, entry, &run.selection, &mut writer)?;

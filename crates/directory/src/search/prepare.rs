@@ -458,18 +458,18 @@ pub(super) fn check_base(
     };
     let subject = Subject::of(&run.origin, context);
     match walk {
-        Walk::Stored { base, .. } => {
+        Walk::Stored(walk) => {
             let Some(database) = context.database() else {
                 return Ok(());
             };
             let snapshot = database.snapshot()?;
             let view = snapshot.view().under(budget);
-            let Some(record) = view.record(base.id)? else {
+            let Some(record) = view.record(walk.base.id)? else {
                 return Ok(());
             };
             check_assertion_on_record(context, configuration, subject, (view, &record), filter)
         }
-        Walk::Memory { entries, base, .. } => match entries.iter().find(|entry| entry.dn == *base) {
+        Walk::Memory(walk) => match walk.entries.iter().find(|entry| entry.dn == walk.base) {
             Some(entry) => {
                 let check = WriteCheck::on_entry(context, configuration, subject, entry);
                 check_assertion(configuration, &check, entry, filter)

@@ -7,7 +7,7 @@ use ironbark_runtime::Clock;
 
 use super::{
     run::{Progress, SearchRun},
-    work::{LONG_SLICE_STEPS, SLICE_CANDIDATES, SLICE_OCTETS, Slice},
+    work::{LONG_SLICE_STEPS, SLICE_CANDIDATES, SLICE_OCTETS, Slice, Step},
 };
 use crate::{
     OperationError,
@@ -54,7 +54,8 @@ impl SearchRun {
 
     /// The steps have run out in the middle of something, of which nothing is left: it will be done anew, here or
     /// elsewhere, or never.
-    pub(super) fn exhausted(&mut self, slice: &Slice<'_>, scratch: &mut Scratch, out: &mut Vec<u8>) -> Progress {
+    pub(super) fn exhausted(&mut self, step: &mut Step<'_>) -> Progress {
+        let Step { scratch, slice, out } = step;
         if let Some(stop) = self.origin.stop.stopped() {
             return self.stopped(stop, scratch, out);
         }

@@ -10,7 +10,7 @@ use super::{
     detail::SearchDetail,
     emit,
     run::{Progress, SearchRun, Walked},
-    work::Slice,
+    work::Step,
 };
 use crate::{
     OperationError,
@@ -26,9 +26,10 @@ impl SearchRun {
             return self.stopped(stop, scratch, out);
         }
         let budget = Rc::clone(&scratch.budget);
-        let mut slice = self.begin_slice(scratch, &budget, out);
-        let progress = self.advance(scratch, &mut slice, out);
-        self.work.end_slice(&slice, scratch);
+        let slice = self.begin_slice(scratch, &budget, out);
+        let mut step = Step { scratch, slice, out };
+        let progress = self.advance(&mut step);
+        self.work.end_slice(&mut step);
         progress
     }
 
@@ -48,29 +49,29 @@ impl SearchRun {
         self.finish(scratch, out);
     }
 
-    fn advance(&mut self, scratch: &mut Scratch, slice: &mut Slice<'_>, out: &mut Vec<u8>) -> Progress {
+    fn advance(&mut self, step: &mut Step<'_>) -> Progress {
         if self.deferred.is_some()
-            && let Err(error) = self.prepare_rest(scratch, slice)
+            && let Err(error) = self.prepare_rest(step.scratch, &mut step.slice)
         {
-            self.refuse(error, scratch, out);
+            self.refuse(error, step.scratch, step.out);
             return Progress::Done;
         }
-        if slice.budget.is_exhausted() {
-            return self.exhausted(slice, scratch, out);
+        if step.is_exhausted() {
+            return self.exhausted(step);
         }
         while let Some(mut target) = self.targets.pop_front() {
-            match self.walk(&mut target, scratch, slice, out) {
-                Ok(Walked::Through) => self.count_target(&target, scratch),
+            match self.walk(&mut target, step) {
+                Ok(Walked::Through) => self.count_target(&target, step.scratch),
                 Ok(Walked::SliceEnd) => {
                     self.targets.push_front(target);
                     return Progress::More;
                 }
                 Ok(Walked::Exhausted) => {
                     self.targets.push_front(target);
-                    return self.exhausted(slice, scratch, out);
+                    return self.exhausted(step);
                 }
                 Ok(Walked::Finish) => {
-                    self.count_target(&target, scratch);
+                    self.count_target(&target, step.scratch);
                     self.targets.push_front(target);
                     break;
                 }
@@ -82,13 +83,13 @@ impl SearchRun {
             }
         }
         if self.extras.is_some() {
-            match emit::emit(self, scratch, slice, out) {
+            match emit::emit(self, step) {
                 Walked::SliceEnd => return Progress::More,
-                Walked::Exhausted => return self.exhausted(slice, scratch, out),
+                Walked::Exhausted => return self.exhausted(step),
                 Walked::Through | Walked::Finish => {}
             }
         }
-        self.finish(scratch, out);
+        self.finish(step.scratch, step.out);
         Progress::Done
     }
 

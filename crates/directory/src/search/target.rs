@@ -16,21 +16,28 @@ pub(crate) struct Target {
 /// How the entries of a target are reached.
 pub(crate) enum Walk {
     /// Through the store.
-    Stored {
-        base: Base,
-        scope: Scope,
-        /// Chosen at the first step.
-        plan: Option<Plan>,
-        /// The last entry that was considered.
-        position: EntryId,
-    },
+    Stored(StoredWalk),
     /// Entries computed for this search.
-    Memory {
-        entries: Arc<[Entry]>,
-        base: Dn,
-        scope: Scope,
-        position: usize,
-    },
+    Memory(MemoryWalk),
+}
+
+/// A walk over stored entries.
+pub(crate) struct StoredWalk {
+    pub(crate) base: Base,
+    pub(crate) scope: Scope,
+    /// Chosen at the first step.
+    pub(crate) plan: Option<Plan>,
+    /// The last entry that was considered.
+    pub(crate) position: EntryId,
+}
+
+/// A walk over entries in memory.
+pub(crate) struct MemoryWalk {
+    pub(crate) entries: Arc<[Entry]>,
+    pub(crate) base: Dn,
+    pub(crate) scope: Scope,
+    /// How many have been considered.
+    pub(crate) position: usize,
 }
 
 /// The base of a stored walk.
@@ -57,40 +64,40 @@ impl Target {
         };
         Self {
             context,
-            walk: Walk::Stored {
+            walk: Walk::Stored(StoredWalk {
                 base,
                 scope,
                 plan: None,
                 position: 0,
-            },
+            }),
         }
     }
 
     /// A database that is glued below the base of a search.
     pub(crate) fn glued(context: Arc<NamingContext>, id: EntryId, scope: Scope) -> Self {
         let mut target = Self::stored(context, id, scope);
-        if let Walk::Stored { base, .. } = &mut target.walk {
-            base.is_glued = true;
+        if let Walk::Stored(walk) = &mut target.walk {
+            walk.base.is_glued = true;
         }
         target
     }
 
     /// Plans anew.
     pub(crate) fn forget_plan(&mut self) {
-        if let Walk::Stored { plan, .. } = &mut self.walk {
-            *plan = None;
+        if let Walk::Stored(walk) = &mut self.walk {
+            walk.plan = None;
         }
     }
 
     pub(crate) fn memory(context: Arc<NamingContext>, entries: Arc<[Entry]>, base: Dn, scope: Scope) -> Self {
         Self {
             context,
-            walk: Walk::Memory {
+            walk: Walk::Memory(MemoryWalk {
                 entries,
                 base,
                 scope,
                 position: 0,
-            },
+            }),
         }
     }
 }

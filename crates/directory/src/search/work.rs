@@ -58,14 +58,15 @@ impl Work {
     }
 
     /// Takes what a slice has cost.
-    pub(super) fn end_slice(&mut self, slice: &Slice<'_>, scratch: &mut Scratch) {
+    pub(super) fn end_slice(&mut self, step: &mut Step<'_>) {
+        let slice = &step.slice;
         let spent = slice.given - slice.budget.left();
         let candidates = u64::from(SLICE_CANDIDATES - slice.candidates);
         self.left = self
             .left
             .saturating_sub(spent)
             .saturating_add(candidates * CANDIDATE_STEPS);
-        scratch.turn_left = scratch.turn_left.saturating_sub(spent);
+        step.scratch.turn_left = step.scratch.turn_left.saturating_sub(spent);
     }
 }
 
@@ -85,9 +86,29 @@ pub(crate) struct Slice<'b> {
     pub(super) has_advanced: bool,
 }
 
-impl Slice<'_> {
+/// What one step of a search works with.
+pub(crate) struct Step<'s> {
+    /// Memory, caches and the snapshot of the thread.
+    pub(super) scratch: &'s mut Scratch,
+    pub(super) slice: Slice<'s>,
+    /// Where responses are appended.
+    pub(super) out: &'s mut Vec<u8>,
+}
+
+impl Step<'_> {
     /// Counts a candidate; whether the step must end before it.
-    pub(super) fn is_used_up(&mut self, out: &[u8]) -> bool {
+    pub(super) fn is_used_up(&mut self) -> bool {
+        self.slice.is_used_up(self.out)
+    }
+
+    /// Whether the steps have run out.
+    pub(super) fn is_exhausted(&self) -> bool {
+        self.slice.budget.is_exhausted()
+    }
+}
+
+impl Slice<'_> {
+    fn is_used_up(&mut self, out: &[u8]) -> bool {
         if self.candidates == 0 || out.len() >= self.end || self.budget.left() < self.ends_below {
             return true;
         }
