@@ -7,7 +7,7 @@ use std::{collections::VecDeque, ops::ControlFlow, sync::Arc};
 use ironbark_model::{CompiledFilter, Dn, ResultCode, budget::cost};
 use ironbark_store::{EntryId, Location, Scope, View};
 
-use super::target::Target;
+use super::{run::FoundBase, target::Target};
 use crate::{Configuration, NamingContext, OperationError, access::disclosure::Disclosure};
 
 /// Aliases that one search may follow below its base; past it the result is adminLimitExceeded.
@@ -152,18 +152,17 @@ fn problem(view: View<'_>, id: EntryId, text: &'static str) -> OperationError {
 pub(super) fn expand(
     disclosure: Disclosure<'_>,
     context: &Arc<NamingContext>,
-    base: (EntryId, &Dn),
-    scope: Scope,
+    base: FoundBase<'_>,
     targets: &mut VecDeque<Target>,
 ) -> Result<Vec<AliasBase>, OperationError> {
     let Disclosure {
         configuration, view, ..
     } = disclosure;
     let mut bases = vec![AliasBase {
-        dn: base.1.clone(),
-        scope,
+        dn: base.dn().clone(),
+        scope: base.scope,
     }];
-    let mut open = VecDeque::from([(base.0, scope)]);
+    let mut open = VecDeque::from([(base.id, base.scope)]);
     let mut followed = 0;
     let mut alias_filter = CompiledFilter::default();
     alias_filter.compile(&configuration.schema, &class_filter(b"alias"));

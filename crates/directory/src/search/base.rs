@@ -3,11 +3,11 @@
 
 use ironbark_config::access::Privileges;
 use ironbark_model::{Dn, ResultCode};
-use ironbark_store::{EntryId, Location, Scope, View};
+use ironbark_store::{Location, Scope, View};
 
 use super::{
     alias::{self, Followed},
-    run::SearchRun,
+    run::{FoundBase, SearchRun},
 };
 use crate::{
     Configuration, NamingContext, OperationError,
@@ -51,15 +51,13 @@ pub(super) fn reaches(disclosure: Disclosure<'_>, followed: &Followed) -> Result
 /// what it leads to may not be known of: that is told as if it led to nothing. Nor is an alias told of that may not be
 /// known of itself.
 pub(super) fn alias_problem(
-    run: &SearchRun,
-    configuration: &Configuration,
-    context: &NamingContext,
-    (view, base, scope): (View<'_>, &Dn, Scope),
+    disclosure: Disclosure<'_>,
+    base: &Dn,
+    scope: Scope,
     error: Option<OperationError>,
 ) -> OperationError {
-    let disclosure = disclosure_of(run, configuration, context, view);
     let answer = || {
-        let (nothing, alias) = alias::leads_to_nothing(view, base)?;
+        let (nothing, alias) = alias::leads_to_nothing(disclosure.view, base)?;
         Ok(match alias {
             Some((id, _)) if !disclosure.discloses_entry(id)? => disclosure.missing(base, alias, Some(scope)),
             _ => error.unwrap_or(nothing),
@@ -71,26 +69,28 @@ pub(super) fn alias_problem(
 /// Searching needs the privilege to search on the base object itself; without `disclose` it does not even exist.
 pub(super) fn ask(
     run: &SearchRun,
-    configuration: &Configuration,
-    context: &NamingContext,
-    (view, standing): (View<'_>, &SubjectDecisions),
-    (asked, followed): (&Dn, Option<&Followed>),
-    (id, scope): (EntryId, Scope),
+    disclosure: Disclosure<'_>,
+    standing: &SubjectDecisions,
+    base: FoundBase<'_>,
 ) -> Result<(), OperationError> {
-    let Some(record) = view.record(id)? else {
+    let Disclosure {
+        context,
+        configuration,
+        subject,
+        view,
+    } = disclosure;
+    let Some(record) = view.record(base.id)? else {
         return Ok(());
     };
-    let disclosure = disclosure_of(run, configuration, context, view);
-    let subject = disclosure.subject;
+    let scope = base.scope;
     let check = WriteCheck::on_record(context, configuration, subject, &record, view).remembered(standing);
-    let name = followed.map_or(asked, |followed| &followed.dn);
-    let Err(error) = require_search(&check, || disclosure.hidden(name, &record, Some(scope))) else {
+    let Err(error) = require_search(&check, || disclosure.hidden(base.dn(), &record, Some(scope))) else {
         return Ok(());
     };
-    if let Some(followed) = followed
+    if let Some(followed) = base.followed
         && !reaches(disclosure, followed)?
     {
-        return Err(alias_problem(run, configuration, context, (view, asked, scope), None));
+        return Err(alias_problem(disclosure, base.asked, scope, None));
     }
     Err(within_domain(run, error))
 }
@@ -116,10 +116,9 @@ pub(super) fn refuse_referral(
     run: &SearchRun,
     configuration: &Configuration,
     view: View<'_>,
-    (base, scope): (&Dn, Scope),
-    id: EntryId,
+    base: FoundBase<'_>,
 ) -> Result<(), OperationError> {
-    let Some(record) = view.record(id)? else {
+    let Some(record) = view.record(base.id)? else {
         return Ok(());
     };
     if view.is_exhausted() {
@@ -128,7 +127,8 @@ pub(super) fn refuse_referral(
             "search takes too much work",
         ));
     }
-    let urls = referral::urls_below(configuration, &record, (base, base), Some(scope));
-    let error = OperationError::referral(view.dn(id)?.pretty().to_owned(), urls);
+    let dn = base.dn();
+    let urls = referral::urls_below(configuration, &record, (dn, dn), Some(base.scope));
+    let error = OperationError::referral(view.dn(base.id)?.pretty().to_owned(), urls);
     Err(within_domain(run, error))
 }

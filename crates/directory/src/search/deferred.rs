@@ -4,11 +4,10 @@
 use std::{collections::VecDeque, sync::Arc};
 
 use ironbark_ldap_proto::{Request, RequestMessage, SearchRequest, controls::RequestControls};
-use ironbark_model::{Budget, CompiledFilter, Dn, Filter, Schema, budget};
-use ironbark_store::{EntryId, Scope};
+use ironbark_model::{Budget, CompiledFilter, Filter, Schema, budget};
 
 use super::{
-    alias::{self, Followed, class_filter},
+    alias::{self, class_filter},
     base,
     prepare::check_base,
     run::SearchRun,
@@ -19,7 +18,7 @@ use crate::{
     admission::controls::policy,
     backend::naming_context::Backend,
     scratch::Scratch,
-    search::run::{AskedBase, Deferred},
+    search::run::{AskedBase, Deferred, FoundBase},
 };
 
 /// Octets of a request that cost more steps than this to normalize are left to the first step.
@@ -52,23 +51,13 @@ impl SearchRun {
     }
 
     /// Leaves the question whether the subject may search at a base to the first step.
-    pub(super) fn defer_base(
-        &mut self,
-        context: &Arc<NamingContext>,
-        (asked, followed): (&Dn, Option<&Followed>),
-        (id, scope): (EntryId, Scope),
-    ) {
-        self.deferred(context).base = Some(AskedBase {
-            asked: asked.clone(),
-            followed: followed.cloned(),
-            id,
-            scope,
-        });
+    pub(super) fn defer_base(&mut self, context: &Arc<NamingContext>, base: FoundBase<'_>) {
+        self.deferred(context).base = Some(AskedBase::of(base));
     }
 
     /// Leaves the aliases below a base to the first step.
-    pub(super) fn defer_aliases(&mut self, context: &Arc<NamingContext>, (id, base): (EntryId, &Dn), scope: Scope) {
-        self.deferred(context).aliases = Some((id, base.clone(), scope));
+    pub(super) fn defer_aliases(&mut self, context: &Arc<NamingContext>, base: FoundBase<'_>) {
+        self.deferred(context).aliases = Some(AskedBase::of(base));
     }
 
     fn deferred(&mut self, context: &Arc<NamingContext>) -> &mut Deferred {
@@ -91,7 +80,7 @@ impl SearchRun {
             return Ok(());
         };
         if let Some(base) = &deferred.base {
-            self.ask_for_base(&deferred.context, base, scratch, slice.budget)?;
+            self.ask_for_base(&deferred.context, base.found(), scratch, slice.budget)?;
             if slice.budget.is_exhausted() {
                 self.deferred = Some(deferred);
                 return Ok(());
@@ -99,8 +88,8 @@ impl SearchRun {
             deferred.base = None;
             slice.has_advanced = true;
         }
-        if let Some((id, base, scope)) = &deferred.aliases {
-            self.follow_aliases(&deferred.context, (*id, base), *scope, scratch, slice.budget)?;
+        if let Some(base) = &deferred.aliases {
+            self.follow_aliases(&deferred.context, base.found(), scratch, slice.budget)?;
             if !slice.budget.is_exhausted() {
                 deferred.aliases = None;
                 slice.has_advanced = true;
@@ -126,7 +115,7 @@ impl SearchRun {
     fn ask_for_base(
         &self,
         context: &Arc<NamingContext>,
-        base: &AskedBase,
+        base: FoundBase<'_>,
         scratch: &mut Scratch,
         budget: &Budget,
     ) -> Result<(), OperationError> {
@@ -138,9 +127,8 @@ impl SearchRun {
             return Ok(());
         };
         let view = snapshot.view().under(budget);
-        let names = (&base.asked, base.followed.as_ref());
-        let found = (base.id, base.scope);
-        let checked = base::ask(self, configuration, context, (view, &standing), names, found);
+        let disclosure = base::disclosure_of(self, configuration, context, view);
+        let checked = base::ask(self, disclosure, &standing, base);
         scratch.keep_snapshot(snapshot);
         if budget.is_exhausted() { Ok(()) } else { checked }
     }
@@ -149,8 +137,7 @@ impl SearchRun {
     fn follow_aliases(
         &mut self,
         context: &Arc<NamingContext>,
-        base: (EntryId, &Dn),
-        scope: Scope,
+        base: FoundBase<'_>,
         scratch: &mut Scratch,
         budget: &Budget,
     ) -> Result<(), OperationError> {
@@ -161,7 +148,7 @@ impl SearchRun {
         let view = snapshot.view().under(budget);
         let configuration = Arc::clone(&self.configuration);
         let disclosure = base::disclosure_of(self, &configuration, context, view);
-        let bases = alias::expand(disclosure, context, base, scope, &mut found);
+        let bases = alias::expand(disclosure, context, base, &mut found);
         scratch.keep_snapshot(snapshot);
         let bases = bases?;
         if budget.is_exhausted() || bases.len() <= 1 {

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, atomic::AtomicU32};
 
+use ironbark_ldap_proto::controls::PagedResults;
 use ironbark_model::ResultCode;
 
 use super::{run::SearchRun, sort::OCTETS_LIMIT, tally::Tally};
@@ -140,23 +141,23 @@ pub(crate) fn sent_before(searches: &OpenSearches, cookie: &[u8]) -> u32 {
 /// already.
 pub(crate) fn resume(
     searches: &mut OpenSearches,
-    (cookie, size): (&[u8], u32),
+    asked: PagedResults<'_>,
     origin: &RequestContext,
 ) -> Result<Option<Box<SearchRun>>, OperationError> {
     let malformed = |_| OperationError::new(ResultCode::PROTOCOL_ERROR, "paged results cookie is invalid");
-    let cookie = u64::from_be_bytes(cookie.try_into().map_err(malformed)?);
+    let cookie = u64::from_be_bytes(asked.cookie.try_into().map_err(malformed)?);
     let place = searches
         .paged
         .iter()
         .position(|cursor| cursor.cookie == cookie)
         .ok_or_else(old_cookie)?;
     let mut run = searches.paged.remove(place).run;
-    if size == 0 {
+    if asked.size == 0 {
         // The client gives the rest up (RFC 2696 §3).
         return Ok(None);
     }
     if let Some(page) = run.extras.as_mut().and_then(|extras| extras.paged.as_mut()) {
-        page.left = size;
+        page.left = asked.size;
         page.full = false;
         // A cookie serves once: one that is sent again would otherwise give the page after the one it was given for.
         page.cookie = origin.operation;

@@ -15,7 +15,7 @@ use super::{
     alias, base as search_base, deferred,
     limits::{self, PageRequest},
     null, paged,
-    run::{RunLimits, SearchExtras, SearchOptions, SearchRun},
+    run::{FoundBase, RunLimits, SearchExtras, SearchOptions, SearchRun},
     sort::Sorting,
     sort_limits,
     target::{Target, Walk},
@@ -26,7 +26,7 @@ use crate::{
     access::{
         self, Subject, SubjectDecisions, WriteCheck,
         assertion::{check_assertion, check_assertion_on_record, refuse_assertion},
-        disclosure::missing_in_memory,
+        disclosure::{Disclosure, missing_in_memory},
     },
     backend::{naming_context::Backend, referral},
     frontend::root_dse,
@@ -138,17 +138,24 @@ fn prepare_below(
         before: 0,
     });
     run.limits = run_limits(bounds, run.origin.received_micros, request, asked)?;
-    run.extras = extras(searches, (configuration, context, &run.origin), controls, page)?;
+    run.extras = extras(searches, configuration, context, &run.origin, controls, page)?;
     if is_light {
         run.resolve_names(&configuration.schema, request, controls, None)?;
     }
     ask_overlays(run, configuration, scratch);
     run.ask_search_hooks(configuration, context, request, controls)?;
-    let deref_base = matches!(
+    let dereferences = matches!(
         request.deref_aliases,
         DerefAliases::FindingBaseObject | DerefAliases::Always
     );
-    add_targets(scratch, run, configuration, context, base, scope, deref_base)?;
+    let place = SearchPlace {
+        configuration,
+        context,
+        base,
+        scope,
+        dereferences,
+    };
+    add_targets(scratch, run, place)?;
     if matches!(context.backend, Backend::Null { .. }) {
         refuse_assertion(controls)?;
     }
@@ -221,7 +228,7 @@ fn resume(
     };
     let limits = run_limits(bounds, run.origin.received_micros, request, Some(asked))?;
     // A client that gives up is returned nothing, and told nothing.
-    if let Some(resumed) = paged::resume(searches, (page.cookie, page.size), &run.origin)? {
+    if let Some(resumed) = paged::resume(searches, page, &run.origin)? {
         let origin = run.origin.clone();
         let is_other = origin.identity.dn != resumed.origin.identity.dn;
         *run = SearchRun {
@@ -257,7 +264,9 @@ fn choose<'c>(
 
 fn extras(
     searches: &mut OpenSearches,
-    (configuration, context, origin): (&Configuration, &NamingContext, &RequestContext),
+    configuration: &Configuration,
+    context: &NamingContext,
+    origin: &RequestContext,
     controls: &RequestControls<'_>,
     page: Option<PagedResults<'_>>,
 ) -> Result<Option<Box<SearchExtras>>, OperationError> {
@@ -288,16 +297,34 @@ fn extras(
     Ok(used.then(|| Box::new(extras)))
 }
 
-/// Finds the base object and lines up what is to be walked over.
-fn add_targets(
-    scratch: &mut Scratch,
-    run: &mut SearchRun,
-    configuration: &Arc<Configuration>,
-    context: &Arc<NamingContext>,
-    base: &Dn,
+/// Where a search begins, before the base object is found.
+#[derive(Clone, Copy)]
+struct SearchPlace<'a> {
+    configuration: &'a Arc<Configuration>,
+    context: &'a Arc<NamingContext>,
+    /// The name of the base object.
+    base: &'a Dn,
     scope: Scope,
-    deref_base: bool,
-) -> Result<(), OperationError> {
+    /// Whether aliases on the way to the base object are followed.
+    dereferences: bool,
+}
+
+impl<'a> SearchPlace<'a> {
+    /// What the client may know of names.
+    fn disclosure(&self, run: &'a SearchRun, view: View<'a>) -> Disclosure<'a> {
+        search_base::disclosure_of(run, self.configuration, self.context, view)
+    }
+}
+
+/// Finds the base object and lines up what is to be walked over.
+fn add_targets(scratch: &mut Scratch, run: &mut SearchRun, place: SearchPlace<'_>) -> Result<(), OperationError> {
+    let SearchPlace {
+        configuration,
+        context,
+        base,
+        scope,
+        ..
+    } = place;
     match &context.backend {
         Backend::Frontend => {
             let entries = if base.is_root() {
@@ -311,7 +338,7 @@ fn add_targets(
         }
         Backend::InMemory { tree, .. } => {
             let entries = tree.entries(configuration);
-            let target = memory_target(run, configuration, context, &entries, base, scope)?;
+            let target = memory_target(run, place, &entries)?;
             run.targets.push_back(target);
             Ok(())
         }
@@ -330,15 +357,8 @@ fn add_targets(
                 let budget = Rc::clone(&scratch.budget);
                 budget.renew(scratch.turn_left, None);
                 let names = scratch.parts(context).names;
-                let added = add_stored_targets(
-                    run,
-                    configuration,
-                    context,
-                    (snapshot.view().under(&budget), names, standing.as_deref()),
-                    base,
-                    scope,
-                    deref_base,
-                );
+                let view = snapshot.view().under(&budget);
+                let added = add_stored_targets(run, place, view, names, standing.as_deref());
                 scratch.turn_left = budget.left();
                 scratch.keep_snapshot(snapshot);
                 added?;
@@ -349,14 +369,14 @@ fn add_targets(
 }
 
 /// A walk over a tree in memory.
-fn memory_target(
-    run: &SearchRun,
-    configuration: &Configuration,
-    context: &Arc<NamingContext>,
-    entries: &Arc<[Entry]>,
-    base: &Dn,
-    scope: Scope,
-) -> Result<Target, OperationError> {
+fn memory_target(run: &SearchRun, place: SearchPlace<'_>, entries: &Arc<[Entry]>) -> Result<Target, OperationError> {
+    let SearchPlace {
+        configuration,
+        context,
+        base,
+        scope,
+        ..
+    } = place;
     let subject = Subject::of(&run.origin, context);
     if let Some(entry) = entries.iter().find(|entry| entry.dn == *base) {
         if !access::reads_everything(context, configuration, subject) {
@@ -375,24 +395,23 @@ fn memory_target(
 
 fn add_stored_targets(
     run: &mut SearchRun,
-    configuration: &Configuration,
-    context: &Arc<NamingContext>,
-    (view, names, standing): (View<'_>, &mut DnCache, Option<&SubjectDecisions>),
-    base: &Dn,
-    scope: Scope,
-    deref_base: bool,
+    place: SearchPlace<'_>,
+    view: View<'_>,
+    names: &mut DnCache,
+    standing: Option<&SubjectDecisions>,
 ) -> Result<(), OperationError> {
-    let asked = base;
-    let find = || alias::find_base(search_base::disclosure_of(run, configuration, context, view), asked);
-    let followed = match deref_base.then(find) {
+    let SearchPlace {
+        configuration,
+        context,
+        base: asked,
+        scope,
+        dereferences,
+    } = place;
+    let find = || alias::find_base(place.disclosure(run, view), asked);
+    let followed = match dereferences.then(find) {
         Some(Err(error)) if error.result_code == ResultCode::ALIAS_PROBLEM => {
-            return Err(search_base::alias_problem(
-                run,
-                configuration,
-                context,
-                (view, asked, scope),
-                Some(error),
-            ));
+            let disclosure = place.disclosure(run, view);
+            return Err(search_base::alias_problem(disclosure, asked, scope, Some(error)));
         }
         Some(found) => found?,
         None => None,
@@ -405,45 +424,42 @@ fn add_stored_targets(
         Location::Missing { ancestor: None } if base.is_root() && scope != Scope::Base => 0,
         Location::Missing { ancestor } => {
             // The superior of glued databases need not exist either.
-            if glued_targets(run, configuration, context, base, scope)? {
+            if glued_targets(run, place, base)? {
                 return Ok(());
             }
-            let disclosure = search_base::disclosure_of(run, configuration, context, view);
+            let disclosure = place.disclosure(run, view);
             if let Some(followed) = &followed
                 && !search_base::reaches(disclosure, followed)?
             {
-                return Err(search_base::alias_problem(
-                    run,
-                    configuration,
-                    context,
-                    (view, asked, scope),
-                    None,
-                ));
+                return Err(search_base::alias_problem(disclosure, asked, scope, None));
             }
-            return Err(search_base::within_domain(
-                run,
-                disclosure.missing(base, ancestor, Some(scope)),
-            ));
+            let missing = disclosure.missing(base, ancestor, Some(scope));
+            return Err(search_base::within_domain(run, missing));
         }
     };
+    let found = FoundBase {
+        asked,
+        followed: followed.as_ref(),
+        id,
+        scope,
+    };
     if let Some(standing) = standing.filter(|standing| !standing.may_search_below(view, id)) {
-        let names = (asked, followed.as_ref());
-        let checked = search_base::ask(run, configuration, context, (view, standing), names, (id, scope));
+        let checked = search_base::ask(run, place.disclosure(run, view), standing, found);
         if view.is_exhausted() {
-            run.defer_base(context, names, (id, scope));
+            run.defer_base(context, found);
         } else {
             checked?;
             standing.remember_base(view, id);
         }
     }
     if is_referral && !run.options.manage_dsa_it {
-        search_base::refuse_referral(run, configuration, view, (base, scope), id)?;
+        search_base::refuse_referral(run, configuration, view, found)?;
     }
     run.targets.push_back(Target::stored(Arc::clone(context), id, scope));
     if run.options.deref_in_searching && scope != Scope::Base {
-        run.defer_aliases(context, (id, base), scope);
+        run.defer_aliases(context, found);
     }
-    glued_targets(run, configuration, context, base, scope).map(|_| ())
+    glued_targets(run, place, base).map(|_| ())
 }
 
 /// Checks the filter of an assertion control on the base object (RFC 4528 §4).
@@ -480,13 +496,13 @@ pub(super) fn check_base(
 }
 
 /// Adds the databases that are glued below the base; whether there are any.
-fn glued_targets(
-    run: &mut SearchRun,
-    configuration: &Configuration,
-    context: &NamingContext,
-    base: &Dn,
-    scope: Scope,
-) -> Result<bool, OperationError> {
+fn glued_targets(run: &mut SearchRun, place: SearchPlace<'_>, base: &Dn) -> Result<bool, OperationError> {
+    let SearchPlace {
+        configuration,
+        context,
+        scope,
+        ..
+    } = place;
     if scope == Scope::Base {
         return Ok(false);
     }

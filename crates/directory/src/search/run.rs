@@ -169,10 +169,28 @@ pub(crate) struct Deferred {
     /// The base object, if it is not known whether the subject may search there.
     pub(super) base: Option<AskedBase>,
     /// The subtree whose aliases are to be followed.
-    pub(super) aliases: Option<(EntryId, Dn, Scope)>,
+    pub(super) aliases: Option<AskedBase>,
 }
 
 /// A base object, and how it was found.
+#[derive(Clone, Copy)]
+pub(super) struct FoundBase<'a> {
+    /// As the request names it.
+    pub(super) asked: &'a Dn,
+    /// Where aliases have led.
+    pub(super) followed: Option<&'a Followed>,
+    pub(super) id: EntryId,
+    pub(super) scope: Scope,
+}
+
+impl<'a> FoundBase<'a> {
+    /// Its name.
+    pub(super) fn dn(&self) -> &'a Dn {
+        self.followed.map_or(self.asked, |followed| &followed.dn)
+    }
+}
+
+/// The same, kept for the first step.
 pub(super) struct AskedBase {
     /// As the request names it.
     pub(super) asked: Dn,
@@ -180,4 +198,24 @@ pub(super) struct AskedBase {
     pub(super) followed: Option<Followed>,
     pub(super) id: EntryId,
     pub(super) scope: Scope,
+}
+
+impl AskedBase {
+    pub(super) fn of(found: FoundBase<'_>) -> Self {
+        Self {
+            asked: found.asked.clone(),
+            followed: found.followed.cloned(),
+            id: found.id,
+            scope: found.scope,
+        }
+    }
+
+    pub(super) fn found(&self) -> FoundBase<'_> {
+        FoundBase {
+            asked: &self.asked,
+            followed: self.followed.as_ref(),
+            id: self.id,
+            scope: self.scope,
+        }
+    }
 }
