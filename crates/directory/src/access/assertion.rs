@@ -5,8 +5,8 @@ use ironbark_ldap_proto::controls::RequestControls;
 use ironbark_model::{Budget, CompiledFilter, Entry, Filter, ResultCode, Truth, entry::EntrySource, filter::Guard};
 use ironbark_store::{EntryGuards, Evaluation, Record, View};
 
-use super::{searchable::AnswerableEntries, subject::Subject, write_check::WriteCheck};
-use crate::{Configuration, NamingContext, OperationError};
+use super::{requester::Requester, searchable::AnswerableEntries, write_check::WriteCheck};
+use crate::{Configuration, OperationError};
 
 /// Checks the filter on an entry in memory, computed attributes included, as far as the subject of `check`, which is of
 /// that entry, may search.
@@ -31,21 +31,20 @@ pub(crate) fn check_assertion(
 
 /// As [`check_assertion`], on a stored entry, in place.
 pub(crate) fn check_assertion_on_record(
-    context: &NamingContext,
-    configuration: &Configuration,
-    subject: Subject<'_>,
-    (view, record): (View<'_>, &Record<'_>),
+    requester: Requester<'_>,
+    record: &Record<'_>,
+    view: View<'_>,
     filter: &Filter<'_>,
 ) -> Result<(), OperationError> {
-    let budget = subject.budget.or(view.budget());
+    let budget = requester.subject.budget.or(view.budget());
     let (view, record) = match budget {
         Some(budget) => (view.under(budget), record.under(budget)),
         None => (view, *record),
     };
-    let compiled = compile(configuration, filter, budget);
-    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    let compiled = compile(requester.configuration, filter, budget);
+    let check = WriteCheck::on_record(requester, &record, view);
     let guard = check.answerable(Privileges::SEARCH);
-    let guards = AnswerableEntries::new((configuration, context), subject, None, Privileges::SEARCH);
+    let guards = AnswerableEntries::new(requester, None, Privileges::SEARCH);
     let with = Evaluation {
         plan: None,
         guard: guard.as_ref().map(|guard| guard as &dyn Guard),

@@ -13,6 +13,7 @@ use ironbark_store::View;
 use super::{
     decisions::{EntryDecisions, SubjectDecisions},
     place::{BorrowedName, EntryPlace},
+    requester::Requester,
     set_memory::SetAnswers,
     subject::Subject,
     target::Source,
@@ -82,6 +83,11 @@ pub(crate) struct Decision {
 }
 
 impl<'a> Check<'a> {
+    /// The rules of the database of who asks. The caller has let the rootdn pass.
+    pub(super) fn of(requester: Requester<'a>, source: Source<'a>) -> Self {
+        Self::new(requester.configuration, requester.rules(), requester.subject, source)
+    }
+
     /// Everything that applies to an entry of a naming context. The caller has let the rootdn pass.
     pub(crate) fn new(
         configuration: &'a Configuration,

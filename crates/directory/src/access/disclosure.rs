@@ -7,15 +7,13 @@ use ironbark_config::access::Privileges;
 use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_store::{EntryId, Location, Record, Scope, View};
 
-use super::{subject::Subject, target::Target, write_check::WriteCheck};
-use crate::{Configuration, NamingContext, OperationError, backend::referral};
+use super::{requester::Requester, target::Target, write_check::WriteCheck};
+use crate::{OperationError, backend::referral};
 
 /// What one subject may know of the names of one database.
 #[derive(Clone, Copy)]
 pub(crate) struct Disclosure<'a> {
-    pub(crate) context: &'a NamingContext,
-    pub(crate) configuration: &'a Configuration,
-    pub(crate) subject: Subject<'a>,
+    pub(crate) requester: Requester<'a>,
     pub(crate) view: View<'a>,
 }
 
@@ -25,8 +23,7 @@ pub(crate) type Ancestor = Option<(EntryId, usize)>;
 impl Disclosure<'_> {
     /// Whether the subject may know of an entry.
     pub(crate) fn discloses(&self, record: &Record<'_>) -> bool {
-        WriteCheck::on_record(self.context, self.configuration, self.subject, record, self.view)
-            .permits(Target::Entry, Privileges::DISCLOSE)
+        WriteCheck::on_record(self.requester, record, self.view).permits(Target::Entry, Privileges::DISCLOSE)
     }
 
     /// As [`Self::discloses`]; an entry that is gone is disclosed to nobody.
@@ -92,7 +89,7 @@ impl Disclosure<'_> {
     /// of a search.
     pub(crate) fn missing(&self, dn: &Dn, ancestor: Ancestor, scope: Option<Scope>) -> OperationError {
         if ancestor.is_none() {
-            return referral::default_referral(self.configuration, dn, scope);
+            return referral::default_referral(self.requester.configuration, dn, scope);
         }
         self.missing_below(dn, ancestor, scope).unwrap_or_else(|failed| failed)
     }
@@ -109,7 +106,8 @@ impl Disclosure<'_> {
         let name = self.view.dn(id)?.pretty().to_owned();
         Ok(match self.view.record(id)?.filter(Record::is_referral) {
             Some(record) => {
-                let urls = referral::urls_below(self.configuration, &record, (dn, &dn.ancestor(depth)), scope);
+                let urls =
+                    referral::urls_below(self.requester.configuration, &record, (dn, &dn.ancestor(depth)), scope);
                 OperationError::referral(name, urls)
             }
             None => OperationError::no_such_object(name),
@@ -130,15 +128,10 @@ impl Disclosure<'_> {
 
 /// The error for a name that is not there in a tree in memory: noSuchObject, with the closest superior if the subject
 /// may know of it.
-pub(crate) fn missing_in_memory(
-    (context, configuration, subject): (&NamingContext, &Configuration, Subject<'_>),
-    entries: &[Entry],
-    dn: &Dn,
-) -> OperationError {
+pub(crate) fn missing_in_memory(requester: Requester<'_>, entries: &[Entry], dn: &Dn) -> OperationError {
     let superiors = entries.iter().filter(|entry| dn.is_within(&entry.dn));
     let closest = superiors.max_by_key(|entry| entry.dn.depth());
-    let disclosed = closest.filter(|entry| {
-        WriteCheck::on_entry(context, configuration, subject, entry).permits(Target::Entry, Privileges::DISCLOSE)
-    });
+    let disclosed =
+        closest.filter(|entry| WriteCheck::on_entry(requester, entry).permits(Target::Entry, Privileges::DISCLOSE));
     OperationError::no_such_object(disclosed.map(|entry| entry.dn.pretty().to_owned()).unwrap_or_default())
 }

@@ -16,6 +16,7 @@ mod matched;
 mod name;
 mod operations;
 mod place;
+mod requester;
 mod searchable;
 mod set_expression;
 mod set_holds;
@@ -31,10 +32,11 @@ pub(crate) use self::{
     decisions::{DecisionCache, SubjectDecisions},
     lookup::Lookup,
     place::EntryPlace,
+    requester::Requester,
     searchable::{Answerable, AnswerableEntries},
     set_memory::SetAnswers,
     target::{Readable, Source, Target},
-    visible::{check, check_remembered, reads_everything, visible},
+    visible::{check, check_remembered, visible},
     write_check::WriteCheck,
 };
 pub use self::{set_expression::SetExpression, subject::Subject, visible::VisibleEntry};

@@ -13,10 +13,9 @@ use ironbark_store::{EntryGuards, Record};
 use super::{
     check::{Check, OnAll},
     decisions::SubjectDecisions,
-    subject::Subject,
+    requester::Requester,
     target::{Source, Target},
 };
-use crate::{Configuration, NamingContext, rules::access::Rules};
 
 /// What of one entry answers.
 pub(crate) struct Answerable<'a> {
@@ -68,9 +67,7 @@ impl Guard for Answerable<'_> {
 
 /// What of any entry of a database answers.
 pub(crate) struct AnswerableEntries<'a> {
-    configuration: &'a Configuration,
-    rules: &'a Rules,
-    subject: Subject<'a>,
+    requester: Requester<'a>,
     standing: Option<&'a SubjectDecisions>,
     privilege: Privileges,
 }
@@ -78,16 +75,12 @@ pub(crate) struct AnswerableEntries<'a> {
 impl<'a> AnswerableEntries<'a> {
     /// `None`: everything may answer. `standing` is what is known of the subject, if anything.
     pub(crate) fn new(
-        (configuration, context): (&'a Configuration, &'a NamingContext),
-        subject: Subject<'a>,
+        requester: Requester<'a>,
         standing: Option<&'a SubjectDecisions>,
         privilege: Privileges,
     ) -> Option<Self> {
-        let rules = configuration.rules_of(context);
-        (!subject.is_root && !rules.is_empty()).then_some(Self {
-            configuration,
-            rules,
-            subject,
+        (!requester.reads_everything()).then_some(Self {
+            requester,
             standing,
             privilege,
         })
@@ -96,12 +89,12 @@ impl<'a> AnswerableEntries<'a> {
 
 impl EntryGuards for AnswerableEntries<'_> {
     fn tells_values_apart(&self) -> bool {
-        self.rules.tells_values_apart
+        self.requester.rules().tells_values_apart
     }
 
     fn at(&self, record: &Record<'_>, look: &mut dyn FnMut(&dyn Guard)) {
         let source = Source::Record(record, record.view());
-        let mut check = Check::new(self.configuration, self.rules, self.subject, source);
+        let mut check = Check::of(self.requester, source);
         if let Some(standing) = self.standing {
             check = check.remembered(standing);
         }

@@ -9,10 +9,9 @@ use super::{
     check::{Check, OnAll},
     decisions::{EntryDecisions, SubjectDecisions},
     place::EntryPlace,
-    subject::Subject,
+    requester::Requester,
     target::{Readable, Source, Target},
 };
-use crate::{Configuration, NamingContext};
 
 /// An entry of which the subject may know, and of which it may see what [`VisibleEntry::may_read`] grants.
 pub struct VisibleEntry<'a> {
@@ -60,26 +59,19 @@ impl<'a> VisibleEntry<'a> {
 }
 
 /// Who looks at an entry: the rules for it, or `None` if it may read everything there.
-pub(crate) fn check<'a>(
-    configuration: &'a Configuration,
-    context: &'a NamingContext,
-    subject: Subject<'a>,
-    source: Source<'a>,
-) -> Option<Check<'a>> {
-    let rules = configuration.rules_of(context);
-    (!subject.is_root && !rules.is_empty()).then(|| Check::new(configuration, rules, subject, source))
+pub(crate) fn check<'a>(requester: Requester<'a>, source: Source<'a>) -> Option<Check<'a>> {
+    (!requester.reads_everything()).then(|| Check::of(requester, source))
 }
 
 /// The same for a subject whose standing is known, and a stored entry whose place is.
 pub(crate) fn check_remembered<'a>(
-    configuration: &'a Configuration,
-    context: &'a NamingContext,
-    subject: Subject<'a>,
-    (source, place): (Source<'a>, EntryPlace<'a>),
+    requester: Requester<'a>,
+    source: Source<'a>,
+    place: EntryPlace<'a>,
     standing: Option<&'a Rc<SubjectDecisions>>,
 ) -> Option<Check<'a>> {
     let standing = standing?;
-    check(configuration, context, subject, source).map(|check| check.placed(place).remembered(standing))
+    check(requester, source).map(|check| check.placed(place).remembered(standing))
 }
 
 /// An entry, if its `entry` pseudo-attribute may be read.
@@ -87,9 +79,4 @@ pub(crate) fn visible<'a>(check: Option<&'a Check<'a>>, source: Source<'a>, dn: 
     check
         .is_none_or(|check| check.permits(Target::Entry, Privileges::READ))
         .then_some(VisibleEntry { source, dn, check })
-}
-
-/// Whether a subject may read everything in a naming context: the rootdn, or nobody wrote a rule.
-pub(crate) fn reads_everything(context: &NamingContext, configuration: &Configuration, subject: Subject<'_>) -> bool {
-    subject.is_root || configuration.rules_of(context).is_empty()
 }

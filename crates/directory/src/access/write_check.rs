@@ -7,45 +7,27 @@ use ironbark_store::{Record, View};
 use super::{
     check::Check,
     decisions::SubjectDecisions,
+    requester::Requester,
     searchable::Answerable,
-    subject::Subject,
     target::{Source, Target},
 };
-use crate::{Configuration, NamingContext};
 
 /// Access rules applied to one subject and one entry that is about to be written.
 pub(crate) struct WriteCheck<'a>(Option<Check<'a>>);
 
 impl<'a> WriteCheck<'a> {
     /// For a stored entry.
-    pub(crate) fn on_record(
-        context: &'a NamingContext,
-        configuration: &'a Configuration,
-        subject: Subject<'a>,
-        record: &'a Record<'a>,
-        view: View<'a>,
-    ) -> Self {
-        Self::new(context, configuration, subject, Source::Record(record, view))
+    pub(crate) fn on_record(requester: Requester<'a>, record: &'a Record<'a>, view: View<'a>) -> Self {
+        Self::new(requester, Source::Record(record, view))
     }
 
     /// For an entry in memory.
-    pub(crate) fn on_entry(
-        context: &'a NamingContext,
-        configuration: &'a Configuration,
-        subject: Subject<'a>,
-        entry: &'a Entry,
-    ) -> Self {
-        Self::new(context, configuration, subject, Source::Memory(entry))
+    pub(crate) fn on_entry(requester: Requester<'a>, entry: &'a Entry) -> Self {
+        Self::new(requester, Source::Memory(entry))
     }
 
-    fn new(
-        context: &'a NamingContext,
-        configuration: &'a Configuration,
-        subject: Subject<'a>,
-        source: Source<'a>,
-    ) -> Self {
-        let rules = configuration.rules_of(context);
-        Self((!subject.is_root).then(|| Check::new(configuration, rules, subject, source)))
+    fn new(requester: Requester<'a>, source: Source<'a>) -> Self {
+        Self((!requester.subject.is_root).then(|| Check::of(requester, source)))
     }
 
     /// Rules look other entries up in this transaction. That of a stored entry is its own.

@@ -327,11 +327,12 @@ impl<'t> Place<'t> {
 
     /// Whether the access rules let an entry come here; never if there is no superior.
     fn is_granted(&self, execution: &Execution<'_, '_>, view: View<'_>) -> bool {
-        let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+        let requester = execution.requester();
         match &self.superior {
             Superior::Root => grants_on_root(execution, Privileges::ADD),
-            Superior::Entry(record) => WriteCheck::on_record(context, configuration, subject, record, view)
-                .permits(Target::Children, Privileges::ADD),
+            Superior::Entry(record) => {
+                WriteCheck::on_record(requester, record, view).permits(Target::Children, Privileges::ADD)
+            }
             Superior::Missing(_) => false,
         }
     }
@@ -344,11 +345,11 @@ fn place(
     entry: &mut Entry,
     modifications: &[Modification],
 ) -> Result<(), OperationError> {
-    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let requester = execution.requester();
     let view = execution.view();
     if let Some(control) = &execution.controls.assertion {
-        let check = WriteCheck::on_entry(context, configuration, subject, entry).within(view);
-        assertion::check_assertion(configuration, &check, entry, &control.value.0)?;
+        let check = WriteCheck::on_entry(requester, entry).within(view);
+        assertion::check_assertion(requester.configuration, &check, entry, &control.value.0)?;
     }
     let occupied = || OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS);
     let place = Place::find(execution, view, &entry.dn)?;
@@ -383,13 +384,13 @@ fn check_rights(
     entry: &Entry,
     modifications: &[Modification],
 ) -> Result<(), OperationError> {
-    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
-    let check = WriteCheck::on_entry(context, configuration, subject, entry).within(execution.view());
+    let requester = execution.requester();
+    let check = WriteCheck::on_entry(requester, entry).within(execution.view());
     require(
         check.permits(Target::Entry, execution.needed_on_entry(Privileges::ADD)),
         "no write access to entry",
     )?;
-    let attributes_granted = !context.settings.add_content_acl
+    let attributes_granted = !requester.context.settings.add_content_acl
         || modifications
             .iter()
             .all(|modification| is_granted(&check, modification));

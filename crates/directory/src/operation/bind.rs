@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
-    access::{Subject, Target, WriteCheck},
+    access::{Requester, Subject, Target, WriteCheck},
     backend::bind_failures::Patience,
     identity::session::Session,
     outcome::{
@@ -296,8 +296,12 @@ fn usable_passwords(
 ) -> Result<Vec<Vec<u8>>, OperationError> {
     let known = &configuration.well_known.user_password;
     let budget = Budget::new(RIGHTS_STEPS);
-    let subject = Subject::anonymous(origin).within(&budget);
-    let check = WriteCheck::on_record(context, configuration, subject, record, view);
+    let requester = Requester {
+        configuration,
+        context,
+        subject: Subject::anonymous(origin).within(&budget),
+    };
+    let check = WriteCheck::on_record(requester, record, view);
     let mut values = Vec::new();
     for attribute in record.answering(known) {
         let description = attribute.description();

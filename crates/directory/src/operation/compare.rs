@@ -14,7 +14,7 @@ use ironbark_store::{Record, RecordAttribute, View};
 
 use crate::{
     Configuration, NamingContext, OperationError,
-    access::{Answerable, Subject, Target, WriteCheck, disclosure::Disclosure},
+    access::{Answerable, Requester, Subject, Target, WriteCheck, disclosure::Disclosure},
     backend::{computed, naming_context::Backend, referral},
     frontend::root_dse,
     overlay::Entries,
@@ -163,9 +163,7 @@ impl Comparison<'_> {
     ) -> Result<bool, OperationError> {
         let Self { configuration, dn, .. } = self;
         let disclosure = Disclosure {
-            context,
-            configuration,
-            subject: Subject::of(self.origin, context),
+            requester: Requester::of(configuration, context, self.origin),
             view,
         };
         let record = match names.find(view, dn)? {
@@ -218,17 +216,11 @@ impl Comparison<'_> {
         record: &Record<'_>,
     ) -> Result<bool, OperationError> {
         let schema = &*self.configuration.schema;
-        let subject = Subject::of(self.origin, context);
-        let check = WriteCheck::on_record(context, self.configuration, subject, record, view);
+        let requester = Requester::of(self.configuration, context, self.origin);
+        let check = WriteCheck::on_record(requester, record, view);
         self.require_compare(&check)?;
         if let Some(filter) = self.filter {
-            crate::access::assertion::check_assertion_on_record(
-                context,
-                self.configuration,
-                subject,
-                (view, record),
-                filter,
-            )?;
+            crate::access::assertion::check_assertion_on_record(requester, record, view, filter)?;
         }
         let guard = check.answerable(Privileges::COMPARE);
         let mut found = Found::default();
@@ -255,8 +247,8 @@ impl Comparison<'_> {
     /// Compares with an entry that stands alone: without `disclose` it does not exist for the subject.
     fn with_alone(&self, context: &NamingContext, entry: &Entry) -> Result<bool, OperationError> {
         self.with(context, entry).map_err(|error| {
-            let subject = Subject::of(self.origin, context);
-            let check = WriteCheck::on_entry(context, self.configuration, subject, entry);
+            let requester = Requester::of(self.configuration, context, self.origin);
+            let check = WriteCheck::on_entry(requester, entry);
             if check.permits(Target::Entry, Privileges::DISCLOSE) {
                 error
             } else {
@@ -267,8 +259,11 @@ impl Comparison<'_> {
 
     fn with(&self, context: &NamingContext, entry: &Entry) -> Result<bool, OperationError> {
         let schema = &*self.configuration.schema;
-        let subject = Subject::of(self.origin, context).within(self.budget);
-        let check = WriteCheck::on_entry(context, self.configuration, subject, entry);
+        let requester = Requester {
+            subject: Subject::of(self.origin, context).within(self.budget),
+            ..Requester::of(self.configuration, context, self.origin)
+        };
+        let check = WriteCheck::on_entry(requester, entry);
         self.require_compare(&check)?;
         if let Some(filter) = self.filter {
             crate::access::assertion::check_assertion(self.configuration, &check, entry, filter)?;

@@ -49,11 +49,11 @@ fn check(
     let view = execution.view();
     let record = write_checks::record_of(view, id)?;
     check_parent(execution, view, dn, &record)?;
-    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let requester = execution.requester();
     if let Some(control) = &execution.controls.assertion {
-        assertion::check_assertion_on_record(context, configuration, subject, (view, &record), &control.value.0)?;
+        assertion::check_assertion_on_record(requester, &record, view, &control.value.0)?;
     }
-    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    let check = WriteCheck::on_record(requester, &record, view);
     require(
         check.permits(Target::Entry, execution.needed_on_entry(Privileges::DELETE)),
         "no write access to entry",
@@ -80,19 +80,19 @@ fn check_parent(
     dn: &Dn,
     record: &Record<'_>,
 ) -> Result<(), OperationError> {
-    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let requester = execution.requester();
     if record.parent() != 0 {
         let parent = write_checks::record_of(view, record.parent())?;
-        let check = WriteCheck::on_record(context, configuration, subject, &parent, view);
+        let check = WriteCheck::on_record(requester, &parent, view);
         return require(
             check.permits(Target::Children, Privileges::DELETE),
             "no write access to parent",
         );
     }
-    if subject.is_root {
+    if requester.subject.is_root {
         return Ok(());
     }
-    if !context.is_suffix(&Dn::root()) || dn.is_root() {
+    if !requester.context.is_suffix(&Dn::root()) || dn.is_root() {
         return require(false, "");
     }
     require(
@@ -108,7 +108,7 @@ fn subordinates(
     top: &WriteCheck<'_>,
     id: EntryId,
 ) -> Result<Vec<EntryId>, OperationError> {
-    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let requester = execution.requester();
     let refused = "no write access to a subordinate";
     let needed = execution.needed_on_entry(Privileges::DELETE);
     // Superiors first; turned round at the end.
@@ -130,13 +130,12 @@ fn subordinates(
             top.permits(Target::Children, Privileges::DELETE)
         } else {
             let record = write_checks::record_of(view, superior)?;
-            WriteCheck::on_record(context, configuration, subject, &record, view)
-                .permits(Target::Children, Privileges::DELETE)
+            WriteCheck::on_record(requester, &record, view).permits(Target::Children, Privileges::DELETE)
         };
         require(may_remove_children, refused)?;
         for child in children {
             let record = write_checks::record_of(view, child)?;
-            let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+            let check = WriteCheck::on_record(requester, &record, view);
             require(check.permits(Target::Entry, needed), refused)?;
             found.push(child);
             open.push(child);

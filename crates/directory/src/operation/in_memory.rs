@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     Directory, NamingContext, OperationError,
-    access::{Subject, Target, WriteCheck, assertion, disclosure::missing_in_memory},
+    access::{Requester, Target, WriteCheck, assertion, disclosure::missing_in_memory},
     backend::{
         in_memory::{ChangeAuthor, Governor, InMemoryTree, TreeChange, unsupported},
         naming_context::Backend,
@@ -251,15 +251,15 @@ impl Execution<'_> {
         if !self.entries.iter().any(|entry| dn.is_within(&entry.dn)) {
             return referral::default_referral(configuration, dn, None);
         }
-        missing_in_memory((self.context, configuration, self.subject()), &self.entries, dn)
+        missing_in_memory(self.requester(), &self.entries, dn)
     }
 
-    fn subject(&self) -> Subject<'_> {
-        Subject::of(self.origin, self.context)
+    fn requester(&self) -> Requester<'_> {
+        Requester::of(&self.served.configuration, self.context, self.origin)
     }
 
     fn check<'e>(&'e self, entry: &'e Entry) -> WriteCheck<'e> {
-        WriteCheck::on_entry(self.context, &self.served.configuration, self.subject(), entry)
+        WriteCheck::on_entry(self.requester(), entry)
     }
 
     /// What has no superior in the tree only the rootdn touches.
@@ -272,7 +272,7 @@ impl Execution<'_> {
         let superior = entry.dn.parent().and_then(|dn| self.find(&dn));
         let granted = match superior {
             Some(superior) => self.check(superior).permits(Target::Children, privileges),
-            None => self.subject().is_root,
+            None => self.requester().subject.is_root,
         };
         require(granted, text)
     }
@@ -287,10 +287,7 @@ impl Execution<'_> {
 
     fn pre_read(&self, entry: &Entry) -> Result<Success, OperationError> {
         let pre_read = match &self.controls.pre_read {
-            Some(control) => {
-                let wanted = (control.critical, control.value.0);
-                read_entry::read_in_memory(self.context, &self.served.configuration, self.subject(), entry, wanted)?
-            }
+            Some(control) => read_entry::read_in_memory(self.requester(), entry, control.critical, control.value.0)?,
             None => None,
         };
         Ok(Success {
@@ -313,7 +310,7 @@ impl Execution<'_> {
         let Some(entry) = entries.iter().find(|entry| entry.dn == *dn) else {
             return Ok(None);
         };
-        let subject = Subject::of(self.origin, context);
-        read_entry::read_in_memory(context, &configuration, subject, entry, (false, control.value.0))
+        let requester = Requester::of(&configuration, context, self.origin);
+        read_entry::read_in_memory(requester, entry, false, control.value.0)
     }
 }

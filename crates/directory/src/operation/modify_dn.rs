@@ -247,8 +247,7 @@ fn locate(execution: &Execution<'_, '_>, rename: &Rename) -> Result<EntryId, Ope
             if let Some((id, _)) = ancestor {
                 let view = execution.view();
                 let parent = write_checks::record_of(view, id)?;
-                let (context, configuration) = (execution.context, execution.configuration);
-                let check = WriteCheck::on_record(context, configuration, execution.subject(), &parent, view);
+                let check = WriteCheck::on_record(execution.requester(), &parent, view);
                 require(
                     check.permits(Target::Children, rename.needed_above()),
                     "no write access to parent's children",
@@ -277,8 +276,8 @@ fn require_rights(execution: &Execution<'_, '_>, rename: &Rename) -> Result<(), 
 fn is_granted(execution: &Execution<'_, '_>, id: EntryId, rename: &Rename) -> Result<bool, OperationError> {
     let view = execution.view();
     let record = write_checks::record_of(view, id)?;
-    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
-    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    let requester = execution.requester();
+    let check = WriteCheck::on_record(requester, &record, view);
     let Some(destination) = Destination::find(execution, view, &view.dn(id)?, rename)? else {
         return Ok(false);
     };
@@ -304,16 +303,16 @@ fn prepare(
 ) -> Result<Prepared, OperationError> {
     let view = execution.view();
     let record = write_checks::record_of(view, id)?;
-    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let requester = execution.requester();
     let old_name = view.dn(id)?;
     require(
         grants_above(execution, view, &record, rename.needed_above())?,
         "no write access to parent's children",
     )?;
     if let Some(control) = &execution.controls.assertion {
-        assertion::check_assertion_on_record(context, configuration, subject, (view, &record), &control.value.0)?;
+        assertion::check_assertion_on_record(requester, &record, view, &control.value.0)?;
     }
-    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    let check = WriteCheck::on_record(requester, &record, view);
     require(
         check.permits(Target::Entry, execution.needed_on_entry(RENAME)),
         "no write access to old entry",
@@ -326,17 +325,17 @@ fn prepare(
         Location::Entry(_) | Location::Missing { .. } => {}
     }
     let pre_read = read_entry::pre_read(execution, view, &record)?;
-    if !subject.is_root {
+    if !requester.subject.is_root {
         // The rules see the entry under its new name.
         check_access(&check.named(new_name.clone()), modifications)?;
     }
     let options = Options {
         relax: execution.is_relaxed(),
         permissive: false,
-        watched: &context.overlays().watched,
+        watched: &requester.context.overlays().watched,
         budget: Some(execution.budget),
     };
-    let (plan, draft) = plan(configuration, &record, &new_name, modifications, &options)?;
+    let (plan, draft) = plan(requester.configuration, &record, &new_name, modifications, &options)?;
     execution.check_outcome(Outcome {
         name: &new_name,
         change: OutcomeChange::Modify {
@@ -360,12 +359,12 @@ fn grants_above(
     record: &Record<'_>,
     needed: Privileges,
 ) -> Result<bool, OperationError> {
-    let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+    let requester = execution.requester();
     if record.parent() == 0 {
         return Ok(grants_on_root(execution, needed));
     }
     let parent = write_checks::record_of(view, record.parent())?;
-    Ok(WriteCheck::on_record(context, configuration, subject, &parent, view).permits(Target::Children, needed))
+    Ok(WriteCheck::on_record(requester, &parent, view).permits(Target::Children, needed))
 }
 
 /// The superior that an entry will have.
@@ -396,12 +395,13 @@ impl<'t> Destination<'t> {
 
     /// Whether the access rules let an entry come here.
     fn is_granted(&self, execution: &Execution<'_, '_>, view: View<'_>) -> bool {
-        let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
+        let requester = execution.requester();
         match self {
             Self::Same(_) => true,
             Self::Root => grants_on_root(execution, Privileges::ADD),
-            Self::Other(record) => WriteCheck::on_record(context, configuration, subject, record, view)
-                .permits(Target::Children, Privileges::ADD),
+            Self::Other(record) => {
+                WriteCheck::on_record(requester, record, view).permits(Target::Children, Privileges::ADD)
+            }
         }
     }
 }

@@ -10,7 +10,7 @@ use ironbark_store::{ChangeKind, ChangeRecord};
 use super::{add, change::Change, modify_dn, password_modify::SetPassword, read_entry};
 use crate::{
     Directory, OperationError,
-    access::{Subject, assertion::refuse_assertion},
+    access::{Requester, assertion::refuse_assertion},
     backend::{
         queue::Served,
         written::{Executed, Success},
@@ -104,14 +104,14 @@ fn read_nothing(
     controls: &RequestControls<'_>,
 ) -> Result<Success, OperationError> {
     let entry = Entry::new(dn.clone());
-    let subject = Subject::of(origin, context);
-    let read = |wanted| read_entry::read_in_memory(context, configuration, subject, &entry, wanted);
+    let requester = Requester::of(configuration, context, origin);
+    let read = |critical, names| read_entry::read_in_memory(requester, &entry, critical, names);
     let mut success = Success::default();
     if let Some(control) = controls.pre_read.as_ref().filter(|_| kind != ChangeKind::Add) {
-        success.pre_read = read((control.critical, control.value.0))?;
+        success.pre_read = read(control.critical, control.value.0)?;
     }
     if let Some(control) = controls.post_read.as_ref().filter(|_| kind != ChangeKind::Delete) {
-        success.post_read = read((control.critical, control.value.0))?;
+        success.post_read = read(control.critical, control.value.0)?;
     }
     Ok(success)
 }

@@ -18,7 +18,7 @@ use ironbark_store::Location;
 use super::{modify, null, write_checks};
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
-    access::{Subject, Target, WriteCheck},
+    access::{Requester, Target, WriteCheck},
     backend::{
         in_memory::unsupported,
         naming_context::Backend,
@@ -229,8 +229,8 @@ fn old_values(
     };
     let record = view.record(id)?.ok_or_else(unverified)?;
     let description = &configuration.well_known.user_password;
-    let subject = Subject::of(origin, context);
-    let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+    let requester = Requester::of(configuration, context, origin);
+    let check = WriteCheck::on_record(requester, &record, view);
     let attribute = record.values(description).ok_or_else(unverified)?;
     let mut values = attribute.to_attribute()?.values;
     values.retain(|value| check.permits(Target::Attribute(description, Some(value)), Privileges::AUTH));

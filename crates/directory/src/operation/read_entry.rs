@@ -6,8 +6,8 @@ use ironbark_store::{EntryId, Record, View};
 
 use super::write_checks;
 use crate::{
-    Configuration, NamingContext, OperationError,
-    access::{self, Source, Subject, VisibleEntry},
+    Configuration, OperationError,
+    access::{self, Requester, Source, VisibleEntry},
     overlay::Execution,
     search::{Selection, entry_value},
 };
@@ -50,7 +50,7 @@ fn read(
     let configuration = execution.configuration;
     let dn = view.dn(record.id)?;
     let source = Source::Record(record, view);
-    let check = access::check(configuration, execution.context, execution.subject(), source);
+    let check = access::check(execution.requester(), source);
     let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
         return if critical {
             Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
@@ -62,17 +62,15 @@ fn read(
     encode(configuration, &visible, names, has_subordinates).map(Some)
 }
 
-/// The same for an entry in memory, which brings all its attributes along. `wanted` is the control: whether it is
-/// critical, and its names.
+/// The same for an entry in memory, which brings all its attributes along.
 pub(crate) fn read_in_memory(
-    context: &NamingContext,
-    configuration: &Configuration,
-    subject: Subject<'_>,
+    requester: Requester<'_>,
     entry: &Entry,
-    (critical, names): (bool, AttributeSelection<'_>),
+    critical: bool,
+    names: AttributeSelection<'_>,
 ) -> Result<Option<Vec<u8>>, OperationError> {
     let source = Source::Memory(entry);
-    let check = access::check(configuration, context, subject, source);
+    let check = access::check(requester, source);
     let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) else {
         return if critical {
             Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
@@ -80,7 +78,7 @@ pub(crate) fn read_in_memory(
             Ok(None)
         };
     };
-    encode(configuration, &visible, names, false).map(Some)
+    encode(requester.configuration, &visible, names, false).map(Some)
 }
 
 fn encode(

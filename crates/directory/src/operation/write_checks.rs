@@ -151,7 +151,7 @@ pub(crate) fn require(granted: bool, text: &'static str) -> Result<(), Operation
 /// Whether the access rules grant something on the children of the DIT's root, which is no entry.
 pub(crate) fn grants_on_root(execution: &Execution<'_, '_>, privileges: Privileges) -> bool {
     let root = Entry::new(Dn::root());
-    WriteCheck::on_entry(execution.context, execution.configuration, execution.subject(), &root)
+    WriteCheck::on_entry(execution.requester(), &root)
         .within(execution.view())
         .permits(Target::Children, privileges)
 }

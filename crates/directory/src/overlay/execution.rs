@@ -18,7 +18,7 @@ use super::{
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{
-        SetAnswers, Subject, Target, WriteCheck,
+        Requester, SetAnswers, Subject, Target, WriteCheck,
         disclosure::{Ancestor, Disclosure},
     },
     backend::written::{Executed, Wanted},
@@ -140,6 +140,15 @@ impl<'w, 'd> Execution<'w, 'd> {
             .remembering(self.sets)
     }
 
+    /// The same at the database of the operation.
+    pub(crate) fn requester(&self) -> Requester<'w> {
+        Requester {
+            configuration: self.configuration,
+            context: self.context,
+            subject: self.subject(),
+        }
+    }
+
     /// Whether an effect was applied: a refusal now must undo it.
     pub fn is_dirty(&self) -> bool {
         !self.record.effects.is_empty()
@@ -167,9 +176,7 @@ impl<'w, 'd> Execution<'w, 'd> {
     /// What the subject may know of names.
     pub(crate) fn disclosure(&self) -> Disclosure<'_> {
         Disclosure {
-            context: self.context,
-            configuration: self.configuration,
-            subject: self.subject(),
+            requester: self.requester(),
             view: self.view(),
         }
     }
@@ -199,14 +206,14 @@ impl<'w, 'd> Execution<'w, 'd> {
 
     /// Whether the access rules let who acts manage an entry.
     pub fn may_manage(&self, entry: &Entry) -> bool {
-        WriteCheck::on_entry(self.context, self.configuration, self.subject(), entry)
+        WriteCheck::on_entry(self.requester(), entry)
             .within(self.view())
             .permits(Target::Entry, Privileges::MANAGE)
     }
 
     /// Whether the access rules let who acts manage an attribute of an entry.
     pub fn may_manage_attribute(&self, entry: &Entry, description: &AttributeDescription) -> bool {
-        WriteCheck::on_entry(self.context, self.configuration, self.subject(), entry)
+        WriteCheck::on_entry(self.requester(), entry)
             .within(self.view())
             .permits(Target::Attribute(description, None), Privileges::MANAGE)
     }

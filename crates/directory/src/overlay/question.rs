@@ -7,7 +7,7 @@ use ironbark_store::{EntryGuards, EntryId, Evaluation, Location, Scope, View};
 use super::Execution;
 use crate::{
     NamingContext, OperationError,
-    access::{AnswerableEntries, SetExpression, Subject, Target, WriteCheck},
+    access::{AnswerableEntries, Requester, SetExpression, Subject, Target, WriteCheck},
 };
 
 /// A search for any entry that a filter describes.
@@ -76,7 +76,7 @@ impl Execution<'_, '_> {
         base: &Dn,
         question: &Question<'_>,
     ) -> Result<bool, OperationError> {
-        let (configuration, scope) = (self.configuration, question.scope);
+        let scope = question.scope;
         let Location::Entry(base) = view.locate(base)? else {
             return Ok(false);
         };
@@ -84,7 +84,12 @@ impl Execution<'_, '_> {
             Rights::Server => Subject::of_server(self.origin),
             Rights::Client => self.subject().at(context),
         };
-        let guards = AnswerableEntries::new((configuration, context), subject, None, Privileges::SEARCH);
+        let requester = Requester {
+            configuration: self.configuration,
+            context,
+            subject,
+        };
+        let guards = AnswerableEntries::new(requester, None, Privileges::SEARCH);
         let guards = guards.as_ref().map(|guards| guards as &dyn EntryGuards);
         let mut filter = CompiledFilter::default();
         filter.compile_within(view.schema(), question.filter, view.budget());
@@ -98,7 +103,7 @@ impl Execution<'_, '_> {
             if Some(record.id) == question.except || !record.is_in_scope(base, scope)? {
                 continue;
             }
-            let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+            let check = WriteCheck::on_record(requester, &record, view);
             let guard = check.answerable(Privileges::SEARCH);
             let with = Evaluation {
                 plan: Some(&plan),

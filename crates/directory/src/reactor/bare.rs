@@ -11,7 +11,7 @@ use ironbark_store::EntryId;
 
 use crate::{
     Configuration, NamingContext, OperationError,
-    access::{self, Source, Subject},
+    access::{self, Requester, Source, Subject},
     scratch::Scratch,
     search::{Selection, entry_value},
 };
@@ -35,9 +35,14 @@ impl BareAnswer {
             let view = snapshot.view();
             let id = view.last_entry()?;
             let Some(record) = view.record(id)? else { continue };
-            let (subject, dn) = (Subject::nobody(Operation::Search), view.dn(id)?);
+            let dn = view.dn(id)?;
+            let requester = Requester {
+                configuration,
+                context,
+                subject: Subject::nobody(Operation::Search),
+            };
             let source = Source::Record(&record, view);
-            let check = access::check(configuration, context, subject, source);
+            let check = access::check(requester, source);
             let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
                 continue;
             };

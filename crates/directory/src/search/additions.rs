@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 use super::run::SearchRun;
 use crate::{
     NamingContext, OperationError,
-    access::{Source, Subject, Target, VisibleEntry, WriteCheck},
+    access::{Requester, Source, Target, VisibleEntry, WriteCheck},
     overlay::{Entries, FoundEntry},
 };
 
@@ -73,7 +73,7 @@ pub(super) fn controls_for(
         return Ok(found);
     };
     let (configuration, context) = (&run.configuration, entries.context());
-    let check = WriteCheck::on_entry(context, configuration, Subject::of(&run.origin, context), &whole);
+    let check = WriteCheck::on_entry(Requester::of(configuration, context, &run.origin), &whole);
     let its = FoundEntry {
         entries,
         entry: &whole,

@@ -38,12 +38,8 @@ pub(super) struct Followed {
 /// # Errors
 /// `aliasProblem` for a loop, more than `maxderefdepth` aliases, or an alias that leads nowhere.
 pub(super) fn find_base(disclosure: Disclosure<'_>, dn: &Dn) -> Result<Option<Followed>, OperationError> {
-    let Disclosure {
-        context,
-        configuration,
-        view,
-        ..
-    } = disclosure;
+    let Disclosure { requester, view } = disclosure;
+    let (context, configuration) = (requester.context, requester.configuration);
     let mut current: Option<Followed> = None;
     for _ in 0..=context.settings.max_dereference_depth {
         let name = current.as_ref().map_or(dn, |followed| &followed.dn);
@@ -155,9 +151,8 @@ pub(super) fn expand(
     base: FoundBase<'_>,
     targets: &mut VecDeque<Target>,
 ) -> Result<Vec<AliasBase>, OperationError> {
-    let Disclosure {
-        configuration, view, ..
-    } = disclosure;
+    let Disclosure { requester, view } = disclosure;
+    let configuration = requester.configuration;
     let mut bases = vec![AliasBase {
         dn: base.dn().clone(),
         scope: base.scope,
@@ -210,9 +205,8 @@ pub(super) fn expand(
 
 /// The entry that an alias leads to, through further aliases.
 fn resolve(disclosure: Disclosure<'_>, alias: EntryId) -> Result<Option<(EntryId, Dn)>, OperationError> {
-    let Disclosure {
-        configuration, view, ..
-    } = disclosure;
+    let Disclosure { requester, view } = disclosure;
+    let configuration = requester.configuration;
     let Found::Alias(target) = look_at(configuration, view, alias)? else {
         return Ok(None);
     };

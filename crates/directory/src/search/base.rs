@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Configuration, NamingContext, OperationError,
-    access::{Subject, SubjectDecisions, Target, WriteCheck, disclosure::Disclosure},
+    access::{Requester, SubjectDecisions, Target, WriteCheck, disclosure::Disclosure},
     backend::referral,
 };
 
@@ -32,9 +32,7 @@ pub(super) fn disclosure_of<'a>(
     view: View<'a>,
 ) -> Disclosure<'a> {
     Disclosure {
-        context,
-        configuration,
-        subject: Subject::of(&run.origin, context),
+        requester: Requester::of(configuration, context, &run.origin),
         view,
     }
 }
@@ -73,17 +71,12 @@ pub(super) fn ask(
     standing: &SubjectDecisions,
     base: FoundBase<'_>,
 ) -> Result<(), OperationError> {
-    let Disclosure {
-        context,
-        configuration,
-        subject,
-        view,
-    } = disclosure;
+    let Disclosure { requester, view } = disclosure;
     let Some(record) = view.record(base.id)? else {
         return Ok(());
     };
     let scope = base.scope;
-    let check = WriteCheck::on_record(context, configuration, subject, &record, view).remembered(standing);
+    let check = WriteCheck::on_record(requester, &record, view).remembered(standing);
     let Err(error) = require_search(&check, || disclosure.hidden(base.dn(), &record, Some(scope))) else {
         return Ok(());
     };

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Backend, Configuration, NamingContext, OperationError,
-    access::{self, Answerable, AnswerableEntries, Check, EntryPlace, Source, Subject, SubjectDecisions},
+    access::{self, Answerable, AnswerableEntries, Check, EntryPlace, Requester, Source, Subject, SubjectDecisions},
     backend::referral,
     outcome::log,
     request::{
@@ -358,11 +358,15 @@ impl SearchRun {
         let Step { scratch, slice, out } = step;
         let budget = slice.budget;
         let asker = Asker::of(self);
-        let (configuration, subject) = (&asker.configuration, asker.subject(context).within(budget));
+        let configuration = &asker.configuration;
+        let requester = Requester {
+            subject: asker.subject(context).within(budget),
+            ..asker.requester(context)
+        };
         if self.options.subentries == Some(true) {
             return Ok(None);
         }
-        let check = access::check(configuration, context, subject, Source::Memory(entry));
+        let check = access::check(requester, Source::Memory(entry));
         let guard = check.as_ref().map(|check| Answerable::new(check, Privileges::SEARCH));
         let guard = guard.as_ref().map(|guard| guard as &dyn Guard);
         let source = EntrySource::new(&configuration.schema, &self.filter, entry)
@@ -381,7 +385,7 @@ impl SearchRun {
         };
         let entry = refreshed.as_ref().unwrap_or(entry);
         let source = Source::Memory(entry);
-        let check = access::check(configuration, context, subject, source);
+        let check = access::check(requester, source);
         let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) else {
             return Ok(None);
         };
@@ -529,6 +533,14 @@ impl Asker {
         Subject::of_parts((&self.identity, &self.peer), self.about).at(context)
     }
 
+    fn requester<'a>(&'a self, context: &'a NamingContext) -> Requester<'a> {
+        Requester {
+            configuration: &self.configuration,
+            context,
+            subject: self.subject(context),
+        }
+    }
+
     /// The rules for a stored entry.
     fn check<'a>(
         &'a self,
@@ -537,13 +549,7 @@ impl Asker {
         place: EntryPlace<'a>,
         standing: &'a Rc<SubjectDecisions>,
     ) -> Option<Check<'a>> {
-        access::check_remembered(
-            &self.configuration,
-            context,
-            self.subject(context),
-            (source, place),
-            Some(standing),
-        )
+        access::check_remembered(self.requester(context), source, place, Some(standing))
     }
 
     /// What of any entry may answer, where there are rules.
@@ -552,12 +558,6 @@ impl Asker {
         context: &'a NamingContext,
         standing: &'a SubjectDecisions,
     ) -> Option<AnswerableEntries<'a>> {
-        let subject = self.subject(context);
-        AnswerableEntries::new(
-            (&self.configuration, context),
-            subject,
-            Some(standing),
-            Privileges::SEARCH,
-        )
+        AnswerableEntries::new(self.requester(context), Some(standing), Privileges::SEARCH)
     }
 }

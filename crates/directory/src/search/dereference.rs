@@ -14,7 +14,7 @@ use smallvec::SmallVec;
 use super::{Selection, run::SearchRun, selection::DereferenceSpecification};
 use crate::{
     NamingContext, OperationError,
-    access::{self, Source, Subject, VisibleEntry},
+    access::{self, Requester, Source, VisibleEntry},
 };
 
 /// DNs that are looked up for one entry; the rest are left out.
@@ -209,9 +209,9 @@ impl Gathering {
             return Ok(Found::new());
         };
         let configuration = &run.configuration;
-        let subject = Subject::of(&run.origin, context);
+        let requester = Requester::of(configuration, context, &run.origin);
         let source = Source::Record(&record, view);
-        let check = access::check(configuration, context, subject, source);
+        let check = access::check(requester, source);
         let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
             return Ok(Found::new());
         };

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     NamingContext, OperationError,
-    access::{self, Source, Subject},
+    access::{self, Requester, Source},
 };
 
 /// Sends sorted entries once the walk is through. Does nothing for unsorted searches.
@@ -100,13 +100,13 @@ fn emit_entry(
     let Some(record) = view.record(id)? else {
         return Ok(false);
     };
-    let subject = Subject::of(&run.origin, context);
+    let requester = Requester::of(&run.configuration, context, &run.origin);
     let standing = scratch.standing(&run.configuration, context, &run.origin);
     let parts = scratch.parts(context);
     parts.names.write_dn(view, &record, parts.dn)?;
     let source = Source::Record(&record, view);
-    let placed = (source, parts.names.place(view, &record)?);
-    let check = access::check_remembered(&run.configuration, context, subject, placed, standing.as_ref());
+    let place = parts.names.place(view, &record)?;
+    let check = access::check_remembered(requester, source, place, standing.as_ref());
     let Some(entry) = access::visible(check.as_ref(), source, parts.dn) else {
         return Ok(false);
     };

@@ -24,7 +24,7 @@ use super::{
 use crate::{
     Configuration, NamingContext, OperationError,
     access::{
-        self, Subject, SubjectDecisions, WriteCheck,
+        Requester, SubjectDecisions, WriteCheck,
         assertion::{check_assertion, check_assertion_on_record, refuse_assertion},
         disclosure::{Disclosure, missing_in_memory},
     },
@@ -377,10 +377,10 @@ fn memory_target(run: &SearchRun, place: SearchPlace<'_>, entries: &Arc<[Entry]>
         scope,
         ..
     } = place;
-    let subject = Subject::of(&run.origin, context);
+    let requester = Requester::of(configuration, context, &run.origin);
     if let Some(entry) = entries.iter().find(|entry| entry.dn == *base) {
-        if !access::reads_everything(context, configuration, subject) {
-            let check = WriteCheck::on_entry(context, configuration, subject, entry);
+        if !requester.reads_everything() {
+            let check = WriteCheck::on_entry(requester, entry);
             search_base::require_search(&check, || OperationError::code(ResultCode::NO_SUCH_OBJECT))?;
         }
         return Ok(Target::memory(
@@ -390,7 +390,7 @@ fn memory_target(run: &SearchRun, place: SearchPlace<'_>, entries: &Arc<[Entry]>
             scope,
         ));
     }
-    Err(missing_in_memory((context, configuration, subject), entries, base))
+    Err(missing_in_memory(requester, entries, base))
 }
 
 fn add_stored_targets(
@@ -472,7 +472,7 @@ pub(super) fn check_base(
     let Some(Target { context, walk }) = run.targets.front() else {
         return Ok(());
     };
-    let subject = Subject::of(&run.origin, context);
+    let requester = Requester::of(configuration, context, &run.origin);
     match walk {
         Walk::Stored(walk) => {
             let Some(database) = context.database() else {
@@ -483,11 +483,11 @@ pub(super) fn check_base(
             let Some(record) = view.record(walk.base.id)? else {
                 return Ok(());
             };
-            check_assertion_on_record(context, configuration, subject, (view, &record), filter)
+            check_assertion_on_record(requester, &record, view, filter)
         }
         Walk::Memory(walk) => match walk.entries.iter().find(|entry| entry.dn == walk.base) {
             Some(entry) => {
-                let check = WriteCheck::on_entry(context, configuration, subject, entry);
+                let check = WriteCheck::on_entry(requester, entry);
                 check_assertion(configuration, &check, entry, filter)
             }
             None => Ok(()),

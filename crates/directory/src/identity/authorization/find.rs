@@ -255,14 +255,12 @@ fn may_authenticate(
     (record, view): Entry<'_>,
     target: Target<'_>,
 ) -> bool {
-    let subject = asking.subject.at(context);
-    WriteCheck::on_record(context, asking.configuration, subject, record, view).permits(target, Privileges::AUTH)
+    WriteCheck::on_record(asking.at(context), record, view).permits(target, Privileges::AUTH)
 }
 
 /// Whether an entry answers a filter, of which what may not be authenticated with is Undefined.
 fn answers(asking: Asking<'_>, context: &NamingContext, (record, view): Entry<'_>, filter: &CompiledFilter) -> bool {
-    let subject = asking.subject.at(context);
-    let check = WriteCheck::on_record(context, asking.configuration, subject, record, view);
+    let check = WriteCheck::on_record(asking.at(context), record, view);
     let guard = check.answerable(Privileges::AUTH);
     let guards = guards(asking, context);
     let with = Evaluation {
@@ -276,6 +274,5 @@ fn answers(asking: Asking<'_>, context: &NamingContext, (record, view): Entry<'_
 
 /// What of any entry may answer.
 fn guards<'a>(asking: Asking<'a>, context: &'a NamingContext) -> Option<AnswerableEntries<'a>> {
-    let subject = asking.subject.at(context);
-    AnswerableEntries::new((asking.configuration, context), subject, None, Privileges::AUTH)
+    AnswerableEntries::new(asking.at(context), None, Privileges::AUTH)
 }

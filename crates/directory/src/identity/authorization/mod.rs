@@ -11,7 +11,10 @@ pub(crate) use self::{
     name::{dn_of_authorization, dn_of_user, mapped},
     policy::is_authorized,
 };
-use crate::{Configuration, access::Subject};
+use crate::{
+    Configuration, NamingContext,
+    access::{Requester, Subject},
+};
 
 /// A request that needs to know of other entries who somebody is.
 #[derive(Clone, Copy)]
@@ -21,4 +24,15 @@ pub(crate) struct Asking<'a> {
     pub(crate) subject: Subject<'a>,
     /// Entries that a URL may have read to find the one that it means; then nothing is found.
     pub(crate) look_through: Option<u32>,
+}
+
+impl<'a> Asking<'a> {
+    /// Who asks, at a database.
+    pub(super) fn at(&self, context: &'a NamingContext) -> Requester<'a> {
+        Requester {
+            configuration: self.configuration,
+            context,
+            subject: self.subject.at(context),
+        }
+    }
 }

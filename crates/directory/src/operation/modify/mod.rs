@@ -96,9 +96,9 @@ fn require_rights(
         return Ok(Rights::Granted);
     }
     let id = execution.locate(dn)?;
-    let (view, subject) = (execution.view(), execution.subject());
+    let view = execution.view();
     let record = write_checks::record_of(view, id)?;
-    let check = WriteCheck::on_record(execution.context, execution.configuration, subject, &record, view);
+    let check = WriteCheck::on_record(execution.requester(), &record, view);
     let Err(refusal) = check_access(&check, modifications) else {
         return Ok(Rights::Granted);
     };
@@ -125,21 +125,15 @@ fn prepare(
     write_checks::refuse_referral(execution, view, &record)?;
     let name = view.dn(id)?;
     if let Some(control) = &execution.controls.assertion {
-        assertion::check_assertion_on_record(
-            execution.context,
-            execution.configuration,
-            execution.subject(),
-            (view, &record),
-            &control.value.0,
-        )?;
+        assertion::check_assertion_on_record(execution.requester(), &record, view, &control.value.0)?;
     }
     let success = Success {
         pre_read: read_entry::pre_read(execution, view, &record)?,
         ..Success::default()
     };
     if rights == Rights::Unknown {
-        let (context, configuration, subject) = (execution.context, execution.configuration, execution.subject());
-        let check = WriteCheck::on_record(context, configuration, subject, &record, view);
+        let requester = execution.requester();
+        let check = WriteCheck::on_record(requester, &record, view);
         check_access(&check, modifications)?;
     }
     write_checks::refuse_used_uuid(execution, modifications, Some(id))?;
