@@ -1,6 +1,7 @@
 //! Databases and what serves them, and what all operations share.
 
 pub(crate) mod bind_failures;
+pub(crate) mod call;
 pub(crate) mod computed;
 pub(crate) mod configuration;
 pub(crate) mod directory;

@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, rc::Rc};
 
 use ironbark_config::{Operations, access::Privileges};
-use ironbark_ldap_proto::{CompareRequest, controls::RequestControls};
+use ironbark_ldap_proto::CompareRequest;
 use ironbark_model::{
     AttributeDescription, Budget, Dn, Entry, Filter, ResultCode, Schema,
     budget::cost_of,
@@ -15,7 +15,7 @@ use ironbark_store::{Record, RecordAttribute, View};
 use crate::{
     Configuration, NamingContext, OperationError,
     access::{Answerable, Requester, Subject, Target, WriteCheck, disclosure::Disclosure},
-    backend::{computed, naming_context::Backend, referral},
+    backend::{call::Call, computed, naming_context::Backend, referral},
     frontend::root_dse,
     overlay::Entries,
     request::context::RequestContext,
@@ -27,16 +27,10 @@ use crate::{
 const COMPARE_STEPS: u64 = 100_000;
 
 /// Compares; the "error" is the result, compareTrue and compareFalse included.
-pub(crate) fn compare(
-    scratch: &mut Scratch,
-    configuration: &Configuration,
-    origin: &mut RequestContext,
-    request: &CompareRequest<'_>,
-    controls: &mut RequestControls<'_>,
-) -> OperationError {
+pub(crate) fn compare(scratch: &mut Scratch, call: &mut Call<'_, '_>, request: &CompareRequest<'_>) -> OperationError {
     let budget = Rc::clone(&scratch.budget);
     budget.renew(COMPARE_STEPS, None);
-    let outcome = outcome(scratch, &budget, configuration, origin, request, controls);
+    let outcome = outcome(scratch, &budget, call, request);
     scratch.turn_left = scratch.turn_left.saturating_sub(COMPARE_STEPS - budget.left());
     match outcome {
         _ if budget.is_exhausted() => {
@@ -65,11 +59,11 @@ struct Comparison<'a> {
 fn outcome(
     scratch: &mut Scratch,
     budget: &Budget,
-    configuration: &Configuration,
-    origin: &mut RequestContext,
+    call: &mut Call<'_, '_>,
     request: &CompareRequest<'_>,
-    controls: &mut RequestControls<'_>,
 ) -> Result<bool, OperationError> {
+    let configuration = &**call.configuration;
+    let (origin, controls) = (&mut *call.origin, &mut *call.controls);
     let schema = &*configuration.schema;
     let dn = Dn::parse(schema, request.entry)
         .map_err(|_| OperationError::new(ResultCode::INVALID_DN_SYNTAX, "invalid DN"))?;

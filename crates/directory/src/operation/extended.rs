@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use ironbark_config::Disallow;
 use ironbark_ldap_proto::{
-    ExtendedRequest, ExtendedResponse, LdapResult, MessageId, Operation,
-    controls::RequestControls,
-    encode_extended_response,
+    ExtendedRequest, ExtendedResponse, LdapResult, MessageId, Operation, encode_extended_response,
     extended::{ExtendedOperation, cancel},
 };
 use ironbark_model::ResultCode;
@@ -14,6 +12,7 @@ use ironbark_model::ResultCode;
 use super::{overlay_operation, password_modify};
 use crate::{
     Configuration, Directory, OperationError,
+    backend::call::Call,
     identity::session::Session,
     outcome::{
         completion::Begun,
@@ -26,12 +25,11 @@ use crate::{
 pub(crate) fn start(
     directory: &Arc<Directory>,
     session: &mut Session,
-    configuration: &Arc<Configuration>,
-    origin: &mut RequestContext,
+    call: &mut Call<'_, '_>,
     request: &ExtendedRequest<'_>,
-    controls: &mut RequestControls<'_>,
     out: &mut Vec<u8>,
 ) -> Result<Begun, OperationError> {
+    let (configuration, origin) = (call.configuration, &mut *call.origin);
     let unsupported = || OperationError::new(ResultCode::PROTOCOL_ERROR, "unsupported extended operation");
     let row = configuration.extended_operation(request.name).ok_or_else(unsupported)?;
     match row.operation {
@@ -49,12 +47,8 @@ pub(crate) fn start(
             configuration.frontend.check_extended(configuration, row, origin)?;
             start_tls(directory, session, configuration, origin, request, out)
         }
-        ExtendedOperation::PasswordModify => {
-            password_modify::start(directory, configuration, origin, (row, request.value), controls)
-        }
-        ExtendedOperation::OfOverlay => {
-            overlay_operation::start(directory, configuration, origin, (row, request.value), controls)
-        }
+        ExtendedOperation::PasswordModify => password_modify::start(directory, call, row, request.value),
+        ExtendedOperation::OfOverlay => overlay_operation::start(directory, call, row, request.value),
     }
 }
 

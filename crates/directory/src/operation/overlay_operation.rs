@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use ironbark_config::Operations;
-use ironbark_ldap_proto::{Operation, controls::RequestControls, extended::Descriptor};
+use ironbark_ldap_proto::{Operation, extended::Descriptor};
 use ironbark_model::{Dn, ResultCode};
 
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
     backend::{
+        call::Call,
         referral,
         written::{ExtendedAnswer, Success},
     },
@@ -34,11 +35,11 @@ struct OverlayOperation {
 /// out of a database.
 pub(crate) fn start(
     directory: &Arc<Directory>,
-    configuration: &Arc<Configuration>,
-    origin: &mut RequestContext,
-    (row, value): (&'static Descriptor, Option<&[u8]>),
-    controls: &mut RequestControls<'_>,
+    call: &mut Call<'_, '_>,
+    row: &'static Descriptor,
+    value: Option<&[u8]>,
 ) -> Result<Begun, OperationError> {
+    let (configuration, origin) = (call.configuration, &mut *call.origin);
     let mut all = configuration.contexts.iter();
     let reader = all.find_map(|context| hooks(context, row)).ok_or_else(unwilling)?;
     let request = reader.read(&configuration.schema, value)?;
@@ -46,7 +47,7 @@ pub(crate) fn start(
         .context_of(request.dn())
         .ok_or_else(|| referral::default_referral(configuration, request.dn(), None))?;
     context.check_extended(configuration, row, origin)?;
-    controls.remove(origin.dropped_controls);
+    call.controls.remove(origin.dropped_controls);
     if hooks(context, row).is_none() {
         return Err(unwilling());
     }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use ironbark_config::{Operations, access::Privileges};
 use ironbark_ldap_proto::{
     Operation,
-    controls::RequestControls,
     extended::{
         Descriptor, ExtendedOperation, REGISTRY,
         password_modify::{PasswordModifyRequest, encode_generated_password},
@@ -20,6 +19,7 @@ use crate::{
     Configuration, Directory, NamingContext, OperationError,
     access::{Requester, Target, WriteCheck},
     backend::{
+        call::Call,
         in_memory::unsupported,
         naming_context::Backend,
         written::{Executed, ExtendedAnswer, Success},
@@ -131,11 +131,11 @@ const ALPHABET: &[u8; 64] = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
 /// Begins a password modify operation.
 pub(crate) fn start(
     directory: &Arc<Directory>,
-    configuration: &Arc<Configuration>,
-    origin: &mut RequestContext,
-    (row, value): (&Descriptor, Option<&[u8]>),
-    controls: &mut RequestControls<'_>,
+    call: &mut Call<'_, '_>,
+    row: &Descriptor,
+    value: Option<&[u8]>,
 ) -> Result<Begun, OperationError> {
+    let (configuration, origin) = (call.configuration, &mut *call.origin);
     if origin.identity.is_anonymous() {
         return Err(OperationError::new(
             ResultCode::STRONGER_AUTH_REQUIRED,
@@ -147,7 +147,7 @@ pub(crate) fn start(
     let dn = target(configuration, origin, request.user_identity)?;
     let context = context_of(configuration, &dn, request.old_password.is_some())?;
     context.check_extended(configuration, row, origin)?;
-    controls.remove(origin.dropped_controls);
+    call.controls.remove(origin.dropped_controls);
     refuse_unsupported(&context)?;
     let stored = if request.old_password.is_some() {
         old_values(configuration, &context, origin, &dn)?

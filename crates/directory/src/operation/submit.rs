@@ -16,6 +16,7 @@ use crate::{
     Configuration, Directory, NamingContext, OperationError,
     admission::controls::policy,
     backend::{
+        call::Call,
         naming_context::Backend,
         referral,
         written::{Executed, Success},
@@ -59,19 +60,18 @@ struct Prepared {
 /// Sends a write to the writer of its database. What reading it costs is taken from the steps that are left of the
 /// turn.
 pub(crate) fn submit(
-    (directory, turn_left): (&Arc<Directory>, &mut u64),
-    configuration: &Arc<Configuration>,
-    origin: &mut RequestContext,
-    message: &RequestMessage<'_>,
-    pdu: &[u8],
+    directory: &Arc<Directory>,
+    call: &mut Call<'_, '_>,
+    turn_left: &mut u64,
 ) -> Result<Begun, OperationError> {
-    let cost = budget::cost_of_write(pdu);
+    let cost = budget::cost_of_write(call.pdu);
     // Writes of a sequence keep their order.
-    if cost > LONG && !origin.sequence.is_kept() {
-        return submit_long(directory, configuration, origin, message, pdu);
+    if cost > LONG && !call.origin.sequence.is_kept() {
+        return submit_long(directory, call);
     }
     *turn_left = turn_left.saturating_sub(cost);
-    let prepared = prepare(configuration, origin, message, pdu)?;
+    let (configuration, origin) = (call.configuration, &mut *call.origin);
+    let prepared = prepare(configuration, origin, call.message, call.pdu)?;
     if prepared.slow.is_empty() {
         return enqueue(directory, configuration, (origin, &prepared.context), prepared.request);
     }
@@ -85,13 +85,8 @@ const LONG: u64 = TURN_STEPS;
 const MOST_PHRASES: u64 = 100_000;
 
 /// Has a request that takes long to read be read by the hashing pool. Who may write nothing is refused before.
-fn submit_long(
-    directory: &Arc<Directory>,
-    configuration: &Arc<Configuration>,
-    origin: &RequestContext,
-    message: &RequestMessage<'_>,
-    pdu: &[u8],
-) -> Result<Begun, OperationError> {
+fn submit_long(directory: &Arc<Directory>, call: &Call<'_, '_>) -> Result<Begun, OperationError> {
+    let (configuration, origin, pdu) = (call.configuration, &*call.origin, call.pdu);
     if !may_be_anonymous(configuration, origin) {
         return Err(needs_authentication());
     }
@@ -103,7 +98,7 @@ fn submit_long(
     }
     let (for_pool, configuration) = (Arc::clone(directory), Arc::clone(configuration));
     let (its_origin, pdu): (_, Box<[u8]>) = (origin.clone(), pdu.into());
-    let operation = message.operation.operation();
+    let operation = call.message.operation.operation();
     let submitted = hashing_pool::submit(directory, origin, (operation, pdu.len()), move |reply| {
         let (directory, mut origin) = (for_pool, its_origin);
         let read = RequestMessage::decode(&pdu, &configuration.decode_limits)

@@ -3,7 +3,7 @@
 use std::{ops::ControlFlow, rc::Rc, sync::Arc};
 
 use ironbark_ldap_proto::{
-    DecodeError, MessageId, Operation, Request, RequestMessage,
+    DecodeError, MessageId, Operation, Request, RequestMessage, SearchRequest,
     controls::{ControlSet, RequestControls},
     encode_notice_of_disconnection,
 };
@@ -13,6 +13,7 @@ use super::long_searches::{HandedOver, Stepped};
 use crate::{
     Configuration, Directory, OperationError,
     admission::controls::policy,
+    backend::call::Call,
     identity::session::Session,
     operation::{abandon, bind, compare, extended, submit},
     outcome::{
@@ -250,13 +251,18 @@ impl Worker {
         if let Err(error) = crate::identity::proxied::authorize(configuration, origin, &controls) {
             return self.refuse_controls(session, configuration, origin, message, error, out);
         }
-        match &message.operation {
-            Request::Search(request) => {
-                return self.start_search(session, configuration, origin, (request, pdu), &mut controls, out);
-            }
-            _ => origin.stop = StopFlag::new(),
+        let mut call = Call {
+            configuration,
+            origin: &mut *origin,
+            message,
+            controls: &mut controls,
+            pdu,
+        };
+        if let Request::Search(request) = &message.operation {
+            return self.start_search(session, &mut call, request, out);
         }
-        match self.dispatch(session, configuration, origin, message, (&mut controls, pdu), out) {
+        call.origin.stop = StopFlag::new();
+        match self.dispatch(session, &mut call, out) {
             Ok(started) => {
                 if let Started::Submitted(_) = started {
                     session.in_flight.insert(origin.message_id, origin.stop.clone());
@@ -293,27 +299,23 @@ impl Worker {
     fn dispatch(
         &mut self,
         session: &mut Session,
-        configuration: &Arc<Configuration>,
-        origin: &mut RequestContext,
-        message: &RequestMessage<'_>,
-        (controls, pdu): (&mut RequestControls<'_>, &[u8]),
+        call: &mut Call<'_, '_>,
         out: &mut Vec<u8>,
     ) -> Result<Started, OperationError> {
-        let directory = &self.directory;
-        match &message.operation {
+        let scratch = &mut self.scratch;
+        match &call.message.operation {
             Request::Bind(request) => {
-                bind::start(&mut self.scratch, session, configuration, origin, request, out).map(Started::from)
+                bind::start(scratch, session, call.configuration, call.origin, request, out).map(Started::from)
             }
             Request::Compare(request) => {
-                let outcome = compare::compare(&mut self.scratch, configuration, origin, request, controls);
-                Ok(self.answer(origin, Operation::Compare, &outcome, out))
+                let outcome = compare::compare(scratch, call, request);
+                Ok(self.answer(call.origin, Operation::Compare, &outcome, out))
             }
             Request::Extended(request) => {
-                extended::start(directory, session, configuration, origin, request, controls, out).map(Started::from)
+                extended::start(&self.directory, session, call, request, out).map(Started::from)
             }
             Request::Add(_) | Request::Delete(_) | Request::Modify(_) | Request::ModifyDn(_) => {
-                let turn = (directory, &mut self.scratch.turn_left);
-                submit::submit(turn, configuration, origin, message, pdu).map(Started::from)
+                submit::submit(&self.directory, call, &mut scratch.turn_left).map(Started::from)
             }
             Request::Search(_) | Request::Unbind | Request::Abandon(_) => Ok(Started::Answered),
         }
@@ -322,27 +324,18 @@ impl Worker {
     fn start_search(
         &mut self,
         session: &mut Session,
-        configuration: &Arc<Configuration>,
-        origin: &mut RequestContext,
-        (request, pdu): (&ironbark_ldap_proto::SearchRequest<'_>, &[u8]),
-        controls: &mut RequestControls<'_>,
+        call: &mut Call<'_, '_>,
+        request: &SearchRequest<'_>,
         out: &mut Vec<u8>,
     ) -> Started {
         let mut run = match self.spare_runs.pop() {
             Some(mut run) => {
-                run.reset(origin, configuration);
+                run.reset(call.origin, call.configuration);
                 run
             }
-            None => Box::new(SearchRun::new(origin.clone(), configuration)),
+            None => Box::new(SearchRun::new(call.origin.clone(), call.configuration)),
         };
-        if let Err(error) = search::prepare(
-            &mut self.scratch,
-            &mut session.searches,
-            configuration,
-            &mut run,
-            (request, pdu),
-            controls,
-        ) {
+        if let Err(error) = search::prepare(&mut self.scratch, &mut session.searches, &mut run, call, request) {
             let started = self.answer(&run.origin, Operation::Search, &error, out);
             run.extras = None;
             run.deferred = None;

@@ -28,7 +28,7 @@ use crate::{
         assertion::{check_assertion, check_assertion_on_record, refuse_assertion},
         disclosure::{Disclosure, missing_in_memory},
     },
-    backend::{naming_context::Backend, referral},
+    backend::{call::Call, naming_context::Backend, referral},
     frontend::root_dse,
     request::context::RequestContext,
     scratch::{DnCache, LastBase, Scratch},
@@ -39,21 +39,12 @@ use crate::{
 pub(crate) fn prepare(
     scratch: &mut Scratch,
     searches: &mut OpenSearches,
-    configuration: &Arc<Configuration>,
     run: &mut SearchRun,
-    (request, pdu): (&SearchRequest<'_>, &[u8]),
-    controls: &mut RequestControls<'_>,
+    call: &mut Call<'_, '_>,
+    request: &SearchRequest<'_>,
 ) -> Result<(), OperationError> {
     let mut base = std::mem::take(&mut scratch.base);
-    let prepared = prepare_below(
-        &mut base,
-        scratch,
-        searches,
-        configuration,
-        run,
-        (request, pdu),
-        controls,
-    );
+    let prepared = prepare_below(&mut base, scratch, searches, run, call, request);
     scratch.base = base;
     prepared
 }
@@ -96,11 +87,12 @@ fn prepare_below(
     base: &mut LastBase,
     scratch: &mut Scratch,
     searches: &mut OpenSearches,
-    configuration: &Arc<Configuration>,
     run: &mut SearchRun,
-    (request, pdu): (&SearchRequest<'_>, &[u8]),
-    controls: &mut RequestControls<'_>,
+    call: &mut Call<'_, '_>,
+    request: &SearchRequest<'_>,
 ) -> Result<(), OperationError> {
+    let (configuration, pdu) = (call.configuration, call.pdu);
+    let controls = &mut *call.controls;
     let scope = match request.scope {
         WireScope::BaseObject => Scope::Base,
         WireScope::SingleLevel => Scope::OneLevel,

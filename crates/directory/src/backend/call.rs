@@ -1,0 +1,21 @@
+//! A request on its way from the reactor to its operation.
+
+use std::sync::Arc;
+
+use ironbark_ldap_proto::{RequestMessage, controls::RequestControls};
+
+use super::configuration::Configuration;
+use crate::request::context::RequestContext;
+
+/// A request whose controls have been decoded: what an operation begins with.
+pub(crate) struct Call<'c, 'm> {
+    /// What it is answered under.
+    pub(crate) configuration: &'c Arc<Configuration>,
+    /// Who asks, and when.
+    pub(crate) origin: &'c mut RequestContext,
+    pub(crate) message: &'c RequestMessage<'m>,
+    /// Its controls. Those that `restrictop` drops are removed once the database is known.
+    pub(crate) controls: &'c mut RequestControls<'m>,
+    /// The message as it came in.
+    pub(crate) pdu: &'c [u8],
+}
