@@ -98,7 +98,7 @@ impl<'a> Check<'a> {
             let Some(matched) = self.is_about(rule, target, &mut decision.reach) else {
                 continue;
             };
-            match self.apply((place, rule), &matched, target, &mut decision) {
+            match self.apply(place, rule, &matched, target, &mut decision) {
                 Control::Break => {}
                 Control::Stop | Control::Continue => return self.unless_failed(decision),
             }
@@ -133,7 +133,8 @@ impl<'a> Check<'a> {
     /// Runs through the clauses of a rule that is about the target.
     fn apply(
         &self,
-        (place, rule): (usize, &Rule),
+        place: usize,
+        rule: &Rule,
         matched: &Matched,
         target: Target<'_>,
         decision: &mut Decision,

@@ -106,8 +106,7 @@ impl Disclosure<'_> {
         let name = self.view.dn(id)?.pretty().to_owned();
         Ok(match self.view.record(id)?.filter(Record::is_referral) {
             Some(record) => {
-                let urls =
-                    referral::urls_below(self.requester.configuration, &record, (dn, &dn.ancestor(depth)), scope);
+                let urls = referral::urls_below(self.requester.configuration, &record, dn, &dn.ancestor(depth), scope);
                 OperationError::referral(name, urls)
             }
             None => OperationError::no_such_object(name),

@@ -166,7 +166,7 @@ impl Check<'_> {
             let Location::Entry(id) = view.locate(&base)? else {
                 return Ok(None);
             };
-            found_values(schema, view, (id, scope), &filter, &attributes).map(Some)
+            found_values(schema, view, id, scope, &filter, &attributes).map(Some)
         });
         let unknown = |_| {
             self.fail();
@@ -207,7 +207,8 @@ fn with_stored<R>(
 fn found_values(
     schema: &Schema,
     view: View<'_>,
-    (base, scope): (EntryId, Scope),
+    base: EntryId,
+    scope: Scope,
     filter: &CompiledFilter,
     attributes: &[AttributeDescription],
 ) -> Result<Vec<Vec<u8>>, Unknown> {

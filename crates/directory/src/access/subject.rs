@@ -45,7 +45,7 @@ impl<'a> Subject<'a> {
 
     /// The same where it is not known yet which database is meant: the rootdn of none.
     pub(crate) fn unplaced(origin: &'a RequestContext) -> Self {
-        Self::of_parts((&origin.identity, &origin.peer), (origin.strength, origin.request))
+        Self::of_parts(&origin.identity, &origin.peer, origin.strength, origin.request)
     }
 
     /// The same in a database.
@@ -73,10 +73,7 @@ impl<'a> Subject<'a> {
     }
 
     /// The same of the parts of a request.
-    pub(crate) fn of_parts(
-        (identity, peer): (&'a Identity, &'a Peer),
-        (strength, request): (Strength, RequestKind),
-    ) -> Self {
+    pub(crate) fn of_parts(identity: &'a Identity, peer: &'a Peer, strength: Strength, request: RequestKind) -> Self {
         let Identity {
             dn, authentication_dn, ..
         } = identity;

@@ -59,7 +59,7 @@ impl Check<'_> {
             Who::SocketUrl(pattern) => self.connection(|peer| &peer.listener_url, pattern, matched),
             Who::Domain { pattern, is_subtree } => {
                 let domain = self.subject.peer.and_then(|peer| peer.domain.as_deref());
-                domain.is_some_and(|domain| self.is_domain((pattern, *is_subtree), matched, domain))
+                domain.is_some_and(|domain| self.is_domain(pattern, *is_subtree, matched, domain))
             }
             Who::Set { template, .. } => condition.program.as_ref().map_or_else(
                 || {
@@ -171,7 +171,7 @@ impl Check<'_> {
     }
 
     /// A name, or with `subtree` one of the domains that it lies in.
-    fn is_domain(&self, (pattern, is_subtree): (&TextPattern, bool), matched: &Matched, domain: &str) -> bool {
+    fn is_domain(&self, pattern: &TextPattern, is_subtree: bool, matched: &Matched, domain: &str) -> bool {
         let mut next = Some(domain);
         while let Some(name) = next {
             if self.text_holds(pattern, matched, name) {

@@ -42,7 +42,7 @@ impl Appraisal {
         if let Some(dn) = mapped_text(self.asking(), text.as_bytes())? {
             return Ok(Some(dn));
         }
-        match dn_of_authorization(self.asking(), text, (None, None))? {
+        match dn_of_authorization(self.asking(), text, None, None)? {
             Some(dn) => Ok(Some(dn)),
             None => Ok(normal(&self.configuration.schema, text.as_bytes())),
         }
@@ -55,7 +55,7 @@ impl Appraisal {
     /// failed.
     pub fn named(&self, identity: &str, mechanism: Option<&str>) -> Result<Dn, OperationError> {
         let mechanism = mechanism.filter(|mechanism| !mechanism.is_empty());
-        let dn = dn_of_authorization(self.asking(), identity, (None, mechanism))?;
+        let dn = dn_of_authorization(self.asking(), identity, None, mechanism)?;
         let has_form = || {
             let kind = identity.split_once(':').map_or("", |(kind, _)| kind);
             kind.eq_ignore_ascii_case("u") || kind.eq_ignore_ascii_case("dn")

@@ -28,11 +28,7 @@ pub struct Directory {
 
 impl Directory {
     /// Under a configuration, which is yet to be replaced by one with databases.
-    pub(crate) fn new(
-        configuration: Configuration,
-        (clock, randomness): (Clock, Randomness),
-        trees: WriterHandle,
-    ) -> Self {
+    pub(crate) fn new(configuration: Configuration, clock: Clock, randomness: Randomness, trees: WriterHandle) -> Self {
         Self {
             configuration: ArcSwap::from_pointee(configuration),
             clock,

@@ -48,7 +48,8 @@ pub(crate) fn urls_of(configuration: &Configuration, record: &Record<'_>) -> Vec
 pub(crate) fn urls_below(
     configuration: &Configuration,
     record: &Record<'_>,
-    (target, own): (&Dn, &Dn),
+    target: &Dn,
+    own: &Dn,
     scope: Option<Scope>,
 ) -> Vec<String> {
     let urls = urls_of(configuration, record).into_iter();

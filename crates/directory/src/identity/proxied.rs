@@ -44,7 +44,7 @@ pub(crate) fn authorize(
     let dn = if text.is_empty() {
         Dn::root()
     } else {
-        let dn = dn_of_authorization(asking, text, (None, own.mechanism))?;
+        let dn = dn_of_authorization(asking, text, None, own.mechanism)?;
         dn.ok_or_else(|| refuse("authzId mapping failed"))?
     };
     if !is_authorized(asking, &own.dn, &dn)? {

@@ -44,7 +44,8 @@ pub(crate) struct Verified {
 /// `insufficientAccessRights` for who may not act for whom it wants to.
 pub(crate) fn verify(
     asking: Asking<'_>,
-    (origin, pool): (&RequestContext, &HashingPool),
+    origin: &RequestContext,
+    pool: &HashingPool,
     mechanism: &Mechanism,
     claim: Claim<Proof>,
 ) -> Result<Verified, OperationError> {
@@ -80,7 +81,7 @@ pub(crate) fn verify(
         Ok(data) => {
             let identity = authorize(asking, mechanism, &own, wanted.as_deref());
             if identity.is_ok() {
-                log::sasl_names(origin, (&name, realm), wanted.as_deref());
+                log::sasl_names(origin, &name, realm, wanted.as_deref());
             }
             (identity, data)
         }
@@ -108,7 +109,7 @@ fn authorize(
     let other = match wanted {
         None => None,
         Some(wanted) => {
-            let dn = dn_of_authorization(asking, wanted, (realm, Some(mechanism.name)))?;
+            let dn = dn_of_authorization(asking, wanted, realm, Some(mechanism.name))?;
             let dn = dn.ok_or_else(failure::unauthorized)?;
             if !is_authorized(asking, own, &dn)? {
                 return Err(failure::unauthorized());

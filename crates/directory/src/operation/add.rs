@@ -368,7 +368,7 @@ fn place(
     require(place.is_granted(execution, view), "no write access to parent")?;
     if let Superior::Entry(record) = &place.superior {
         let name = view.dn(record.id)?;
-        check_superior(execution, record, (&entry.dn, &name))?;
+        check_superior(execution, record, &entry.dn, &name)?;
         entry.dn = entry.dn.with_new_superior(&name).unwrap_or_default();
     }
     check_rights(execution, entry, modifications)?;
@@ -400,7 +400,8 @@ fn check_rights(
 fn check_superior(
     execution: &Execution<'_, '_>,
     record: &Record<'_>,
-    (dn, name): (&Dn, &Dn),
+    dn: &Dn,
+    name: &Dn,
 ) -> Result<(), OperationError> {
     if record.is_subentry() {
         return Err(OperationError::new(

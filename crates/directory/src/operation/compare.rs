@@ -114,7 +114,7 @@ fn outcome(
             let names = scratch.parts(context).names;
             let manages_dsa = controls.manage_dsa_it.is_some();
             let view = snapshot.view().under(budget);
-            let compared = comparison.with_stored(context, (view, names), manages_dsa);
+            let compared = comparison.with_stored(context, view, names, manages_dsa);
             scratch.keep_snapshot(snapshot);
             compared
         }
@@ -152,7 +152,8 @@ impl Comparison<'_> {
     fn with_stored(
         &self,
         context: &NamingContext,
-        (view, names): (View<'_>, &mut DnCache),
+        view: View<'_>,
+        names: &mut DnCache,
         manages_dsa: bool,
     ) -> Result<bool, OperationError> {
         let Self { configuration, dn, .. } = self;
@@ -233,7 +234,7 @@ impl Comparison<'_> {
                     && answers.may(AnsweringValue::Normalized(&self.assertion));
                 continue;
             }
-            attribute.for_each(&mut |value| found.look(schema, (rule, &self.assertion), &answers, value))?;
+            attribute.for_each(&mut |value| found.look(schema, rule, &self.assertion, &answers, value))?;
         }
         found.conclude()
     }
@@ -275,7 +276,7 @@ impl Comparison<'_> {
             let _ = attribute
                 .values
                 .iter()
-                .try_for_each(|value| found.look(schema, (rule, &self.assertion), &answers, value));
+                .try_for_each(|value| found.look(schema, rule, &self.assertion, &answers, value));
         }
         found.conclude()
     }
@@ -301,7 +302,8 @@ impl Found {
     fn look(
         &mut self,
         schema: &Schema,
-        (rule, assertion): (&'static MatchingRule, &[u8]),
+        rule: &'static MatchingRule,
+        assertion: &[u8],
         answers: &Answers<'_>,
         value: &[u8],
     ) -> ControlFlow<()> {

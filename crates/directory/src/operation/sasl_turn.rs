@@ -91,7 +91,7 @@ impl Turn {
             Step::Claim(claim) => claim,
         };
         let pool = self.directory.hashing_pool();
-        let verified = verify::verify(self.asking(), (&self.origin, pool), self.mechanism, claim)?;
+        let verified = verify::verify(self.asking(), &self.origin, pool, self.mechanism, claim)?;
         self.end(verified)
     }
 

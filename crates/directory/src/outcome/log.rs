@@ -237,7 +237,7 @@ pub(crate) fn bound(origin: &RequestContext, dn: &str, (mechanism, strength): (&
 
 /// The names by which a client has authenticated and wants to act, as slapd prints them: with the realm, if there is
 /// one.
-pub(crate) fn sasl_names(origin: &RequestContext, (name, realm): (&str, Option<&str>), wanted: Option<&str>) {
+pub(crate) fn sasl_names(origin: &RequestContext, name: &str, realm: Option<&str>, wanted: Option<&str>) {
     if !is_enabled() {
         return;
     }

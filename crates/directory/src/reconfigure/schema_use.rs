@@ -27,7 +27,7 @@ pub(crate) fn find(database: &Database, schema: &Schema, lost: &[LostAttribute])
         names.any(|name| schema.find_object_class(name.as_bytes()).is_none())
     };
     for class in former.object_classes().iter().filter(is_lost) {
-        if has_class(database, (&former, schema), class)? {
+        if has_class(database, &former, schema, class)? {
             return Ok(Some(format!("object class \"{}\": entries are of it", class.name())));
         }
     }
@@ -41,11 +41,7 @@ fn has_attribute(database: &Database, description: &AttributeDescription) -> Res
 }
 
 /// Whether an entry names the class itself. One that names a subclass needs no more than the subclass.
-fn has_class(
-    database: &Database,
-    (former, schema): (&Schema, &Schema),
-    class: &ObjectClass,
-) -> Result<bool, StoreError> {
+fn has_class(database: &Database, former: &Schema, schema: &Schema, class: &ObjectClass) -> Result<bool, StoreError> {
     let filter = Filter::Equality(Assertion {
         attribute: b"objectClass".as_slice().into(),
         value: class.oid.as_bytes().into(),

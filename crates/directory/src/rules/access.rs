@@ -174,7 +174,7 @@ impl Rules {
             let who = clause.who.iter().enumerate();
             by.push(Clause {
                 who: who
-                    .map(|(place, who)| self.condition(who, (number, at, place)))
+                    .map(|(place, who)| self.condition(who, Question::Who(number, at, place)))
                     .collect(),
                 grant: clause.grant,
                 control: clause.control,
@@ -204,8 +204,7 @@ impl Rules {
         self.questions.len() - 1
     }
 
-    fn condition(&mut self, who: &Who, (rule, clause, place): (usize, usize, usize)) -> Condition {
-        let question = Question::Who(rule, clause, place);
+    fn condition(&mut self, who: &Who, question: Question) -> Condition {
         let program = match who {
             Who::Set {
                 template,

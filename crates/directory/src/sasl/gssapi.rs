@@ -146,7 +146,7 @@ impl Exchange {
             }
             State::Established if message.is_empty() => self.offer(terms),
             State::Established => Err(failure::malformed("a token too many")),
-            State::Offered(Offer { layers, strength }) => self.choose(terms, (layers, strength), message),
+            State::Offered(offer) => self.choose(terms, offer, message),
         }
     }
 
@@ -178,7 +178,8 @@ impl Exchange {
         Ok(self.challenge(token))
     }
 
-    fn choose(mut self, terms: Terms<'_>, (offered, strength): (u8, u32), message: &[u8]) -> GssapiResult {
+    fn choose(mut self, terms: Terms<'_>, offer: Offer, message: &[u8]) -> GssapiResult {
+        let Offer { layers, strength } = offer;
         let choice = self.context.unwrap(message).map_err(refused)?;
         let (size, authorization) = choice
             .split_at_checked(4)
@@ -186,7 +187,7 @@ impl Exchange {
         let [chosen, high, middle, low] = *size else {
             return Err(failure::malformed("no choice of a security layer"));
         };
-        if !chosen.is_power_of_two() || chosen & offered == 0 {
+        if !chosen.is_power_of_two() || chosen & layers == 0 {
             return Err(failure::malformed("a security layer that was not offered"));
         }
         let authorization = std::str::from_utf8(authorization).map_err(|_| failure::unauthorized())?;

@@ -121,7 +121,7 @@ pub(super) fn refuse_referral(
         ));
     }
     let dn = base.dn();
-    let urls = referral::urls_below(configuration, &record, (dn, dn), Some(base.scope));
+    let urls = referral::urls_below(configuration, &record, dn, dn, Some(base.scope));
     let error = OperationError::referral(view.dn(base.id)?.pretty().to_owned(), urls);
     Err(within_domain(run, error))
 }

@@ -467,7 +467,7 @@ impl SearchRun {
             Scope::Children | Scope::Subtree => Scope::Subtree,
         };
         let dn = view.dn(record.id)?;
-        let urls = referral::urls_below(&self.configuration, record, (&dn, &dn), Some(scope));
+        let urls = referral::urls_below(&self.configuration, record, &dn, &dn, Some(scope));
         if urls.is_empty() {
             return Ok(());
         }
@@ -515,7 +515,8 @@ struct PlannedWalk<'a> {
 struct Asker {
     identity: Arc<Identity>,
     peer: Arc<Peer>,
-    about: (Strength, RequestKind),
+    strength: Strength,
+    request: RequestKind,
     configuration: Arc<Configuration>,
 }
 
@@ -524,13 +525,14 @@ impl Asker {
         Self {
             identity: Arc::clone(&run.origin.identity),
             peer: Arc::clone(&run.origin.peer),
-            about: (run.origin.strength, run.origin.request),
+            strength: run.origin.strength,
+            request: run.origin.request,
             configuration: Arc::clone(&run.configuration),
         }
     }
 
     fn subject(&self, context: &NamingContext) -> Subject<'_> {
-        Subject::of_parts((&self.identity, &self.peer), self.about).at(context)
+        Subject::of_parts(&self.identity, &self.peer, self.strength, self.request).at(context)
     }
 
     fn requester<'a>(&'a self, context: &'a NamingContext) -> Requester<'a> {

@@ -89,7 +89,7 @@ impl Service {
         let failed = |error: std::io::Error| OpenError::Configuration(error.to_string());
         let (trees, orders) = queue::queue();
         let configuration = reconfigure::without_databases(&options.configuration)?;
-        let directory = Directory::new(configuration, (options.clock, options.randomness), trees);
+        let directory = Directory::new(configuration, options.clock, options.randomness, trees);
         let service = Arc::new(Self {
             directory: Arc::new(directory),
             long_searches: Arc::default(),

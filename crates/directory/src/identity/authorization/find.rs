@@ -178,7 +178,9 @@ pub(super) fn finds(asking: Asking<'_>, url: &str, wanted: &Dn) -> Result<bool, 
 /// Whether an entry of a class names somebody in an attribute.
 pub(super) fn is_member(
     asking: Asking<'_>,
-    (group, class, attribute): (&Dn, &str, &str),
+    group: &Dn,
+    class: &str,
+    attribute: &str,
     member: &Dn,
 ) -> Result<bool, OperationError> {
     let equality = |attribute: &str, value: &[u8]| {

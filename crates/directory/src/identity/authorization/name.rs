@@ -44,7 +44,8 @@ fn push_value(text: &mut String, value: &str) {
 pub(crate) fn dn_of_authorization(
     asking: Asking<'_>,
     text: &str,
-    (realm, mechanism): (Option<&str>, Option<&str>),
+    realm: Option<&str>,
+    mechanism: Option<&str>,
 ) -> Result<Option<Dn>, OperationError> {
     let schema = &asking.configuration.schema;
     if text.eq_ignore_ascii_case("anonymous") {

@@ -28,8 +28,8 @@ pub(crate) fn is_authorized(asking: Asking<'_>, own: &Dn, other: &Dn) -> Result<
         return Ok(true);
     }
     let well_known = &asking.configuration.well_known;
-    let to = || has_rule(asking, (own, own), &well_known.authz_to, other);
-    let from = || has_rule(asking, (own, other), &well_known.authz_from, own);
+    let to = || has_rule(asking, own, own, &well_known.authz_to, other);
+    let from = || has_rule(asking, own, other, &well_known.authz_from, own);
     Ok(match asking.configuration.settings.sasl.authz_policy {
         AuthzPolicy::None => false,
         AuthzPolicy::From => from()?,
@@ -42,7 +42,8 @@ pub(crate) fn is_authorized(asking: Asking<'_>, own: &Dn, other: &Dn) -> Result<
 /// Whether a rule in an attribute of `holder` names somebody. What a rule asks of other entries, it asks for `own`.
 fn has_rule(
     asking: Asking<'_>,
-    (own, holder): (&Dn, &Dn),
+    own: &Dn,
+    holder: &Dn,
     attribute: &AttributeDescription,
     named: &Dn,
 ) -> Result<bool, OperationError> {

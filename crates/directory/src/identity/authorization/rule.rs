@@ -51,7 +51,7 @@ pub(super) fn names(asking: Asking<'_>, text: &str, wanted: &Dn) -> Result<bool,
             attribute,
             group,
         }) => match parsed(group) {
-            Some(group) => find::is_member(asking, (&group, class, attribute), wanted)?,
+            Some(group) => find::is_member(asking, &group, class, attribute, wanted)?,
             None => false,
         },
         Some(Rule::Url(url)) => find::finds(asking, url, wanted)?,
