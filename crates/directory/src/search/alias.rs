@@ -7,7 +7,7 @@ use std::{collections::VecDeque, ops::ControlFlow, sync::Arc};
 use ironbark_model::{CompiledFilter, Dn, ResultCode, budget::cost};
 use ironbark_store::{EntryId, Location, Scope, View};
 
-use super::{run::FoundBase, target::Target};
+use super::target::Target;
 use crate::{Configuration, NamingContext, OperationError, access::disclosure::Disclosure};
 
 /// Aliases that one search may follow below its base; past it the result is adminLimitExceeded.
@@ -30,6 +30,24 @@ pub(super) struct Followed {
     pub(super) dn: Dn,
     /// Number of RDNs of what the last alias names; the rest is carried over from below it.
     pub(super) target_depth: usize,
+}
+
+/// A base object, and how it was found.
+#[derive(Clone, Copy)]
+pub(super) struct FoundBase<'a> {
+    /// As the request names it.
+    pub(super) asked: &'a Dn,
+    /// Where aliases have led.
+    pub(super) followed: Option<&'a Followed>,
+    pub(super) id: EntryId,
+    pub(super) scope: Scope,
+}
+
+impl<'a> FoundBase<'a> {
+    /// Its name.
+    pub(super) fn dn(&self) -> &'a Dn {
+        self.followed.map_or(self.asked, |followed| &followed.dn)
+    }
 }
 
 /// Follows aliases on the way to `dn`: in the name itself and in every superior. One that the subject may not know of

@@ -6,8 +6,8 @@ use ironbark_model::{Dn, ResultCode};
 use ironbark_store::{Location, Scope, View};
 
 use super::{
-    alias::{self, Followed},
-    run::{FoundBase, SearchRun},
+    alias::{self, Followed, FoundBase},
+    run::SearchRun,
 };
 use crate::{
     Configuration, NamingContext, OperationError,

@@ -7,7 +7,7 @@ use ironbark_ldap_proto::{Request, RequestMessage, SearchRequest, controls::Requ
 use ironbark_model::{Budget, CompiledFilter, Filter, Schema, budget};
 
 use super::{
-    alias::{self, class_filter},
+    alias::{self, FoundBase, class_filter},
     base,
     prepare::check_base,
     run::SearchRun,
@@ -18,7 +18,7 @@ use crate::{
     admission::controls::policy,
     backend::naming_context::Backend,
     scratch::Scratch,
-    search::run::{AskedBase, Deferred, FoundBase},
+    search::run::{AskedBase, Deferred},
 };
 
 /// Octets of a request that cost more steps than this to normalize are left to the first step.

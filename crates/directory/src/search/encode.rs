@@ -30,6 +30,7 @@ pub(super) fn entry(
     with: EncodeWith<'_>,
     out: &mut Vec<u8>,
 ) -> Result<(), OperationError> {
+    let EncodeWith { answers, work, budget } = with;
     let id = MessageId::new(run.origin.message_id).unwrap_or_default();
     let extras = run.extras.as_deref();
     let dereferenced = match extras {
@@ -44,9 +45,9 @@ pub(super) fn entry(
         schema: &run.configuration.schema,
         types_only: run.options.types_only,
         matched_values,
-        answers: with.answers,
-        work: with.work,
-        budget: with.budget,
+        answers,
+        work,
+        budget,
         arranging: run.arranging(entry),
     };
     body.write(run, entry, &run.selection, &mut writer)?;

@@ -12,10 +12,11 @@ use ironbark_store::{Location, Scope, View};
 
 use super::{
     additions::AskedOfEntries,
-    alias, base as search_base, deferred,
+    alias::{self, FoundBase},
+    base as search_base, deferred,
     limits::{self, PageRequest},
     null, paged,
-    run::{FoundBase, RunLimits, SearchExtras, SearchOptions, SearchRun},
+    run::{RunLimits, SearchExtras, SearchOptions, SearchRun},
     sort::Sorting,
     sort_limits,
     target::{Target, Walk},
@@ -93,12 +94,7 @@ fn prepare_below(
 ) -> Result<(), OperationError> {
     let (configuration, pdu) = (call.configuration, call.pdu);
     let controls = &mut *call.controls;
-    let scope = match request.scope {
-        WireScope::BaseObject => Scope::Base,
-        WireScope::SingleLevel => Scope::OneLevel,
-        WireScope::WholeSubtree => Scope::Subtree,
-        WireScope::SubordinateSubtree => Scope::Children,
-    };
+    let scope = scope_of(request);
     read_base(base, configuration, request, scope)?;
     let base = &base.dn;
     let page = page_asked_for(request, controls);
@@ -156,6 +152,15 @@ fn prepare_below(
     } else {
         run.defer_request(context, pdu);
         Ok(())
+    }
+}
+
+fn scope_of(request: &SearchRequest<'_>) -> Scope {
+    match request.scope {
+        WireScope::BaseObject => Scope::Base,
+        WireScope::SingleLevel => Scope::OneLevel,
+        WireScope::WholeSubtree => Scope::Subtree,
+        WireScope::SubordinateSubtree => Scope::Children,
     }
 }
 

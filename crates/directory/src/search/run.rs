@@ -7,7 +7,7 @@ use ironbark_store::{EntryId, Scope};
 
 use super::{
     additions::AskedOfEntries,
-    alias::{AliasBase, Followed},
+    alias::{AliasBase, Followed, FoundBase},
     arranging::Arrangements,
     page::Page,
     selection::{DereferenceSpecification, Selection},
@@ -172,25 +172,7 @@ pub(crate) struct Deferred {
     pub(super) aliases: Option<AskedBase>,
 }
 
-/// A base object, and how it was found.
-#[derive(Clone, Copy)]
-pub(super) struct FoundBase<'a> {
-    /// As the request names it.
-    pub(super) asked: &'a Dn,
-    /// Where aliases have led.
-    pub(super) followed: Option<&'a Followed>,
-    pub(super) id: EntryId,
-    pub(super) scope: Scope,
-}
-
-impl<'a> FoundBase<'a> {
-    /// Its name.
-    pub(super) fn dn(&self) -> &'a Dn {
-        self.followed.map_or(self.asked, |followed| &followed.dn)
-    }
-}
-
-/// The same, kept for the first step.
+/// A [`FoundBase`] that is kept for the first step.
 pub(super) struct AskedBase {
     /// As the request names it.
     pub(super) asked: Dn,
