@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ironbark_store::ChangeRecord;
 
 use crate::{
-    OperationError,
+    OperationError, ResponseControl,
     password::Scheme,
     request::{identity::Identity, requested_change::RequestedChange},
 };
@@ -35,8 +35,10 @@ pub(crate) struct ExtendedAnswer {
 /// The end of a bind that the writer of a database has recorded.
 #[derive(Debug)]
 pub(crate) struct BindEnd {
-    /// The result, success included.
-    pub(crate) result: OperationError,
+    /// Whether it succeeded.
+    pub(crate) verdict: Result<(), OperationError>,
+    /// Controls of the response.
+    pub(crate) controls: Vec<ResponseControl>,
     /// Who the connection speaks for from here on.
     pub(crate) identity: Option<Arc<Identity>>,
     /// As the log calls it.

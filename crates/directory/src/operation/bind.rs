@@ -329,8 +329,7 @@ fn succeed(
 ) -> Begun {
     let directory = scratch.directory();
     session.identity = Arc::new(identity);
-    let success = OperationError::code(ResultCode::SUCCESS);
-    respond::result(out, origin.message_id, Operation::Bind, &success);
+    respond::code(out, origin.message_id, Operation::Bind, ResultCode::SUCCESS);
     let outcome = Outcome::new(Operation::Bind, ResultCode::SUCCESS, "");
     record_end(directory, scratch.shard(), directory.slow_micros(), origin, outcome);
     Begun::Answered
@@ -376,8 +375,7 @@ fn verified(directory: &Directory, origin: &RequestContext, dn: Dn, is_accepted:
         crate::outcome::log::bound(origin, identity.dn.pretty(), (SIMPLE, 0));
     }
     let mut response = Vec::new();
-    let result = OperationError::code(outcome);
-    respond::result(&mut response, origin.message_id, Operation::Bind, &result);
+    respond::code(&mut response, origin.message_id, Operation::Bind, outcome);
     record_end_elsewhere(directory, origin, Outcome::new(Operation::Bind, outcome, ""));
     Completion {
         message_id: origin.message_id,

@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 
 use super::write_checks;
 use crate::{
-    Configuration, Directory, NamingContext, OperationError,
+    Configuration, Directory, NamingContext, OperationError, ResponseControl,
     backend::{
         naming_context::Backend,
         written::{BindEnd, Success},
@@ -211,19 +211,20 @@ fn root(origin: &RequestContext, context: &NamingContext) -> RequestContext {
 fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<Success, OperationError> {
     let context = execution.context;
     let verdict = if judgement.is_verified {
-        ResultCode::SUCCESS
+        Ok(())
     } else {
-        ResultCode::INVALID_CREDENTIALS
+        Err(OperationError::code(ResultCode::INVALID_CREDENTIALS))
     };
     let Location::Entry(id) = execution.view().locate(&judgement.dn)? else {
         // The rootdn need not have an entry.
-        return Ok(end(judgement, OperationError::code(verdict)));
+        return Ok(end(judgement, verdict, Vec::new()));
     };
     let entry = execution.entry(id)?;
     let mut attempt = BindAttempt {
         entry: &entry,
         password: judgement.exchange.password.as_deref(),
-        result: OperationError::code(verdict),
+        verdict,
+        controls: Vec::new(),
         modifications: Vec::new(),
         must_change_password: false,
     };
@@ -232,12 +233,13 @@ fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<
     }
     execution.check_computed()?;
     let BindAttempt {
-        result,
+        verdict,
+        controls,
         mut modifications,
         must_change_password,
         ..
     } = attempt;
-    if result.result_code == ResultCode::SUCCESS {
+    if verdict.is_ok() {
         modifications.extend(last_success(execution, &entry));
     }
     if !modifications.is_empty() {
@@ -248,18 +250,19 @@ fn decide(execution: &mut Execution<'_, '_>, judgement: &CheckedBind) -> Result<
         }
     }
     judgement.restriction.set(must_change_password);
-    Ok(end(judgement, result))
+    Ok(end(judgement, verdict, controls))
 }
 
-fn end(judgement: &CheckedBind, result: OperationError) -> Success {
-    let (result, identity) = match &judgement.claimed {
-        _ if result.result_code != ResultCode::SUCCESS => (result, None),
-        Ok(identity) => (result, Some(Arc::new(identity.clone()))),
-        Err(refusal) => (refusal.clone(), None),
+fn end(judgement: &CheckedBind, verdict: Result<(), OperationError>, controls: Vec<ResponseControl>) -> Success {
+    let (verdict, controls, identity) = match &judgement.claimed {
+        _ if verdict.is_err() => (verdict, controls, None),
+        Ok(identity) => (verdict, controls, Some(Arc::new(identity.clone()))),
+        Err(refusal) => (Err(refusal.clone()), Vec::new(), None),
     };
     Success {
         bind: Some(Box::new(BindEnd {
-            result,
+            verdict,
+            controls,
             identity,
             mechanism: judgement.exchange.mechanism,
             server_credentials: judgement.exchange.server_credentials.clone(),

@@ -26,20 +26,24 @@ use crate::{
 /// Steps that a comparison may take, which holds up its reactor: about ten milliseconds.
 const COMPARE_STEPS: u64 = 100_000;
 
-/// Compares; the "error" is the result, compareTrue and compareFalse included.
-pub(crate) fn compare(scratch: &mut Scratch, call: &mut Call<'_, '_>, request: &CompareRequest<'_>) -> OperationError {
+/// Whether an entry has a value.
+///
+/// # Errors
+/// It is not known, or not for this client; `adminLimitExceeded`: it takes too much work.
+pub(crate) fn compare(
+    scratch: &mut Scratch,
+    call: &mut Call<'_, '_>,
+    request: &CompareRequest<'_>,
+) -> Result<bool, OperationError> {
     let budget = Rc::clone(&scratch.budget);
     budget.renew(COMPARE_STEPS, None);
     let outcome = outcome(scratch, &budget, call, request);
     scratch.turn_left = scratch.turn_left.saturating_sub(COMPARE_STEPS - budget.left());
-    match outcome {
-        _ if budget.is_exhausted() => {
-            OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, "comparison takes too much work")
-        }
-        Ok(true) => OperationError::code(ResultCode::COMPARE_TRUE),
-        Ok(false) => OperationError::code(ResultCode::COMPARE_FALSE),
-        Err(error) => error,
+    if budget.is_exhausted() {
+        let text = "comparison takes too much work";
+        return Err(OperationError::new(ResultCode::ADMIN_LIMIT_EXCEEDED, text));
     }
+    outcome
 }
 
 /// A request whose parts are resolved.

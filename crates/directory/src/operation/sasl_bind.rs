@@ -134,7 +134,7 @@ impl Answer {
             ),
             Ok(Settled::Accepted(identity, data, layer)) => (ResultCode::SUCCESS, data, Some(identity), None, layer),
             Err(error) => {
-                respond::result(out, origin.message_id, Operation::Bind, &error);
+                respond::refusal(out, origin.message_id, Operation::Bind, &error);
                 let text = error.diagnostic_message.into_owned();
                 return Self {
                     code: error.result_code,

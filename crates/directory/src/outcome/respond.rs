@@ -15,8 +15,14 @@ use crate::{
     request::{context::RequestContext, stop::Stop},
 };
 
-/// Appends the response of an operation that ended with this result.
-pub(crate) fn result(out: &mut Vec<u8>, message_id: i32, operation: Operation, error: &OperationError) {
+/// Appends the response of an operation that ended with this code and has nothing more to say.
+pub(crate) fn code(out: &mut Vec<u8>, message_id: i32, operation: Operation, code: ResultCode) {
+    let id = MessageId::new(message_id).unwrap_or_default();
+    encode_result(out, id, operation, &LdapResult::new(code), &[]);
+}
+
+/// Appends the response of an operation that was refused.
+pub(crate) fn refusal(out: &mut Vec<u8>, message_id: i32, operation: Operation, error: &OperationError) {
     let referrals: Vec<&[u8]> = error.referrals.iter().map(String::as_bytes).collect();
     let told = error.told();
     let result = LdapResult {
@@ -36,9 +42,10 @@ pub(crate) fn result(out: &mut Vec<u8>, message_id: i32, operation: Operation, e
 
 /// The response of a bind, with what the mechanism has for the client.
 fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
-    let told = end.result.told();
+    let refusal = end.verdict.as_ref().err();
+    let told = refusal.map(OperationError::told).unwrap_or_default();
     let result = LdapResult {
-        code: end.result.result_code,
+        code: refusal.map_or(ResultCode::SUCCESS, |refusal| refusal.result_code),
         matched_dn: &[],
         diagnostic_message: told.as_bytes(),
         referrals: List::default(),
@@ -46,9 +53,9 @@ fn bind_result(out: &mut Vec<u8>, message_id: i32, end: &BindEnd) {
     let credentials = end.server_credentials.as_deref();
     let response = BindResponse {
         result,
-        server_sasl_credentials: credentials.filter(|_| end.result.result_code == ResultCode::SUCCESS),
+        server_sasl_credentials: credentials.filter(|_| refusal.is_none()),
     };
-    let controls = end.result.controls.iter();
+    let controls = end.controls.iter();
     let controls: Vec<&dyn EncodeControl> = controls.map(|control| control as &dyn EncodeControl).collect();
     encode_bind_response(
         out,
@@ -79,14 +86,17 @@ pub(crate) fn write_completion(
                     let bound = identity.authentication_dn.as_ref().unwrap_or(&identity.dn);
                     super::log::bound(origin, bound.pretty(), (end.mechanism, 0));
                 }
-                (end.result.result_code, end.result.diagnostic_message.into_owned())
+                match end.verdict {
+                    Ok(()) => (ResultCode::SUCCESS, String::new()),
+                    Err(refusal) => (refusal.result_code, refusal.diagnostic_message.into_owned()),
+                }
             }
             Ok(success) => {
                 succeed(&mut response, origin.message_id, operation, &success);
                 (ResultCode::SUCCESS, String::new())
             }
             Err(error) => {
-                result(&mut response, origin.message_id, operation, &error);
+                refusal(&mut response, origin.message_id, operation, &error);
                 (error.result_code, error.diagnostic_message.into_owned())
             }
         };

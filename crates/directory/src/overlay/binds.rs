@@ -3,7 +3,7 @@
 use ironbark_model::Entry;
 
 use super::Execution;
-use crate::{OperationError, request::modification::Modification};
+use crate::{OperationError, ResponseControl, request::modification::Modification};
 
 /// Decides about binds, in the transaction that records what comes of them, on the database's one writer.
 pub trait BindHooks: Send + Sync {
@@ -38,8 +38,10 @@ pub struct BindAttempt<'a> {
     pub entry: &'a Entry,
     /// The password as it was presented, if the mechanism sends it.
     pub password: Option<&'a [u8]>,
-    /// `success` if it was the right one, else `invalidCredentials`; with the controls of the response.
-    pub result: OperationError,
+    /// Whether it succeeds; `invalidCredentials` if the password was a wrong one.
+    pub verdict: Result<(), OperationError>,
+    /// Controls of the response, whatever the verdict is.
+    pub controls: Vec<ResponseControl>,
     /// What is changed in the entry whatever the result is.
     pub modifications: Vec<Modification>,
     /// Whether the connection may do no more than change its password.

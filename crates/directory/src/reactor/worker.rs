@@ -308,8 +308,13 @@ impl Worker {
                 bind::start(scratch, session, call.configuration, call.origin, request, out).map(Started::from)
             }
             Request::Compare(request) => {
-                let outcome = compare::compare(scratch, call, request);
-                Ok(self.answer(call.origin, Operation::Compare, &outcome, out))
+                let code = if compare::compare(scratch, call, request)? {
+                    ResultCode::COMPARE_TRUE
+                } else {
+                    ResultCode::COMPARE_FALSE
+                };
+                respond::code(out, call.origin.message_id, Operation::Compare, code);
+                Ok(self.answered(call.origin, Outcome::new(Operation::Compare, code, "")))
             }
             Request::Extended(request) => {
                 extended::start(&self.directory, session, call, request, out).map(Started::from)
@@ -453,9 +458,13 @@ impl Worker {
         error: &OperationError,
         out: &mut Vec<u8>,
     ) -> Started {
-        respond::result(out, origin.message_id, kind, error);
+        respond::refusal(out, origin.message_id, kind, error);
+        self.answered(origin, Outcome::new(kind, error.result_code, &error.diagnostic_message))
+    }
+
+    /// The response is in the output: logs and counts the operation.
+    fn answered(&mut self, origin: &RequestContext, outcome: Outcome<'_>) -> Started {
         let slow = self.configuration.slow_micros();
-        let outcome = Outcome::new(kind, error.result_code, &error.diagnostic_message);
         let now = record_end(&self.directory, &self.scratch.shard, slow, origin, outcome);
         self.scratch.ended_micros = Some(now);
         Started::Answered
@@ -471,7 +480,7 @@ impl Worker {
                     session.negotiation = None;
                 }
                 let error = OperationError::new(fault.code, fault.diagnostic);
-                respond::result(out, id.value(), *operation, &error);
+                respond::refusal(out, id.value(), *operation, &error);
                 self.scratch.shard.record_initiated(*operation);
                 self.scratch.shard.record_result(*operation, fault.code, 0);
                 Started::Answered

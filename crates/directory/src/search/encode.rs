@@ -51,6 +51,10 @@ pub(super) fn entry(
         arranging: run.arranging(entry),
     };
     body.write(run, entry, &run.selection, &mut writer)?;
+    if extras.is_none() {
+        writer.finish(&[]);
+        return Ok(());
+    }
     let added = match extras.and_then(|extras| extras.asked_of_entries) {
         Some(asked) => additions::controls_for(run, entry, asked)?,
         None => additions::Controls::new(),

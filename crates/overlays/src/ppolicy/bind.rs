@@ -1,7 +1,7 @@
 //! Binds: locks, failures, expiry, and what the client hears.
 
 use ironbark_directory::{
-    Modification, ModificationKind, OperationError,
+    Modification, ModificationKind, OperationError, ResponseControl,
     overlay::{BindAttempt, Execution},
     password,
     stamp::generalized_time,
@@ -79,24 +79,22 @@ pub(super) fn judge(
 
 /// Adds the controls of the response.
 fn tell(overlay: &Ppolicy, execution: &Execution<'_, '_>, attempt: &mut BindAttempt<'_>, findings: &Findings) {
-    let mut result = std::mem::replace(&mut attempt.result, OperationError::code(ResultCode::OTHER));
     if execution.origin.has_control(ControlKind::PasswordPolicy) {
         let is_told =
             |error: &PasswordPolicyError| *error != PasswordPolicyError::AccountLocked || overlay.settings.use_lockout;
-        result = result.with_control(&PasswordPolicyResponse {
+        attempt.controls.push(ResponseControl::new(&PasswordPolicyResponse {
             warning: findings.warning,
             error: findings.error.filter(is_told),
-        });
+        }));
     } else if overlay.settings.send_netscape_controls {
         if findings.error.is_some() || findings.has_expired {
-            result = result.with_control(&PasswordExpired);
+            attempt.controls.push(ResponseControl::new(&PasswordExpired));
         } else if let Some(PasswordPolicyWarning::TimeBeforeExpiration(left)) = findings.warning
             && left > 0
         {
-            result = result.with_control(&PasswordExpiring(left));
+            attempt.controls.push(ResponseControl::new(&PasswordExpiring(left)));
         }
     }
-    attempt.result = result;
 }
 
 impl Judge<'_, '_, '_> {
@@ -108,17 +106,17 @@ impl Judge<'_, '_, '_> {
             Lock::Over => self.change(ModificationKind::Delete, &names.locked_time, Vec::new()),
             Lock::Locked => {
                 self.findings.error = Some(PasswordPolicyError::AccountLocked);
-                attempt.result = OperationError::code(ResultCode::INVALID_CREDENTIALS);
+                attempt.verdict = Err(OperationError::code(ResultCode::INVALID_CREDENTIALS));
                 return;
             }
         }
         if entry.attribute(&names.password).is_none() {
             return;
         }
-        if attempt.result.result_code == ResultCode::SUCCESS {
+        let is_wrong = |refusal: &OperationError| refusal.result_code == ResultCode::INVALID_CREDENTIALS;
+        if attempt.verdict.is_ok() {
             self.succeeded(attempt);
-        } else if attempt.result.result_code == ResultCode::INVALID_CREDENTIALS && self.policy.max_recorded_failure > 0
-        {
+        } else if attempt.verdict.as_ref().err().is_some_and(is_wrong) && self.policy.max_recorded_failure > 0 {
             self.failed();
         }
     }
@@ -205,7 +203,7 @@ impl Judge<'_, '_, '_> {
         };
         if left < 1 {
             self.findings.error = Some(PasswordPolicyError::PasswordExpired);
-            attempt.result = OperationError::code(ResultCode::INVALID_CREDENTIALS);
+            attempt.verdict = Err(OperationError::code(ResultCode::INVALID_CREDENTIALS));
             return;
         }
         self.findings.warning = Some(PasswordPolicyWarning::GraceAuthenticationsRemaining(left - 1));
