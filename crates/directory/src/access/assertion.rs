@@ -1,7 +1,6 @@
 //! The assertion control (RFC 4528): an operation goes on only if its target entry matches a filter.
 
 use ironbark_config::access::Privileges;
-use ironbark_ldap_proto::controls::RequestControls;
 use ironbark_model::{Budget, CompiledFilter, Entry, Filter, ResultCode, Truth, entry::EntrySource, filter::Guard};
 use ironbark_store::{EntryGuards, Evaluation, Record, View};
 
@@ -58,11 +57,11 @@ pub(crate) fn check_assertion_on_record(
 ///
 /// # Errors
 /// `assertionFailed`.
-pub(crate) fn refuse_assertion(controls: &RequestControls<'_>) -> Result<(), OperationError> {
-    match &controls.assertion {
-        Some(_) => Err(OperationError::code(ResultCode::ASSERTION_FAILED)),
-        None => Ok(()),
+pub(crate) fn refuse_assertion(is_asserted: bool) -> Result<(), OperationError> {
+    if is_asserted {
+        return Err(OperationError::code(ResultCode::ASSERTION_FAILED));
     }
+    Ok(())
 }
 
 fn compile(configuration: &Configuration, filter: &Filter<'_>, budget: Option<&Budget>) -> CompiledFilter {

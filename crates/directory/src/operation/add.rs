@@ -347,9 +347,9 @@ fn place(
 ) -> Result<(), OperationError> {
     let requester = execution.requester();
     let view = execution.view();
-    if let Some(control) = &execution.controls.assertion {
+    if let Some(filter) = execution.controls.assertion() {
         let check = WriteCheck::on_entry(requester, entry).within(view);
-        assertion::check_assertion(requester.configuration, &check, entry, &control.value.0)?;
+        assertion::check_assertion(requester.configuration, &check, entry, filter)?;
     }
     let occupied = || OperationError::code(ResultCode::ENTRY_ALREADY_EXISTS);
     let place = Place::find(execution, view, &entry.dn)?;

@@ -110,7 +110,9 @@ fn outcome(
                 .ok_or_else(|| OperationError::no_such_object(String::new()))?;
             comparison.with_alone(context, entry)
         }
-        Backend::Null { .. } => crate::access::assertion::refuse_assertion(controls).map(|()| false),
+        Backend::Null { .. } => {
+            crate::access::assertion::refuse_assertion(controls.assertion.is_some()).map(|()| false)
+        }
         Backend::Stored { .. } => {
             let Some(snapshot) = scratch.take_snapshot(context)? else {
                 return Err(OperationError::code(ResultCode::NO_SUCH_OBJECT));

@@ -1,6 +1,7 @@
 //! Delete (RFC 4511 §4.8), and with the tree delete control a whole subtree in one transaction.
 
 use ironbark_config::access::Privileges;
+use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Attribute, Dn, ResultCode};
 use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
@@ -50,8 +51,8 @@ fn check(
     let record = write_checks::record_of(view, id)?;
     check_parent(execution, view, dn, &record)?;
     let requester = execution.requester();
-    if let Some(control) = &execution.controls.assertion {
-        assertion::check_assertion_on_record(requester, &record, view, &control.value.0)?;
+    if let Some(filter) = execution.controls.assertion() {
+        assertion::check_assertion_on_record(requester, &record, view, filter)?;
     }
     let check = WriteCheck::on_record(requester, &record, view);
     require(
@@ -60,7 +61,7 @@ fn check(
     )?;
     write_checks::refuse_referral(execution, view, &record)?;
     let pre_read = read_entry::pre_read(execution, view, &record)?;
-    let tree = if execution.controls.tree_delete.is_some() {
+    let tree = if execution.controls.has(ControlKind::TreeDelete) {
         subordinates(execution, view, &check, id)?
     } else if view.has_subordinates(id)? {
         return Err(OperationError::new(

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use ironbark_config::access::Privileges;
-use ironbark_ldap_proto::controls::RequestControls;
+use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_store::{ChangeKind, ChangeRecord};
 
@@ -32,6 +32,7 @@ use crate::{
     },
     request::{
         context::RequestContext,
+        controls::{ReadEntry, WriteControls},
         modification::{self, Modification},
         requested_change::RequestedChange,
     },
@@ -46,7 +47,7 @@ struct Execution<'w> {
     context: &'w NamingContext,
     tree: &'w dyn InMemoryTree,
     origin: &'w RequestContext,
-    controls: &'w RequestControls<'w>,
+    controls: WriteControls<'w>,
     entries: Arc<[Entry]>,
 }
 
@@ -54,7 +55,7 @@ struct Execution<'w> {
 pub(crate) fn execute(
     on: OnTree<'_>,
     change: &Change,
-    controls: &RequestControls<'_>,
+    controls: WriteControls<'_>,
 ) -> Result<(Success, Executed), OperationError> {
     let OnTree {
         directory,
@@ -86,15 +87,12 @@ pub(crate) fn execute(
 }
 
 /// Trees do not lend themselves to these. The name that an added or renamed entry gets is the tree's own matter.
-fn refuse_controls(controls: &RequestControls<'_>, is_modify: bool) -> Result<(), OperationError> {
+fn refuse_controls(controls: WriteControls<'_>, is_modify: bool) -> Result<(), OperationError> {
     let critical = [
-        controls
-            .permissive_modify
-            .as_ref()
-            .is_some_and(|control| control.critical),
-        controls.tree_delete.as_ref().is_some_and(|control| control.critical),
-        controls.relax_rules.as_ref().is_some_and(|control| control.critical),
-        !is_modify && controls.post_read.as_ref().is_some_and(|control| control.critical),
+        controls.has_critical(ControlKind::PermissiveModify),
+        controls.has_critical(ControlKind::TreeDelete),
+        controls.has_critical(ControlKind::RelaxRules),
+        !is_modify && controls.has_critical(ControlKind::PostRead),
     ];
     if critical.contains(&true) {
         return Err(OperationError::new(
@@ -207,7 +205,7 @@ impl Execution<'_> {
         change: &TreeChange,
         asked: RequestedChange,
     ) -> Result<Executed, OperationError> {
-        if self.controls.no_op.is_some() {
+        if self.controls.has(ControlKind::NoOp) {
             return Err(OperationError::code(ResultCode::NO_OPERATION));
         }
         let stamp = self.directory.next_stamp();
@@ -278,16 +276,16 @@ impl Execution<'_> {
     }
 
     fn check_assertion(&self, entry: &Entry) -> Result<(), OperationError> {
-        let Some(control) = &self.controls.assertion else {
+        let Some(filter) = self.controls.assertion() else {
             return Ok(());
         };
         let configuration = &self.served.configuration;
-        assertion::check_assertion(configuration, &self.check(entry), entry, &control.value.0)
+        assertion::check_assertion(configuration, &self.check(entry), entry, filter)
     }
 
     fn pre_read(&self, entry: &Entry) -> Result<Success, OperationError> {
-        let pre_read = match &self.controls.pre_read {
-            Some(control) => read_entry::read_in_memory(self.requester(), entry, control.critical, control.value.0)?,
+        let pre_read = match self.controls.pre_read() {
+            Some(asked) => read_entry::read_in_memory(self.requester(), entry, &asked)?,
             None => None,
         };
         Ok(Success {
@@ -299,7 +297,7 @@ impl Execution<'_> {
     /// The entry as it is now, under the configuration that the change may have put into force. The change stands: what
     /// cannot be read is left out.
     fn post_read(&self, dn: &Dn) -> Result<Option<Vec<u8>>, OperationError> {
-        let Some(control) = &self.controls.post_read else {
+        let Some(asked) = self.controls.post_read() else {
             return Ok(None);
         };
         let configuration = self.directory.configuration();
@@ -311,6 +309,10 @@ impl Execution<'_> {
             return Ok(None);
         };
         let requester = Requester::of(&configuration, context, self.origin);
-        read_entry::read_in_memory(requester, entry, false, control.value.0)
+        let asked = ReadEntry {
+            is_critical: false,
+            ..asked
+        };
+        read_entry::read_in_memory(requester, entry, &asked)
     }
 }

@@ -309,8 +309,8 @@ fn prepare(
         grants_above(execution, view, &record, rename.needed_above())?,
         "no write access to parent's children",
     )?;
-    if let Some(control) = &execution.controls.assertion {
-        assertion::check_assertion_on_record(requester, &record, view, &control.value.0)?;
+    if let Some(filter) = execution.controls.assertion() {
+        assertion::check_assertion_on_record(requester, &record, view, filter)?;
     }
     let check = WriteCheck::on_record(requester, &record, view);
     require(

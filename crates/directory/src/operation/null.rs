@@ -3,7 +3,7 @@
 //! What the server checks before it asks any database (syntaxes, names, who may write at all, `readonly`) is as
 //! everywhere.
 
-use ironbark_ldap_proto::controls::RequestControls;
+use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Dn, Entry, ResultCode};
 use ironbark_store::{ChangeKind, ChangeRecord};
 
@@ -15,7 +15,7 @@ use crate::{
         queue::Served,
         written::{Executed, Success},
     },
-    request::{context::RequestContext, modification, requested_change::RequestedChange},
+    request::{context::RequestContext, controls::WriteControls, modification, requested_change::RequestedChange},
     write::request::OnTree,
 };
 
@@ -26,7 +26,7 @@ use crate::{
 pub(crate) fn execute(
     on: OnTree<'_>,
     change: &Change,
-    controls: &RequestControls<'_>,
+    controls: WriteControls<'_>,
 ) -> Result<(Success, Executed), OperationError> {
     let OnTree {
         directory,
@@ -39,7 +39,7 @@ pub(crate) fn execute(
     let (kind, asked) = match change {
         Change::Add(dn, modifications) => {
             let mut modifications = modifications.clone();
-            modification::check_permitted(schema, &mut modifications, controls.relax_rules.is_some())?;
+            modification::check_permitted(schema, &mut modifications, controls.has(ControlKind::RelaxRules))?;
             add::refuse_repetition(schema, &modifications)?;
             (
                 ChangeKind::Add,
@@ -52,7 +52,7 @@ pub(crate) fn execute(
         }
         Change::Modify(dn, modifications) => {
             let mut modifications = modifications.clone();
-            modification::check_permitted(schema, &mut modifications, controls.relax_rules.is_some())?;
+            modification::check_permitted(schema, &mut modifications, controls.has(ControlKind::RelaxRules))?;
             let dn = dn.pretty().to_owned();
             (ChangeKind::Modify, RequestedChange::Modify { dn, modifications })
         }
@@ -61,9 +61,9 @@ pub(crate) fn execute(
             (ChangeKind::ModifyDn, rename.asked())
         }
     };
-    refuse_assertion(controls)?;
+    refuse_assertion(controls.has(ControlKind::Assertion))?;
     let success = read_nothing(served, origin, change.dn(), kind, controls)?;
-    if controls.no_op.is_some() {
+    if controls.has(ControlKind::NoOp) {
         return Err(OperationError::code(ResultCode::NO_OPERATION));
     }
     let mut executed = nothing(directory, origin, kind);
@@ -101,17 +101,17 @@ fn read_nothing(
     origin: &RequestContext,
     dn: &Dn,
     kind: ChangeKind,
-    controls: &RequestControls<'_>,
+    controls: WriteControls<'_>,
 ) -> Result<Success, OperationError> {
     let entry = Entry::new(dn.clone());
     let requester = Requester::of(configuration, context, origin);
-    let read = |critical, names| read_entry::read_in_memory(requester, &entry, critical, names);
+    let read = |asked| read_entry::read_in_memory(requester, &entry, &asked);
     let mut success = Success::default();
-    if let Some(control) = controls.pre_read.as_ref().filter(|_| kind != ChangeKind::Add) {
-        success.pre_read = read(control.critical, control.value.0)?;
+    if let Some(asked) = controls.pre_read().filter(|_| kind != ChangeKind::Add) {
+        success.pre_read = read(asked)?;
     }
-    if let Some(control) = controls.post_read.as_ref().filter(|_| kind != ChangeKind::Delete) {
-        success.post_read = read(control.critical, control.value.0)?;
+    if let Some(asked) = controls.post_read().filter(|_| kind != ChangeKind::Delete) {
+        success.post_read = read(asked)?;
     }
     Ok(success)
 }

@@ -1,6 +1,5 @@
 //! Pre-read and post-read (RFC 4527): the target entry before or after the change, as the client may read it.
 
-use ironbark_ldap_proto::{AttributeSelection, controls::Control};
 use ironbark_model::{Entry, ResultCode};
 use ironbark_store::{EntryId, Record, View};
 
@@ -9,6 +8,7 @@ use crate::{
     Configuration, OperationError,
     access::{self, Requester, Source, VisibleEntry},
     overlay::Execution,
+    request::controls::ReadEntry,
     search::{Selection, entry_value},
 };
 
@@ -21,8 +21,8 @@ pub(crate) fn pre_read(
     view: View<'_>,
     record: &Record<'_>,
 ) -> Result<Option<Vec<u8>>, OperationError> {
-    match &execution.controls.pre_read {
-        Some(control) => read(execution, view, record, control.critical, control.value.0),
+    match execution.controls.pre_read() {
+        Some(asked) => read(execution, view, record, &asked),
         None => Ok(None),
     }
 }
@@ -32,63 +32,61 @@ pub(crate) fn pre_read(
 /// # Errors
 /// As of [`pre_read`].
 pub(crate) fn post_read(execution: &Execution<'_, '_>, id: EntryId) -> Result<Option<Vec<u8>>, OperationError> {
-    let Some(Control { critical, value }) = &execution.controls.post_read else {
+    let Some(asked) = execution.controls.post_read() else {
         return Ok(None);
     };
     let view = execution.view();
     let record = write_checks::record_of(view, id)?;
-    read(execution, view, &record, *critical, value.0)
+    read(execution, view, &record, &asked)
 }
 
 fn read(
     execution: &Execution<'_, '_>,
     view: View<'_>,
     record: &Record<'_>,
-    critical: bool,
-    names: AttributeSelection<'_>,
+    asked: &ReadEntry<'_>,
 ) -> Result<Option<Vec<u8>>, OperationError> {
     let configuration = execution.configuration;
     let dn = view.dn(record.id)?;
     let source = Source::Record(record, view);
     let check = access::check(execution.requester(), source);
     let Some(visible) = access::visible(check.as_ref(), source, dn.pretty()) else {
-        return if critical {
+        return if asked.is_critical {
             Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
         } else {
             Ok(None)
         };
     };
     let has_subordinates = view.has_subordinates(record.id)?;
-    encode(configuration, &visible, names, has_subordinates).map(Some)
+    encode(configuration, &visible, asked.names, has_subordinates).map(Some)
 }
 
 /// The same for an entry in memory, which brings all its attributes along.
 pub(crate) fn read_in_memory(
     requester: Requester<'_>,
     entry: &Entry,
-    critical: bool,
-    names: AttributeSelection<'_>,
+    asked: &ReadEntry<'_>,
 ) -> Result<Option<Vec<u8>>, OperationError> {
     let source = Source::Memory(entry);
     let check = access::check(requester, source);
     let Some(visible) = access::visible(check.as_ref(), source, entry.dn.pretty()) else {
-        return if critical {
+        return if asked.is_critical {
             Err(OperationError::code(ResultCode::INSUFFICIENT_ACCESS_RIGHTS))
         } else {
             Ok(None)
         };
     };
-    encode(requester.configuration, &visible, names, false).map(Some)
+    encode(requester.configuration, &visible, asked.names, false).map(Some)
 }
 
 fn encode(
     configuration: &Configuration,
     visible: &VisibleEntry<'_>,
-    names: AttributeSelection<'_>,
+    names: &[Box<[u8]>],
     has_subordinates: bool,
 ) -> Result<Vec<u8>, OperationError> {
     let mut selection = Selection::default();
-    selection.resolve(&configuration.schema, names.iter(), None);
+    selection.resolve(&configuration.schema, names.iter().map(|name| &**name), None);
     let mut value = Vec::new();
     let schema = &configuration.schema;
     entry_value(schema, configuration, visible, &selection, has_subordinates, &mut value)?;

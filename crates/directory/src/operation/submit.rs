@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ironbark_config::{Allow, Operations};
-use ironbark_ldap_proto::{Operation, RequestMessage, controls::RequestControls};
+use ironbark_ldap_proto::{Operation, RequestMessage};
 use ironbark_model::{Dn, ResultCode, budget};
 use tokio::sync::oneshot;
 
@@ -14,7 +14,6 @@ use super::{
 };
 use crate::{
     Configuration, Directory, NamingContext, OperationError,
-    admission::controls::policy,
     backend::{
         call::Call,
         naming_context::Backend,
@@ -29,7 +28,10 @@ use crate::{
         Execution,
         password_checks::{self, Computed},
     },
-    request::context::RequestContext,
+    request::{
+        context::RequestContext,
+        controls::{OwnedControls, WriteControls},
+    },
     scratch::TURN_STEPS,
     write::{
         job::{Job, enqueue},
@@ -41,9 +43,9 @@ use crate::{
 pub(crate) struct Message {
     /// What is to be done, checked as far as the schema alone tells.
     change: Change,
-    /// The PDU as it came in: its controls are decoded again by the writer, and all of it under another schema.
+    /// The PDU as it came in: it is read again under another schema.
     pdu: Box<[u8]>,
-    has_controls: bool,
+    controls: Arc<OwnedControls>,
     /// What has been computed for it.
     computed: Computed,
 }
@@ -71,7 +73,8 @@ pub(crate) fn submit(
     }
     *turn_left = turn_left.saturating_sub(cost);
     let (configuration, origin) = (call.configuration, &mut *call.origin);
-    let prepared = prepare(configuration, origin, call.message, call.pdu)?;
+    let controls = OwnedControls::of(call.controls);
+    let prepared = prepare(configuration, origin, call.message, call.pdu, controls)?;
     if prepared.slow.is_empty() {
         return enqueue(directory, configuration, (origin, &prepared.context), prepared.request);
     }
@@ -98,12 +101,13 @@ fn submit_long(directory: &Arc<Directory>, call: &Call<'_, '_>) -> Result<Begun,
     }
     let (for_pool, configuration) = (Arc::clone(directory), Arc::clone(configuration));
     let (its_origin, pdu): (_, Box<[u8]>) = (origin.clone(), pdu.into());
+    let controls = OwnedControls::of(call.controls);
     let operation = call.message.operation.operation();
     let submitted = hashing_pool::submit(directory, origin, (operation, pdu.len()), move |reply| {
         let (directory, mut origin) = (for_pool, its_origin);
         let read = RequestMessage::decode(&pdu, &configuration.decode_limits)
             .map_err(|error| OperationError::new(error.fault().code, error.fault().diagnostic))
-            .and_then(|message| prepare(&configuration, &mut origin, &message, &pdu));
+            .and_then(|message| prepare(&configuration, &mut origin, &message, &pdu, controls));
         match read {
             Ok(prepared) => {
                 prepared.verify_and_queue(directory, configuration, origin, reply);
@@ -130,6 +134,7 @@ fn prepare(
     origin: &mut RequestContext,
     message: &RequestMessage<'_>,
     pdu: &[u8],
+    controls: OwnedControls,
 ) -> Result<Prepared, OperationError> {
     let change = Change::read(configuration, &message.operation)?;
     let (dn, kind) = (change.dn(), change.kind());
@@ -148,7 +153,7 @@ fn prepare(
     let request = Message {
         change,
         pdu: pdu.into(),
-        has_controls: !message.controls.is_empty(),
+        controls: Arc::new(controls),
         computed: Computed::default(),
     };
     Ok(Prepared {
@@ -290,7 +295,7 @@ impl WriteRequest for Message {
         Ok(Box::new(Self {
             change,
             pdu: self.pdu.clone(),
-            has_controls: self.has_controls,
+            controls: Arc::clone(&self.controls),
             computed: self.computed.clone(),
         }))
     }
@@ -304,15 +309,8 @@ impl WriteRequest for Message {
         context.check_restrictions(configuration, self.kind(), origin)
     }
 
-    fn controls(
-        &self,
-        configuration: &Configuration,
-        origin: &RequestContext,
-    ) -> Result<RequestControls<'_>, OperationError> {
-        if !self.has_controls {
-            return Ok(RequestControls::default());
-        }
-        decode_controls(configuration, origin, &decode(configuration, &self.pdu)?)
+    fn controls(&self) -> &OwnedControls {
+        &self.controls
     }
 
     fn execute(&self, execution: &mut Execution<'_, '_>) -> Result<Success, OperationError> {
@@ -325,10 +323,10 @@ impl WriteRequest for Message {
     }
 
     fn execute_in_memory(&self, on: OnTree<'_>) -> Result<(Success, Executed), OperationError> {
-        let controls = self.controls(&on.served.configuration, on.origin)?;
+        let controls = WriteControls::without(&self.controls, on.origin.dropped_controls);
         match on.served.context.backend {
-            Backend::Null { .. } => null::execute(on, &self.change, &controls),
-            _ => in_memory::execute(on, &self.change, &controls),
+            Backend::Null { .. } => null::execute(on, &self.change, controls),
+            _ => in_memory::execute(on, &self.change, controls),
         }
     }
 }
@@ -337,17 +335,4 @@ impl WriteRequest for Message {
 fn decode<'p>(configuration: &Configuration, pdu: &'p [u8]) -> Result<RequestMessage<'p>, OperationError> {
     RequestMessage::decode(pdu, &configuration.decode_limits)
         .map_err(|error| OperationError::new(error.fault().code, error.fault().diagnostic))
-}
-
-/// The controls of a request that were left to it.
-fn decode_controls<'p>(
-    configuration: &Configuration,
-    origin: &RequestContext,
-    message: &RequestMessage<'p>,
-) -> Result<RequestControls<'p>, OperationError> {
-    let limits = &configuration.decode_limits;
-    let mut controls = RequestControls::decode(&message.controls, &message.operation, &policy(configuration), limits)
-        .map_err(|fault| OperationError::new(fault.code, fault.diagnostic))?;
-    controls.remove(origin.dropped_controls);
-    Ok(controls)
 }

@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 use ironbark_config::access::Privileges;
-use ironbark_ldap_proto::controls::{ControlKind, RequestControls};
+use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Attribute, AttributeDescription, Budget, Dn, Entry, ResultCode, Schema};
 use ironbark_store::{ChangeKind, ChangeRecord, Effect, EntryId, Location, View, WriteTransaction};
 
@@ -23,7 +23,7 @@ use crate::{
     },
     backend::written::{Executed, Wanted},
     password::{self, Cost, Scheme},
-    request::{context::RequestContext, requested_change::RequestedChange},
+    request::{context::RequestContext, controls::WriteControls, requested_change::RequestedChange},
     stamp::Stamp,
 };
 
@@ -56,8 +56,8 @@ pub struct Execution<'w, 'd> {
     pub context: &'w NamingContext,
     /// Who asked.
     pub origin: &'w RequestContext,
-    /// Typed controls of the request.
-    pub controls: &'w RequestControls<'w>,
+    /// The controls of the request that are obeyed.
+    pub controls: WriteControls<'w>,
     /// CSN and time of this change.
     pub stamp: Stamp,
     transaction: &'w mut WriteTransaction<'d>,
@@ -94,7 +94,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         configuration: &'w Configuration,
         context: &'w NamingContext,
         origin: &'w RequestContext,
-        controls: &'w RequestControls<'w>,
+        controls: WriteControls<'w>,
         (transaction, budget, sets): (&'w mut WriteTransaction<'d>, &'w Budget, &'w SetAnswers),
     ) -> Self {
         let stamp = directory.next_stamp();
@@ -289,7 +289,7 @@ impl<'w, 'd> Execution<'w, 'd> {
 
     /// Whether the relax rules control came along.
     pub fn is_relaxed(&self) -> bool {
-        self.controls.relax_rules.is_some()
+        self.controls.has(ControlKind::RelaxRules)
     }
 
     /// Privileges that adding, deleting or renaming an entry needs on it: `manage` under relaxed rules, as in slapd.
@@ -311,7 +311,7 @@ impl<'w, 'd> Execution<'w, 'd> {
         effect: Effect,
         before: Before<'_>,
     ) -> Result<EntryId, OperationError> {
-        if self.controls.no_op.is_some() {
+        if self.controls.has(ControlKind::NoOp) {
             return Err(OperationError::code(ResultCode::NO_OPERATION));
         }
         self.record.kind = kind;

@@ -1,6 +1,7 @@
 //! Who asks, and for what.
 
 pub(crate) mod context;
+pub(crate) mod controls;
 pub(crate) mod identity;
 pub(crate) mod modification;
 mod pretty;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_ldap_proto::{Operation, controls::RequestControls};
+use ironbark_ldap_proto::Operation;
 use ironbark_model::{Budget, ResultCode};
 use ironbark_store::WriteTransaction;
 use tokio::sync::oneshot;
@@ -26,7 +26,7 @@ use crate::{
         hashing_pool, respond,
     },
     overlay::{Execution, password_checks::Computed},
-    request::context::RequestContext,
+    request::{context::RequestContext, controls::WriteControls},
 };
 
 /// One request.
@@ -244,8 +244,8 @@ fn execute(
     (request, origin): (&dyn WriteRequest, &RequestContext),
     transaction: &mut WriteTransaction<'_>,
 ) -> Result<(Success, Executed), Refusal> {
-    let controls = request.controls(&served.configuration, origin)?;
-    let with = (origin, &controls, request.computed());
+    let controls = WriteControls::without(request.controls(), origin.dropped_controls);
+    let with = (origin, controls, request.computed());
     execute_one(directory, served, with, transaction, |execution| {
         request.execute(execution)
     })
@@ -255,7 +255,7 @@ fn execute(
 pub(super) fn execute_one(
     directory: &Directory,
     Served { configuration, context }: &Served,
-    (origin, controls, computed): (&RequestContext, &RequestControls<'_>, &Computed),
+    (origin, controls, computed): (&RequestContext, WriteControls<'_>, &Computed),
     transaction: &mut WriteTransaction<'_>,
     act: impl FnOnce(&mut Execution<'_, '_>) -> Result<Success, OperationError>,
 ) -> Result<(Success, Executed), Refusal> {

@@ -1,7 +1,9 @@
 //! What a kind of write is to the queue and the thread that execute it: message, password modify, bind.
 
+use std::sync::LazyLock;
+
 use ironbark_config::Operations;
-use ironbark_ldap_proto::{Operation, controls::RequestControls};
+use ironbark_ldap_proto::Operation;
 use ironbark_model::Dn;
 
 use crate::{
@@ -12,7 +14,7 @@ use crate::{
         written::{Executed, Success},
     },
     overlay::{Execution, password_checks::Computed},
-    request::context::RequestContext,
+    request::{context::RequestContext, controls::OwnedControls},
 };
 
 /// A write of some kind. It owns what it needs.
@@ -55,17 +57,10 @@ pub(crate) trait WriteRequest: Send {
         origin: &mut RequestContext,
     ) -> Result<(), OperationError>;
 
-    /// The controls that are obeyed while it is executed.
-    ///
-    /// # Errors
-    /// They cannot be read under this configuration.
-    fn controls(
-        &self,
-        configuration: &Configuration,
-        origin: &RequestContext,
-    ) -> Result<RequestControls<'_>, OperationError> {
-        let _ = (configuration, origin);
-        Ok(RequestControls::default())
+    /// Its controls; those that are to be ignored among them.
+    fn controls(&self) -> &OwnedControls {
+        static NONE: LazyLock<OwnedControls> = LazyLock::new(OwnedControls::default);
+        &NONE
     }
 
     /// Executes in the transaction.

@@ -11,7 +11,6 @@ use std::{
     time::Duration,
 };
 
-use ironbark_ldap_proto::controls::RequestControls;
 use ironbark_model::Dn;
 use ironbark_store::WriteTransaction;
 
@@ -24,7 +23,7 @@ use crate::{
         written::{Executed, Refusal, Success},
     },
     overlay::{TimerHooks, password_checks::Computed},
-    request::context::RequestContext,
+    request::{context::RequestContext, controls::WriteControls},
 };
 
 /// Steps of one timer that share a commit.
@@ -116,8 +115,8 @@ impl WriteTask for TimerTask {
     }
 
     fn execute(&self, served: &Served, transaction: &mut WriteTransaction<'_>) -> Result<(Success, Executed), Refusal> {
-        let (controls, computed) = (RequestControls::default(), Computed::default());
-        let with = (&self.origin, &controls, &computed);
+        let computed = Computed::default();
+        let with = (&self.origin, WriteControls::default(), &computed);
         execute_one(&self.directory, served, with, transaction, |execution| {
             self.hooks.step(execution).map(|()| Success::default())
         })

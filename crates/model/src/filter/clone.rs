@@ -1,65 +1,82 @@
 //! Copying filters in a loop, so that their depth costs no stack.
 
-use std::mem;
+use std::{borrow::Cow, mem};
 
-use super::{Filter, Step};
+use super::{Assertion, Filter, Step};
+
+/// Makes the copy of a text.
+type Copy<'a, 'c> = fn(&Cow<'a, [u8]>) -> Cow<'c, [u8]>;
 
 impl Clone for Filter<'_> {
     fn clone(&self) -> Self {
+        self.copied(Cow::clone)
+    }
+}
+
+impl<'a> Filter<'a> {
+    /// The same with memory of its own.
+    pub fn to_owned(&self) -> Filter<'static> {
+        self.copied(|text| Cow::Owned(text.to_vec()))
+    }
+
+    /// A copy, whose texts are made by `copy`.
+    fn copied<'c>(&self, copy: Copy<'a, 'c>) -> Filter<'c> {
         let mut copied = Vec::new();
         // For each connective under way, the copies of what stands before it.
         let mut before = Vec::new();
         for step in self.steps() {
             match step {
                 Step::Enter(Self::And(_) | Self::Or(_) | Self::Not(_)) => before.push(mem::take(&mut copied)),
-                Step::Enter(item) => copied.push(item.clone_item()),
+                Step::Enter(item) => copied.push(item.copied_item(copy)),
                 Step::Leave(connective) => {
                     let children = mem::replace(&mut copied, before.pop().unwrap_or_default());
-                    copied.push(connective.with_children(children));
+                    copied.push(connective.of_others(children));
                 }
             }
         }
         copied.pop().unwrap_or(NOTHING)
     }
-}
 
-impl Filter<'_> {
     /// The same connective of other operands.
-    fn with_children(&self, mut children: Vec<Self>) -> Self {
+    fn of_others<'c>(&self, mut children: Vec<Filter<'c>>) -> Filter<'c> {
         match self {
-            Self::Or(_) => Self::Or(children),
-            Self::Not(_) => Self::Not(Box::new(children.pop().unwrap_or(NOTHING))),
-            _ => Self::And(children),
+            Self::Or(_) => Filter::Or(children),
+            Self::Not(_) => Filter::Not(Box::new(children.pop().unwrap_or(NOTHING))),
+            _ => Filter::And(children),
         }
     }
 
-    fn clone_item(&self) -> Self {
+    fn copied_item<'c>(&self, copy: Copy<'a, 'c>) -> Filter<'c> {
+        let copied = |assertion: &Assertion<'a>| Assertion {
+            attribute: copy(&assertion.attribute),
+            value: copy(&assertion.value),
+        };
         match self {
-            Self::Equality(assertion) => Self::Equality(assertion.clone()),
-            Self::GreaterOrEqual(assertion) => Self::GreaterOrEqual(assertion.clone()),
-            Self::LessOrEqual(assertion) => Self::LessOrEqual(assertion.clone()),
-            Self::Approx(assertion) => Self::Approx(assertion.clone()),
-            Self::Present(attribute) => Self::Present(attribute.clone()),
+            Self::Equality(assertion) => Filter::Equality(copied(assertion)),
+            Self::GreaterOrEqual(assertion) => Filter::GreaterOrEqual(copied(assertion)),
+            Self::LessOrEqual(assertion) => Filter::LessOrEqual(copied(assertion)),
+            Self::Approx(assertion) => Filter::Approx(copied(assertion)),
+            Self::Present(attribute) => Filter::Present(copy(attribute)),
             Self::Substrings {
                 attribute,
                 initial,
                 any,
                 r#final,
-            } => Self::Substrings {
-                attribute: attribute.clone(),
-                initial: initial.clone(),
-                any: any.clone(),
-                r#final: r#final.clone(),
+            } => Filter::Substrings {
+                attribute: copy(attribute),
+                initial: initial.as_ref().map(copy),
+                any: any.iter().map(copy).collect(),
+                r#final: r#final.as_ref().map(copy),
             },
             Self::Extensible {
                 rule,
                 attribute,
                 value,
                 dn_attributes,
-            } => Self::Extensible {
-                rule: rule.clone(),
-                attribute: attribute.clone(),
-                value: value.clone(),
+            } => Filter::Extensible {
+                rule: rule.as_ref().map(copy),
+                attribute: attribute.as_ref().map(copy),
+                value: copy(value),
                 dn_attributes: *dn_attributes,
             },
             Self::And(_) | Self::Or(_) | Self::Not(_) => NOTHING,

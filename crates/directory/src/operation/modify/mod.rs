@@ -5,6 +5,7 @@ mod increment;
 mod plan;
 
 use ironbark_config::access::Privileges;
+use ironbark_ldap_proto::controls::ControlKind;
 use ironbark_model::{Attribute, Dn, ResultCode};
 use ironbark_store::{ChangeKind, Effect, EntryId, Record};
 
@@ -124,8 +125,8 @@ fn prepare(
     let record = write_checks::record_of(view, id)?;
     write_checks::refuse_referral(execution, view, &record)?;
     let name = view.dn(id)?;
-    if let Some(control) = &execution.controls.assertion {
-        assertion::check_assertion_on_record(execution.requester(), &record, view, &control.value.0)?;
+    if let Some(filter) = execution.controls.assertion() {
+        assertion::check_assertion_on_record(execution.requester(), &record, view, filter)?;
     }
     let success = Success {
         pre_read: read_entry::pre_read(execution, view, &record)?,
@@ -139,7 +140,7 @@ fn prepare(
     write_checks::refuse_used_uuid(execution, modifications, Some(id))?;
     let options = Options {
         relax: execution.is_relaxed(),
-        permissive: execution.controls.permissive_modify.is_some(),
+        permissive: execution.controls.has(ControlKind::PermissiveModify),
         watched: &execution.context.overlays().watched,
         budget: Some(execution.budget),
     };
