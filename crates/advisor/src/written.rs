@@ -6,9 +6,8 @@ use std::{
 };
 
 use ironbark_config::{
-    Configuration, Disk, Notice, Survey, Surveyed, SurveyedSection,
+    Configuration, Disk, Notice, Registry, Survey, Surveyed, SurveyedSection,
     olc::{self, Folder, FolderError},
-    with_keyword,
 };
 use ironbark_model::schema::Source;
 
@@ -46,16 +45,17 @@ impl WrittenConfiguration {
     ///
     /// # Errors
     /// The name is not UTF-8.
-    pub fn of_file(path: &Path) -> Result<Self, ReviewError> {
+    pub fn of_file(path: &Path, registry: &Registry) -> Result<Self, ReviewError> {
         let name = path.to_str().ok_or_else(|| ReviewError::Name(path.to_owned()))?;
-        Ok(Self::new(ironbark_config::survey(name, &Disk), name.to_owned(), false))
+        let survey = ironbark_config::survey(name, &Disk, registry);
+        Ok(Self::new(survey, name.to_owned(), false))
     }
 
     /// A configuration directory.
-    pub fn of_folder(path: PathBuf) -> Self {
+    pub fn of_folder(path: PathBuf, registry: &Registry) -> Self {
         let main = path.display().to_string();
         let mut file_errors = Vec::new();
-        let read = Folder::new(path).read_on(&mut |error| {
+        let read = Folder::new(path, registry).read_on(&mut |error| {
             file_errors.push(error);
             Ok(())
         });
@@ -63,7 +63,7 @@ impl WrittenConfiguration {
             Ok(read) => read,
             Err(error) => {
                 file_errors.push(error);
-                let nothing = Self::new(Survey::default(), main, true);
+                let nothing = Self::new(Survey::of_nothing(registry), main, true);
                 return Self { file_errors, ..nothing };
             }
         };
@@ -116,7 +116,8 @@ impl WrittenConfiguration {
 
     /// What a directive is called where the configuration is written: by itself, or as an attribute of cn=config.
     pub(crate) fn name<'k>(&self, keyword: &'k str) -> &'k str {
-        let attribute = with_keyword(keyword).find_map(|row| row.attributes.first());
+        let registry = &self.configuration.registry;
+        let attribute = registry.with_keyword(keyword).find_map(|row| row.attributes.first());
         attribute
             .filter(|_| self.is_tree)
             .map_or(keyword, |attribute| attribute)

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, path::Path};
 
 use crate::{
-    Configuration, Memory,
+    Configuration, Memory, Registry,
     entry_files::{self, EntryFile},
     help, load,
     olc::{self, Kind, Tree},
@@ -15,8 +15,8 @@ use crate::{
 ///
 /// # Panics
 /// When cn=config does not say what the file says: that is the property under test.
-pub fn slapd_conf(data: &[u8]) {
-    configuration(data);
+pub fn slapd_conf(data: &[u8], registry: &Registry) {
+    configuration(data, registry);
 }
 
 /// Reads each line of `data` as access rules, limits and mappings of identities of a database, and turns them into
@@ -24,7 +24,7 @@ pub fn slapd_conf(data: &[u8]) {
 ///
 /// # Panics
 /// As of [`slapd_conf`].
-pub fn rules(data: &[u8]) {
+pub fn rules(data: &[u8], registry: &Registry) {
     let mut text = DATABASE.as_bytes().to_vec();
     for line in data.split(|byte| *byte == b'\n') {
         let (choice, rest) = line.split_first().unwrap_or((&0, &[]));
@@ -34,7 +34,7 @@ pub fn rules(data: &[u8]) {
         text.extend_from_slice(rest);
         text.push(b'\n');
     }
-    configuration(&text);
+    configuration(&text, registry);
 }
 
 /// A database that rules can be about, and names for them.
@@ -68,7 +68,7 @@ const KEYWORDS: [&str; 12] = [
 ///
 /// # Panics
 /// When an entry that is written does not read as the same entry: that is the property under test.
-pub fn config_entry(data: &[u8]) {
+pub fn config_entry(data: &[u8], registry: &Registry) {
     let Ok(read) = entry_files::parse(Path::new("fuzz.ldif"), data) else {
         return;
     };
@@ -85,7 +85,7 @@ pub fn config_entry(data: &[u8]) {
     let same =
         again.is_ok_and(|again| again.is_as_written && again.rdn == read.rdn && again.attributes == read.attributes);
     assert!(same, "an entry's file came back changed");
-    let Some(tree) = tree_with(read) else { return };
+    let Some(tree) = tree_with(read, registry) else { return };
     if let Ok(configuration) = olc::load(&tree) {
         round_trip(&configuration);
     }
@@ -94,10 +94,10 @@ pub fn config_entry(data: &[u8]) {
 }
 
 /// A small configuration with the entry in its place.
-fn tree_with(entry: EntryFile) -> Option<Tree> {
-    let node = olc::node_of_file(Path::new("fuzz.ldif"), entry, &mut Vec::new()).ok()?;
+fn tree_with(entry: EntryFile, registry: &Registry) -> Option<Tree> {
+    let node = olc::node_of_file(registry.base_schema(), Path::new("fuzz.ldif"), entry, &mut Vec::new()).ok()?;
     let text = "database null\nsuffix cn=x\noverlay memberof\n";
-    let mut tree = olc::render(&load("slapd.conf", &Memory::file("slapd.conf", text)).ok()?);
+    let mut tree = olc::render(&load("slapd.conf", &Memory::file("slapd.conf", text), registry).ok()?);
     match node.kind()? {
         Kind::Global => tree.root.attributes = node.attributes,
         Kind::Overlay => tree.root.children.last_mut()?.children = vec![node],
@@ -113,15 +113,15 @@ fn tree_with(entry: EntryFile) -> Option<Tree> {
     Some(tree)
 }
 
-fn configuration(text: &[u8]) {
+fn configuration(text: &[u8], registry: &Registry) {
     let files = Memory::file("slapd.conf", text);
-    let surveyed = survey("slapd.conf", &files);
+    let surveyed = survey("slapd.conf", &files, registry);
     let all = surveyed.statements.iter();
     let refused = all.filter(|statement| statement.refusal.is_some()).count() + surveyed.errors.len();
     for statement in &surveyed.statements {
-        let _ = help(&statement.line.keyword);
+        let _ = help(registry, &statement.line.keyword);
     }
-    if let Ok(configuration) = load("slapd.conf", &files) {
+    if let Ok(configuration) = load("slapd.conf", &files, registry) {
         assert!(refused == 0, "a survey finds errors in what a server loads");
         round_trip(&configuration);
     } else {

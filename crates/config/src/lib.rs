@@ -1,15 +1,18 @@
 //! Configuration: the table of settings, the slapd.conf reader, the typed values that the other crates read.
 //!
-//! A setting is one row ([`Setting`]): names, grammar, default, meaning, fate, and how it is set and read back. Parser,
-//! `help` and reference page come from the rows. Nothing here knows what a setting does.
+//! A setting is one row ([`Setting`]): names, form in cn=config, grammar, default, meaning, fate, and how it is set and
+//! read back. Parser, `help`, reference page and the schema of cn=config come from the rows. Rows of overlays stand
+//! beside the overlays, in another crate; a [`Registry`] holds all of them. Nothing here knows what a setting does.
 //!
 //! Loading has three steps: [`reader`] makes statements of files, the schema is built from its definitions, then each
 //! statement fills a struct through its row ([`load`]).
 
 pub mod access;
 mod database;
+mod database_kind;
 pub mod entry_files;
 mod error;
+mod form;
 pub mod fuzz;
 mod global;
 pub mod limits;
@@ -22,16 +25,18 @@ pub mod overlay;
 pub mod parts;
 pub mod reader;
 mod reference;
+mod registry;
 mod rows;
 mod schema_lines;
 mod schema_statement;
 mod setting;
 mod statement;
 mod survey;
-mod table;
+#[cfg(test)]
+mod test_overlay;
 #[cfg(test)]
 mod test_schema;
-mod value;
+pub mod value;
 mod word_set;
 mod words;
 
@@ -51,9 +56,8 @@ pub use operations::Operations;
 pub use overlay::OverlayConfig;
 pub use reader::{Disk, FileSource, Memory};
 pub use reference::{help, reference_markdown, statement_text};
-pub use schema_lines::build_schema;
+pub use registry::Registry;
 pub use schema_statement::{SchemaKind, SchemaStatement};
-pub use setting::{Fate, Handler, Level, Setting};
+pub use setting::{Fate, Form, Handler, Level, OWN, Presence, Setting};
 pub use statement::Statement;
 pub use survey::{Survey, Surveyed, SurveyedSection, survey};
-pub use table::{settings, with_keyword};

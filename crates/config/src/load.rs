@@ -8,15 +8,15 @@ use crate::{
     ConfigError, DatabaseConfig, DatabaseKind, FileSource, GlobalConfig, Notice, NoticeKind, OverlayConfig,
     access::AccessRule,
     error::Complain,
-    overlay::{self, OverlayKind},
-    parts::{self, PartKind},
+    overlay::{self, Occurrence},
+    parts::{PartKind, Parts},
     reader::{self, Line},
+    registry::{Place, Registry},
     schema_lines::{build_schema, schema_statements},
     schema_statement::SchemaStatement,
     setting::{Fate, Handler, Level, Setting},
     statement::{Kept, Statement},
     survey::{SurveyRecord, Surveyed, SurveyedSection},
-    table::{self, Place},
 };
 
 /// A complete, checked configuration. Immutable once loaded.
@@ -37,6 +37,8 @@ pub struct Configuration {
     pub schema_definitions: Vec<SchemaStatement>,
     /// The file; empty when it comes from a tree.
     pub file: Arc<str>,
+    /// What it could name.
+    pub registry: Registry,
     /// `backend` sections: settings without meaning here.
     pub(crate) backends: Vec<(DatabaseKind, Kept)>,
     /// What the log should say.
@@ -62,11 +64,11 @@ impl Configuration {
 ///
 /// # Errors
 /// The first thing that is wrong, with file and line.
-pub fn load(path: &str, files: &dyn FileSource) -> Result<Configuration, ConfigError> {
+pub fn load(path: &str, files: &dyn FileSource, registry: &Registry) -> Result<Configuration, ConfigError> {
     let lines = reader::read(path, files)?;
     let (definitions, statements) = schema_statements(lines);
-    let schema = build_schema(&definitions)?;
-    let (mut configuration, _) = load_statements(Loading::new(schema), &statements, &mut Err)?;
+    let schema = build_schema(registry, &definitions, &mut Err)?;
+    let (mut configuration, _) = load_statements(Loading::new(schema, registry), &statements, &mut Err)?;
     configuration.schema_definitions = definitions;
     configuration.file = path.into();
     Ok(configuration)
@@ -86,6 +88,7 @@ pub(crate) fn load_statements(
 
 /// A configuration that is being put together, statement by statement.
 pub(crate) struct Loading {
+    registry: Registry,
     schema: Arc<Schema>,
     global: GlobalConfig,
     frontend: DatabaseConfig,
@@ -115,8 +118,9 @@ enum Section {
 }
 
 impl Loading {
-    pub(crate) fn new(schema: Arc<Schema>) -> Self {
+    pub(crate) fn new(schema: Arc<Schema>, registry: &Registry) -> Self {
         Self {
+            registry: registry.clone(),
             schema,
             global: GlobalConfig::default(),
             frontend: DatabaseConfig::frontend(),
@@ -130,10 +134,10 @@ impl Loading {
     }
 
     /// The same; what is wrong with a statement is recorded, and the statement passed over.
-    pub(crate) fn surveying(schema: Arc<Schema>) -> Self {
+    pub(crate) fn surveying(schema: Arc<Schema>, registry: &Registry) -> Self {
         Self {
             survey: Some(SurveyRecord::default()),
-            ..Self::new(schema)
+            ..Self::new(schema, registry)
         }
     }
 
@@ -258,8 +262,8 @@ impl Loading {
     }
 
     fn row(&self, line: &Line) -> Result<&'static Setting, ConfigError> {
-        let overlays = |config: &DatabaseConfig| -> Vec<OverlayKind> {
-            config.overlays.iter().rev().map(OverlayConfig::kind).collect()
+        let overlays = |config: &DatabaseConfig| -> Vec<&'static str> {
+            config.overlays.iter().rev().map(OverlayConfig::name).collect()
         };
         let global = overlays(&self.frontend);
         let database = match self.section {
@@ -273,7 +277,8 @@ impl Loading {
             (_, Some(database)) => Place::Database(database.kind, &own),
             _ => Place::Global,
         };
-        table::find(&line.keyword, place, &global).ok_or_else(|| unknown(line, place))
+        let row = self.registry.find(&line.keyword, place, &global);
+        row.ok_or_else(|| unknown(&self.registry, line, place))
     }
 
     fn check_place(&self, row: &Setting) -> Result<(), String> {
@@ -302,7 +307,7 @@ impl Loading {
     }
 
     fn database(&mut self, name: &str, line: &Line) -> Result<(), String> {
-        let kind = database_kind(name)?;
+        let kind = database_kind(self.registry.parts(), name)?;
         if kind == DatabaseKind::Frontend {
             self.section = Section::Frontend;
             return Ok(());
@@ -340,7 +345,7 @@ impl Loading {
         if self.config.is_some() || !self.databases.is_empty() {
             return Err("must occur before any database declaration".to_owned());
         }
-        let kind = database_kind(name)?;
+        let kind = database_kind(self.registry.parts(), name)?;
         self.section = Section::Backend(kind);
         if !self.backends.iter().any(|(known, _)| *known == kind) {
             self.backends.push((kind, Kept::default()));
@@ -354,17 +359,18 @@ impl Loading {
             Some((digits, rest)) if digits.bytes().all(|digit| digit.is_ascii_digit()) => rest,
             _ => name,
         };
-        let part = parts::overlay(name).ok_or_else(|| format!("overlay \"{name}\" is not known"))?;
-        match part.kind {
-            PartKind::Overlay(kind) => {
-                let overlay = OverlayConfig::new(kind, line.location.clone());
-                let target = self.target();
-                if target.overlays.iter().any(|other| other.kind() == kind) && kind.is_single() {
-                    return Err(format!("overlay \"{name}\" already in list"));
-                }
-                target.overlays.push(overlay);
-                Ok(())
+        if let Some(descriptor) = self.registry.overlay(name) {
+            let overlays = &mut self.target().overlays;
+            let is_there = overlays.iter().any(|other| other.descriptor() == descriptor);
+            if is_there && descriptor.occurrence == Occurrence::Once {
+                return Err(format!("overlay \"{name}\" already in list"));
             }
+            overlays.push(OverlayConfig::new(descriptor, line.location.clone()));
+            return Ok(());
+        }
+        let part = self.registry.parts().overlay(name);
+        let part = part.ok_or_else(|| format!("overlay \"{name}\" is not known"))?;
+        match part.kind {
             PartKind::BuiltIn(reason) => {
                 let text = format!("<overlay> {name}: {reason}");
                 self.notice(&line.location, text, NoticeKind::Meaningless);
@@ -394,11 +400,13 @@ impl Loading {
         notices: &RefCell<Vec<String>>,
     ) -> Result<(), String> {
         let schema = Arc::clone(&self.schema);
+        let registry = self.registry.clone();
         let statement = Statement {
             keyword: &line.keyword,
             arguments: &line.arguments,
             grammar: row.grammar,
             schema: &schema,
+            parts: registry.parts(),
             location: &line.location,
             notices,
         };
@@ -406,7 +414,7 @@ impl Loading {
             Handler::Global { set, .. } => set(&mut self.global, &statement),
             Handler::Database { set, .. } => set(self.target(), &statement),
             Handler::Overlay { set, .. } => {
-                let is_wanted = |overlay: &&mut OverlayConfig| row.level == Level::Overlay(overlay.kind());
+                let is_wanted = |overlay: &&mut OverlayConfig| row.level == Level::Overlay(overlay.name());
                 let mut own = self.target().overlays.iter_mut().rev();
                 if let Some(overlay) = own.find(is_wanted) {
                     return set(overlay, &statement);
@@ -460,6 +468,7 @@ impl Loading {
             schema: self.schema,
             schema_definitions: Vec::new(),
             file: "".into(),
+            registry: self.registry,
             backends: self.backends,
             notices: self.notices,
         };
@@ -467,13 +476,13 @@ impl Loading {
     }
 }
 
-fn database_kind(name: &str) -> Result<DatabaseKind, String> {
+fn database_kind(parts: &Parts, name: &str) -> Result<DatabaseKind, String> {
     // `{1}mdb` is how cn=config numbers databases.
     let name = match name.strip_prefix('{').and_then(|rest| rest.split_once('}')) {
         Some((_, rest)) => rest,
         None => name,
     };
-    match parts::database(name).map(|part| part.kind) {
+    match parts.database(name).map(|part| part.kind) {
         Some(PartKind::Database(Some(kind))) => Ok(kind),
         Some(_) => Err(format!("\"{name}\" is not built yet")),
         None => Err(format!("database type \"{name}\" is not known")),
@@ -481,9 +490,9 @@ fn database_kind(name: &str) -> Result<DatabaseKind, String> {
 }
 
 /// What slapd calls an unknown directive, with a guess at what was meant.
-fn unknown(line: &Line, place: Place<'_>) -> ConfigError {
+fn unknown(registry: &Registry, line: &Line, place: Place<'_>) -> ConfigError {
     let keyword = &line.keyword;
-    let elsewhere = table::with_keyword(keyword).next().map(|row| match row.level {
+    let elsewhere = registry.with_keyword(keyword).next().map(|row| match row.level {
         Level::DatabaseOf(kinds) => {
             let kinds: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
             format!(
@@ -492,7 +501,7 @@ fn unknown(line: &Line, place: Place<'_>) -> ConfigError {
             )
         }
         Level::Backend(kind) => format!("<{keyword}> only allowed within {} backend declaration", kind.name()),
-        Level::Overlay(kind) => format!("<{keyword}> only allowed after overlay {}", kind.name()),
+        Level::Overlay(name) => format!("<{keyword}> only allowed after overlay {name}"),
         _ => format!("<{keyword}> is not allowed here"),
     });
     let reason = elsewhere.unwrap_or_else(|| {
@@ -501,7 +510,8 @@ fn unknown(line: &Line, place: Place<'_>) -> ConfigError {
             Place::Backend(_) => "inside backend info definition",
             Place::Database(..) => "inside backend database definition",
         };
-        let hint = table::suggestion(keyword)
+        let hint = registry
+            .suggestion(keyword)
             .map(|guess| format!("; did you mean <{guess}>?"))
             .unwrap_or_default();
         format!("unknown directive <{keyword}> {place}{hint}")

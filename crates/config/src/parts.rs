@@ -1,7 +1,7 @@
 //! The parts of OpenLDAP that a configuration may name (database types, overlays, modules), and what is built of them
 //! here.
 
-use crate::{DatabaseKind, overlay::OverlayKind};
+use crate::database_kind::DatabaseKind;
 
 /// One part.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +21,7 @@ pub enum PartKind {
     /// A database type; `None`: not built.
     Database(Option<DatabaseKind>),
     /// An overlay that is built.
-    Overlay(OverlayKind),
+    Overlay,
     /// An overlay whose work is always done here; the reason goes to the log.
     BuiltIn(&'static str),
     /// An overlay that is not built.
@@ -32,40 +32,62 @@ pub enum PartKind {
     MissingModule,
 }
 
-/// A database type by the name in `database`.
-pub fn database(name: &str) -> Option<&'static Part> {
-    PARTS
-        .iter()
-        .find(|part| matches!(part.kind, PartKind::Database(_)) && part.name.eq_ignore_ascii_case(name))
-}
+/// Every part that there is: those of [`OTHERS`], and the overlays that are built.
+#[derive(Clone, Debug)]
+pub struct Parts(Vec<Part>);
 
-/// An overlay by the name in `overlay`.
-pub fn overlay(name: &str) -> Option<&'static Part> {
-    PARTS.iter().find(|part| {
-        matches!(
-            part.kind,
-            PartKind::Overlay(_) | PartKind::BuiltIn(_) | PartKind::MissingOverlay
-        ) && part.name.eq_ignore_ascii_case(name)
-    })
-}
+impl Parts {
+    /// With overlays that are built: the name of each, and further names of its module.
+    pub(crate) fn new(overlays: impl Iterator<Item = (&'static str, &'static [&'static str])>) -> Self {
+        let built = overlays.map(|(name, modules)| Part {
+            name,
+            modules,
+            kind: PartKind::Overlay,
+        });
+        Self(built.chain(OTHERS.iter().copied()).collect())
+    }
 
-/// A part by the argument of `moduleload`.
-pub fn module(argument: &str) -> Option<&'static Part> {
-    let name = module_name(argument);
-    PARTS.iter().find(|part| {
-        part.modules.contains(&name.as_str())
-            || match part.kind {
-                PartKind::Database(_) => name.strip_prefix("back-").is_some_and(|name| name == part.name),
-                _ => name == part.name,
-            }
-    })
+    /// Every part, overlays that are built first.
+    pub fn iter(&self) -> impl Iterator<Item = &Part> {
+        self.0.iter()
+    }
+
+    /// A database type by the name in `database`.
+    pub fn database(&self, name: &str) -> Option<&Part> {
+        self.iter()
+            .find(|part| matches!(part.kind, PartKind::Database(_)) && part.name.eq_ignore_ascii_case(name))
+    }
+
+    /// An overlay by the name in `overlay`.
+    pub fn overlay(&self, name: &str) -> Option<&Part> {
+        let is_overlay = |kind| {
+            matches!(
+                kind,
+                PartKind::Overlay | PartKind::BuiltIn(_) | PartKind::MissingOverlay
+            )
+        };
+        self.iter()
+            .find(|part| is_overlay(part.kind) && part.name.eq_ignore_ascii_case(name))
+    }
+
+    /// A part by the argument of `moduleload`.
+    pub fn module(&self, argument: &str) -> Option<&Part> {
+        let name = module_name(argument);
+        self.iter().find(|part| {
+            part.modules.contains(&name.as_str())
+                || match part.kind {
+                    PartKind::Database(_) => name.strip_prefix("back-").is_some_and(|name| name == part.name),
+                    _ => name == part.name,
+                }
+        })
+    }
 }
 
 /// Whether what `moduleload` names is there.
 pub fn is_built(part: &Part) -> bool {
     match part.kind {
         PartKind::Database(kind) => kind.is_some(),
-        PartKind::Overlay(_) | PartKind::BuiltIn(_) | PartKind::Passwords => true,
+        PartKind::Overlay | PartKind::BuiltIn(_) | PartKind::Passwords => true,
         PartKind::MissingOverlay | PartKind::MissingModule => false,
     }
 }
@@ -121,8 +143,8 @@ const fn missing_module(name: &'static str) -> Part {
     }
 }
 
-/// Every part. Adding one is one row.
-pub const PARTS: &[Part] = &[
+/// Every part but the overlays that are built. A test holds that those are not among them.
+const OTHERS: &[Part] = &[
     built("mdb", DatabaseKind::Mdb),
     built("hdb", DatabaseKind::Mdb),
     built("bdb", DatabaseKind::Mdb),
@@ -145,26 +167,6 @@ pub const PARTS: &[Part] = &[
     missing_database("sql"),
     missing_database("wt"),
     Part {
-        name: "memberof",
-        modules: &[],
-        kind: PartKind::Overlay(OverlayKind::Memberof),
-    },
-    Part {
-        name: "auditlog",
-        modules: &[],
-        kind: PartKind::Overlay(OverlayKind::Auditlog),
-    },
-    Part {
-        name: "refint",
-        modules: &[],
-        kind: PartKind::Overlay(OverlayKind::Refint),
-    },
-    Part {
-        name: "unique",
-        modules: &[],
-        kind: PartKind::Overlay(OverlayKind::Unique),
-    },
-    Part {
         name: "deref",
         modules: &[],
         kind: PartKind::BuiltIn("the dereference control is always offered"),
@@ -175,16 +177,6 @@ pub const PARTS: &[Part] = &[
         kind: PartKind::BuiltIn(
             "subordinate databases are glued by the server itself; overlay order does not matter to it",
         ),
-    },
-    Part {
-        name: "sssvlv",
-        modules: &[],
-        kind: PartKind::Overlay(OverlayKind::Sssvlv),
-    },
-    Part {
-        name: "ppolicy",
-        modules: &[],
-        kind: PartKind::Overlay(OverlayKind::Ppolicy),
     },
     missing_overlay("accesslog"),
     missing_overlay("addpartial"),

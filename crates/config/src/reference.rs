@@ -4,27 +4,28 @@ use std::fmt::Write as _;
 
 use crate::{
     DatabaseKind, reader,
+    registry::Registry,
     setting::{Fate, Level, OWN, Setting},
-    table,
 };
 
 /// The reference page, docs/settings.md.
-pub fn reference_markdown() -> String {
+pub fn reference_markdown(registry: &Registry) -> String {
     let mut page = String::from(
         "# Settings\n\n\
-         This page is made from the table of settings by the tests of `crates/config`; do not edit it.\n\n\
+         This page is made from the table of settings by the tests of `crates/overlays`; do not edit it.\n\n\
          Each setting of OpenLDAP 2.4 to 2.7 that a slapd.conf may hold has one of three fates: it is **obeyed**; it is \
          **without meaning** here and accepted, and the log says so; or it is **refused** with file and line, because it belongs \
          to a part that is not built yet.\n",
     );
-    let mut heading = "";
-    for row in table::settings() {
+    let mut heading = String::new();
+    for row in registry.settings() {
         let section = section(row.level);
         if section != heading {
             heading = section;
             // Writing to a string cannot fail, here and below.
             let _ = write!(page, "\n## {heading}\n");
-            if let Some(text) = introduction(row.level) {
+            let text = introduction(registry, row.level);
+            if !text.is_empty() {
                 let _ = write!(page, "\n{text}\n");
             }
         }
@@ -35,8 +36,8 @@ pub fn reference_markdown() -> String {
 }
 
 /// What a keyword (or a cn=config attribute) means, for a terminal; `None` when there is no such setting.
-pub fn help(name: &str) -> Option<String> {
-    let rows = table::settings().filter(|row| {
+pub fn help(registry: &Registry, name: &str) -> Option<String> {
+    let rows = registry.settings().filter(|row| {
         row.has_keyword(name)
             || row
                 .attributes
@@ -60,42 +61,20 @@ pub fn help(name: &str) -> Option<String> {
     }
 }
 
-fn section(level: Level) -> &'static str {
+fn section(level: Level) -> String {
     match level {
-        Level::Global | Level::BeforeDatabases => "Server",
-        Level::Inherited | Level::Database => "Databases",
-        Level::DatabaseOf([DatabaseKind::Null]) => "Database null",
-        Level::DatabaseOf(_) | Level::Backend(_) => "Databases mdb (also hdb, bdb) and ldif",
-        Level::Overlay(kind) => match kind {
-            crate::overlay::OverlayKind::Memberof => "Overlay memberof",
-            crate::overlay::OverlayKind::Auditlog => "Overlay auditlog",
-            crate::overlay::OverlayKind::Refint => "Overlay refint",
-            crate::overlay::OverlayKind::Unique => "Overlay unique",
-            crate::overlay::OverlayKind::Sssvlv => "Overlay sssvlv",
-            crate::overlay::OverlayKind::Ppolicy => "Overlay ppolicy",
-        },
+        Level::Global | Level::BeforeDatabases => "Server".to_owned(),
+        Level::Inherited | Level::Database => "Databases".to_owned(),
+        Level::DatabaseOf([DatabaseKind::Null]) => "Database null".to_owned(),
+        Level::DatabaseOf(_) | Level::Backend(_) => "Databases mdb (also hdb, bdb) and ldif".to_owned(),
+        Level::Overlay(name) => format!("Overlay {name}"),
     }
 }
 
 /// What is there of an overlay, where its settings do not say it.
-fn introduction(level: Level) -> Option<&'static str> {
-    use crate::overlay::OverlayKind as Kind;
-    let Level::Overlay(kind) = level else { return None };
-    match kind {
-        Kind::Sssvlv => Some(
-            "The server side sorting control (RFC 2891) is always offered, with and without this overlay, and with paged results, too. The \
-             overlay bounds it by the settings below. The virtual list view control is not built yet: a search with it is answered as one \
-             with any unknown control, and the log says so of each database (or all) that has the overlay.",
-        ),
-        Kind::Memberof => Some(
-            "cn=Subschema shows memberOf when the overlay, or the module of its name, is loaded. Entries may have it anyway.",
-        ),
-        Kind::Ppolicy => Some(
-            "cn=Subschema shows pwdPolicy, its kin and their attributes when the overlay, or the module of its name, is loaded. Entries may \
-             have them anyway. A ppolicy.schema of OpenLDAP 2.4 that is included, too, adds nothing; one that contradicts is refused.",
-        ),
-        Kind::Auditlog | Kind::Refint | Kind::Unique => None,
-    }
+fn introduction(registry: &Registry, level: Level) -> &'static str {
+    let Level::Overlay(name) = level else { return "" };
+    registry.overlay(name).map_or("", |overlay| overlay.introduction)
 }
 
 fn entry(page: &mut String, row: &Setting) {
@@ -164,9 +143,6 @@ fn place(level: Level) -> String {
             format!("in a database of type {}", kinds.join(" or "))
         }
         Level::Backend(kind) => format!("after `backend {}`", kind.name()),
-        Level::Overlay(kind) => format!("after `overlay {}`", kind.name()),
+        Level::Overlay(name) => format!("after `overlay {name}`"),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -11,11 +11,9 @@ use ironbark_model::{
 use crate::{
     ConfigError,
     error::Complain,
-    olc::base_schema,
     reader::Line,
+    registry::{Registry, schema_kind},
     schema_statement::{SchemaKind, SchemaStatement},
-    setting::{Fate, Handler},
-    table,
 };
 
 /// Schema definitions, and all else.
@@ -36,27 +34,14 @@ pub(crate) fn schema_statements(lines: Vec<Line>) -> (Vec<SchemaStatement>, Vec<
     (definitions, statements)
 }
 
-fn schema_kind(keyword: &str) -> Option<SchemaKind> {
-    table::with_keyword(keyword).find_map(|row| match row.fate {
-        Fate::Obeyed(Handler::Schema(kind)) => Some(kind),
-        _ => None,
-    })
-}
-
-/// The system schema and the definitions of a file.
-///
-/// # Errors
-/// The first definition that is wrong.
-pub fn build_schema(definitions: &[SchemaStatement]) -> Result<Arc<Schema>, ConfigError> {
-    build_schema_on(definitions, &mut Err)
-}
-
-/// The same; `complain` says of each definition that is wrong whether building goes on without it.
-pub(crate) fn build_schema_on(
+/// What is built in and the definitions of a file. `complain` says of each definition that is wrong whether building
+/// goes on without it.
+pub(crate) fn build_schema(
+    registry: &Registry,
     definitions: &[SchemaStatement],
     complain: &mut Complain<'_>,
 ) -> Result<Arc<Schema>, ConfigError> {
-    let mut builder = SchemaBuilder::from_schema(base_schema());
+    let mut builder = SchemaBuilder::from_schema(registry.base_schema());
     let mut options: Option<(&Source, Vec<&str>)> = None;
     for definition in definitions {
         let SchemaStatement {

@@ -5,9 +5,11 @@
 use ironbark_model::Schema;
 
 use crate::{
-    DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, overlay::OverlayKind, schema_statement::SchemaKind,
-    statement::Statement, value::parse_bool,
+    DatabaseConfig, DatabaseKind, GlobalConfig, OverlayConfig, schema_statement::SchemaKind, statement::Statement,
+    value::parse_bool,
 };
+
+pub use crate::form::Form;
 
 /// One setting.
 #[derive(Clone, Copy, Debug)]
@@ -17,6 +19,13 @@ pub struct Setting {
     pub keywords: &'static [&'static str],
     /// cn=config attribute names: the first is the usual one. Empty where slapd has none.
     pub attributes: &'static [&'static str],
+    /// OID of the attribute type: what follows the arc of slapd's attribute types of cn=config, as in `3.11.1`, or,
+    /// after a `+`, that of our own. Empty where there is no attribute.
+    pub oid: &'static str,
+    /// Form of the attribute's values.
+    pub form: Form,
+    /// Where the attribute stands although it was not set.
+    pub presence: Presence,
     /// Where it may stand.
     pub level: Level,
     /// The arguments, as a manual page would write them.
@@ -40,7 +49,18 @@ pub struct Setting {
 }
 
 /// [`Setting::since`] of what OpenLDAP does not have.
-pub(crate) const OWN: &str = "Ironbark";
+pub const OWN: &str = "Ironbark";
+
+/// Where an attribute of cn=config stands although it was not set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// Nowhere.
+    Optional,
+    /// In an entry that is made of slapd.conf.
+    Shown,
+    /// In every entry: the object class of the overlay demands it.
+    Required,
+}
 
 /// Where a setting may stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,8 +77,8 @@ pub enum Level {
     DatabaseOf(&'static [DatabaseKind]),
     /// In a `backend` section.
     Backend(DatabaseKind),
-    /// After `overlay`.
-    Overlay(OverlayKind),
+    /// After `overlay` with this name.
+    Overlay(&'static str),
 }
 
 /// What becomes of a setting.
@@ -89,7 +109,8 @@ pub enum Handler {
         /// As for the server.
         get: fn(&DatabaseConfig, &Schema) -> Vec<String>,
     },
-    /// Fills an overlay's configuration.
+    /// Fills an overlay's settings: made by [`overlay_field!`](crate::overlay_field) or
+    /// [`overlay_handler!`](crate::overlay_handler).
     Overlay {
         /// From arguments.
         set: fn(&mut OverlayConfig, &Statement<'_>) -> Result<(), String>,
@@ -108,6 +129,9 @@ impl Setting {
         Self {
             keywords,
             attributes,
+            oid: "",
+            form: Form::Text,
+            presence: Presence::Optional,
             level,
             grammar: "",
             default: "",
@@ -119,6 +143,28 @@ impl Setting {
             is_verbatim: false,
             fate: Fate::Refused("a row without a fate"),
         }
+    }
+
+    /// OID and form of the attribute of cn=config: see [`Setting::oid`].
+    #[must_use]
+    pub const fn olc(mut self, oid: &'static str, form: Form) -> Self {
+        self.oid = oid;
+        self.form = form;
+        self
+    }
+
+    /// A converted slapd.conf shows the attribute even where it was not set.
+    #[must_use]
+    pub const fn shown(mut self) -> Self {
+        self.presence = Presence::Shown;
+        self
+    }
+
+    /// The object class of the overlay demands the attribute.
+    #[must_use]
+    pub const fn required(mut self) -> Self {
+        self.presence = Presence::Required;
+        self
     }
 
     /// Grammar and default.
@@ -208,6 +254,20 @@ impl Setting {
         !self.default.is_empty() && (self.default.eq_ignore_ascii_case(text) || is_same_switch())
     }
 
+    /// The whole OID of the attribute type.
+    pub(crate) fn full_oid(&self) -> String {
+        match self.oid.strip_prefix('+') {
+            Some(rest) => format!("{OWN_ARC}{rest}"),
+            None => format!("{ARC}{}", self.oid),
+        }
+    }
+
+    /// Whether `name` is one of the attributes; it may have the option `;binary`.
+    pub(crate) fn has_attribute(&self, name: &str) -> bool {
+        let name = base_attribute(name);
+        self.attributes.iter().any(|known| known.eq_ignore_ascii_case(name))
+    }
+
     /// Whether `word` is one of the keywords.
     pub fn has_keyword(&self, word: &str) -> bool {
         self.keywords.iter().any(|keyword| match keyword.strip_suffix('*') {
@@ -218,3 +278,21 @@ impl Setting {
         })
     }
 }
+
+/// An attribute description without `;binary`.
+pub(crate) fn base_attribute(name: &str) -> &str {
+    let (start, end) = name
+        .split_at_checked(name.len().saturating_sub(7))
+        .unwrap_or((name, ""));
+    if end.eq_ignore_ascii_case(";binary") {
+        start
+    } else {
+        name
+    }
+}
+
+/// Above the attribute types of cn=config that OpenLDAP has.
+const ARC: &str = "1.3.6.1.4.1.4203.1.12.2.3.";
+
+/// Above the attribute types of settings that OpenLDAP does not have.
+const OWN_ARC: &str = "2.25.197556397984251993642444354322916165580.2.";

@@ -4,6 +4,8 @@ use std::cell::RefCell;
 
 use ironbark_model::{Schema, schema::Source};
 
+use crate::parts::Parts;
+
 /// A statement as a `set` function sees it.
 pub struct Statement<'a> {
     /// As written.
@@ -14,6 +16,8 @@ pub struct Statement<'a> {
     pub grammar: &'a str,
     /// The complete schema of the configuration.
     pub schema: &'a Schema,
+    /// The modules, database types and overlays that may be named.
+    pub parts: &'a Parts,
     /// Where it stands.
     pub location: &'a Source,
     /// What the log should say about it.

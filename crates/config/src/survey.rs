@@ -8,9 +8,9 @@ use crate::{
     ConfigError, Configuration, DatabaseConfig, DatabaseKind, Fate, FileSource, GlobalConfig, Setting,
     error::Complain,
     load::{self, Loading},
-    olc::base_schema,
     reader::{self, Line},
-    schema_lines::{build_schema_on, schema_statements},
+    registry::Registry,
+    schema_lines::{build_schema, schema_statements},
 };
 
 /// What was read, and all that is wrong with it.
@@ -64,12 +64,12 @@ pub(crate) struct SurveyRecord {
 }
 
 /// Reads a slapd.conf file with all it includes.
-pub fn survey(path: &str, files: &dyn FileSource) -> Survey {
-    Survey::of(|complain| {
+pub fn survey(path: &str, files: &dyn FileSource, registry: &Registry) -> Survey {
+    Survey::of(registry, |complain| {
         let lines = reader::read_on(path, files, complain)?;
         let (definitions, statements) = schema_statements(lines);
-        let schema = build_schema_on(&definitions, complain)?;
-        let read = load::load_statements(Loading::surveying(schema), &statements, complain);
+        let schema = build_schema(registry, &definitions, complain)?;
+        let read = load::load_statements(Loading::surveying(schema, registry), &statements, complain);
         let (mut configuration, statements) = read?;
         configuration.schema_definitions = definitions;
         configuration.file = path.into();
@@ -77,20 +77,19 @@ pub fn survey(path: &str, files: &dyn FileSource) -> Survey {
     })
 }
 
-/// Of no configuration at all.
-impl Default for Survey {
-    fn default() -> Self {
+impl Survey {
+    /// Of no configuration at all.
+    pub fn of_nothing(registry: &Registry) -> Self {
         Self {
-            configuration: nothing(),
+            configuration: nothing(registry),
             statements: Vec::new(),
             errors: Vec::new(),
         }
     }
-}
 
-impl Survey {
     /// What `read` makes of a configuration; it gives what collects errors to whatever may find some.
     pub(crate) fn of(
+        registry: &Registry,
         read: impl FnOnce(&mut Complain<'_>) -> Result<(Configuration, Vec<Surveyed>), ConfigError>,
     ) -> Self {
         let mut errors = Vec::new();
@@ -115,7 +114,7 @@ impl Survey {
                 errors.push(error);
                 Self {
                     errors,
-                    ..Self::default()
+                    ..Self::of_nothing(registry)
                 }
             }
         }
@@ -177,8 +176,8 @@ impl SurveyRecord {
 }
 
 /// Defaults alone: what is left of a configuration that cannot be read.
-fn nothing() -> Configuration {
-    let schema = Arc::clone(base_schema());
+fn nothing(registry: &Registry) -> Configuration {
+    let schema = Arc::clone(registry.base_schema());
     let frontend = DatabaseConfig::frontend();
     let location = frontend.location.clone();
     Configuration {
@@ -189,6 +188,7 @@ fn nothing() -> Configuration {
         schema,
         schema_definitions: Vec::new(),
         file: "".into(),
+        registry: registry.clone(),
         backends: Vec::new(),
         notices: Vec::new(),
     }
@@ -203,7 +203,7 @@ mod tests {
     use crate::Memory;
 
     fn reasons(text: &str) -> Vec<(u32, String)> {
-        let survey = survey("slapd.conf", &Memory::file("slapd.conf", text));
+        let survey = survey("slapd.conf", &Memory::file("slapd.conf", text), &Registry::default());
         let refused = survey.statements.iter().filter_map(|one| one.refusal.as_ref());
         let all = survey.errors.iter().chain(refused);
         let line = |error: &ConfigError| error.location().map_or(0, |location| location.line);
@@ -226,8 +226,8 @@ mod tests {
     fn what_is_right_is_the_configuration_that_a_server_loads() {
         let text = "sizelimit 7\ndatabase mdb\nsuffix cn=a\ndirectory a\nindex cn eq\n";
         let files = Memory::file("slapd.conf", text);
-        let survey = survey("slapd.conf", &files);
-        let loaded = crate::load("slapd.conf", &files).unwrap();
+        let survey = survey("slapd.conf", &files, &Registry::default());
+        let loaded = crate::load("slapd.conf", &files, &Registry::default()).unwrap();
         assert_eq!(survey.configuration.databases, loaded.databases);
         assert!(survey.errors.is_empty() && survey.statements.iter().all(|one| one.refusal.is_none()));
         let sections: Vec<_> = survey.statements.iter().map(|one| one.section).collect();

@@ -7,6 +7,7 @@ use ironbark_model::Schema;
 use crate::{
     Memory, reader,
     schema_lines::{build_schema, schema_statements},
+    test_overlay::registry,
 };
 
 /// Name and definition of attribute types and object classes.
@@ -91,7 +92,7 @@ pub(crate) fn text() -> String {
 /// The system schema with them.
 pub(crate) fn schema() -> Arc<Schema> {
     let lines = reader::read("schema", &Memory::file("schema", text())).unwrap();
-    build_schema(&schema_statements(lines).0).unwrap()
+    build_schema(registry(), &schema_statements(lines).0, &mut Err).unwrap()
 }
 
 /// A file and, at its end, the definitions: they may stand after their use.

@@ -7,15 +7,18 @@ use ironbark_model::Dn;
 use crate::statement::Statement;
 
 /// A field type that a row can fill without code of its own.
-pub(crate) trait Value: Sized {
+pub trait Value: Sized {
     /// From the arguments.
+    ///
+    /// # Errors
+    /// They are no value of this type.
     fn parse(statement: &Statement<'_>) -> Result<Self, String>;
     /// The values in force.
     fn text(&self) -> Vec<String>;
 }
 
 /// slapd's integers: decimal, `0x` hexadecimal, `0` octal.
-pub(crate) fn parse_u64(text: &str) -> Option<u64> {
+pub fn parse_u64(text: &str) -> Option<u64> {
     let (digits, radix) = match text.as_bytes() {
         [b'0', b'x' | b'X', ..] => (text.get(2..)?, 16),
         [b'0', _, ..] => (text.get(1..)?, 8),
@@ -29,12 +32,13 @@ pub(crate) fn parse_u64(text: &str) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-pub(crate) fn parse_u32(text: &str) -> Option<u32> {
+/// [`parse_u64`], for numbers of 32 bits.
+pub fn parse_u32(text: &str) -> Option<u32> {
     parse_u64(text).and_then(|number| u32::try_from(number).ok())
 }
 
 /// `on`, `true`, `yes`, `off`, `false`, `no`, in any case.
-pub(crate) fn parse_bool(text: &str) -> Option<bool> {
+pub fn parse_bool(text: &str) -> Option<bool> {
     let is = |words: &[&str]| words.iter().any(|word| word.eq_ignore_ascii_case(text));
     if is(&["on", "true", "yes"]) {
         Some(true)
@@ -45,11 +49,16 @@ pub(crate) fn parse_bool(text: &str) -> Option<bool> {
     }
 }
 
-pub(crate) fn bool_text(value: bool) -> String {
+/// A switch as slapd prints it: `TRUE` or `FALSE`.
+pub fn bool_text(value: bool) -> String {
     if value { "TRUE" } else { "FALSE" }.to_owned()
 }
 
-pub(crate) fn parse_dn(statement: &Statement<'_>, text: &str) -> Result<Dn, String> {
+/// A DN of a statement's schema.
+///
+/// # Errors
+/// The text is no DN.
+pub fn parse_dn(statement: &Statement<'_>, text: &str) -> Result<Dn, String> {
     Dn::parse(statement.schema, text.as_bytes()).map_err(|_| format!("invalid DN \"{text}\""))
 }
 

@@ -1,6 +1,6 @@
 //! Entry points of the fuzz targets in `/fuzz`; the smoke test calls the same functions.
 
-use ironbark_config::{Memory, fuzz::DATABASE, load};
+use ironbark_config::{Memory, Registry, fuzz::DATABASE, load};
 
 use crate::{
     password::{self, Cost},
@@ -15,7 +15,11 @@ pub fn access(data: &[u8]) {
         text.extend_from_slice(line);
         text.push(b'\n');
     }
-    let Ok(configuration) = load("slapd.conf", &Memory::file("slapd.conf", text.as_slice())) else {
+    let Ok(configuration) = load(
+        "slapd.conf",
+        &Memory::file("slapd.conf", text.as_slice()),
+        &Registry::default(),
+    ) else {
         return;
     };
     for database in &configuration.databases {

@@ -42,7 +42,7 @@ fn gated() -> (Site, Receiver<()>, Sender<()>) {
         arrived,
         open: Mutex::new(opened),
     });
-    let site = Site::open_with("overlay memberof", move |_, _| {
+    let site = Site::open_with("overlay tested", move |_, _| {
         Ok(Overlay {
             content: Some(Arc::clone(&gate)),
             ..Overlay::new("gate")

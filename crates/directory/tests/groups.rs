@@ -76,7 +76,7 @@ impl Game {
             open: Mutex::new(open),
         });
         let effects: Arc<dyn EffectHooks> = Arc::<Referee>::clone(&referee);
-        let mut site = Site::open_with("overlay memberof", move |_, _| {
+        let mut site = Site::open_with("overlay tested", move |_, _| {
             Ok(Overlay {
                 effects: Some(Arc::clone(&effects)),
                 ..Overlay::new("referee")

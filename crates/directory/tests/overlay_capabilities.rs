@@ -63,7 +63,7 @@ fn description(schema: &Schema) -> AttributeDescription {
 }
 
 fn limited(lines: &str) -> Site {
-    let mut site = Site::open_with(&format!("{lines}\noverlay memberof"), |_, schema| {
+    let mut site = Site::open_with(&format!("{lines}\noverlay tested"), |_, schema| {
         Ok(Overlay {
             outcomes: Some(Arc::new(Limited(description(schema)))),
             ..Overlay::new("limited")
@@ -135,7 +135,7 @@ impl Arrangement for Capitals {
 #[test]
 fn what_an_overlay_makes_of_values_is_sent_as_far_as_the_rules_grant_it() {
     let rules = "access to attrs=description val.exact=\"HIDDEN\" by * none\naccess to * by * read";
-    let mut site = Site::open_with(&format!("{rules}\noverlay memberof"), |_, schema| {
+    let mut site = Site::open_with(&format!("{rules}\noverlay tested"), |_, schema| {
         Ok(Overlay {
             searches: Some(Arc::new(Capitals([description(schema)]))),
             ..Overlay::new("capitals")
@@ -192,7 +192,7 @@ impl TimerHooks for Reaper {
 #[test]
 fn an_overlay_works_of_its_own_accord_when_its_period_is_over() {
     let (gone, went) = channel();
-    let mut site = Site::open_with("overlay memberof", move |_, schema| {
+    let mut site = Site::open_with("overlay tested", move |_, schema| {
         Ok(Overlay {
             timer: Some(Arc::new(Reaper {
                 parent: Dn::parse(schema, b"ou=p,dc=ex").expect("a name"),
@@ -268,7 +268,7 @@ fn ask_to_refresh(site: &mut Site, name: &str) -> Answer {
 
 #[test]
 fn an_extended_operation_is_there_if_its_overlay_is() {
-    let mut site = Site::open_with("overlay memberof", |_, schema| {
+    let mut site = Site::open_with("overlay tested", |_, schema| {
         Ok(Overlay {
             extended: Some(Arc::new(Refresh(description(schema)))),
             ..Overlay::new("refresh")

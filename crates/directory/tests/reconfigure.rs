@@ -191,7 +191,7 @@ fn what_fails_leaves_everything_as_it_was() {
     let error = reconfigure(&site, "", &format!("{SECOND}{}", missing.replace("o=two", "o=three")))
         .expect_err("a directory is missing");
     assert!(error.contains("database o=three:"), "{error}");
-    let error = reconfigure(&site, "", "overlay memberof").expect_err("no such overlay here");
+    let error = reconfigure(&site, "", "overlay tested").expect_err("no such overlay here");
     assert!(error.contains("no overlays here"), "{error}");
     let twice = SECOND.replace("DIR/two", "DIR/two/../db");
     let error = reconfigure(&site, "", &twice).expect_err("one directory for two databases");
@@ -331,7 +331,7 @@ impl CommitHooks for Listener {
 fn an_overlay_stays_while_its_settings_do_and_is_closed_after_its_last_write() {
     let made = Arc::<Mutex<Vec<Arc<Listener>>>>::default();
     let factory = Arc::clone(&made);
-    let mut site = Site::open_with("overlay memberof", move |_, _| {
+    let mut site = Site::open_with("overlay tested", move |_, _| {
         let listener = Arc::<Listener>::default();
         factory.lock().expect("not poisoned").push(Arc::clone(&listener));
         Ok(Overlay {
@@ -346,15 +346,15 @@ fn an_overlay_stays_while_its_settings_do_and_is_closed_after_its_last_write() {
             .map(|one| one.heard.lock().expect("not poisoned").clone())
             .collect()
     };
-    reconfigure(&site, "sizelimit 7", "overlay memberof").expect("nothing about the overlay");
+    reconfigure(&site, "sizelimit 7", "overlay tested").expect("nothing about the overlay");
     assert_eq!(site.delete("cn=a,ou=p,dc=ex").code, 0);
     assert_eq!(heard(), [["commit"; 6].map(str::to_owned).to_vec()]);
-    reconfigure(&site, "", "overlay memberof\nmemberof-refint TRUE").expect("another setting");
+    reconfigure(&site, "", "overlay tested\ntested-switch TRUE").expect("another setting");
     assert_eq!(site.delete("cn=b,ou=p,dc=ex").code, 0);
     assert_eq!(heard()[0].last().map(String::as_str), Some("close"));
     assert_eq!(heard()[1], ["commit"]);
     let schema = "attributetype ( 1.2.3.4.5 NAME 'fresh' SUP name )";
-    reconfigure(&site, schema, "overlay memberof\nmemberof-refint TRUE").expect("another schema");
+    reconfigure(&site, schema, "overlay tested\ntested-switch TRUE").expect("another schema");
     reconfigure(&site, schema, "").expect("no overlay");
     assert_eq!(site.delete("cn=c,ou=p,dc=ex").code, 0);
     assert_eq!(heard()[1], ["commit", "close"]);

@@ -40,7 +40,7 @@ impl ContentHooks for Needy {
 fn a_writer_sends_an_operation_back_for_slow_hashes_and_executes_it_once() {
     let needy = Arc::new(Needy::default());
     let content: Arc<dyn ContentHooks> = Arc::clone(&needy) as _;
-    let mut site = Site::open_with("overlay memberof", move |_, _| {
+    let mut site = Site::open_with("overlay tested", move |_, _| {
         Ok(Overlay {
             content: Some(Arc::clone(&content)),
             ..Overlay::new("needy")

@@ -1,4 +1,4 @@
-//! Overlays, one folder each, and the factory that makes them from their configuration.
+//! Overlays, one folder each, and the table of them.
 //!
 //! Invariants: an overlay never sees a connection; what it changes are effects of the change record of the operation
 //! that it follows.
@@ -7,26 +7,45 @@ pub mod auditlog;
 pub mod memberof;
 pub mod ppolicy;
 pub mod refint;
+mod row;
 pub mod sssvlv;
 pub mod unique;
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
-use ironbark_config::overlay::{OverlayConfig, OverlaySettings};
+use ironbark_config::{Registry, overlay::OverlayConfig};
 use ironbark_directory::overlay::Overlay;
 use ironbark_model::Schema;
+
+pub use row::Row;
+
+/// Every overlay, in the order of the reference page. Adding one is one line.
+pub static OVERLAYS: &[Row] = &[
+    memberof::ROW,
+    auditlog::ROW,
+    refint::ROW,
+    unique::ROW,
+    sssvlv::ROW,
+    ppolicy::ROW,
+];
+
+/// What a configuration may name: the server, databases, and these overlays.
+pub fn registry() -> Registry {
+    static REGISTRY: LazyLock<Registry> = LazyLock::new(|| {
+        let built = Registry::new(OVERLAYS.iter().map(|row| &row.descriptor).collect());
+        // A test holds that the rows are right; should they not be, there are no overlays.
+        debug_assert!(built.is_ok(), "{built:?}");
+        built.unwrap_or_default()
+    });
+    REGISTRY.clone()
+}
 
 /// Makes an overlay.
 ///
 /// # Errors
 /// A setting names what the schema does not have.
 pub fn make(config: &OverlayConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
-    match &config.settings {
-        OverlaySettings::Memberof(settings) => memberof::make(settings, schema),
-        OverlaySettings::Auditlog(settings) => Ok(auditlog::make(settings, schema)),
-        OverlaySettings::Refint(settings) => refint::make(settings, schema),
-        OverlaySettings::Unique(settings) => unique::make(settings, schema),
-        OverlaySettings::Ppolicy(settings) => ppolicy::make(settings, schema),
-        OverlaySettings::Sssvlv(settings) => Ok(sssvlv::make(settings)),
-    }
+    let row = OVERLAYS.iter().find(|row| row.descriptor == *config.descriptor());
+    let row = row.ok_or_else(|| format!("overlay {} cannot be made here", config.name()))?;
+    (row.make)(config, schema)
 }

@@ -8,7 +8,11 @@ use harness::Site;
 use ironbark_ldif::{Change, NoFiles, Reader, RecordKind};
 
 fn site() -> Site {
-    let mut site = Site::open_with("overlay auditlog\nauditlog DIR/audit.ldif", ironbark_overlays::make);
+    let mut site = Site::open_of(
+        &ironbark_overlays::registry(),
+        "overlay auditlog\nauditlog DIR/audit.ldif",
+        ironbark_overlays::make,
+    );
     site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
     std::fs::remove_file(site.folder.path().join("audit.ldif")).expect("was written");
     site
@@ -94,7 +98,7 @@ fn renames_and_deletes_are_logged() {
 #[test]
 fn a_pipe_without_a_reader_does_not_hold_up_the_server() {
     let lines = "overlay auditlog\nauditlog DIR/pipe\nauditlognonblocking on";
-    let mut site = Site::open_with(lines, ironbark_overlays::make);
+    let mut site = Site::open_of(&ironbark_overlays::registry(), lines, ironbark_overlays::make);
     let pipe = site.folder.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("runs");
     assert!(made.success());
@@ -106,7 +110,7 @@ fn a_pipe_without_a_reader_does_not_hold_up_the_server() {
 fn what_other_overlays_change_is_logged_under_their_name() {
     let lines =
         "overlay auditlog\nauditlog DIR/audit.ldif\noverlay memberof\noverlay refint\nrefint_attributes member seeAlso";
-    let mut site = Site::open_with(lines, ironbark_overlays::make);
+    let mut site = Site::open_of(&ironbark_overlays::registry(), lines, ironbark_overlays::make);
     site.populate();
     site.must_add(
         "cn=g,dc=ex",
@@ -185,7 +189,7 @@ fn a_name_cannot_forge_records() {
 fn the_author_in_a_comment_stays_on_its_line() {
     let rules = "access to * by * write";
     let lines = format!("{rules}\noverlay auditlog\nauditlog DIR/audit.ldif");
-    let mut site = Site::open_with(&lines, ironbark_overlays::make);
+    let mut site = Site::open_of(&ironbark_overlays::registry(), &lines, ironbark_overlays::make);
     site.populate();
     std::fs::remove_file(site.folder.path().join("audit.ldif")).expect("was written");
     site.become_("cn=w\\0a\\0adn\\3a dc\\3dex\\0d\\e2\\80\\a8,dc=ex");

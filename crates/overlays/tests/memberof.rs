@@ -11,7 +11,11 @@ const B: &str = "cn=b,ou=p,dc=ex";
 const G: &str = "cn=g,dc=ex";
 
 fn site(settings: &str) -> Site {
-    let mut site = Site::open_with(&format!("overlay memberof\n{settings}"), ironbark_overlays::make);
+    let mut site = Site::open_of(
+        &ironbark_overlays::registry(),
+        &format!("overlay memberof\n{settings}"),
+        ironbark_overlays::make,
+    );
     site.populate();
     site.must_add(G, &format!("objectClass: groupOfNames\nmember: {A}"));
     site

@@ -34,7 +34,7 @@ const ACCESS: &str = "\naccess to attrs=userPassword by self =wx by anonymous au
 /// A directory with a policy of these lines and a user whose password is `first`.
 fn site_with(settings: &str, policy: &str) -> Site {
     let lines = format!("overlay ppolicy\nppolicy_default {POLICY}\n{settings}");
-    let mut site = Site::open_with(&lines, ironbark_overlays::make);
+    let mut site = Site::open_of(&ironbark_overlays::registry(), &lines, ironbark_overlays::make);
     site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
     site.must_add("ou=p,dc=ex", "objectClass: organizationalUnit");
     let text = format!("objectClass: device\nobjectClass: pwdPolicy\n{policy}\npwdAttribute: userPassword");

@@ -18,7 +18,7 @@ fn site(index: &str, settings: &str) -> Site {
     let lines = format!(
         "{index}\noverlay refint\nrefint_attributes member seeAlso\nrefint_attributes uniqueMember\n{settings}"
     );
-    let mut site = Site::open_with(&lines, ironbark_overlays::make);
+    let mut site = Site::open_of(&ironbark_overlays::registry(), &lines, ironbark_overlays::make);
     site.populate();
     site.must_add(
         G,
@@ -206,7 +206,7 @@ fn big_groups_and_many_groups_are_followed() {
 fn memberof_and_refint_agree_on_one_database() {
     let lines = "index member,memberOf eq\noverlay memberof\nmemberof-refint TRUE\noverlay refint\n\
                  refint_attributes member memberOf";
-    let mut site = Site::open_with(lines, ironbark_overlays::make);
+    let mut site = Site::open_of(&ironbark_overlays::registry(), lines, ironbark_overlays::make);
     site.populate();
     site.must_add("ou=g,dc=ex", "objectClass: organizationalUnit");
     site.must_add(

@@ -18,7 +18,11 @@ const B: &str = "cn=b,ou=p,dc=ex";
 const PERSON: &str = "objectClass: inetOrgPerson\nsn: s";
 
 fn site(settings: &str) -> Site {
-    let mut site = Site::open_with(&format!("overlay unique\n{settings}"), ironbark_overlays::make);
+    let mut site = Site::open_of(
+        &ironbark_overlays::registry(),
+        &format!("overlay unique\n{settings}"),
+        ironbark_overlays::make,
+    );
     site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
     site.must_add("ou=p,dc=ex", "objectClass: organizationalUnit");
     site.must_add(A, &format!("{PERSON}a\nmail: a@ex\ndescription: d"));
@@ -407,7 +411,7 @@ proptest! {
     ) {
         let index = if indexed { "index mail eq\n" } else { "" };
         let lines = format!("{index}overlay unique\nunique_uri ldap:///ou=in,dc=ex?mail?sub");
-        let mut site = Site::open_with(&lines, ironbark_overlays::make);
+        let mut site = Site::open_of(&ironbark_overlays::registry(), &lines, ironbark_overlays::make);
         site.must_add("dc=ex", "objectClass: dcObject\nobjectClass: organization\no: ex");
         site.must_add("ou=in,dc=ex", "objectClass: organizationalUnit");
         site.must_add("ou=out,dc=ex", "objectClass: organizationalUnit");

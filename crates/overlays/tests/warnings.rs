@@ -68,7 +68,11 @@ fn members(count: usize) -> String {
 #[test]
 fn members_that_are_not_there_are_named_ten_times_and_then_counted() {
     let _alone = alone();
-    let mut site = Site::open_with("overlay memberof", ironbark_overlays::make);
+    let mut site = Site::open_of(
+        &ironbark_overlays::registry(),
+        "overlay memberof",
+        ironbark_overlays::make,
+    );
     site.populate();
     lines();
     site.must_add("cn=few,dc=ex", &format!("objectClass: groupOfNames\n{}", members(10)));
@@ -93,7 +97,11 @@ fn members_that_are_not_there_are_named_ten_times_and_then_counted() {
 #[test]
 fn so_are_those_that_are_stripped() {
     let _alone = alone();
-    let mut site = Site::open_with("overlay memberof\nmemberof-dangling drop", ironbark_overlays::make);
+    let mut site = Site::open_of(
+        &ironbark_overlays::registry(),
+        "overlay memberof\nmemberof-dangling drop",
+        ironbark_overlays::make,
+    );
     site.populate();
     lines();
     let text = format!("objectClass: groupOfNames\nmember: cn=a,ou=p,dc=ex\n{}", members(300));
@@ -106,7 +114,11 @@ fn so_are_those_that_are_stripped() {
 #[test]
 fn so_are_references_that_stay() {
     let _alone = alone();
-    let mut site = Site::open_with("overlay refint\nrefint_attributes member", ironbark_overlays::make);
+    let mut site = Site::open_of(
+        &ironbark_overlays::registry(),
+        "overlay refint\nrefint_attributes member",
+        ironbark_overlays::make,
+    );
     site.populate();
     for number in 0..15 {
         let name = format!("cn=g{number},dc=ex");

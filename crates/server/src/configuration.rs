@@ -8,6 +8,7 @@ use ironbark_config::{
 };
 use ironbark_directory::stamp::StampGenerator;
 use ironbark_model::Schema;
+use ironbark_overlays::registry;
 use ironbark_runtime::{Clock, Randomness};
 
 use crate::options::{DEFAULT_CONFIG_DIRECTORY, DEFAULT_CONFIG_FILE};
@@ -35,10 +36,10 @@ pub struct Loaded {
 /// # Errors
 /// What is wrong, by file and line, without the program's name.
 pub fn load_configuration(file: Option<&Path>, folder: Option<&Path>) -> Result<Loaded, String> {
-    let usual = Folder::new(DEFAULT_CONFIG_DIRECTORY);
+    let usual = Folder::new(DEFAULT_CONFIG_DIRECTORY, &registry());
     match (file, folder) {
         (Some(file), folder) => of_file(file, folder),
-        (None, Some(folder)) => of_folder(&Folder::new(folder)),
+        (None, Some(folder)) => of_folder(&Folder::new(folder, &registry())),
         (None, None) if usual.holds_configuration() => of_folder(&usual),
         (None, None) => of_file(Path::new(DEFAULT_CONFIG_FILE), None),
     }
@@ -51,7 +52,7 @@ fn of_file(file: &Path, folder: Option<&Path>) -> Result<Loaded, String> {
     let name = file
         .to_str()
         .ok_or_else(|| format!("{}: the name is not UTF-8", file.display()))?;
-    let configuration = ironbark_config::load(name, &Disk).map_err(|error| error.to_string())?;
+    let configuration = ironbark_config::load(name, &Disk, &registry()).map_err(|error| error.to_string())?;
     let mut tree = olc::render(&configuration);
     if let Some(folder) = folder {
         let shown = folder.display().to_string().into_bytes();
@@ -61,7 +62,7 @@ fn of_file(file: &Path, folder: Option<&Path>) -> Result<Loaded, String> {
     Ok(Loaded {
         configuration,
         tree,
-        folder: folder.map(Folder::new),
+        folder: folder.map(|folder| Folder::new(folder, &registry())),
         stored: None,
     })
 }

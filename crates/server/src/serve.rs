@@ -2,10 +2,7 @@
 
 use std::{convert::Infallible, error::Error, io, process::ExitCode, sync::Arc, time::Duration};
 
-use ironbark_config::{
-    DatabaseConfig, DatabaseKind, GlobalConfig,
-    parts::{PARTS, PartKind},
-};
+use ironbark_config::{DatabaseConfig, DatabaseKind, GlobalConfig, parts::PartKind};
 use ironbark_directory::{Factories, InMemoryTree, OpenOptions, Service};
 use ironbark_runtime::{
     Clock, Randomness, Signal, Signals, available_cores,
@@ -410,8 +407,9 @@ fn complain(log: Option<&Log>, message: &str) -> ExitCode {
 
 /// The overlays that are built in.
 pub fn built_in_overlays() -> Vec<String> {
-    let is_built = |kind| matches!(kind, PartKind::Overlay(_) | PartKind::BuiltIn(_));
-    PARTS
+    let is_built = |kind| matches!(kind, PartKind::Overlay | PartKind::BuiltIn(_));
+    ironbark_overlays::registry()
+        .parts()
         .iter()
         .filter(|part| is_built(part.kind))
         .map(|part| part.name.to_owned())

@@ -4,5 +4,5 @@
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|data: &[u8]| {
-    ironbark_config::fuzz::slapd_conf(data);
+    ironbark_config::fuzz::slapd_conf(data, &ironbark_overlays::registry());
 });

@@ -102,10 +102,11 @@ impl Request {
         if request.generate && request.schemes.as_ref().is_some_and(|schemes| !clear(schemes)) {
             return Err("Option -g incompatible with -h".to_owned());
         }
+        let registry = ironbark_overlays::registry();
         for (name, value) in &options.generic {
             let known = value
                 .as_deref()
-                .and_then(|value| parts::module(value.split(' ').next()?));
+                .and_then(|value| registry.parts().module(value.split(' ').next()?));
             match (name.as_str(), value) {
                 ("module-path", Some(_)) => {}
                 ("module-load", Some(_)) if known.is_some_and(parts::is_built) => {}

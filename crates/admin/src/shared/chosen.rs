@@ -146,7 +146,12 @@ mod tests {
             database mdb\nsuffix cn=b,cn=x\nsubordinate\ndirectory b\n\
             database mdb\nsuffix cn=x\ndirectory c\n\
             database mdb\nsuffix cn=y\ndirectory d\n";
-        ironbark_config::load("slapd.conf", &Memory::file("slapd.conf", text)).unwrap()
+        ironbark_config::load(
+            "slapd.conf",
+            &Memory::file("slapd.conf", text),
+            &ironbark_overlays::registry(),
+        )
+        .unwrap()
     }
 
     fn chosen(options: Options) -> Result<Vec<usize>, String> {

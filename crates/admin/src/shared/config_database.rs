@@ -8,10 +8,11 @@ use std::{
 
 use ironbark_config::{
     ConfigError,
-    olc::{self, ChangeError, Folder, Modification, ModificationKind, Tree, base_schema},
+    olc::{self, ChangeError, Folder, Modification, ModificationKind, Tree},
 };
 use ironbark_ldif::{Change, FileResolver, LdifErrorKind, ModifyKind, Reader, Record, RecordKind, Writer};
 use ironbark_model::{Attribute, Dn, Entry, ResultCode, Schema};
+use ironbark_overlays::registry;
 use ironbark_server::{new_stamps, stamp, usual_folder};
 
 use super::{chosen::read_configuration, filter::Selection, load_options::LoadOptions, options::Options, owner};
@@ -19,7 +20,7 @@ use super::{chosen::read_configuration, filter::Selection, load_options::LoadOpt
 /// Whether a command line is about cn=config.
 pub(crate) fn is_chosen(options: &Options) -> bool {
     let is_config = |text: &String| {
-        Dn::parse(base_schema(), text.as_bytes()).is_ok_and(|dn| dn.ancestor(1).normalized() == b"cn=config")
+        Dn::parse(registry().base_schema(), text.as_bytes()).is_ok_and(|dn| dn.ancestor(1).normalized() == b"cn=config")
     };
     options.number == Some(0) || options.suffix.as_ref().is_some_and(is_config)
 }
@@ -141,7 +142,7 @@ impl<'o> Changes<'o> {
         if !Path::new(&path).is_dir() {
             return Err(format!("{}: {}: no such directory", options.program, path.display()));
         }
-        let folder = Folder::new(path);
+        let folder = Folder::new(path, &registry());
         if !folder.holds_configuration() {
             if modifies {
                 return Err(format!(
@@ -179,7 +180,7 @@ impl<'o> Changes<'o> {
         let change = |error: ConfigError| Refusal::Change(error.to_string());
         let schema = match &self.tree {
             Some(tree) => whole(tree).map_err(change)?.schema,
-            None => base_schema().clone(),
+            None => registry().base_schema().clone(),
         };
         let changed = self.changed(&schema, record)?;
         whole(&changed).map_err(change)?;
@@ -220,7 +221,7 @@ impl<'o> Changes<'o> {
         let entry = entry_of(schema, dn, attributes).map_err(Refusal::Record)?;
         match &self.tree {
             Some(tree) => tree.add(schema, &entry, &stamps),
-            None => Tree::begin(schema, &entry, &stamps),
+            None => Tree::begin(&registry(), schema, &entry, &stamps),
         }
         .map_err(refused)
     }

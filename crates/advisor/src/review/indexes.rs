@@ -20,7 +20,7 @@ pub(super) fn find(written: &WrittenConfiguration, findings: &mut Findings) {
         for (overlay, attribute) in overlay::missing_indexes(database, schema) {
             let reason = format!(
                 "overlay {} looks {attribute} up with each write, and reads all entries without an eq index",
-                overlay.kind().name()
+                overlay.name()
             );
             let place = written.database(position);
             findings.note(

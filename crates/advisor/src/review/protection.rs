@@ -5,7 +5,6 @@ use std::path::Path;
 use ironbark_config::{
     Allow, DatabaseConfig, DatabaseKind, Disallow, EnvironmentFlags, Fate,
     limits::{HardLimit, LimitsSelector, SearchLimits},
-    with_keyword,
 };
 
 use super::secrets::{is_enterable_by_others, is_readable_by_others};
@@ -242,7 +241,11 @@ fn encryption(written: &WrittenConfiguration, listeners: Option<&str>, findings:
     let has_certificate = ["TLSCertificateFile", "TLSCertificate"]
         .iter()
         .any(|name| written.statements.iter().any(|statement| statement.means(name)));
-    let is_built = with_keyword("TLSCertificateFile").all(|row| !matches!(row.fate, Fate::Refused(_)));
+    let is_built = written
+        .configuration
+        .registry
+        .with_keyword("TLSCertificateFile")
+        .all(|row| !matches!(row.fate, Fate::Refused(_)));
     let reason = "passwords of simple binds cross the network in clear".to_owned();
     match listeners {
         Some(urls) => {

@@ -1,6 +1,6 @@
 //! What is wrong or unknown, and what has no meaning here: what the loader says of each statement.
 
-use ironbark_config::{ConfigError, Fate, Handler, NoticeKind, Surveyed, SurveyedSection, with_keyword};
+use ironbark_config::{ConfigError, Fate, Handler, NoticeKind, Surveyed, SurveyedSection};
 
 use super::old;
 use crate::{
@@ -94,7 +94,7 @@ fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Findi
             blocks: false,
         });
     };
-    let (class, advice) = fault(statement, error);
+    let (class, advice) = fault(written, statement, error);
     let mut reason = without_keyword(error.reason()).to_owned();
     match class {
         Class::Unknown if statement.row.is_none() => reason.push_str(&hint),
@@ -112,13 +112,14 @@ fn refused(written: &WrittenConfiguration, statement: &Surveyed) -> Option<Findi
 }
 
 /// What kind of error it is that a statement is refused for, and what to do about it.
-fn fault(statement: &Surveyed, error: &ConfigError) -> (Class, &'static str) {
+fn fault(written: &WrittenConfiguration, statement: &Surveyed, error: &ConfigError) -> (Class, &'static str) {
     let keyword = &statement.line.keyword;
+    let registry = &written.configuration.registry;
     let Some(row) = statement.row else {
         // A setting in the wrong place is known.
         return match old::removed(keyword) {
             Some(instead) => (Class::Old, instead),
-            None if with_keyword(keyword).next().is_some() => (Class::Wrong, ""),
+            None if registry.with_keyword(keyword).next().is_some() => (Class::Wrong, ""),
             None => (Class::Unknown, ""),
         };
     };

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Statement,
     reader::{Memory, read},
-    test_schema,
+    test_overlay, test_schema,
 };
 
 fn parse(text: &str) -> Result<(AccessRule, String), String> {
@@ -29,6 +29,7 @@ fn parse(text: &str) -> Result<(AccessRule, String), String> {
         arguments: &arguments,
         grammar: "",
         schema: &schema,
+        parts: test_overlay::registry().parts(),
         location: &location,
         notices: &notices,
     };

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use ironbark_model::schema::Source;
 
 use super::{HardLimit, LimitsRule, LimitsSelector, PageSize, PageTotal, SearchLimits, UncheckedLimit};
-use crate::{Statement, test_schema};
+use crate::{Statement, test_overlay, test_schema};
 
 fn parse(words: &[&str]) -> Result<(LimitsRule, String), String> {
     let schema = test_schema::schema();
@@ -20,6 +20,7 @@ fn parse(words: &[&str]) -> Result<(LimitsRule, String), String> {
         arguments: &arguments,
         grammar: "<selector> <limit>",
         schema: &schema,
+        parts: test_overlay::registry().parts(),
         location: &location,
         notices: &notices,
     };

@@ -9,16 +9,16 @@ use crate::{
     Allow, DatabaseKind, EnvironmentFlags, IndexKinds, LogLevel, Memory, Require, ServerId, Subordinate,
     access::{AccessLevel, GrantKind, NameCondition, Who},
     limits::{HardLimit, LimitsSelector, UncheckedLimit},
-    overlay::{Dangling, OverlaySettings},
+    test_overlay::{Sample, Single, registry},
     test_schema::with_schema,
 };
 
 fn loaded(text: &str) -> Configuration {
-    load("slapd.conf", &with_schema("slapd.conf", text)).unwrap_or_else(|error| panic!("{error}"))
+    load("slapd.conf", &with_schema("slapd.conf", text), registry()).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn refusal(text: &str) -> String {
-    load("slapd.conf", &with_schema("slapd.conf", text))
+    load("slapd.conf", &with_schema("slapd.conf", text), registry())
         .unwrap_err()
         .to_string()
 }
@@ -50,7 +50,7 @@ fn a_plain_server_loads() {
         \n\
         database monitor\n";
     let files = with_schema("slapd.conf", text).and("./schema/example.schema", SCHEMA);
-    let configuration = load("slapd.conf", &files).unwrap();
+    let configuration = load("slapd.conf", &files, registry()).unwrap();
     let global = &configuration.global;
     assert_eq!(global.pid_file, Some(PathBuf::from("./run/slapd.1.pid")));
     assert_eq!(global.max_incoming, 4_194_303);
@@ -179,34 +179,31 @@ fn settings_of_both_levels_go_where_they_stand() {
 #[test]
 fn overlays_take_their_own_lines() {
     let text = "database mdb\nsuffix dc=example,dc=com\nrootdn cn=m,dc=example,dc=com\n\
-        overlay memberof\nmemberof-refint true\nmemberof-dangling error\nmemberof-dangling-error 32\n\
-        memberof-group-oc groupOfUniqueNames\nmemberof-member-ad uniqueMember\n\
-        overlay auditlog\nauditlog ./audit.ldif\nmemberof-dn cn=MemberOf\n\
-        overlay {2}deref\noverlay sssvlv\nsssvlv-maxkeys 2\n";
+        overlay sample\nsample-switch true\noverlay sample\nsample-words a b\nsample-words c\n\
+        overlay single\nsingle-file ./single\nsample-name cn=Sample\noverlay {2}deref\n";
     let configuration = loaded(text);
     let overlays = &configuration.databases[0].overlays;
-    let [memberof, auditlog, sssvlv] = &overlays[..] else {
+    let [first, second, single] = &overlays[..] else {
         panic!("three overlays")
     };
-    let OverlaySettings::Memberof(memberof) = &memberof.settings else {
-        panic!("memberof first")
-    };
-    assert!(memberof.referential_integrity);
-    assert_eq!((memberof.dangling, memberof.dangling_error), (Dangling::Error, 32));
+    let sample = first.settings::<Sample>().unwrap();
+    assert_eq!((sample.switch, &sample.name, sample.words.len()), (true, &None, 0));
+    let sample = second.settings::<Sample>().unwrap();
+    assert_eq!(sample.words, ["a b", "c"]);
     assert_eq!(
-        (&*memberof.group_class, &*memberof.member_attribute),
-        ("groupOfUniqueNames", "uniqueMember")
+        sample.name.as_ref().unwrap().pretty(),
+        "cn=Sample",
+        "the last one has it"
     );
-    assert_eq!(memberof.modifier.as_ref().unwrap().pretty(), "cn=MemberOf");
-    let OverlaySettings::Auditlog(auditlog) = &auditlog.settings else {
-        panic!("auditlog second")
-    };
-    assert_eq!(auditlog.file, Some(PathBuf::from("./audit.ldif")));
-    let OverlaySettings::Sssvlv(sssvlv) = &sssvlv.settings else {
-        panic!("sssvlv third")
-    };
-    assert_eq!((sssvlv.max_keys, sssvlv.max_per_connection), (2, 5));
-    assert_eq!(configuration.notices.len(), 2);
+    assert_eq!(
+        single.settings::<Single>().unwrap().file,
+        Some(PathBuf::from("./single"))
+    );
+    assert_eq!(configuration.notices.len(), 1);
+    assert!(
+        refusal(&format!("{text}overlay single\n")).ends_with("<overlay> overlay \"single\" already in list"),
+        "it is there once"
+    );
 }
 
 #[test]
@@ -260,7 +257,7 @@ fn wrong_statements_are_refused_by_file_line_and_reason() {
             "<directory> only allowed within mdb or ldif database declaration",
         ),
         ("idlexp 18", "<idlexp> only allowed within mdb backend declaration"),
-        ("memberof-dn cn=x", "<memberof-dn> only allowed after overlay memberof"),
+        ("sample-name cn=x", "<sample-name> only allowed after overlay sample"),
         ("suffix dc=a", "<suffix> only allowed within database declaration"),
         ("database ldap", "<database> \"ldap\" is not built yet"),
         (
@@ -419,7 +416,7 @@ fn wrong_lines_of_a_database_are_refused() {
             "sizelimt 5",
             "unknown directive <sizelimt> inside backend database definition; did you mean <sizelimit>?",
         ),
-        ("auditlog x", "<auditlog> only allowed after overlay auditlog"),
+        ("single-file x", "<single-file> only allowed after overlay single"),
     ];
     for (line, expected) in cases {
         assert_eq!(in_database(line), expected, "{line}");
@@ -487,7 +484,7 @@ fn what_only_the_whole_shows_is_refused_at_the_database() {
 #[test]
 fn databases_without_a_store_load() {
     let read = loaded(
-        "database null\nsuffix dc=a\nsuffix dc=b\nbind on\noverlay refint\nrefint_attributes member\n\
+        "database null\nsuffix dc=a\nsuffix dc=b\nbind on\noverlay sample\nsample-switch on\noverlay single\n\
          database ldif\nsuffix dc=c\ndirectory x\ndatabase ldif\nsuffix dc=d\ndirectory x\n",
     );
     let kinds: Vec<_> = read.databases.iter().map(|database| database.kind).collect();
@@ -498,7 +495,7 @@ fn databases_without_a_store_load() {
     let notices: Vec<_> = read.notices.iter().map(ToString::to_string).collect();
     assert_eq!(
         notices,
-        ["slapd.conf: line 5: overlay refint: a null database has no entries that it could act on"]
+        ["slapd.conf: line 5: overlay sample: a null database has no entries that it could act on"]
     );
 }
 
@@ -506,7 +503,7 @@ fn databases_without_a_store_load() {
 fn an_error_in_an_included_file_names_that_file() {
     let files = Memory::file("slapd.conf", "include more.conf\n").and("more.conf", "\nloglevel\n  noise\n");
     assert_eq!(
-        load("slapd.conf", &files).unwrap_err().to_string(),
+        load("slapd.conf", &files, registry()).unwrap_err().to_string(),
         "more.conf: line 2: <loglevel> unknown level \"noise\""
     );
 }
@@ -523,9 +520,9 @@ fn module_names_come_in_many_forms() {
         loaded(&format!("moduleload {name}"));
     }
     for name in [
-        "memberof",
-        "auditlog.la",
-        "sssvlv",
+        "sample",
+        "single.la",
+        "old_sample",
         "deref",
         "pw-sha2.so",
         "pw-pbkdf2",
@@ -539,7 +536,7 @@ fn module_names_come_in_many_forms() {
 proptest! {
     #[test]
     fn random_files_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-        let _ = load("slapd.conf", &Memory::file("slapd.conf", bytes));
+        let _ = load("slapd.conf", &Memory::file("slapd.conf", bytes), registry());
     }
 
     #[test]
@@ -547,10 +544,11 @@ proptest! {
         index in any::<proptest::sample::Index>(),
         arguments in "([ -~é]| |=|\\.|,|\\{|dc=a|users|on){0,12}",
     ) {
-        let keywords: Vec<&str> = crate::settings().flat_map(|row| row.keywords.iter().copied()).collect();
+        let keywords: Vec<&str> = registry().settings().flat_map(|row| row.keywords.iter().copied()).collect();
         let keyword = keywords[index.index(keywords.len())];
-        for before in ["", "database mdb\nsuffix dc=x\nrootdn dc=x\noverlay memberof\noverlay auditlog\noverlay sssvlv\n"] {
-            let _ = load("slapd.conf", &with_schema("slapd.conf", format!("{before}{keyword} {arguments}\n")));
+        for before in ["", "database mdb\nsuffix dc=x\nrootdn dc=x\noverlay sample\noverlay single\n"] {
+            let files = with_schema("slapd.conf", format!("{before}{keyword} {arguments}\n"));
+            let _ = load("slapd.conf", &files, registry());
         }
     }
 }

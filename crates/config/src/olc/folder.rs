@@ -13,13 +13,13 @@ use std::{
 };
 
 use ironbark_ldif::{NoFiles, Reader, RecordKind, Writer};
-use ironbark_model::{Dn, schema::Source};
+use ironbark_model::{Dn, Schema, schema::Source};
 
 use super::tree::{Node, Tree, path_of};
 use crate::{
     Notice, NoticeKind,
     entry_files::{self, Durability, EntryFile, FolderError},
-    olc_schema::base::base_schema,
+    registry::Registry,
 };
 
 /// What becomes of an error: `Err` ends the reading there, `Ok` lets it go on.
@@ -29,6 +29,7 @@ pub type FolderComplain<'a> = dyn FnMut(FolderError) -> Result<(), FolderError> 
 #[derive(Clone, Debug)]
 pub struct Folder {
     path: PathBuf,
+    registry: Registry,
 }
 
 /// The topmost entry, without `.ldif`.
@@ -37,8 +38,11 @@ const JOURNAL: &str = "ironbark-journal.ldif";
 
 impl Folder {
     /// The directory at `path`, which need not hold anything.
-    pub fn new(path: impl Into<PathBuf>) -> Self {
-        Self { path: path.into() }
+    pub fn new(path: impl Into<PathBuf>, registry: &Registry) -> Self {
+        Self {
+            path: path.into(),
+            registry: registry.clone(),
+        }
     }
 
     /// Where it is.
@@ -73,9 +77,9 @@ impl Folder {
             return Ok((tree, notices));
         }
         let file = self.path.join(format!("{ROOT}.ldif"));
-        let read = read_node(&file, &mut notices).and_then(|mut root| {
-            read_children(&self.path.join(ROOT), &mut root, &mut notices, complain, 0)?;
-            Ok(Tree { root })
+        let read = self.read_node(&file, &mut notices).and_then(|mut root| {
+            self.read_children(&self.path.join(ROOT), &mut root, &mut notices, complain, 0)?;
+            Ok(self.tree(root))
         });
         // What was read while a change began is of both.
         match self.journal()? {
@@ -201,6 +205,13 @@ impl Folder {
         Ok(paths.into_iter().filter_map(read).collect())
     }
 
+    fn tree(&self, root: Node) -> Tree {
+        Tree {
+            root,
+            registry: self.registry.clone(),
+        }
+    }
+
     fn remove_journal(&self) -> Result<(), FolderError> {
         let journal = self.path.join(JOURNAL);
         match fs::remove_file(&journal) {
@@ -243,13 +254,13 @@ impl Folder {
             let RecordKind::Content(attributes) = record.kind else {
                 return Err(wrong(format!("line {}: not an entry", record.line)));
             };
-            let dn =
-                Dn::parse(base_schema(), &record.dn).map_err(|_| wrong(format!("line {}: invalid DN", record.line)))?;
+            let dn = Dn::parse(self.registry.base_schema(), &record.dn)
+                .map_err(|_| wrong(format!("line {}: invalid DN", record.line)))?;
             let location = Source {
                 file: file.display().to_string().into(),
                 line: u32::try_from(record.line).unwrap_or(u32::MAX),
             };
-            let path = path_of(base_schema(), &dn);
+            let path = path_of(self.registry.base_schema(), &dn);
             let path = path.ok_or_else(|| wrong(format!("line {}: not below cn=config", record.line)))?;
             let (naming, name) = match path.last() {
                 Some((naming, name)) => (naming.as_str(), name.as_str()),
@@ -257,13 +268,51 @@ impl Folder {
             };
             let node = node_of(naming, name, attributes, location);
             match &mut tree {
-                None => tree = Some(Tree { root: node }),
+                None => tree = Some(self.tree(node)),
                 Some(tree) => tree
                     .place_stored(&path, node)
                     .map_err(|error| wrong(format!("line {}: {error}", record.line)))?,
             }
         }
         tree.map(Some).ok_or_else(|| wrong("is empty".to_owned()))
+    }
+
+    fn read_children(
+        &self,
+        folder: &Path,
+        parent: &mut Node,
+        notices: &mut Vec<Notice>,
+        complain: &mut FolderComplain<'_>,
+        depth: usize,
+    ) -> Result<(), FolderError> {
+        let names = match names(folder, depth) {
+            Ok(names) => names,
+            Err(error) => return complain(error),
+        };
+        for name in names {
+            let file = folder.join(format!("{name}.ldif"));
+            let read = self.read_node(&file, notices).and_then(|child| match child.kind() {
+                Some(_) => Ok(child),
+                None => Err(FolderError::new(&file, "no object class of cn=config")),
+            });
+            let mut child = match read {
+                Ok(child) => child,
+                Err(error) => {
+                    complain(error)?;
+                    continue;
+                }
+            };
+            self.read_children(&folder.join(&name), &mut child, notices, complain, depth + 1)?;
+            parent.children.push(child);
+        }
+        parent
+            .children
+            .sort_by_cached_key(|child| (child.kind(), child.position(), child.name.clone()));
+        Ok(())
+    }
+
+    fn read_node(&self, file: &Path, notices: &mut Vec<Notice>) -> Result<Node, FolderError> {
+        node_of_file(self.registry.base_schema(), file, entry_files::read(file)?, notices)
     }
 }
 
@@ -319,45 +368,13 @@ fn names(folder: &Path, depth: usize) -> Result<Vec<String>, FolderError> {
     Ok(names.filter_map(|name| name.into_string().ok()).collect())
 }
 
-fn read_children(
-    folder: &Path,
-    parent: &mut Node,
-    notices: &mut Vec<Notice>,
-    complain: &mut FolderComplain<'_>,
-    depth: usize,
-) -> Result<(), FolderError> {
-    let names = match names(folder, depth) {
-        Ok(names) => names,
-        Err(error) => return complain(error),
-    };
-    for name in names {
-        let file = folder.join(format!("{name}.ldif"));
-        let read = read_node(&file, notices).and_then(|child| match child.kind() {
-            Some(_) => Ok(child),
-            None => Err(FolderError::new(&file, "no object class of cn=config")),
-        });
-        let mut child = match read {
-            Ok(child) => child,
-            Err(error) => {
-                complain(error)?;
-                continue;
-            }
-        };
-        read_children(&folder.join(&name), &mut child, notices, complain, depth + 1)?;
-        parent.children.push(child);
-    }
-    parent
-        .children
-        .sort_by_cached_key(|child| (child.kind(), child.position(), child.name.clone()));
-    Ok(())
-}
-
-fn read_node(file: &Path, notices: &mut Vec<Notice>) -> Result<Node, FolderError> {
-    node_of_file(file, entry_files::read(file)?, notices)
-}
-
 /// The node that the content of a file is, without its subordinates.
-pub(crate) fn node_of_file(file: &Path, found: EntryFile, notices: &mut Vec<Notice>) -> Result<Node, FolderError> {
+pub(crate) fn node_of_file(
+    schema: &Schema,
+    file: &Path,
+    found: EntryFile,
+    notices: &mut Vec<Notice>,
+) -> Result<Node, FolderError> {
     let named: Arc<str> = file.display().to_string().into();
     let wrong = |reason: String| FolderError::new(file, reason);
     if !found.is_as_written {
@@ -371,8 +388,8 @@ pub(crate) fn node_of_file(file: &Path, found: EntryFile, notices: &mut Vec<Noti
         });
     }
     let line = found.line;
-    let dn = Dn::parse(base_schema(), &found.rdn).map_err(|_| wrong(format!("line {line}: invalid DN")))?;
-    let mut assertions = dn.leaf_assertions(base_schema());
+    let dn = Dn::parse(schema, &found.rdn).map_err(|_| wrong(format!("line {line}: invalid DN")))?;
+    let mut assertions = dn.leaf_assertions(schema);
     let (Some((description, value)), true) = (assertions.pop(), assertions.is_empty()) else {
         return Err(wrong(format!("line {line}: an RDN of one attribute expected")));
     };
@@ -381,7 +398,7 @@ pub(crate) fn node_of_file(file: &Path, found: EntryFile, notices: &mut Vec<Noti
         file: named,
         line: u32::try_from(line).unwrap_or(u32::MAX),
     };
-    let naming = base_schema().description_text(&description);
+    let naming = schema.description_text(&description);
     Ok(node_of(&naming, &name, found.attributes, location))
 }
 

@@ -10,13 +10,13 @@ use super::{
     tree::{Kind, Node, Tree},
 };
 use crate::{
-    ConfigError, Configuration, Fate, Handler, Setting, Survey, Surveyed, build_schema,
+    ConfigError, Configuration, Fate, Handler, Setting, Survey, Surveyed,
     error::Complain,
     load::Loading,
-    olc_schema::{attributes, base::base_schema, classes},
     reader::Line,
+    registry::Registry,
+    schema_lines::build_schema,
     schema_statement::{SchemaKind, SchemaStatement},
-    table,
 };
 
 /// Attributes of a database that others lean on, and so come first.
@@ -36,7 +36,7 @@ const FIRST: [&str; 5] = [
 pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
     let (mut schema, definitions) = schema(tree)?;
     Arc::make_mut(&mut schema).gather_unknown_types();
-    let (mut configuration, _) = load_settings(tree, Loading::new(schema), &mut Err)?;
+    let (mut configuration, _) = load_settings(tree, Loading::new(schema, &tree.registry), &mut Err)?;
     Arc::make_mut(&mut configuration.schema).end_gathering();
     configuration.schema_definitions = definitions;
     Ok(configuration)
@@ -50,17 +50,18 @@ pub fn load(tree: &Tree) -> Result<Configuration, ConfigError> {
 pub fn load_change(tree: &Tree, current: &Schema) -> Result<Configuration, ConfigError> {
     let (mut schema, definitions) = schema(tree)?;
     Arc::make_mut(&mut schema).take_unknown_types_of(current);
-    let (mut configuration, _) = load_settings(tree, Loading::new(schema), &mut Err)?;
+    let (mut configuration, _) = load_settings(tree, Loading::new(schema, &tree.registry), &mut Err)?;
     configuration.schema_definitions = definitions;
     Ok(configuration)
 }
 
 /// Reads a tree to its end, whatever is wrong with it.
 pub fn survey(tree: &Tree) -> Survey {
-    Survey::of(|complain| {
+    Survey::of(&tree.registry, |complain| {
         let (mut schema, definitions) = schema_on(tree, complain)?;
         Arc::make_mut(&mut schema).gather_unknown_types();
-        let (mut configuration, statements) = load_settings(tree, Loading::surveying(schema), complain)?;
+        let (mut configuration, statements) =
+            load_settings(tree, Loading::surveying(schema, &tree.registry), complain)?;
         Arc::make_mut(&mut configuration.schema).end_gathering();
         configuration.schema_definitions = definitions;
         Ok((configuration, statements))
@@ -72,15 +73,15 @@ fn load_settings(
     mut loading: Loading,
     complain: &mut Complain<'_>,
 ) -> Result<(Configuration, Vec<Surveyed>), ConfigError> {
-    settings(&mut loading, &tree.root)?;
+    settings(&mut loading, &tree.registry, &tree.root)?;
     for node in &tree.root.children {
         match node.kind() {
-            Some(Kind::Module) => settings(&mut loading, node)?,
-            Some(Kind::Backend) => section(&mut loading, node, "backend")?,
+            Some(Kind::Module) => settings(&mut loading, &tree.registry, node)?,
+            Some(Kind::Backend) => section(&mut loading, &tree.registry, node, "backend")?,
             Some(Kind::Database) => {
-                section(&mut loading, node, "database")?;
+                section(&mut loading, &tree.registry, node, "database")?;
                 for overlay in &node.children {
-                    section(&mut loading, overlay, "overlay")?;
+                    section(&mut loading, &tree.registry, overlay, "overlay")?;
                     if is_disabled(overlay) {
                         loading.disable_overlay(&overlay.location);
                     }
@@ -108,25 +109,27 @@ fn is_disabled(overlay: &Node) -> bool {
 }
 
 /// A database, backend or overlay: what it is, and its settings.
-fn section(loading: &mut Loading, node: &Node, keyword: &str) -> Result<(), ConfigError> {
-    let row = table::with_keyword(keyword).next();
+fn section(loading: &mut Loading, registry: &Registry, node: &Node, keyword: &str) -> Result<(), ConfigError> {
+    let row = registry.with_keyword(keyword).next();
     let row = row.ok_or_else(|| refused(node, "no such section"))?;
     let (_, name) = index::split(&node.name);
     loading.apply(row, &Line::of_value(row, keyword, name, &node.location))?;
-    settings(loading, node)
+    settings(loading, registry, node)
 }
 
 /// The settings of one node, in an order in which none needs a later one.
-fn settings(loading: &mut Loading, node: &Node) -> Result<(), ConfigError> {
-    let seen = in_order(node);
+fn settings(loading: &mut Loading, registry: &Registry, node: &Node) -> Result<(), ConfigError> {
+    let seen = in_order(registry, node);
     for attribute in &seen {
-        attribute_values(loading, node, attribute)?;
+        attribute_values(loading, registry, node, attribute)?;
     }
     // Another name of an attribute, and what stands where no class allows it: the entry's own check speaks of that.
     for (name, _) in &node.attributes {
-        match attributes::find(name) {
-            Some(row) if !row.names.iter().any(|name| seen.contains(name)) => attribute_values(loading, node, name)?,
-            None if base_schema().attribute_description(name.as_bytes()).is_err() => {
+        match registry.with_attribute(name) {
+            Some(row) if !row.attributes.iter().any(|name| seen.contains(name)) => {
+                attribute_values(loading, registry, node, name)?;
+            }
+            None if registry.base_schema().attribute_description(name.as_bytes()).is_err() => {
                 loading.unknown_attribute(&Line::of_unknown(name, &node.location))?;
             }
             _ => {}
@@ -136,8 +139,8 @@ fn settings(loading: &mut Loading, node: &Node) -> Result<(), ConfigError> {
 }
 
 /// The attributes that a node may have by its classes, in an order in which none needs a later one.
-pub(super) fn in_order(node: &Node) -> Vec<&'static str> {
-    let of_classes = classes::order_of(node.texts("objectClass").collect::<Vec<_>>().into_iter());
+pub(super) fn in_order(registry: &Registry, node: &Node) -> Vec<&'static str> {
+    let of_classes = registry.order_of(node.texts("objectClass").collect::<Vec<_>>().into_iter());
     let mut order: Vec<&'static str> = FIRST.to_vec();
     for attribute in of_classes {
         if !order.contains(&attribute) {
@@ -147,24 +150,28 @@ pub(super) fn in_order(node: &Node) -> Vec<&'static str> {
     order
 }
 
-fn attribute_values(loading: &mut Loading, node: &Node, attribute: &str) -> Result<(), ConfigError> {
-    let Some(form) = attributes::find(attribute) else {
+fn attribute_values(
+    loading: &mut Loading,
+    registry: &Registry,
+    node: &Node,
+    attribute: &str,
+) -> Result<(), ConfigError> {
+    let Some(row) = registry.with_attribute(attribute) else {
         return Ok(());
     };
-    let held = form.names.iter().find(|name| !node.values(name).is_empty());
-    let (Some(name), Some(row)) = (held, table::with_attribute(attribute)) else {
+    let Some(name) = row.attributes.iter().find(|name| !node.values(name).is_empty()) else {
         return Ok(());
     };
     if is_elsewhere(row, node) {
         return Ok(());
     }
     for value in node.values(name) {
-        let value = if form.form.is_ordered() {
+        let value = if row.form.is_ordered() {
             index::split_value(value).1
         } else {
             value
         };
-        let text = if form.form.is_binary() {
+        let text = if row.form.is_binary() {
             STANDARD.encode(value)
         } else {
             let not_text = |_| refused(node, &format!("<{name}> value is not UTF-8 text"));
@@ -190,11 +197,12 @@ pub(super) fn schema(tree: &Tree) -> Result<(Arc<Schema>, Vec<SchemaStatement>),
 
 /// The same; `complain` says of each definition that is wrong whether the rest is to be understood without it.
 fn schema_on(tree: &Tree, complain: &mut Complain<'_>) -> Result<(Arc<Schema>, Vec<SchemaStatement>), ConfigError> {
+    let registry = &tree.registry;
     let mut definitions = definitions(tree);
     let topmost = tree.root.children.iter().find(|node| node.kind() == Some(Kind::Schema));
     let topmost = topmost.map(|node| format!("{} {} ", node.location.file, node.rdn()));
     loop {
-        let refusal = match build_schema(&definitions) {
+        let refusal = match build_schema(registry, &definitions, &mut Err) {
             Ok(schema) => return Ok((schema, definitions)),
             Err(refusal) => refusal,
         };
@@ -214,7 +222,7 @@ fn schema_on(tree: &Tree, complain: &mut Complain<'_>) -> Result<(Arc<Schema>, V
 /// The schema definitions of a tree, in order.
 fn definitions(tree: &Tree) -> Vec<SchemaStatement> {
     let mut found = Vec::new();
-    collect(&tree.root, false, &mut found);
+    collect(&tree.registry, &tree.root, false, &mut found);
     for node in tree
         .root
         .children
@@ -222,15 +230,15 @@ fn definitions(tree: &Tree) -> Vec<SchemaStatement> {
         .filter(|node| node.kind() == Some(Kind::Schema))
     {
         // cn=schema shows what is built in, and, written by another server, what that one has.
-        collect(node, true, &mut found);
+        collect(&tree.registry, node, true, &mut found);
         for child in &node.children {
-            collect(child, false, &mut found);
+            collect(&tree.registry, child, false, &mut found);
         }
     }
     found
 }
 
-fn collect(node: &Node, but_built_in: bool, found: &mut Vec<SchemaStatement>) {
+fn collect(registry: &Registry, node: &Node, but_built_in: bool, found: &mut Vec<SchemaStatement>) {
     for attribute in [
         "olcAttributeOptions",
         "olcObjectIdentifier",
@@ -239,12 +247,12 @@ fn collect(node: &Node, but_built_in: bool, found: &mut Vec<SchemaStatement>) {
         "olcObjectClasses",
         "olcDitContentRules",
     ] {
-        let Some(Fate::Obeyed(Handler::Schema(kind))) = table::with_attribute(attribute).map(|row| row.fate) else {
+        let Some(Fate::Obeyed(Handler::Schema(kind))) = registry.with_attribute(attribute).map(|row| row.fate) else {
             continue;
         };
         for (number, text) in (1..).zip(node.texts(attribute)) {
             let (_, text) = index::split(text);
-            if (but_built_in && is_built_in(kind, text)) || is_default_option(kind, node, text) {
+            if (but_built_in && is_built_in(registry, kind, text)) || is_default_option(kind, node, text) {
                 continue;
             }
             found.push(SchemaStatement {
@@ -266,8 +274,8 @@ fn is_default_option(kind: SchemaKind, node: &Node, text: &str) -> bool {
 }
 
 /// Whether a definition is about something that is built in, whatever it says of it.
-fn is_built_in(kind: SchemaKind, text: &str) -> bool {
-    let schema = base_schema();
+fn is_built_in(registry: &Registry, kind: SchemaKind, text: &str) -> bool {
+    let schema = registry.base_schema();
     let first = text.trim_start_matches(['(', ' ', '\t']).split_whitespace().next();
     let Some(first) = first else { return false };
     let oid = schema.expand_oid_macro(first).unwrap_or_else(|| first.to_owned());

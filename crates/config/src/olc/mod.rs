@@ -17,7 +17,6 @@ pub use folder::{Folder, FolderComplain};
 pub use load::{load, load_change, survey};
 
 pub use crate::entry_files::FolderError;
-pub use crate::olc_schema::base::base_schema;
 pub use render::render;
 pub use text::slapd_conf;
 pub use tree::{Kind, Node, Tree};

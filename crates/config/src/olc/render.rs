@@ -15,26 +15,24 @@ use super::{
     tree::{Node, Tree},
 };
 use crate::{
-    Configuration, DatabaseConfig, DatabaseKind, Fate, Handler, OverlayConfig, Setting,
-    olc_schema::{attributes, base::base_schema, classes},
-    reader::whole_value,
-    schema_statement::SchemaKind,
-    statement::Kept,
-    table,
+    Configuration, DatabaseConfig, DatabaseKind, Fate, Handler, OverlayConfig, Presence, Setting, reader::whole_value,
+    registry::Registry, schema_statement::SchemaKind, statement::Kept,
 };
 
 /// The tree of a configuration.
 pub fn render(configuration: &Configuration) -> Tree {
-    let schema = &*configuration.schema;
+    let (schema, registry) = (&*configuration.schema, &configuration.registry);
     let here = configuration.frontend.location.clone();
     let mut root = Node::new("cn", "config", &["olcGlobal"], here.clone());
-    fill(&mut root, "olcGlobal", &|row| global_values(configuration, row));
+    fill(registry, &mut root, "olcGlobal", &|row| {
+        global_values(configuration, row)
+    });
     if let Some(modules) = modules(configuration, &here) {
         root.children.push(modules);
     }
     root.children.push(schema_node(configuration, &here));
     for (number, (kind, kept)) in configuration.backends.iter().enumerate() {
-        root.children.push(backend(number, *kind, kept, &here));
+        root.children.push(backend(registry, number, *kind, kept, &here));
     }
     root.children
         .push(database(schema, -1, &configuration.frontend, configuration));
@@ -43,29 +41,32 @@ pub fn render(configuration: &Configuration) -> Tree {
     for (number, settings) in (1..).zip(&configuration.databases) {
         root.children.push(database(schema, number, settings, configuration));
     }
-    Tree { root }
+    Tree {
+        root,
+        registry: registry.clone(),
+    }
 }
 
 /// Gives a node the attributes of a class, in its order, as far as they have values.
-fn fill(node: &mut Node, class: &str, values: &dyn Fn(&'static Setting) -> Vec<String>) {
-    let Some(class) = classes::find(class) else { return };
-    for attribute in class.must.iter().chain(class.may) {
+fn fill(registry: &Registry, node: &mut Node, class: &str, values: &dyn Fn(&'static Setting) -> Vec<String>) {
+    let Some(class) = registry.class(class) else { return };
+    for attribute in class.must.iter().chain(class.may.iter()) {
         if !node.values(attribute).is_empty() {
             continue;
         }
-        let (Some(row), Some(form)) = (table::with_attribute(attribute), attributes::find(attribute)) else {
+        let Some(row) = registry.with_attribute(attribute) else {
             continue;
         };
         let mut found = values(row);
-        if found.is_empty() && form.is_always_shown && !row.default.is_empty() {
+        if found.is_empty() && row.presence == Presence::Shown && !row.default.is_empty() {
             found.push(row.default.to_owned());
         }
         // A row without a default has an empty one, which is a value all the same: the suffix that is the root.
         let is_default = !row.default.is_empty() && found.iter().map(String::as_str).eq([row.default]);
-        if is_default && !form.is_always_shown {
+        if is_default && row.presence != Presence::Shown {
             continue;
         }
-        let mut found: Vec<Vec<u8>> = if form.form.is_binary() {
+        let mut found: Vec<Vec<u8>> = if row.form.is_binary() {
             // The settings say it in base64.
             found.iter().filter_map(|text| STANDARD.decode(text).ok()).collect()
         } else {
@@ -79,10 +80,10 @@ fn fill(node: &mut Node, class: &str, values: &dyn Fn(&'static Setting) -> Vec<S
             };
             found.into_iter().map(|text| in_form(text).into_bytes()).collect()
         };
-        if form.form.is_ordered() {
+        if row.form.is_ordered() {
             index::number(&mut found);
         }
-        if form.form.is_binary() {
+        if row.form.is_binary() {
             node.set(&format!("{attribute};binary"), found);
         } else {
             node.set(attribute, found);
@@ -140,7 +141,10 @@ fn one_line(text: &str) -> String {
 
 fn modules(configuration: &Configuration, here: &Source) -> Option<Node> {
     let global = &configuration.global;
-    let path = table::with_attribute("olcModulePath").map(|row| global.kept.of(row.name()));
+    let path = configuration
+        .registry
+        .with_attribute("olcModulePath")
+        .map(|row| global.kept.of(row.name()));
     let path = path.unwrap_or_default();
     if global.modules.is_empty() && path.is_empty() {
         return None;
@@ -159,7 +163,7 @@ fn modules(configuration: &Configuration, here: &Source) -> Option<Node> {
 /// cn=schema with what is built in, and below it one entry for each included file with definitions.
 fn schema_node(configuration: &Configuration, here: &Source) -> Node {
     let mut node = Node::new("cn", "schema", &["olcSchemaConfig"], here.clone());
-    built_in(&mut node);
+    built_in(configuration.registry.base_schema(), &mut node);
     let mut files: Vec<&str> = Vec::new();
     for statement in &configuration.schema_definitions {
         let file = &*statement.location.file;
@@ -177,18 +181,22 @@ fn schema_node(configuration: &Configuration, here: &Source) -> Node {
         };
         let name = format!("{{{number}}}{stem}");
         let mut child = Node::new("cn", name, &["olcSchemaConfig"], location);
-        fill(&mut child, "olcSchemaConfig", &|row| match row.fate {
-            Fate::Obeyed(Handler::Schema(kind)) => definitions(configuration, kind, file),
-            _ => Vec::new(),
-        });
+        fill(
+            &configuration.registry,
+            &mut child,
+            "olcSchemaConfig",
+            &|row| match row.fate {
+                Fate::Obeyed(Handler::Schema(kind)) => definitions(configuration, kind, file),
+                _ => Vec::new(),
+            },
+        );
         node.children.push(child);
     }
     node
 }
 
 /// The definitions that every configuration has.
-fn built_in(node: &mut Node) {
-    let schema = base_schema();
+fn built_in(schema: &Schema, node: &mut Node) {
     let macros = schema.oid_macros().iter();
     let macros = macros.map(|one| format!("{} {}", one.name, one.value).into_bytes());
     node.set("olcObjectIdentifier", macros.collect());
@@ -201,7 +209,7 @@ fn bytes<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Vec<u8>> {
     texts.map(|text| text.as_bytes().to_vec()).collect()
 }
 
-fn backend(number: usize, kind: DatabaseKind, kept: &Kept, here: &Source) -> Node {
+fn backend(registry: &Registry, number: usize, kind: DatabaseKind, kept: &Kept, here: &Source) -> Node {
     let name = format!("{{{number}}}{}", kind.name());
     let class = if kind == DatabaseKind::Mdb {
         "olcMdbBkConfig"
@@ -214,7 +222,7 @@ fn backend(number: usize, kind: DatabaseKind, kept: &Kept, here: &Source) -> Nod
         &["olcBackendConfig", class]
     };
     let mut node = Node::new("olcBackend", name, classes, here.clone());
-    fill(&mut node, class, &|row| kept.of(row.name()));
+    fill(registry, &mut node, class, &|row| kept.of(row.name()));
     node
 }
 
@@ -251,27 +259,27 @@ fn database(schema: &Schema, number: i64, settings: &DatabaseConfig, configurati
         _ => Vec::new(),
     };
     for class in classes {
-        fill(&mut node, class, &values);
+        fill(&configuration.registry, &mut node, class, &values);
     }
     for (number, settings) in settings.overlays.iter().enumerate() {
-        node.children.push(overlay(schema, number, settings));
+        node.children.push(overlay(configuration, number, settings));
     }
     node
 }
 
-fn overlay(schema: &Schema, number: usize, settings: &OverlayConfig) -> Node {
-    let kind = settings.kind();
-    let name = format!("{{{number}}}{}", kind.name());
-    let class = classes::of_overlay(kind.name());
-    let mut node = Node::new(
-        "olcOverlay",
-        name,
-        &["olcOverlayConfig", class],
-        settings.location.clone(),
-    );
-    fill(&mut node, class, &|row| match row.fate {
-        Fate::Obeyed(Handler::Overlay { get, .. }) => get(settings, schema),
-        _ => Vec::new(),
-    });
+fn overlay(configuration: &Configuration, number: usize, settings: &OverlayConfig) -> Node {
+    let name = format!("{{{number}}}{}", settings.name());
+    let own = settings
+        .descriptor()
+        .class
+        .and_then(|class| class.names.first().copied());
+    let classes: Vec<&str> = ["olcOverlayConfig"].into_iter().chain(own).collect();
+    let mut node = Node::new("olcOverlay", name, &classes, settings.location.clone());
+    if let Some(class) = own {
+        fill(&configuration.registry, &mut node, class, &|row| match row.fate {
+            Fate::Obeyed(Handler::Overlay { get, .. }) => get(settings, &configuration.schema),
+            _ => Vec::new(),
+        });
+    }
     node
 }

@@ -7,7 +7,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
-    Configuration, DatabaseKind, Fate, Handler, Level, Memory, load as load_file, settings, test_schema::with_schema,
+    Configuration, DatabaseKind, Fate, Handler, Level, Memory, load as load_file, test_overlay::registry,
+    test_schema::with_schema,
 };
 
 fn stamps() -> Stamps {
@@ -20,7 +21,8 @@ fn stamps() -> Stamps {
 }
 
 fn of_text(text: &str) -> Configuration {
-    load_file("slapd.conf", &with_schema("slapd.conf", text)).unwrap_or_else(|error| panic!("{text}: {error}"))
+    load_file("slapd.conf", &with_schema("slapd.conf", text), registry())
+        .unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
 const TEXT: &str = "\
@@ -28,7 +30,7 @@ attributetype ( 1.2.3.4.5 NAME 'myAttr' SUP name )
 objectclass ( 1.2.3.4.6 NAME 'myClass' SUP top AUXILIARY MAY myAttr )
 modulepath /usr/lib/ldap
 moduleload back_mdb
-moduleload memberof
+moduleload sample
 sizelimit 77
 require bind
 loglevel stats sync
@@ -46,10 +48,10 @@ index cn,sn eq,sub
 access to dn.subtree=\"ou=a,dc=x\" by dn.exact=\"cn=b c,dc=x\" write by * none
 limits users size.soft=10 size.hard=20
 searchstack 8
-overlay memberof
-memberof-refint TRUE
-overlay auditlog
-auditlog /srv/audit
+overlay sample
+sample-switch TRUE
+overlay single
+single-file /srv/single
 database monitor
 ";
 
@@ -62,7 +64,7 @@ fn names(tree: &Tree) -> Vec<String> {
 }
 
 fn dn(text: &str) -> Dn {
-    Dn::parse(base_schema(), text.as_bytes()).unwrap()
+    Dn::parse(registry().base_schema(), text.as_bytes()).unwrap()
 }
 
 fn entry(schema: &Schema, name: &str, attributes: &[(&str, &str)]) -> Entry {
@@ -97,8 +99,8 @@ fn a_file_is_shown_as_slapd_shows_it() {
             "olcDatabase={-1}frontend,cn=config",
             "olcDatabase={0}config,cn=config",
             "olcDatabase={1}mdb,cn=config",
-            "olcOverlay={0}memberof,olcDatabase={1}mdb,cn=config",
-            "olcOverlay={1}auditlog,olcDatabase={1}mdb,cn=config",
+            "olcOverlay={0}sample,olcDatabase={1}mdb,cn=config",
+            "olcOverlay={1}single,olcDatabase={1}mdb,cn=config",
             "olcDatabase={2}monitor,cn=config",
         ]
     );
@@ -110,7 +112,7 @@ fn a_file_is_shown_as_slapd_shows_it() {
     assert_eq!(text(0, "olcConcurrency"), "0", "shown although not set");
     assert_eq!(text(0, "olcSizeLimit"), "77");
     assert_eq!(text(0, "olcAttributeTypes"), "{0}( 1.2.3.4.5 NAME 'myAttr' SUP name )");
-    assert_eq!(text(1, "olcModuleLoad"), "{0}back_mdb|{1}memberof");
+    assert_eq!(text(1, "olcModuleLoad"), "{0}back_mdb|{1}sample");
     assert_eq!(text(4, "olcAccess"), "{0}to *  by * read");
     assert_eq!(text(5, "olcAccess"), "{0}to *  by * none");
     assert_eq!(text(6, "olcDbIndex"), "cn eq,sub|sn eq,sub");
@@ -119,8 +121,8 @@ fn a_file_is_shown_as_slapd_shows_it() {
         text(6, "olcAccess"),
         "{0}to dn.subtree=\"ou=a,dc=x\"  by dn.base=\"cn=b c,dc=x\" write  by * none"
     );
-    assert_eq!(text(7, "objectClass"), "olcOverlayConfig|olcMemberOfConfig");
-    assert_eq!(text(7, "olcMemberOfRefInt"), "TRUE");
+    assert_eq!(text(7, "objectClass"), "olcOverlayConfig|olcSampleConfig");
+    assert_eq!(text(7, "olcSampleSwitch"), "TRUE");
 }
 
 /// What a configuration says, line by line; the places of schema definitions aside.
@@ -129,7 +131,7 @@ fn meaning(configuration: &Configuration) -> Vec<String> {
     let mut lines = Vec::new();
     for (dn, node) in tree.walk() {
         for (name, values) in &node.attributes {
-            let row = crate::table::with_attribute(name);
+            let row = registry().with_attribute(name);
             let is_place = row.is_some_and(|row| matches!(row.fate, Fate::Obeyed(Handler::Schema(_))));
             if node.kind() == Some(Kind::Schema) || is_place || name == "olcConfigFile" {
                 continue;
@@ -184,7 +186,7 @@ fn a_suffix_that_is_the_root_is_a_value() {
 
 #[test]
 fn every_example_of_every_setting_survives_the_way_there_and_back() {
-    for row in settings() {
+    for row in registry().settings() {
         if matches!(row.fate, Fate::Refused(_) | Fate::Obeyed(Handler::Structure)) || row.keywords.is_empty() {
             continue;
         }
@@ -206,7 +208,7 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
             let text = match row.level {
                 Level::Global | Level::BeforeDatabases | Level::Inherited => line,
                 Level::Backend(_) => format!("backend mdb\n{line}"),
-                Level::Overlay(kind) => format!("{DATABASE}overlay {}\n{line}", kind.name()),
+                Level::Overlay(name) => format!("{DATABASE}overlay {name}\n{line}"),
                 Level::Database | Level::DatabaseOf(_) => match (row.name(), *kind) {
                     ("suffix", _) => format!("database mdb\n{line}directory /srv/d\n"),
                     ("directory", _) | (_, DatabaseKind::Null) => {
@@ -222,7 +224,8 @@ fn every_example_of_every_setting_survives_the_way_there_and_back() {
             // The schema is in the text by now.
             let again = slapd_conf(&tree).unwrap();
             let files = Memory::file("again.conf", again.clone());
-            let reread = load_file("again.conf", &files).unwrap_or_else(|error| panic!("{text}{again}: {error}"));
+            let reread =
+                load_file("again.conf", &files, registry()).unwrap_or_else(|error| panic!("{text}{again}: {error}"));
             same_meaning(&before, &reread, &again);
             let said = tree.walk().iter().any(|(_, node)| {
                 row.attributes
@@ -259,10 +262,9 @@ access to dn.regex="^uid=[^,]+\\.x,dc=x\\\\,y$" filter="(cn=\\28\"a\"b)" by dn.r
 access to attrs=cn val.regex="\"\\*" by domain.regex="a\\.b|c d" read by peername.regex="IP=127\\.0\\.0\\.1:.*" read
 limits dn.regex="^cn=\\*,\"dc=x" size=1
 limits dn.exact="cn=a\\2Cb c,dc=x" time=2
-overlay unique
-unique_uri "ldap:///?cn?sub?(cn=\\2a\"a)"
-overlay ppolicy
-ppolicy_rules dn.regex="^uid=a\\.\"b c" "policy_dn.expand=cn=$0,dc=x\\2Cy"
+overlay sample
+sample-words dn.regex="^uid=a\\.\"b c" "policy_dn.expand=cn=$0,dc=x\\2Cy"
+sample-name "cn=a\\2C b,dc=x\\2Cy"
 "#;
     let mut text: String = AWKWARD.iter().flat_map(|line| [*line, "\n"]).collect();
     text.push_str(database);
@@ -285,7 +287,7 @@ ppolicy_rules dn.regex="^uid=a\\.\"b c" "policy_dn.expand=cn=$0,dc=x\\2Cy"
     assert_eq!(before.databases[0].root_password, after.databases[0].root_password);
     assert_eq!(before.databases[0].limits, after.databases[0].limits);
     let again = slapd_conf(&tree).unwrap();
-    let reread = load_file("again.conf", &Memory::file("again.conf", again.clone()));
+    let reread = load_file("again.conf", &Memory::file("again.conf", again.clone()), registry());
     same_meaning(
         &before,
         &reread.unwrap_or_else(|error| panic!("{again}: {error}")),
@@ -371,7 +373,7 @@ fn the_schema_says_what_an_entry_may_hold() {
     let tree = render(&of_text(TEXT));
     for (attribute, values, code) in [
         ("olcDbIndex", &["ou eq"][..], ResultCode::ATTRIBUTE_OR_VALUE_EXISTS),
-        ("olcAuditlogFile", &["/srv/x"], ResultCode::OBJECT_CLASS_VIOLATION),
+        ("olcSingleFile", &["/srv/x"], ResultCode::OBJECT_CLASS_VIOLATION),
         ("olcReadOnly", &["TRUE"], ResultCode::CONSTRAINT_VIOLATION),
         ("olcDatabase", &["mdb"], ResultCode::NOT_ALLOWED_ON_RDN),
         ("noSuchThing", &["x"], ResultCode::UNDEFINED_ATTRIBUTE_TYPE),
@@ -416,7 +418,7 @@ fn a_new_database_gets_the_next_number_or_makes_room() {
         ["olcMdbConfig"]
     );
     // What is below moves with it.
-    assert!(names(&tree).contains(&"olcOverlay={1}auditlog,olcDatabase={2}mdb,cn=config".to_owned()));
+    assert!(names(&tree).contains(&"olcOverlay={1}single,olcDatabase={2}mdb,cn=config".to_owned()));
 
     let rename = |tree: &Tree, from: &str, to: &str| tree.rename(&schema, &dn(from), &dn(to), None, &stamps());
     let tree = rename(&tree, "olcDatabase={4}mdb,cn=config", "olcDatabase={1}mdb").unwrap();
@@ -460,22 +462,26 @@ fn schema_entries_and_overlays_are_numbered_below_their_superior() {
     assert!(load(&tree).unwrap().schema.find_attribute_type(b"other").is_some());
 
     let attributes = [
-        ("objectClass", "olcAuditlogConfig"),
-        ("olcOverlay", "auditlog"),
-        ("olcAuditlogFile", "/srv/b"),
+        ("objectClass", "olcSingleConfig"),
+        ("olcOverlay", "single"),
+        ("olcSingleFile", "/srv/b"),
     ];
-    let of_frontend = entry(
-        &schema,
-        "olcOverlay=auditlog,olcDatabase=frontend,cn=config",
-        &attributes,
-    );
+    let of_frontend = entry(&schema, "olcOverlay=single,olcDatabase=frontend,cn=config", &attributes);
     let tree = tree.add(&schema, &of_frontend, &stamps()).unwrap();
-    let name = "olcOverlay={0}auditlog,olcDatabase={-1}frontend,cn=config";
-    assert_eq!(texts(&tree, name, "olcAuditlogFile"), ["/srv/b"]);
-    let misplaced = entry(&schema, "olcOverlay=auditlog,cn=config", &attributes);
+    let name = "olcOverlay={0}single,olcDatabase={-1}frontend,cn=config";
+    assert_eq!(texts(&tree, name, "olcSingleFile"), ["/srv/b"]);
+    let misplaced = entry(&schema, "olcOverlay=single,cn=config", &attributes);
     let error = tree.add(&schema, &misplaced, &stamps()).unwrap_err();
     assert_eq!(error.result_code, ResultCode::NAMING_VIOLATION);
-    let nowhere = entry(&schema, "olcOverlay=auditlog,olcDatabase={9}mdb,cn=config", &attributes);
+    let misnamed = [
+        ("objectClass", "olcSingleConfig"),
+        ("cn", "x"),
+        ("olcOverlay", "single"),
+    ];
+    let misnamed = entry(&schema, "cn=x,olcDatabase={0}config,cn=config", &misnamed);
+    let error = tree.add(&schema, &misnamed, &stamps()).unwrap_err();
+    assert_eq!(error.result_code, ResultCode::OBJECT_CLASS_VIOLATION, "as slapd says");
+    let nowhere = entry(&schema, "olcOverlay=single,olcDatabase={9}mdb,cn=config", &attributes);
     let error = tree.add(&schema, &nowhere, &stamps()).unwrap_err();
     assert_eq!(error.result_code, ResultCode::NO_SUCH_OBJECT);
 }
@@ -513,7 +519,7 @@ fn comparable(tree: &Tree) -> Vec<String> {
 #[test]
 fn a_directory_gives_back_what_was_written_and_follows_changes() {
     let place = tempfile::tempdir().unwrap();
-    let folder = Folder::new(place.path());
+    let folder = Folder::new(place.path(), registry());
     assert!(!folder.holds_configuration());
     let mut tree = render(&of_text(TEXT));
     folder.write(None, &tree).unwrap();
@@ -538,7 +544,7 @@ fn a_directory_gives_back_what_was_written_and_follows_changes() {
 #[test]
 fn an_edited_file_is_told_and_read() {
     let place = tempfile::tempdir().unwrap();
-    let folder = Folder::new(place.path());
+    let folder = Folder::new(place.path(), registry());
     folder.write(None, &render(&of_text(TEXT))).unwrap();
     let file = place.path().join("cn=config.ldif");
     let text = std::fs::read_to_string(&file).unwrap();
@@ -567,10 +573,10 @@ fn a_reader_sees_an_interrupted_change_whole_and_a_writer_finishes_it() {
         .add(&schema, &database(&schema, "{1}mdb", "o=first"), &stamps())
         .unwrap();
     let whole = tempfile::tempdir().unwrap();
-    Folder::new(whole.path()).write(None, &new).unwrap();
+    Folder::new(whole.path(), registry()).write(None, &new).unwrap();
     for file in ["cn=config/olcDatabase={1}mdb.ldif", "cn=config/olcDatabase={2}mdb.ldif"] {
         let place = tempfile::tempdir().unwrap();
-        let folder = Folder::new(place.path());
+        let folder = Folder::new(place.path(), registry());
         folder.write(None, &old).unwrap();
         // The journal and one of the files are there, the others are not.
         let mut journal = Vec::new();
@@ -637,7 +643,7 @@ proptest! {
 #[test]
 fn a_change_of_several_files_that_cannot_be_written_is_not_begun() {
     let held = tempfile::tempdir().unwrap();
-    let folder = Folder::new(held.path());
+    let folder = Folder::new(held.path(), registry());
     let old = render(&of_text(TEXT));
     folder.write(None, &old).unwrap();
     let schema = schema_of(&old);

@@ -9,7 +9,7 @@ use super::{
     load::{in_order, schema},
     tree::{Kind, Node, Tree},
 };
-use crate::{ConfigError, Fate, Handler, Setting, olc_schema::attributes, reference::statement_text, table};
+use crate::{ConfigError, Fate, Handler, Presence, Setting, reference::statement_text, registry::Registry};
 
 /// A slapd.conf file that says what the tree says. Loading it gives the same configuration.
 ///
@@ -19,21 +19,23 @@ pub fn slapd_conf(tree: &Tree) -> Result<String, ConfigError> {
     let mut text = String::new();
     let (_, definitions) = schema(tree)?;
     for definition in definitions {
-        let row = crate::settings()
+        let row = tree
+            .registry
+            .settings()
             .find(|row| matches!(row.fate, Fate::Obeyed(Handler::Schema(kind)) if kind == definition.kind));
         if let Some(row) = row {
             line(&mut text, row.name(), &definition.text);
         }
     }
-    settings(&mut text, &tree.root);
+    settings(&mut text, &tree.registry, &tree.root);
     for node in &tree.root.children {
         match node.kind() {
-            Some(Kind::Module) => settings(&mut text, node),
-            Some(Kind::Backend) => section(&mut text, "backend", node),
+            Some(Kind::Module) => settings(&mut text, &tree.registry, node),
+            Some(Kind::Backend) => section(&mut text, &tree.registry, "backend", node),
             Some(Kind::Database) => {
-                section(&mut text, "database", node);
+                section(&mut text, &tree.registry, "database", node);
                 for overlay in &node.children {
-                    section(&mut text, "overlay", overlay);
+                    section(&mut text, &tree.registry, "overlay", overlay);
                 }
             }
             _ => {}
@@ -42,37 +44,37 @@ pub fn slapd_conf(tree: &Tree) -> Result<String, ConfigError> {
     Ok(text)
 }
 
-fn section(text: &mut String, keyword: &str, node: &Node) {
+fn section(text: &mut String, registry: &Registry, keyword: &str, node: &Node) {
     let _ = writeln!(text, "\n{keyword} {}", index::split(&node.name).1);
-    settings(text, node);
+    settings(text, registry, node);
 }
 
 /// The settings of a node. What is shown although it is so anyway is left out.
-fn settings(text: &mut String, node: &Node) {
-    for attribute in in_order(node) {
-        let (Some(row), Some(form)) = (table::with_attribute(attribute), attributes::find(attribute)) else {
+fn settings(text: &mut String, registry: &Registry, node: &Node) {
+    for attribute in in_order(registry, node) {
+        let Some(row) = registry.with_attribute(attribute) else {
             continue;
         };
         if row.keywords.is_empty() || is_structure(row) {
             continue;
         }
-        let held = form
-            .names
+        let held = row
+            .attributes
             .iter()
             .map(|name| node.values(name))
             .find(|values| !values.is_empty());
         for value in held.unwrap_or_default() {
-            let value = if form.form.is_ordered() {
+            let value = if row.form.is_ordered() {
                 index::split_value(value).1
             } else {
                 value
             };
-            let value = if form.form.is_binary() {
+            let value = if row.form.is_binary() {
                 STANDARD.encode(value).into()
             } else {
                 String::from_utf8_lossy(value)
             };
-            if form.is_always_shown && value.eq_ignore_ascii_case(row.default) {
+            if row.presence == Presence::Shown && value.eq_ignore_ascii_case(row.default) {
                 continue;
             }
             // slapd.conf has a word for it, cn=config a boolean.

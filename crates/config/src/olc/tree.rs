@@ -3,13 +3,15 @@
 use ironbark_model::{Attribute, Dn, Entry, Schema, schema::Source};
 
 use super::index;
-use crate::olc_schema::attributes;
+use crate::{olc_schema::classes, registry::Registry, setting::base_attribute};
 
 /// The whole of cn=config.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tree {
     /// `cn=config`.
     pub root: Node,
+    /// What it may say.
+    pub(crate) registry: Registry,
 }
 
 /// One entry.
@@ -57,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// By the structural class, or one above it.
+    /// By the structural class, or one above it; `None` for the class of an overlay, too.
     pub(super) fn of_class(class: &str) -> Option<Self> {
         [
             ("olcGlobal", Self::Global),
@@ -72,10 +74,7 @@ impl Kind {
         .find(|(name, _)| name.eq_ignore_ascii_case(class))
         .map(|(_, kind)| kind)
         .or_else(|| {
-            let superior = crate::olc_schema::classes::find(class)?
-                .kind
-                .split_whitespace()
-                .nth(1)?;
+            let superior = classes::find_own(class)?.superclass()?;
             if superior == "olcConfig" || superior == "top" {
                 None
             } else {
@@ -87,7 +86,7 @@ impl Kind {
 
 /// Whether two descriptions are of one attribute: certificates and keys may be written with `;binary` or without.
 fn is_same(one: &str, other: &str) -> bool {
-    attributes::base(one).eq_ignore_ascii_case(attributes::base(other))
+    base_attribute(one).eq_ignore_ascii_case(base_attribute(other))
 }
 
 impl Node {
@@ -158,7 +157,10 @@ impl Node {
 
     /// What it is about; `None` when it is no entry of a configuration.
     pub fn kind(&self) -> Option<Kind> {
-        self.texts("objectClass").find_map(Kind::of_class)
+        let by_class = self.texts("objectClass").find_map(Kind::of_class);
+        // The classes of overlays are not this crate's; their entries alone have this name.
+        let is_overlay = || self.naming.eq_ignore_ascii_case(Kind::Overlay.naming());
+        by_class.or_else(|| is_overlay().then_some(Kind::Overlay))
     }
 
     /// Number and rest of the RDN's value.

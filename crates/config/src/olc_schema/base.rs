@@ -1,50 +1,73 @@
 //! The schema of cn=config as definitions on top of the system schema.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
 use ironbark_model::{
     Schema,
-    schema::{SchemaBuilder, SchemaErrors, Source},
+    schema::{SchemaBuilder, SchemaErrors, Source, file},
 };
 
-use super::{
-    attributes::{self, AttributeRow},
-    classes::{self, ClassRow},
-};
+use super::classes::{self, ClassRow};
+use crate::{overlay::OverlayDescriptor, rows, setting::Setting};
 
-static BASE: LazyLock<Arc<Schema>> = LazyLock::new(|| {
-    let built = try_build();
-    // A test holds that the tables are right; should they not be, cn=config alone cannot be served.
-    debug_assert!(built.is_ok(), "{built:?}");
-    built.unwrap_or_else(|_| Schema::system())
-});
-
-/// What is built in: the system schema and that of cn=config. Every schema of a configuration begins with it, so that
-/// numbers of its elements are the same in all.
-pub fn base_schema() -> &'static Arc<Schema> {
-    &BASE
-}
-
-fn try_build() -> Result<Arc<Schema>, SchemaErrors> {
+/// The system schema, that of cn=config, and those of the overlays.
+///
+/// # Errors
+/// An OID, a name or a definition is wrong or is there twice.
+pub(crate) fn build(overlays: &[&'static OverlayDescriptor]) -> Result<Arc<Schema>, SchemaErrors> {
     let source = Source {
         file: "built-in".into(),
         line: 0,
     };
     let mut builder = SchemaBuilder::new().built_in();
-    for row in attributes::ROWS {
+    for row in attributes(overlays) {
         builder.attributetype(&attribute_type(row), &source)?;
     }
-    for row in classes::ROWS {
-        builder.objectclass(&object_class(row), &source)?;
+    for row in classes::all(overlays) {
+        builder.objectclass(&object_class(&row), &source)?;
+    }
+    builder.hide();
+    for overlay in overlays {
+        file::read(&mut builder, overlay.schema, &source.file)?;
     }
     builder.build()
 }
 
-fn attribute_type(row: &AttributeRow) -> String {
+/// The rows that have an attribute: the server's own, then those of each overlay, by OID.
+fn attributes(overlays: &[&'static OverlayDescriptor]) -> Vec<&'static Setting> {
+    let own = rows::global::ROWS.iter().chain(rows::database::ROWS).copied().flatten();
+    let mut own: Vec<_> = own.filter(|row| !row.attributes.is_empty()).collect();
+    own.sort_by_key(|row| place(row.oid));
+    let mut overlays = overlays.to_vec();
+    overlays.sort_by_key(|overlay| overlay.class.map(|class| classes::numbers(class.oid)));
+    for overlay in overlays {
+        let mut rows: Vec<_> = overlay
+            .settings
+            .iter()
+            .filter(|row| !row.attributes.is_empty())
+            .collect();
+        rows.sort_by_key(|row| (row.oid.starts_with('+'), place(row.oid)));
+        own.extend(rows);
+    }
+    own
+}
+
+/// The place of an OID among others: the arc above it, as text, and its number. Those of our own follow slapd's of the
+/// server.
+fn place(oid: &str) -> (&str, bool, u32) {
+    let number = |text: &str| text.parse().unwrap_or(u32::MAX);
+    if let Some(own) = oid.strip_prefix('+') {
+        return ("0", true, number(own));
+    }
+    let (above, last) = oid.rsplit_once('.').unwrap_or(("", oid));
+    (above, false, number(last))
+}
+
+fn attribute_type(row: &Setting) -> String {
     format!(
         "( {} NAME {} {} )",
         row.full_oid(),
-        names(row.names),
+        names(row.attributes),
         row.form.definition()
     )
 }
@@ -61,8 +84,8 @@ fn object_class(row: &ClassRow) -> String {
         row.oid,
         names(row.names),
         row.kind,
-        list("MUST", row.must),
-        list("MAY", row.may)
+        list("MUST", &row.must),
+        list("MAY", &row.may)
     )
 }
 
@@ -70,44 +93,5 @@ fn names(names: &[&str]) -> String {
     match names {
         [one] => format!("'{one}'"),
         all => format!("( '{}' )", all.join("' '")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-    use crate::{Level, settings};
-
-    #[test]
-    fn the_tables_make_a_schema() {
-        let built = try_build().unwrap();
-        let access = built.find_attribute_type(b"olcAccess").unwrap();
-        assert_eq!(access.oid.as_ref(), "1.3.6.1.4.1.4203.1.12.2.3.0.1");
-        assert_eq!(access.extension("X-ORDERED"), Some("VALUES"));
-    }
-
-    #[test]
-    fn every_setting_of_cn_config_has_an_attribute_type_and_a_class_that_allows_it() {
-        let known: BTreeSet<_> = attributes::ROWS.iter().flat_map(|row| row.names).copied().collect();
-        let allowed: BTreeSet<_> = classes::ROWS
-            .iter()
-            .flat_map(|row| row.must.iter().chain(row.may))
-            .copied()
-            .collect();
-        for attribute in settings().flat_map(|row| row.attributes) {
-            assert!(known.contains(attribute), "{attribute}");
-        }
-        let mut settings_of = settings().filter(|row| !matches!(row.level, Level::Backend(_)));
-        assert!(settings_of.all(|row| {
-            row.attributes.is_empty() || row.attributes.iter().any(|name| allowed.contains(name)) || {
-                // Names that other rows have, and those that 2.4 alone knew.
-                panic!("{:?} is in no class", row.attributes)
-            }
-        }));
-        for name in allowed.iter().filter(|name| **name != "cn") {
-            assert!(known.contains(name), "{name}");
-        }
     }
 }

@@ -1,8 +1,12 @@
 //! The object classes of cn=config. The order of `may` is that in which a converted configuration prints attributes, as
-//! in slapd.
+//! in slapd. Those of overlays are made of their settings.
+
+use std::borrow::Cow;
+
+use crate::{overlay::OverlayDescriptor, setting::Presence};
 
 /// One object class.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct ClassRow {
     /// Names, the usual one first.
     pub(crate) names: &'static [&'static str],
@@ -11,9 +15,9 @@ pub(crate) struct ClassRow {
     /// Superclass and kind, as a definition says them.
     pub(crate) kind: &'static str,
     /// Required attributes.
-    pub(crate) must: &'static [&'static str],
+    pub(crate) must: Cow<'static, [&'static str]>,
     /// Allowed attributes.
-    pub(crate) may: &'static [&'static str],
+    pub(crate) may: Cow<'static, [&'static str]>,
 }
 
 /// Above all object classes of cn=config.
@@ -34,71 +38,60 @@ const fn class(
         names,
         oid,
         kind,
-        must,
-        may,
+        must: Cow::Borrowed(must),
+        may: Cow::Borrowed(may),
     }
 }
 
-/// The row of a class, by any of its names.
-pub(crate) fn find(name: &str) -> Option<&'static ClassRow> {
-    ROWS.iter()
-        .find(|row| row.names.iter().any(|known| known.eq_ignore_ascii_case(name)))
+/// The class of an overlay, of its settings; `None`: it has none of its own.
+fn of_overlay(overlay: &OverlayDescriptor) -> Option<ClassRow> {
+    let class = overlay.class?;
+    let attributes = |is_required: bool| {
+        let rows = overlay
+            .settings
+            .iter()
+            .filter(move |row| (row.presence == Presence::Required) == is_required);
+        rows.flat_map(|row| row.attributes).copied().collect::<Vec<_>>()
+    };
+    Some(ClassRow {
+        names: class.names,
+        oid: class.oid,
+        kind: OVERLAY,
+        must: Cow::Owned(attributes(true)),
+        may: Cow::Owned(attributes(false)),
+    })
+}
+
+/// Every class, by OID.
+pub(crate) fn all(overlays: &[&'static OverlayDescriptor]) -> Vec<ClassRow> {
+    let mut of_overlays: Vec<ClassRow> = overlays.iter().filter_map(|overlay| of_overlay(overlay)).collect();
+    of_overlays.sort_by_key(|row| numbers(row.oid));
+    ROWS.iter().cloned().chain(of_overlays).collect()
+}
+
+/// An OID as numbers, to be sorted by.
+pub(crate) fn numbers(oid: &str) -> Vec<u32> {
+    oid.split('.').map(|arc| arc.parse().unwrap_or(u32::MAX)).collect()
+}
+
+/// The server's own row of a class, by any of its names.
+pub(crate) fn find_own(name: &str) -> Option<&'static ClassRow> {
+    ROWS.iter().find(|row| row.is_named(name))
 }
 
 impl ClassRow {
-    /// The row of the superclass, if it has one.
-    fn superclass(&self) -> Option<&'static Self> {
-        find(self.kind.strip_prefix("SUP ")?.split(' ').next()?)
+    pub(crate) fn is_named(&self, name: &str) -> bool {
+        self.names.iter().any(|known| known.eq_ignore_ascii_case(name))
     }
 
-    /// The superclasses from the top, and the class itself.
-    fn lineage(&'static self) -> Vec<&'static Self> {
-        let mut rows: Vec<_> = std::iter::successors(Some(self), |row| row.superclass()).collect();
-        rows.reverse();
-        rows
+    /// The name of the superclass, if it has one.
+    pub(crate) fn superclass(&self) -> Option<&'static str> {
+        self.kind.strip_prefix("SUP ")?.split(' ').next()
     }
 }
 
-/// The attributes of an entry of these classes in the order in which slapd reads and keeps them when the entry is
-/// added.
-pub(crate) fn order_of<'a>(names: impl DoubleEndedIterator<Item = &'a str>) -> Vec<&'static str> {
-    let mut rows: Vec<&'static ClassRow> = Vec::new();
-    for row in names.rev().filter_map(find).flat_map(ClassRow::lineage) {
-        if !rows.iter().any(|known| known.oid == row.oid) {
-            rows.push(row);
-        }
-    }
-    let mut order: Vec<&'static str> = Vec::new();
-    for row in rows.into_iter().rev() {
-        let lineage = row.lineage();
-        let required = lineage.iter().flat_map(|row| row.must);
-        for attribute in required.chain(lineage.iter().flat_map(|row| row.may)) {
-            if !order.contains(attribute) {
-                order.push(attribute);
-            }
-        }
-    }
-    order
-}
-
-/// The class of an overlay's entry.
-pub(crate) fn of_overlay(name: &str) -> &'static str {
-    let known = [
-        ("auditlog", "olcAuditlogConfig"),
-        ("memberof", "olcMemberOfConfig"),
-        ("ppolicy", "olcPPolicyConfig"),
-        ("refint", "olcRefintConfig"),
-        ("sssvlv", "olcSssVlvConfig"),
-        ("unique", "olcUniqueConfig"),
-    ];
-    known
-        .into_iter()
-        .find(|(overlay, _)| *overlay == name)
-        .map_or("olcOverlayConfig", |(_, class)| class)
-}
-
-/// By OID.
-pub(crate) const ROWS: &[ClassRow] = &[
+/// The server's own, by OID.
+const ROWS: &[ClassRow] = &[
     class(&["olcConfig"], "0.0", "SUP top ABSTRACT", &[], &[]),
     class(
         &["olcGlobal"],
@@ -312,77 +305,6 @@ pub(crate) const ROWS: &[ClassRow] = &[
             "olcDbCryptoModule",
             "olcDbPassphrase",
         ],
-    ),
-    class(
-        &["olcUniqueConfig"],
-        "3.10.1",
-        OVERLAY,
-        &[],
-        &[
-            "olcUniqueBase",
-            "olcUniqueIgnore",
-            "olcUniqueAttribute",
-            "olcUniqueStrict",
-            "olcUniqueURI",
-        ],
-    ),
-    class(
-        &["olcRefintConfig"],
-        "3.11.1",
-        OVERLAY,
-        &[],
-        &["olcRefintAttribute", "olcRefintNothing", "olcRefintModifiersName"],
-    ),
-    class(
-        &["olcPPolicyConfig"],
-        "3.12.1",
-        OVERLAY,
-        &[],
-        &[
-            "olcPPolicyDefault",
-            "olcPPolicyHashCleartext",
-            "olcPPolicyUseLockout",
-            "olcPPolicyForwardUpdates",
-            "olcPPolicyDisableWrite",
-            "olcPPolicySendNetscapeControls",
-            "olcPPolicyCheckModule",
-            "olcPPolicyRules",
-            "olcPPolicyQualityClasses",
-            "olcPPolicyQualityCharacters",
-            "olcPPolicyQualityDictionary",
-            "olcPPolicyQualityForbid",
-        ],
-    ),
-    class(
-        &["olcAuditlogConfig"],
-        "3.15.1",
-        OVERLAY,
-        &[],
-        &["olcAuditlogFile", "olcAuditlogNonBlocking"],
-    ),
-    class(
-        &["olcMemberOfConfig", "olcMemberOf"],
-        "3.18.1",
-        OVERLAY,
-        &[],
-        &[
-            "olcMemberOfDN",
-            "olcMemberOfDangling",
-            "olcMemberOfDanglingError",
-            "olcMemberOfRefInt",
-            "olcMemberOfGroupOC",
-            "olcMemberOfMemberAD",
-            "olcMemberOfMemberOfAD",
-            "olcMemberOfReverse",
-            "olcMemberOfAddCheck",
-        ],
-    ),
-    class(
-        &["olcSssVlvConfig"],
-        "3.21.1",
-        OVERLAY,
-        &[],
-        &["olcSssVlvMax", "olcSssVlvMaxKeys", "olcSssVlvMaxPerConn"],
     ),
 ];
 

@@ -1,5 +1,4 @@
-//! The schema of cn=config: attribute types and classes, as slapd has them.
+//! The schema of cn=config: attribute types and object classes, made of the rows of the settings.
 
-pub(crate) mod attributes;
 pub(crate) mod base;
 pub(crate) mod classes;

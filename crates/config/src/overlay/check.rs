@@ -2,51 +2,35 @@
 
 use ironbark_model::Schema;
 
-use super::{OverlayConfig, OverlayKind, OverlaySettings};
+use super::OverlayConfig;
 use crate::{ConfigError, DatabaseConfig, DatabaseKind, IndexKinds, IndexSetting, Notice, NoticeKind};
 
-/// What can only be said of the overlays of a database when all of it has been read: notices of indexes that they need.
+/// What can only be said of the overlays of a database when all of it has been read: notices of the overlays, and of
+/// indexes that they need.
 ///
 /// # Errors
 /// An overlay cannot be had in this database.
 pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<Notice>, ConfigError> {
     let mut notices = Vec::new();
     for overlay in &database.overlays {
-        if let OverlaySettings::Unique(settings) = &overlay.settings {
-            let checked = settings.check(database.suffixes.first());
-            checked.map_err(|reason| ConfigError::refused(&overlay.location, reason))?;
+        let mut texts = Vec::new();
+        let checked = overlay.any_settings().check(database, &mut texts);
+        checked.map_err(|reason| ConfigError::refused(&overlay.location, reason))?;
+        if overlay.is_disabled {
+            continue;
         }
-        let notice = |text: String| Notice {
+        if database.kind == DatabaseKind::Null && overlay.any_settings().needs_entries() {
+            texts.push("a null database has no entries that it could act on".to_owned());
+        }
+        notices.extend(texts.into_iter().map(|text| Notice {
             location: overlay.location.clone(),
-            text,
+            text: format!("overlay {}: {text}", overlay.name()),
             kind: NoticeKind::Statement,
-        };
-        match (database.kind, overlay.kind()) {
-            _ if overlay.is_disabled => {}
-            (_, OverlayKind::Sssvlv) => {
-                notices.push(notice(
-                    "overlay sssvlv: the virtual list view control is not built yet".to_owned(),
-                ));
-            }
-            (_, OverlayKind::Ppolicy) if database.kind == DatabaseKind::Frontend => {
-                let reason = "slapo-ppolicy cannot be global".to_owned();
-                return Err(ConfigError::refused(&overlay.location, reason));
-            }
-            (
-                DatabaseKind::Null,
-                OverlayKind::Memberof | OverlayKind::Refint | OverlayKind::Unique | OverlayKind::Ppolicy,
-            ) => {
-                let kind = overlay.kind().name();
-                notices.push(notice(format!(
-                    "overlay {kind}: a null database has no entries that it could act on"
-                )));
-            }
-            _ => {}
-        }
+        }));
     }
     let missing = missing_indexes(database, schema);
     notices.extend(missing.into_iter().map(|(overlay, name)| {
-        let kind = overlay.kind().name();
+        let kind = overlay.name();
         Notice {
             location: overlay.location.clone(),
             text: format!("overlay {kind}: \"{name}\" has no eq index: many writes will read all entries"),
@@ -60,7 +44,13 @@ pub(crate) fn check(database: &DatabaseConfig, schema: &Schema) -> Result<Vec<No
 pub fn missing_indexes<'a>(database: &'a DatabaseConfig, schema: &Schema) -> Vec<(&'a OverlayConfig, String)> {
     let is_active = |overlay: &&OverlayConfig| database.kind == DatabaseKind::Mdb && !overlay.is_disabled;
     let overlays = database.overlays.iter().filter(is_active);
-    let looked_up = overlays.flat_map(|overlay| overlay.looked_up().into_iter().map(move |name| (overlay, name)));
+    let looked_up = overlays.flat_map(|overlay| {
+        overlay
+            .any_settings()
+            .looked_up()
+            .into_iter()
+            .map(move |name| (overlay, name))
+    });
     looked_up
         .filter(|(_, name)| !is_indexed(database, schema, name, IndexKinds::EQUALITY))
         .collect()

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use ironbark_model::schema::Source;
 
-use crate::{ConfigError, Setting, error::Complain, table};
+use crate::{ConfigError, Setting, error::Complain, registry::schema_kind};
 
 pub(crate) use crate::words::quoted_after;
 pub use crate::words::{quote, quote_value};
@@ -204,7 +204,7 @@ fn parse_line(location: &Source, text: &[u8]) -> Result<Option<Line>, ConfigErro
         return Err(ConfigError::refused(location, "bad config line"));
     }
     let keyword = words.remove(0);
-    if !complete && !table::is_raw(&keyword) {
+    if !complete && schema_kind(&keyword).is_none() {
         let last = words.pop().unwrap_or(keyword);
         return Err(ConfigError::refused(
             location,

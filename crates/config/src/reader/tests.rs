@@ -187,7 +187,9 @@ fn a_double_quote_before_a_blank_has_hardly_a_form_in_cn_config() {
         "database null\nsuffix cn=x\naccess to filter=\"(cn=a b\\\" c)\" by * read\n",
     );
     assert_eq!(
-        crate::load("f", &files).unwrap_err().to_string(),
+        crate::load("f", &files, &crate::Registry::default())
+            .unwrap_err()
+            .to_string(),
         "f: line 3: <access> \"filter=(cn=a b\" c)\" cannot be said in cn=config, where a double quote before a blank ends a word"
     );
 }

@@ -26,23 +26,4 @@ macro_rules! database_field {
     };
 }
 
-/// The same for one variant of [`crate::OverlayConfig`].
-macro_rules! overlay_field {
-    ($variant:ident . $field:ident) => {
-        $crate::setting::Handler::Overlay {
-            set: |config, statement| match &mut config.settings {
-                $crate::overlay::OverlaySettings::$variant(settings) => {
-                    settings.$field = $crate::value::Value::parse(statement)?;
-                    Ok(())
-                }
-                _ => Err("stands in the wrong overlay".to_owned()),
-            },
-            get: |config, _| match &config.settings {
-                $crate::overlay::OverlaySettings::$variant(settings) => $crate::value::Value::text(&settings.$field),
-                _ => Vec::new(),
-            },
-        }
-    };
-}
-
-pub(crate) use {database_field, global_field, overlay_field};
+pub(crate) use {database_field, global_field};

@@ -3,4 +3,3 @@
 pub(crate) mod database;
 pub(crate) mod fields;
 pub(crate) mod global;
-pub(crate) mod overlay;

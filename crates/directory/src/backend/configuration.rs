@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{GlobalConfig, SchemaStatement};
+use ironbark_config::{GlobalConfig, Registry, SchemaStatement};
 use ironbark_ldap_proto::{
     DecodeLimits,
     controls::ControlSet,
@@ -21,7 +21,9 @@ use crate::{
 pub struct Configuration {
     /// Schema in force.
     pub schema: Arc<Schema>,
-    /// Often needed descriptions of it.
+    /// What may be configured.
+    pub registry: Registry,
+    /// Often needed descriptions of the schema.
     pub well_known: WellKnown,
     /// Settings of the server.
     pub settings: GlobalConfig,

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ironbark_config::{DatabaseKind, parts};
+use ironbark_config::{DatabaseKind, OverlayConfig};
 use ironbark_ldap_proto::{
     controls::{self, ControlKind, ControlValue as _},
     extended,
@@ -153,7 +153,7 @@ pub(crate) fn seen_by<'c>(configuration: &'c Configuration, origin: &RequestCont
 /// The subschema subentry, as yet without its times. What an overlay brings is shown when the overlay or its module is
 /// loaded.
 pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
-    let schema = &configuration.schema.revealing(&loaded_parts(configuration));
+    let schema = &revealed_schema(configuration);
     let mut entry = Builder {
         schema,
         attributes: Vec::new(),
@@ -176,13 +176,22 @@ pub(crate) fn subschema(configuration: &Configuration, dn: Dn) -> Entry {
     }
 }
 
+/// The schema, with what the modules and overlays in use define shown.
+fn revealed_schema(configuration: &Configuration) -> Schema {
+    let parts = loaded_parts(configuration);
+    let overlays = parts.iter().filter_map(|name| configuration.registry.overlay(name));
+    let texts: Vec<&str> = overlays.map(|overlay| overlay.schema).collect();
+    configuration.schema.revealing(&parts, &texts)
+}
+
 /// Names of the modules and overlays in use.
 fn loaded_parts(configuration: &Configuration) -> Vec<&'static str> {
+    let parts = configuration.registry.parts();
     let modules = configuration.settings.modules.iter();
-    let modules = modules.filter_map(|module| Some(parts::module(module.split_whitespace().next()?)?.name));
+    let modules = modules.filter_map(|module| Some(parts.module(module.split_whitespace().next()?)?.name));
     let contexts = std::iter::once(&configuration.frontend).chain(&configuration.contexts);
     let overlays = contexts.flat_map(|context| &context.settings.overlays);
-    modules.chain(overlays.map(|overlay| overlay.kind().name())).collect()
+    modules.chain(overlays.map(OverlayConfig::name)).collect()
 }
 
 /// Says of the subschema subentry since when it is there, and when the schema changed last.

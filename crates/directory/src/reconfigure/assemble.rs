@@ -91,6 +91,7 @@ fn configuration(
     };
     let of_overlays = of_overlays(&contexts);
     let mut configuration = Configuration {
+        registry: read.registry,
         decode_limits: DecodeLimits {
             filter_depth: usize::try_from(read.global.max_filter_depth).unwrap_or(usize::MAX),
             ..DecodeLimits::default()

@@ -216,7 +216,7 @@ fn overlays(
         .unwrap_or_default();
     let mut overlays: Vec<Arc<Overlay>> = Vec::new();
     for overlay in settings {
-        let same = known.iter().position(|(config, _)| config.settings == overlay.settings);
+        let same = known.iter().position(|(config, _)| config.is_like(overlay));
         overlays.push(match same {
             Some(at) => Arc::clone(known.remove(at).1),
             None => Arc::new((factories.overlays)(overlay, &read.schema).map_err(|reason| {

@@ -9,7 +9,11 @@ use std::{
     sync::Arc,
 };
 
-use ironbark_config::{Configuration, DatabaseConfig, Disk, OverlayConfig, load};
+use ironbark_config::{
+    Configuration, DatabaseConfig, Disk, Form, Level, OverlayConfig, Registry, Setting, load,
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor, OverlaySettings},
+    overlay_field,
+};
 use ironbark_directory::{
     Factories, Identity, InMemoryTree, OpenOptions, OverlayFactory, Peer, Progress, Service, Session, Started, Worker,
     overlay::Overlay,
@@ -29,6 +33,7 @@ const NOW_MICROS: i64 = 1_767_323_045_000_000;
 pub struct Site {
     pub clock: ManualClock,
     pub folder: tempfile::TempDir,
+    registry: Registry,
     client: Client,
 }
 
@@ -93,15 +98,30 @@ impl Site {
 
     /// As [`Site::open`], with settings before the database.
     pub fn open_globally(settings: &str, lines: &str) -> Self {
-        Self::open_all(settings, lines, Arc::new(|_, _| Err("no overlays here".to_owned())))
+        Self::open_all(
+            &registry(),
+            settings,
+            lines,
+            Arc::new(|_, _| Err("no overlays here".to_owned())),
+        )
     }
 
-    /// As [`Site::open`], with overlays. `DIR` in the lines stands for the temporary folder.
+    /// As [`Site::open`], with overlay `tested` as `overlays` makes it. `DIR` in the lines stands for the temporary
+    /// folder.
     pub fn open_with(
         lines: &str,
         overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, String> + Send + Sync + 'static,
     ) -> Self {
-        Self::open_all("", lines, Arc::new(overlays))
+        Self::open_of(&registry(), lines, overlays)
+    }
+
+    /// As [`Site::open_with`], with the overlays of a registry.
+    pub fn open_of(
+        registry: &Registry,
+        lines: &str,
+        overlays: impl Fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self::open_all(registry, "", lines, Arc::new(overlays))
     }
 
     /// As [`Site::open_globally`], with trees in memory.
@@ -114,26 +134,26 @@ impl Site {
             trees: Arc::new(trees),
             ..Factories::default()
         };
-        Self::open_made(settings, lines, factories)
+        Self::open_made(&registry(), settings, lines, factories)
     }
 
-    fn open_all(settings: &str, lines: &str, overlays: Arc<OverlayFactory>) -> Self {
+    fn open_all(registry: &Registry, settings: &str, lines: &str, overlays: Arc<OverlayFactory>) -> Self {
         let factories = Factories {
             overlays,
             ..Factories::default()
         };
-        Self::open_made(settings, lines, factories)
+        Self::open_made(registry, settings, lines, factories)
     }
 
     /// The configuration that [`Site::open_globally`] would open, in this site's folder.
     pub fn configuration(&self, settings: &str, lines: &str) -> Configuration {
-        configuration(self.folder.path(), settings, lines)
+        configuration(&self.registry, self.folder.path(), settings, lines)
     }
 
-    fn open_made(settings: &str, lines: &str, factories: Factories) -> Self {
+    fn open_made(registry: &Registry, settings: &str, lines: &str, factories: Factories) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         std::fs::create_dir(folder.path().join("db")).expect("a folder");
-        let configuration = configuration(folder.path(), settings, lines);
+        let configuration = configuration(registry, folder.path(), settings, lines);
         let clock = ManualClock::new(WallTime::from_unix_micros(NOW_MICROS));
         let directory = Service::open(OpenOptions {
             bare: false,
@@ -147,6 +167,7 @@ impl Site {
             client: Client::new(&directory),
             clock,
             folder,
+            registry: registry.clone(),
         }
     }
 
@@ -401,8 +422,40 @@ impl Drop for Site {
     }
 }
 
+/// Settings of overlay `tested`.
+#[derive(Clone, PartialEq, Debug, Default)]
+struct Tested {
+    switch: bool,
+}
+
+impl OverlaySettings for Tested {}
+
+static TESTED: OverlayDescriptor = OverlayDescriptor {
+    name: "tested",
+    modules: &[],
+    occurrence: Occurrence::Once,
+    class: Some(OverlayClass {
+        names: &["olcTestedConfig"],
+        oid: "3.900.1",
+    }),
+    settings: &[
+        Setting::new(Level::Overlay("tested"), &["tested-switch"], &["olcTestedSwitch"])
+            .olc("3.900.1", Form::Boolean)
+            .takes("on|off", "FALSE")
+            .obeyed(overlay_field!(Tested.switch)),
+    ],
+    fresh: AnySettings::of::<Tested>,
+    schema: "",
+    introduction: "",
+};
+
+/// With overlay `tested`, whose only setting is `tested-switch`.
+fn registry() -> Registry {
+    Registry::new(vec![&TESTED]).expect("a good overlay")
+}
+
 /// `dc=ex` in `folder`, with the standard schema files.
-fn configuration(folder: &Path, settings: &str, lines: &str) -> Configuration {
+fn configuration(registry: &Registry, folder: &Path, settings: &str, lines: &str) -> Configuration {
     let path = folder.display().to_string();
     // Of this repository, whichever package of it these files are built in.
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors();
@@ -424,7 +477,7 @@ fn configuration(folder: &Path, settings: &str, lines: &str) -> Configuration {
     .expect("writes");
     let file = folder.join("slapd.conf");
     std::fs::write(&file, text).expect("written");
-    load(file.to_str().expect("a name"), &Disk).expect("a good configuration")
+    load(file.to_str().expect("a name"), &Disk, registry).expect("a good configuration")
 }
 
 fn split_line(line: &str) -> (&str, &str) {

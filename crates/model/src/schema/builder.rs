@@ -46,6 +46,11 @@ impl SchemaBuilder {
         self
     }
 
+    /// What is added from now on is kept out of the subschema subentry until [`Schema::revealing`] shows it.
+    pub fn hide(&mut self) {
+        self.hidden = true;
+    }
+
     /// On top of a schema, whose numbers stay valid in the new one.
     pub fn from_schema(schema: &Schema) -> Self {
         Self {

@@ -96,15 +96,18 @@ fn try_build() -> Result<Arc<Schema>, SchemaErrors> {
 }
 
 impl Schema {
-    /// This schema with what the named overlays or modules define shown in the subschema subentry, too. Numbers stay as
-    /// they are.
+    /// This schema with what the named overlays or modules define shown in the subschema subentry, too, and what
+    /// `texts` define, which were added hidden, in the form of a `.schema` file. Numbers stay as they are.
     #[must_use]
-    pub fn revealing(&self, parts: &[&str]) -> Self {
+    pub fn revealing(&self, parts: &[&str], texts: &[&str]) -> Self {
         let mut revealed = self.clone();
         for (text, shown) in TEXTS {
             if matches!(shown, Shown::With(part) if parts.contains(&part)) {
                 revealed.reveal_all_of(text);
             }
+        }
+        for text in texts {
+            revealed.reveal_all_of(text);
         }
         revealed
     }

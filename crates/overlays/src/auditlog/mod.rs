@@ -3,6 +3,8 @@
 //! The file is opened for each operation, so that it may be rotated at any time, or be a pipe.
 
 mod record;
+mod rows;
+mod settings;
 
 use std::{
     fs::OpenOptions,
@@ -11,10 +13,32 @@ use std::{
     sync::Arc,
 };
 
-use ironbark_config::overlay::AuditlogConfig;
+use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
 use ironbark_directory::overlay::{AfterCommit, CommitHooks, Overlay};
 use ironbark_model::Schema;
 use ironbark_store::ChangeRecord;
+
+pub use settings::AuditlogConfig;
+
+use crate::row::Row;
+
+/// What there is to know of it.
+pub(crate) const ROW: Row = Row {
+    descriptor: OverlayDescriptor {
+        name: "auditlog",
+        modules: &[],
+        occurrence: Occurrence::Once,
+        class: Some(OverlayClass {
+            names: &["olcAuditlogConfig"],
+            oid: "3.15.1",
+        }),
+        settings: rows::ROWS,
+        fresh: AnySettings::of::<AuditlogConfig>,
+        schema: "",
+        introduction: "",
+    },
+    make: |config, schema| Ok(make(config.settings()?, schema)),
+};
 
 /// The overlay.
 pub struct Auditlog {
@@ -45,7 +69,7 @@ impl Auditlog {
 }
 
 /// The overlay; without a file it does nothing.
-pub(crate) fn make(settings: &AuditlogConfig, schema: &Arc<Schema>) -> Overlay {
+fn make(settings: &AuditlogConfig, schema: &Arc<Schema>) -> Overlay {
     let is_used = settings.file.is_some();
     Overlay {
         commits: is_used.then(|| Arc::new(Auditlog::new(settings, schema)) as _),

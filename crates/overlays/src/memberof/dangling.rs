@@ -1,13 +1,12 @@
 //! Before a change: members that do not exist (`memberof-dangling`), and groups that name a new entry already
 //! (`memberof-addcheck`).
 
-use ironbark_config::overlay::Dangling;
 use ironbark_directory::{Modification, ModificationKind, OperationError, overlay::Execution};
 use ironbark_model::{CompiledFilter, Dn, Entry, Filter, Truth, filter::Assertion};
 use ironbark_store::{Location, Scope};
 use rustc_hash::FxHashSet;
 
-use super::{Memberof, follow::stored};
+use super::{Memberof, follow::stored, settings::Dangling};
 
 /// A new group: each member must exist.
 pub(super) fn check_new_group(

@@ -7,16 +7,40 @@
 mod dangling;
 mod deltas;
 mod follow;
+mod rows;
+mod settings;
 
 use std::sync::Arc;
 
-use ironbark_config::overlay::{Dangling, MemberofConfig};
+use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
     overlay::{Applied, ContentHooks, EffectHooks, Execution, Overlay},
 };
 use ironbark_model::{
     Attribute, AttributeDescription, Dn, Entry, ResultCode, Schema, dn::name_and_uid, schema::ClassNumber,
+};
+
+pub use settings::{Dangling, MemberofConfig};
+
+use crate::row::Row;
+
+/// What there is to know of it.
+pub(crate) const ROW: Row = Row {
+    descriptor: OverlayDescriptor {
+        name: "memberof",
+        modules: &[],
+        occurrence: Occurrence::Many,
+        class: Some(OverlayClass {
+            names: &["olcMemberOfConfig", "olcMemberOf"],
+            oid: "3.18.1",
+        }),
+        settings: rows::ROWS,
+        fresh: AnySettings::of::<MemberofConfig>,
+        schema: "",
+        introduction: "cn=Subschema shows memberOf when the overlay, or the module of its name, is loaded. Entries may have it anyway.",
+    },
+    make: |config, schema| make(config.settings()?, schema),
 };
 
 /// The overlay.
@@ -132,7 +156,7 @@ impl Memberof {
 ///
 /// # Errors
 /// The schema lacks an attribute or class.
-pub(crate) fn make(settings: &MemberofConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(settings: &MemberofConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
     let memberof = Arc::new(Memberof::new(settings, schema)?);
     let judges = memberof.dangling != Dangling::Ignore || memberof.check_added;
     Ok(Overlay {

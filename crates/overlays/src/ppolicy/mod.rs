@@ -10,13 +10,18 @@ mod locked;
 mod names;
 mod policy;
 mod quality;
+mod rows;
 mod rules;
+mod settings;
 mod state;
 mod usability;
 
 use std::sync::Arc;
 
-use ironbark_config::{access::Privileges, overlay::PpolicyConfig};
+use ironbark_config::{
+    access::Privileges,
+    overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor},
+};
 use ironbark_directory::{
     Modification, OperationError,
     overlay::{
@@ -30,14 +35,38 @@ use ironbark_ldap_proto::{
 };
 use ironbark_model::{AttributeDescription, Dn, Entry, Schema};
 
-pub use self::state::Ppolicy;
+use crate::row::Row;
+
 use self::state::seconds;
+pub use self::{
+    settings::{PolicyGroup, PolicyRule, PpolicyConfig},
+    state::Ppolicy,
+};
+
+/// What there is to know of it.
+pub(crate) const ROW: Row = Row {
+    descriptor: OverlayDescriptor {
+        name: "ppolicy",
+        modules: &[],
+        occurrence: Occurrence::Once,
+        class: Some(OverlayClass {
+            names: &["olcPPolicyConfig"],
+            oid: "3.12.1",
+        }),
+        settings: rows::ROWS,
+        fresh: AnySettings::of::<PpolicyConfig>,
+        schema: "",
+        introduction: "cn=Subschema shows pwdPolicy, its kin and their attributes when the overlay, or the module of its name, is loaded. Entries may \
+                   have them anyway. A ppolicy.schema of OpenLDAP 2.4 that is included, too, adds nothing; one that contradicts is refused.",
+    },
+    make: |config, schema| make(config.settings()?, schema),
+};
 
 /// The overlay.
 ///
 /// # Errors
 /// The schema lacks something, or the dictionary cannot be read.
-pub(crate) fn make(settings: &PpolicyConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(settings: &PpolicyConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
     let ppolicy = Arc::new(Ppolicy::new(settings, schema)?);
     Ok(Overlay {
         content: Some(Arc::clone(&ppolicy) as _),

@@ -3,13 +3,13 @@
 
 use std::{fs::File, io::Read as _, path::Path};
 
-use ironbark_config::overlay::PpolicyConfig;
 use ironbark_directory::password::{self, Scheme};
 use ironbark_ldap_proto::controls::PasswordPolicyError;
 use ironbark_model::{AttributeDescription, Entry, Schema};
 use rustc_hash::FxHashSet;
 
 use super::policy::Policy;
+use super::settings::PpolicyConfig;
 
 /// Our own checks, as configured.
 pub(super) struct Quality {

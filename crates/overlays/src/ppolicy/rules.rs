@@ -1,15 +1,15 @@
 //! Which policy holds for an entry that names none: `ppolicy_rules`, then `ppolicy_default`.
 
-use ironbark_config::{
-    access::{DnPattern, Submatches, Template},
-    overlay::{PolicyRule, PpolicyConfig},
-};
+use ironbark_config::access::{DnPattern, Submatches, Template};
 use ironbark_directory::{OperationError, overlay::Entries};
 use ironbark_model::{
     AttributeDescription, CompiledFilter, Dn, Entry, Filter, Schema, Truth, entry::EntrySource, schema::ClassNumber,
 };
 
-use super::state::Ppolicy;
+use super::{
+    settings::{PolicyRule, PpolicyConfig},
+    state::Ppolicy,
+};
 
 /// The rules, compiled.
 pub(super) struct Rules {

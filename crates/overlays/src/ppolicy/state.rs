@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use ironbark_config::overlay::PpolicyConfig;
 use ironbark_directory::{
     OperationError,
     overlay::{Entries, Execution},
@@ -12,6 +11,7 @@ use ironbark_ldap_proto::controls::{ControlKind, PasswordPolicyError, PasswordPo
 use ironbark_model::{Dn, Entry, ResultCode, Schema};
 use ironbark_runtime::WallTime;
 
+use super::settings::PpolicyConfig;
 use super::{names::Names, policy::Policy, quality::Quality, rules::Rules};
 
 /// The overlay.

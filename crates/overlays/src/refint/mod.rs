@@ -4,10 +4,12 @@
 //! What cannot be followed (an entry that would lose a value it must have) is logged and left, as slapd leaves it.
 
 mod references;
+mod rows;
+mod settings;
 
 use std::sync::Arc;
 
-use ironbark_config::overlay::RefintConfig;
+use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
     overlay::{Applied, EffectHooks, Execution, Overlay},
@@ -15,8 +17,30 @@ use ironbark_directory::{
 use ironbark_model::{AttributeDescription, Dn, ResultCode, Schema, syntax::oid};
 use ironbark_store::{Effect, EntryId, Location};
 
+pub use settings::RefintConfig;
+
+use crate::row::Row;
+
 /// Effects of one operation at most; past it the operation is refused with `adminLimitExceeded`.
 const EFFECT_LIMIT: usize = 1_000_000;
+
+/// What there is to know of it.
+pub(crate) const ROW: Row = Row {
+    descriptor: OverlayDescriptor {
+        name: "refint",
+        modules: &[],
+        occurrence: Occurrence::Many,
+        class: Some(OverlayClass {
+            names: &["olcRefintConfig"],
+            oid: "3.11.1",
+        }),
+        settings: rows::ROWS,
+        fresh: AnySettings::of::<RefintConfig>,
+        schema: "",
+        introduction: "",
+    },
+    make: |config, schema| make(config.settings()?, schema),
+};
 
 /// The overlay.
 pub struct Refint {
@@ -206,7 +230,7 @@ impl Refint {
 ///
 /// # Errors
 /// The schema lacks an attribute.
-pub(crate) fn make(settings: &RefintConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(settings: &RefintConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
     let refint = Refint::new(settings, schema)?;
     let is_used = !refint.attributes.is_empty();
     Ok(Overlay {

@@ -1,6 +1,5 @@
 //! One URI of a domain: which entries and attributes it is about, and the search for an entry that has a value already.
 
-use ironbark_config::overlay::{UniqueDomain, UniqueUri};
 use ironbark_directory::{
     OperationError,
     overlay::{Execution, Question, Rights},
@@ -13,6 +12,8 @@ use ironbark_model::{
     ldap_url::UrlScope,
 };
 use ironbark_store::{EntryId, Scope};
+
+use super::settings::{UniqueDomain, UniqueUri};
 
 /// Values that one search looks for.
 const CLAIMS_AT_ONCE: usize = 512;

@@ -5,10 +5,12 @@
 
 mod after;
 mod domain;
+mod rows;
+mod settings;
 
 use std::sync::Arc;
 
-use ironbark_config::overlay::UniqueConfig;
+use ironbark_config::overlay::{AnySettings, Occurrence, OverlayClass, OverlayDescriptor};
 use ironbark_directory::{
     Modification, ModificationKind, OperationError,
     overlay::{ContentHooks, Execution, Overlay, Renaming},
@@ -17,6 +19,27 @@ use ironbark_model::{Budget, Dn, Entry, Schema, budget::cost_of};
 use ironbark_store::{EntryId, Location};
 
 use domain::{Claim, Domain};
+pub use settings::UniqueConfig;
+
+use crate::row::Row;
+
+/// What there is to know of it.
+pub(crate) const ROW: Row = Row {
+    descriptor: OverlayDescriptor {
+        name: "unique",
+        modules: &[],
+        occurrence: Occurrence::Once,
+        class: Some(OverlayClass {
+            names: &["olcUniqueConfig"],
+            oid: "3.10.1",
+        }),
+        settings: rows::ROWS,
+        fresh: AnySettings::of::<UniqueConfig>,
+        schema: "",
+        introduction: "",
+    },
+    make: |config, schema| make(config.settings()?, schema),
+};
 
 /// The overlay.
 pub struct Unique {
@@ -64,7 +87,7 @@ impl Unique {
 ///
 /// # Errors
 /// The schema lacks an attribute.
-pub(crate) fn make(settings: &UniqueConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
+fn make(settings: &UniqueConfig, schema: &Arc<Schema>) -> Result<Overlay, String> {
     let unique = Unique::new(settings, schema)?;
     let is_used = !unique.domains.is_empty();
     Ok(Overlay {

@@ -1,9 +1,6 @@
 //! cn=Backends, cn=Databases and cn=Overlays of cn=Monitor.
 
-use ironbark_config::{
-    DatabaseKind, Operations,
-    parts::{PARTS, PartKind},
-};
+use ironbark_config::{DatabaseKind, Operations, OverlayConfig, parts::PartKind};
 use ironbark_directory::{Configuration, NamingContext};
 
 use super::{
@@ -12,13 +9,11 @@ use super::{
 };
 
 /// Kinds of database in slapd's order, as far as they are built.
-fn backends() -> impl Iterator<Item = &'static str> {
-    let is_built = |name: &&str| {
-        let is_it = |part: &&ironbark_config::parts::Part| part.name == *name;
-        PARTS
-            .iter()
-            .find(is_it)
-            .is_some_and(|part| matches!(part.kind, PartKind::Database(Some(_))))
+fn backends(configuration: &Configuration) -> impl Iterator<Item = &'static str> {
+    let parts = configuration.registry.parts();
+    let is_built = move |name: &&str| {
+        let part = parts.database(name);
+        part.is_some_and(|part| matches!(part.kind, PartKind::Database(Some(_))))
     };
     ["config", "ldif", "monitor", "mdb", "null"]
         .into_iter()
@@ -29,9 +24,9 @@ pub(super) fn add_backends(tree: &mut Tree<'_>, configuration: &Configuration) {
     tree.container(
         "Backends",
         "This subsystem contains information about available backends.",
-        |node| backends().for_each(|kind| node.set("monitoredInfo", kind)),
+        |node| backends(configuration).for_each(|kind| node.set("monitoredInfo", kind)),
     );
-    for (number, kind) in backends().enumerate() {
+    for (number, kind) in backends(configuration).enumerate() {
         tree.add(&[&format!("Backend {number}"), "Backends"], "monitoredObject", |node| {
             node.set("monitoredInfo", kind);
             node.set("monitorRuntimeConfig", boolean(true));
@@ -83,7 +78,7 @@ pub(super) fn add_databases(tree: &mut Tree<'_>, configuration: &Configuration, 
             node.set("monitorIsShadow", boolean(false));
             node.set("namingContexts", "cn=config");
             node.set("readOnly", boolean(false));
-            see_backend(node, "config");
+            see_backend(node, configuration, "config");
         });
     }
     for context in &configuration.contexts {
@@ -130,7 +125,7 @@ fn add_database(tree: &mut Tree<'_>, configuration: &Configuration, context: &Na
         used.iter()
             .filter_map(|overlay| overlay_name(overlay))
             .for_each(|overlay| node.set("seeAlso", &overlay));
-        see_backend(node, context.settings.kind.name());
+        see_backend(node, configuration, context.settings.kind.name());
         if let Some(stat) = stat {
             node.count("olmMDBPagesMax", stat.pages_max);
             node.count("olmMDBPagesUsed", stat.pages_used);
@@ -161,10 +156,8 @@ pub(super) fn add_overlays(tree: &mut Tree<'_>, configuration: &Configuration, o
     for (number, name) in overlays.iter().enumerate() {
         tree.add(&[&format!("Overlay {number}"), "Overlays"], "monitoredObject", |node| {
             node.set("monitoredInfo", name);
-            let is_configured = |part: &ironbark_config::parts::Part| {
-                part.name == name.as_str() && matches!(part.kind, PartKind::Overlay(_))
-            };
-            node.set("monitorRuntimeConfig", boolean(PARTS.iter().any(is_configured)));
+            let is_configured = configuration.registry.overlay(name).is_some();
+            node.set("monitorRuntimeConfig", boolean(is_configured));
             for context in &configuration.contexts {
                 if overlays_of(configuration, context).iter().any(|used| used == name) {
                     node.set("seeAlso", &database_name(context.number));
@@ -179,7 +172,7 @@ pub(super) fn add_overlays(tree: &mut Tree<'_>, configuration: &Configuration, o
 fn overlays_of(configuration: &Configuration, context: &NamingContext) -> Vec<&'static str> {
     let is_glued = configuration.subordinates_of(context).next().is_some();
     let configured = context.settings.overlays.iter().rev();
-    let names = configured.map(|overlay| overlay.kind().name());
+    let names = configured.map(OverlayConfig::name);
     is_glued.then_some(GLUE).into_iter().chain(names).collect()
 }
 
@@ -187,8 +180,8 @@ fn database_name(number: impl std::fmt::Display) -> String {
     format!("cn=Database {number},cn=Databases,cn=Monitor")
 }
 
-fn see_backend(node: &mut Node<'_>, kind: &str) {
-    if let Some(number) = backends().position(|known| known == kind) {
+fn see_backend(node: &mut Node<'_>, configuration: &Configuration, kind: &str) {
+    if let Some(number) = backends(configuration).position(|known| known == kind) {
         node.set("seeAlso", &format!("cn=Backend {number},cn=Backends,cn=Monitor"));
     }
 }

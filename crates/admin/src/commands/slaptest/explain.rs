@@ -84,15 +84,16 @@ impl Explain {
         listeners: Option<&str>,
         is_quiet: bool,
     ) -> Result<ExitCode, String> {
-        let of_file = |file: &Path| WrittenConfiguration::of_file(file).map_err(|error| error.to_string());
+        let registry = ironbark_overlays::registry();
+        let of_file = |file: &Path| WrittenConfiguration::of_file(file, &registry).map_err(|error| error.to_string());
         let written = match (file, folder) {
             (Some(_), Some(_)) => return Err("--explain takes -f or -F, not both".to_owned()),
             (Some(file), None) => of_file(file)?,
-            (None, Some(folder)) => WrittenConfiguration::of_folder(folder.to_owned()),
+            (None, Some(folder)) => WrittenConfiguration::of_folder(folder.to_owned(), &registry),
             (None, None) => {
                 let usual = ironbark_server::usual_folder();
-                if Folder::new(&usual).holds_configuration() {
-                    WrittenConfiguration::of_folder(usual)
+                if Folder::new(&usual, &registry).holds_configuration() {
+                    WrittenConfiguration::of_folder(usual, &registry)
                 } else {
                     of_file(&ironbark_server::usual_file())?
                 }

@@ -8,7 +8,7 @@ use super::OperationRule;
 use crate::{
     Statement,
     reader::{Memory, read},
-    test_schema,
+    test_overlay, test_schema,
 };
 
 fn parse(text: &str) -> Result<String, String> {
@@ -25,6 +25,7 @@ fn parse(text: &str) -> Result<String, String> {
         arguments: &arguments,
         grammar: "",
         schema: &schema,
+        parts: test_overlay::registry().parts(),
         location: &location,
         notices: &notices,
     };

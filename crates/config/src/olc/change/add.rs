@@ -8,7 +8,7 @@ use crate::{
         index,
         tree::{Kind, Node, Tree, path_of},
     },
-    olc_schema::{attributes, classes},
+    registry::Registry,
 };
 
 impl Tree {
@@ -25,12 +25,16 @@ impl Tree {
         let mut tree = self.clone();
         let parent = tree.find_mut(above).ok_or_else(ChangeError::missing)?;
         let mut node = node_of(schema, entry, naming, name);
-        arrange(&mut node);
+        arrange(&self.registry, &mut node);
         let kind = check_place(parent, &node, above.is_empty())?;
         check_schema(schema, &mut node, true)?;
         number(parent, &mut node, kind, above.is_empty())?;
         for (attribute, values) in &mut node.attributes {
-            if attributes::find(attribute).is_some_and(|row| row.form.is_ordered()) {
+            if self
+                .registry
+                .with_attribute(attribute)
+                .is_some_and(|row| row.form.is_ordered())
+            {
                 index::arrange(values);
             }
         }
@@ -47,12 +51,12 @@ impl Tree {
     ///
     /// # Errors
     /// `noSuchObject` for any other name than cn=config; refusals of the schema.
-    pub fn begin(schema: &Schema, entry: &Entry, stamps: &Stamps) -> Result<Self, ChangeError> {
+    pub fn begin(registry: &Registry, schema: &Schema, entry: &Entry, stamps: &Stamps) -> Result<Self, ChangeError> {
         if path_of(schema, &entry.dn).is_none_or(|path| !path.is_empty()) {
             return Err(ChangeError::missing());
         }
         let mut root = node_of(schema, entry, "cn", "config");
-        arrange(&mut root);
+        arrange(registry, &mut root);
         if root.kind() != Some(Kind::Global) {
             return Err(ChangeError::new(
                 ResultCode::OBJECT_CLASS_VIOLATION,
@@ -61,7 +65,10 @@ impl Tree {
         }
         check_schema(schema, &mut root, true)?;
         stamps.mark_created(&mut root);
-        Ok(Self { root })
+        Ok(Self {
+            root,
+            registry: registry.clone(),
+        })
     }
 
     /// Adds what every server has, where the tree lacks it: the schema's entry, the frontend, cn=config itself.
@@ -145,13 +152,13 @@ fn node_of(schema: &Schema, entry: &Entry, naming: &str, name: &str) -> Node {
 }
 
 /// Puts the attributes into the order of slapd: the classes' own, and then what else there is.
-fn arrange(node: &mut Node) {
-    let order = classes::order_of(node.texts("objectClass").collect::<Vec<_>>().into_iter());
+fn arrange(registry: &Registry, node: &mut Node) {
+    let order = registry.order_of(node.texts("objectClass").collect::<Vec<_>>().into_iter());
     let place = |name: &str| {
         if name.eq_ignore_ascii_case("objectClass") {
             return 0;
         }
-        let names = attributes::find(name).map_or(&[][..], |row| row.names);
+        let names = registry.with_attribute(name).map_or(&[][..], |row| row.attributes);
         let found = order.iter().position(|known| *known == name || names.contains(known));
         found.map_or(usize::MAX, |found| found + 1)
     };

@@ -8,7 +8,7 @@ use crate::{
         index,
         tree::{Node, Tree, path_of},
     },
-    olc_schema::attributes,
+    registry::Registry,
 };
 
 impl Tree {
@@ -25,10 +25,11 @@ impl Tree {
         stamps: &Stamps,
     ) -> Result<Self, ChangeError> {
         let path = path_of(schema, dn).ok_or_else(ChangeError::missing)?;
+        let registry = self.registry.clone();
         let mut tree = self.clone();
         let node = tree.find_mut(&path).ok_or_else(ChangeError::missing)?;
         for modification in modifications {
-            apply(schema, node, modification)?;
+            apply(&registry, schema, node, modification)?;
         }
         check_schema(schema, node, false)?;
         stamps.mark_modified(node);
@@ -36,7 +37,12 @@ impl Tree {
     }
 }
 
-fn apply(schema: &Schema, node: &mut Node, modification: &Modification) -> Result<(), ChangeError> {
+fn apply(
+    registry: &Registry,
+    schema: &Schema,
+    node: &mut Node,
+    modification: &Modification,
+) -> Result<(), ChangeError> {
     let Modification {
         kind,
         attribute,
@@ -49,10 +55,10 @@ fn apply(schema: &Schema, node: &mut Node, modification: &Modification) -> Resul
         ));
     }
     // One attribute may have several names: it is held under the one it was written with.
-    let held_as =
-        attributes::find(attribute).and_then(|row| row.names.iter().find(|name| !node.values(name).is_empty()));
+    let row = registry.with_attribute(attribute);
+    let held_as = row.and_then(|row| row.attributes.iter().find(|name| !node.values(name).is_empty()));
     let attribute = held_as.map_or(attribute.as_str(), |name| name);
-    let is_ordered = attributes::find(attribute).is_some_and(|row| row.form.is_ordered());
+    let is_ordered = row.is_some_and(|row| row.form.is_ordered());
     let mut held = node.values(attribute).to_vec();
     match kind {
         ModificationKind::Add => add(schema, attribute, &mut held, values, is_ordered)?,

@@ -2,7 +2,7 @@
 
 use crate::{
     database::DatabaseKind,
-    setting::{Level, Setting},
+    setting::{Form, Level, Setting},
 };
 
 const MDB: Level = Level::DatabaseOf(&[DatabaseKind::Mdb]);
@@ -18,28 +18,32 @@ pub(crate) const ROWS: &[Setting] = &[
         "<entries>",
         "Sized the entry cache.",
         NO_CACHE,
-    ),
+    )
+    .olc("2.1.1", Form::PlainInteger),
     old(
         &["cachefree"],
         &["olcDbCacheFree"],
         "<entries>",
         "Set how many entries a full cache dropped.",
         NO_CACHE,
-    ),
+    )
+    .olc("2.1.11", Form::PlainInteger),
     old(
         &["dncachesize"],
         &["olcDbDNcacheSize"],
         "<entries>",
         "Sized the cache of names.",
         NO_CACHE,
-    ),
+    )
+    .olc("2.1.12", Form::PlainInteger),
     old(
         &["idlcachesize"],
         &["olcDbIDLcacheSize"],
         "<slots>",
         "Sized the cache of index slots.",
         NO_CACHE,
-    ),
+    )
+    .olc("2.1.6", Form::PlainInteger),
     old(
         &["dbcachesize"],
         &[],
@@ -53,7 +57,8 @@ pub(crate) const ROWS: &[Setting] = &[
         "<line>",
         "Gave a line of the file DB_CONFIG.",
         NO_BERKELEY_DB,
-    ),
+    )
+    .olc("2.1.3", Form::Lines),
     old(
         &["dbnolocking"],
         &[],
@@ -67,41 +72,48 @@ pub(crate) const ROWS: &[Setting] = &[
         "",
         "Turned on checksums of pages.",
         NO_BERKELEY_DB,
-    ),
+    )
+    .olc("2.1.16", Form::PlainBoolean),
     old(
         &["dirtyread"],
         &["olcDbDirtyRead"],
         "",
         "Let searches read what was not committed.",
         "every search reads a snapshot, without waiting for writers",
-    ),
+    )
+    .olc("2.1.5", Form::PlainBoolean),
     old(
         &["linearindex"],
         &["olcDbLinearIndex"],
         "",
         "Made slapindex go through the entries once for each attribute.",
         "slapindex bounds its memory by itself",
-    ),
+    )
+    .olc("2.1.7", Form::PlainBoolean),
     old(
         &["lockdetect"],
         &["olcDbLockDetect"],
         "oldest|youngest|fewest|random|default",
         "Chose the victim of a deadlock.",
         "there is one writer, and so no deadlock",
-    ),
+    )
+    .olc("2.1.8", Form::PlainText),
     old(
         &["shm_key"],
         &["olcDbShmKey"],
         "<key>",
         "Put the environment into shared memory.",
         NO_BERKELEY_DB,
-    ),
+    )
+    .olc("2.1.10", Form::PlainInteger),
     Setting::new(MDB, &["cryptfile"], &["olcDbCryptFile"])
+        .olc("2.1.13", Form::PlainText)
         .takes("<file>", "")
         .does("Named the file with the key of an encrypted database.")
         .whole()
         .refused("database encryption"),
     Setting::new(MDB, &["cryptkey"], &["olcDbCryptKey"])
+        .olc("2.1.14", Form::PlainOctets)
         .takes("<key>", "")
         .does("Was the key of an encrypted database.")
         .whole()

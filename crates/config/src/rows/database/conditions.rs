@@ -4,12 +4,13 @@ use crate::{
     DatabaseConfig,
     database::conditions::Require,
     operations::Operations,
-    setting::{Handler, Level::Inherited, Setting},
+    setting::{Form, Handler, Level::Inherited, Setting},
     statement::Statement,
 };
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Inherited, &["require", "require*"], &["olcRequires"])
+        .olc("0.47", Form::Texts)
         .takes("[none] <condition> ...", "")
         .does(
              "Demands conditions before a request is served: `bind` (successful or not), `LDAPv3`, `authc`, `strong` (met by any authentication, as in slapd), `SASL`. \
@@ -21,6 +22,7 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, _| config.require.words().into_iter().map(str::to_owned).collect(),
         }),
     Setting::new(Inherited, &["restrict"], &["olcRestrict"])
+        .olc("0.48", Form::Texts)
         .takes("<operation> ...", "")
         .does(
             "Refuses operations to everybody: `bind`, `add`, `modify`, `rename`, `delete`, `search`, `compare`, `extended`, \

@@ -3,14 +3,14 @@
 use crate::{
     database::DatabaseKind,
     rows::fields::database_field,
-    setting::{Level::DatabaseOf, Setting},
+    setting::{Form, Level::DatabaseOf, Setting},
 };
 
 pub(crate) const ROWS: &[Setting] = &[Setting::new(
     DatabaseOf(&[DatabaseKind::Mdb, DatabaseKind::Ldif]),
     &["directory"],
     &["olcDbDirectory"],
-)
+).olc("2.0.1", Form::Text).shown()
 .takes("<directory>", "/var/lib/ldap")
 .does(
     "Is where the database's files are. Each mdb database needs its own. An ldif database must say where its files are, which are an \

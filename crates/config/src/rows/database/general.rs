@@ -7,7 +7,7 @@ use crate::{
     limits::LimitsRule,
     rows::fields::database_field,
     setting::{
-        Handler,
+        Form, Handler,
         Level::{Database, Inherited},
         Setting,
     },
@@ -17,6 +17,7 @@ use crate::{
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Database, &["suffix"], &["olcSuffix"])
+        .olc("2.0.10", Form::Names)
         .takes("<dn>", "")
         .does(
             "Is a naming context of the database: entries with this name and below are in it. Each database has exactly one, a null \
@@ -33,12 +34,14 @@ pub(crate) const ROWS: &[Setting] = &[
             },
         }),
     Setting::new(Database, &["rootdn"], &["olcRootDN"])
+        .olc("2.0.8", Form::Name)
         .takes("<dn>", "")
         .does("Is the name that access control and limits do not apply to in this database. It need not be an entry.")
         .like(&["cn=Manager,dc=example,dc=com"])
         .whole()
         .obeyed(database_field!(root_dn)),
     Setting::new(Database, &["rootpw"], &["olcRootPW"])
+        .olc("2.0.9", Form::Octets)
         .takes("<password>", "")
         .does(
             "Is the password of the rootdn, which must lie under the suffix and stand before it: clear text, or `{scheme}` and a \
@@ -54,6 +57,7 @@ pub(crate) const ROWS: &[Setting] = &[
             },
         }),
     Setting::new(Inherited, &["access"], &["olcAccess"])
+        .olc("0.1", Form::Ordered)
         .takes("to <what> [by <who> [<access>] [<control>]] ...", "")
         .does(
             "Grants access, as slapd.access(5) of OpenLDAP 2.7 has it. `<what>`: `*`, `dn[.<style>]=` (exact or base, one, sub, children, \
@@ -73,6 +77,7 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, schema| config.access.iter().map(|rule| rule.text(schema)).collect(),
         }),
     Setting::new(Inherited, &["sizelimit"], &["olcSizeLimit"])
+        .olc("0.60", Form::ExactText)
         .takes("<entries>|unlimited|size[.soft|.hard|.unchecked|.pr|.prtotal]=<n> ...", "500")
         .does(
             "Limits the entries that a search returns. A plain number is both the default and the most a client may ask for. \
@@ -85,6 +90,7 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, _| vec![config.search_limits.size_text(&config.inherited_limits)],
         }),
     Setting::new(Inherited, &["timelimit"], &["olcTimeLimit"])
+        .olc("0.67", Form::ExactText)
         .takes("<seconds>|unlimited|time[.soft|.hard]=<seconds> ...", "3600")
         .does("Limits the time of a search, in the same way.")
         .like(&["60", "unlimited", "time.soft=10 time.hard=60"])
@@ -93,6 +99,7 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, _| vec![config.search_limits.time_text(&config.inherited_limits)],
         }),
     Setting::new(Database, &["limits"], &["olcLimits"])
+        .olc("2.0.5", Form::Ordered)
         .takes("<selector> <limit> ...", "")
         .does(
             "Sets other limits for some requesters; the first line whose selector holds decides. Selectors: `*`, `anonymous`, \
@@ -123,23 +130,31 @@ pub(crate) const ROWS: &[Setting] = &[
             },
         }),
     Setting::new(Inherited, &["schemadn"], &["olcSchemaDN"])
+        .olc("0.58", Form::Name)
+        .shown()
         .takes("<dn>", "")
         .does("Is the name of the subschema subentry, cn=Subschema by default.")
         .like(&["cn=Schema"])
         .whole()
         .obeyed(database_field!(schema_dn)),
     Setting::new(Inherited, &["readonly"], &["olcReadOnly"])
+        .olc("0.40", Form::Boolean)
+        .shown()
         .takes("on|off", "FALSE")
         .does("Refuses writes with unwillingToPerform. In the global section it holds for every database, whatever that says.")
         .like(&["on"])
         .obeyed(database_field!(read_only)),
     Setting::new(Inherited, &["add_content_acl"], &["olcAddContentAcl"])
+        .olc("0.86", Form::Boolean)
+        .shown()
         .takes("on|off", "FALSE")
         .does("Makes an add need access to each attribute of the new entry.")
         .since("2.4")
         .like(&["on"])
         .obeyed(database_field!(add_content_acl)),
     Setting::new(Database, &["lastmod"], &["olcLastMod"])
+        .olc("2.0.4", Form::Boolean)
+        .shown()
         .takes("on|off", "TRUE")
         .does(
             "Keeps creatorsName, createTimestamp, modifiersName, modifyTimestamp, entryUUID and entryCSN up to date in each entry.",
@@ -147,12 +162,15 @@ pub(crate) const ROWS: &[Setting] = &[
         .like(&["off"])
         .obeyed(database_field!(last_modified)),
     Setting::new(Database, &["lastbind"], &["olcLastBind"])
+        .olc("2.0.22", Form::Boolean)
+        .shown()
         .takes("on|off", "FALSE")
         .does("Records the time of each successful bind in pwdLastSuccess of the entry.")
         .since("2.5")
         .like(&["on"])
         .obeyed(database_field!(last_bind)),
     Setting::new(Inherited, &["lastbind-precision"], &["olcLastBindPrecision"])
+        .olc("2.0.23", Form::Integer)
         .takes("<seconds>", "0")
         .does(
             "Is how old pwdLastSuccess must have become before it is written again: then most binds write nothing. 0 in a database: as in \
@@ -162,34 +180,42 @@ pub(crate) const ROWS: &[Setting] = &[
         .like(&["60"])
         .obeyed(database_field!(last_bind_precision_s)),
     Setting::new(Database, &["lastbind-send-assert"], &["olcLastBindSendAssert"])
+        .olc("2.0.24", Form::Boolean)
         .takes("on|off", "FALSE")
         .does("Guards forwarded updates of pwdLastSuccess by an assertion.")
         .since("2.7")
         .meaningless("nothing is forwarded"),
     Setting::new(Database, &["maxDerefDepth"], &["olcMaxDerefDepth"])
+        .olc("2.0.6", Form::Integer)
+        .shown()
         .takes("<depth>", "15")
         .does("Limits how many aliases are followed one after the other.")
         .like(&["5"])
         .obeyed(database_field!(max_dereference_depth)),
     Setting::new(Database, &["monitoring"], &["olcMonitoring"])
+        .olc("2.0.18", Form::Boolean)
+        .shown()
         .takes("on|off", "TRUE")
         .does("Shows the store's own figures (pages, readers, entries) of the database in cn=Monitor.")
         .since("2.4")
         .like(&["off"])
         .obeyed(database_field!(monitoring)),
     Setting::new(Database, &["hidden"], &["olcHidden"])
+        .olc("2.0.17", Form::Boolean)
         .takes("on|off", "FALSE")
         .does("Keeps the database from answering requests; its suffix may then be another's too.")
         .since("2.4")
         .like(&["on"])
         .obeyed(database_field!(hidden)),
     Setting::new(Database, &["disabled"], &["olcDisabled"])
+        .olc("2.0.21", Form::Boolean)
         .takes("on|off", "FALSE")
         .does("Leaves the database closed.")
         .since("2.5")
         .like(&["on"])
         .obeyed(database_field!(disabled)),
     Setting::new(Database, &["subordinate"], &["olcSubordinate"])
+        .olc("2.0.15", Form::ExactText)
         .takes("[advertise]", "")
         .does(
             "Glues the database into the naming context of the one whose suffix lies above: searches there go on here. With \
@@ -198,11 +224,13 @@ pub(crate) const ROWS: &[Setting] = &[
         .like(&["", "advertise"])
         .obeyed(Handler::Database { set: set_subordinate, get: subordinate_text }),
     Setting::new(Database, &["extra_attrs"], &["olcExtraAttrs"])
+        .olc("2.0.20", Form::Texts)
         .takes("<attribute>[,...]", "")
         .does("Names attributes that remote databases must always fetch.")
         .since("2.4")
         .meaningless("a local database has the whole entry at hand"),
     Setting::new(Inherited, &["restrictop"], &["olcRestrictOp"])
+        .olc("0.105", Form::Ordered)
         .takes(
             "<operation> ... [control=<oid>] ... [by <who> <allow|reject|drop control=<oid>> [stop|continue|break]] ...",
             "",

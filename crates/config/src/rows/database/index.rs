@@ -8,14 +8,14 @@ use crate::{
         DatabaseKind,
         index::{IndexKinds, IndexSetting},
     },
-    setting::{Handler, Level::DatabaseOf, Setting},
+    setting::{Form, Handler, Level::DatabaseOf, Setting},
     statement::Statement,
 };
 
 /// Another spelling that slapd takes.
 const SUBSTR: &str = "substr";
 
-pub(crate) const ROWS: &[Setting] = &[Setting::new(DatabaseOf(&[DatabaseKind::Mdb]), &["index"], &["olcDbIndex"])
+pub(crate) const ROWS: &[Setting] = &[Setting::new(DatabaseOf(&[DatabaseKind::Mdb]), &["index"], &["olcDbIndex"]).olc("2.0.2", Form::Texts)
     .takes("<attribute>[,...]|default [pres,eq,approx,sub,subinitial,subany,subfinal,nolang,nosubtypes]", "")
     .does(
         "Indexes attributes. Without kinds, those of `index default` are taken. An index that is new or changed is built \

@@ -8,7 +8,7 @@ use crate::{
     },
     rows::fields::database_field,
     setting::{
-        Handler,
+        Form, Handler,
         Level::{Backend, DatabaseOf},
         Setting,
     },
@@ -20,6 +20,7 @@ const MDB: crate::setting::Level = DatabaseOf(&[DatabaseKind::Mdb]);
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(MDB, &["maxsize"], &["olcDbMaxSize"])
+        .olc("2.12.2", Form::Integer)
         .takes("<bytes>", "")
         .at_next_start()
         .does(
@@ -36,6 +37,8 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, _| config.mdb.max_size.text(),
         }),
     Setting::new(MDB, &["maxreaders"], &["olcDbMaxReaders"])
+        .olc("2.12.1", Form::Integer)
+        .shown()
         .takes("<count>", "126")
         .at_next_start()
         .does("Limits the threads and tools that read the database at the same time.")
@@ -43,12 +46,16 @@ pub(crate) const ROWS: &[Setting] = &[
         .like(&["256"])
         .obeyed(database_field!(mdb.max_readers)),
     Setting::new(MDB, &["maxentrysize"], &["olcDbMaxEntrySize"])
+        .olc("2.12.4", Form::Integer)
+        .shown()
         .takes("<bytes>", "0")
         .does("Refuses bigger entries with adminLimitExceeded; 0 refuses none.")
         .since("2.4")
         .like(&["1048576"])
         .obeyed(database_field!(mdb.max_entry_size)),
     Setting::new(MDB, &["mode"], &["olcDbMode"])
+        .olc("2.0.3", Form::Text)
+        .shown()
         .takes("<mode>", "0600")
         .at_next_start()
         .does("Is the protection of new database files: octal, or as `ls -l` prints it.")
@@ -62,6 +69,8 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, _| vec![octal_text(config.mdb.mode)],
         }),
     Setting::new(MDB, &["dbnosync"], &["olcDbNoSync"])
+        .olc("2.1.4", Form::Boolean)
+        .shown()
         .takes("[on|off]", "FALSE")
         .at_next_start()
         .does("Does not flush to disk at each commit. After a crash of the machine the database may be damaged beyond repair.")
@@ -79,6 +88,7 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, _| config.mdb.flags.contains(EnvironmentFlags::NO_SYNC).text(),
         }),
     Setting::new(MDB, &["envflags"], &["olcDbEnvFlags"])
+        .olc("2.12.3", Form::Texts)
         .takes("nosync|nometasync|writemap|mapasync|nordahead ...", "")
         .at_next_start()
         .does(
@@ -90,6 +100,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .like(&["nometasync writemap"])
         .obeyed(Handler::Database { set: set_flags, get: flags_text }),
     Setting::new(MDB, &["checkpoint"], &["olcDbCheckpoint"])
+        .olc("2.1.2", Form::Text)
         .takes("<kilobytes> <minutes>", "")
         .does("With `dbnosync`, flushes to disk after so much was written or so much time has passed.")
         .like(&["1024 15"])
@@ -101,36 +112,45 @@ pub(crate) const ROWS: &[Setting] = &[
             },
         }),
     Setting::new(MDB, &["dbpagesize"], &["olcDbPageSize"])
+        .olc("2.1.15", Form::Integer)
         .takes("<bytes>", "4096")
         .does("Sets the page size of a new database file.")
         .meaningless("pages have the size of the machine's pages, and long values need no bigger ones"),
     Setting::new(MDB, &["multival"], &["olcDbMultival"])
+        .olc("2.12.6", Form::Texts)
         .takes("<attribute>[,...]|default <high>,<low>", "")
         .does("Sets from how many values on an attribute is stored apart from its entry.")
         .since("2.5")
         .meaningless("big attributes are always stored apart, by their size"),
     Setting::new(MDB, &["rtxnsize"], &["olcDbRtxnSize"])
+        .olc("2.12.5", Form::Integer)
+        .shown()
         .takes("<entries>", "10000")
         .does("Sets after how many entries a search renews its snapshot.")
         .since("2.4")
         .meaningless("a long search renews its snapshot with each slice of work"),
     Setting::new(MDB, &["searchstack"], &["olcDbSearchStack"])
+        .olc("2.1.9", Form::Integer)
+        .shown()
         .takes("<depth>", "16")
         .does("Sets the depth of the preallocated filter stack.")
         .meaningless("filters are evaluated without a preallocated stack"),
     Setting::new(MDB, &["crypto"], &["olcDbCryptoModule"])
+        .olc("2.12.7", Form::ExactText)
         .takes("<module>", "")
         .does("Loads a module that encrypts the database.")
         .since("2.7")
         .whole()
         .refused("database encryption"),
     Setting::new(MDB, &["passphrase"], &["olcDbPassphrase"])
+        .olc("2.12.8", Form::ExactText)
         .takes("<passphrase>", "")
         .does("Is the key of an encrypted database.")
         .since("2.7")
         .whole()
         .refused("database encryption"),
     Setting::new(Backend(DatabaseKind::Mdb), &["idlexp"], &["olcBkMdbIdlExp"])
+        .olc("1.12.1", Form::Integer)
         .takes("<exponent>", "16")
         .does("Sets the size from which an index slot is stored as a range.")
         .since("2.5")

@@ -1,11 +1,12 @@
 //! Replication of a database: not built, and never to be ignored where it changes who may write what.
 
-use crate::setting::{Level::Database, Setting};
+use crate::setting::{Form, Level::Database, Setting};
 
 const PART: &str = "replication";
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Database, &["syncrepl"], &["olcSyncrepl"])
+        .olc("2.0.11", Form::Ordered)
         .takes("rid=<n> provider=<url> searchbase=<dn> ...", "")
         .does("Makes the database a consumer of another server.")
         .since("2.2")
@@ -15,21 +16,26 @@ pub(crate) const ROWS: &[Setting] = &[
         &["multiprovider", "mirrormode"],
         &["olcMultiProvider", "olcMirrorMode"],
     )
+    .olc("2.0.16", Form::Boolean)
     .takes("on|off", "FALSE")
     .does("Lets a consumer take writes of its own.")
     .since("2.4")
     .refused(PART),
     Setting::new(Database, &["updatedn"], &["olcUpdateDN"])
+        .olc("2.0.12", Form::Name)
         .takes("<dn>", "")
         .does("Is the only name that may write to a replica.")
         .whole()
         .refused(PART),
     Setting::new(Database, &["updateref"], &["olcUpdateRef"])
+        .olc("2.0.13", Form::UrlsAnyCase)
         .takes("<url>", "")
         .does("Is where clients are sent that want to write to a replica.")
         .whole()
         .refused(PART),
     Setting::new(Database, &["sync_use_subentry"], &["olcSyncUseSubentry"])
+        .olc("2.0.19", Form::Boolean)
+        .shown()
         .takes("[on|off]", "FALSE")
         .does("Keeps the replication state in a subentry.")
         .since("2.4")

@@ -2,12 +2,12 @@
 
 use crate::{
     DatabaseConfig,
-    setting::{Handler, Level::Inherited, Setting},
+    setting::{Form, Handler, Level::Inherited, Setting},
     statement::Statement,
     value::parse_u32,
 };
 
-pub(crate) const ROWS: &[Setting] = &[Setting::new(Inherited, &["security"], &["olcSecurity"])
+pub(crate) const ROWS: &[Setting] = &[Setting::new(Inherited, &["security"], &["olcSecurity"]).olc("0.59", Form::Texts)
     .takes("<factor>=<n> ...", "")
     .does(
         "Demands security strength factors, which are about the length of keys in bits, 1 for integrity alone: `ssf` of whatever protects the connection, `tls`, \

@@ -5,13 +5,14 @@ use std::path::PathBuf;
 use crate::{
     GlobalConfig, parts,
     rows::fields::global_field,
-    setting::{Handler, Level::Global, Setting},
+    setting::{Form, Handler, Level::Global, Setting},
     statement::Statement,
     value::Value,
 };
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["include"], &["olcInclude"])
+        .olc("0.19", Form::Urls)
         .takes("<file>", "")
         .does(
             "Reads the named file before the next line, as if its lines stood here. A relative name starts at the working \
@@ -21,6 +22,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .whole()
         .obeyed(Handler::Structure),
     Setting::new(Global, &["database"], &["olcDatabase"])
+        .olc("0.13", Form::Database)
         .takes("<type>", "")
         .does(
             "Begins a database; what follows is about it, up to the next `database`. `mdb` is the store; `hdb` and `bdb` are \
@@ -30,11 +32,13 @@ pub(crate) const ROWS: &[Setting] = &[
         .like(&["mdb"])
         .obeyed(Handler::Structure),
     Setting::new(Global, &["backend"], &["olcBackend"])
+        .olc("0.9", Form::Backend)
         .takes("<type>", "")
         .does("Begins settings for all databases of a type. Must stand before the databases.")
         .like(&["mdb"])
         .obeyed(Handler::Structure),
     Setting::new(Global, &["overlay"], &["olcOverlay"])
+        .olc("0.34", Form::Overlay)
         .takes("<name>", "")
         .does(
             "Adds an overlay to the database above it, or to all databases when it stands before the first. Overlays run in the \
@@ -43,6 +47,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .like(&["memberof"])
         .obeyed(Handler::Structure),
     Setting::new(Global, &["argsfile"], &["olcArgsFile"])
+        .olc("0.3", Form::ExactText)
         .takes("<file>", "")
         .at_next_start()
         .does("Names the file into which the server writes its command line when it starts.")
@@ -50,6 +55,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .whole()
         .obeyed(global_field!(args_file)),
     Setting::new(Global, &["pidfile"], &["olcPidFile"])
+        .olc("0.37", Form::ExactText)
         .takes("<file>", "")
         .at_next_start()
         .does("Names the file into which the server writes its process number when it starts.")
@@ -57,31 +63,36 @@ pub(crate) const ROWS: &[Setting] = &[
         .whole()
         .obeyed(global_field!(pid_file)),
     Setting::new(Global, &["rootDSE"], &["olcRootDSE"])
+        .olc("0.51", Form::Texts)
         .takes("<file>", "")
         .does("Names an LDIF file whose attributes the root DSE shows besides its own. May be repeated.")
         .like(&["/etc/ldap/rootdse.ldif"])
         .whole()
         .obeyed(Handler::Global { set: set_root_dse, get: |config, _| config.root_dse_files.iter().flat_map(Value::text).collect() }),
     Setting::new(Global, &["moduleload"], &["olcModuleLoad"])
+        .olc("0.30", Form::Ordered)
         .takes("<file> [<argument> ...]", "")
         .does(
             "Loads a module. Everything that is built is part of the program, so this only checks that the module is one of \
              those: directory, `back_` or `back-`, `.la`, `.so` and a `{n}` prefix do not matter.",
         )
-        .like(&["back_mdb.la", "{1}/usr/lib/ldap/memberof.so"])
+        .like(&["back_mdb.la", "{1}/usr/lib/ldap/pw-sha2.so"])
         .obeyed(Handler::Global { set: set_module, get: |config, _| config.modules.clone() }),
     Setting::new(Global, &["modulepath"], &["olcModulePath"])
+        .olc("0.31", Form::ExactText)
         .takes("<path>", "")
         .does("Says where modules are looked for.")
         .whole()
         .meaningless("modules are part of the program"),
     Setting::new(Global, &[], &["olcConfigFile"])
+        .olc("0.78", Form::ExactText)
         .takes("<file>", "")
         .does("Shows the slapd.conf file that the server was started with.")
         .since("2.3")
         .whole()
         .meaningless("it is shown, not set"),
     Setting::new(Global, &[], &["olcConfigDir"])
+        .olc("0.79", Form::ExactText)
         .takes("<directory>", "")
         .does("Shows the configuration directory that the server was started with.")
         .since("2.3")
@@ -97,7 +108,10 @@ fn set_root_dse(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<
 fn set_module(config: &mut GlobalConfig, statement: &Statement<'_>) -> Result<(), String> {
     let words = statement.some()?;
     let name = words.first().map_or("", String::as_str);
-    let part = parts::module(name).ok_or_else(|| format!("module \"{name}\" is not known"))?;
+    let part = statement
+        .parts
+        .module(name)
+        .ok_or_else(|| format!("module \"{name}\" is not known"))?;
     if !parts::is_built(part) {
         return Err(format!("module \"{name}\" ({}) is not built yet", part.name));
     }

@@ -5,13 +5,15 @@ use crate::{
     global::log::LogRotation,
     log_level::LogLevel,
     rows::fields::global_field,
-    setting::{Handler, Level::Global, OWN, Setting},
+    setting::{Form, Handler, Level::Global, OWN, Setting},
     statement::Statement,
     value::parse_u32,
 };
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["loglevel"], &["olcLogLevel"])
+        .olc("0.28", Form::Texts)
+        .shown()
         .takes("<level> ...", "stats")
         .does(
             "Says what goes to syslog: names or numbers, combined; an explicit 0 takes back what stands before it. The names are \
@@ -24,18 +26,21 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, _| vec![config.log_level.unwrap_or(LogLevel::STATS).text().join(" ")],
         }),
     Setting::new(Global, &["logfile"], &["olcLogFile"])
+        .olc("0.27", Form::ExactText)
         .takes("<file>", "")
         .does("Names a file that gets what `-d` sends to stderr. The tools do not use it.")
         .like(&["/var/log/slapd.log"])
         .whole()
         .obeyed(global_field!(log_file)),
     Setting::new(Global, &["logfile-only"], &["olcLogFileOnly"])
+        .olc("0.102", Form::Boolean)
         .takes("on|off", "FALSE")
         .does("Sends what `-d` and `loglevel` ask for to the log file and nowhere else.")
         .since("2.6")
         .like(&["on"])
         .obeyed(global_field!(log_file_only)),
     Setting::new(Global, &["logfile-format"], &["olcLogFileFormat"])
+        .olc("0.104", Form::Text)
         .takes("debug|syslog-utc|syslog-localtime|rfc3339-utc|json", "debug")
         .does(
             "Chooses what stands before a line of the log file. `json`, which OpenLDAP does not have, makes each line an object with \
@@ -45,6 +50,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .like(&["rfc3339-utc", "syslog-localtime", "json"])
         .obeyed(global_field!(log_file_format)),
     Setting::new(Global, &["slowlog"], &["olcSlowLog"])
+        .olc("+1", Form::Integer)
         .takes("<milliseconds>", "0")
         .does(
             "Writes a line for each operation that takes this long or longer, whatever the log levels are as long as there is a log: \
@@ -55,6 +61,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .like(&["250"])
         .obeyed(global_field!(slow_log_ms)),
     Setting::new(Global, &["logfile-rotate"], &["olcLogFileRotate"])
+        .olc("0.103", Form::Text)
         .takes("<files> <megabytes> <hours>", "")
         .does(
             "Begins a new log file when the old one has reached a size or an age, and keeps 1 to 99 old ones, named `.01` and so \

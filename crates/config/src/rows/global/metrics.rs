@@ -4,11 +4,11 @@ use core::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use crate::{
     GlobalConfig,
-    setting::{Handler, Level::Global, OWN, Setting},
+    setting::{Form, Handler, Level::Global, OWN, Setting},
     statement::Statement,
 };
 
-pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["metrics-listener"], &["olcMetricsListener"])
+pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["metrics-listener"], &["olcMetricsListener"]).olc("+2", Form::Text)
     .takes("<address>:<port>", "")
     .does(
         "Serves figures for Prometheus at `/metrics`, and `/livez` and `/readyz` for probes, over HTTP on a port of its own. A port alone \

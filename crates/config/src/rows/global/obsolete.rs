@@ -1,6 +1,7 @@
 //! Keywords that slapd itself reads and ignores.
 
 use crate::setting::{
+    Form,
     Level::{Database, Global, Inherited},
     Setting,
 };
@@ -9,22 +10,27 @@ const SLURPD: &str = "it belonged to slurpd, which ended with OpenLDAP 2.3; slap
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Database, &["replica"], &["olcReplica"])
+        .olc("2.0.7", Form::OrderedUrls)
         .takes("<uri> ...", "")
         .does("Named a replica of slurpd.")
         .meaningless(SLURPD),
     Setting::new(Inherited, &["replica-argsfile"], &["olcReplicaArgsFile"])
+        .olc("0.43", Form::PlainText)
         .takes("<file>", "")
         .does("Named the file with slurpd's command line.")
         .meaningless(SLURPD),
     Setting::new(Inherited, &["replica-pidfile"], &["olcReplicaPidFile"])
+        .olc("0.44", Form::PlainText)
         .takes("<file>", "")
         .does("Named the file with slurpd's process number.")
         .meaningless(SLURPD),
     Setting::new(Inherited, &["replicationInterval"], &["olcReplicationInterval"])
+        .olc("0.45", Form::PlainInteger)
         .takes("<seconds>", "")
         .does("Set how often slurpd looked for changes.")
         .meaningless(SLURPD),
     Setting::new(Inherited, &["replogfile"], &["olcReplogFile"])
+        .olc("0.46", Form::PlainText)
         .takes("<file>", "")
         .does("Named the file of changes for slurpd.")
         .meaningless(SLURPD),

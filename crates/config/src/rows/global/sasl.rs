@@ -11,18 +11,21 @@ use crate::{
     },
     reader::quoted_after,
     rows::fields::global_field,
-    setting::{Handler, Level::Global, OWN, Setting},
+    setting::{Form, Handler, Level::Global, OWN, Setting},
     statement::Statement,
     value::parse_u32,
 };
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["authid-rewrite", "authid-rewrite*"], &["olcAuthIDRewrite"])
+        .olc("0.6", Form::Ordered)
         .takes("<argument> ...", "")
         .does("Rewrites SASL user names into DNs; `authz-regexp` does what is usual.")
         .since("2.3")
         .refused("the rewriting of SASL names by librewrite"),
     Setting::new(Global, &["authz-policy", "sasl-authz-policy"], &["olcAuthzPolicy"])
+        .olc("0.7", Form::Text)
+        .shown()
         .takes("none|from|to|any|all", "none")
         .does(
             "Says whose rules let a client act for somebody else, by the proxied authorization control or an authorization identity of SASL: `from`, the `authzFrom` of the one who \
@@ -46,6 +49,7 @@ pub(crate) const ROWS: &[Setting] = &[
             },
         }),
     Setting::new(Global, &["authz-regexp", "sasl-regexp", "saslRegexp"], &["olcAuthzRegexp"])
+        .olc("0.8", Form::Ordered)
         .takes("<pattern> <replacement>", "")
         .does(
             "Makes a DN of the name of a SASL client, `uid=<user>[,cn=<realm>],cn=<mechanism>,cn=auth` in lower case, or of an authorization identity: the first pattern (POSIX extended) \
@@ -71,6 +75,7 @@ pub(crate) const ROWS: &[Setting] = &[
             },
         }),
     Setting::new(Global, &["sasl-auxprops"], &["olcSaslAuxprops"])
+        .olc("0.89", Form::Text)
         .takes("<plug-in> ...", "")
         .does("Names the plug-ins that look up SASL secrets. There is `slapd`, which looks them up in the directory; another one must not stand alone.")
         .since("2.4")
@@ -90,6 +95,7 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, _| config.sasl.auxprops.clone().into_iter().collect(),
         }),
     Setting::new(Global, &["sasl-auxprops-dontusecopy"], &["olcSaslAuxpropsDontUseCopy"])
+        .olc("0.91", Form::Texts)
         .takes("<attribute> ...", "")
         .does("Names SASL secrets that must be read from the provider.")
         .since("2.4")
@@ -99,11 +105,14 @@ pub(crate) const ROWS: &[Setting] = &[
         &["sasl-auxprops-dontusecopy-ignore"],
         &["olcSaslAuxpropsDontUseCopyIgnore"],
     )
+        .olc("0.92", Form::Boolean)
+        .shown()
     .takes("on|off", "FALSE")
     .does("Reads such secrets locally when the provider is away.")
     .since("2.4")
     .meaningless(NO_COPY),
     Setting::new(Global, &["sasl-cbinding"], &["olcSaslCBinding"])
+        .olc("0.100", Form::Text)
         .takes("none|tls-endpoint", "none")
         .does(
             "Chooses the channel binding of SASL mechanisms: with `tls-endpoint`, SCRAM-SHA-*-PLUS is offered under TLS, and binds the client to the server's certificate \
@@ -128,12 +137,14 @@ pub(crate) const ROWS: &[Setting] = &[
             },
         }),
     Setting::new(Global, &["sasl-host"], &["olcSaslHost"])
+        .olc("0.53", Form::Text)
         .takes("<name>", "")
         .does("Is the host name that SASL mechanisms use: CRAM-MD5 and DIGEST-MD5 show it, and it is the latter's realm without `sasl-realm`. It is the machine's name otherwise.")
         .like(&["ldap.example.com"])
         .whole()
         .obeyed(global_field!(sasl.host)),
     Setting::new(Global, &["sasl-mechanisms"], &["olcSaslMechanisms"])
+        .olc("+24", Form::Text)
         .takes("<mechanism> ...", "")
         .does("Names the SASL mechanisms that may be offered; without it all may, if `sasl-secprops` lets them.")
         .since(OWN)
@@ -143,12 +154,15 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, _| config.sasl.mechanisms.map(|set| set.words().join(" ")).into_iter().collect(),
         }),
     Setting::new(Global, &["sasl-realm"], &["olcSaslRealm"])
+        .olc("0.54", Form::ExactText)
         .takes("<realm>", "")
         .does("Is the SASL realm: part of the names that `authz-regexp` sees.")
         .like(&["EXAMPLE.COM"])
         .whole()
         .obeyed(global_field!(sasl.realm)),
     Setting::new(Global, &["sasl-secprops"], &["olcSaslSecProps"])
+        .olc("0.56", Form::ExactText)
+        .shown()
         .takes("<property>[,...]", "noplain,noanonymous")
         .does(
             "Sets what SASL mechanisms must provide to be offered: `none`, `noplain` (PLAIN and LOGIN, but for a connection that TLS or ldapi:// protects), `noanonymous` (ANONYMOUS), \

@@ -5,12 +5,12 @@ use ironbark_model::ldap_url::LdapUrl;
 use crate::{
     GlobalConfig,
     global::server_id::ServerId,
-    setting::{Handler, Level::Global, Setting},
+    setting::{Form, Handler, Level::Global, Setting},
     statement::Statement,
     value::parse_u32,
 };
 
-pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["serverID"], &["olcServerID"])
+pub(crate) const ROWS: &[Setting] = &[Setting::new(Global, &["serverID"], &["olcServerID"]).olc("0.81", Form::Texts)
     .takes("<number> [<url>]", "")
     .does(
         "Is this server's number in the CSNs of its writes, 0 to 4095, decimal or `0x`. With URLs it may be repeated: the line whose \

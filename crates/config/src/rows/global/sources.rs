@@ -4,13 +4,14 @@ use crate::{
     GlobalConfig,
     global::sources::{BindFailureLimit, Network},
     rows::fields::global_field,
-    setting::{Handler, Level::Global, OWN, Setting},
+    setting::{Form, Handler, Level::Global, OWN, Setting},
     statement::Statement,
     value::parse_u32,
 };
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["connection-limit"], &["olcConnectionLimit"])
+        .olc("+21", Form::Integer)
         .takes("<n>", "0")
         .does(
             "Limits the connections that are open at the same time from one address, or from one IPv6 network of 64 bits; more are closed \
@@ -20,6 +21,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .like(&["200"])
         .obeyed(global_field!(connection_limit)),
     Setting::new(Global, &["bind-failure-limit"], &["olcBindFailureLimit"])
+        .olc("+22", Form::Text)
         .takes("<count>/<seconds>", "")
         .does(
             "Slows down the guessing of passwords. When half of `count` binds from one address, or one IPv6 network of 64 bits, have failed with \
@@ -36,6 +38,7 @@ pub(crate) const ROWS: &[Setting] = &[
             },
         }),
     Setting::new(Global, &["proxy-trusted"], &["olcProxyTrusted"])
+        .olc("+23", Form::Texts)
         .takes("<address>[/<prefix>] ...", "")
         .does(
             "Names the proxies that listeners `pldap://` and `pldaps://` take connections from; others are closed. Without it everybody \

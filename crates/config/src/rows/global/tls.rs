@@ -5,12 +5,13 @@ use base64::{Engine as _, engine::general_purpose::STANDARD};
 use crate::{
     global::tls::{CrlCheck, ProtocolVersion, VerifyClient},
     rows::fields::global_field,
-    setting::{Handler, Level::Global, Setting},
+    setting::{Form, Handler, Level::Global, Setting},
     statement::Statement,
 };
 
 pub(crate) const ROWS: &[Setting] = &[
     Setting::new(Global, &["TLSCACertificate"], &["olcTLSCACertificate"])
+        .olc("0.97", Form::Certificate)
         .takes("<base64>", "")
         .does("Is the DER of a certificate of an authority, in base64; in cn=config it is the certificate itself (`olcTLSCACertificate;binary`).")
         .since("2.5")
@@ -21,6 +22,7 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, _| base64_text(config.tls.ca_certificate.as_deref()),
         }),
     Setting::new(Global, &["TLSCACertificateFile"], &["olcTLSCACertificateFile"])
+        .olc("0.68", Form::ExactText)
         .takes("<file>", "")
         .does("Names a PEM file of certificates of authorities: those who may have signed clients' certificates, and the issuers of the server's own, \
              which are sent along where `TLSCertificateFile` does not hold them.")
@@ -29,6 +31,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .whole()
         .obeyed(global_field!(tls.ca_certificate_file)),
     Setting::new(Global, &["TLSCACertificatePath"], &["olcTLSCACertificatePath"])
+        .olc("0.69", Form::ExactText)
         .takes("<path>", "")
         .does("Names directories of such files, separated by semicolons. All files are read, whatever their names.")
         .since("2.0")
@@ -36,6 +39,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .whole()
         .obeyed(global_field!(tls.ca_certificate_path)),
     Setting::new(Global, &["TLSCertificate"], &["olcTLSCertificate"])
+        .olc("0.98", Form::Certificate)
         .takes("<base64>", "")
         .does("Is the DER of the server's certificate, in base64; in cn=config it is the certificate itself (`olcTLSCertificate;binary`).")
         .since("2.5")
@@ -46,6 +50,7 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, _| base64_text(config.tls.certificate.as_deref()),
         }),
     Setting::new(Global, &["TLSCertificateFile"], &["olcTLSCertificateFile"])
+        .olc("0.70", Form::ExactText)
         .takes("<file>", "")
         .does("Names the PEM file of the server's certificate, which may hold its issuers behind it. When this file, or another one that TLS settings \
              name, changes, it is read again within seconds, and new connections use it; if it cannot be used, the log says so and the one before stays in use.")
@@ -54,6 +59,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .whole()
         .obeyed(global_field!(tls.certificate_file)),
     Setting::new(Global, &["TLSCertificateKey"], &["olcTLSCertificateKey"])
+        .olc("0.99", Form::PrivateKey)
         .takes("<base64>", "")
         .does("Is the DER of the server's private key (PKCS#8, PKCS#1 or SEC1), in base64; in cn=config it is the key itself (`olcTLSCertificateKey;binary`).")
         .since("2.5")
@@ -64,6 +70,7 @@ pub(crate) const ROWS: &[Setting] = &[
             get: |config, _| base64_text(config.tls.key.as_deref()),
         }),
     Setting::new(Global, &["TLSCertificateKeyFile"], &["olcTLSCertificateKeyFile"])
+        .olc("0.71", Form::ExactText)
         .takes("<file>", "")
         .does("Names the PEM file of the server's private key, which must not be encrypted. It may be the same file as the certificate's.")
         .since("2.0")
@@ -71,6 +78,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .whole()
         .obeyed(global_field!(tls.key_file)),
     Setting::new(Global, &["TLSCipherSuite"], &["olcTLSCipherSuite"])
+        .olc("0.72", Form::ExactText)
         .takes("<ciphers>", "")
         .does("Chooses ciphers, in the words of OpenSSL (`HIGH:!aNULL`, `ECDHE-RSA-AES128-GCM-SHA256`) or of GnuTLS (`SECURE256:-VERS-TLS1.2`). There are those of TLS 1.3, \
              and of TLS 1.2 those with ECDHE and AES-GCM or ChaCha20; older ones that the text names are left out. A text that leaves none is refused, and so is one with a \
@@ -80,6 +88,7 @@ pub(crate) const ROWS: &[Setting] = &[
         .whole()
         .obeyed(global_field!(tls.cipher_suite)),
     Setting::new(Global, &["TLSCRLCheck"], &["olcTLSCRLCheck"])
+        .olc("0.73", Form::ExactText)
         .takes("none|peer|all", "none")
         .does("Says which certificates of a client's chain must be looked up in revocation lists, and are refused where there is none: the client's own, or all. The lists come \
              from `TLSCRLFile`, `TLSCACertificateFile` and `TLSCACertificatePath`.")
@@ -103,6 +112,7 @@ pub(crate) const ROWS: &[Setting] = &[
             },
         }),
     Setting::new(Global, &["TLSCRLFile"], &["olcTLSCRLFile"])
+        .olc("0.82", Form::ExactText)
         .takes("<file>", "")
         .does("Names a PEM file of revocation lists. A client's certificate that one of them names is refused.")
         .since("2.4")
@@ -110,11 +120,14 @@ pub(crate) const ROWS: &[Setting] = &[
         .whole()
         .obeyed(global_field!(tls.crl_file)),
     Setting::new(Global, &["TLSRandFile"], &["olcTLSRandFile"])
+        .olc("0.74", Form::ExactText)
         .takes("<file>", "")
         .does("Names a source of randomness.")
         .whole()
         .meaningless("the kernel's random number generator is used"),
     Setting::new(Global, &["TLSVerifyClient"], &["olcTLSVerifyClient"])
+        .olc("0.75", Form::ExactText)
+        .shown()
         .takes("never|allow|try|demand|hard|true", "never")
         .does("Says whether clients are asked for a certificate: `never`; `allow` asks, and a bad one counts as none; `try` ends the connection of who has a bad one; `demand` (`hard`, \
              `true`) that of who has none, too. It must be signed, through any number of others, by one of `TLSCACertificateFile`, `TLSCACertificatePath` or `TLSCACertificate`, \
@@ -141,12 +154,14 @@ pub(crate) const ROWS: &[Setting] = &[
             },
         }),
     Setting::new(Global, &["TLSDHParamFile"], &["olcTLSDHParamFile"])
+        .olc("0.77", Form::ExactText)
         .takes("<file>", "")
         .does("Names the file of Diffie-Hellman parameters.")
         .since("2.4")
         .whole()
         .meaningless("keys are exchanged over elliptic curves, which need no parameters"),
     Setting::new(Global, &["TLSECName"], &["olcTLSECName"])
+        .olc("0.96", Form::ExactText)
         .takes("<curve>[:<curve>...]", "")
         .does("Chooses elliptic curves for the exchange of keys, in order of preference: `X25519`, `prime256v1` (`P-256`, `secp256r1`), `secp384r1` (`P-384`), `secp521r1` (`P-521`), `X25519MLKEM768`. `X448` is passed over if there are others.")
         .since("2.4")
@@ -154,6 +169,8 @@ pub(crate) const ROWS: &[Setting] = &[
         .whole()
         .obeyed(global_field!(tls.curves)),
     Setting::new(Global, &["TLSProtocolMin"], &["olcTLSProtocolMin"])
+        .olc("0.87", Form::ExactText)
+        .shown()
         .takes("<major>[.<minor>]", "0.0")
         .does("Is the oldest protocol version allowed: 3.3 is TLS 1.2, the oldest that there is here; 3.4 is TLS 1.3, which is also what anything newer means.")
         .since("2.4")

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fs, path::Path};
 
-use ironbark_config::Memory;
+use ironbark_config::{Memory, Registry};
 use ironbark_store::{ChangeKind, ValueChange};
 
 use super::*;
@@ -10,7 +10,7 @@ use crate::backend::open;
 
 fn settings(directory: &Path) -> (DatabaseConfig, Arc<Schema>) {
     let text = format!("database ldif\nsuffix cn=x\ndirectory {}\n", directory.display());
-    let read = ironbark_config::load("slapd.conf", &Memory::file("slapd.conf", text)).unwrap();
+    let read = ironbark_config::load("slapd.conf", &Memory::file("slapd.conf", text), &Registry::default()).unwrap();
     (read.databases[0].clone(), read.schema)
 }
 

@@ -1,15 +1,15 @@
 //! Settings of slapo-sssvlv(5).
 
-use crate::{
-    overlay::OverlayKind,
-    rows::fields::overlay_field,
-    setting::{Level, Setting},
-};
+use ironbark_config::{Form, Level, Setting, overlay_field};
 
-const SSSVLV: Level = Level::Overlay(OverlayKind::Sssvlv);
+use super::settings::SssvlvConfig;
 
-pub(crate) const ROWS: &[Setting] = &[
+const SSSVLV: Level = Level::Overlay("sssvlv");
+
+pub(super) const ROWS: &[Setting] = &[
     Setting::new(SSSVLV, &["sssvlv-max"], &["olcSssVlvMax"])
+        .olc("3.21.1", Form::Integer)
+        .shown()
         .takes("<number>", "0")
         .does(
             "Is how many sorted searches there may be at the same time, of all connections together; a paged one counts from its first \
@@ -18,8 +18,10 @@ pub(crate) const ROWS: &[Setting] = &[
         )
         .since("2.4")
         .like(&["20"])
-        .obeyed(overlay_field!(Sssvlv.max)),
+        .obeyed(overlay_field!(SssvlvConfig.max)),
     Setting::new(SSSVLV, &["sssvlv-maxkeys"], &["olcSssVlvMaxKeys"])
+        .olc("3.21.2", Form::Integer)
+        .shown()
         .takes("<number>", "5")
         .does(
             "Is how many keys a sorted search may have. One with more is answered with unwillingToPerform. Without the overlay the \
@@ -27,8 +29,10 @@ pub(crate) const ROWS: &[Setting] = &[
         )
         .since("2.4")
         .like(&["2"])
-        .obeyed(overlay_field!(Sssvlv.max_keys)),
+        .obeyed(overlay_field!(SssvlvConfig.max_keys)),
     Setting::new(SSSVLV, &["sssvlv-maxperconn"], &["olcSssVlvMaxPerConn"])
+        .olc("3.21.3", Form::Integer)
+        .shown()
         .takes("<number>", "5")
         .does(
             "Is how many sorted searches one connection may have at the same time, those of which it has not asked for the last page \
@@ -36,5 +40,5 @@ pub(crate) const ROWS: &[Setting] = &[
         )
         .since("2.4")
         .like(&["1"])
-        .obeyed(overlay_field!(Sssvlv.max_per_connection)),
+        .obeyed(overlay_field!(SssvlvConfig.max_per_connection)),
 ];

@@ -1,78 +1,75 @@
 //! Settings of slapo-unique(5).
 
+use ironbark_config::{
+    Form, Level, Setting, Statement, overlay_handler,
+    value::{Value as _, bool_text, parse_bool, parse_dn},
+};
 use ironbark_model::{
     CompiledFilter, Filter, Schema, Truth,
     filter::{MAX_DEPTH, Node},
     ldap_url::{LdapUrl, UrlScope},
 };
 
-use crate::{
-    overlay::{
-        OverlayConfig, OverlayKind, OverlaySettings,
-        unique::{Legacy, UniqueConfig, UniqueDomain, UniqueUri},
-    },
-    setting::{Handler, Level, Setting},
-    statement::Statement,
-    value::{Value, bool_text, parse_bool, parse_dn},
-};
+use super::settings::{Legacy, UniqueConfig, UniqueDomain, UniqueUri};
 
-const UNIQUE: Level = Level::Overlay(OverlayKind::Unique);
+const UNIQUE: Level = Level::Overlay("unique");
 
-pub(crate) const ROWS: &[Setting] = &[
+pub(super) const ROWS: &[Setting] = &[
     Setting::new(UNIQUE, &["unique_base"], &["olcUniqueBase"])
+        .olc("3.10.1", Form::Name)
         .takes("<dn>", "")
         .does("Names the subtree in which values are unique. An old form: see unique_uri, which cannot stand beside it.")
         .since("2.2")
         .like(&["ou=people,dc=example,dc=com"])
         .whole()
-        .obeyed(Handler::Overlay {
-            set: |config, statement| {
-                let base = Value::parse(statement)?;
-                legacy(config, |legacy| {
-                    legacy.base = base;
-                    Ok(())
-                })
+        .obeyed(overlay_handler!(
+            UniqueConfig,
+            |settings, statement| {
+                legacy(settings)?.base = Option::parse(statement)?;
+                Ok(())
             },
-            get: |config, _| unique(config).map_or_else(Vec::new, |settings| settings.legacy.base.text()),
-        }),
+            |settings, _| settings.legacy.base.text(),
+        )),
     Setting::new(UNIQUE, &["unique_ignore"], &["olcUniqueIgnore"])
+        .olc("3.10.2", Form::Attributes)
         .takes("<attribute>...", "")
         .does("Names the attributes whose values need not be unique, when those of all others are. An old form: see unique_uri.")
         .since("2.2")
         .like(&["objectClass", "objectClass ou"])
-        .obeyed(Handler::Overlay {
-            set: |config, statement| set_attributes(config, statement, true),
-            get: |config, _| attributes(config, true),
-        }),
+        .obeyed(overlay_handler!(
+            UniqueConfig,
+            |settings, statement| add_attributes(settings, statement, true),
+            |settings, _| attributes(settings, true),
+        )),
     Setting::new(UNIQUE, &["unique_attributes"], &["olcUniqueAttribute"])
+        .olc("3.10.3", Form::Attributes)
         .takes("<attribute>...", "")
         .does("Names the attributes whose values are unique. An old form: see unique_uri.")
         .since("2.2")
         .like(&["mail", "mail sn"])
-        .obeyed(Handler::Overlay {
-            set: |config, statement| set_attributes(config, statement, false),
-            get: |config, _| attributes(config, false),
-        }),
+        .obeyed(overlay_handler!(
+            UniqueConfig,
+            |settings, statement| add_attributes(settings, statement, false),
+            |settings, _| attributes(settings, false),
+        )),
     Setting::new(UNIQUE, &["unique_strict"], &["olcUniqueStrict"])
+        .olc("3.10.4", Form::Boolean)
         .takes("on|off", "")
         .does("Is the keyword strict of unique_uri for the old forms.")
         .since("2.2")
         .like(&["TRUE"])
-        .obeyed(Handler::Overlay {
-            set: |config, statement| {
+        .obeyed(overlay_handler!(
+            UniqueConfig,
+            |settings, statement| {
                 let word = statement.one()?;
                 let strict = parse_bool(word).ok_or_else(|| format!("invalid value \"{word}\": on or off expected"))?;
-                legacy(config, |legacy| {
-                    legacy.strict = Some(strict);
-                    Ok(())
-                })
+                legacy(settings)?.strict = Some(strict);
+                Ok(())
             },
-            get: |config, _| {
-                let strict = unique(config).and_then(|settings| settings.legacy.strict);
-                strict.into_iter().map(bool_text).collect()
-            },
-        }),
+            |settings, _| settings.legacy.strict.into_iter().map(bool_text).collect(),
+        )),
     Setting::new(UNIQUE, &["unique_uri"], &["olcUniqueURI"])
+        .olc("3.10.5", Form::Uris)
         .takes("[strict ][ignore ][serialize ]<URI>[ <URI>...]", "")
         .does(
             "Is a domain of uniqueness: `ldap:///[base]?[attributes]?sub|one[?filter]`. A new value of one of the attributes (of any user \
@@ -86,64 +83,42 @@ pub(crate) const ROWS: &[Setting] = &[
         .since("2.4")
         .like(&["strict ldap:///?mail?sub", "ldap:///ou=people,dc=example,dc=com?cn,sn?one?(objectClass=person)", "ignore ldap:///?objectClass?sub"])
         .verbatim()
-        .obeyed(Handler::Overlay {
-            set: add_domain,
-            get: |config, _| {
-                let domains = unique(config).map_or(&[][..], |settings| &settings.domains);
-                domains.iter().map(|domain| domain.text.clone()).collect()
-            },
-        }),
+        .obeyed(overlay_handler!(UniqueConfig, add_domain, |settings, _| {
+            settings.domains.iter().map(|domain| domain.text.clone()).collect()
+        })),
 ];
 
-fn unique(config: &OverlayConfig) -> Option<&UniqueConfig> {
-    match &config.settings {
-        OverlaySettings::Unique(settings) => Some(settings),
-        _ => None,
+/// The old settings, to be changed.
+fn legacy(settings: &mut UniqueConfig) -> Result<&mut Legacy, String> {
+    if settings.domains.is_empty() {
+        Ok(&mut settings.legacy)
+    } else {
+        Err("cannot set legacy attrs when URIs are present".to_owned())
     }
 }
 
-fn change(
-    config: &mut OverlayConfig,
-    apply: impl FnOnce(&mut UniqueConfig) -> Result<(), String>,
-) -> Result<(), String> {
-    match &mut config.settings {
-        OverlaySettings::Unique(settings) => apply(settings),
-        _ => Err("stands in the wrong overlay".to_owned()),
-    }
-}
-
-fn legacy(config: &mut OverlayConfig, apply: impl FnOnce(&mut Legacy) -> Result<(), String>) -> Result<(), String> {
-    change(config, |settings| {
-        if settings.domains.is_empty() {
-            apply(&mut settings.legacy)
-        } else {
-            Err("cannot set legacy attrs when URIs are present".to_owned())
-        }
-    })
-}
-
-fn set_attributes(config: &mut OverlayConfig, statement: &Statement<'_>, ignore: bool) -> Result<(), String> {
+fn add_attributes(settings: &mut UniqueConfig, statement: &Statement<'_>, ignore: bool) -> Result<(), String> {
     let words = statement.some()?;
-    legacy(config, |legacy| {
-        if !legacy.attributes.is_empty() && legacy.ignore != ignore {
-            return Err("cannot set both attrs and ignore-attrs".to_owned());
+    let legacy = legacy(settings)?;
+    if !legacy.attributes.is_empty() && legacy.ignore != ignore {
+        return Err("cannot set both attrs and ignore-attrs".to_owned());
+    }
+    for word in words {
+        let name = attribute(statement.schema, word)?;
+        if !legacy.attributes.contains(&name) {
+            legacy.attributes.push(name);
         }
-        for word in words {
-            let name = attribute(statement.schema, word)?;
-            if !legacy.attributes.contains(&name) {
-                legacy.attributes.push(name);
-            }
-        }
-        legacy.ignore = ignore;
-        Ok(())
-    })
+    }
+    legacy.ignore = ignore;
+    Ok(())
 }
 
-fn attributes(config: &OverlayConfig, ignore: bool) -> Vec<String> {
-    let legacy = unique(config).map(|settings| &settings.legacy);
-    legacy
-        .filter(|legacy| legacy.ignore == ignore)
-        .map_or_else(Vec::new, |legacy| legacy.attributes.clone())
+fn attributes(settings: &UniqueConfig, ignore: bool) -> Vec<String> {
+    if settings.legacy.ignore == ignore {
+        settings.legacy.attributes.clone()
+    } else {
+        Vec::new()
+    }
 }
 
 fn attribute(schema: &Schema, name: &str) -> Result<String, String> {
@@ -153,16 +128,13 @@ fn attribute(schema: &Schema, name: &str) -> Result<String, String> {
     Ok(schema.description_text(&description))
 }
 
-fn add_domain(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn add_domain(settings: &mut UniqueConfig, statement: &Statement<'_>) -> Result<(), String> {
     let text = statement.some()?.join(" ");
-    change(config, |settings| {
-        if settings.legacy.is_set() {
-            return Err("cannot set Uri when legacy attrs are present".to_owned());
-        }
-        let domain = read_domain(statement, text)?;
-        settings.domains.push(domain);
-        Ok(())
-    })
+    if settings.legacy.is_set() {
+        return Err("cannot set Uri when legacy attrs are present".to_owned());
+    }
+    settings.domains.push(read_domain(statement, text)?);
+    Ok(())
 }
 
 fn read_domain(statement: &Statement<'_>, text: String) -> Result<UniqueDomain, String> {

@@ -1,5 +1,6 @@
 //! Settings of slapo-refint(5).
 
+use ironbark_config::overlay::OverlaySettings;
 use ironbark_model::Dn;
 
 /// Which references are kept in step with the entries that they name.
@@ -16,4 +17,10 @@ pub struct RefintConfig {
 impl RefintConfig {
     /// The modifiersName of the overlay's changes unless another one is set.
     pub const MODIFIER: &'static str = "cn=Referential Integrity Overlay";
+}
+
+impl OverlaySettings for RefintConfig {
+    fn looked_up(&self) -> Vec<String> {
+        self.attributes.clone()
+    }
 }

@@ -1,16 +1,23 @@
-//! What holds for every row.
+//! What holds for every row of the table, those of the overlays among them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "a test that cannot go on fails"
+)]
 
 use std::{cell::RefCell, collections::BTreeSet, sync::Arc};
 
-use ironbark_model::{Dn, Schema, schema::Source};
-
-use super::{Place, find, settings, suggestion};
-use crate::{
-    DatabaseConfig, DatabaseKind, Fate, GlobalConfig, Handler, Level, OverlayConfig, Setting, Statement,
-    overlay::OverlayKind,
-    reader::{self, Memory},
-    test_schema,
+use ironbark_config::{
+    DatabaseConfig, DatabaseKind, Fate, GlobalConfig, Handler, Level, Memory, OWN, OverlayConfig, Setting, Statement,
+    fuzz,
+    parts::PartKind,
+    reader::{self, quote},
+    statement_text,
 };
+use ironbark_model::{Dn, Schema, schema::Source};
+use ironbark_overlays::{OVERLAYS, registry};
 
 /// The directives of slapd.conf(5), slapd-mdb(5), slapd-bdb(5), slapo-memberof(5), slapo-auditlog(5), slapo-refint(5),
 /// slapo-unique(5), slapo-sssvlv(5), slapd-null(5) and slapd-ldif(5) of 2.4 to 2.7.
@@ -65,12 +72,16 @@ const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAt
 
 #[test]
 fn every_directive_and_attribute_has_a_row() {
+    let registry = registry();
     for directive in DIRECTIVES.split_whitespace() {
-        assert!(settings().any(|row| row.has_keyword(directive)), "{directive}");
+        assert!(registry.settings().any(|row| row.has_keyword(directive)), "{directive}");
     }
     for attribute in ATTRIBUTES.split_whitespace() {
         assert_eq!(
-            settings().filter(|row| row.attributes.contains(&attribute)).count(),
+            registry
+                .settings()
+                .filter(|row| row.attributes.contains(&attribute))
+                .count(),
             1,
             "{attribute}"
         );
@@ -80,14 +91,12 @@ fn every_directive_and_attribute_has_a_row() {
 #[test]
 fn every_row_is_complete() {
     let mut seen = BTreeSet::new();
-    for row in settings() {
+    for row in registry().settings() {
         let name = row.name();
         assert!(!name.is_empty());
         assert!(row.documentation.ends_with('.'), "{name}: documentation is sentences");
-        assert!(
-            row.since.starts_with("2.") || row.since == crate::setting::OWN,
-            "{name}"
-        );
+        assert!(row.since.starts_with("2.") || row.since == OWN, "{name}");
+        assert_eq!(row.attributes.is_empty(), row.oid.is_empty(), "{name}");
         for keyword in row.keywords {
             assert!(
                 seen.insert((keyword.to_ascii_lowercase(), format!("{:?}", row.level))),
@@ -116,7 +125,7 @@ struct Bench {
 
 impl Bench {
     fn new(row: &Setting) -> Self {
-        let schema = test_schema::schema();
+        let schema = schema();
         let location = location();
         let mut database = DatabaseConfig::new(
             DatabaseKind::Mdb,
@@ -128,17 +137,14 @@ impl Bench {
             database.suffixes.push(Dn::parse(&schema, b"dc=bench").unwrap());
         }
         database.root_dn = Some(Dn::parse(&schema, b"cn=root,dc=bench").unwrap());
-        let overlays = [
-            OverlayKind::Memberof,
-            OverlayKind::Auditlog,
-            OverlayKind::Refint,
-            OverlayKind::Unique,
-            OverlayKind::Sssvlv,
-        ];
         Self {
             global: GlobalConfig::default(),
             database,
-            overlays: overlays.map(|kind| OverlayConfig::new(kind, location.clone())).to_vec(),
+            overlays: registry()
+                .overlays()
+                .iter()
+                .map(|overlay| OverlayConfig::new(overlay, location.clone()))
+                .collect(),
             schema,
         }
     }
@@ -152,7 +158,7 @@ impl Bench {
                 let overlay = self
                     .overlays
                     .iter()
-                    .find(|overlay| Level::Overlay(overlay.kind()) == row.level)?;
+                    .find(|overlay| Level::Overlay(overlay.name()) == row.level)?;
                 Some(get(overlay, &self.schema))
             }
             Handler::Schema(_) | Handler::Structure => None,
@@ -163,9 +169,10 @@ impl Bench {
         let Fate::Obeyed(handler) = row.fate else {
             return Err("not obeyed".to_owned());
         };
-        let text = crate::statement_text(row, value);
+        let text = statement_text(row, value);
         let lines = reader::read("line", &Memory::file("line", text)).map_err(|error| error.to_string())?;
         let notices = RefCell::default();
+        let registry = registry();
         let location = location();
         let schema = Arc::clone(&self.schema);
         let statement = Statement {
@@ -173,6 +180,7 @@ impl Bench {
             arguments: &lines[0].arguments,
             grammar: row.grammar,
             schema: &schema,
+            parts: registry.parts(),
             location: &location,
             notices: &notices,
         };
@@ -183,7 +191,7 @@ impl Bench {
                 let overlay = self
                     .overlays
                     .iter_mut()
-                    .find(|overlay| Level::Overlay(overlay.kind()) == row.level);
+                    .find(|overlay| Level::Overlay(overlay.name()) == row.level);
                 set(overlay.unwrap(), &statement)
             }
             Handler::Schema(_) | Handler::Structure => Ok(()),
@@ -200,7 +208,7 @@ fn location() -> Source {
 
 #[test]
 fn what_is_read_back_says_the_same() {
-    for row in settings() {
+    for row in registry().settings() {
         let before = Bench::new(row);
         let Some(at_first) = before.get(row) else { continue };
         for example in row.examples {
@@ -233,7 +241,7 @@ fn what_is_read_back_says_the_same() {
 
 #[test]
 fn the_default_of_a_row_is_what_is_in_force_without_it() {
-    for row in settings() {
+    for row in registry().settings() {
         // The bench has these already.
         if row.name() == "rootdn" {
             continue;
@@ -244,28 +252,107 @@ fn the_default_of_a_row_is_what_is_in_force_without_it() {
     }
 }
 
-#[test]
-fn a_general_row_comes_before_a_database_row_and_the_last_overlay_before_the_first() {
-    let overlays = [OverlayKind::Auditlog, OverlayKind::Memberof];
-    let place = Place::Database(DatabaseKind::Mdb, &overlays);
-    assert_eq!(find("SIZELIMIT", place, &[]).unwrap().level, Level::Inherited);
-    assert_eq!(
-        find("maxsize", place, &[]).unwrap().level,
-        Level::DatabaseOf(&[DatabaseKind::Mdb])
+/// What settings refer to, beside what is built in.
+fn with_schema(text: &str) -> Memory {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/");
+    let mut files = Memory::file(
+        "slapd.conf",
+        format!("include core\ninclude cosine\ninclude inet\n{text}"),
     );
-    assert_eq!(
-        find("auditlog", place, &[]).unwrap().level,
-        Level::Overlay(OverlayKind::Auditlog)
-    );
-    assert!(find("maxsize", Place::Global, &[]).is_none());
-    assert!(find("auditlog", Place::Global, &[]).is_none());
-    assert!(find("auditlog", Place::Global, &[OverlayKind::Auditlog]).is_some());
+    for (name, file) in [("core", "core"), ("cosine", "cosine"), ("inet", "inetorgperson")] {
+        let text = std::fs::read_to_string(format!("{folder}{file}.schema")).unwrap();
+        files = files.and(name, text);
+    }
+    files
+}
+
+fn schema() -> Arc<Schema> {
+    ironbark_config::load("slapd.conf", &with_schema(""), &registry())
+        .unwrap()
+        .schema
+}
+
+/// The whole file, with its schema in it.
+fn whole(text: &str) -> String {
+    let read = ironbark_config::load("slapd.conf", &with_schema(text), &registry());
+    let read = read.unwrap_or_else(|error| panic!("{text}: {error}"));
+    ironbark_config::olc::slapd_conf(&ironbark_config::olc::render(&read)).unwrap()
 }
 
 #[test]
-fn a_slip_of_the_pen_gets_a_suggestion_and_nonsense_none() {
-    assert_eq!(suggestion("sufix"), Some("suffix"));
-    assert_eq!(suggestion("RootPV"), Some("rootpw"));
-    assert_eq!(suggestion("memberof-groupoc"), Some("memberof-group-oc"));
-    assert_eq!(suggestion("xyzzy-plugh"), None);
+fn every_example_of_every_overlay_survives_the_way_to_cn_config_and_back() {
+    for overlay in registry().overlays() {
+        for row in overlay
+            .settings
+            .iter()
+            .filter(|row| !matches!(row.fate, Fate::Refused(_)))
+        {
+            assert_eq!(row.level, Level::Overlay(overlay.name), "{}", row.name());
+            for example in row.examples {
+                let value = if row.is_whole {
+                    quote(example)
+                } else {
+                    (*example).to_owned()
+                };
+                let text = whole(&format!(
+                    "{DATABASE}overlay {}\n{} {value}\n",
+                    overlay.name, row.keywords[0]
+                ));
+                let said = row.name();
+                assert!(
+                    *example == row.default || text.lines().any(|line| line.starts_with(said)),
+                    "{said} {example} is not shown: {text}"
+                );
+                fuzz::slapd_conf(text.as_bytes(), &registry());
+            }
+        }
+    }
+}
+
+#[test]
+fn backslashes_and_quotes_survive_the_way_to_cn_config_and_back() {
+    let lines = r#"overlay unique
+unique_uri "ldap:///?cn?sub?(cn=\\2a\"a)"
+overlay ppolicy
+ppolicy_rules dn.regex="^uid=a\\.\"b c" "policy_dn.expand=cn=$0,dc=x\\2Cy"
+"#;
+    let text = whole(&format!("{DATABASE}{lines}"));
+    // The schema is sorted when it comes from one file.
+    let of_database = |text: &str| text.split_once("\ndatabase mdb\n").unwrap().1.to_owned();
+    assert_eq!(of_database(&text), of_database(&whole_again(&text)));
+    fuzz::slapd_conf(text.as_bytes(), &registry());
+}
+
+fn whole_again(text: &str) -> String {
+    let read = ironbark_config::load("slapd.conf", &Memory::file("slapd.conf", text), &registry()).unwrap();
+    ironbark_config::olc::slapd_conf(&ironbark_config::olc::render(&read)).unwrap()
+}
+
+const DATABASE: &str =
+    "database mdb\nsuffix dc=example,dc=com\nrootdn cn=Manager,dc=example,dc=com\ndirectory /srv/d\n";
+
+#[test]
+fn every_overlay_has_a_name_and_a_class_of_its_own() {
+    let mut seen = BTreeSet::new();
+    for row in OVERLAYS {
+        let overlay = &row.descriptor;
+        assert!(seen.insert(overlay.name.to_owned()), "{}", overlay.name);
+        let known = registry();
+        let mut of_name = known.parts().iter().filter(|part| part.name == overlay.name);
+        assert_eq!(of_name.next().map(|part| part.kind), Some(PartKind::Overlay));
+        assert!(
+            of_name.next().is_none(),
+            "{} is built, and said to be missing",
+            overlay.name
+        );
+        assert_eq!(overlay.settings.is_empty(), overlay.class.is_none(), "{}", overlay.name);
+        if let Some(class) = overlay.class {
+            assert!(seen.insert(class.oid.to_owned()), "{}", overlay.name);
+        }
+        assert!(
+            overlay.introduction.is_empty() || overlay.introduction.ends_with('.'),
+            "{}: the introduction is sentences",
+            overlay.name
+        );
+    }
 }

@@ -1,13 +1,12 @@
 //! `ppolicy_rules`: which policy holds for which entries.
 
-use ironbark_model::{Dn, Filter, PosixRegex, Schema};
-
-use crate::{
+use ironbark_config::{
+    Statement,
     access::{DnPattern, NameMatch, NameScope, Template},
     reader::quote_value,
-    statement::Statement,
     value::parse_bool,
 };
+use ironbark_model::{Dn, Filter, PosixRegex, Schema};
 
 /// How deep the filter of a rule may nest.
 const MAXIMUM_FILTER_DEPTH: usize = 100;
@@ -59,7 +58,7 @@ impl PolicyRule {
     ///
     /// # Errors
     /// Says what is wrong.
-    pub(crate) fn parse(statement: &Statement<'_>) -> Result<Self, String> {
+    pub fn parse(statement: &Statement<'_>) -> Result<Self, String> {
         let mut parts = Parts::default();
         for word in statement.some()? {
             parts.take(statement.schema, word)?;
@@ -79,7 +78,7 @@ impl PolicyRule {
     }
 
     /// As it was written.
-    pub(crate) fn text(&self) -> String {
+    pub fn text(&self) -> String {
         let words: Vec<String> = self.words.iter().map(|word| quote_value(word)).collect();
         words.join(" ")
     }

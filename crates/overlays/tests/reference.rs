@@ -2,13 +2,14 @@
 
 use std::path::Path;
 
-use super::{help, reference_markdown, statement_text};
+use ironbark_config::{help, reference_markdown, statement_text};
+use ironbark_overlays::registry;
 
 /// A page that is not current is written anew, and the test fails once.
 #[test]
 fn the_reference_page_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/settings.md");
-    let page = reference_markdown();
+    let page = reference_markdown(&registry());
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     if found != page {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -19,6 +20,7 @@ fn the_reference_page_is_current() {
 
 #[test]
 fn help_is_found_by_keyword_alias_and_attribute() {
+    let help = |name: &str| help(&registry(), name);
     let text = help("IdleTimeout").unwrap();
     assert!(
         text.starts_with("idletimeout \\<seconds>") || text.starts_with("idletimeout <seconds>"),
@@ -32,8 +34,9 @@ fn help_is_found_by_keyword_alias_and_attribute() {
 
 #[test]
 fn a_value_with_blanks_is_quoted_where_it_is_one_argument() {
-    let row = crate::with_keyword("suffix").next().unwrap();
+    let registry = registry();
+    let row = registry.with_keyword("suffix").next().unwrap();
     assert_eq!(statement_text(row, "ou=a b"), "suffix \"ou=a b\"");
-    let row = crate::with_keyword("loglevel").next().unwrap();
+    let row = registry.with_keyword("loglevel").next().unwrap();
     assert_eq!(statement_text(row, "stats sync"), "loglevel stats sync");
 }

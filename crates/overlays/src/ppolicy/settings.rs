@@ -1,9 +1,13 @@
 //! Settings of slapo-ppolicy(5), and of the checks of a password's quality that are built in here.
 
 mod rule;
-use ironbark_model::Dn;
-pub use rule::{PolicyGroup, PolicyRule};
+
 use std::path::PathBuf;
+
+use ironbark_config::{DatabaseConfig, DatabaseKind, overlay::OverlaySettings};
+use ironbark_model::Dn;
+
+pub use rule::{PolicyGroup, PolicyRule};
 
 /// How passwords are watched over.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -29,4 +33,13 @@ pub struct PpolicyConfig {
     pub quality_dictionary: Option<PathBuf>,
     /// `ppolicy_quality_forbid`: attributes whose values a password must not contain.
     pub quality_forbid: Vec<String>,
+}
+
+impl OverlaySettings for PpolicyConfig {
+    fn check(&self, database: &DatabaseConfig, _: &mut Vec<String>) -> Result<(), String> {
+        if database.kind == DatabaseKind::Frontend {
+            return Err("slapo-ppolicy cannot be global".to_owned());
+        }
+        Ok(())
+    }
 }

@@ -1,21 +1,23 @@
 //! Settings of slapo-unique(5).
 
-use ironbark_model::{Dn, ldap_url::UrlScope};
 use std::borrow::Cow;
+
+use ironbark_config::{DatabaseConfig, overlay::OverlaySettings};
+use ironbark_model::{Dn, ldap_url::UrlScope};
 
 /// Which values no two entries may share.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct UniqueConfig {
     /// `unique_uri`, one each.
-    pub(crate) domains: Vec<UniqueDomain>,
-    pub(crate) legacy: Legacy,
+    pub(super) domains: Vec<UniqueDomain>,
+    pub(super) legacy: Legacy,
 }
 
 /// A domain: entries, and attributes of which their values are unique.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UniqueDomain {
     /// As written.
-    pub(crate) text: String,
+    pub(super) text: String,
     /// The attributes of the URIs are those that need not be unique.
     pub ignore: bool,
     /// Deleting an attribute by replacing it with nothing is a value too.
@@ -39,12 +41,12 @@ pub struct UniqueUri {
 
 /// The settings before `unique_uri`, which together are one domain.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(crate) struct Legacy {
-    pub(crate) base: Option<Dn>,
+pub(super) struct Legacy {
+    pub(super) base: Option<Dn>,
     /// `unique_ignore` or `unique_attributes`.
-    pub(crate) attributes: Vec<String>,
-    pub(crate) ignore: bool,
-    pub(crate) strict: Option<bool>,
+    pub(super) attributes: Vec<String>,
+    pub(super) ignore: bool,
+    pub(super) strict: Option<bool>,
 }
 
 impl UniqueConfig {
@@ -68,7 +70,7 @@ impl UniqueConfig {
     }
 
     /// What a database with this suffix (`None`: the frontend) cannot have.
-    pub(super) fn check(&self, suffix: Option<&Dn>) -> Result<(), String> {
+    fn check_bases(&self, suffix: Option<&Dn>) -> Result<(), String> {
         let is_outside = |base: &Dn| suffix.is_none_or(|suffix| !base.is_within(suffix));
         let bases = self.domains.iter().flat_map(|domain| &domain.uris);
         let outside = bases.filter_map(|uri| uri.base.as_ref()).find(|base| is_outside(base));
@@ -86,7 +88,7 @@ impl UniqueConfig {
     }
 
     /// The attributes that are named as unique.
-    pub(super) fn unique_attributes(&self) -> Vec<String> {
+    fn unique_attributes(&self) -> Vec<String> {
         let domains = self.domains();
         let positive = domains.iter().filter(|domain| !domain.ignore);
         let mut names: Vec<String> = positive
@@ -98,8 +100,18 @@ impl UniqueConfig {
     }
 }
 
+impl OverlaySettings for UniqueConfig {
+    fn looked_up(&self) -> Vec<String> {
+        self.unique_attributes()
+    }
+
+    fn check(&self, database: &DatabaseConfig, _: &mut Vec<String>) -> Result<(), String> {
+        self.check_bases(database.suffixes.first())
+    }
+}
+
 impl Legacy {
-    pub(crate) fn is_set(&self) -> bool {
+    pub(super) fn is_set(&self) -> bool {
         self.base.is_some() || !self.attributes.is_empty() || self.strict.is_some()
     }
 }

@@ -1,10 +1,23 @@
 //! Settings of overlays that cannot be, and what the log says of those that are unwise.
 
-use crate::{load, test_schema::with_schema};
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use ironbark_config::{ConfigError, Configuration, Memory, load};
+use ironbark_overlays::registry;
+
+/// Reads a file, with the schema that operators include first.
+fn read(text: &str) -> Result<Configuration, ConfigError> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../schema/");
+    let mut files = Memory::file("slapd.conf", format!("{text}\ninclude core\ninclude cosine\n"));
+    for name in ["core", "cosine"] {
+        files = files.and(name, std::fs::read_to_string(format!("{folder}{name}.schema")).unwrap());
+    }
+    load("slapd.conf", &files, &registry())
+}
 
 fn loaded(lines: &str) -> Result<Vec<String>, String> {
     let text = format!("database mdb\nsuffix dc=x\ndirectory /tmp/x\n{lines}\n");
-    let configuration = load("slapd.conf", &with_schema("slapd.conf", text)).map_err(|error| error.to_string())?;
+    let configuration = read(&text).map_err(|error| error.to_string())?;
     Ok(configuration.notices.into_iter().map(|notice| notice.text).collect())
 }
 
@@ -67,9 +80,7 @@ fn old_and_new_forms_do_not_mix() {
 #[test]
 fn a_frontend_has_no_base() {
     let text = "overlay unique\nunique_base dc=x\ndatabase mdb\nsuffix dc=x\ndirectory /tmp/x\n";
-    let error = load("slapd.conf", &with_schema("slapd.conf", text))
-        .unwrap_err()
-        .to_string();
+    let error = read(text).unwrap_err().to_string();
     assert!(error.ends_with("suffix must be set"), "{error}");
 }
 

@@ -1,5 +1,7 @@
 //! Settings of slapo-sssvlv(5).
 
+use ironbark_config::{DatabaseConfig, overlay::OverlaySettings};
+
 /// How much sorting a database, or the whole server, does at the same time.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SssvlvConfig {
@@ -18,5 +20,16 @@ impl Default for SssvlvConfig {
             max_keys: 5,
             max_per_connection: 5,
         }
+    }
+}
+
+impl OverlaySettings for SssvlvConfig {
+    fn needs_entries(&self) -> bool {
+        false
+    }
+
+    fn check(&self, _: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), String> {
+        notices.push("the virtual list view control is not built yet".to_owned());
+        Ok(())
     }
 }

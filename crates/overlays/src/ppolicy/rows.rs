@@ -1,32 +1,32 @@
 //! Settings of slapo-ppolicy(5), and of the checks of a password's quality that are built in here.
 
+use ironbark_config::{
+    Form, Level, OWN, Setting, Statement, overlay_field, overlay_handler,
+    value::{Value as _, bool_text, parse_bool, parse_dn, parse_u32},
+};
 use ironbark_model::Schema;
 
-use crate::{
-    overlay::{OverlayConfig, OverlayKind, OverlaySettings, PolicyRule, PpolicyConfig},
-    rows::fields::overlay_field,
-    setting::{Handler, Level, OWN, Setting},
-    statement::Statement,
-    value::{Value, bool_text, parse_bool, parse_dn, parse_u32},
-};
+use super::settings::{PolicyRule, PpolicyConfig};
 
-const PPOLICY: Level = Level::Overlay(OverlayKind::Ppolicy);
+const PPOLICY: Level = Level::Overlay("ppolicy");
 
 /// A switch that is on when nothing is said.
 macro_rules! switch {
     ($field:ident) => {
-        Handler::Overlay {
-            set: |config, statement| {
-                let is_on = parse_switch(statement)?;
-                change(config, |settings| settings.$field = is_on)
+        overlay_handler!(
+            PpolicyConfig,
+            |settings, statement| {
+                settings.$field = parse_switch(statement)?;
+                Ok(())
             },
-            get: |config, _| one(config, |settings| vec![bool_text(settings.$field)]),
-        }
+            |settings, _| vec![bool_text(settings.$field)],
+        )
     };
 }
 
-pub(crate) const ROWS: &[Setting] = &[
+pub(super) const ROWS: &[Setting] = &[
     Setting::new(PPOLICY, &["ppolicy_default"], &["olcPPolicyDefault"])
+        .olc("3.12.1", Form::Name)
         .takes("<dn>", "")
         .does(
             "Names the entry of class pwdPolicy that holds for entries with a password that name none by pwdPolicySubentry and that no \
@@ -35,20 +35,82 @@ pub(crate) const ROWS: &[Setting] = &[
         .since("2.3")
         .like(&["cn=standard,ou=policies,dc=example,dc=com"])
         .whole()
-        .obeyed(Handler::Overlay {
-            set: |config, statement| {
-                let dn = parse_dn(statement, statement.one()?)?;
-                change(config, |settings| settings.default = Some(dn))
+        .obeyed(overlay_handler!(
+            PpolicyConfig,
+            |settings, statement| {
+                settings.default = Some(parse_dn(statement, statement.one()?)?);
+                Ok(())
             },
             // slapd keeps the normal form alone.
-            get: |config, _| {
-                one(config, |settings| {
-                    let default = settings.default.iter();
-                    default.map(|dn| String::from_utf8_lossy(dn.normalized()).into_owned()).collect()
-                })
+            |settings, _| {
+                let default = settings.default.iter();
+                default.map(|dn| String::from_utf8_lossy(dn.normalized()).into_owned()).collect()
             },
-        }),
+        )),
+    Setting::new(PPOLICY, &["ppolicy_hash_cleartext"], &["olcPPolicyHashCleartext"])
+        .olc("3.12.2", Form::Boolean)
+        .shown()
+        .takes("[on|off]", "FALSE")
+        .does(
+            "Hashes passwords that add and modify requests bring in the clear, by pwdDefaultHash of the policy or the first scheme of \
+             `password-hash`.",
+        )
+        .since("2.3")
+        .like(&["TRUE"])
+        .obeyed(switch!(hash_cleartext)),
+    Setting::new(PPOLICY, &["ppolicy_use_lockout"], &["olcPPolicyUseLockout"])
+        .olc("3.12.3", Form::Boolean)
+        .shown()
+        .takes("[on|off]", "FALSE")
+        .does("Tells clients that ask with the password policy control that an account is locked. It also tells attackers.")
+        .since("2.3")
+        .like(&["TRUE"])
+        .obeyed(switch!(use_lockout)),
+    Setting::new(PPOLICY, &["ppolicy_forward_updates"], &["olcPPolicyForwardUpdates"])
+        .olc("3.12.4", Form::Boolean)
+        .shown()
+        .takes("[on|off]", "FALSE")
+        .does("Sends what a bind changes to the provider. Only `off` is built: there is no replication yet.")
+        .since("2.4")
+        .like(&["FALSE"])
+        .obeyed(overlay_handler!(
+            PpolicyConfig,
+            |_, statement| {
+                if parse_switch(statement)? {
+                    Err("is not built yet: there is no replication".to_owned())
+                } else {
+                    Ok(())
+                }
+            },
+            |_, _| vec![bool_text(false)],
+        )),
+    Setting::new(PPOLICY, &["ppolicy_disable_write"], &["olcPPolicyDisableWrite"])
+        .olc("3.12.5", Form::Boolean)
+        .shown()
+        .takes("[on|off]", "FALSE")
+        .does("Keeps the overlay from changing anything: no failure is recorded, no password is checked when it is changed.")
+        .since("2.5")
+        .like(&["TRUE"])
+        .obeyed(switch!(disable_write)),
+    Setting::new(PPOLICY, &["ppolicy_send_netscape_controls"], &["olcPPolicySendNetscapeControls"])
+        .olc("3.12.6", Form::Boolean)
+        .shown()
+        .takes("[on|off]", "FALSE")
+        .does("Sends Netscape's controls with the answer to a bind that did not ask with the password policy control.")
+        .since("2.5")
+        .like(&["TRUE"])
+        .obeyed(switch!(send_netscape_controls)),
+    Setting::new(PPOLICY, &["ppolicy_check_module"], &["olcPPolicyCheckModule"])
+        .olc("3.12.7", Form::PlainText)
+        .takes("<path>", "")
+        .does(
+            "Loads a module in C that judges passwords. There are none here: ppolicy_quality_classes, ppolicy_quality_characters, \
+             ppolicy_quality_dictionary and ppolicy_quality_forbid are built in, and count as the module that pwdUseCheckModule asks for.",
+        )
+        .since("2.6")
+        .refused("modules in C"),
     Setting::new(PPOLICY, &["ppolicy_rules"], &["olcPPolicyRules"])
+        .olc("+41", Form::Ordered)
         .takes(
             "[dn[.<style>]=<dn>] [require_password=yes|no] [filter=<filter>] [group[.expand][/<class>[/<attribute>]]=<dn>] \
              no_policy|policy_dn[.expand]=<dn> [stop|continue]",
@@ -64,60 +126,16 @@ pub(crate) const ROWS: &[Setting] = &[
             "dn.subtree=ou=staff,dc=example,dc=com policy_dn=cn=staff,ou=policies,dc=example,dc=com",
             "require_password=no filter=(description=idle) no_policy continue",
         ])
-        .obeyed(Handler::Overlay {
-            set: |config, statement| {
-                let rule = PolicyRule::parse(statement)?;
-                change(config, |settings| settings.rules.push(rule))
+        .obeyed(overlay_handler!(
+            PpolicyConfig,
+            |settings, statement| {
+                settings.rules.push(PolicyRule::parse(statement)?);
+                Ok(())
             },
-            get: |config, _| one(config, |settings| settings.rules.iter().map(PolicyRule::text).collect()),
-        }),
-    Setting::new(PPOLICY, &["ppolicy_hash_cleartext"], &["olcPPolicyHashCleartext"])
-        .takes("[on|off]", "FALSE")
-        .does(
-            "Hashes passwords that add and modify requests bring in the clear, by pwdDefaultHash of the policy or the first scheme of \
-             `password-hash`.",
-        )
-        .since("2.3")
-        .like(&["TRUE"])
-        .obeyed(switch!(hash_cleartext)),
-    Setting::new(PPOLICY, &["ppolicy_use_lockout"], &["olcPPolicyUseLockout"])
-        .takes("[on|off]", "FALSE")
-        .does("Tells clients that ask with the password policy control that an account is locked. It also tells attackers.")
-        .since("2.3")
-        .like(&["TRUE"])
-        .obeyed(switch!(use_lockout)),
-    Setting::new(PPOLICY, &["ppolicy_forward_updates"], &["olcPPolicyForwardUpdates"])
-        .takes("[on|off]", "FALSE")
-        .does("Sends what a bind changes to the provider. Only `off` is built: there is no replication yet.")
-        .since("2.4")
-        .like(&["FALSE"])
-        .obeyed(Handler::Overlay {
-            set: |_, statement| {
-                if parse_switch(statement)? { Err("is not built yet: there is no replication".to_owned()) } else { Ok(()) }
-            },
-            get: |config, _| one(config, |_| vec![bool_text(false)]),
-        }),
-    Setting::new(PPOLICY, &["ppolicy_disable_write"], &["olcPPolicyDisableWrite"])
-        .takes("[on|off]", "FALSE")
-        .does("Keeps the overlay from changing anything: no failure is recorded, no password is checked when it is changed.")
-        .since("2.5")
-        .like(&["TRUE"])
-        .obeyed(switch!(disable_write)),
-    Setting::new(PPOLICY, &["ppolicy_send_netscape_controls"], &["olcPPolicySendNetscapeControls"])
-        .takes("[on|off]", "FALSE")
-        .does("Sends Netscape's controls with the answer to a bind that did not ask with the password policy control.")
-        .since("2.5")
-        .like(&["TRUE"])
-        .obeyed(switch!(send_netscape_controls)),
-    Setting::new(PPOLICY, &["ppolicy_check_module"], &["olcPPolicyCheckModule"])
-        .takes("<path>", "")
-        .does(
-            "Loads a module in C that judges passwords. There are none here: ppolicy_quality_classes, ppolicy_quality_characters, \
-             ppolicy_quality_dictionary and ppolicy_quality_forbid are built in, and count as the module that pwdUseCheckModule asks for.",
-        )
-        .since("2.6")
-        .refused("modules in C"),
+            |settings, _| settings.rules.iter().map(PolicyRule::text).collect(),
+        )),
     Setting::new(PPOLICY, &["ppolicy_quality_classes"], &["olcPPolicyQualityClasses"])
+        .olc("+42", Form::Integer)
         .takes("<number>", "0")
         .does(
             "Is how many kinds of characters a new password must have, of capital letters, small letters, digits and others. Like the \
@@ -125,22 +143,26 @@ pub(crate) const ROWS: &[Setting] = &[
         )
         .since(OWN)
         .like(&["3"])
-        .obeyed(Handler::Overlay {
-            set: |config, statement| {
+        .obeyed(overlay_handler!(
+            PpolicyConfig,
+            |settings, statement| {
                 let text = statement.one()?;
                 let number = parse_u32(text).filter(|number| *number <= 4);
-                let number = number.ok_or_else(|| format!("invalid value \"{text}\": 0 to 4 expected"))?;
-                change(config, |settings| settings.quality_classes = number)
+                settings.quality_classes =
+                    number.ok_or_else(|| format!("invalid value \"{text}\": 0 to 4 expected"))?;
+                Ok(())
             },
-            get: |config, _| one(config, |settings| settings.quality_classes.text()),
-        }),
+            |settings, _| settings.quality_classes.text(),
+        )),
     Setting::new(PPOLICY, &["ppolicy_quality_characters"], &["olcPPolicyQualityCharacters"])
+        .olc("+43", Form::Integer)
         .takes("<number>", "0")
         .does("Is how many characters a new password must have; pwdMinLength counts octets.")
         .since(OWN)
         .like(&["12"])
-        .obeyed(overlay_field!(Ppolicy.quality_characters)),
+        .obeyed(overlay_field!(PpolicyConfig.quality_characters)),
     Setting::new(PPOLICY, &["ppolicy_quality_dictionary"], &["olcPPolicyQualityDictionary"])
+        .olc("+44", Form::ExactText)
         .takes("<file>", "")
         .does(
             "Names a file with a word on each line, which is read when the server starts or the setting changes, up to 64 MiB. A new \
@@ -149,8 +171,9 @@ pub(crate) const ROWS: &[Setting] = &[
         .since(OWN)
         .like(&["/usr/share/dict/words"])
         .whole()
-        .obeyed(overlay_field!(Ppolicy.quality_dictionary)),
+        .obeyed(overlay_field!(PpolicyConfig.quality_dictionary)),
     Setting::new(PPOLICY, &["ppolicy_quality_forbid"], &["olcPPolicyQualityForbid"])
+        .olc("+45", Form::Attributes)
         .takes("<attribute>...", "")
         .does(
             "Names attributes of which a new password must not contain any value of the entry, or word of it, of three characters or more, \
@@ -158,24 +181,19 @@ pub(crate) const ROWS: &[Setting] = &[
         )
         .since(OWN)
         .like(&["uid", "uid cn"])
-        .obeyed(Handler::Overlay {
-            set: set_forbid,
-            get: |config, _| one(config, |settings| settings.quality_forbid.clone()),
-        }),
+        .obeyed(overlay_handler!(PpolicyConfig, forbid, |settings, _| settings
+            .quality_forbid
+            .clone())),
 ];
 
-fn set_forbid(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<(), String> {
-    let mut names = Vec::new();
+fn forbid(settings: &mut PpolicyConfig, statement: &Statement<'_>) -> Result<(), String> {
     for name in statement.some()? {
-        names.push(attribute(statement.schema, name)?);
-    }
-    change(config, |settings| {
-        for name in names {
-            if !settings.quality_forbid.contains(&name) {
-                settings.quality_forbid.push(name);
-            }
+        let name = attribute(statement.schema, name)?;
+        if !settings.quality_forbid.contains(&name) {
+            settings.quality_forbid.push(name);
         }
-    })
+    }
+    Ok(())
 }
 
 fn attribute(schema: &Schema, name: &str) -> Result<String, String> {
@@ -190,21 +208,4 @@ fn parse_switch(statement: &Statement<'_>) -> Result<bool, String> {
         return Ok(true);
     };
     parse_bool(text).ok_or_else(|| format!("invalid value \"{text}\": on or off expected"))
-}
-
-fn change(config: &mut OverlayConfig, apply: impl FnOnce(&mut PpolicyConfig)) -> Result<(), String> {
-    match &mut config.settings {
-        OverlaySettings::Ppolicy(settings) => {
-            apply(settings);
-            Ok(())
-        }
-        _ => Err("stands in the wrong overlay".to_owned()),
-    }
-}
-
-fn one(config: &OverlayConfig, text: impl FnOnce(&PpolicyConfig) -> Vec<String>) -> Vec<String> {
-    match &config.settings {
-        OverlaySettings::Ppolicy(settings) => text(settings),
-        _ => Vec::new(),
-    }
 }

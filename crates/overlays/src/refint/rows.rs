@@ -1,18 +1,15 @@
 //! Settings of slapo-refint(5).
 
+use ironbark_config::{Form, Level, Setting, Statement, overlay_field, overlay_handler, value::Value as _};
 use ironbark_model::{Dn, syntax::oid};
 
-use crate::{
-    overlay::{OverlayConfig, OverlayKind, OverlaySettings, refint::RefintConfig},
-    rows::fields::overlay_field,
-    setting::{Handler, Level, Setting},
-    statement::Statement,
-};
+use super::settings::RefintConfig;
 
-const REFINT: Level = Level::Overlay(OverlayKind::Refint);
+const REFINT: Level = Level::Overlay("refint");
 
-pub(crate) const ROWS: &[Setting] = &[
+pub(super) const ROWS: &[Setting] = &[
     Setting::new(REFINT, &["refint_attributes"], &["olcRefintAttribute"])
+        .olc("3.11.1", Form::Texts)
         .takes("<attribute>...", "")
         .does(
             "Names the attributes whose values follow the entries that they name: when an entry is deleted or renamed, or stands below \
@@ -22,14 +19,11 @@ pub(crate) const ROWS: &[Setting] = &[
         )
         .since("2.2")
         .like(&["member", "member uniqueMember"])
-        .obeyed(Handler::Overlay {
-            set: set_attributes,
-            get: |config, _| match &config.settings {
-                OverlaySettings::Refint(settings) => settings.attributes.clone(),
-                _ => Vec::new(),
-            },
-        }),
+        .obeyed(overlay_handler!(RefintConfig, add_attributes, |settings, _| settings
+            .attributes
+            .clone())),
     Setting::new(REFINT, &["refint_nothing"], &["olcRefintNothing"])
+        .olc("3.11.2", Form::Name)
         .takes("<dn>", "")
         .does(
             "Takes the place of a deleted name that was the last value of its attribute. Without it the attribute goes; where the schema \
@@ -38,40 +32,28 @@ pub(crate) const ROWS: &[Setting] = &[
         .since("2.2")
         .like(&["cn=nobody"])
         .whole()
-        .obeyed(overlay_field!(Refint.nothing)),
+        .obeyed(overlay_field!(RefintConfig.nothing)),
     Setting::new(REFINT, &["refint_modifiersname"], &["olcRefintModifiersName"])
+        .olc("3.11.3", Form::Name)
         .takes("<dn>", RefintConfig::MODIFIER)
         .does("Is the modifiersName of the overlay's changes, which leave all other operational attributes as they are.")
         .since("2.4")
         .like(&["cn=refint"])
         .whole()
-        .obeyed(Handler::Overlay {
-            set: |config, statement| {
-                let name = crate::value::Value::parse(statement)?;
-                change(config, |settings| settings.modifiers_name = name)
+        .obeyed(overlay_handler!(
+            RefintConfig,
+            |settings, statement| {
+                settings.modifiers_name = Option::parse(statement)?;
+                Ok(())
             },
-            get: |config, _| match &config.settings {
-                OverlaySettings::Refint(settings) => {
-                    let name = settings.modifiers_name.as_ref();
-                    vec![name.map_or(RefintConfig::MODIFIER, Dn::pretty).to_owned()]
-                }
-                _ => Vec::new(),
+            |settings, _| {
+                let name = settings.modifiers_name.as_ref();
+                vec![name.map_or(RefintConfig::MODIFIER, Dn::pretty).to_owned()]
             },
-        }),
+        )),
 ];
 
-fn change(config: &mut OverlayConfig, apply: impl FnOnce(&mut RefintConfig)) -> Result<(), String> {
-    match &mut config.settings {
-        OverlaySettings::Refint(settings) => {
-            apply(settings);
-            Ok(())
-        }
-        _ => Err("stands in the wrong overlay".to_owned()),
-    }
-}
-
-fn set_attributes(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<(), String> {
-    let mut names = Vec::new();
+fn add_attributes(settings: &mut RefintConfig, statement: &Statement<'_>) -> Result<(), String> {
     for name in statement.some()? {
         let description = statement
             .schema
@@ -81,13 +63,10 @@ fn set_attributes(config: &mut OverlayConfig, statement: &Statement<'_>) -> Resu
         if ![oid::DN, oid::NAME_AND_OPTIONAL_UID].contains(&syntax.oid) {
             statement.notice(format!("values of \"{name}\" are no names: nothing will follow them"));
         }
-        names.push(statement.schema.description_text(&description));
-    }
-    change(config, |settings| {
-        for name in names {
-            if !settings.attributes.contains(&name) {
-                settings.attributes.push(name);
-            }
+        let name = statement.schema.description_text(&description);
+        if !settings.attributes.contains(&name) {
+            settings.attributes.push(name);
         }
-    })
+    }
+    Ok(())
 }

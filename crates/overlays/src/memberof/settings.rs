@@ -1,5 +1,6 @@
 //! Settings of slapo-memberof(5).
 
+use ironbark_config::overlay::OverlaySettings;
 use ironbark_model::Dn;
 
 /// How reverse group membership is kept.
@@ -32,6 +33,13 @@ pub enum Dangling {
     Drop,
     /// Refuse the request.
     Error,
+}
+
+impl OverlaySettings for MemberofConfig {
+    fn looked_up(&self) -> Vec<String> {
+        let member = self.check_added.then(|| self.member_attribute.clone());
+        member.into_iter().collect()
+    }
 }
 
 impl Default for MemberofConfig {

@@ -1,19 +1,10 @@
 //! Settings of slapo-memberof(5).
 
-use ironbark_model::Schema;
+use ironbark_config::{Form, Level, Setting, Statement, overlay_field, overlay_handler, value::parse_u32};
 
-use crate::{
-    overlay::{
-        OverlayConfig, OverlayKind, OverlaySettings,
-        memberof::{Dangling, MemberofConfig},
-    },
-    rows::fields::overlay_field,
-    setting::{Handler, Level, Setting},
-    statement::Statement,
-    value::parse_u32,
-};
+use super::settings::{Dangling, MemberofConfig};
 
-const MEMBEROF: Level = Level::Overlay(OverlayKind::Memberof);
+const MEMBEROF: Level = Level::Overlay("memberof");
 
 const DANGLING: &[(&str, Dangling)] = &[
     ("ignore", Dangling::Ignore),
@@ -67,109 +58,105 @@ const RESULT_CODES: &[(&str, u32)] = &[
     ("other", 80),
 ];
 
-pub(crate) const ROWS: &[Setting] = &[
-    Setting::new(MEMBEROF, &["memberof-group-oc"], &["olcMemberOfGroupOC"])
-        .takes("<class>", "groupOfNames")
-        .does("Is the object class that makes an entry a group.")
-        .since("2.4")
-        .like(&["groupOfUniqueNames"])
-        .obeyed(Handler::Overlay {
-            set: set_class,
-            get: |config, _| one(config, |settings| settings.group_class.clone()),
-        }),
-    Setting::new(MEMBEROF, &["memberof-member-ad"], &["olcMemberOfMemberAD"])
-        .takes("<attribute>", "member")
-        .does("Is the attribute of a group that names its members.")
-        .since("2.4")
-        .like(&["uniqueMember"])
-        .obeyed(Handler::Overlay {
-            set: |config, statement| {
-                let name = attribute(statement)?;
-                change(config, |settings| settings.member_attribute = name)
-            },
-            get: |config, _| one(config, |settings| settings.member_attribute.clone()),
-        }),
-    Setting::new(MEMBEROF, &["memberof-memberof-ad"], &["olcMemberOfMemberOfAD"])
-        .takes("<attribute>", "memberOf")
-        .does("Is the attribute of a member that names its groups.")
-        .since("2.4")
-        .like(&["seeAlso"])
-        .obeyed(Handler::Overlay {
-            set: |config, statement| {
-                let name = attribute(statement)?;
-                change(config, |settings| settings.memberof_attribute = name)
-            },
-            get: |config, _| one(config, |settings| settings.memberof_attribute.clone()),
-        }),
+pub(super) const ROWS: &[Setting] = &[
     Setting::new(MEMBEROF, &["memberof-dn"], &["olcMemberOfDN"])
+        .olc("3.18.0", Form::Name)
         .takes("<dn>", "")
         .does("Is the modifiersName of the overlay's own changes; the rootdn by default.")
         .since("2.4")
         .like(&["cn=MemberOf"])
         .whole()
-        .obeyed(overlay_field!(Memberof.modifier)),
+        .obeyed(overlay_field!(MemberofConfig.modifier)),
     Setting::new(MEMBEROF, &["memberof-dangling"], &["olcMemberOfDangling"])
+        .olc("3.18.1", Form::Text)
+        .shown()
         .takes("ignore|drop|error", "ignore")
         .does("Says what happens to a member that does not exist: it is kept, left out, or the request is refused.")
         .since("2.4")
         .like(&["error"])
-        .obeyed(Handler::Overlay {
-            set: set_dangling,
-            get: dangling_text,
-        }),
+        .obeyed(overlay_handler!(MemberofConfig, set_dangling, |settings, _| vec![
+            dangling_text(settings)
+        ])),
     Setting::new(MEMBEROF, &["memberof-dangling-error"], &["olcMemberOfDanglingError"])
+        .olc("3.18.7", Form::Text)
         .takes("<result code>", "constraintViolation")
         .does("Is the result code of such a refusal, by number or name.")
         .since("2.4")
         .like(&["noSuchObject"])
-        .obeyed(Handler::Overlay {
-            set: set_dangling_error,
-            get: |config, _| one(config, dangling_error_text),
-        }),
+        .obeyed(overlay_handler!(
+            MemberofConfig,
+            set_dangling_error,
+            |settings, _| vec![dangling_error_text(settings)]
+        )),
     Setting::new(MEMBEROF, &["memberof-refint"], &["olcMemberOfRefInt"])
+        .olc("3.18.2", Form::Boolean)
+        .shown()
         .takes("on|off", "FALSE")
         .does("Changes groups when their members are changed, renamed or deleted.")
         .since("2.4")
         .like(&["TRUE"])
-        .obeyed(overlay_field!(Memberof.referential_integrity)),
-    Setting::new(MEMBEROF, &["memberof-addcheck"], &["olcMemberOfAddCheck"])
-        .takes("on|off", "FALSE")
-        .does("Looks for groups that already name a new entry.")
-        .since("2.6.8")
-        .like(&["TRUE"])
-        .obeyed(overlay_field!(Memberof.check_added)),
+        .obeyed(overlay_field!(MemberofConfig.referential_integrity)),
+    Setting::new(MEMBEROF, &["memberof-group-oc"], &["olcMemberOfGroupOC"])
+        .olc("3.18.3", Form::Text)
+        .takes("<class>", "groupOfNames")
+        .does("Is the object class that makes an entry a group.")
+        .since("2.4")
+        .like(&["groupOfUniqueNames"])
+        .obeyed(overlay_handler!(MemberofConfig, set_class, |settings, _| vec![
+            settings.group_class.clone()
+        ])),
+    Setting::new(MEMBEROF, &["memberof-member-ad"], &["olcMemberOfMemberAD"])
+        .olc("3.18.4", Form::Text)
+        .takes("<attribute>", "member")
+        .does("Is the attribute of a group that names its members.")
+        .since("2.4")
+        .like(&["uniqueMember"])
+        .obeyed(overlay_handler!(
+            MemberofConfig,
+            |settings, statement| {
+                settings.member_attribute = attribute(statement)?;
+                Ok(())
+            },
+            |settings, _| vec![settings.member_attribute.clone()],
+        )),
+    Setting::new(MEMBEROF, &["memberof-memberof-ad"], &["olcMemberOfMemberOfAD"])
+        .olc("3.18.5", Form::Text)
+        .takes("<attribute>", "memberOf")
+        .does("Is the attribute of a member that names its groups.")
+        .since("2.4")
+        .like(&["seeAlso"])
+        .obeyed(overlay_handler!(
+            MemberofConfig,
+            |settings, statement| {
+                settings.memberof_attribute = attribute(statement)?;
+                Ok(())
+            },
+            |settings, _| vec![settings.memberof_attribute.clone()],
+        )),
     Setting::new(MEMBEROF, &["memberof-reverse"], &["olcMemberOfReverse"])
+        .olc("3.18.6", Form::PlainBoolean)
         .takes("on|off", "FALSE")
         .does("Was meant to keep groups in step with changes of memberOf; no release of slapd had it.")
         .since("2.4")
         .meaningless("no release of slapd obeys it"),
+    Setting::new(MEMBEROF, &["memberof-addcheck"], &["olcMemberOfAddCheck"])
+        .olc("3.18.8", Form::Boolean)
+        .takes("on|off", "FALSE")
+        .does("Looks for groups that already name a new entry.")
+        .since("2.6.8")
+        .like(&["TRUE"])
+        .obeyed(overlay_field!(MemberofConfig.check_added)),
 ];
 
-fn change(config: &mut OverlayConfig, apply: impl FnOnce(&mut MemberofConfig)) -> Result<(), String> {
-    match &mut config.settings {
-        OverlaySettings::Memberof(settings) => {
-            apply(settings);
-            Ok(())
-        }
-        _ => Err("stands in the wrong overlay".to_owned()),
-    }
-}
-
-fn one(config: &OverlayConfig, text: impl FnOnce(&MemberofConfig) -> String) -> Vec<String> {
-    match &config.settings {
-        OverlaySettings::Memberof(settings) => vec![text(settings)],
-        _ => Vec::new(),
-    }
-}
-
-fn set_class(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_class(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result<(), String> {
     let name = statement.one()?;
     let class = statement
         .schema
         .find_object_class(name.as_bytes())
         .ok_or_else(|| format!("unable to find group objectClass=\"{name}\""))?;
     let name = class.names.first().map_or(class.oid.as_ref(), AsRef::as_ref).to_owned();
-    change(config, |settings| settings.group_class = name)
+    settings.group_class = name;
+    Ok(())
 }
 
 /// An attribute whose values are names.
@@ -187,23 +174,21 @@ fn attribute(statement: &Statement<'_>) -> Result<String, String> {
     Ok(statement.schema.description_text(&description))
 }
 
-fn set_dangling(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_dangling(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result<(), String> {
     let word = statement.one()?;
     let found = DANGLING.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
-    let dangling = found
+    settings.dangling = found
         .ok_or_else(|| format!("unable to parse \"{word}\": {} expected", statement.grammar))?
         .1;
-    change(config, |settings| settings.dangling = dangling)
+    Ok(())
 }
 
-fn dangling_text(config: &OverlayConfig, _: &Schema) -> Vec<String> {
-    one(config, |settings| {
-        let name = DANGLING.iter().find(|(_, dangling)| *dangling == settings.dangling);
-        name.map_or("", |(name, _)| name).to_owned()
-    })
+fn dangling_text(settings: &MemberofConfig) -> String {
+    let name = DANGLING.iter().find(|(_, dangling)| *dangling == settings.dangling);
+    name.map_or("", |(name, _)| name).to_owned()
 }
 
-fn set_dangling_error(config: &mut OverlayConfig, statement: &Statement<'_>) -> Result<(), String> {
+fn set_dangling_error(settings: &mut MemberofConfig, statement: &Statement<'_>) -> Result<(), String> {
     let word = statement.one()?;
     // slapd spells the same names with blanks: "constraint violation".
     let compact: String = word
@@ -214,10 +199,10 @@ fn set_dangling_error(config: &mut OverlayConfig, statement: &Statement<'_>) -> 
         .iter()
         .find(|(name, _)| name.eq_ignore_ascii_case(&compact))
         .map(|&(_, code)| code);
-    let code = named
+    settings.dangling_error = named
         .or_else(|| parse_u32(word).filter(|code| *code > 0))
         .ok_or_else(|| format!("unable to parse \"{word}\" as result code"))?;
-    change(config, |settings| settings.dangling_error = code)
+    Ok(())
 }
 
 fn dangling_error_text(settings: &MemberofConfig) -> String {

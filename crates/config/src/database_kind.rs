@@ -1,0 +1,42 @@
+//! The types of databases that are built.
+
+/// What a database is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum DatabaseKind {
+    /// The store; `hdb` and `bdb` too.
+    Mdb,
+    /// A file for each entry.
+    Ldif,
+    /// Nothing: whatever is written is gone.
+    Null,
+    /// cn=Monitor.
+    Monitor,
+    /// cn=config.
+    Config,
+    /// No database: what all databases inherit.
+    Frontend,
+}
+
+impl DatabaseKind {
+    /// The usual name in `database`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Mdb => "mdb",
+            Self::Ldif => "ldif",
+            Self::Null => "null",
+            Self::Monitor => "monitor",
+            Self::Config => "config",
+            Self::Frontend => "frontend",
+        }
+    }
+
+    /// Whether it keeps entries that clients and tools write.
+    pub const fn is_stored(self) -> bool {
+        matches!(self, Self::Mdb | Self::Ldif)
+    }
+
+    /// Whether its naming contexts are configured.
+    pub const fn has_suffix(self) -> bool {
+        matches!(self, Self::Mdb | Self::Ldif | Self::Null)
+    }
+}

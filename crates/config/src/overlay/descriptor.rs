@@ -1,0 +1,119 @@
+//! What there is to know of an overlay, and one `overlay` line with its settings.
+
+use ironbark_model::schema::Source;
+
+use super::settings::{AnySettings, OverlaySettings};
+use crate::setting::Setting;
+
+/// All that configuration needs to know of an overlay. It is written beside the overlay's struct.
+#[derive(Debug)]
+pub struct OverlayDescriptor {
+    /// The name in `overlay`.
+    pub name: &'static str,
+    /// Further names that `moduleload` may use, in the form of [`crate::parts::module_name`].
+    pub modules: &'static [&'static str],
+    /// How often a database may have it.
+    pub occurrence: Occurrence,
+    /// The object class of its entry in cn=config. `None`: it has no settings, and its entry is an olcOverlayConfig.
+    pub class: Option<OverlayClass>,
+    /// Its settings, in the order of the class: a converted configuration prints the attributes in this order, as slapd
+    /// does.
+    pub settings: &'static [Setting],
+    /// The settings of an overlay of which nothing is set.
+    pub fresh: fn() -> AnySettings,
+    /// Schema definitions in the form of a `.schema` file. They are always known; cn=Subschema shows them when the
+    /// overlay, or the module of its name, is loaded.
+    pub schema: &'static str,
+    /// What the reference page says before its settings, in full sentences; may be empty.
+    pub introduction: &'static str,
+}
+
+/// How often a database may have an overlay.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Occurrence {
+    /// Once.
+    Once,
+    /// Any number of times.
+    Many,
+}
+
+/// The object class of an overlay's entry in cn=config. Required and allowed attributes are those of its settings.
+#[derive(Clone, Copy, Debug)]
+pub struct OverlayClass {
+    /// Names, the usual one first.
+    pub names: &'static [&'static str],
+    /// What follows the arc of slapd's object classes of cn=config, as in `3.11.1`.
+    pub oid: &'static str,
+}
+
+/// An overlay is the same as itself alone.
+impl PartialEq for OverlayDescriptor {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+/// One `overlay` line and what belongs to it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OverlayConfig {
+    /// The line.
+    pub location: Source,
+    descriptor: &'static OverlayDescriptor,
+    settings: AnySettings,
+    /// `olcDisabled`: a configuration that is complete has none of these.
+    pub(crate) is_disabled: bool,
+}
+
+impl OverlayConfig {
+    /// An overlay with its defaults.
+    pub fn new(descriptor: &'static OverlayDescriptor, location: Source) -> Self {
+        Self {
+            location,
+            descriptor,
+            settings: (descriptor.fresh)(),
+            is_disabled: false,
+        }
+    }
+
+    /// Which overlay it is.
+    pub fn descriptor(&self) -> &'static OverlayDescriptor {
+        self.descriptor
+    }
+
+    /// The name in `overlay`.
+    pub fn name(&self) -> &'static str {
+        self.descriptor.name
+    }
+
+    /// Whether another line is of the same overlay with the same settings.
+    pub fn is_like(&self, other: &Self) -> bool {
+        self.descriptor == other.descriptor && self.settings == other.settings
+    }
+
+    /// Its settings.
+    ///
+    /// # Errors
+    /// It is another overlay, whose settings have another type.
+    pub fn settings<T: OverlaySettings>(&self) -> Result<&T, String> {
+        let settings = self.settings.of_type();
+        settings.ok_or_else(|| self.is_another())
+    }
+
+    /// Its settings, to be changed.
+    ///
+    /// # Errors
+    /// As of [`OverlayConfig::settings`].
+    pub fn settings_mut<T: OverlaySettings>(&mut self) -> Result<&mut T, String> {
+        let another = self.is_another();
+        self.settings.of_type_mut().ok_or(another)
+    }
+
+    /// Its settings, whatever their type.
+    pub(crate) fn any_settings(&self) -> &AnySettings {
+        &self.settings
+    }
+
+    fn is_another(&self) -> String {
+        format!("stands in overlay {}, whose setting it is not", self.name())
+    }
+}

@@ -1,0 +1,108 @@
+//! The settings of an overlay: a struct of the crate that has the overlay, behind a type that hides which.
+
+use std::{any::Any, fmt::Debug};
+
+use crate::DatabaseConfig;
+
+/// The settings of an overlay, as its struct holds them.
+pub trait OverlaySettings: Any + Clone + PartialEq + Debug + Send + Sync {
+    /// The attributes that the overlay looks up by equality when an entry is written: each of them wants an index.
+    fn looked_up(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Whether the overlay does something only where a database has entries. One of a null database gets a notice.
+    fn needs_entries(&self) -> bool {
+        true
+    }
+
+    /// Checks what can only be said when the whole of the database has been read. Notices are full thoughts, without
+    /// the overlay's name.
+    ///
+    /// # Errors
+    /// The database cannot have this overlay.
+    fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), String> {
+        let _ = (database, notices);
+        Ok(())
+    }
+}
+
+/// Of an overlay without settings.
+impl OverlaySettings for () {}
+
+/// Settings of a type that only their overlay knows.
+#[derive(Debug)]
+pub struct AnySettings(Box<dyn Erased>);
+
+/// [`OverlaySettings`] as far as they have no type.
+trait Erased: Any + Debug + Send + Sync {
+    fn looked_up(&self) -> Vec<String>;
+    fn needs_entries(&self) -> bool;
+    fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), String>;
+    fn clone_boxed(&self) -> Box<dyn Erased>;
+    fn is_equal(&self, other: &dyn Any) -> bool;
+}
+
+impl<T: OverlaySettings> Erased for T {
+    fn looked_up(&self) -> Vec<String> {
+        OverlaySettings::looked_up(self)
+    }
+
+    fn needs_entries(&self) -> bool {
+        OverlaySettings::needs_entries(self)
+    }
+
+    fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), String> {
+        OverlaySettings::check(self, database, notices)
+    }
+
+    fn clone_boxed(&self) -> Box<dyn Erased> {
+        Box::new(self.clone())
+    }
+
+    fn is_equal(&self, other: &dyn Any) -> bool {
+        other.downcast_ref::<T>() == Some(self)
+    }
+}
+
+impl AnySettings {
+    /// The defaults of a type.
+    pub fn of<T: OverlaySettings + Default>() -> Self {
+        Self(Box::new(T::default()))
+    }
+
+    pub(super) fn of_type<T: OverlaySettings>(&self) -> Option<&T> {
+        let any: &dyn Any = &*self.0;
+        any.downcast_ref()
+    }
+
+    pub(super) fn of_type_mut<T: OverlaySettings>(&mut self) -> Option<&mut T> {
+        let any: &mut dyn Any = &mut *self.0;
+        any.downcast_mut()
+    }
+
+    pub(super) fn looked_up(&self) -> Vec<String> {
+        self.0.looked_up()
+    }
+
+    pub(super) fn needs_entries(&self) -> bool {
+        self.0.needs_entries()
+    }
+
+    pub(super) fn check(&self, database: &DatabaseConfig, notices: &mut Vec<String>) -> Result<(), String> {
+        self.0.check(database, notices)
+    }
+}
+
+impl Clone for AnySettings {
+    fn clone(&self) -> Self {
+        Self(self.0.clone_boxed())
+    }
+}
+
+impl PartialEq for AnySettings {
+    fn eq(&self, other: &Self) -> bool {
+        let other: &dyn Any = &*other.0;
+        self.0.is_equal(other)
+    }
+}

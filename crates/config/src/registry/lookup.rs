@@ -1,0 +1,84 @@
+//! Look-ups in the registry: the row that a word means at a place.
+
+use super::Registry;
+use crate::{
+    DatabaseKind,
+    setting::{Level, Setting},
+};
+
+/// Where a statement stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place<'a> {
+    /// Before any `database` or `backend`, or in the frontend.
+    Global,
+    /// After `backend`.
+    Backend(DatabaseKind),
+    /// After `database`, with the names of the overlays of that database, the last one first.
+    Database(DatabaseKind, &'a [&'static str]),
+}
+
+impl Registry {
+    /// The row that a keyword means at a place: general ones first, then the database's own, then those of overlays
+    /// from the last declared one back.
+    pub(crate) fn find(
+        &self,
+        keyword: &str,
+        place: Place<'_>,
+        global_overlays: &[&'static str],
+    ) -> Option<&'static Setting> {
+        let named = |level: Level| {
+            self.settings()
+                .find(move |row| row.level == level && row.has_keyword(keyword))
+        };
+        let general = || {
+            self.settings().find(|row| {
+                matches!(
+                    row.level,
+                    Level::Global | Level::BeforeDatabases | Level::Inherited | Level::Database
+                ) && row.has_keyword(keyword)
+            })
+        };
+        let own = || match place {
+            Place::Global => None,
+            Place::Backend(kind) => named(Level::Backend(kind)),
+            Place::Database(kind, overlays) => self
+                .settings()
+                .find(|row| {
+                    matches!(row.level, Level::DatabaseOf(kinds) if kinds.contains(&kind)) && row.has_keyword(keyword)
+                })
+                .or_else(|| overlays.iter().find_map(|&overlay| named(Level::Overlay(overlay)))),
+        };
+        let frontend = || {
+            global_overlays
+                .iter()
+                .find_map(|&overlay| named(Level::Overlay(overlay)))
+        };
+        general().or_else(own).or_else(frontend)
+    }
+
+    /// Every row that has a keyword, wherever it may stand.
+    pub fn with_keyword<'k>(&'k self, keyword: &'k str) -> impl Iterator<Item = &'static Setting> + use<'k> {
+        self.settings().filter(move |row| row.has_keyword(keyword))
+    }
+
+    /// The row of an attribute of cn=config, by any of its names, with or without `;binary`.
+    pub(crate) fn with_attribute(&self, name: &str) -> Option<&'static Setting> {
+        self.settings().find(|row| row.has_attribute(name))
+    }
+
+    /// The keyword most like an unknown one, if any is like it at all.
+    pub(crate) fn suggestion(&self, keyword: &str) -> Option<&'static str> {
+        let keyword = keyword.to_ascii_lowercase();
+        let all = self.settings().flat_map(|row| row.keywords.iter().copied());
+        let candidates = all.filter(|keyword| !keyword.ends_with('*'));
+        let (distance, found) = candidates
+            .map(|candidate| {
+                (
+                    strsim::osa_distance(&candidate.to_ascii_lowercase(), &keyword),
+                    candidate,
+                )
+            })
+            .min_by_key(|&(distance, _)| distance)?;
+        (distance <= (found.len() / 3).max(1)).then_some(found)
+    }
+}

@@ -1,0 +1,132 @@
+//! The registry: all that there is to be configured. The server's and the databases' own settings stand in this crate;
+//! overlays are told by the crates that have them.
+
+mod classes;
+mod lookup;
+
+use std::{fmt, sync::Arc};
+
+use ironbark_model::{Schema, schema::SchemaErrors};
+
+use crate::{
+    olc_schema::{
+        base,
+        classes::{ClassRow, all},
+    },
+    overlay::OverlayDescriptor,
+    parts::Parts,
+    rows,
+    schema_statement::SchemaKind,
+    setting::{Fate, Handler, Setting},
+};
+
+pub(crate) use lookup::Place;
+
+/// The settings, overlays and parts that a configuration may name, and the schema of cn=config that follows from them.
+/// An immutable value that is cheap to clone.
+#[derive(Clone)]
+pub struct Registry(Arc<Contents>);
+
+struct Contents {
+    overlays: Vec<&'static OverlayDescriptor>,
+    parts: Parts,
+    classes: Vec<ClassRow>,
+    base_schema: Arc<Schema>,
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = self.0.overlays.iter().map(|overlay| overlay.name);
+        formatter.debug_list().entries(names).finish()
+    }
+}
+
+/// Two registries are the same if one is a clone of the other.
+impl PartialEq for Registry {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+/// Without overlays.
+impl Default for Registry {
+    fn default() -> Self {
+        Self::new(Vec::new()).unwrap_or_else(|_| {
+            // A test holds that there is no such error; should there be one, cn=config alone cannot be served.
+            Self::with_schema(Vec::new(), Schema::system())
+        })
+    }
+}
+
+impl Registry {
+    /// With these overlays, in the order of the reference page.
+    ///
+    /// # Errors
+    /// An overlay's OIDs, names or schema definitions are wrong, or those of another part.
+    pub fn new(overlays: Vec<&'static OverlayDescriptor>) -> Result<Self, SchemaErrors> {
+        let base_schema = base::build(&overlays)?;
+        Ok(Self::with_schema(overlays, base_schema))
+    }
+
+    fn with_schema(overlays: Vec<&'static OverlayDescriptor>, base_schema: Arc<Schema>) -> Self {
+        let named = overlays.iter().map(|overlay| (overlay.name, overlay.modules));
+        Self(Arc::new(Contents {
+            parts: Parts::new(named),
+            classes: all(&overlays),
+            overlays,
+            base_schema,
+        }))
+    }
+
+    /// Every row, in the order of the reference page.
+    pub fn settings(&self) -> impl Iterator<Item = &'static Setting> + use<'_> {
+        let overlays = self.0.overlays.iter().flat_map(|overlay| overlay.settings);
+        own_settings().chain(overlays)
+    }
+
+    /// The overlays that are built.
+    pub fn overlays(&self) -> &[&'static OverlayDescriptor] {
+        &self.0.overlays
+    }
+
+    /// An overlay that is built, by its name.
+    pub fn overlay(&self, name: &str) -> Option<&'static OverlayDescriptor> {
+        let mut overlays = self.0.overlays.iter();
+        overlays
+            .find(|overlay| overlay.name.eq_ignore_ascii_case(name))
+            .copied()
+    }
+
+    /// The parts of OpenLDAP that a configuration may name, built or not.
+    pub fn parts(&self) -> &Parts {
+        &self.0.parts
+    }
+
+    /// What is built in: the system schema, that of cn=config and those of overlays. Every schema of a configuration
+    /// begins with it, so that numbers of its elements are the same in all.
+    pub fn base_schema(&self) -> &Arc<Schema> {
+        &self.0.base_schema
+    }
+
+    /// The object classes of cn=config.
+    pub(crate) fn classes(&self) -> &[ClassRow] {
+        &self.0.classes
+    }
+}
+
+/// The rows of the server and of databases.
+fn own_settings() -> impl Iterator<Item = &'static Setting> {
+    let groups = rows::global::ROWS.iter().chain(rows::database::ROWS);
+    groups.copied().flatten()
+}
+
+/// What a keyword defines, if it is one of schema definitions, whose arguments are no quoted words.
+pub(crate) fn schema_kind(keyword: &str) -> Option<SchemaKind> {
+    own_settings().find_map(|row| match row.fate {
+        Fate::Obeyed(Handler::Schema(kind)) if row.has_keyword(keyword) => Some(kind),
+        _ => None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,16 @@
+//! The row of an overlay.
+
+use std::sync::Arc;
+
+use ironbark_config::overlay::{OverlayConfig, OverlayDescriptor};
+use ironbark_directory::overlay::Overlay;
+use ironbark_model::Schema;
+
+/// An overlay: how it is configured, and how it is made.
+#[derive(Debug)]
+pub struct Row {
+    /// How it is configured.
+    pub descriptor: OverlayDescriptor,
+    /// Makes it from its configuration. Fails when a setting names what the schema does not have.
+    pub make: fn(&OverlayConfig, &Arc<Schema>) -> Result<Overlay, String>,
+}

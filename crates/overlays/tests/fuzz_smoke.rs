@@ -1,0 +1,30 @@
+//! The entry points of the fuzz targets that read configurations, on the seed corpus and on mutations of it: what CI
+//! runs of fuzzing.
+
+use ironbark_config::{Memory, fuzz, load};
+use ironbark_overlays::registry;
+use ironbark_testkit::fuzz::{corpus, smoke_of};
+
+#[test]
+fn corpus_and_mutations_of_it_never_panic() {
+    smoke_of(500, "slapd_conf", b" \n\t\"\\#=,.*{}$", |data| {
+        fuzz::slapd_conf(data, &registry());
+    })
+    .unwrap();
+    smoke_of(500, "rules", b" \n\"\\=,.*{}$abc/+", |data| {
+        fuzz::rules(data, &registry());
+    })
+    .unwrap();
+    smoke_of(500, "config_entry", b": \n{}=<,\"", |data| {
+        fuzz::config_entry(data, &registry());
+    })
+    .unwrap();
+}
+
+#[test]
+fn every_file_of_the_corpus_loads() {
+    for input in corpus("slapd_conf").unwrap() {
+        let loaded = load("slapd.conf", &Memory::file("slapd.conf", input.as_slice()), &registry());
+        assert!(loaded.is_ok(), "{}: {loaded:?}", String::from_utf8_lossy(&input));
+    }
+}
