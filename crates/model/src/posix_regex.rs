@@ -22,6 +22,7 @@ use regex_syntax::{
 #[derive(Clone)]
 pub struct PosixRegex {
     text: String,
+    is_case_ignored: bool,
     regex: Regex,
     /// What the texts that match begin with, whatever the case: one of these. `None`: it may be anything.
     heads: Option<Arc<[Box<[u8]>]>>,
@@ -45,15 +46,27 @@ pub enum RegexError {
 pub const MAX_COMPILED_BYTES: usize = 1 << 20;
 
 impl PosixRegex {
-    /// Compiles an expression.
+    /// Compiles an expression for which upper and lower case are the same.
     ///
     /// # Errors
     /// It is malformed, has back-references, or is too big.
     pub fn new(text: &str) -> Result<Self, RegexError> {
+        Self::compile(text, true)
+    }
+
+    /// Compiles an expression for which upper and lower case are different.
+    ///
+    /// # Errors
+    /// As of [`PosixRegex::new`].
+    pub fn case_sensitive(text: &str) -> Result<Self, RegexError> {
+        Self::compile(text, false)
+    }
+
+    fn compile(text: &str, is_case_ignored: bool) -> Result<Self, RegexError> {
         let translated = Translation::of(text)?;
         let regex = RegexBuilder::new(&translated)
             .unicode(false)
-            .case_insensitive(true)
+            .case_insensitive(is_case_ignored)
             .dot_matches_new_line(true)
             .size_limit(MAX_COMPILED_BYTES)
             .build();
@@ -63,6 +76,7 @@ impl PosixRegex {
         })?;
         Ok(Self {
             text: text.to_owned(),
+            is_case_ignored,
             regex,
             heads: heads(&translated),
         })
@@ -129,7 +143,7 @@ fn last_line(text: &str) -> String {
 
 impl PartialEq for PosixRegex {
     fn eq(&self, other: &Self) -> bool {
-        self.text == other.text
+        self.text == other.text && self.is_case_ignored == other.is_case_ignored
     }
 }
 

@@ -4,12 +4,16 @@
 //! that it follows.
 
 pub mod auditlog;
+mod constraint;
+mod lastbind;
 pub mod memberof;
 pub mod ppolicy;
 pub mod refint;
 mod row;
+mod seqmod;
 pub mod sssvlv;
 pub mod unique;
+mod valsort;
 
 use std::sync::{Arc, LazyLock};
 
@@ -27,6 +31,10 @@ pub static OVERLAYS: &[Row] = &[
     unique::ROW,
     sssvlv::ROW,
     ppolicy::ROW,
+    constraint::ROW,
+    valsort::ROW,
+    lastbind::ROW,
+    seqmod::ROW,
 ];
 
 /// What a configuration may name: the server, databases, and these overlays.

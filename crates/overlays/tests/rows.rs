@@ -20,7 +20,8 @@ use ironbark_model::{Dn, Schema, schema::Source};
 use ironbark_overlays::{OVERLAYS, registry};
 
 /// The directives of slapd.conf(5), slapd-mdb(5), slapd-bdb(5), slapo-memberof(5), slapo-auditlog(5), slapo-refint(5),
-/// slapo-unique(5), slapo-sssvlv(5), slapd-null(5) and slapd-ldif(5) of 2.4 to 2.7.
+/// slapo-unique(5), slapo-sssvlv(5), slapo-constraint(5), slapo-valsort(5), slapo-lastbind(5), slapd-null(5) and
+/// slapd-ldif(5) of 2.4 to 2.7.
 const DIRECTIVES: &str = "access add_content_acl allow argsfile attributeoptions attributetype authid-rewriteengine \
     authid-rewritecontext authid-rewriterule authid-rewritemap authz-policy authz-regexp backend concurrency conn_max_pending \
     conn_max_pending_auth database defaultsearchbase disallow ditcontentrule extra_attrs gentlehup hidden idletimeout include \
@@ -40,7 +41,8 @@ const DIRECTIVES: &str = "access add_content_acl allow argsfile attributeoptions
     memberof-group-oc memberof-member-ad memberof-memberof-ad memberof-refint auditlog auditlognonblocking refint_attributes \
     refint_nothing refint_modifiersname unique_uri unique_base unique_ignore unique_attributes unique_strict sssvlv-max \
     sssvlv-maxkeys sssvlv-maxperconn bind dosearch ppolicy_default ppolicy_rules ppolicy_hash_cleartext ppolicy_use_lockout \
-    ppolicy_forward_updates ppolicy_disable_write ppolicy_send_netscape_controls ppolicy_check_module";
+    ppolicy_forward_updates ppolicy_disable_write ppolicy_send_netscape_controls ppolicy_check_module constraint_attribute \
+    constraint_allowempty valsort-attr lastbind_forward_updates";
 
 /// The attributes of cn=config for them.
 const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAttributeOptions olcAttributeTypes \
@@ -68,7 +70,8 @@ const ATTRIBUTES: &str = "olcAccess olcAddContentAcl olcAllows olcArgsFile olcAt
     olcRefintModifiersName olcUniqueURI olcUniqueBase olcUniqueIgnore olcUniqueAttribute olcUniqueStrict \
     olcSssVlvMax olcSssVlvMaxKeys olcSssVlvMaxPerConn olcDbBindAllowed olcDbDoSearch \
     olcPPolicyDefault olcPPolicyHashCleartext olcPPolicyUseLockout olcPPolicyForwardUpdates olcPPolicyDisableWrite \
-    olcPPolicySendNetscapeControls olcPPolicyCheckModule";
+    olcPPolicySendNetscapeControls olcPPolicyCheckModule \
+    olcConstraintAttribute olcConstraintAllowEmpty olcValSortAttr olcLastBindForwardUpdates";
 
 #[test]
 fn every_directive_and_attribute_has_a_row() {

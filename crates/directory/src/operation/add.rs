@@ -58,22 +58,33 @@ pub(crate) fn execute(
     let named = add_naming_values(schema, &mut entry, execution.is_relaxed())?;
     modification::check_permitted(schema, &mut modifications, execution.is_relaxed())?;
     refuse_repetition(schema, &modifications)?;
-    let context = execution.context;
-    if !context.overlays().content.is_empty() {
-        require_rights(execution, &entry, &named, &modifications)?;
-        for overlay in &context.overlays().content {
-            overlay.before_add(execution, &mut entry)?;
-        }
-        execution.check_computed()?;
-    }
+    ask_overlays(execution, &mut entry, &named, &modifications)?;
     complete(execution, &mut entry, &named)?;
     place(execution, &mut entry, &modifications)?;
+    apply(execution, entry)
+}
+
+/// Shows the entry to overlays, before the schema is asked, as in slapd.
+fn ask_overlays(
+    execution: &mut Execution<'_, '_>,
+    entry: &mut Entry,
+    named: &[AttributeDescription],
+    modifications: &[Modification],
+) -> Result<(), OperationError> {
+    let overlays = execution.context.overlays();
+    if overlays.content.is_empty() && overlays.outcomes.is_empty() {
+        return Ok(());
+    }
+    require_rights(execution, entry, named, modifications)?;
+    for overlay in &overlays.content {
+        overlay.before_add(execution, entry)?;
+    }
+    execution.check_computed()?;
     execution.check_outcome(Outcome {
         name: &entry.dn,
-        change: OutcomeChange::Add(&entry),
-        state: &entry,
-    })?;
-    apply(execution, entry)
+        change: OutcomeChange::Add(entry),
+        state: entry,
+    })
 }
 
 /// Checks an entry against the schema and adds what the server knows of it; the latter in any case.

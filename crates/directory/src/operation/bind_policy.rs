@@ -271,16 +271,23 @@ fn end(judgement: &CheckedBind, verdict: Result<(), OperationError>, controls: V
     }
 }
 
+impl Execution<'_, '_> {
+    /// `lastbind-precision`: for so many seconds the time of a bind is not recorded anew.
+    pub fn last_bind_precision_s(&self) -> u32 {
+        match self.context.settings.last_bind_precision_s {
+            0 => self.configuration.frontend.settings.last_bind_precision_s,
+            precision => precision,
+        }
+    }
+}
+
 /// `lastbind`: `pwdLastSuccess`, unless it is recent enough.
 fn last_success(execution: &Execution<'_, '_>, entry: &ironbark_model::Entry) -> Option<Modification> {
     let settings = &execution.context.settings;
     if !settings.last_bind {
         return None;
     }
-    let precision = match settings.last_bind_precision_s {
-        0 => execution.configuration.frontend.settings.last_bind_precision_s,
-        precision => precision,
-    };
+    let precision = execution.last_bind_precision_s();
     let known = &execution.configuration.well_known.pwd_last_success;
     let now = execution.directory.clock().now();
     let former = entry.attribute(known).and_then(|held| held.values.first());

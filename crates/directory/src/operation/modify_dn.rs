@@ -9,7 +9,7 @@ use ironbark_store::{ChangeKind, Effect, EntryId, Location, Record, View};
 
 use super::{
     entry_rules,
-    modify::{Options, Plan, check_access, plan},
+    modify::{Draft, Options, Plan, check_access, plan},
     read_entry,
     write_checks::{self, grants_on_root, require},
 };
@@ -335,15 +335,24 @@ fn prepare(
         watched: &requester.context.overlays().watched,
         budget: Some(execution.budget),
     };
-    let (plan, draft) = plan(requester.configuration, &record, &new_name, modifications, &options)?;
-    execution.check_outcome(Outcome {
-        name: &new_name,
-        change: OutcomeChange::Modify {
-            former: &record,
-            modifications,
-        },
-        state: &draft,
-    })?;
+    let judge = |draft: &Draft<'_, '_>| {
+        execution.check_outcome(Outcome {
+            name: &new_name,
+            change: OutcomeChange::Modify {
+                former: &record,
+                modifications,
+            },
+            state: draft,
+        })
+    };
+    let plan = plan(
+        requester.configuration,
+        &record,
+        &new_name,
+        modifications,
+        &options,
+        judge,
+    )?;
     Ok(Prepared {
         plan,
         old_name,

@@ -6,8 +6,9 @@ use ironbark_store::{Record, StoreError};
 use super::Execution;
 use crate::{OperationError, request::modification::Modification};
 
-/// Sees what a write will leave, when everything else has been checked, and may refuse it at no cost. What the server
-/// changes of its own accord, and what a delete takes away, it does not see.
+/// Sees what a write will leave, when the access rules have granted it and before the schema is asked, and may refuse
+/// it at no cost. What the server adds to a new entry, what it changes of its own accord and what a delete takes away,
+/// it does not see.
 pub trait OutcomeHooks: Send + Sync {
     /// May refuse.
     ///

@@ -399,6 +399,18 @@ impl Client {
 
     /// As whoever the session speaks for.
     pub fn search_as_self(&mut self, base: &str, scope: Scope, filter: &str, names: &[&str]) -> Answer {
+        let manage = controls::Control::critical(controls::ManageDsaIt);
+        self.search_with(base, scope, filter, names, &[&manage])
+    }
+
+    pub fn search_with(
+        &mut self,
+        base: &str,
+        scope: Scope,
+        filter: &str,
+        names: &[&str],
+        controls: &[&dyn EncodeControl],
+    ) -> Answer {
         let names: Vec<&[u8]> = names.iter().map(|name| name.as_bytes()).collect();
         let request = SearchRequest {
             base: base.as_bytes(),
@@ -410,8 +422,7 @@ impl Client {
             filter: Filter::parse(filter.as_bytes(), 10).expect("a filter"),
             attributes: names.as_slice().into(),
         };
-        let manage = controls::Control::critical(controls::ManageDsaIt);
-        self.send(&Request::Search(request), &[&manage])
+        self.send(&Request::Search(request), controls)
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
     },
 };
 
-pub(crate) use draft::stored_attribute;
+pub(crate) use draft::{Draft, stored_attribute};
 pub(crate) use plan::{Options, Plan, plan};
 
 /// Executes a modify request.
@@ -144,15 +144,17 @@ fn prepare(
         watched: &execution.context.overlays().watched,
         budget: Some(execution.budget),
     };
-    let (plan, draft) = plan(execution.configuration, &record, &name, modifications, &options)?;
-    execution.check_outcome(Outcome {
-        name: &name,
-        change: OutcomeChange::Modify {
-            former: &record,
-            modifications,
-        },
-        state: &draft,
-    })?;
+    let judge = |draft: &Draft<'_, '_>| {
+        execution.check_outcome(Outcome {
+            name: &name,
+            change: OutcomeChange::Modify {
+                former: &record,
+                modifications,
+            },
+            state: draft,
+        })
+    };
+    let plan = plan(execution.configuration, &record, &name, modifications, &options, judge)?;
     Ok(Prepared { plan, name, success })
 }
 
@@ -255,7 +257,9 @@ fn plan_internal(
         },
         budget: None,
     };
-    let (plan, _) = plan(execution.configuration, &record, &name, modifications, &options)?;
+    let plan = plan(execution.configuration, &record, &name, modifications, &options, |_| {
+        Ok(())
+    })?;
     let effect = Effect::Modify {
         dn: name.pretty().into(),
         changes: plan.changes,

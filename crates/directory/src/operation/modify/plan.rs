@@ -37,18 +37,20 @@ pub(crate) struct Plan {
     pub(crate) before: Vec<Attribute>,
 }
 
-/// Resolves modifications of the entry that `record` holds and whose name is, or will be, `name`; checks the result and
-/// gives it too.
+/// Resolves modifications of the entry that `record` holds and whose name is, or will be, `name`; checks the result.
+/// `judge` sees it before the schema is asked, as overlays do in slapd.
 ///
 /// # Errors
-/// `attributeOrValueExists`, `noSuchAttribute`, `inappropriateMatching`, and what the schema says of the result.
-pub(crate) fn plan<'t, 's>(
-    configuration: &'s Configuration,
-    record: &Record<'t>,
+/// `attributeOrValueExists`, `noSuchAttribute`, `inappropriateMatching`, that of `judge`, and what the schema says of
+/// the result.
+pub(crate) fn plan(
+    configuration: &Configuration,
+    record: &Record<'_>,
     name: &Dn,
     modifications: &[Modification],
-    options: &Options<'s>,
-) -> Result<(Plan, Draft<'t, 's>), OperationError> {
+    options: &Options<'_>,
+    judge: impl FnOnce(&Draft<'_, '_>) -> Result<(), OperationError>,
+) -> Result<Plan, OperationError> {
     let schema = &*configuration.schema;
     let mut planner = Planner {
         schema,
@@ -66,8 +68,9 @@ pub(crate) fn plan<'t, 's>(
         }
         planner.apply(modification)?;
     }
+    judge(&planner.draft)?;
     planner.check(configuration, name, options.relax)?;
-    Ok((planner.plan, planner.draft))
+    Ok(planner.plan)
 }
 
 struct Planner<'t, 's> {

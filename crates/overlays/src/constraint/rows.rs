@@ -1,0 +1,134 @@
+//! Rows of slapo-constraint(5).
+
+use ironbark_config::{Form, Level, Setting, Statement, overlay_field, overlay_handler, value::parse_dn};
+use ironbark_model::{
+    Filter, PosixRegex, Schema,
+    filter::MAX_DEPTH,
+    ldap_url::{LdapUrl, UrlScope},
+};
+
+use super::settings::{Condition, ConstraintConfig, ConstraintSetting, EntryUrl};
+
+const CONSTRAINT: Level = Level::Overlay("constraint");
+
+pub(super) const ROWS: &[Setting] = &[
+    Setting::new(CONSTRAINT, &["constraint_attribute"], &["olcConstraintAttribute"])
+        .olc("3.13.1", Form::Texts)
+        .takes("<attribute>[,...] count|size|regex|negregex|uri|neguri|set|negset <value> [restrict=<URI>]", "")
+        .does(
+            "Says what the values of attributes must be like; an add, modify or modify DN that breaks it is refused with \
+             constraintViolation. `count`: so many values at most, counted in the entry as it will be. `size`: so many octets of each \
+             value at most. `regex`, `negregex`: each new value matches the expression (POSIX extended, upper and lower case are \
+             different), or does not. `uri`, `neguri`: `ldap:///[base]?attributes?scope[?filter]`; the client finds an entry with the \
+             new value in one of the attributes, or finds none; what it may not search is not found, as in slapd. `set`, `negset`: the \
+             set (as in access rules) holds for the entry as it will be, or does not. With `restrict` it holds only for entries in the \
+             scope of the URI (base, which is the default: the base alone) that its filter matches as they are before the change. The \
+             relax rules control, with manage access to the attribute, lets anything pass.",
+        )
+        .since("2.4")
+        .like(&[
+            "jpegPhoto size 131072",
+            "userPassword,description count 3",
+            "mail regex ^[[:alnum:]]+@example.com$",
+            "mail negregex ^[[:alnum:]]+@example.org$",
+            "title uri ldap:///dc=example,dc=com?title?sub?(objectClass=person)",
+            "cn neguri ldap:///dc=example,dc=com?cn,sn?sub restrict=ldap:///dc=example,dc=com??sub?(objectClass=person)",
+            "cn,sn,givenName set \"(this/givenName + [ ] + this/sn) & this/cn\"",
+            "cn negset \"this/cn & this/sn\"",
+        ])
+        .obeyed(overlay_handler!(ConstraintConfig, add, |settings, _| {
+            settings.constraints.iter().map(ConstraintSetting::text).collect()
+        })),
+    Setting::new(CONSTRAINT, &["constraint_allowempty"], &["olcConstraintAllowEmpty"])
+        .olc("3.13.2", Form::Boolean)
+        .takes("on|off", "FALSE")
+        .does("Lets modify requests pass that change nothing. Without it they are refused with invalidAttributeSyntax, as in slapd.")
+        .since("2.6")
+        .like(&["TRUE"])
+        .obeyed(overlay_field!(ConstraintConfig.allow_empty)),
+];
+
+fn add(settings: &mut ConstraintConfig, statement: &Statement<'_>) -> Result<(), String> {
+    let [names, kind, value, extras @ ..] = statement.arguments else {
+        return Err(format!("missing {} argument", statement.grammar));
+    };
+    let attributes = names.split(',').map(|name| attribute(statement, name));
+    let attributes: Vec<String> = attributes.collect::<Result<_, _>>()?;
+    let condition = condition(statement, names, kind, value)?;
+    let mut restrict = None;
+    for extra in extras {
+        let text = match extra.split_once('=') {
+            Some((word, text)) if word.eq_ignore_ascii_case("restrict") => text,
+            _ => return Err(format!("{names}: unrecognized arg <{extra}>")),
+        };
+        let url = entry_url(statement, text)
+            .map_err(|reason| format!("{names}: Invalid restrict URI \"{text}\": {reason}"))?;
+        if !url.attributes.is_empty() {
+            return Err(format!("{names}: attrs not allowed in restrict URI {text}"));
+        }
+        restrict = Some(url);
+    }
+    settings.constraints.push(ConstraintSetting {
+        attributes,
+        condition,
+        restrict,
+    });
+    Ok(())
+}
+
+fn condition(statement: &Statement<'_>, names: &str, kind: &str, value: &str) -> Result<Condition, String> {
+    let number = || value.parse().map_err(|_| format!("{names}: \"{value}\" is no number"));
+    let regex = |negated| match PosixRegex::case_sensitive(value) {
+        Ok(regex) => Ok(Condition::Regex { regex, negated }),
+        Err(error) => Err(format!("{names}: Illegal regular expression \"{value}\": {error}")),
+    };
+    let uri = |negated| {
+        let url =
+            entry_url(statement, value).map_err(|reason| format!("{names}: Invalid URI \"{value}\": {reason}"))?;
+        if url.attributes.is_empty() {
+            return Err(format!("{names}: URI \"{value}\" names no attribute"));
+        }
+        Ok(Condition::Uri { url, negated })
+    };
+    let text = value.to_owned();
+    match kind.to_ascii_lowercase().as_str() {
+        "count" => Ok(Condition::Count(number()?)),
+        "size" => Ok(Condition::Size(number()?)),
+        "regex" => regex(false),
+        "negregex" => regex(true),
+        "uri" => uri(false),
+        "neguri" => uri(true),
+        "set" => Ok(Condition::Set { text, negated: false }),
+        "negset" => Ok(Condition::Set { text, negated: true }),
+        _ => Err(format!("{names}: Unknown constraint type: {kind}")),
+    }
+}
+
+fn entry_url(statement: &Statement<'_>, text: &str) -> Result<EntryUrl, String> {
+    let url = LdapUrl::parse(text).map_err(|error| error.to_string())?;
+    if !url.host.is_empty() {
+        return Err("unsupported hostname".to_owned());
+    }
+    let base = match url.dn.as_str() {
+        "" => None,
+        name => Some(parse_dn(statement, name)?),
+    };
+    let attributes = url.attributes.iter().map(|name| attribute(statement, name));
+    if let Some(filter) = &url.filter {
+        Filter::parse(filter.as_bytes(), MAX_DEPTH).map_err(|_| format!("bad filter {filter}"))?;
+    }
+    Ok(EntryUrl {
+        text: text.to_owned(),
+        base,
+        scope: url.scope.unwrap_or(UrlScope::Base),
+        attributes: attributes.collect::<Result<_, _>>()?,
+        filter: url.filter.clone(),
+    })
+}
+
+fn attribute(statement: &Statement<'_>, name: &str) -> Result<String, String> {
+    let schema: &Schema = statement.schema;
+    let description = schema.attribute_description(name.as_bytes());
+    let description = description.map_err(|error| format!("<{name}>: {error}"))?;
+    Ok(schema.description_text(&description))
+}

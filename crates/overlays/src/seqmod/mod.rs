@@ -1,0 +1,21 @@
+//! slapo-seqmod(5): changes of one entry are made one after the other. A database has one writer here, so that they
+//! always are; the overlay is there so that a configuration that names it goes on.
+
+use ironbark_config::overlay::{AnySettings, Occurrence, OverlayDescriptor};
+use ironbark_directory::overlay::Overlay;
+
+use crate::Row;
+
+pub(crate) const ROW: Row = Row {
+    descriptor: OverlayDescriptor {
+        name: "seqmod",
+        modules: &[],
+        occurrence: Occurrence::Many,
+        class: None,
+        settings: &[],
+        fresh: AnySettings::of::<()>,
+        schema: "",
+        introduction: "It has no settings. Changes of one entry are made one after the other here in any case.",
+    },
+    make: |_, _| Ok(Overlay::new("seqmod")),
+};
