@@ -1,5 +1,5 @@
-//! The overlays constraint and valsort beside slapd's: the same requests, the same answers, the same entries in the same
-//! order of values; the same settings are taken, and cn=config says them in the same words.
+//! The overlays constraint and valsort beside slapd's: the same requests, the same answers, the same entries in the
+//! same order of values; the same settings are taken, and cn=config says them in the same words.
 #![allow(clippy::unwrap_used, reason = "clippy knows test functions, but not what they call")]
 
 use ironbark_testkit::{Credentials, Flavor, Outcome, Server, Tool, Transcript, assert_same};

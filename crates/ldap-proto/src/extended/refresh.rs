@@ -79,7 +79,8 @@ pub const DESCRIPTOR: Descriptor = Descriptor {
     operation: ExtendedOperation::OfOverlay,
     oid: OID,
     name: "Refresh",
-    advertised: true,
+    // As in slapd.
+    advertised: false,
     writes: true,
 };
 
